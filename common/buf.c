@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/buf.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BUF_FIRST_CAP = 256 };
+
+void buf_init(struct buf *b, size_t max)
+{
+	*b = (struct buf){.max = max};
+}
+
+void buf_fini(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){.max = b->max};
+}
+
+void buf_wipe_fini(struct buf *b)
+{
+	if (b->data != NULL)
+		explicit_bzero(b->data, b->cap);
+	buf_fini(b);
+}
+
+/* Old bytes may be secret, so a grown buffer wipes what it leaves behind; this costs little beside the copy itself. */
+static void buf_grow(struct buf *b, size_t need)
+{
+	size_t cap = b->cap != 0 ? b->cap : BUF_FIRST_CAP;
+	while (cap < need)
+		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+	uint8_t *grown = xmalloc(cap);
+	size_t len = buf_len(b);
+	if (len != 0)
+		memcpy(grown, b->data + b->start, len);
+	if (b->data != NULL)
+		explicit_bzero(b->data, b->end);
+	free(b->data);
+	b->data = grown;
+	b->cap = cap;
+	b->start = 0;
+	b->end = len;
+}
+
+uint8_t *buf_reserve(struct buf *b, size_t len)
+{
+	size_t used = buf_len(b);
+	if (len > b->max || used > b->max - len)
+		return NULL;
+	if (b->cap - b->end < len) {
+		/* Moving is cheaper than growing when at least half of the room was consumed. */
+		if (b->start >= b->cap / 2 && b->cap - used >= len) {
+			memmove(b->data, b->data + b->start, used);
+			b->start = 0;
+			b->end = used;
+		} else {
+			buf_grow(b, used + len);
+		}
+	}
+	return b->data + b->end;
+}
+
+void buf_commit(struct buf *b, size_t len)
+{
+	must(len <= b->cap - b->end);
+	b->end += len;
+}
+
+int buf_append(struct buf *b, const void *data, size_t len)
+{
+	uint8_t *room = buf_reserve(b, len);
+	if (room == NULL)
+		return -EMSGSIZE;
+	if (len != 0)
+		memcpy(room, data, len);
+	b->end += len;
+	return 0;
+}
+
+int buf_append_str(struct buf *b, struct str s)
+{
+	return buf_append(b, s.p, s.len);
+}
+
+int buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	must(len >= 0);
+	uint8_t *room = buf_reserve(b, (size_t)len + 1);
+	if (room == NULL)
+		return -EMSGSIZE;
+	va_start(args, format);
+	vsnprintf((char *)room, (size_t)len + 1, format, args);
+	va_end(args);
+	b->end += (size_t)len;
+	return 0;
+}
+
+void buf_consume(struct buf *b, size_t len)
+{
+	must(len <= buf_len(b));
+	b->start += len;
+	if (b->start == b->end)
+		b->start = b->end = 0;
+}
+
+void buf_clear(struct buf *b)
+{
+	b->start = b->end = 0;
+}
+
+void buf_shrink(struct buf *b, size_t keep)
+{
+	if (b->cap > keep)
+		buf_fini(b);
+	else
+		buf_clear(b);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * struct buf: growing bytes with a ceiling. The ceiling is given when the buffer is made, there is no default: nothing that
+ * is filled from outside may grow without a named limit. Bytes are appended at the end and consumed from the front.
+ */
+#pragma once
+
+#include "common/str.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+	uint8_t *data; /* start of the allocation */
+	size_t start;  /* bytes consumed from the front */
+	size_t end;    /* one behind the last byte */
+	size_t cap;
+	size_t max; /* ceiling of end - start */
+};
+
+void buf_init(struct buf *b, size_t max);
+/* Frees the memory; may be called twice. Use buf_wipe_fini() for secrets. */
+void buf_fini(struct buf *b);
+void buf_wipe_fini(struct buf *b);
+
+static inline size_t buf_len(const struct buf *b)
+{
+	return b->end - b->start;
+}
+
+static inline const uint8_t *buf_data(const struct buf *b)
+{
+	return b->data + b->start;
+}
+
+static inline struct str buf_str(const struct buf *b)
+{
+	return (struct str){(const char *)b->data + b->start, b->end - b->start};
+}
+
+/* -EMSGSIZE when the ceiling would be passed; the buffer is then unchanged. */
+[[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
+[[nodiscard]] int buf_append_str(struct buf *b, struct str s);
+[[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
+/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL when the ceiling would
+ * be passed. */
+uint8_t *buf_reserve(struct buf *b, size_t len);
+void buf_commit(struct buf *b, size_t len);
+/* Drops len bytes from the front; len is at most buf_len(). */
+void buf_consume(struct buf *b, size_t len);
+/* Empties it and keeps the memory. */
+void buf_clear(struct buf *b);
+/* Empties it and gives back memory beyond keep bytes. */
+void buf_shrink(struct buf *b, size_t keep);

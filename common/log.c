@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/log.h"
+
+#include "common/buf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LOG_LINE_MAX = 16 * 1024, /* a longer line is cut, never split */
+	LOG_VALUE_MAX = 4 * 1024, /* of one field, before escaping */
+	LOG_BURST = 20,
+};
+static const double LOG_REFILL_PER_S = 1.0;
+
+static struct {
+	const char *program;
+	enum log_level level;
+	enum log_format format;
+	void (*sink)(void *ctx, const struct log_event *event, struct str line);
+	void *sink_ctx;
+} logger = {.program = "sluice", .level = LOG_LEVEL_INFO};
+
+static const char *const LEVEL_NAMES[] = {"error", "warn", "info", "debug"};
+
+void log_init(const char *program, enum log_level level, enum log_format format)
+{
+	logger.program = program;
+	logger.level = level;
+	logger.format = format;
+}
+
+void log_set_level(enum log_level level)
+{
+	logger.level = level;
+}
+
+bool log_enabled(enum log_level level)
+{
+	return level <= logger.level;
+}
+
+void log_set_sink(void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx)
+{
+	logger.sink = sink;
+	logger.sink_ctx = ctx;
+}
+
+struct str log_errno_text(int err)
+{
+	return str_from(strerror(err < 0 ? -err : err));
+}
+
+static double monotonic_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A token bucket per event: a fault that repeats must not fill a disk, and its first lines must not be lost. */
+static bool take_token(struct log_event *event)
+{
+	double now = monotonic_now();
+	if (!event->used) {
+		event->used = true;
+		event->tokens = LOG_BURST;
+	} else {
+		event->tokens += (now - event->refilled_at) * LOG_REFILL_PER_S;
+		if (event->tokens > LOG_BURST)
+			event->tokens = LOG_BURST;
+	}
+	event->refilled_at = now;
+	if (event->tokens < 1.0) {
+		event->suppressed++;
+		return false;
+	}
+	event->tokens -= 1.0;
+	return true;
+}
+
+static bool is_bare(struct str text)
+{
+	if (text.len == 0)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\')
+			return false;
+	}
+	return true;
+}
+
+/* Quoted as a JSON string, which is also what logfmt readers expect. Bytes that are no UTF-8 are shown as \ufffd, so that
+ * neither a terminal nor a log reader can be fooled. A full line buffer cuts the line, hence the ignored results. */
+static void put_quoted(struct buf *line, struct str text)
+{
+	(void)!buf_append(line, "\"", 1);
+	bool utf8 = str_is_utf8(text);
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		if (c == '"' || c == '\\')
+			(void)!buf_printf(line, "\\%c", c);
+		else if (c == '\n')
+			(void)!buf_append(line, "\\n", 2);
+		else if (c == '\t')
+			(void)!buf_append(line, "\\t", 2);
+		else if (c < 0x20 || c == 0x7f)
+			(void)!buf_printf(line, "\\u%04x", c);
+		else if (c >= 0x80 && !utf8)
+			(void)!buf_append(line, "\\ufffd", 6);
+		else
+			(void)!buf_append(line, &c, 1);
+	}
+	(void)!buf_append(line, "\"", 1);
+}
+
+static struct str cut_value(struct str text)
+{
+	if (text.len <= LOG_VALUE_MAX)
+		return text;
+	size_t len = LOG_VALUE_MAX;
+	/* Never inside a UTF-8 sequence. */
+	while (len > 0 && ((unsigned char)text.p[len] & 0xc0) == 0x80)
+		len--;
+	return (struct str){text.p, len};
+}
+
+static void put_field(struct buf *line, const struct log_field *field)
+{
+	bool json = logger.format == LOG_FORMAT_JSON;
+	if (json)
+		(void)!buf_printf(line, ",\"%s\":", field->key);
+	else
+		(void)!buf_printf(line, " %s=", field->key);
+	if (field->type == LOG_FIELD_INT) {
+		(void)!buf_printf(line, "%" PRId64, field->number);
+	} else if (field->type == LOG_FIELD_DOUBLE) {
+		(void)!buf_printf(line, "%.3f", field->real);
+	} else {
+		struct str text = cut_value(field->text);
+		if (!json && is_bare(text))
+			(void)!buf_append_str(line, text);
+		else
+			put_quoted(line, text);
+	}
+}
+
+static void put_head(struct buf *line, const struct log_event *event)
+{
+	struct timespec now;
+	struct tm utc;
+	char stamp[32];
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
+	if (logger.format == LOG_FORMAT_JSON)
+		(void)!buf_printf(line,
+			"{\"ts\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",\"event\":\"%s\"",
+			stamp, now.tv_nsec / 1000000, LEVEL_NAMES[event->level], logger.program,
+			event->name);
+	else
+		(void)!buf_printf(line, "ts=%s.%03ldZ level=%s program=%s event=%s", stamp,
+			now.tv_nsec / 1000000, LEVEL_NAMES[event->level], logger.program,
+			event->name);
+}
+
+static void emit(const struct log_event *event, struct buf *line)
+{
+	if (logger.sink != NULL) {
+		logger.sink(logger.sink_ctx, event, buf_str(line));
+		return;
+	}
+	if (buf_append(line, "\n", 1) != 0)
+		return;
+	/* One write per line keeps lines whole when several processes share the descriptor. Nobody can be told if it fails. */
+	ssize_t ignored = write(STDERR_FILENO, buf_data(line), buf_len(line));
+	(void)ignored;
+}
+
+void log_event_fields(struct log_event *event, const struct log_field *fields, size_t count)
+{
+	if (!log_enabled(event->level) || !take_token(event))
+		return;
+	int saved_errno = errno;
+	struct buf line;
+	buf_init(&line, LOG_LINE_MAX);
+	put_head(&line, event);
+	for (size_t i = 1; i < count; i++)
+		put_field(&line, &fields[i]);
+	if (event->suppressed != 0) {
+		put_field(&line, &LOG_INT("suppressed", event->suppressed));
+		event->suppressed = 0;
+	}
+	if (logger.format == LOG_FORMAT_JSON)
+		(void)!buf_append(&line, "}", 1);
+	emit(event, &line);
+	buf_fini(&line);
+	errno = saved_errno;
+}

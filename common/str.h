@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * struct str: a view of text that somebody else owns, pointer and length. It need not end in NUL, so it can point into a
+ * frame. p == NULL means "absent", which is not the same as empty where a field distinguishes them.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+	const char *p;
+	size_t len;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR_NONE     ((struct str){NULL, 0})
+/* For printf("%.*s", STR_FMT(s)). Lengths are bounded by frame limits, far below INT_MAX. */
+#define STR_FMT(s) (int)(s).len, (s).p != NULL ? (s).p : ""
+
+static inline struct str str_from(const char *text)
+{
+	return (struct str){text, text != NULL ? strlen(text) : 0};
+}
+
+static inline bool str_is_empty(struct str s)
+{
+	return s.len == 0;
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+static inline bool str_eq_c(struct str a, const char *b)
+{
+	return str_eq(a, str_from(b));
+}
+
+/* Bytewise order, a prefix before what it begins; absent equals empty. */
+static inline int str_cmp(struct str a, struct str b)
+{
+	size_t len = a.len < b.len ? a.len : b.len;
+	int order = len != 0 ? memcmp(a.p, b.p, len) : 0;
+	if (order != 0)
+		return order;
+	return (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool str_starts_with(struct str s, struct str prefix)
+{
+	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
+}
+
+static inline bool str_ends_with(struct str s, struct str suffix)
+{
+	return s.len >= suffix.len &&
+	       (suffix.len == 0 || memcmp(s.p + (s.len - suffix.len), suffix.p, suffix.len) == 0);
+}
+
+/* The rest of s from `from` on; empty when from is beyond the end. */
+static inline struct str str_skip(struct str s, size_t from)
+{
+	if (from >= s.len)
+		return (struct str){s.p != NULL ? s.p + s.len : NULL, 0};
+	return (struct str){s.p + from, s.len - from};
+}
+
+/* Heap copy with a NUL behind it; the caller frees it. */
+char *str_dup(struct str s);
+/* True when s is well-formed UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF). */
+bool str_is_utf8(struct str s);
+/* Whole of s as a decimal number within [min, max]; nothing else is accepted (no sign unless min < 0, no spaces, no leading
+ * zeros other than "0" itself). */
+bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value);

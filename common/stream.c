@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/stream.h"
+
+#include "common/xalloc.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	READ_STEP_LEN = 64 * 1024,
+	/* Bytes taken from one socket before the others get their turn. */
+	READ_TURN_LEN = 1024 * 1024,
+	/* Memory kept by an idle buffer. */
+	KEEP_LEN = 16 * 1024,
+};
+
+struct stream {
+	struct ev_loop *loop;
+	ev_io reader;
+	ev_io writer;
+	int fd;
+	struct stream_limits limits;
+	const struct stream_ops *ops;
+	void *ctx;
+	struct buf in;
+	struct buf out;
+	bool wants_room; /* the high mark was passed since the last on_room() */
+	bool *gone;	 /* set while a callback runs: it may close the stream under us */
+};
+
+static void run_on_closed(struct stream *s, int err)
+{
+	ev_io_stop(s->loop, &s->reader);
+	ev_io_stop(s->loop, &s->writer);
+	s->ops->on_closed(s->ctx, s, err);
+}
+
+/* Reads one step. Positive: bytes read; 0: nothing there now; negative: ended (-EPIPE for the peer's orderly close). */
+static ssize_t read_step(struct stream *s)
+{
+	size_t room = s->limits.in_max - buf_len(&s->in);
+	if (room > READ_STEP_LEN)
+		room = READ_STEP_LEN;
+	uint8_t *place = room != 0 ? buf_reserve(&s->in, room) : NULL;
+	if (place == NULL)
+		return -EMSGSIZE;
+	ssize_t got = recv(s->fd, place, room, 0);
+	if (got > 0) {
+		buf_commit(&s->in, (size_t)got);
+		return got;
+	}
+	if (got == 0)
+		return -EPIPE;
+	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	struct stream *s = watcher->data;
+	bool gone = false;
+	size_t total = 0;
+	ssize_t got = 0;
+	s->gone = &gone;
+	while (total < READ_TURN_LEN && (got = read_step(s)) > 0) {
+		total += (size_t)got;
+		int err = s->ops->on_input(s->ctx, s, &s->in);
+		if (gone)
+			return;
+		if (err < 0) {
+			got = err;
+			break;
+		}
+		/* A short read means the kernel has no more: saves the call that would say so. */
+		if ((size_t)got < READ_STEP_LEN)
+			break;
+	}
+	if (total != 0 && got >= 0) {
+		if (buf_len(&s->in) == 0)
+			buf_shrink(&s->in, KEEP_LEN);
+		s->ops->on_dry(s->ctx, s);
+	}
+	if (gone)
+		return;
+	s->gone = NULL;
+	if (got < 0)
+		run_on_closed(s, got == -EPIPE ? 0 : (int)got);
+}
+
+/* Writes what the socket takes; 0 or a negative errno. */
+static int write_some(struct stream *s)
+{
+	while (buf_len(&s->out) != 0) {
+		ssize_t put = send(s->fd, buf_data(&s->out), buf_len(&s->out), MSG_NOSIGNAL);
+		if (put < 0)
+			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		buf_consume(&s->out, (size_t)put);
+	}
+	return 0;
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	(void)events;
+	struct stream *s = watcher->data;
+	int err = write_some(s);
+	if (err < 0) {
+		run_on_closed(s, err);
+		return;
+	}
+	if (s->wants_room && buf_len(&s->out) <= s->limits.out_low) {
+		bool gone = false;
+		s->wants_room = false;
+		s->gone = &gone;
+		s->ops->on_room(s->ctx, s);
+		if (gone)
+			return;
+		s->gone = NULL;
+	}
+	if (buf_len(&s->out) == 0) {
+		buf_shrink(&s->out, KEEP_LEN);
+		ev_io_stop(loop, &s->writer);
+	}
+}
+
+struct stream *stream_new(struct ev_loop *loop, int fd, const struct stream_limits *limits,
+	const struct stream_ops *ops, void *ctx)
+{
+	struct stream *s = xcalloc(1, sizeof(*s));
+	s->loop = loop;
+	s->fd = fd;
+	s->limits = *limits;
+	s->ops = ops;
+	s->ctx = ctx;
+	s->wants_room = true;
+	buf_init(&s->in, limits->in_max + READ_STEP_LEN);
+	buf_init(&s->out, limits->out_max);
+	ev_io_init(&s->reader, on_readable, fd, EV_READ);
+	ev_io_init(&s->writer, on_writable, fd, EV_WRITE);
+	s->reader.data = s->writer.data = s;
+	ev_io_start(loop, &s->reader);
+	ev_io_start(loop, &s->writer);
+	return s;
+}
+
+void stream_close(struct stream *s)
+{
+	if (s == NULL)
+		return;
+	if (s->gone != NULL)
+		*s->gone = true;
+	ev_io_stop(s->loop, &s->reader);
+	ev_io_stop(s->loop, &s->writer);
+	close(s->fd);
+	/* Frames may carry private keys. */
+	buf_wipe_fini(&s->in);
+	buf_wipe_fini(&s->out);
+	free(s);
+}
+
+struct buf *stream_out(struct stream *s)
+{
+	return &s->out;
+}
+
+void stream_flush(struct stream *s)
+{
+	if (stream_is_full(s))
+		s->wants_room = true;
+	ev_io_start(s->loop, &s->writer);
+}
+
+void stream_flush_now(struct stream *s)
+{
+	/* Nobody is left to tell if it fails: the stream is being closed. */
+	(void)write_some(s);
+}
+
+bool stream_is_full(const struct stream *s)
+{
+	return buf_len(&s->out) > s->limits.out_high;
+}
+
+int stream_fd(const struct stream *s)
+{
+	return s->fd;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/unix_socket.h"
+
+#include "common/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { LISTEN_FDS_START = 3, LISTEN_FDS_MAX = 64 };
+
+static int fill_address(const char *path, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(address->sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+int unix_connect(const char *path)
+{
+	struct sockaddr_un address;
+	int err = fill_address(path, &address);
+	if (err != 0)
+		return err;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* A socket file whose listener died refuses connections; only then is it ours to replace. */
+static int remove_stale(const char *path)
+{
+	struct stat info;
+	if (lstat(path, &info) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(info.st_mode))
+		return -EEXIST;
+	int fd = unix_connect(path);
+	if (fd >= 0) {
+		close(fd);
+		return -EADDRINUSE;
+	}
+	if (fd != -ECONNREFUSED)
+		return fd == -EAGAIN ? -EADDRINUSE : fd;
+	return unlink(path) == 0 ? 0 : -errno;
+}
+
+static int bind_and_listen(int fd, const struct sockaddr_un *address)
+{
+	/* The mode is set before anybody can connect: the file is made with no rights for others. */
+	mode_t old = umask(0117);
+	int err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
+	umask(old);
+	if (err == 0 && listen(fd, 16) != 0)
+		err = -errno;
+	return err;
+}
+
+int unix_listen(const char *path)
+{
+	struct sockaddr_un address;
+	int err = fill_address(path, &address);
+	if (err == 0)
+		err = remove_stale(path);
+	if (err != 0)
+		return err;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	err = bind_and_listen(fd, &address);
+	if (err != 0) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static bool is_bound_to(int fd, const char *name)
+{
+	struct sockaddr_un address = {0};
+	socklen_t len = sizeof(address);
+	if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 || address.sun_family != AF_UNIX)
+		return false;
+	const char *base = strrchr(address.sun_path, '/');
+	return base != NULL && strcmp(base + 1, name) == 0;
+}
+
+/* Whether the index-th of the colon-separated names is `name`. */
+static bool is_named(const char *names, int index, const char *name)
+{
+	while (names != NULL && index-- > 0) {
+		names = strchr(names, ':');
+		names = names != NULL ? names + 1 : NULL;
+	}
+	if (names == NULL)
+		return false;
+	return str_eq_c((struct str){names, strcspn(names, ":")}, name);
+}
+
+int unix_listen_inherited(const char *name)
+{
+	const char *pid = getenv("LISTEN_PID");
+	const char *fds = getenv("LISTEN_FDS");
+	int64_t number = 0;
+	int64_t count = 0;
+	if (pid == NULL || fds == NULL || !str_to_int(str_from(pid), 1, INT32_MAX, &number) ||
+		number != getpid() || !str_to_int(str_from(fds), 1, LISTEN_FDS_MAX, &count))
+		return -ENOENT;
+	for (int i = 0; i < count; i++) {
+		int fd = LISTEN_FDS_START + i;
+		if (is_named(getenv("LISTEN_FDNAMES"), i, name) || is_bound_to(fd, name)) {
+			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+			(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+			return fd;
+		}
+	}
+	return -ENOENT;
+}
+
+int unix_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	return fd >= 0 ? fd : -errno;
+}
+
+int unix_peer_uid(int fd, uid_t *ret_uid)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return -errno;
+	*ret_uid = peer.uid;
+	return 0;
+}

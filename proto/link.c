@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/link.h"
+
+#include "common/backoff.h"
+#include "common/must.h"
+#include "common/stream.h"
+#include "common/unix_socket.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+#include "proto/log_events.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum link_state { LINK_CLOSED, LINK_GREETING, LINK_UP };
+
+static const double CONNECT_FIRST_S = 0.1;
+static const double CONNECT_CAP_S = 2.5;
+
+struct link {
+	struct link_config config;
+	char *path;
+	uid_t uids[LINK_UIDS_MAX];
+	int listener; /* -1: a connector */
+	ev_io acceptor;
+	ev_timer timer; /* connector: next try while closed; both: pings while open */
+	struct backoff backoff;
+	enum link_state state;
+	struct stream *stream;
+	struct message_reader *reader;
+	struct arena arena; /* for our own messages: hello, ping */
+	ev_tstamp heard_at;
+	uint64_t ping_seq;
+	char *peer_name;
+	char complaint[SCHEMA_ERROR_LEN + 128];
+};
+
+static const char *role_name(enum peer_role role)
+{
+	static const char *const names[] = {"nobody", "watcher", "translator", "provider"};
+	return names[role];
+}
+
+static struct log_field peer_field(const struct link *link)
+{
+	return LOG_STR("peer", role_name(link->config.peer_role));
+}
+
+void link_complain(struct link *link, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(link->complaint, sizeof(link->complaint), format, args);
+	va_end(args);
+}
+
+/* ---- closing ---------------------------------------------------------------------------------------------------- */
+
+static void schedule_connect(struct link *link)
+{
+	if (link->listener >= 0)
+		return;
+	link->timer.repeat = backoff_next(&link->backoff);
+	ev_timer_again(link->config.loop, &link->timer);
+}
+
+static void send_bye(struct link *link, const char *reason)
+{
+	struct schema_error error;
+	struct bye bye = {.reason = str_from(reason)};
+	if (message_encode(MESSAGE_BYE, &bye, stream_out(link->stream), &error) == 0)
+		stream_flush_now(link->stream);
+}
+
+/* Ends the connection, not the link: a listener goes on listening, a connector tries again. */
+static void drop(struct link *link, const char *reason, bool tell_peer)
+{
+	bool was_up = link->state == LINK_UP;
+	if (tell_peer)
+		send_bye(link, reason);
+	stream_close(link->stream);
+	link->stream = NULL;
+	link->state = LINK_CLOSED;
+	ev_timer_stop(link->config.loop, &link->timer);
+	log_event(&EV_LINK_DOWN, peer_field(link), LOG_STR("name", link->peer_name),
+		LOG_STR("reason", reason));
+	free(link->peer_name);
+	link->peer_name = NULL;
+	schedule_connect(link);
+	if (was_up)
+		link->config.ops->on_down(link->config.ctx, link);
+}
+
+static void drop_for_complaint(struct link *link)
+{
+	/* drop() clears nothing of this, but it may be overwritten by callbacks. */
+	char reason[sizeof(link->complaint)];
+	memcpy(reason, link->complaint, sizeof(reason));
+	drop(link, reason, true);
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+int link_decode(struct link *link, const struct message *message, struct arena *arena,
+	void *ret_value)
+{
+	struct schema_error error = {""};
+	int err = message_decode(message, arena, ret_value, &error);
+	if (err != 0)
+		link_complain(link, "%s: %s", message_word(message->type), error.text);
+	return err;
+}
+
+static void begin_up(struct link *link, const struct hello *peer)
+{
+	link->state = LINK_UP;
+	backoff_succeeded(&link->backoff);
+	free(link->peer_name);
+	link->peer_name = str_dup(peer->name);
+	log_event(&EV_LINK_UP, peer_field(link), LOG_STR("name", link->peer_name),
+		LOG_TEXT("software", peer->software));
+}
+
+static int take_hello(struct link *link, const struct message *message)
+{
+	struct hello peer;
+	if (link_decode(link, message, &link->arena, &peer) != 0)
+		return -EPROTO;
+	const struct hello *ours = &link->config.hello;
+	if (peer.version_min > ours->version_max || peer.version_max < ours->version_min) {
+		link_complain(link,
+			"no common protocol version: the peer speaks %llu to %llu, we %llu to %llu; "
+			"run releases that are closer to each other",
+			(unsigned long long)peer.version_min, (unsigned long long)peer.version_max,
+			(unsigned long long)ours->version_min, (unsigned long long)ours->version_max);
+		return -EPROTO;
+	}
+	if (peer.role != link->config.peer_role) {
+		link_complain(link, "this socket is for a %s, the peer is a %s",
+			role_name(link->config.peer_role), role_name(peer.role));
+		return -EPROTO;
+	}
+	begin_up(link, &peer);
+	const char *refusal = link->config.ops->on_up(link->config.ctx, link, &peer);
+	if (refusal != NULL) {
+		link_complain(link, "%s", refusal);
+		return -EPROTO;
+	}
+	link->config.ops->on_room(link->config.ctx, link);
+	return 0;
+}
+
+static int take_bye(struct link *link, const struct message *message)
+{
+	struct bye bye;
+	if (link_decode(link, message, &link->arena, &bye) != 0)
+		return -EPROTO;
+	link_complain(link, "the peer says: %.*s", STR_FMT(bye.reason));
+	return -ESHUTDOWN;
+}
+
+static int take_ping(struct link *link, const struct message *message)
+{
+	struct ping ping;
+	if (link_decode(link, message, &link->arena, &ping) != 0)
+		return -EPROTO;
+	/* A peer that does not read gets no answers, so that pings cannot fill the output. */
+	return link_is_full(link) ? 0 : link_send(link, MESSAGE_PONG, &ping);
+}
+
+static int take_message(struct link *link, const struct message *message)
+{
+	if (message->type == MESSAGE_BYE)
+		return take_bye(link, message);
+	if (link->state == LINK_GREETING) {
+		if (message->type == MESSAGE_HELLO)
+			return take_hello(link, message);
+		link_complain(link, "%s before hello", message_word(message->type));
+		return -EPROTO;
+	}
+	switch (message->type) {
+	case MESSAGE_HELLO:
+		link_complain(link, "a second hello");
+		return -EPROTO;
+	case MESSAGE_PING:
+		return take_ping(link, message);
+	case MESSAGE_PONG:
+	case MESSAGE_UNKNOWN:
+		return 0;
+	default:
+		return link->config.ops->on_message(link->config.ctx, link, message);
+	}
+}
+
+static int take_payload(struct link *link, struct str payload)
+{
+	struct schema_error error = {""};
+	struct message message = {.type = MESSAGE_UNKNOWN};
+	link->complaint[0] = '\0';
+	int err = message_open(link->reader, payload, &message, &error);
+	if (err != 0)
+		link_complain(link, "bad frame: %s", error.text);
+	else
+		err = take_message(link, &message);
+	arena_reset(&link->arena);
+	if (err != 0 && link->complaint[0] == '\0')
+		link_complain(link, "%s: %s", message_word(message.type), strerror(-err));
+	if (err != 0 && err != -ESHUTDOWN)
+		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+	return err;
+}
+
+/* ---- stream ----------------------------------------------------------------------------------------------------- */
+
+/* The result is never negative: this closes the link itself, because it knows why. */
+static int on_input(void *ctx, struct stream *stream, struct buf *in)
+{
+	struct link *link = ctx;
+	struct str payload;
+	enum frame_outcome outcome;
+	link->heard_at = ev_now(link->config.loop);
+	while ((outcome = frame_next(in, &payload)) == FRAME_READY) {
+		int err = take_payload(link, payload);
+		if (link->stream != stream)
+			return 0;
+		if (err != 0) {
+			drop_for_complaint(link);
+			return 0;
+		}
+		buf_consume(in, frame_len_of(payload));
+	}
+	if (outcome != FRAME_PARTIAL) {
+		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
+							   : "bad frame: longer than the limit");
+		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		drop_for_complaint(link);
+	}
+	return 0;
+}
+
+static void on_stream_dry(void *ctx, struct stream *stream)
+{
+	struct link *link = ctx;
+	(void)stream;
+	if (link->state == LINK_UP)
+		link->config.ops->on_dry(link->config.ctx, link);
+}
+
+static void on_stream_room(void *ctx, struct stream *stream)
+{
+	struct link *link = ctx;
+	(void)stream;
+	if (link->state == LINK_UP)
+		link->config.ops->on_room(link->config.ctx, link);
+}
+
+static void on_stream_closed(void *ctx, struct stream *stream, int err)
+{
+	(void)stream;
+	drop(ctx, err == 0 ? "the peer closed the connection" : strerror(-err), false);
+}
+
+static const struct stream_ops stream_ops = {
+	.on_input = on_input,
+	.on_dry = on_stream_dry,
+	.on_room = on_stream_room,
+	.on_closed = on_stream_closed,
+};
+
+static void begin_greeting(struct link *link, int fd)
+{
+	static const struct stream_limits limits = {
+		.in_max = FRAME_HEAD_LEN + FRAME_LEN_MAX,
+		.out_high = LINK_OUT_HIGH,
+		.out_low = LINK_OUT_LOW,
+		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or bye. */
+		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
+	};
+	link->state = LINK_GREETING;
+	link->heard_at = ev_now(link->config.loop);
+	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
+	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
+	link->timer.repeat = 1.0;
+	ev_timer_again(link->config.loop, &link->timer);
+}
+
+/* ---- connecting, accepting, silence ----------------------------------------------------------------------------- */
+
+static void try_connect(struct link *link)
+{
+	int fd = unix_connect(link->path);
+	if (fd >= 0) {
+		begin_greeting(link, fd);
+		return;
+	}
+	log_event(&EV_LINK_WAITING, peer_field(link), LOG_STR("socket", link->path), LOG_ERRNO(fd));
+	schedule_connect(link);
+}
+
+static void watch_silence(struct link *link)
+{
+	ev_tstamp silent = ev_now(link->config.loop) - link->heard_at;
+	if (silent >= LINK_DEAD_AFTER_S) {
+		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
+			true);
+	} else if (silent >= LINK_PING_AFTER_S && link->state == LINK_UP) {
+		struct ping ping = {.seq = ++link->ping_seq};
+		(void)link_send(link, MESSAGE_PING, &ping);
+	}
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct link *link = timer->data;
+	(void)loop;
+	(void)events;
+	if (link->state == LINK_CLOSED)
+		try_connect(link);
+	else
+		watch_silence(link);
+}
+
+static bool is_allowed(const struct link *link, uid_t uid)
+{
+	if (uid == 0 || uid == geteuid())
+		return true;
+	for (size_t i = 0; i < link->config.allowed_count; i++) {
+		if (link->uids[i] == uid)
+			return true;
+	}
+	return false;
+}
+
+static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	struct link *link = watcher->data;
+	uid_t uid = 0;
+	(void)loop;
+	(void)events;
+	int fd = unix_accept(link->listener);
+	if (fd < 0) {
+		if (fd != -EAGAIN)
+			log_event(&EV_LINK_REFUSED, peer_field(link), LOG_ERRNO(fd));
+		return;
+	}
+	const char *refusal = NULL;
+	if (unix_peer_uid(fd, &uid) != 0 || !is_allowed(link, uid))
+		refusal = "its user may not connect";
+	else if (link->state != LINK_CLOSED)
+		refusal = "another peer is connected";
+	if (refusal == NULL) {
+		begin_greeting(link, fd);
+		return;
+	}
+	log_event(&EV_LINK_REFUSED, peer_field(link), LOG_INT("uid", uid),
+		LOG_STR("reason", refusal));
+	close(fd);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+static struct link *link_new(const struct link_config *config)
+{
+	struct link *link = xcalloc(1, sizeof(*link));
+	must(config->allowed_count <= LINK_UIDS_MAX);
+	link->config = *config;
+	link->path = xstrdup(config->path);
+	for (size_t i = 0; i < config->allowed_count; i++)
+		link->uids[i] = config->allowed_uids[i];
+	link->listener = -1;
+	link->reader = message_reader_new();
+	arena_init(&link->arena);
+	backoff_init(&link->backoff, CONNECT_FIRST_S, CONNECT_CAP_S);
+	ev_init(&link->timer, on_timer);
+	link->timer.data = link;
+	return link;
+}
+
+struct link *link_listen(const struct link_config *config, int *ret_err)
+{
+	int fd = unix_listen_inherited(config->socket_name);
+	if (fd == -ENOENT)
+		fd = unix_listen(config->path);
+	if (fd < 0) {
+		*ret_err = fd;
+		return NULL;
+	}
+	struct link *link = link_new(config);
+	link->listener = fd;
+	ev_io_init(&link->acceptor, on_acceptable, fd, EV_READ);
+	link->acceptor.data = link;
+	ev_io_start(config->loop, &link->acceptor);
+	log_event(&EV_LINK_LISTENING, peer_field(link), LOG_STR("socket", link->path));
+	return link;
+}
+
+struct link *link_connect(const struct link_config *config)
+{
+	struct link *link = link_new(config);
+	/* From the loop, never from here: no callback before the caller has our address. */
+	link->timer.repeat = 0.001;
+	ev_timer_again(config->loop, &link->timer);
+	return link;
+}
+
+void link_free(struct link *link, const char *reason)
+{
+	if (link == NULL)
+		return;
+	ev_timer_stop(link->config.loop, &link->timer);
+	if (link->stream != NULL) {
+		send_bye(link, reason);
+		stream_close(link->stream);
+	}
+	if (link->listener >= 0) {
+		ev_io_stop(link->config.loop, &link->acceptor);
+		close(link->listener);
+	}
+	message_reader_free(link->reader);
+	arena_fini(&link->arena);
+	free(link->peer_name);
+	free(link->path);
+	free(link);
+}
+
+bool link_is_up(const struct link *link)
+{
+	return link->state == LINK_UP;
+}
+
+bool link_is_full(const struct link *link)
+{
+	return stream_is_full(link->stream);
+}
+
+struct buf *link_out(struct link *link)
+{
+	return stream_out(link->stream);
+}
+
+void link_flush(struct link *link)
+{
+	stream_flush(link->stream);
+}
+
+int link_send(struct link *link, enum message_type type, const void *value)
+{
+	struct schema_error error = {""};
+	must(link->stream != NULL);
+	int err = message_encode(type, value, stream_out(link->stream), &error);
+	if (err != 0)
+		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link),
+			LOG_STR("type", message_word(type)), LOG_STR("reason", error.text));
+	else
+		stream_flush(link->stream);
+	return err;
+}
+
+void link_send_payload(struct link *link, struct str payload)
+{
+	unsigned char head[FRAME_HEAD_LEN] = {(unsigned char)(payload.len >> 24),
+		(unsigned char)(payload.len >> 16), (unsigned char)(payload.len >> 8),
+		(unsigned char)payload.len};
+	struct buf *out = stream_out(link->stream);
+	/* Room for one more message than the high mark is always there: see begin_greeting(). */
+	must(payload.len <= FRAME_LEN_MAX && buf_append(out, head, sizeof(head)) == 0 &&
+		buf_append_str(out, payload) == 0);
+	stream_flush(link->stream);
+}

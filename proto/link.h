@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One end of a link: a Unix socket that speaks PROTOCOL.md. A listener serves one peer at a time; a connector connects, and
+ * connects again with jittered back-off when the link was lost. Both exchange hellos, answer pings, and find a hung peer.
+ *
+ *   CLOSED --connect/accept--> GREETING --both hellos--> UP --any fault, bye, silence--> CLOSED
+ *
+ * Nothing is queued here beyond one bounded buffer: link_send() appends a frame; while link_is_full() the owner leaves its
+ * objects dirty and waits for on_room(). So a slow peer makes changes coalesce, and never makes a queue grow.
+ */
+#pragma once
+
+#include "proto/message.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum {
+	LINK_PING_AFTER_S = 5, /* of silence */
+	LINK_DEAD_AFTER_S = 20, /* of silence; also the time a hello may take */
+	LINK_OUT_HIGH = 256 * 1024,
+	LINK_OUT_LOW = 64 * 1024,
+	LINK_UIDS_MAX = 16,
+};
+
+struct link;
+
+struct link_ops {
+	/* Both hellos are through: send the snapshot (on_room() follows at once). `peer` is good during the call. A text refuses the
+	 * peer (for example a wrong role was already refused before); NULL takes it. */
+	const char *(*on_up)(void *ctx, struct link *link, const struct hello *peer);
+	/* A message other than hello, ping, pong, bye; unknown types were skipped. Decode with link_decode(). A negative errno closes the link;
+	 * say why with link_complain() before. */
+	int (*on_message)(void *ctx, struct link *link, const struct message *message);
+	/* No more input right now: work on what came. */
+	void (*on_dry)(void *ctx, struct link *link);
+	/* There is room to send. */
+	void (*on_room)(void *ctx, struct link *link);
+	/* The link that was up is gone. */
+	void (*on_down)(void *ctx, struct link *link);
+};
+
+struct link_config {
+	struct ev_loop *loop;
+	const char *path;	 /* of the socket; kept as a copy */
+	const char *socket_name; /* listeners: its name with the service manager, such as "source.sock" */
+	struct hello hello;	 /* ours; its texts and lists must stay valid as long as the link lives */
+	enum peer_role peer_role; /* what the other side must be */
+	const uid_t *allowed_uids; /* listeners; root and our own are always allowed */
+	size_t allowed_count;	   /* at most LINK_UIDS_MAX */
+	const struct link_ops *ops;
+	void *ctx;
+};
+
+/* Begins to listen. NULL and a negative errno in *ret_err when the socket cannot be made. */
+struct link *link_listen(const struct link_config *config, int *ret_err);
+/* Begins to connect, for ever. */
+struct link *link_connect(const struct link_config *config);
+/* Says bye with the reason when up, closes and frees. */
+void link_free(struct link *link, const char *reason);
+
+bool link_is_up(const struct link *link);
+bool link_is_full(const struct link *link);
+
+/* Decodes into *ret_value (see message_decode()); on failure the complaint is noted. */
+[[nodiscard]] int link_decode(struct link *link, const struct message *message,
+	struct arena *arena, void *ret_value);
+/* Notes why the link is about to be closed, for the log and the bye. */
+[[gnu::format(printf, 2, 3)]] void link_complain(struct link *link, const char *format, ...);
+
+/* Sends a message of any type but upsert. Only while up. -EINVAL: it breaks a limit (logged). */
+int link_send(struct link *link, enum message_type type, const void *value);
+/* Sends a frame that was encoded before, without its 4-byte head, such as a stored payload. */
+void link_send_payload(struct link *link, struct str payload);
+/* The output, for message_encode_*(); call link_flush() afterwards. */
+struct buf *link_out(struct link *link);
+void link_flush(struct link *link);

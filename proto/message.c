@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/message.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+#include "proto/messages.h"
+
+#include <errno.h>
+#include <msgpack.h>
+#include <sha2.h>
+#include <stdio.h>
+
+enum { READER_ZONE_LEN = 8192 };
+
+static const struct {
+	const char *word;
+	const struct schema *schema; /* NULL: the kind decides */
+} types[MESSAGE_TYPE_COUNT] = {
+	[MESSAGE_HELLO] = {"hello", &hello_schema},
+	[MESSAGE_PING] = {"ping", &ping_schema},
+	[MESSAGE_PONG] = {"pong", &pong_schema},
+	[MESSAGE_BYE] = {"bye", &bye_schema},
+	[MESSAGE_SETTINGS] = {"settings", &settings_schema},
+	[MESSAGE_SYNC_BEGIN] = {"sync-begin", &sync_begin_schema},
+	[MESSAGE_SYNC_END] = {"sync-end", &sync_end_schema},
+	[MESSAGE_UPSERT] = {"upsert", NULL},
+	[MESSAGE_DELETE] = {"delete", &delete_schema},
+	[MESSAGE_STATUS] = {"status", &status_schema},
+	[MESSAGE_EVENT] = {"event", &event_schema},
+	[MESSAGE_REMOVE] = {"remove", &remove_schema},
+	[MESSAGE_COMMIT] = {"commit", &commit_schema},
+	[MESSAGE_LB_STATUS] = {"lb-status", &lb_status_schema},
+	[MESSAGE_LB_EVENT] = {"lb-event", &lb_event_schema},
+};
+
+const char *message_word(enum message_type type)
+{
+	return type > MESSAGE_UNKNOWN && type < MESSAGE_TYPE_COUNT ? types[type].word : "unknown";
+}
+
+const char *record_kind_word(enum record_kind kind)
+{
+	must(kind < RECORD_KIND_COUNT);
+	return record_kind_words[kind];
+}
+
+const char *lb_kind_word(enum lb_kind kind)
+{
+	must(kind < LB_KIND_COUNT);
+	return lb_kind_words[kind];
+}
+
+const struct schema *message_schema(enum message_type type, enum record_kind record_kind,
+	enum lb_kind lb_kind)
+{
+	if (type <= MESSAGE_UNKNOWN || type >= MESSAGE_TYPE_COUNT)
+		return NULL;
+	if (type != MESSAGE_UPSERT)
+		return types[type].schema;
+	if (record_kind != RECORD_NONE)
+		return record_kind < RECORD_KIND_COUNT ? record_schemas[record_kind] : NULL;
+	return lb_kind < LB_KIND_COUNT ? lb_schemas[lb_kind] : NULL;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+struct message_reader {
+	msgpack_zone zone;
+	msgpack_object root;
+};
+
+struct message_reader *message_reader_new(void)
+{
+	struct message_reader *reader = xcalloc(1, sizeof(*reader));
+	if (!msgpack_zone_init(&reader->zone, READER_ZONE_LEN))
+		xmalloc(SIZE_MAX / 2); /* ends the process with the line for out of memory */
+	return reader;
+}
+
+void message_reader_free(struct message_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	msgpack_zone_destroy(&reader->zone);
+	free(reader);
+}
+
+static struct str text_of(const msgpack_object *o)
+{
+	if (o->type != MSGPACK_OBJECT_STR)
+		return STR_NONE;
+	return (struct str){o->via.str.ptr, o->via.str.size};
+}
+
+static enum message_type find_type(struct str word)
+{
+	for (int i = MESSAGE_UNKNOWN + 1; i < MESSAGE_TYPE_COUNT; i++) {
+		if (str_eq_c(word, types[i].word))
+			return (enum message_type)i;
+	}
+	return MESSAGE_UNKNOWN;
+}
+
+static int find_word(const char *const *words, struct str word)
+{
+	for (int i = 1; words[i] != NULL; i++) {
+		if (str_eq_c(word, words[i]))
+			return i;
+	}
+	return 0;
+}
+
+/* The kind of an upsert decides which struct it is. A kind that we do not know comes from a newer peer: skipped. */
+static void find_kind(struct message *message)
+{
+	const msgpack_object_map *map = &message->body->via.map;
+	struct str word = STR_NONE;
+	for (uint32_t i = 0; i < map->size; i++) {
+		if (str_eq_c(text_of(&map->ptr[i].key), "kind"))
+			word = text_of(&map->ptr[i].val);
+	}
+	message->record_kind = (enum record_kind)find_word(record_kind_words, word);
+	message->lb_kind = (enum lb_kind)find_word(lb_kind_words, word);
+	if (message->record_kind == RECORD_NONE && message->lb_kind == LB_NONE)
+		message->type = MESSAGE_UNKNOWN;
+}
+
+static int refuse(struct schema_error *error, const char *why)
+{
+	snprintf(error->text, sizeof(error->text), "%s", why);
+	return -EBADMSG;
+}
+
+int message_open(struct message_reader *reader, struct str payload, struct message *ret_message,
+	struct schema_error *ret_error)
+{
+	const char *problem = payload.len > FRAME_LEN_MAX ? "too long" : frame_check(payload);
+	if (problem != NULL)
+		return refuse(ret_error, problem);
+	msgpack_zone_clear(&reader->zone);
+	size_t at = 0;
+	msgpack_unpack_return got = msgpack_unpack(payload.p, payload.len, &at, &reader->zone,
+		&reader->root);
+	if (got != MSGPACK_UNPACK_SUCCESS)
+		return refuse(ret_error, "no msgpack");
+	const msgpack_object *root = &reader->root;
+	if (root->type != MSGPACK_OBJECT_ARRAY || root->via.array.size < 2 ||
+		root->via.array.ptr[0].type != MSGPACK_OBJECT_STR ||
+		root->via.array.ptr[1].type != MSGPACK_OBJECT_MAP)
+		return refuse(ret_error, "no array of a type and a map");
+	*ret_message = (struct message){
+		.type = find_type(text_of(&root->via.array.ptr[0])),
+		.payload = payload,
+		.body = &root->via.array.ptr[1],
+	};
+	if (ret_message->type == MESSAGE_UPSERT)
+		find_kind(ret_message);
+	return 0;
+}
+
+int message_decode(const struct message *message, struct arena *arena, void *ret_value,
+	struct schema_error *ret_error)
+{
+	const struct schema *schema = message_schema(message->type, message->record_kind,
+		message->lb_kind);
+	must(schema != NULL);
+	return schema_decode(schema, message->body, arena, ret_value, ret_error);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static int append_head(struct buf *out, const char *word)
+{
+	unsigned char head[FRAME_HEAD_LEN + 2] = {0};
+	size_t len = strlen(word);
+	must(len < 32);
+	head[FRAME_HEAD_LEN] = 0x92;			      /* array of two */
+	head[FRAME_HEAD_LEN + 1] = (unsigned char)(0xa0 | len); /* short text */
+	int err = buf_append(out, head, sizeof(head));
+	return err != 0 ? err : buf_append(out, word, len);
+}
+
+static void put_be32(uint8_t *p, size_t value)
+{
+	p[0] = (uint8_t)(value >> 24);
+	p[1] = (uint8_t)(value >> 16);
+	p[2] = (uint8_t)(value >> 8);
+	p[3] = (uint8_t)value;
+}
+
+/* Appends a whole frame or nothing. *ret_body is where the body begins, counted from the old end. */
+static int append_frame(enum message_type type, const struct schema *schema, const void *value,
+	struct buf *out, size_t *ret_body, struct schema_error *ret_error)
+{
+	size_t before = buf_len(out);
+	int err = append_head(out, types[type].word);
+	size_t body = buf_len(out) - before;
+	if (err == 0)
+		err = schema_encode(schema, value, out, ret_error);
+	else
+		snprintf(ret_error->text, sizeof(ret_error->text), "the buffer is full");
+	size_t len = buf_len(out) - before;
+	if (err == 0 && len - FRAME_HEAD_LEN > FRAME_LEN_MAX) {
+		snprintf(ret_error->text, sizeof(ret_error->text), "longer than %d bytes in all",
+			FRAME_LEN_MAX);
+		err = -EMSGSIZE;
+	}
+	if (err != 0) {
+		out->end -= len;
+		return err;
+	}
+	put_be32(out->data + out->end - len, len - FRAME_HEAD_LEN);
+	*ret_body = body;
+	return 0;
+}
+
+int message_encode(enum message_type type, const void *value, struct buf *out,
+	struct schema_error *ret_error)
+{
+	size_t body = 0;
+	must(type > MESSAGE_UNKNOWN && type < MESSAGE_TYPE_COUNT && types[type].schema != NULL);
+	return append_frame(type, types[type].schema, value, out, &body, ret_error);
+}
+
+int message_encode_record(const void *record, struct buf *out, struct schema_error *ret_error)
+{
+	const struct record_key *key = record;
+	size_t body = 0;
+	must(key->kind > RECORD_NONE && key->kind < RECORD_KIND_COUNT);
+	return append_frame(MESSAGE_UPSERT, record_schemas[key->kind], record, out, &body, ret_error);
+}
+
+/* The digest is the first eight bytes of SHA-256 over the body with a revision of zero. It need not be secret, but a tenant must not be
+ * able to make two states of an object look the same, which rules out cheap hashes. */
+static uint64_t digest_of(const uint8_t *body, size_t len)
+{
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	SHA2_CTX context;
+	SHA256Init(&context);
+	SHA256Update(&context, body, len);
+	SHA256Final(sum, &context);
+	uint64_t rev = 0;
+	for (int i = 0; i < 8; i++)
+		rev = rev << 8 | sum[i];
+	return rev;
+}
+
+/* Where the eight bytes of the revision stand: "rev" is the first key of every object, right behind the header of the map. */
+static size_t find_rev(const uint8_t *body, size_t len)
+{
+	static const uint8_t mark[] = {0xa3, 'r', 'e', 'v', 0xcf};
+	const uint8_t *at = memmem(body, len, mark, sizeof(mark));
+	must(at != NULL);
+	return (size_t)(at - body) + sizeof(mark);
+}
+
+int message_encode_object(const void *object, struct buf *out, uint64_t *ret_rev,
+	struct schema_error *ret_error)
+{
+	const struct lb_key *key = object;
+	size_t before = buf_len(out);
+	size_t body = 0;
+	must(key->kind > LB_NONE && key->kind < LB_KIND_COUNT);
+	int err = append_frame(MESSAGE_UPSERT, lb_schemas[key->kind], object, out, &body, ret_error);
+	if (err != 0)
+		return err;
+	uint8_t *bytes = out->data + out->start + before + body;
+	size_t len = buf_len(out) - before - body;
+	uint8_t *rev_bytes = bytes + find_rev(bytes, len);
+	memset(rev_bytes, 0, 8);
+	uint64_t rev = digest_of(bytes, len);
+	for (int i = 0; i < 8; i++)
+		rev_bytes[i] = (uint8_t)(rev >> (56 - 8 * i));
+	*ret_rev = rev;
+	return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tables of messages.c, for message.c. Everybody else asks message_schema(). */
+#pragma once
+
+#include "proto/model.h"
+#include "proto/schema.h"
+
+extern const char *const record_kind_words[];
+extern const char *const lb_kind_words[];
+
+extern const struct schema hello_schema;
+extern const struct schema ping_schema;
+extern const struct schema pong_schema;
+extern const struct schema bye_schema;
+extern const struct schema settings_schema;
+extern const struct schema sync_begin_schema;
+extern const struct schema sync_end_schema;
+extern const struct schema delete_schema;
+extern const struct schema status_schema;
+extern const struct schema event_schema;
+extern const struct schema remove_schema;
+extern const struct schema commit_schema;
+extern const struct schema lb_status_schema;
+extern const struct schema lb_event_schema;
+
+/* By kind; NULL where there is no such kind. */
+extern const struct schema *const record_schemas[RECORD_KIND_COUNT];
+extern const struct schema *const lb_schemas[LB_KIND_COUNT];

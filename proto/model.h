@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The glossary: plain structs of everything that travels between processes. PROTOCOL.md says what each means on the wire;
+ * messages.c has one table row per member, from which encoder, decoder, limits and the tables of PROTOCOL.md come.
+ *
+ * Text is a view (struct str). In a decoded message the views point into the frame that was given, and lists and nested structs live
+ * in the arena that was given; so a decoded message is good as long as both are. Absent members are zero.
+ */
+#pragma once
+
+#include "common/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTO_VERSION_MIN 1
+#define PROTO_VERSION_MAX 1
+
+/* A list member: LIST_OF(struct x) things; things.items[0 .. things.count - 1]. Every list has this layout. */
+#define LIST_OF(type)                                                                              \
+	struct {                                                                                   \
+		type *items;                                                                       \
+		size_t count;                                                                      \
+	}
+
+struct str_list {
+	struct str *items;
+	size_t count;
+};
+
+/* ---- both links ------------------------------------------------------------------------------------------------- */
+
+enum peer_role { ROLE_NONE, ROLE_WATCHER, ROLE_TRANSLATOR, ROLE_PROVIDER };
+
+/* How a provider wants Ingresses put on load balancers. */
+enum grouping { GROUPING_PER_INGRESS, GROUPING_MERGED };
+
+struct capabilities {
+	enum grouping grouping;
+	struct str_list protocols; /* of listeners: http, https, tcp, tls-passthrough */
+	struct str_list policies;  /* rule policies it can honour */
+	struct str_list features;  /* anything else, by name; unknown ones are ignored */
+};
+
+struct hello {
+	uint64_t version_min;
+	uint64_t version_max;
+	enum peer_role role;
+	struct str name;     /* "rancher", "haproxy"; for logs and Events */
+	struct str software; /* "sluice-watcher 0.1.0" */
+	struct capabilities *capabilities; /* providers only */
+};
+
+struct ping {
+	uint64_t seq;
+};
+
+struct bye {
+	struct str reason;
+};
+
+/* ---- source link: watcher to translator ------------------------------------------------------------------------- */
+
+enum record_kind {
+	RECORD_NONE,
+	RECORD_INGRESS,
+	RECORD_INGRESS_CLASS,
+	RECORD_SERVICE,
+	RECORD_ENDPOINTS,
+	RECORD_SECRET,
+	RECORD_KIND_COUNT,
+};
+
+/* What every record begins with, whatever its kind. */
+struct record_key {
+	enum record_kind kind;
+	struct str namespace; /* empty for cluster-scoped kinds */
+	struct str name;
+	struct str uid;
+};
+
+struct source_settings {
+	LIST_OF(int) kinds; /* enum record_kind: the kinds that will be synced */
+	struct str ingress_class;
+	struct str controller_name;
+	bool without_class;
+};
+
+struct sync_mark {
+	enum record_kind kind;
+};
+
+struct annotation {
+	struct str key;
+	struct str value;
+};
+
+enum path_type { PATH_IMPLEMENTATION_SPECIFIC, PATH_PREFIX, PATH_EXACT };
+
+struct ingress_backend {
+	struct str service;
+	struct str port_name; /* either this or port_number */
+	uint64_t port_number;
+	struct str resource; /* "group/Kind name" of a backend that is no Service */
+};
+
+struct ingress_path {
+	struct str path;
+	enum path_type type;
+	struct ingress_backend backend;
+};
+
+struct ingress_rule {
+	struct str host; /* empty: any */
+	LIST_OF(struct ingress_path) paths;
+};
+
+struct ingress_tls {
+	struct str_list hosts;
+	struct str secret;
+};
+
+struct ingress_record {
+	struct record_key key;
+	uint64_t created;      /* seconds since 1970 */
+	struct str class_name; /* spec.ingressClassName; .p == NULL: not set */
+	LIST_OF(struct annotation) annotations;
+	struct ingress_backend *default_backend;
+	LIST_OF(struct ingress_rule) rules;
+	LIST_OF(struct ingress_tls) tls;
+};
+
+struct ingress_class_record {
+	struct record_key key;
+	struct str controller;
+	bool is_default;
+};
+
+enum service_type {
+	SERVICE_CLUSTER_IP,
+	SERVICE_NODE_PORT,
+	SERVICE_LOAD_BALANCER,
+	SERVICE_EXTERNAL_NAME,
+};
+
+enum ip_protocol { PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_SCTP };
+
+struct service_port {
+	struct str name;
+	uint64_t port;
+	enum ip_protocol protocol;
+	uint64_t target_number; /* spec.targetPort as a number; 0 when it is a name */
+	struct str target_name;
+	struct str app_protocol;
+};
+
+struct service_record {
+	struct record_key key;
+	enum service_type type;
+	bool headless;
+	bool has_selector;
+	struct str external_name;
+	LIST_OF(struct service_port) ports;
+};
+
+struct endpoint_port {
+	struct str name; /* the Service port's name; empty for the unnamed one */
+	uint64_t port;	 /* 0: not given */
+	enum ip_protocol protocol;
+	struct str app_protocol;
+};
+
+struct endpoint_address {
+	struct str ip;
+	bool ready;
+	bool serving;
+	bool terminating;
+	struct str node;
+	struct str zone;
+	struct str target_uid;
+};
+
+struct endpoint_subset {
+	LIST_OF(struct endpoint_port) ports;
+	LIST_OF(struct endpoint_address) addresses;
+};
+
+/* One EndpointSlice (one subset) or one core/v1 Endpoints (any number of subsets). */
+struct endpoints_record {
+	struct record_key key;
+	struct str service; /* name of the Service, in the same namespace */
+	uint64_t created;
+	LIST_OF(struct endpoint_subset) subsets;
+};
+
+struct secret_record {
+	struct record_key key;
+	struct str certificate; /* tls.crt, decoded from base64, not yet looked at */
+	struct str private_key; /* tls.key, likewise */
+};
+
+/* ---- source link: translator to watcher ------------------------------------------------------------------------- */
+
+struct address_port {
+	uint64_t port;
+	enum ip_protocol protocol;
+};
+
+/* Where traffic enters: an IP address or a host name. */
+struct address {
+	struct str ip;
+	struct str hostname;
+	LIST_OF(struct address_port) ports;
+};
+
+struct status_update {
+	struct record_key key;
+	LIST_OF(struct address) addresses; /* all that the object must show, sorted */
+	bool release; /* the object is no longer ours: take away only what we wrote ourselves */
+};
+
+enum event_type { EVENT_NORMAL, EVENT_WARNING };
+
+struct event_note {
+	struct record_key key;
+	enum event_type type;
+	struct str reason;
+	struct str message;
+	bool standing; /* the cause was there before the sender started: tell it only if nobody has */
+};
+
+/* ---- provider link: translator to provider ---------------------------------------------------------------------- */
+
+enum lb_kind {
+	LB_NONE,
+	LB_LOAD_BALANCER,
+	LB_VIRTUAL_HOST,
+	LB_POOL,
+	LB_CERTIFICATE,
+	LB_KIND_COUNT,
+};
+
+/* What every object begins with, whatever its kind. */
+struct lb_key {
+	enum lb_kind kind;
+	struct str id;
+	uint64_t rev; /* digest of the rest: equal exactly when nothing differs */
+};
+
+struct object_ref {
+	struct str namespace;
+	struct str name;
+	struct str uid;
+};
+
+enum listener_protocol { LISTENER_HTTP, LISTENER_HTTPS, LISTENER_TCP, LISTENER_TLS_PASSTHROUGH };
+
+struct listener {
+	uint64_t port;
+	enum listener_protocol protocol;
+	struct str_list certificates;	/* ids, chosen by SNI */
+	struct str default_certificate; /* id; empty: none */
+};
+
+struct label {
+	struct str key;
+	struct str value;
+};
+
+enum stickiness_mode { STICKINESS_INSERT, STICKINESS_REWRITE, STICKINESS_PREFIX };
+
+struct stickiness {
+	struct str name;
+	struct str cookie;
+	struct str domain;
+	enum stickiness_mode mode;
+	bool indirect;
+	bool nocache;
+	bool postonly;
+};
+
+enum health_check_type { HEALTH_CHECK_TCP, HEALTH_CHECK_HTTP };
+
+struct health_check {
+	struct str service; /* name, in the namespace of the load balancer */
+	enum health_check_type type;
+	struct str path;
+	uint64_t port; /* 0: the endpoint's own */
+	uint64_t interval_ms;
+	uint64_t timeout_ms;
+	uint64_t rise;
+	uint64_t fall;
+};
+
+struct load_balancer {
+	struct lb_key key;
+	struct str namespace;
+	struct str name;  /* of the Ingress, or of the group */
+	bool is_group;
+	struct str class_name;
+	LIST_OF(struct object_ref) owners; /* Ingresses, oldest first */
+	uint64_t scale;			   /* 0: as the provider likes */
+	LIST_OF(struct listener) listeners;
+	struct str default_pool; /* id; empty: none */
+	struct stickiness *stickiness;
+	LIST_OF(struct label) labels;
+	LIST_OF(struct health_check) health_checks;
+	struct str custom_config;
+};
+
+enum host_match { HOST_ANY, HOST_WILDCARD, HOST_EXACT };
+
+struct path_rule {
+	struct str path;
+	enum path_type match;
+	struct str pool; /* id */
+	struct str ingress; /* "namespace/name" of the Ingress that wants it, for messages */
+};
+
+struct virtual_host {
+	struct lb_key key;
+	struct str load_balancer; /* id */
+	struct str host;	  /* lower case; "*.example.com" for a wildcard; empty for any */
+	enum host_match match;
+	LIST_OF(struct path_rule) rules; /* in order of precedence: the first that matches wins */
+};
+
+enum pool_protocol { POOL_HTTP, POOL_HTTPS, POOL_H2C, POOL_TCP };
+
+struct pool_endpoint {
+	struct str ip;
+	uint64_t port;
+	bool active; /* new requests go here; otherwise it drains */
+	bool ready;
+	bool serving;
+	bool terminating;
+	struct str node;
+	struct str zone;
+};
+
+enum pool_algorithm { ALGORITHM_ROUND_ROBIN, ALGORITHM_LEAST_CONNECTIONS, ALGORITHM_SOURCE };
+
+struct pool {
+	struct lb_key key;
+	struct object_ref service;
+	struct str port_name;
+	uint64_t port;	      /* the Service's */
+	uint64_t target_port; /* the one number most endpoints listen on; 0: not known */
+	bool mixed_target_ports; /* endpoints listen on different numbers */
+	bool has_selector;
+	struct str external_name; /* instead of endpoints, when allowed */
+	enum pool_protocol protocol;
+	enum pool_algorithm algorithm;
+	LIST_OF(struct pool_endpoint) endpoints; /* sorted by address and port, without duplicates */
+};
+
+struct certificate {
+	struct lb_key key;
+	struct str namespace;
+	struct str name; /* of the Secret */
+	struct str chain;
+	struct str private_key;
+	struct str_list names; /* DNS names it is good for */
+	uint64_t not_after;    /* seconds since 1970 */
+};
+
+struct lb_remove {
+	enum lb_kind kind;
+	struct str id;
+};
+
+struct lb_commit {
+	uint64_t serial; /* counts up by one on each connection */
+};
+
+/* ---- provider link: provider to translator ---------------------------------------------------------------------- */
+
+enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
+
+/* Something an Ingress's owner should know although the load balancer works. */
+struct lb_notice {
+	struct str ingress; /* "namespace/name"; empty: all owners */
+	struct str reason;
+	struct str message;
+};
+
+struct lb_status {
+	struct str id;
+	uint64_t rev; /* of the load balancer object that this speaks of */
+	enum lb_state state;
+	struct str message;
+	bool addresses_known; /* otherwise the receiver keeps what it had */
+	LIST_OF(struct address) addresses;
+	LIST_OF(struct lb_notice) notices; /* all that stand now, not only new ones */
+};
+
+/* Something that happened, told once: an Event on the owners. */
+struct lb_event {
+	struct str id;
+	LIST_OF(struct object_ref) owners;
+	enum event_type type;
+	struct str reason;
+	struct str message;
+};
