@@ -53,9 +53,9 @@ uint8_t *buf_reserve(struct buf *b, size_t len)
 	size_t used = buf_len(b);
 	if (len > b->max || used > b->max - len)
 		return NULL;
-	if (b->cap - b->end < len) {
+	if (b->data == NULL || b->cap - b->end < len) {
 		/* Moving is cheaper than growing when at least half of the room was consumed. */
-		if (b->start >= b->cap / 2 && b->cap - used >= len) {
+		if (b->data != NULL && b->start >= b->cap / 2 && b->cap - used >= len) {
 			memmove(b->data, b->data + b->start, used);
 			b->start = 0;
 			b->end = used;

@@ -282,7 +282,7 @@ static void begin_greeting(struct link *link, int fd)
 	link->heard_at = ev_now(link->config.loop);
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
-	link->timer.repeat = 1.0;
+	link->timer.repeat = link->config.ping_after_s / 4;
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
@@ -302,10 +302,10 @@ static void try_connect(struct link *link)
 static void watch_silence(struct link *link)
 {
 	ev_tstamp silent = ev_now(link->config.loop) - link->heard_at;
-	if (silent >= LINK_DEAD_AFTER_S) {
+	if (silent >= link->config.dead_after_s) {
 		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
 			true);
-	} else if (silent >= LINK_PING_AFTER_S && link->state == LINK_UP) {
+	} else if (silent >= link->config.ping_after_s && link->state == LINK_UP) {
 		struct ping ping = {.seq = ++link->ping_seq};
 		(void)link_send(link, MESSAGE_PING, &ping);
 	}
@@ -366,6 +366,10 @@ static struct link *link_new(const struct link_config *config)
 	struct link *link = xcalloc(1, sizeof(*link));
 	must(config->allowed_count <= LINK_UIDS_MAX);
 	link->config = *config;
+	if (link->config.ping_after_s <= 0)
+		link->config.ping_after_s = LINK_PING_AFTER_S;
+	if (link->config.dead_after_s <= 0)
+		link->config.dead_after_s = LINK_DEAD_AFTER_S;
 	link->path = xstrdup(config->path);
 	for (size_t i = 0; i < config->allowed_count; i++)
 		link->uids[i] = config->allowed_uids[i];
