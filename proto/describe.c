@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints the tables of PROTOCOL.md from the schemas, each behind a line `<!-- table: NAME -->`. proto/protocol_tables.py puts
- * them into the page and checks that they still fit. Built for that alone; not installed.
+ * Prints the tables of PROTOCOL.md from the schemas, each behind a line `<!-- table: NAME -->`.
+ * proto/protocol_tables.py puts them into the page and checks that they still fit. Built for that
+ * alone; not installed.
  */
 #include "proto/message.h"
 
@@ -110,10 +111,12 @@ int main(void)
 		if (type == MESSAGE_UPSERT) {
 			for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
 				print_table(record_kind_word((enum record_kind)kind),
-					message_schema(MESSAGE_UPSERT, (enum record_kind)kind, LB_NONE));
+					message_schema(
+						MESSAGE_UPSERT, (enum record_kind)kind, LB_NONE));
 			for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
 				print_table(lb_kind_word((enum lb_kind)kind),
-					message_schema(MESSAGE_UPSERT, RECORD_NONE, (enum lb_kind)kind));
+					message_schema(
+						MESSAGE_UPSERT, RECORD_NONE, (enum lb_kind)kind));
 			continue;
 		}
 		print_table(message_word((enum message_type)type),

@@ -56,7 +56,9 @@ void link_complain(struct link *link, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- closing ---------------------------------------------------------------------------------------------------- */
+/* ---- closing
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static void schedule_connect(struct link *link)
 {
@@ -101,10 +103,12 @@ static void drop_for_complaint(struct link *link)
 	drop(link, reason, true);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages
+ * ---------------------------------------------------------------------------------------------------
+ */
 
-int link_decode(struct link *link, const struct message *message, struct arena *arena,
-	void *ret_value)
+int link_decode(
+	struct link *link, const struct message *message, struct arena *arena, void *ret_value)
 {
 	struct schema_error error = {""};
 	int err = message_decode(message, arena, ret_value, &error);
@@ -131,10 +135,12 @@ static int take_hello(struct link *link, const struct message *message)
 	const struct hello *ours = &link->config.hello;
 	if (peer.version_min > ours->version_max || peer.version_max < ours->version_min) {
 		link_complain(link,
-			"no common protocol version: the peer speaks %llu to %llu, we %llu to %llu; "
+			"no common protocol version: the peer speaks %llu to %llu, we %llu to "
+			"%llu; "
 			"run releases that are closer to each other",
 			(unsigned long long)peer.version_min, (unsigned long long)peer.version_max,
-			(unsigned long long)ours->version_min, (unsigned long long)ours->version_max);
+			(unsigned long long)ours->version_min,
+			(unsigned long long)ours->version_max);
 		return -EPROTO;
 	}
 	if (peer.role != link->config.peer_role) {
@@ -208,11 +214,14 @@ static int take_payload(struct link *link, struct str payload)
 	if (err != 0 && link->complaint[0] == '\0')
 		link_complain(link, "%s: %s", message_word(message.type), strerror(-err));
 	if (err != 0 && err != -ESHUTDOWN)
-		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		log_event(
+			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
 	return err;
 }
 
-/* ---- stream ----------------------------------------------------------------------------------------------------- */
+/* ---- stream
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 /* The result is never negative: this closes the link itself, because it knows why. */
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -234,7 +243,8 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	if (outcome != FRAME_PARTIAL) {
 		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
 							   : "bad frame: longer than the limit");
-		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		log_event(
+			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
 		drop_for_complaint(link);
 	}
 	return 0;
@@ -275,7 +285,8 @@ static void begin_greeting(struct link *link, int fd)
 		.in_max = FRAME_HEAD_LEN + FRAME_LEN_MAX,
 		.out_high = LINK_OUT_HIGH,
 		.out_low = LINK_OUT_LOW,
-		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or bye. */
+		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or
+		   bye. */
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
@@ -286,7 +297,8 @@ static void begin_greeting(struct link *link, int fd)
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, accepting, silence ----------------------------------------------------------------------------- */
+/* ---- connecting, accepting, silence
+ * ----------------------------------------------------------------------------- */
 
 static void try_connect(struct link *link)
 {
@@ -359,7 +371,9 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 	close(fd);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static struct link *link_new(const struct link_config *config)
 {

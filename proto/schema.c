@@ -38,8 +38,8 @@ static size_t print_place(const struct place *place, char *text, size_t room)
 	return used;
 }
 
-[[gnu::format(printf, 3, 4)]] static void fail_at(struct schema_error *error,
-	const struct place *place, const char *format, ...)
+[[gnu::format(printf, 3, 4)]] static void fail_at(
+	struct schema_error *error, const struct place *place, const char *format, ...)
 {
 	size_t used = print_place(place, error->text, sizeof(error->text));
 	if (used + 2 < sizeof(error->text)) {
@@ -52,7 +52,9 @@ static size_t print_place(const struct place *place, char *text, size_t room)
 	va_end(args);
 }
 
-/* ---- encoding --------------------------------------------------------------------------------------------------- */
+/* ---- encoding
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 struct encoder {
 	msgpack_packer packer;
@@ -73,8 +75,8 @@ static int put_text(struct encoder *e, struct str s)
 	return 0;
 }
 
-static int put_checked_text(struct encoder *e, struct str s, uint64_t limit,
-	const struct place *place)
+static int put_checked_text(
+	struct encoder *e, struct str s, uint64_t limit, const struct place *place)
 {
 	if (s.len > limit) {
 		fail_at(e->error, place, "longer than %llu bytes", (unsigned long long)limit);
@@ -137,8 +139,8 @@ static size_t count_present(const struct schema *schema, const void *value)
 static int encode_struct(struct encoder *e, const struct schema *schema, const void *value,
 	const struct place *place);
 
-static int encode_word(struct encoder *e, const struct schema_field *field, int index,
-	const struct place *place)
+static int encode_word(
+	struct encoder *e, const struct schema_field *field, int index, const struct place *place)
 {
 	for (int i = 0; field->words[i] != NULL; i++) {
 		if (i == index && field->words[i][0] != '\0')
@@ -278,7 +280,9 @@ int schema_encode(const struct schema *schema, const void *value, struct buf *ou
 	return err;
 }
 
-/* ---- decoding --------------------------------------------------------------------------------------------------- */
+/* ---- decoding
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 struct decoder {
 	struct arena *arena;
@@ -286,7 +290,7 @@ struct decoder {
 };
 
 static int decode_struct(struct decoder *d, const struct schema *schema, const msgpack_object *map,
-	void *value, const struct place *place);
+	void *value, const struct place *outer);
 
 static int decode_text(struct decoder *d, const msgpack_object *o, uint64_t limit, struct str *ret,
 	const struct place *place)
@@ -391,8 +395,8 @@ static int decode_list(struct decoder *d, const struct schema_field *field, cons
 	return 0;
 }
 
-static int decode_value(struct decoder *d, const struct schema_field *field, const msgpack_object *o,
-	void *member, const struct place *place)
+static int decode_value(struct decoder *d, const struct schema_field *field,
+	const msgpack_object *o, void *member, const struct place *place)
 {
 	switch (field->type) {
 	case SCHEMA_STR:
@@ -427,14 +431,15 @@ static int decode_value(struct decoder *d, const struct schema_field *field, con
 	must(false);
 }
 
-/* Peers write keys in the order of the rows, so looking from behind the last hit on finds the next at once. */
+/* Peers write keys in the order of the rows, so looking from behind the last hit on finds the next
+ * at once. */
 struct flat_field {
 	const struct schema_field *field;
 	size_t offset;
 };
 
-static size_t flatten(const struct schema *schema, size_t base, struct flat_field *flat,
-	size_t count)
+static size_t flatten(
+	const struct schema *schema, size_t base, struct flat_field *flat, size_t count)
 {
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct schema_field *field = &schema->fields[i];
@@ -474,7 +479,7 @@ static int check_required(struct decoder *d, const struct flat_field *flat, size
 static int decode_struct(struct decoder *d, const struct schema *schema, const msgpack_object *map,
 	void *value, const struct place *outer)
 {
-	struct flat_field flat[SCHEMA_FIELDS_MAX];
+	struct flat_field flat[SCHEMA_FIELDS_MAX] = {{0}};
 	if (map->type != MSGPACK_OBJECT_MAP) {
 		fail_at(d->error, outer, "must be a map");
 		return -EBADMSG;
@@ -499,8 +504,8 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 		}
 		seen |= UINT64_C(1) << at;
 		hint = at + 1 < count ? at + 1 : 0;
-		int err = decode_value(d, flat[at].field, &kv->val, (char *)value + flat[at].offset,
-			&place);
+		int err = decode_value(
+			d, flat[at].field, &kv->val, (char *)value + flat[at].offset, &place);
 		if (err != 0)
 			return err;
 	}

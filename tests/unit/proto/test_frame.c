@@ -14,7 +14,10 @@ struct check_case {
 	size_t len;
 	const char *want; /* NULL: good */
 };
-#define CASE(name, bytes, want) {name, bytes, sizeof(bytes) - 1, want}
+#define CASE(name, bytes, want)                      \
+	{                                            \
+		name, bytes, sizeof(bytes) - 1, want \
+	}
 
 static void check_finds_what_lies(void **state)
 {
@@ -24,7 +27,10 @@ static void check_finds_what_lies(void **state)
 	static const struct check_case cases[] = {
 		CASE("nil", "\xc0", NULL),
 		CASE("small numbers", "\x93\x00\x7f\xff", NULL),
-		CASE("all wide numbers", "\x98\xcc\1\xcd\1\2\xce\1\2\3\4\xcf\1\2\3\4\5\6\7\1\xd0\1\xd1\1\1\xd2\1\1\1\1\xd3\1\1\1\1\1\1\1\1", NULL),
+		CASE("all wide numbers",
+			"\x98\xcc\1\xcd\1\2\xce\1\2\3\4\xcf\1\2\3\4\5\6\7\1\xd0\1\xd1\1\1\xd2\1\1\1"
+			"\1\xd3\1\1\1\1\1\1\1\1",
+			NULL),
 		CASE("floats", "\x92\xca\1\2\3\4\xcb\1\2\3\4\5\6\7\1", NULL),
 		CASE("ext", "\x93\xd4\1\1\xc7\2\5\1\1\xd6\1\1\2\3\4", NULL),
 		CASE("bin is not text", "\xc4\2\xff\0", NULL),
@@ -43,8 +49,12 @@ static void check_finds_what_lies(void **state)
 		CASE("NUL", "\xa1\0", "text that is no UTF-8 or holds NUL"),
 		CASE("surrogate", "\xa3\xed\xa0\x80", "text that is no UTF-8 or holds NUL"),
 		CASE("overlong", "\xa2\xc0\xaf", "text that is no UTF-8 or holds NUL"),
-		CASE("depth 16", "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0", NULL),
-		CASE("depth 17", "\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0", "nested too deeply"),
+		CASE("depth 16",
+			"\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0",
+			NULL),
+		CASE("depth 17",
+			"\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\x91\xc0",
+			"nested too deeply"),
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct check_case *c = &cases[i];
@@ -54,7 +64,8 @@ static void check_finds_what_lies(void **state)
 		memcpy(copy, c->bytes, c->len);
 		copy = realloc(copy, c->len != 0 ? c->len : 1);
 		const char *got = frame_check((struct str){copy, c->len});
-		if ((got == NULL) != (c->want == NULL) || (got != NULL && strcmp(got, c->want) != 0))
+		if ((got == NULL) != (c->want == NULL) ||
+			(got != NULL && strcmp(got, c->want) != 0))
 			fail_msg("%s: got %s, want %s", c->name, got != NULL ? got : "good",
 				c->want != NULL ? c->want : "good");
 		free(copy);

@@ -286,7 +286,10 @@ static void faults_cut_the_link_and_nothing_else(void **state)
 		{"no msgpack", "\0\0\0\1\xc1", 5, true},
 		{"two hellos", "\0\0\0\x08\x92\xa5hello\x80", 12, true},
 		{"malformed", "\0\0\0\x08\x92\xa4ping\x81\xc0", 12, true},
-		{"bye", "\0\0\0\x0f\x92\xa3" "bye\x81\xa6reason\xa1x", 19, true},
+		{"bye",
+			"\0\0\0\x0f\x92\xa3"
+			"bye\x81\xa6reason\xa1x",
+			19, true},
 		{"silence after hello", "", 0, true},
 		{"silence instead of hello", "", 0, false},
 		{"half a frame", "\0\0\0\x0c\x92\xa4", 6, true},

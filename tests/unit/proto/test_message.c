@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every vector decodes into its struct and encodes back to the same bytes; every refused frame is refused. */
+/* Every vector decodes into its struct and encodes back to the same bytes; every refused frame is
+ * refused. */
 #include "proto/frame.h"
 #include "proto/message.h"
 
@@ -182,8 +183,8 @@ static void revisions_tell_contents_apart(void **state)
 	struct schema_error error;
 	uint64_t first = 0;
 	uint64_t second = 0;
-	struct pool pool = {.key = {.kind = LB_POOL, .id = STR("a"), .rev = 1},
-		.service = {.name = STR("s")}};
+	struct pool pool = {
+		.key = {.kind = LB_POOL, .id = STR("a"), .rev = 1}, .service = {.name = STR("s")}};
 	buf_init(&out, 65536);
 	assert_int_equal(message_encode_object(&pool, &out, &first, &error), 0);
 	pool.key.rev = 99;
@@ -204,13 +205,12 @@ static void a_value_over_its_limit_leaves_the_buffer_as_it_was(void **state)
 	memset(long_name, 'n', sizeof(long_name));
 	struct ingress_path path = {.backend = {.service = {long_name, sizeof(long_name)}}};
 	struct ingress_rule rules[2] = {{.host = STR("a")}, {.paths = {&path, 1}}};
-	struct ingress_record record = {.key = {.kind = RECORD_INGRESS, .name = STR("x")},
-		.rules = {rules, 2}};
+	struct ingress_record record = {
+		.key = {.kind = RECORD_INGRESS, .name = STR("x")}, .rules = {rules, 2}};
 	buf_init(&out, 65536);
 	assert_int_equal(buf_append(&out, "before", 6), 0);
 	assert_int_equal(message_encode_record(&record, &out, &error), -22);
-	assert_string_equal(error.text,
-		"rules[1].paths[0].backend.service: longer than 253 bytes");
+	assert_string_equal(error.text, "rules[1].paths[0].backend.service: longer than 253 bytes");
 	assert_true(str_eq_c(buf_str(&out), "before"));
 	buf_fini(&out);
 }
