@@ -453,14 +453,15 @@ static size_t flatten(
 	return count;
 }
 
-static size_t find_key(const struct flat_field *flat, size_t count, size_t hint, struct str key)
+static const struct flat_field *find_key(
+	const struct flat_field *flat, size_t count, size_t hint, struct str key)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hint + i < count ? hint + i : hint + i - count;
 		if (str_eq_c(key, flat[at].field->key))
-			return at;
+			return &flat[at];
 	}
-	return count;
+	return NULL;
 }
 
 static int check_required(struct decoder *d, const struct flat_field *flat, size_t count,
@@ -479,7 +480,7 @@ static int check_required(struct decoder *d, const struct flat_field *flat, size
 static int decode_struct(struct decoder *d, const struct schema *schema, const msgpack_object *map,
 	void *value, const struct place *outer)
 {
-	struct flat_field flat[SCHEMA_FIELDS_MAX] = {{0}};
+	struct flat_field flat[SCHEMA_FIELDS_MAX];
 	if (map->type != MSGPACK_OBJECT_MAP) {
 		fail_at(d->error, outer, "must be a map");
 		return -EBADMSG;
@@ -494,10 +495,11 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 			return -EBADMSG;
 		}
 		struct str key = {kv->key.via.str.ptr, kv->key.via.str.size};
-		size_t at = find_key(flat, count, hint, key);
-		if (at == count)
+		const struct flat_field *found = find_key(flat, count, hint, key);
+		if (found == NULL)
 			continue;
-		struct place place = {outer, flat[at].field->key, 0};
+		size_t at = (size_t)(found - flat);
+		struct place place = {outer, found->field->key, 0};
 		if ((seen & (UINT64_C(1) << at)) != 0) {
 			fail_at(d->error, &place, "stands twice");
 			return -EBADMSG;
@@ -505,7 +507,7 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 		seen |= UINT64_C(1) << at;
 		hint = at + 1 < count ? at + 1 : 0;
 		int err = decode_value(
-			d, flat[at].field, &kv->val, (char *)value + flat[at].offset, &place);
+			d, found->field, &kv->val, (char *)value + found->offset, &place);
 		if (err != 0)
 			return err;
 	}
