@@ -56,9 +56,7 @@ void link_complain(struct link *link, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- closing
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- closing ---- */
 
 static void schedule_connect(struct link *link)
 {
@@ -103,9 +101,7 @@ static void drop_for_complaint(struct link *link)
 	drop(link, reason, true);
 }
 
-/* ---- messages
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---- */
 
 int link_decode(
 	struct link *link, const struct message *message, struct arena *arena, void *ret_value)
@@ -219,9 +215,7 @@ static int take_payload(struct link *link, struct str payload)
 	return err;
 }
 
-/* ---- stream
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- stream ---- */
 
 /* The result is never negative: this closes the link itself, because it knows why. */
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -371,9 +365,7 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 	close(fd);
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static struct link *link_new(const struct link_config *config)
 {

@@ -63,9 +63,7 @@ const struct schema *message_schema(
 	return lb_kind < LB_KIND_COUNT ? lb_schemas[lb_kind] : NULL;
 }
 
-/* ---- reading
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 struct message_reader {
 	msgpack_zone zone;
@@ -171,9 +169,7 @@ int message_decode(const struct message *message, struct arena *arena, void *ret
 	return schema_decode(schema, message->body, arena, ret_value, ret_error);
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 static int append_head(struct buf *out, const char *word)
 {

@@ -55,9 +55,7 @@ enum {
 		.count = sizeof(fields_) / sizeof((fields_)[0])                       \
 	}
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- words ---- */
 
 const char *const record_kind_words[] = {
 	"", "ingress", "ingress-class", "service", "endpoints", "secret", NULL};
@@ -78,9 +76,7 @@ static const char *const pool_protocol_words[] = {"http", "https", "h2c", "tcp",
 static const char *const algorithm_words[] = {"round-robin", "least-connections", "source", NULL};
 static const char *const state_words[] = {"pending", "applied", "failed", NULL};
 
-/* ---- both links
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- both links ---- */
 
 static const struct schema_field capabilities_fields[] = {
 	WORDS(true, capabilities, grouping, "grouping", grouping_words,
@@ -122,9 +118,7 @@ static const struct schema_field bye_fields[] = {
 };
 const struct schema bye_schema = SCHEMA("bye", bye, bye_fields);
 
-/* ---- source link
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- source link ---- */
 
 static const struct schema_field record_key_fields[] = {
 	WORDS(true, record_key, kind, "kind", record_kind_words, "which kind of object"),

@@ -32,9 +32,7 @@ struct str_list {
 	size_t count;
 };
 
-/* ---- both links
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- both links ---- */
 
 enum peer_role { ROLE_NONE, ROLE_WATCHER, ROLE_TRANSLATOR, ROLE_PROVIDER };
 

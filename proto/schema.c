@@ -52,9 +52,7 @@ static size_t print_place(const struct place *place, char *text, size_t room)
 	va_end(args);
 }
 
-/* ---- encoding
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- encoding ---- */
 
 struct encoder {
 	msgpack_packer packer;
@@ -280,9 +278,7 @@ int schema_encode(const struct schema *schema, const void *value, struct buf *ou
 	return err;
 }
 
-/* ---- decoding
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- decoding ---- */
 
 struct decoder {
 	struct arena *arena;
