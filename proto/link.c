@@ -291,8 +291,7 @@ static void begin_greeting(struct link *link, int fd)
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, accepting, silence
- * ----------------------------------------------------------------------------- */
+/* ---- connecting, accepting, silence ---- */
 
 static void try_connect(struct link *link)
 {

@@ -330,8 +330,7 @@ static const struct schema_field event_fields[] = {
 };
 const struct schema event_schema = SCHEMA("event", event_note, event_fields);
 
-/* ---- provider link
- * ---------------------------------------------------------------------------------------------- */
+/* ---- provider link ---- */
 
 static const struct schema_field lb_key_fields[] = {
 	/* First, so that the encoder knows where it stands. */

@@ -63,8 +63,7 @@ struct bye {
 	struct str reason;
 };
 
-/* ---- source link: watcher to translator
- * ------------------------------------------------------------------------- */
+/* ---- source link: watcher to translator ---- */
 
 enum record_kind {
 	RECORD_NONE,
@@ -204,8 +203,7 @@ struct secret_record {
 	struct str private_key; /* tls.key, likewise */
 };
 
-/* ---- source link: translator to watcher
- * ------------------------------------------------------------------------- */
+/* ---- source link: translator to watcher ---- */
 
 struct address_port {
 	uint64_t port;
@@ -236,8 +234,7 @@ struct event_note {
 			*/
 };
 
-/* ---- provider link: translator to provider
- * ---------------------------------------------------------------------- */
+/* ---- provider link: translator to provider ---- */
 
 enum lb_kind {
 	LB_NONE,
@@ -382,8 +379,7 @@ struct lb_commit {
 	uint64_t serial; /* counts up by one on each connection */
 };
 
-/* ---- provider link: provider to translator
- * ---------------------------------------------------------------------- */
+/* ---- provider link: provider to translator ---- */
 
 enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
 
