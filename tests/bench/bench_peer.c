@@ -8,10 +8,10 @@
  *
  * Lines `commit <serial> <objects> <ns>` say when a commit arrived.
  */
+#include "common/tree.h"
 #include "common/xalloc.h"
 #include "proto/link.h"
 
-#include <bsd/sys/tree.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -31,7 +31,7 @@ static int compare_marks(struct mark *a, struct mark *b)
 	return strcmp(a->text, b->text);
 }
 RB_HEAD(marks, mark);
-RB_GENERATE_STATIC(marks, mark, node, compare_marks)
+RB_GENERATE_LOCAL(marks, mark, node, compare_marks)
 
 static struct marks marks = RB_INITIALIZER(&marks);
 static struct arena arena;
