@@ -9,5 +9,5 @@
 
 #include <bsd/sys/tree.h>
 
-#define RB_GENERATE_LOCAL(name, type, field, compare)                                              \
+#define RB_GENERATE_LOCAL(name, type, field, compare) \
 	RB_GENERATE_INTERNAL(name, type, field, compare, [[gnu::unused]] static)
