@@ -302,8 +302,9 @@ void http_free(struct http *http)
 	must(http->in_curl == 0);
 	if (http->gone != NULL)
 		*http->gone = true;
-	while (http->requests != NULL) {
-		struct http_request *request = http->requests;
+	for (struct http_request *request = http->requests, *next; request != NULL;
+		request = next) {
+		next = request->next;
 		detach(request);
 		free_request(request);
 	}

@@ -98,8 +98,10 @@ static char *replace_nul_escapes(struct str text)
 	for (size_t i = 0; i + 6 <= text.len; i++) {
 		if (copy[i] != '\\')
 			continue;
-		if (is_nul_escape(view, i))
-			memcpy(copy + i + 2, "fffd", 4);
+		if (is_nul_escape(view, i)) {
+			copy[i + 2] = copy[i + 3] = copy[i + 4] = 'f';
+			copy[i + 5] = 'd';
+		}
 		i++;
 	}
 	return copy;
@@ -157,7 +159,7 @@ static bool has_duplicates(const cJSON *node)
 
 static bool only_blanks(const char *from, const char *end)
 {
-	for (; from < end; from++) {
+	for (; from != NULL && from < end; from++) {
 		if (*from != ' ' && *from != '\t' && *from != '\r' && *from != '\n')
 			return false;
 	}
