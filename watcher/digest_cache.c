@@ -12,8 +12,7 @@ static int compare(const struct digest_entry *a, const struct digest_entry *b)
 	return (a->digest > b->digest) - (a->digest < b->digest);
 }
 
-/* RB_GENERATE_STATIC() needs a word that libbsd keeps back on Linux. */
-RB_GENERATE_INTERNAL(digest_tree, digest_entry, by_digest, compare, [[gnu::unused]] static)
+RB_GENERATE_LOCAL(digest_tree, digest_entry, by_digest, compare)
 
 void digest_cache_init(struct digest_cache *cache, size_t entry_size, size_t max)
 {

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "common/str.h"
+#include "common/tree.h"
 
 #include <bsd/sys/queue.h>
-#include <bsd/sys/tree.h>
 #include <stddef.h>
 #include <stdint.h>
 

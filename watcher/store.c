@@ -17,8 +17,7 @@ static int compare(const struct store_object *a, const struct store_object *b)
 	return order != 0 ? order : str_cmp(store_name(a), store_name(b));
 }
 
-/* RB_GENERATE_STATIC() needs a word that libbsd keeps back on Linux. */
-RB_GENERATE_INTERNAL(store_tree, store_object, by_name, compare, [[gnu::unused]] static)
+RB_GENERATE_LOCAL(store_tree, store_object, by_name, compare)
 
 /* ---- the key in a payload ---- */
 

@@ -12,11 +12,11 @@
 
 #include "common/arena.h"
 #include "common/buf.h"
+#include "common/tree.h"
 #include "proto/model.h"
 #include "watcher/revision.h"
 
 #include <bsd/sys/queue.h>
-#include <bsd/sys/tree.h>
 
 struct store_object {
 	RB_ENTRY(store_object) by_name;
