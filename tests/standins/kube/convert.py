@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .resources import ENDPOINT_SLICES, EVENTS, INGRESSES, Served
-from .schema import decode
+from .schema import Reader, decode
 
 Convert = Callable[[dict], None]
 
@@ -20,13 +20,13 @@ def from_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
     return decode(served.shape, obj)
 
 
-def to_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
+def to_hub(served: Served, obj: dict[str, Any], reader: Reader | None = None) -> dict[str, Any]:
     """Turns a decoded object of version `served` (changed in place) into the stored form, canonical."""
     convert = _TO.get((served.resource, served.api_version))
     if convert is None:
         return obj
     convert(obj)
-    return decode(served.resource.hub.shape, obj)
+    return decode(served.resource.hub.shape, obj, reader)
 
 
 def _rename(obj: dict | None, *pairs: tuple[str, str]) -> None:
@@ -36,7 +36,7 @@ def _rename(obj: dict | None, *pairs: tuple[str, str]) -> None:
 
 
 def _backends(obj: dict) -> list[dict]:
-    spec = obj["spec"]
+    spec = obj.get("spec") or {}
     found = [spec[key] for key in ("backend", "defaultBackend") if key in spec]
     for rule in spec.get("rules") or ():
         found += [path["backend"] for path in (rule.get("http") or {}).get("paths") or ()]
@@ -44,7 +44,7 @@ def _backends(obj: dict) -> list[dict]:
 
 
 def _ingress_to_beta(obj: dict) -> None:
-    _rename(obj["spec"], ("defaultBackend", "backend"))
+    _rename(obj.get("spec"), ("defaultBackend", "backend"))
     for backend in _backends(obj):
         service = backend.pop("service", None)
         if service is None:
@@ -55,8 +55,8 @@ def _ingress_to_beta(obj: dict) -> None:
 
 
 def _ingress_from_beta(obj: dict) -> None:
-    _rename(obj["spec"], ("backend", "defaultBackend"))
-    for rule in obj["spec"].get("rules") or ():
+    _rename(obj.get("spec"), ("backend", "defaultBackend"))
+    for rule in (obj.get("spec") or {}).get("rules") or ():
         for path in (rule.get("http") or {}).get("paths") or ():
             path.setdefault("pathType", "ImplementationSpecific")
     for backend in _backends(obj):

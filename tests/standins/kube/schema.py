@@ -112,27 +112,32 @@ def string_set() -> ListOf:
     return ListOf(STRING, strategy="merge", kind="set")
 
 
-class Issues:
-    """What a strict reader would complain of and a lenient one drops."""
+class Reader:
+    """How to read, and what was found. issues: what a strict reader would complain of and a lenient one drops.
 
-    def __init__(self) -> None:
-        self.found: list[str] = []
+    sparse: members that were not given stay away, as server-side apply needs it.
+    """
+
+    def __init__(self, sparse: bool = False) -> None:
+        self.issues: list[str] = []
+        self.sparse = sparse
 
     def unknown(self, path: str) -> None:
         """Notes a field that the type does not have."""
-        self.found.append(f'unknown field "{path}"')
+        self.issues.append(f'unknown field "{path}"')
 
 
-def decode(schema: Any, value: Any, issues: Issues | None = None, path: str = "", depth: int = 0) -> Any:
+def decode(schema: Any, value: Any, reader: Reader | None = None, path: str = "", depth: int = 0) -> Any:
     """Returns `value` in canonical form. Raises DecodeError where Go's decoder would refuse it."""
+    reader = reader or Reader()
     if depth > DEPTH_MAX:
         raise DecodeError("json: exceeded max depth")
     if isinstance(schema, Struct):
-        return _decode_struct(schema, value, issues, path, depth)
+        return _decode_struct(schema, value, reader, path, depth)
     if isinstance(schema, ListOf):
-        return _decode_list(schema, value, issues, path, depth)
+        return _decode_list(schema, value, reader, path, depth)
     if isinstance(schema, MapOf):
-        return _decode_map(schema, value, issues, path, depth)
+        return _decode_map(schema, value, reader, path, depth)
     return SCALARS[schema.kind](value, path)
 
 
@@ -145,7 +150,7 @@ def zero(schema: Any) -> Any:
     return ZEROES.get(schema.kind)
 
 
-def _decode_struct(schema: Struct, value: Any, issues: Issues | None, path: str, depth: int) -> dict:
+def _decode_struct(schema: Struct, value: Any, reader: Reader, path: str, depth: int) -> dict:
     if value is None:
         value = {}
     if not isinstance(value, dict):
@@ -154,43 +159,43 @@ def _decode_struct(schema: Struct, value: Any, issues: Issues | None, path: str,
     for key, member in schema.fields.items():
         given = value.get(key)
         if given is None:
-            if member.emit == "always":
+            if member.emit == "always" and not reader.sparse:
                 out[key] = zero(member.type)
             continue
-        got = decode(member.type, given, issues, f"{path}.{key}" if path else key, depth + 1)
-        if member.emit != "omitempty" or not _is_zero(got):
+        got = decode(member.type, given, reader, f"{path}.{key}" if path else key, depth + 1)
+        if member.emit != "omitempty" or reader.sparse or not _is_zero(got):
             out[key] = got
     if not value.keys() <= schema.fields.keys():
-        _unknown_members(schema, value, out, issues, path)
+        _unknown_members(schema, value, out, reader, path)
     return out
 
 
-def _unknown_members(schema: Struct, value: dict, out: dict, issues: Issues | None, path: str) -> None:
+def _unknown_members(schema: Struct, value: dict, out: dict, reader: Reader, path: str) -> None:
     for key, given in value.items():
         if key in schema.fields:
             continue
         if schema.open:
             out[key] = given
-        elif issues is not None:
-            issues.unknown(f"{path}.{key}" if path else key)
+        else:
+            reader.unknown(f"{path}.{key}" if path else key)
 
 
-def _decode_list(schema: ListOf, value: Any, issues: Issues | None, path: str, depth: int) -> list | None:
+def _decode_list(schema: ListOf, value: Any, reader: Reader, path: str, depth: int) -> list | None:
     if value is None:
         return None
     if not isinstance(value, list):
         raise _wrong(value, path, "[]" + type_name(schema.item))
-    return [decode(schema.item, item, issues, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+    return [decode(schema.item, item, reader, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
 
 
-def _decode_map(schema: MapOf, value: Any, issues: Issues | None, path: str, depth: int) -> dict | None:
+def _decode_map(schema: MapOf, value: Any, reader: Reader, path: str, depth: int) -> dict | None:
     if value is None:
         return None
     if not isinstance(value, dict):
         raise _wrong(value, path, "map[string]" + type_name(schema.value))
     if schema.value is ANY:
         return value
-    return {key: decode(schema.value, value[key], issues, f"{path}.{key}", depth + 1) for key in sorted(value)}
+    return {key: decode(schema.value, value[key], reader, f"{path}.{key}", depth + 1) for key in sorted(value)}
 
 
 def type_name(schema: Any) -> str:

@@ -24,6 +24,7 @@ class ApiError(Exception):
     metadata: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     text: str | None = None
+    content_type: str = ""
 
     def status(self) -> dict[str, Any]:
         """The Status object."""
@@ -86,7 +87,7 @@ def no_such_path() -> ApiError:
 
 def plain(code: int, text: str, **headers: str) -> ApiError:
     """An error that Go's http package, or a filter, writes as plain text."""
-    return ApiError(code, "", text, text=text, headers=headers)
+    return ApiError(code, "", text, text=text + "\n", headers={"X-Content-Type-Options": "nosniff"} | headers)
 
 
 def method_not_allowed(served: Served, verb: str) -> ApiError:
