@@ -37,7 +37,7 @@ def make_namespace(state: State, name: str) -> None:
 
 def namespace_exists(call: Call) -> None:
     """Refuses creations in namespaces that are missing or going; may make missing ones."""
-    namespace = call.info.namespace
+    namespace = call.namespace
     if not call.served.resource.namespaced:
         return
     record = call.state.store.get(NAMESPACES, "", namespace)

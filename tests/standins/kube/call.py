@@ -31,6 +31,11 @@ class Call:
     plan: Plan
     entry: Entry
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the objects. A request for a Namespace names one too, but its object is in none."""
+        return self.info.namespace if self.served.resource.namespaced else ""
+
     def query(self, name: str) -> str:
         """A query parameter, empty when absent."""
         return self.request.query.get(name, "")

@@ -23,7 +23,7 @@ NAMESPACE_ENDS_S = 0.02
 async def delete(call: Call) -> Answer:
     """DELETE of one object."""
     options = _options(call)
-    record = call.state.store.get(call.served.resource, call.info.namespace, call.info.name)
+    record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
     if record is None:
         raise statuses.not_found(call.served, call.info.name)
     _preconditions(call, options, record)
@@ -38,9 +38,9 @@ async def delete(call: Call) -> Answer:
 
 async def delete_collection(call: Call) -> Answer:
     """DELETE of a collection, or of what selectors leave of it."""
-    selector = Selector(call.served, call.info.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+    selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
     view = call.state.store.table(call.served.resource).view()
-    doomed = [record for record in view.range(call.info.namespace) if selector.matches(record)]
+    doomed = [record for record in view.range(call.namespace) if selector.matches(record)]
     for record in doomed:
         _delete(call.state, record)
     meta = {"resourceVersion": str(call.state.store.rev)}
@@ -49,7 +49,7 @@ async def delete_collection(call: Call) -> Answer:
 
 
 def _options(call: Call) -> dict[str, Any]:
-    if not call.request.body:
+    if not call.request.body or "protobuf" in call.request.headers.get("content-type", ""):
         return {}
     try:
         yaml = "yaml" in call.request.headers.get("content-type", "")

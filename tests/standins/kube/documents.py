@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import convert, statuses
+from . import convert, protobuf, statuses
 from .call import Call
 from .encoding import MalformedDocument, from_json, from_yaml
 from .schema import DecodeError, Reader, decode
@@ -26,6 +26,8 @@ def content_type(call: Call) -> str:
 def parse(call: Call, readers: dict[str, Any]) -> Any:
     """The body as a document. Raises 415 and 400."""
     media = content_type(call)
+    if media == protobuf.CONTENT_TYPE and readers is PLAIN_TYPES:
+        return _from_protobuf(call)
     if media not in readers:
         listed = ", ".join(sorted(key for key in readers if key))
         raise ApiError(415, "UnsupportedMediaType",
@@ -34,6 +36,13 @@ def parse(call: Call, readers: dict[str, Any]) -> Any:
         return readers[media](call.request.body)
     except MalformedDocument as error:
         raise statuses.bad_request(f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}") from None
+
+
+def _from_protobuf(call: Call) -> dict[str, Any]:
+    try:
+        return protobuf.read(call.request.body, call.served.shape)
+    except protobuf.Unreadable as error:
+        raise statuses.bad_request(f"the object provided is unrecognized: {error}") from None
 
 
 def to_stored(call: Call, document: Any, headers: list[tuple[str, str]], sparse: bool = False) -> dict[str, Any]:

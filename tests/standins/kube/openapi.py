@@ -14,7 +14,8 @@ from .schema import ListOf, MapOf, Scalar, Struct
 from .state import State
 from .wire import Request
 
-PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+# Clients ask with an @, which is no valid media type and therefore not what they get back.
+PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 SCALARS: dict[str, dict[str, Any]] = {
     "string": {"type": "string"}, "int": {"type": "integer", "format": "int32"}, "bool": {"type": "boolean"},
     "time": {"type": "string", "format": "date-time"}, "micro-time": {"type": "string", "format": "date-time"},
@@ -61,8 +62,8 @@ def _v3_document(state: State, key: tuple[str, str]) -> dict[str, Any]:
 def _v2(state: State, request: Request) -> Answer:
     document = _v2_document(state)
     for media, _ in negotiate.clauses(request.headers.get("accept", "") or "*/*"):
-        if media == PROTOBUF_V2:
-            return Answer(200, openapi_protobuf.document(document), media, [("Vary", "Accept")])
+        if media.replace("@", ".") == PROTOBUF_V2:
+            return Answer(200, openapi_protobuf.document(document), PROTOBUF_V2, [("Vary", "Accept")])
         if media in ("*/*", "application/*", "application/json"):
             return Answer(200, to_json(document) + b"\n", headers=[("Vary", "Accept")])
     raise statuses.ApiError(406, "NotAcceptable", f"only the following media types are accepted: application/json, {PROTOBUF_V2}")

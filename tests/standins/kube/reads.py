@@ -26,7 +26,7 @@ async def get(call: Call) -> Answer:
     """One object."""
     revision = parse_revision(call.query("resourceVersion"))
     await seen(call, revision)
-    record = call.state.store.get(call.served.resource, call.info.namespace, call.info.name)
+    record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
     if record is None:
         raise statuses.not_found(call.served, call.info.name)
     return Answer(200, negotiate.one(call.served, record, call.form), call.form.content_type)
@@ -69,16 +69,16 @@ class Page:
 async def list_(call: Call) -> Answer:
     """A collection, whole or a page of it."""
     _check_parameters(call)
-    selector = Selector(call.served, call.info.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+    selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
     page = await _page(call)
     view = _view(call, page)
     items, last, more = _collect(call, view, selector, page)
     # Go's ListMeta: resourceVersion, continue, remainingItemCount.
     meta: dict[str, Any] = {"resourceVersion": str(view.rev)}
     if more:
-        meta["continue"] = _token(view.rev, call.info.namespace, last)
+        meta["continue"] = _token(view.rev, call.namespace, last)
         if not selector.narrows:
-            meta["remainingItemCount"] = _remaining(view, call.info.namespace, last)
+            meta["remainingItemCount"] = _remaining(view, call.namespace, last)
     body = negotiate.many(call.served, items, call.form, meta, null_items=call.plan.null_items and not items)
     return Answer(200, body, call.form.content_type)
 
@@ -114,13 +114,13 @@ async def _page(call: Call) -> Page:
     store = call.state.store
     floor = store.table(call.served.resource).list_floor
     if token:
-        revision, after = _read_token(token, call.info.namespace)
+        revision, after = _read_token(token, call.namespace)
         if 0 < revision < floor:
             raise statuses.expired(
                 "The provided continue parameter is too old to display a consistent list result. You can start a new "
                 "list without the continue parameter, or use the continue token in this response to retrieve the "
                 "remainder of the results, which will be inconsistent.",
-                {"continue": _token(-1, call.info.namespace, after)})
+                {"continue": _token(-1, call.namespace, after)})
         await seen(call, revision)
         return Page(limit, after, revision if revision > 0 else None)
     asked = parse_revision(call.query("resourceVersion"))
@@ -157,7 +157,7 @@ def _collect(call: Call, view: View, selector: Selector, page: Page) -> tuple[li
         return [], page.after or "\x00", True
     items: list[Record] = []
     last = page.after
-    for record in view.range(call.info.namespace, page.after):
+    for record in view.range(call.namespace, page.after):
         if limit and len(items) == limit:
             return items, last, True
         last = record.key

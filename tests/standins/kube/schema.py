@@ -62,17 +62,19 @@ class Field:
     emit: str = "omitempty"
 
 
-@dataclass
+@dataclass(eq=False)
 class Struct:
     """An object with known members, kept in the order in which they are emitted.
 
     open: unknown members are kept instead of dropped. atomic: server-side apply owns it as a whole.
+    numbers: the members' protobuf field numbers where they are not 1, 2, 3... in order (kind and apiVersion have none).
     """
 
     name: str
     fields: dict[str, Field] = field(default_factory=dict)
     open: bool = False
     atomic: bool = False
+    numbers: tuple[int, ...] = ()
 
 
 STRING, INT, BOOL = Scalar("string"), Scalar("int"), Scalar("bool")
@@ -81,9 +83,9 @@ BYTES, ANY = Scalar("bytes"), Scalar("any")
 STRING_MAP = MapOf(STRING)
 
 
-def struct(name: str, /, *, open_: bool = False, atomic: bool = False, **members: Any) -> Struct:
+def struct(name: str, /, *, open_: bool = False, atomic: bool = False, numbers_: tuple[int, ...] = (), **members: Any) -> Struct:
     """Makes a struct of `name=type` pairs; a bare type is an omitempty member, a bare struct a pointer."""
-    return Struct(name, {key: _member(m) for key, m in members.items()}, open_, atomic)
+    return Struct(name, {key: _member(m) for key, m in members.items()}, open_, atomic, numbers_)
 
 
 def _member(given: Any) -> Field:

@@ -79,7 +79,7 @@ class Stream:
         self.call, self.state, self.connection = call, call.state, call.connection
         self.served, self.form, self.entry = call.served, call.form, call.entry
         self.start = Start(call)
-        self.selector = Selector(call.served, call.info.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+        self.selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
         self.plan: StreamPlan = call.plan.stream
         self.table = self.state.store.table(call.served.resource)
         self.frames = 0

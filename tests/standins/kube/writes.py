@@ -54,7 +54,7 @@ def _create(call: Call, obj: dict[str, Any], writer: Writer) -> tuple[Record, st
     if call.served.resource is INGRESSES:
         admission.default_ingress_class(call, obj)
     name = meta.get("name", "")
-    if name and call.state.store.get(call.served.resource, call.info.namespace, name):
+    if name and call.state.store.get(call.served.resource, call.namespace, name):
         raise statuses.already_exists(call.served, name)
     for key in (*SYSTEM_FIELDS, "resourceVersion"):
         meta.pop(key, None)
@@ -176,21 +176,22 @@ def _apply(call: Call, document: Any, headers: Headers) -> Answer:
 
 def _clash_error(clashes: list[managed.Clash]) -> ApiError:
     """409 that names the other owners."""
-    causes, texts = [], []
+    causes, by_owner = [], {}
     for clash in clashes:
         entry = clash.entry
-        who = f'conflict with "{entry.get("manager", "")}"'
+        who = f'"{entry.get("manager", "")}"'
         if entry.get("subresource"):
             who += f' with subresource "{entry["subresource"]}"'
         who += f' using {entry.get("apiVersion", "")}'
         if entry.get("time"):
             who += f' at {entry["time"]}'
         field = managed.display(clash.path)
-        causes.append({"reason": "FieldManagerConflict", "message": who, "field": field})
-        texts.append(f"{who}: {field}")
-    joined = texts[0] if len(texts) == 1 else "conflicts with " + "; ".join(texts)
+        causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field})
+        by_owner.setdefault(who, []).append(field)
+    texts = [f"conflict with {who}: {fields[0]}" if len(fields) == 1
+             else f"conflicts with {who}:\n" + "\n".join(f"- {field}" for field in fields) for who, fields in by_owner.items()]
     count = f"{len(clashes)} conflict" + ("s" if len(clashes) > 1 else "")
-    return ApiError(409, "Conflict", f"Apply failed with {count}: {joined}", {"causes": causes})
+    return ApiError(409, "Conflict", f"Apply failed with {count}: " + "\n".join(texts), {"causes": causes})
 
 
 def _replace(call: Call, obj: dict[str, Any], old: Record, writer: Writer) -> tuple[Record, str]:
@@ -272,7 +273,7 @@ def _commit(call: Call, obj: dict[str, Any]) -> Record:
 def _current(call: Call) -> Record | None:
     """The stored object, after a rival write when the test wants a race."""
     store = call.state.store
-    record = store.get(call.served.resource, call.info.namespace, call.info.name)
+    record = store.get(call.served.resource, call.namespace, call.info.name)
     if record is not None and call.plan.race:
         obj = record.obj()
         meta = obj["metadata"]
@@ -285,9 +286,9 @@ def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
     if not call.served.resource.namespaced:
         meta.pop("namespace", None)
         return
-    if meta.get("namespace", call.info.namespace) != call.info.namespace:
+    if meta.get("namespace", call.namespace) != call.namespace:
         raise statuses.bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    meta["namespace"] = call.info.namespace
+    meta["namespace"] = call.namespace
 
 
 def _writer(call: Call, operation: str) -> Writer:

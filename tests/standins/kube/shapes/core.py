@@ -13,11 +13,11 @@ OBJECT_REFERENCE = struct(
 LOCAL_REFERENCE = struct("LocalObjectReference", atomic=True, name=STRING)
 
 SERVICE_PORT = struct(
-    "ServicePort", name=STRING, protocol=STRING, appProtocol=ptr(STRING), port=always(INT),
+    "ServicePort", numbers_=(1, 2, 6, 3, 4, 5), name=STRING, protocol=STRING, appProtocol=ptr(STRING), port=always(INT),
     targetPort=always(INT_OR_STRING), nodePort=INT)
 AFFINITY_CONFIG = struct("SessionAffinityConfig", clientIP=struct("ClientIPConfig", timeoutSeconds=ptr(INT)))
 SERVICE_SPEC = struct(
-    "ServiceSpec", ports=keyed(SERVICE_PORT, "port", "protocol", merge_key="port"), selector=STRING_MAP,
+    "ServiceSpec", numbers_=(1, 2, 3, 18, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 19, 17, 20, 21, 22, 23), ports=keyed(SERVICE_PORT, "port", "protocol", merge_key="port"), selector=STRING_MAP,
     clusterIP=STRING, clusterIPs=ListOf(STRING), type=STRING, externalIPs=ListOf(STRING), sessionAffinity=STRING,
     loadBalancerIP=STRING, loadBalancerSourceRanges=ListOf(STRING), externalName=STRING,
     externalTrafficPolicy=STRING, healthCheckNodePort=INT, publishNotReadyAddresses=BOOL,
@@ -39,8 +39,8 @@ ENDPOINTS = top("Endpoints", subsets=ListOf(struct(
     "EndpointSubset", addresses=ListOf(ENDPOINT_ADDRESS), notReadyAddresses=ListOf(ENDPOINT_ADDRESS),
     ports=ListOf(ENDPOINT_PORT))))
 
-SECRET = top("Secret", immutable=ptr(BOOL), data=MapOf(BYTES), stringData=STRING_MAP, type=STRING)
-CONFIG_MAP = top("ConfigMap", immutable=ptr(BOOL), data=STRING_MAP, binaryData=MapOf(BYTES))
+SECRET = top("Secret", numbers_=(1, 5, 2, 4, 3), immutable=ptr(BOOL), data=MapOf(BYTES), stringData=STRING_MAP, type=STRING)
+CONFIG_MAP = top("ConfigMap", numbers_=(1, 4, 2, 3), immutable=ptr(BOOL), data=STRING_MAP, binaryData=MapOf(BYTES))
 SERVICE_ACCOUNT = top(
     "ServiceAccount", secrets=keyed(OBJECT_REFERENCE, "name"), imagePullSecrets=keyed(LOCAL_REFERENCE, "name"),
     automountServiceAccountToken=ptr(BOOL))

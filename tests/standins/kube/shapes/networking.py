@@ -13,31 +13,31 @@ INGRESS_STATUS = struct(
     "IngressStatus",
     loadBalancer=always(struct(
         "IngressLoadBalancerStatus",
-        ingress=ListOf(struct("IngressLoadBalancerIngress", ip=STRING, hostname=STRING, ports=ListOf(PORT_STATUS))))))
+        ingress=ListOf(struct("IngressLoadBalancerIngress", numbers_=(1, 2, 4), ip=STRING, hostname=STRING, ports=ListOf(PORT_STATUS))))))
 
 INGRESS_TLS = struct("IngressTLS", hosts=ListOf(STRING), secretName=STRING)
 
 SERVICE_BACKEND = struct(
     "IngressServiceBackend", name=always(STRING), port=always(struct("ServiceBackendPort", name=STRING, number=INT, atomic=True)))
-BACKEND = struct("IngressBackend", service=SERVICE_BACKEND, resource=TYPED_REFERENCE)
+BACKEND = struct("IngressBackend", numbers_=(4, 3), service=SERVICE_BACKEND, resource=TYPED_REFERENCE)
 BACKEND_V1BETA1 = struct(
     "IngressBackend", serviceName=STRING, servicePort=INT_OR_STRING, resource=TYPED_REFERENCE)
 
 
 def _rules(backend):
-    path = struct("HTTPIngressPath", path=STRING, pathType=ptr(STRING), backend=always(backend))
+    path = struct("HTTPIngressPath", numbers_=(1, 3, 2), path=STRING, pathType=ptr(STRING), backend=always(backend))
     http = struct("HTTPIngressRuleValue", paths=always(ListOf(path)))
     return ListOf(struct("IngressRule", host=STRING, http=http))
 
 
 INGRESS = top(
     "Ingress",
-    spec=always(struct("IngressSpec", ingressClassName=ptr(STRING), defaultBackend=BACKEND,
+    spec=always(struct("IngressSpec", numbers_=(4, 1, 2, 3), ingressClassName=ptr(STRING), defaultBackend=BACKEND,
                        tls=ListOf(INGRESS_TLS), rules=_rules(BACKEND))),
     status=always(INGRESS_STATUS))
 INGRESS_V1BETA1 = top(
     "Ingress",
-    spec=always(struct("IngressSpec", ingressClassName=ptr(STRING), backend=BACKEND_V1BETA1,
+    spec=always(struct("IngressSpec", numbers_=(4, 1, 2, 3), ingressClassName=ptr(STRING), backend=BACKEND_V1BETA1,
                        tls=ListOf(INGRESS_TLS), rules=_rules(BACKEND_V1BETA1))),
     status=always(INGRESS_STATUS))
 
