@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import threading
 from pathlib import Path
 
 from .faults import BadFault
-from .profile import Profile
+from .profiles import Profile
 from .standin import Options, Standin
 
 
@@ -86,7 +87,8 @@ async def main() -> None:
 
 
 def _wait_for_eof(loop: asyncio.AbstractEventLoop, standin: Standin) -> None:
-    while sys.stdin.buffer.read1(4096):
+    # Not through sys.stdin, whose lock this thread would still hold when the interpreter ends.
+    while os.read(0, 4096):
         pass
     try:
         loop.call_soon_threadsafe(standin.stopping.set)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import random
 import uuid
@@ -31,7 +32,10 @@ class BadRequest(ValueError):
 
 @dataclass
 class Load:
-    """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its secret."""
+    """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its secret.
+
+    padding_bytes makes each Ingress larger by an annotation of that size.
+    """
 
     count: int = 100
     prefix: str = "app"
@@ -42,6 +46,7 @@ class Load:
     paths: int = 1
     endpoints: int = 2
     secrets: bool = False
+    padding_bytes: int = 0
     first: int = 0
     seed: int = 1
 
@@ -78,6 +83,9 @@ async def load(state: State, wanted: Load) -> dict[str, Any]:
         maker.ingress(index)
         if index % YIELD_EVERY == 0:
             await asyncio.sleep(0)
+    # What was made here stays; the collector need not walk it again in the middle of a measurement.
+    gc.collect()
+    gc.freeze()
     return {"revision": state.store.rev, "count": wanted.count}
 
 
@@ -143,8 +151,8 @@ class _Maker:
                 "addresses": [self._address()], "conditions": {"ready": True, "serving": True, "terminating": False},
                 "targetRef": {"kind": "Pod", "namespace": namespace, "name": f"{name}-7d4b9c6f5d-{pod:05d}", "uid": self._uid()},
                 "nodeName": f"node-{pod % 16}", "zone": "zone-" + "abc"[pod % 3]})
-        labels = self._labels(name) | {"endpointslice.kubernetes.io/managed-by": SLICE_MANAGER,
-                                       "kubernetes.io/service-name": name}
+        labels = dict(sorted((self._labels(name) | {
+            "endpointslice.kubernetes.io/managed-by": SLICE_MANAGER, "kubernetes.io/service-name": name}).items()))
         meta = {"name": f"{name}-x{index % 97:02d}", "generateName": f"{name}-", "namespace": namespace, "labels": labels,
                 "annotations": {"endpoints.kubernetes.io/last-change-trigger-time": self._now},
                 "ownerReferences": [self._owner]}
@@ -176,6 +184,8 @@ class _Maker:
         applied = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
                    "metadata": {"annotations": {}, "name": name, "namespace": namespace}, "spec": spec}
         annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (wanted.annotations or {})
+        if wanted.padding_bytes:
+            annotations["example.org/padding"] = "x" * wanted.padding_bytes
         self._put(INGRESSES, "kubectl-client-side-apply",
                   {"name": name, "namespace": namespace, "labels": self._labels(name),
                    "annotations": dict(sorted(annotations.items()))},

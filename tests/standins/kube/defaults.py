@@ -7,7 +7,7 @@ import base64
 import ipaddress
 from typing import Any, Callable
 
-from .profile import Profile
+from .profiles import Profile
 from .resources import Resource
 
 SERVICE_CLASSIC_TYPES = ("ClusterIP", "NodePort", "LoadBalancer")

@@ -11,7 +11,7 @@ from .call import CHANGED, NOOP, Answer, Call
 from .encoding import MalformedDocument, from_json, from_yaml
 from .resources import NAMESPACES, RESOURCES, SERVICES
 from .schema import decode
-from .selectors import Selector
+from .selection import Selector
 from .state import State
 from .statuses import details
 from .store import Record

@@ -15,7 +15,7 @@ from typing import Any
 from . import negotiate, statuses
 from .call import Answer, Call
 from .encoding import to_json
-from .selectors import Selector
+from .selection import Selector
 from .statuses import FieldError
 from .store import Record, View
 

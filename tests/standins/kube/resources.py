@@ -88,9 +88,11 @@ NETWORKING, DISCOVERY, RBAC = "networking.k8s.io", "discovery.k8s.io", "rbac.aut
 
 INGRESSES = Resource("ingresses", "Ingress", (
     Served(NETWORKING, "v1", networking.INGRESS, since=19),
-    Served(NETWORKING, "v1beta1", networking.INGRESS_V1BETA1, since=14, until=22, deprecated=19,
+    Served(NETWORKING, "v1beta1", networking.INGRESS_BEFORE_18, since=14, until=18),
+    Served("extensions", "v1beta1", networking.INGRESS_BEFORE_18, until=18),
+    Served(NETWORKING, "v1beta1", networking.INGRESS_V1BETA1, since=18, until=22, deprecated=19,
            replacement="networking.k8s.io/v1 Ingress"),
-    Served("extensions", "v1beta1", networking.INGRESS_V1BETA1, until=22, deprecated=14,
+    Served("extensions", "v1beta1", networking.INGRESS_V1BETA1, since=18, until=22, deprecated=14,
            replacement="networking.k8s.io/v1 Ingress"),
 ), short=("ing",), status=True, generation=True)
 INGRESS_CLASSES = Resource("ingressclasses", "IngressClass", (

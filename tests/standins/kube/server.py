@@ -40,7 +40,8 @@ class Endpoint:
 
     def _socket(self, address: str, port: int) -> socket.socket:
         # SO_REUSEPORT lets a silent twin hold the port while nobody listens.
-        made = socket.socket(self._family, socket.SOCK_STREAM)
+        # The protocol is named because asyncio sets TCP_NODELAY only on sockets that tell it.
+        made = socket.socket(self._family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind((address, port))

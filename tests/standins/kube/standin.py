@@ -13,7 +13,7 @@ from . import admission, auth, files, pki
 from .api import Api
 from .control import Control
 from .deletes import remove
-from .profile import Profile
+from .profiles import Profile
 from .resources import EVENTS
 from .server import Endpoint, Network, serve
 from .state import Settings, State

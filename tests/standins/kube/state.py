@@ -13,7 +13,7 @@ from .auth import Authenticator, Authorizer
 from .defaults import ServiceAllocator
 from .faults import Faults
 from .journal import Journal
-from .profile import Profile
+from .profiles import Profile
 from .resources import Served
 from .store import Store
 from .wire import Split, WireSettings

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from . import names, validate_core, validate_networking
-from .profile import Profile
+from .profiles import Profile
 from .resources import Resource
 from .statuses import FieldError, forbids, invalid, required, too_long
 

@@ -7,7 +7,7 @@ import base64
 import re
 
 from . import names
-from .profile import Profile
+from .profiles import Profile
 from .statuses import FieldError, duplicate, forbids, invalid, required, too_long, unsupported
 from .validate_networking import balancer_status
 

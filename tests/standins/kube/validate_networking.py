@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import names
-from .profile import Profile
+from .profiles import Profile
 from .statuses import FieldError, forbids, invalid, required, unsupported
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"

@@ -15,7 +15,7 @@ from .faults import StreamPlan
 from .reads import invalid_options, parse_revision
 from .request_info import is_true
 from .schema import decode
-from .selectors import Selector
+from .selection import Selector
 from .statuses import ApiError, forbids
 from .store import Event, Record, watch_frame
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..schema import INT, INT_OR_STRING, STRING, ListOf, always, ptr, struct
+from ..schema import INT, INT_OR_STRING, STRING, ListOf, Struct, always, ptr, struct
 from .meta import top
 
 TYPED_REFERENCE = struct("TypedLocalObjectReference", atomic=True, apiGroup=always(STRING), kind=always(STRING), name=always(STRING))
@@ -22,10 +22,15 @@ SERVICE_BACKEND = struct(
 BACKEND = struct("IngressBackend", numbers_=(4, 3), service=SERVICE_BACKEND, resource=TYPED_REFERENCE)
 BACKEND_V1BETA1 = struct(
     "IngressBackend", serviceName=STRING, servicePort=INT_OR_STRING, resource=TYPED_REFERENCE)
+BACKEND_BEFORE_18 = struct("IngressBackend", serviceName=STRING, servicePort=INT_OR_STRING)
+PATH_BEFORE_18 = struct("HTTPIngressPath", path=STRING, backend=always(BACKEND_BEFORE_18))
 
 
-def _rules(backend):
-    path = struct("HTTPIngressPath", numbers_=(1, 3, 2), path=STRING, pathType=ptr(STRING), backend=always(backend))
+def _path(backend: Struct) -> Struct:
+    return struct("HTTPIngressPath", numbers_=(1, 3, 2), path=STRING, pathType=ptr(STRING), backend=always(backend))
+
+
+def _rules(path: Struct) -> ListOf:
     http = struct("HTTPIngressRuleValue", paths=always(ListOf(path)))
     return ListOf(struct("IngressRule", host=STRING, http=http))
 
@@ -33,12 +38,17 @@ def _rules(backend):
 INGRESS = top(
     "Ingress",
     spec=always(struct("IngressSpec", numbers_=(4, 1, 2, 3), ingressClassName=ptr(STRING), defaultBackend=BACKEND,
-                       tls=ListOf(INGRESS_TLS), rules=_rules(BACKEND))),
+                       tls=ListOf(INGRESS_TLS), rules=_rules(_path(BACKEND)))),
     status=always(INGRESS_STATUS))
 INGRESS_V1BETA1 = top(
     "Ingress",
     spec=always(struct("IngressSpec", numbers_=(4, 1, 2, 3), ingressClassName=ptr(STRING), backend=BACKEND_V1BETA1,
-                       tls=ListOf(INGRESS_TLS), rules=_rules(BACKEND_V1BETA1))),
+                       tls=ListOf(INGRESS_TLS), rules=_rules(_path(BACKEND_V1BETA1)))),
+    status=always(INGRESS_STATUS))
+# Releases before 1.18 know neither path types, nor the class field, nor resource backends.
+INGRESS_BEFORE_18 = top(
+    "Ingress",
+    spec=always(struct("IngressSpec", backend=BACKEND_BEFORE_18, tls=ListOf(INGRESS_TLS), rules=_rules(PATH_BEFORE_18))),
     status=always(INGRESS_STATUS))
 
 CLASS_PARAMETERS = struct(
