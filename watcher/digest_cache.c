@@ -62,8 +62,10 @@ uint64_t digest_of(const struct str *texts, size_t count)
 	SHA2_CTX context;
 	SHA256Init(&context);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t len = texts[i].len;
-		SHA256Update(&context, (const uint8_t *)&len, sizeof(len));
+		uint8_t len[8];
+		for (int j = 0; j < 8; j++)
+			len[j] = (uint8_t)((uint64_t)texts[i].len >> (56 - 8 * j));
+		SHA256Update(&context, len, sizeof(len));
 		if (len != 0)
 			SHA256Update(&context, (const uint8_t *)texts[i].p, texts[i].len);
 	}
