@@ -22,6 +22,7 @@ struct api_request {
 	struct http_request *http;     /* NULL: waits for credentials */
 	struct credentials_peer *peer; /* held while http runs */
 	unsigned long generation;
+	double began_at;
 	bool repeated; /* after a 401 */
 };
 
@@ -108,7 +109,8 @@ static void on_http_done(void *ctx, const struct http_result *http)
 	};
 	if (result.outcome == API_ANSWERED && result.code == HTTP_UNAUTHORIZED &&
 		!request->repeated &&
-		credentials_refused(request->api->credentials, request->generation)) {
+		credentials_refused(
+			request->api->credentials, request->generation, request->began_at)) {
 		request->repeated = true;
 		wait_for_credentials(request);
 		return;
@@ -163,6 +165,7 @@ static void run(struct api_request *request, const struct credentials_view *view
 	const struct api_call *call = &request->call;
 	char **headers = make_headers(request);
 	request->generation = view->generation;
+	request->began_at = view->taken_at;
 	request->peer = view->peer;
 	struct http_call http = {
 		.method = call->method,

@@ -16,8 +16,6 @@
 
 enum { PEM_LEN_MAX = 4 * 1024 * 1024 };
 static const double REREAD_S = 60.0;
-/* After a 401 files are read again at once, but not by every request that met the same 401. */
-static const double REREAD_MIN_S = 1.0; /* unless configured otherwise */
 /* A plugin that gives nothing good is not run more often than this. */
 static const double EXEC_PAUSE_S = 5.0;
 /* What expires while a request is on its way is no use. */
@@ -377,11 +375,11 @@ static bool uses_plugin(const struct credentials *c)
 
 /* ---- the state ---- */
 
-static void refresh(struct credentials *c, double older_than_s)
+/* Reads again what was not read since. */
+static void refresh(struct credentials *c, double since)
 {
-	double now = now_of(c);
-	bool read_token = now - c->token_read_at >= older_than_s;
-	bool read_peer = now - c->peer_read_at >= older_than_s;
+	bool read_token = c->token_read_at <= since;
+	bool read_peer = c->peer_read_at <= since;
 	bool token_ok = !read_token || load_token(c);
 	bool peer_ok = !read_peer || load_peer(c);
 	if (token_ok && peer_ok && read_token && read_peer && c->target->exec == NULL &&
@@ -393,7 +391,7 @@ enum credentials_state credentials_get(struct credentials *c, struct credentials
 {
 	if (c->stdin_pending)
 		return CREDENTIALS_PENDING;
-	refresh(c, REREAD_S);
+	refresh(c, now_of(c) - REREAD_S);
 	bool by_plugin = uses_plugin(c);
 	if (by_plugin && (!c->has_given || has_expired(c)))
 		run_plugin(c);
@@ -411,15 +409,16 @@ enum credentials_state credentials_get(struct credentials *c, struct credentials
 		.password = &c->target->password,
 		.peer = c->peer,
 		.generation = c->generation,
+		.taken_at = now_of(c),
 	};
 	return CREDENTIALS_READY;
 }
 
-bool credentials_refused(struct credentials *c, unsigned long generation)
+bool credentials_refused(struct credentials *c, unsigned long generation, double taken_at)
 {
 	if (generation != c->generation || c->plugin != NULL)
 		return true;
-	refresh(c, c->config.reread_min_s);
+	refresh(c, taken_at);
 	if (generation != c->generation)
 		return true;
 	if (!uses_plugin(c))
@@ -430,7 +429,7 @@ bool credentials_refused(struct credentials *c, unsigned long generation)
 
 void credentials_reload(struct credentials *c)
 {
-	refresh(c, 0);
+	refresh(c, now_of(c));
 	if (uses_plugin(c))
 		run_plugin(c);
 }
@@ -440,8 +439,6 @@ struct credentials *credentials_new(const struct credentials_config *config, cha
 	struct credentials *c = xcalloc(1, sizeof(*c));
 	c->config = *config;
 	c->target = config->target;
-	if (c->config.reread_min_s <= 0)
-		c->config.reread_min_s = REREAD_MIN_S;
 	if (c->config.exec_pause_s <= 0)
 		c->config.exec_pause_s = EXEC_PAUSE_S;
 	if (secret_is_set(&c->target->token))

@@ -22,6 +22,7 @@ struct credentials_view {
 	const struct secret *password;
 	struct credentials_peer *peer;
 	unsigned long generation;
+	double taken_at; /* on the loop's clock */
 };
 
 enum credentials_state {
@@ -34,7 +35,6 @@ struct credentials_config {
 	struct ev_loop *loop;
 	const struct target *target; /* kept */
 	double exec_timeout_s;
-	double reread_min_s; /* between two reads after a 401; 0: 1 s */
 	double exec_pause_s; /* between two runs of a plugin; 0: 5 s */
 	/* What was pending is there, or has failed. From the loop. */
 	void (*on_settled)(void *ctx);
@@ -49,8 +49,9 @@ void credentials_free(struct credentials *c);
 
 /* The view is good until the next call of these functions; its peer as long as it is held. Refreshes what is due. */
 enum credentials_state credentials_get(struct credentials *c, struct credentials_view *ret_view);
-/* A request made with that generation was answered 401. True: there is or will be something newer, so it is worth another try. */
-bool credentials_refused(struct credentials *c, unsigned long generation);
+/* A request made with that view was answered 401. True: there is or will be something newer, so it is worth another try. What was
+ * read after the request began is not read again. */
+bool credentials_refused(struct credentials *c, unsigned long generation, double taken_at);
 /* Reads everything again (SIGHUP). */
 void credentials_reload(struct credentials *c);
 /* Why there are none, or why the last refresh failed; "" when all is well. */

@@ -23,6 +23,7 @@ class Daemon:
         self.process: subprocess.Popen | None = None
         self.reader: threading.Thread | None = None
         self.starts = 0
+        self.exit_code: int | None = None  # of the last life
 
     def start(self) -> "Daemon":
         assert self.process is None, f"{self.program.name} runs already"
@@ -48,6 +49,7 @@ class Daemon:
         code = self.process.wait(timeout=20)
         self.reader.join(timeout=5)
         self.process = None
+        self.exit_code = code
         return code
 
     def kill(self) -> None:
@@ -55,6 +57,7 @@ class Daemon:
         if self.process is not None:
             self.process.kill()
             self._reap()
+            self.exit_code = None
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""

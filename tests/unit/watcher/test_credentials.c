@@ -81,7 +81,6 @@ static char *start(struct fixture *f)
 			.loop = f->loop,
 			.target = &f->target,
 			.exec_timeout_s = f->exec_timeout_s,
-			.reread_min_s = 0.01,
 			.exec_pause_s = f->exec_pause_s,
 			.on_settled = on_settled,
 			.on_peer_changed = on_peer_changed,
@@ -124,20 +123,23 @@ static void a_token_file_is_read_again_at_once_after_a_401(void **state)
 	write_file(&f, "token", " first\n");
 	f.target.token_file = path_in(&f, "token");
 	assert_null(start(&f));
-	struct credentials_view view = ready(&f);
-	assert_string_equal(view.bearer->text, "first");
-	unsigned long old = view.generation;
+	struct credentials_view old = ready(&f);
+	assert_string_equal(old.bearer->text, "first");
 	pass_time(&f);
 	/* Nothing new: no use in trying again. */
-	assert_false(credentials_refused(f.credentials, old));
+	assert_false(credentials_refused(f.credentials, old.generation, old.taken_at));
 	write_file(&f, "token", "second");
+	/* It was read since that request began, so it is not read again for it. */
+	assert_false(credentials_refused(f.credentials, old.generation, old.taken_at));
 	pass_time(&f);
-	assert_true(credentials_refused(f.credentials, old));
-	/* Those that met the same 401 hear that there is something newer, without another read. */
-	assert_true(credentials_refused(f.credentials, old));
-	view = ready(&f);
-	assert_string_equal(view.bearer->text, "second");
-	assert_true(view.generation > old);
+	struct credentials_view next = ready(&f);
+	assert_string_equal(next.bearer->text, "first");
+	assert_true(credentials_refused(f.credentials, next.generation, next.taken_at));
+	/* Those that met the same 401 hear that there is something newer. */
+	assert_true(credentials_refused(f.credentials, old.generation, old.taken_at));
+	struct credentials_view fresh = ready(&f);
+	assert_string_equal(fresh.bearer->text, "second");
+	assert_true(fresh.generation > old.generation);
 	tear_down(&f);
 }
 
@@ -309,14 +311,14 @@ static void a_401_runs_the_plugin_again_but_not_without_pause(void **state)
 	assert_null(start(&f));
 	assert_int_equal(settle(&f, &view), CREDENTIALS_READY);
 	/* It has only just run: what it gave is all there is. */
-	assert_false(credentials_refused(f.credentials, view.generation));
+	assert_false(credentials_refused(f.credentials, view.generation, view.taken_at));
 	credentials_free(f.credentials);
 	f.exec_pause_s = 0.01;
 	assert_null(start(&f));
 	assert_int_equal(settle(&f, &view), CREDENTIALS_READY);
 	assert_string_equal(view.bearer->text, "t2");
 	pass_time(&f);
-	assert_true(credentials_refused(f.credentials, view.generation));
+	assert_true(credentials_refused(f.credentials, view.generation, view.taken_at));
 	assert_int_equal(settle(&f, &view), CREDENTIALS_READY);
 	assert_string_equal(view.bearer->text, "t3");
 	tear_down(&f);
