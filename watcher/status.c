@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 enum { PROBLEM_LEN = 512 };
-/* Refusals do not end by themselves soon. */
 static const double FORBIDDEN_WAIT_S = 30.0;
 static const double PAUSE_S = 1.0;
 
@@ -208,8 +207,10 @@ static void take_failure(struct write *write, const struct api_result *result)
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 		pause_all(w, result->retry_after_s > PAUSE_S ? result->retry_after_s : PAUSE_S);
 	} else if (code == 401 || code == 403) {
-		wait_s = status_failed(wish, FORBIDDEN_WAIT_S, backoff_random(), now);
-		pause_all(w, FORBIDDEN_WAIT_S / 2);
+		/* No permission does not come by itself soon; a token does. */
+		double pause_s = code == 403 ? FORBIDDEN_WAIT_S : PAUSE_S;
+		wait_s = status_failed(wish, code == 403 ? pause_s : -1, backoff_random(), now);
+		pause_all(w, pause_s / 2);
 		snprintf(problem, sizeof(problem), "status: patch ingresses/status: %s", reason);
 		set_forbidden(w, problem);
 	} else if (code >= 500) {
@@ -303,6 +304,15 @@ static struct write *free_write(struct status_writer *w)
 	return NULL;
 }
 
+static bool is_idle(const struct status_writer *w)
+{
+	for (size_t i = 0; i < STATUS_WRITES_MAX; i++) {
+		if (w->writes[i].job != NULL)
+			return false;
+	}
+	return true;
+}
+
 static void pump(struct status_writer *w)
 {
 	struct job *job;
@@ -315,6 +325,9 @@ static void pump(struct status_writer *w)
 		if (can_write)
 			start_write(w, write, job);
 	}
+	/* Nothing is left that could not be written. */
+	if (TAILQ_EMPTY(&w->ready) && TAILQ_EMPTY(&w->waiting) && is_idle(w))
+		set_forbidden(w, NULL);
 	schedule(w);
 }
 

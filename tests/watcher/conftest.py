@@ -114,7 +114,7 @@ class Rig:
 
 def ingress(name: str = "web", host: str = "a.example", namespace: str = "default", **meta: Any) -> dict[str, Any]:
     """An Ingress with one rule."""
-    path = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": name, "port": {"number": 80}}}}
+    path = {"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "web", "port": {"number": 80}}}}
     return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name, "namespace": namespace, **meta},
             "spec": {"rules": [{"host": host, "http": {"paths": [path]}}]}}
 
