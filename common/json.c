@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/json.h"
+
+#include "common/json_scan.h"
+#include "common/must.h"
+#include "common/xalloc.h"
+
+#include <bsd/stdlib.h>
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+
+enum { SMALL_OBJECT = 12 /* members compared each with each; a larger object is sorted */ };
+
+static const cJSON *node(const struct json *value)
+{
+	return (const cJSON *)(const void *)value;
+}
+
+static cJSON *node_mutable(struct json *value)
+{
+	return (cJSON *)(void *)value;
+}
+
+static struct json *value_of(cJSON *item)
+{
+	return (struct json *)(void *)item;
+}
+
+static const struct json *value_of_const(const cJSON *item)
+{
+	return (const struct json *)(const void *)item;
+}
+
+/* With an allocator that cannot fail, a NULL from cJSON means bad text and nothing else. */
+[[gnu::constructor]] static void use_our_allocator(void)
+{
+	cJSON_Hooks hooks = {.malloc_fn = xmalloc, .free_fn = free};
+	cJSON_InitHooks(&hooks);
+}
+
+/* Reading */
+
+static int compare_names(const void *a, const void *b)
+{
+	const cJSON *const *left = a;
+	const cJSON *const *right = b;
+	return strcmp((*left)->string, (*right)->string);
+}
+
+/* The members in the order of their names; the caller frees it. heapsort() has no bad case, unlike qsort(). */
+static const cJSON **sorted_members(const cJSON *object, size_t count)
+{
+	const cJSON **members = xcalloc(count, sizeof(*members));
+	size_t i = 0;
+	for (const cJSON *child = object->child; child != NULL; child = child->next)
+		members[i++] = child;
+	if (count > 1)
+		must(heapsort(members, count, sizeof(*members), compare_names) == 0);
+	return members;
+}
+
+static bool has_duplicates(const cJSON *object)
+{
+	size_t count = json_count(value_of_const(object));
+	bool found = false;
+	if (count <= SMALL_OBJECT) {
+		for (const cJSON *a = object->child; a != NULL && !found; a = a->next) {
+			for (const cJSON *b = a->next; b != NULL && !found; b = b->next)
+				found = strcmp(a->string, b->string) == 0;
+		}
+		return found;
+	}
+	const cJSON **members = sorted_members(object, count);
+	for (size_t i = 1; i < count && !found; i++)
+		found = strcmp(members[i - 1]->string, members[i]->string) == 0;
+	free(members);
+	return found;
+}
+
+/* What only the parsed document shows. Recursion is bounded by JSON_DEPTH_MAX. */
+static const char *check_values(const cJSON *value)
+{
+	if (cJSON_IsNumber(value) && !isfinite(value->valuedouble))
+		return "a number is out of range";
+	if (cJSON_IsObject(value) && has_duplicates(value))
+		return "an object has the same name twice";
+	const char *problem = NULL;
+	for (const cJSON *child = value->child; child != NULL && problem == NULL;
+		child = child->next)
+		problem = check_values(child);
+	return problem;
+}
+
+static bool is_blank(const char *from, const char *end)
+{
+	while (from < end && (*from == ' ' || *from == '\t' || *from == '\n' || *from == '\r'))
+		from++;
+	return from == end;
+}
+
+static struct json *parse_scanned(struct str text, const char **ret_problem, size_t *ret_at)
+{
+	const char *end = NULL;
+	cJSON *document = cJSON_ParseWithLengthOpts(text.p, text.len, &end, 0);
+	*ret_at = end != NULL ? (size_t)(end - text.p) : 0;
+	if (document == NULL) {
+		*ret_problem = "the text is no JSON";
+		return NULL;
+	}
+	if (!is_blank(end, text.p + text.len))
+		*ret_problem = "text follows the document";
+	else
+		*ret_problem = check_values(document);
+	if (*ret_problem == NULL)
+		return value_of(document);
+	json_free_wiped(value_of(document));
+	return NULL;
+}
+
+struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at)
+{
+	struct json *document = NULL;
+	size_t at = 0;
+	bool replaces = false;
+	const char *problem = text.len == 0 ? "the text is empty" : NULL;
+	if (problem == NULL)
+		problem = json_scan(text, &at, &replaces);
+	if (problem == NULL && replaces) {
+		char *copy = str_dup(text);
+		json_scan_replace(copy, text.len);
+		document = parse_scanned((struct str){copy, text.len}, &problem, &at);
+		explicit_bzero(copy, text.len);
+		free(copy);
+	} else if (problem == NULL) {
+		document = parse_scanned(text, &problem, &at);
+	}
+	if (document == NULL && ret_problem != NULL)
+		*ret_problem = problem;
+	if (document == NULL && ret_at != NULL)
+		*ret_at = at;
+	return document;
+}
+
+static void wipe(cJSON *value)
+{
+	for (; value != NULL; value = value->next) {
+		if (value->valuestring != NULL)
+			explicit_bzero(value->valuestring, strlen(value->valuestring));
+		wipe(value->child);
+	}
+}
+
+void json_free_wiped(struct json *document)
+{
+	wipe(node_mutable(document));
+	json_free(document);
+}
+
+void json_free(struct json *document)
+{
+	cJSON_Delete(node_mutable(document));
+}
+
+bool json_is_object(const struct json *value)
+{
+	return cJSON_IsObject(node(value));
+}
+
+bool json_is_array(const struct json *value)
+{
+	return cJSON_IsArray(node(value));
+}
+
+bool json_is_string(const struct json *value)
+{
+	return cJSON_IsString(node(value));
+}
+
+bool json_is_number(const struct json *value)
+{
+	return cJSON_IsNumber(node(value));
+}
+
+bool json_is_bool(const struct json *value)
+{
+	return cJSON_IsBool(node(value));
+}
+
+bool json_is_absent(const struct json *value)
+{
+	return value == NULL || cJSON_IsNull(node(value));
+}
+
+const struct json *json_get(const struct json *value, const char *name)
+{
+	if (!json_is_object(value))
+		return NULL;
+	return value_of_const(cJSON_GetObjectItemCaseSensitive(node(value), name));
+}
+
+const struct json *json_path(const struct json *value, ...)
+{
+	va_list names;
+	va_start(names, value);
+	for (const char *name = va_arg(names, const char *); name != NULL && value != NULL;
+		name = va_arg(names, const char *))
+		value = json_get(value, name);
+	va_end(names);
+	return value;
+}
+
+bool json_get_str(const struct json *value, const char *name, struct str *ret_text)
+{
+	const struct json *member = json_get(value, name);
+	if (!json_is_absent(member) && !json_is_string(member))
+		return false;
+	*ret_text = json_text(member);
+	return true;
+}
+
+bool json_get_bool(const struct json *value, const char *name, bool fallback, bool *ret_flag)
+{
+	const struct json *member = json_get(value, name);
+	if (!json_is_absent(member) && !json_is_bool(member))
+		return false;
+	*ret_flag = json_bool(member, fallback);
+	return true;
+}
+
+bool json_get_int(const struct json *value, const char *name, int64_t min, int64_t max,
+	int64_t fallback, int64_t *ret_number)
+{
+	const struct json *member = json_get(value, name);
+	if (!json_is_absent(member))
+		return json_whole_number(member, min, max, ret_number);
+	*ret_number = fallback;
+	return true;
+}
+
+struct str json_text(const struct json *value)
+{
+	return json_is_string(value) ? str_from(node(value)->valuestring) : STR_NONE;
+}
+
+double json_number(const struct json *value)
+{
+	return json_is_number(value) ? node(value)->valuedouble : NAN;
+}
+
+bool json_whole_number(const struct json *value, int64_t min, int64_t max, int64_t *ret_number)
+{
+	double number = json_number(value);
+	if (!(fabs(number) <= (double)JSON_INT_MAX) || number != trunc(number))
+		return false;
+	int64_t whole = (int64_t)number;
+	if (whole < min || whole > max)
+		return false;
+	*ret_number = whole;
+	return true;
+}
+
+bool json_bool(const struct json *value, bool fallback)
+{
+	return json_is_bool(value) ? cJSON_IsTrue(node(value)) : fallback;
+}
+
+const struct json *json_first(const struct json *value)
+{
+	return json_is_object(value) || json_is_array(value) ? value_of_const(node(value)->child)
+							     : NULL;
+}
+
+const struct json *json_next(const struct json *child)
+{
+	return value_of_const(node(child)->next);
+}
+
+struct str json_name(const struct json *child)
+{
+	return str_from(node(child)->string);
+}
+
+size_t json_count(const struct json *value)
+{
+	size_t count = 0;
+	for (const struct json *child = json_first(value); child != NULL; child = json_next(child))
+		count++;
+	return count;
+}
+
+/* Building */
+
+static cJSON *add(struct json *object, const char *name, cJSON *item)
+{
+	must(json_is_object(object));
+	must(cJSON_AddItemToObject(node_mutable(object), name, item));
+	return item;
+}
+
+static cJSON *push(struct json *array, cJSON *item)
+{
+	must(json_is_array(array));
+	must(cJSON_AddItemToArray(node_mutable(array), item));
+	return item;
+}
+
+/* cJSON_CreateString() wants a C string and makes a second copy, which nobody would wipe. */
+static cJSON *new_string(struct str text)
+{
+	cJSON *item = cJSON_CreateNull();
+	item->type = cJSON_String;
+	item->valuestring = str_dup_utf8(text);
+	return item;
+}
+
+struct json *json_new_object(void)
+{
+	return value_of(cJSON_CreateObject());
+}
+
+struct json *json_new_array(void)
+{
+	return value_of(cJSON_CreateArray());
+}
+
+struct json *json_add_object(struct json *object, const char *name)
+{
+	return value_of(add(object, name, cJSON_CreateObject()));
+}
+
+struct json *json_add_array(struct json *object, const char *name)
+{
+	return value_of(add(object, name, cJSON_CreateArray()));
+}
+
+void json_add_str(struct json *object, const char *name, struct str text)
+{
+	add(object, name, new_string(text));
+}
+
+void json_add_int(struct json *object, const char *name, int64_t number)
+{
+	must(number >= -JSON_INT_MAX && number <= JSON_INT_MAX);
+	add(object, name, cJSON_CreateNumber((double)number));
+}
+
+void json_add_bool(struct json *object, const char *name, bool flag)
+{
+	add(object, name, cJSON_CreateBool(flag));
+}
+
+void json_add_null(struct json *object, const char *name)
+{
+	add(object, name, cJSON_CreateNull());
+}
+
+void json_add_copy(struct json *object, const char *name, const struct json *value)
+{
+	if (value != NULL)
+		add(object, name, cJSON_Duplicate(node(value), 1));
+}
+
+struct json *json_push_object(struct json *array)
+{
+	return value_of(push(array, cJSON_CreateObject()));
+}
+
+void json_push_str(struct json *array, struct str text)
+{
+	push(array, new_string(text));
+}
+
+void json_set_copy(struct json *object, const char *name, const struct json *value)
+{
+	/* First the copy: the value may stand in what it replaces. */
+	cJSON *copy = value != NULL ? cJSON_Duplicate(node(value), 1) : NULL;
+	if (copy == NULL)
+		json_remove(object, name);
+	else if (json_get(object, name) == NULL)
+		add(object, name, copy);
+	else
+		must(cJSON_ReplaceItemInObjectCaseSensitive(node_mutable(object), name, copy));
+}
+
+void json_remove(struct json *object, const char *name)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(node_mutable(object), name);
+}
+
+/* Comparing */
+
+static bool arrays_equal(const struct json *a, const struct json *b)
+{
+	const struct json *x = json_first(a);
+	const struct json *y = json_first(b);
+	while (x != NULL && y != NULL && json_eq(x, y)) {
+		x = json_next(x);
+		y = json_next(y);
+	}
+	return x == NULL && y == NULL;
+}
+
+static bool objects_equal(const struct json *a, const struct json *b)
+{
+	size_t count = json_count(a);
+	if (count != json_count(b))
+		return false;
+	const cJSON **left = sorted_members(node(a), count);
+	const cJSON **right = sorted_members(node(b), count);
+	bool same = true;
+	for (size_t i = 0; i < count && same; i++)
+		same = compare_names(&left[i], &right[i]) == 0 &&
+		       json_eq(value_of_const(left[i]), value_of_const(right[i]));
+	free(left);
+	free(right);
+	return same;
+}
+
+bool json_eq(const struct json *a, const struct json *b)
+{
+	if (json_is_absent(a) || json_is_absent(b))
+		return json_is_absent(a) && json_is_absent(b);
+	if (json_is_object(a) && json_is_object(b))
+		return objects_equal(a, b);
+	if (json_is_array(a) && json_is_array(b))
+		return arrays_equal(a, b);
+	if (json_is_string(a) && json_is_string(b))
+		return str_eq(json_text(a), json_text(b));
+	if (json_is_bool(a) && json_is_bool(b))
+		return json_bool(a, false) == json_bool(b, false);
+	return json_is_number(a) && json_is_number(b) && json_number(a) == json_number(b);
+}
