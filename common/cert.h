@@ -28,13 +28,17 @@ struct cert_info {
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
-	/* PEM, only the certificates, leaf first, each ended by a newline; in the arena. */
+	/* PEM, only the certificates, leaf first and each signed by the next; those of no such line
+	 * are left out. In the arena. */
 	struct str chain;
 	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena.
 	 */
 	struct str sha1;
 };
 
+/* Makes OpenSSL read its configuration now and not on first use; for before a sandbox closes. After it
+ * cert_check() opens no file. */
+void cert_setup(void);
 /* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text
  * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key` may be
  * absent: then only the chain is read. */
