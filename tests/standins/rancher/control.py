@@ -99,7 +99,9 @@ class Control:
 
     def do_configure(self, **changes: Any) -> dict[str, Any]:
         """Change delays, limits and intervals; without arguments: show them."""
-        return self.standin.behaviour.configure(changes)
+        settings = self.standin.behaviour.configure(changes)
+        self.standin.engine.wake()
+        return settings
 
     def do_fault(self, **spec: Any) -> dict[str, Any]:
         """Inject a fault; see faults.py for scope and effects. Answers its number."""
@@ -132,7 +134,7 @@ class Control:
 
     def do_retry_now(self) -> dict[str, Any]:
         """Let failed processes make their next attempt at once."""
-        self.standin.engine.retry_now()
+        self.standin.engine.wake()
         return {}
 
     # Subscriptions

@@ -89,8 +89,8 @@ class Engine:
                 if row.state in processes:
                     self.start(row, processes[row.state])
 
-    def retry_now(self) -> None:
-        """End all waits between attempts."""
+    def wake(self) -> None:
+        """End all waits between attempts, and look anew at how long the present states are to last."""
         for run in self.runs.values():
             run.wake.set()
 
@@ -120,7 +120,7 @@ class Engine:
                 del self.runs[row.id]
 
     async def _attempt(self, row: Row, run: Run) -> bool:
-        await asyncio.sleep(self.behaviour.delay_of(row.table, row.state))
+        await self._linger(row, run)
         run.again = False
         handler = self.handlers.get((row.table, run.process))
         try:
@@ -147,6 +147,15 @@ class Engine:
         callback = self.finished.get((row.table, run.process))
         if callback:
             callback(row)
+
+    async def _linger(self, row: Row, run: Run) -> None:
+        """Stay in the transitional state for its time, which may be changed meanwhile."""
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        while (rest := start + self.behaviour.delay_of(row.table, row.state) - clock()) > 0:
+            run.wake.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(run.wake.wait(), rest)
 
     async def _wait(self, run: Run) -> None:
         wait = self.behaviour.retry_wait + 0.1 * 2 ** min(run.attempts, 20)

@@ -133,12 +133,13 @@ class Processes:
 
     async def _wait_for_targets(self, service: Row) -> None:
         """Targets in a transitional state hold up the load balancers that use them."""
-        deadline = asyncio.get_running_loop().time() + self.behaviour.target_wait
+        clock = asyncio.get_running_loop().time
+        start = clock()
         while True:
             busy = [t for t in (self.store.get("service", i) for i in rule_targets(service))
                     if t is not None and t.id != service.id and t.state in states.TRANSITIONAL]
             if not busy:
                 return
-            if asyncio.get_running_loop().time() >= deadline:
+            if clock() - start >= self.behaviour.target_wait:
                 raise ProcessWaiting(f"Timeout waiting for {busy[0].name} to leave the state {busy[0].state}")
             await asyncio.sleep(0.02)
