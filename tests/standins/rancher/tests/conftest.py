@@ -89,12 +89,12 @@ class Backend:
 
     name: str
     address: str
+    number: int
 
     @property
     def pod(self) -> dict[str, Any]:
-        # A pod of its own address, whose port 8080 is really somewhere else.
-        number = sum(self.name.encode()) % 250 + 1
-        return {"ip": f"10.42.0.{number}", "ports": {"8080": self.address}}
+        """A pod with an address of its own, whose port 8080 is really somewhere else."""
+        return {"ip": f"10.42.0.{self.number}", "ports": {"8080": self.address}}
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -129,7 +129,7 @@ def backend() -> Iterator[Any]:
         server.name = name
         servers.append(server)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return Backend(name, f"127.0.0.1:{server.server_address[1]}")
+        return Backend(name, f"127.0.0.1:{server.server_address[1]}", len(servers))
 
     yield start
     for server in servers:
