@@ -69,8 +69,8 @@ class Api:
         entry.user_agent = request.headers.get("User-Agent")
         try:
             return await self._handle(request, entry)
-        except Dropped:
-            return web.Response()  # the transport is gone, this goes nowhere
+        except (Dropped, ConnectionResetError):
+            return web.Response()  # the connection is gone, this goes nowhere
         finally:
             self.journal.end(entry)
 
@@ -88,7 +88,7 @@ class Api:
             if answer is not None:
                 entry.status = answer.status
                 return await self._send(request, answer)
-        if self._is_subscription(request, target):
+        if target is not None and self._is_subscription(request, target):
             return await self._subscribe(request, target, entry)
         answer = self._answer(request, target, problem, raw, entry, fault)
         self.store.flush()
@@ -262,8 +262,8 @@ class Api:
     # Subscriptions
 
     @staticmethod
-    def _is_subscription(request: web.BaseRequest, target: Target | None) -> bool:
-        return (target is not None and target.type == "subscribe" and request.method == "GET"
+    def _is_subscription(request: web.BaseRequest, target: Target) -> bool:
+        return (target.type == "subscribe" and request.method == "GET"
                 and request.headers.get("Upgrade", "").lower() == "websocket")
 
     async def _subscribe(self, request: web.BaseRequest, target: Target, entry: Entry) -> web.StreamResponse:

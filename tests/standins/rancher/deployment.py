@@ -295,9 +295,9 @@ class Deployment:
         wanted = scheduling.wanted_ports(service)
         texts = [str(p) for p in wanted]
         for container in self.of(service):
-            if container.state not in _UP or container["ports"] == texts:
-                continue
             host = self.store.get("host", container["hostId"])
+            if host is None or container.state not in _UP or container["ports"] == texts:
+                continue
             taken = self.scheduler.taken(host, wanted, container.id)
             if taken:
                 raise ProcessFailed(self._conflict(container.id, [f"host needs ports {self._list(taken)} available"]))
@@ -357,7 +357,7 @@ class Deployment:
             "ports": [str(p) for p in scheduling.wanted_ports(service)], "serviceIds": [service.id],
             "createIndex": index, "healthState": "initializing", "startCount": 0, "system": False,
             "deploymentUnitUuid": str(uuid.uuid4()),
-            "primaryIpAddress": self.network.container_address(set(self.store.indexes["instance_by_ip"])),
+            "primaryIpAddress": self.network.container_address(self.store.indexes["instance_by_ip"]),
         })
         await self._boot(service, container)
         return container

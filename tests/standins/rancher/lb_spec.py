@@ -85,7 +85,8 @@ class SpecBuilder:
         if target.type == "externalService":
             return self._external(target, port, weight)
         preference = ((service["launchConfig"] or {}).get("labels") or {}).get(_TARGET_LABEL, "any")
-        near, far = [], []
+        near: list[Endpoint] = []
+        far: list[Endpoint] = []
         for pod in self.store.find("instance_by_service", target.id):
             if pod.state not in _SERVING or not pod["primaryIpAddress"] or pod.internal.get("leaving"):
                 continue

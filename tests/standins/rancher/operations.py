@@ -173,7 +173,7 @@ class Operations:
         return exists
 
     def _launch_config(self, row: Row, body: dict[str, Any]) -> dict[str, Any]:
-        launch = {"type": "launchConfig",
+        launch: dict[str, Any] = {"type": "launchConfig",
                   **clean(schema.NESTED["launchConfig"], body, True, lambda _table, _id: True)}
         if launch.get("ports"):
             launch["ports"] = [str(p) for p in ports.parse_all(launch["ports"])]
@@ -188,7 +188,8 @@ class Operations:
     def _new_service(self, type_: str, fields: dict[str, Any], caller: Caller) -> None:
         self.rules.create(type_, fields, caller.role)
         fields["publicEndpoints"] = None
-        fields["system"] = bool(self.store.get("stack", fields["stackId"])["system"])
+        stack = self.store.get("stack", fields["stackId"])
+        fields["system"] = bool(stack is not None and stack["system"])
 
     def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller, cert_needed: bool = True) -> None:
         if row.type == "stack" and "name" in changes:

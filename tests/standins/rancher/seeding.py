@@ -141,7 +141,7 @@ class Seeding:
             "transitioning": "no", "hostId": host.id, "imageUuid": row["launchConfig"]["imageUuid"],
             "labels": row["launchConfig"]["labels"], "ports": row["launchConfig"]["ports"],
             "serviceIds": [row.id], "createIndex": 1, "healthState": "healthy", "startCount": 1, "system": False,
-            "primaryIpAddress": self.network.container_address(set())})
+            "primaryIpAddress": self.network.container_address(())})
         endpoints = [{"type": "publicEndpoint", "ipAddress": host["agentIpAddress"],
                       "port": int(text.partition(":")[0]), "serviceId": row.id, "hostId": host.id,
                       "instanceId": container.id} for text in row["launchConfig"]["ports"]]

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import pytest
 
-from .conftest import Rancher, rule
+from .conftest import Pair, Rancher, rule
 
 
 def names(rancher: Rancher, path: str) -> list[str]:
@@ -277,3 +278,18 @@ def test_export_and_outputs(rancher: Rancher) -> None:
     assert "web:" in exported["dockerComposeConfig"] and "scale: 1" in exported["rancherComposeConfig"]
     assert rancher.api("POST", f"stacks/{stack}?action=addoutputs", {"outputs": {"a": "b"}}).json["outputs"] == \
         {"a": "b"}
+
+
+def test_https(tmp_path: Path, foo_pair: Pair) -> None:
+    for name, text in (("cert", foo_pair.cert), ("key", foo_pair.key)):
+        (tmp_path / name).write_text(text)
+    with Rancher(dataplane=False, tls_certificate=tmp_path / "cert", tls_key=tmp_path / "key") as server:
+        assert server.url.startswith("https://127.0.0.1:")
+        assert server.api("GET", "stacks").json["links"]["self"].startswith(server.base)
+
+
+def test_control_by_port_and_given_keys() -> None:
+    with Rancher(dataplane=False, control_port=0, access_key="a", secret_key="b", hosts=1, image="x/y:1") as server:
+        assert server.info["control"].startswith("http://127.0.0.1:")
+        assert (server.access_key, len(server.rows("host"))) == ("a", 1)
+        assert server.api("GET", "settings/lb.instance.image").json["value"] == "x/y:1"
