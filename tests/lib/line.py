@@ -32,7 +32,7 @@ class Line:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
         self.runtime = self.folder / "run"
         self.runtime.mkdir()
-        self.kube = KubeStandin(**(kube_options or {}))
+        self.kube = KubeStandin(**(kube_options or {})).start()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
                                       **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
         self.cluster = Cluster(str(self.kube.kubeconfig))
