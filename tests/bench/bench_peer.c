@@ -70,7 +70,8 @@ static void scan_line(struct str line)
 {
 	for (size_t at = 0; at < line.len; at++) {
 		struct str rest = str_skip(line, at);
-		if (!str_starts_with(rest, STR("change-")) && !str_starts_with(rest, STR("\"10.64.")))
+		if (!str_starts_with(rest, STR("change-")) &&
+			!str_starts_with(rest, STR("\"10.64.")))
 			continue;
 		if (rest.p[0] == '"')
 			rest = str_skip(rest, 1);
