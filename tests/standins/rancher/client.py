@@ -12,13 +12,18 @@ import http.client
 import json
 import os
 import select
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
+
+_Self = TypeVar("_Self", bound="RancherStandin")
 
 _TESTS = Path(__file__).resolve().parents[2]
 
@@ -52,8 +57,9 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class RancherStandin:
-    """One stand-in process. Arguments are those of its command line: `RancherStandin(hosts=3, dataplane=False,
-    state="/tmp/x", settings={"step_delay": 0.0})`; a list repeats an option. Use it as a context manager."""
+    """One stand-in process. Arguments are those of its command line: `RancherStandin(hosts=3,
+    dataplane=False, state="/tmp/x", settings={"step_delay": 0.0})`; a list repeats an option. Use it as a
+    context manager."""
 
     def __init__(self, settings: dict[str, Any] | None = None, dataplane: bool = True, security: bool = True,
                  ready_timeout: float = 20.0, start: bool = True, **options: Any):
@@ -63,14 +69,17 @@ class RancherStandin:
         self._security = security
         self._ready_timeout = ready_timeout
         self._process: subprocess.Popen | None = None
+        self._directory = ""
         self.info: dict[str, Any] = {}
         if start:
             self.start()
 
     # Life
 
-    def start(self) -> "RancherStandin":
+    def start(self: _Self) -> _Self:
         environment = {**os.environ, "PYTHONPATH": str(_TESTS)}
+        # Made here and not there, so that it also goes when the process is killed.
+        self._directory = tempfile.mkdtemp(prefix="rancher-standin-")
         self._process = subprocess.Popen(
             [_python(), "-m", "standins.rancher", *self._arguments()], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env=environment)
@@ -90,6 +99,7 @@ class RancherStandin:
             process.kill()
             process.wait()
         process.stdout.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
 
     def kill(self) -> None:
         """SIGKILL: nothing is put in order. The HAProxies go too; use control("restart") to keep them."""
@@ -102,7 +112,7 @@ class RancherStandin:
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 
-    def __enter__(self) -> "RancherStandin":
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -145,7 +155,8 @@ class RancherStandin:
         else:
             connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=60.0)
         with contextlib.closing(connection):
-            connection.request("POST", "/" + command, json.dumps(arguments), {"Content-Type": "application/json"})
+            connection.request("POST", "/" + command, json.dumps(arguments),
+                               {"Content-Type": "application/json"})
             response = connection.getresponse()
             result = json.loads(response.read())
         if response.status != 200:
@@ -209,7 +220,12 @@ class RancherStandin:
             pair = f"{self.access_key}:{self.secret_key}".encode()
             sent.setdefault("Authorization", "Basic " + base64.b64encode(pair).decode())
         data = body if isinstance(body, (str, bytes, type(None))) else json.dumps(body)
-        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
+        connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=timeout,
+                                                     context=ssl._create_unverified_context())
+        else:
+            connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout)
         with contextlib.closing(connection):
             connection.request(method, path, data, sent)
             response = connection.getresponse()
@@ -219,6 +235,10 @@ class RancherStandin:
 
     def _arguments(self) -> list[str]:
         arguments = ["--exit-with-stdin"]
+        if not {"control_socket", "control_port"} & set(self._options):
+            arguments += ["--control-socket", os.path.join(self._directory, "control.sock")]
+        if "run_directory" not in self._options:
+            arguments += ["--run-directory", self._directory]
         for name, value in self._options.items():
             if value is None or value is False:
                 continue
@@ -237,6 +257,7 @@ class RancherStandin:
         if not line:
             self._process.kill()
             self._process.wait()
+            self.stop()
             raise RuntimeError("the Rancher stand-in did not start; its messages are on standard error")
         return line.decode()
 

@@ -57,7 +57,8 @@ class HaproxyProcess:
         return os.path.join(self.directory, f"certs{self._version + 1}")
 
     async def check(self, text: str, certificates: dict[str, str]) -> str | None:
-        """Write the next version beside the current and let HAProxy judge it. Returns its complaint, if any."""
+        """Write the next version beside the current and let HAProxy judge it. Returns its complaint, if
+        any."""
         directory = self.certificate_directory()
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory, mode=0o700)
@@ -152,7 +153,8 @@ class HaproxyProcess:
         finally:
             writer.close()
         current = answer.partition("# workers")[2].partition("# old workers")[0]
-        pids = [line.split()[0] for line in current.splitlines() if line.split() and line.split()[0].isdigit()]
+        pids = [line.split()[0] for line in current.splitlines() if line.split()
+                and line.split()[0].isdigit()]
         return pids[0] if pids else None
 
     async def _until_worker_is_not(self, known: str | None) -> None:

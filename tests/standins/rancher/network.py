@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import Container
 
 _FIRST_CONTAINER_NET = 128
 _HOSTS_MAX = 99
@@ -25,8 +26,8 @@ class Network:
             raise ValueError(f"host numbers go from 1 to {_HOSTS_MAX}")
         return f"{self.prefix}.{number}.1"
 
-    def container_address(self, taken: set[str]) -> str:
-        """The next free container address."""
+    def container_address(self, taken: Container[str]) -> str:
+        """The next container address that is not among those taken."""
         for _ in range(126 * 254):
             third, fourth = divmod(self._next, 254)
             self._next = (self._next + 1) % (126 * 254)

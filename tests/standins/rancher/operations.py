@@ -87,7 +87,8 @@ class Operations:
         self._check_update(row, changes, caller)
         changed, scheduled = self._store_changes(row, changes)
         if scheduled and row.state not in _UPDATABLE_AT_REST:
-            # Where the state does not permit the process the answer is 409, and yet the fields have been stored.
+            # Where the state does not permit the process the answer is 409, and yet the fields have been
+            # stored.
             self.engine.start(row, "update")
         return Outcome(row, 200, changed)
 
@@ -161,7 +162,8 @@ class Operations:
             docker += [f"  {service.name}:", f"    image: {image.removeprefix('docker:')}"]
             rancher += [f"  {service.name}:", f"    scale: {service['scale'] or 1}"]
         body = {"type": "composeConfig", "baseType": "composeConfig", "links": {}, "actions": {},
-                "dockerComposeConfig": "\n".join(docker) + "\n", "rancherComposeConfig": "\n".join(rancher) + "\n"}
+                "dockerComposeConfig": "\n".join(docker) + "\n",
+                "rancherComposeConfig": "\n".join(rancher) + "\n"}
         return Outcome(None, 200, False, body)
 
     # Inside
@@ -173,7 +175,7 @@ class Operations:
         return exists
 
     def _launch_config(self, row: Row, body: dict[str, Any]) -> dict[str, Any]:
-        launch = {"type": "launchConfig",
+        launch: dict[str, Any] = {"type": "launchConfig",
                   **clean(schema.NESTED["launchConfig"], body, True, lambda _table, _id: True)}
         if launch.get("ports"):
             launch["ports"] = [str(p) for p in ports.parse_all(launch["ports"])]
@@ -188,9 +190,11 @@ class Operations:
     def _new_service(self, type_: str, fields: dict[str, Any], caller: Caller) -> None:
         self.rules.create(type_, fields, caller.role)
         fields["publicEndpoints"] = None
-        fields["system"] = bool(self.store.get("stack", fields["stackId"])["system"])
+        stack = self.store.get("stack", fields["stackId"])
+        fields["system"] = bool(stack is not None and stack["system"])
 
-    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller, cert_needed: bool = True) -> None:
+    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller,
+                      cert_needed: bool = True) -> None:
         if row.type == "stack" and "name" in changes:
             self._stack_name(changes["name"], caller.project, row)
         elif row.type == "certificate":
@@ -205,7 +209,8 @@ class Operations:
                 changes.pop("publicEndpoints", None)
 
     def _store_changes(self, row: Row, changes: dict[str, Any]) -> tuple[bool, bool]:
-        """Save what differs. Tells whether anything really changed, and whether an update is to be scheduled."""
+        """Save what differs. Tells whether anything really changed, and whether an update is to be
+        scheduled."""
         changed = scheduled = False
         schedules = _SCHEDULES.get(row.table, frozenset())
         if row.type == "loadBalancerService":
@@ -243,7 +248,8 @@ class Operations:
 
     def _stack_name(self, name: Any, project: str, own: Row | None) -> None:
         check_name(name)
-        if any(own is None or r.id != own.id for r in self.store.find("stack_by_name", (project, name.lower()))):
+        if any(own is None or r.id != own.id for r in self.store.find("stack_by_name",
+                                                                      (project, name.lower()))):
             raise invalid("NotUnique", "name")
 
     def _certificate_name(self, name: Any, project: str, own: Row | None) -> None:

@@ -16,6 +16,12 @@ class PortSpec:
     private: int
     protocol: str
 
+    @property
+    def slot(self) -> tuple[str | None, int, str]:
+        """What excludes another port on the same host. As in the real allocator, a port with a bind address
+        and one without do not exclude each other."""
+        return (self.ip, self.public, self.protocol)
+
     def __str__(self) -> str:
         address = f"{self.ip}:" if self.ip else ""
         return f"{address}{self.public}:{self.private}/{self.protocol}"
@@ -53,5 +59,5 @@ def parse_all(texts: list[str] | None) -> list[PortSpec]:
     seen: dict[tuple, PortSpec] = {}
     for text in texts or []:
         spec = parse(text)
-        seen.setdefault((spec.ip, spec.public, spec.protocol), spec)
+        seen.setdefault(spec.slot, spec)
     return list(seen.values())

@@ -95,37 +95,29 @@ class Scheduler:
     def matching_hosts(self, service: Row) -> list[Row]:
         """Active hosts that satisfy the hard label rules, without a look at ports."""
         rules = [c for c in constraints(labels_of(service)) if c.hard]
-        return [h for h in self.active_hosts(service["accountId"]) if all(c.matches(self.store, h) for c in rules)]
+        return [h for h in self.active_hosts(service["accountId"])
+                if all(c.matches(self.store, h) for c in rules)]
 
     def pick(self, service: Row, hosts: Iterable[Row] | None = None) -> Row:
         """The best host for one more container of a service; raises AllocationFailed."""
         wanted = wanted_ports(service)
         candidates = self.matching_hosts(service) if hosts is None else list(hosts)
         if not candidates:
-            needs = [str(c) for c in constraints(labels_of(service)) if c.hard]
-            raise AllocationFailed(needs or ["no host is available"], wanted)
+            unmet = [str(c) for c in constraints(labels_of(service)) if c.hard]
+            raise AllocationFailed(unmet or ["no host is available"], wanted)
         free = [h for h in candidates if not self.taken(h, wanted)]
         if not free:
             needs = ", ".join(f"{p.public}/{p.protocol}" for p in wanted)
             raise AllocationFailed([f"host needs ports {needs} available"], wanted)
         soft = [c for c in constraints(labels_of(service)) if not c.hard]
-        return min(free, key=lambda h: (sum(not c.matches(self.store, h) for c in soft), self._load(h), h.num))
+        return min(free, key=lambda h: (sum(not c.matches(self.store, h) for c in soft),
+                                        self._load(h), h.num))
 
     def taken(self, host: Row, wanted: Iterable[PortSpec], apart_from: str | None = None) -> list[PortSpec]:
         """Those of the wanted ports that something on the host already publishes."""
-        used = {self._slot(p) for p in self._held(host)}
-        for container in self.store.find("instance_by_host", host.id):
-            if container.id != apart_from and container.state in ("starting", "running", "stopping", "restarting"):
-                used.update(self._slot(ports.parse(text)) for text in container["ports"] or [])
-        return [p for p in wanted if self._slot(p) in used]
-
-    def _held(self, host: Row) -> list[PortSpec]:
-        return [ports.parse(text) for text in host.internal.get("heldPorts", [])]
-
-    @staticmethod
-    def _slot(port: PortSpec) -> tuple[str | None, int, str]:
-        # As in the real allocator, a port with a bind address and one without do not exclude each other.
-        return (port.ip, port.public, port.protocol)
+        held = {ports.parse(text).slot for text in host.internal.get("heldPorts", [])}
+        return [p for p in wanted if p.slot in held or any(
+            c.id != apart_from for c in self.store.find("instance_by_slot", (host.id, *p.slot)))]
 
     def _load(self, host: Row) -> int:
-        return sum(1 for c in self.store.find("instance_by_host", host.id) if not c.internal.get("pod"))
+        return self.store.count("balancer_by_host", host.id)

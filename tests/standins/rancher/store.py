@@ -14,8 +14,11 @@ import time
 import uuid
 from typing import Any, Callable, Iterable, Iterator
 
+from . import ports
+
 # Short names of the typed ids; a setting's id is its name.
-PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h", "instance": "1i"}
+PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h",
+            "instance": "1i"}
 
 TABLES = {
     "stack": "stack", "service": "service", "loadBalancerService": "service", "kubernetesService": "service",
@@ -78,6 +81,13 @@ def _when(table: str, keys: Callable[[Row], Iterable[Any]]) -> Callable[[Row], f
     return lambda row: frozenset(keys(row)) if row.table == table and row.live else frozenset()
 
 
+def published_slots(row: Row) -> list[tuple]:
+    """(host, bind address, public port, protocol) of every port that a container takes up."""
+    if row.state not in ("starting", "running", "stopping", "restarting"):
+        return []
+    return [(row["hostId"], *ports.parse(text).slot) for text in row["ports"] or []]
+
+
 # Secondary indexes over live rows: name -> the keys under which a row is found.
 INDEXES: dict[str, Callable[[Row], frozenset]] = {
     "service_by_stack": _when("service", lambda r: [r["stackId"]]),
@@ -88,6 +98,8 @@ INDEXES: dict[str, Callable[[Row], frozenset]] = {
     "certificate_by_name": _when("certificate", lambda r: [(r["accountId"], r.name.lower())]),
     "instance_by_service": _when("instance", lambda r: r["serviceIds"] or []),
     "instance_by_host": _when("instance", lambda r: [r["hostId"]] if r["hostId"] else []),
+    "instance_by_slot": _when("instance", published_slots),
+    "balancer_by_host": _when("instance", lambda r: [] if r.internal.get("pod") else [r["hostId"]]),
     "instance_by_ip": _when("instance", lambda r: [r["primaryIpAddress"]] if r["primaryIpAddress"] else []),
 }
 
@@ -119,6 +131,9 @@ class Store:
 
     def find(self, index: str, key: Any) -> list[Row]:
         return list(self.indexes[index].get(key, {}).values())
+
+    def count(self, index: str, key: Any) -> int:
+        return len(self.indexes[index].get(key, ()))
 
     def by_any_id(self, row_id: str) -> Row | None:
         for table in self.tables.values():
@@ -185,7 +200,8 @@ class Store:
         with self._db:
             self._db.executemany("DELETE FROM rows WHERE id = ?", gone)
             self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)", kept)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)", (json.dumps(self.sequences),))
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)",
+                             (json.dumps(self.sequences),))
 
     def set_meta(self, key: str, value: Any) -> None:
         self.meta[key] = value

@@ -44,7 +44,8 @@ def test_balancers_spread_and_conflict(rancher: Rancher) -> None:
 
 
 @pytest.mark.parametrize("style,text", [
-    ("scheduler", "No healthy hosts meet the resource constraints: [host needs ports 80/tcp, 443/tcp available]"),
+    ("scheduler",
+     "No healthy hosts meet the resource constraints: [host needs ports 80/tcp, 443/tcp available]"),
     ("old", "Scheduling failed: host needs ports 80/tcp, 443/tcp available")])
 def test_wording_of_conflicts(rancher: Rancher, style: str, text: str) -> None:
     rancher.control("configure", conflict_text=style)
@@ -89,7 +90,8 @@ def test_host_labels() -> None:
             server.make(f"lb{number}", labels=labels, ports=[f"{9000 + number}:80"])
             assert hosts_of(server, f"lb{number}") == wanted, labels
         server.make("never", labels={AFFINITY: "zone=z"})
-        assert "needs host with label zone: z" in when(server, "never", transitioning="error")["transitioningMessage"]
+        assert "needs host with label zone: z" in when(server, "never",
+                                                       transitioning="error")["transitioningMessage"]
         server.control("label-host", host="1h1", labels={"zone": "z"})
         when(server, "never", state="active")
 
