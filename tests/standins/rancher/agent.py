@@ -66,7 +66,7 @@ class Agent:
             self._task = None
 
     async def _run(self) -> None:
-        timeout = aiohttp.ClientTimeout(total=10, connect=2)
+        timeout = aiohttp.ClientTimeout(total=5, connect=2)
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers}
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
             while True:

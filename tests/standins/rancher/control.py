@@ -19,6 +19,7 @@ from . import faults as fault_module
 from . import subscribe
 from .accounts import Key
 from .deployment import StartFailed
+from .errors import ApiError
 from .kubernetes_rows import Pod, selector_text
 from .resources import Renderer, Urls, setting_row
 from .seeding import STACK_EXTERNAL_ID, STACK_NAME
@@ -427,7 +428,7 @@ class Control:
             if inspect.isawaitable(result):
                 result = await result
         except Exception as problem:
-            if not isinstance(problem, (ValueError, TypeError, KeyError, StartFailed)):
+            if not isinstance(problem, (ValueError, TypeError, KeyError, StartFailed, ApiError)):
                 log.exception("command %s", name)
             return web.json_response({"error": f"{type(problem).__name__}: {problem}"}, status=400)
         self.store.flush()

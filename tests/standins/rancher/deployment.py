@@ -20,6 +20,7 @@ from .store import Row, Store, now_ms
 
 log = logging.getLogger(__name__)
 
+RUNS_NOWHERE = "docker:rancher/none"   # such a balancer's endpoints are written by its owner
 _UP = ("starting", "running", "restarting")
 _LOST_HOST = ("reconnecting", "disconnected", "removed", "removing")
 
@@ -203,7 +204,7 @@ class Deployment:
             self.publish(service)
 
     def publish(self, service: Row) -> None:
-        if not service.live:
+        if not service.live or (service["launchConfig"] or {}).get("imageUuid") == RUNS_NOWHERE:
             return
         if "endpoints" in service.internal:
             wanted = service.internal["endpoints"]["value"]

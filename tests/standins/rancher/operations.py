@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import certificates, ports, schema, states
-from .deployment import Deployment
+from .deployment import RUNS_NOWHERE, Deployment
 from .engine import Engine
 from .errors import ApiError, conflict, invalid, not_allowed, not_found
 from .processes import Processes
@@ -205,7 +205,7 @@ class Operations:
         elif row.table == "service":
             self.rules.update(row, changes, caller.role)
             # Written by the server alone, except for balancers that run nowhere.
-            if (row["launchConfig"] or {}).get("imageUuid") != "docker:rancher/none":
+            if (row["launchConfig"] or {}).get("imageUuid") != RUNS_NOWHERE:
                 changes.pop("publicEndpoints", None)
 
     def _store_changes(self, row: Row, changes: dict[str, Any]) -> tuple[bool, bool]:

@@ -69,9 +69,9 @@ class Seeding:
     def balancers(self, items: list[dict[str, Any]], place: bool) -> list[Row]:
         """Balancers as the Go controller leaves them. Members of an item:
 
-        namespace, name (of the Ingress), form (current or legacy), separator; rules: a list of {hostname, path,
-        uid or serviceId, targetPort} or the shorthand hostname, path, uid, targetPort; httpPort (80; null for
-        none), httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host (id) to be
+        namespace, name (of the Ingress), form (current or legacy), separator; rules: a list of {hostname,
+        path, uid or serviceId, targetPort} or the shorthand hostname, path, uid, targetPort; httpPort (80;
+        null for none), httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host (id) to be
         placed on. For balancers of somebody else: balancerName and externalId (may be null).
 
         With `place` each is given a container, published without regard to port conflicts."""

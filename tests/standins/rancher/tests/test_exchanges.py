@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fourteen exchanges that the reference of the v2-beta API names, one test each."""
+"""Fourteen exchanges with the v2-beta API that a provider depends on, one test each."""
 
 from __future__ import annotations
 

@@ -177,6 +177,19 @@ def test_pinned_endpoints(rancher: Rancher) -> None:
     assert hosts_of(rancher, "a") == ["1h1"]
 
 
+def test_balancers_that_run_nowhere_are_published_by_their_owner(rancher: Rancher) -> None:
+    body = {"name": "none", "stackId": rancher.stack(), "startOnCreate": True, "lbConfig": {},
+            "launchConfig": {"imageUuid": "docker:rancher/none"}}
+    none = rancher.api("POST", "loadbalancerservices", body).json["id"]
+    real = rancher.make("real").json["id"]
+    endpoints = [{"ipAddress": "192.0.2.7", "port": 80}]
+    for row_id in (none, real):
+        assert rancher.put(row_id, {"publicEndpoints": endpoints, "scale": 1}).status == 200
+    rancher.settle()
+    assert rancher.get(none)["publicEndpoints"][0]["ipAddress"] == "192.0.2.7"
+    assert rancher.get(real)["publicEndpoints"][0]["ipAddress"] != "192.0.2.7"
+
+
 def test_endpoints_may_come_late(rancher: Rancher) -> None:
     rancher.control("configure", endpoint_delay=0.3)
     made = rancher.make("a", settle=False).json

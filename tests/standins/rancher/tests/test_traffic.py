@@ -389,6 +389,20 @@ def test_an_address_that_something_else_holds(live: Rancher, backend: Any) -> No
     assert ask(address(live, "web"))[0] == 200
 
 
+def test_a_port_that_something_else_holds_can_be_added_later(live: Rancher, backend: Any) -> None:
+    target = live.target("web", [backend("a").pod])
+    made = live.make("web", [rule(target)]).json
+    launch = {**live.get(made["id"])["launchConfig"], "ports": ["80:80", "81:80"]}
+    with socket.create_server((f"{live.info['network']}.1.1", 81)):
+        live.put(made["id"], {"launchConfig": launch})
+        live.wait_for(lambda: live.balancer("web")["transitioning"] == "error")
+        row = live.balancer("web")
+        assert row["state"] == "updating-active" and [e["port"] for e in row["publicEndpoints"]] == [80]
+        assert ask(address(live, "web"))[0] == 200
+    live.wait_for(lambda: live.balancer("web")["state"] == "active")
+    assert ask((f"{live.info['network']}.1.1", 81), host="x")[0] == 200
+
+
 def test_a_dead_haproxy_is_started_again(live: Rancher, backend: Any) -> None:
     live.make("web", [rule(live.target("web", [backend("a").pod]))])
     before = live.control("proxies", lb="web")[0]["pid"]
