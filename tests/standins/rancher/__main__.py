@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -89,10 +90,7 @@ async def _stdin_closed(ended: asyncio.Event) -> None:
     ended.set()
 
 
-async def _run(arguments: argparse.Namespace, directory: str) -> None:
-    options = _options(arguments)
-    if options.control_socket is None and options.control_port is None:
-        options.control_socket = os.path.join(directory, "control.sock")
+async def _run(options: Options, arguments: argparse.Namespace) -> None:
     standin = Standin(options)
     settings = (item.partition("=") for item in arguments.set)
     standin.behaviour.configure({name: json.loads(value) for name, _, value in settings})
@@ -117,9 +115,13 @@ def main() -> int:
     arguments = _parser().parse_args()
     logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr,
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    with tempfile.TemporaryDirectory(prefix="rancher-standin-") as directory:
+    with contextlib.ExitStack() as stack:
         try:
-            asyncio.run(_run(arguments, directory))
+            options = _options(arguments)
+            if options.control_socket is None and options.control_port is None:
+                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rancher-standin-"))
+                options.control_socket = os.path.join(directory, "control.sock")
+            asyncio.run(_run(options, arguments))
         except (ValueError, OSError) as problem:
             print(f"standins.rancher: {problem}", file=sys.stderr)
             return 1

@@ -71,8 +71,8 @@ class Seeding:
 
         namespace, name (of the Ingress), form (current or legacy), separator; rules: a list of {hostname,
         path, uid or serviceId, targetPort} or the shorthand hostname, path, uid, targetPort; httpPort (80;
-        null for none), httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host (id) to be
-        placed on. For balancers of somebody else: balancerName and externalId (may be null).
+        null for none), httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host
+        (id) to be placed on. For balancers of somebody else: balancerName and externalId (may be null).
 
         With `place` each is given a container, published without regard to port conflicts."""
         stack = self.stack()
