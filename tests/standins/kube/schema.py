@@ -187,6 +187,9 @@ def _decode_list(schema: ListOf, value: Any, reader: Reader, path: str, depth: i
         return None
     if not isinstance(value, list):
         raise _wrong(value, path, "[]" + type_name(schema.item))
+    if not value and not reader.sparse:
+        # Storage knows no difference between an empty list and none.
+        return None
     return [decode(schema.item, item, reader, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
 
 

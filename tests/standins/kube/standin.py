@@ -20,7 +20,7 @@ from .state import Settings, State
 from .store import Store
 from .wire import Connection, WireSettings
 
-EVENT_SWEEP_S = 15.0
+EVENT_SWEEP_S, EVENT_SWEEP_STEP_S = 15.0, 0.25
 
 
 @dataclass
@@ -152,10 +152,13 @@ class Standin:
 
     async def _expire_events(self) -> None:
         """Removes Events whose time is over."""
+        swept = 0.0
         while True:
-            ttl = self.state.settings.event_ttl_s
-            await asyncio.sleep(min(EVENT_SWEEP_S, max(ttl, 0.05)))
-            now = admission.now_seconds()
+            await asyncio.sleep(EVENT_SWEEP_STEP_S)
+            ttl, now = self.state.settings.event_ttl_s, admission.now_seconds()
+            if now - swept < min(ttl, EVENT_SWEEP_S):
+                continue
+            swept = now
             for record in list(self.state.store.table(EVENTS).records.values()):
                 if admission.age_s(record.obj(), now) > ttl:
                     remove(self.state, record)

@@ -210,10 +210,7 @@ def _replace(call: Call, obj: dict[str, Any], old: Record, writer: Writer) -> tu
             meta.pop(key, None)
     if writer.operation != "Apply":
         meta["managedFields"] = kept.get("managedFields")
-    obj = decode(resource.hub.shape, obj)
-    if resource.generation and _content(resource.plural, obj) != _content(resource.plural, before):
-        obj["metadata"]["generation"] = kept.get("generation", 0) + 1
-    return _store(call, obj, old, writer)
+    return _store(call, decode(resource.hub.shape, obj), old, writer)
 
 
 def _content(plural: str, obj: dict[str, Any]) -> Any:
@@ -230,6 +227,8 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) 
     apply_defaults(resource, obj, state.profile)
     if resource is SERVICES and not call.info.subresource:
         state.allocator.fill(obj, before, state.profile)
+    if before and resource.generation and _content(resource.plural, obj) != _content(resource.plural, before):
+        obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
     check = validate_status if call.info.subresource == "status" and before else validate
     errors = check(resource, obj, before, state.profile)
     if errors:
