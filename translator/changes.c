@@ -421,9 +421,11 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		bool usable = facts->view.problem == NULL;
 		bool flips = old == NULL || usable != (old->view.problem == NULL);
 		bool is_news = old == NULL || !facts_sound_alike(old, facts, &tls);
-		object_touch(engine, node);
-		if (!usable)
+		if (usable)
+			batch_want_again(engine, node);
+		else
 			batch_give_up(engine, node);
+		object_touch(engine, node);
 		LIST_FOREACH (edge, &secret->users, link) {
 			if (flips && edge->ingress->balancer != NULL)
 				object_touch(engine, &edge->ingress->balancer->node);
