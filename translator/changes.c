@@ -8,6 +8,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "translator/keys.h"
 
 #include <stdlib.h>
 
@@ -390,8 +391,8 @@ void change_slice(struct engine *engine, struct slice_node *slice)
 		struct endpoints_record record;
 		record_read(&slice->record, &engine->scratch, &record);
 		if (!str_is_empty(record.service)) {
-			struct str key = arena_printf(&engine->scratch, "%.*s/%.*s",
-				STR_FMT(record.key.namespace), STR_FMT(record.service));
+			struct str key = key_join(
+				&engine->scratch, record.key.namespace, '/', record.service);
 			bool stays = old != NULL && str_eq(node_key(&old->record.node), key);
 			service = stays ? old
 					: (struct service_node *)(void *)graph_get(
