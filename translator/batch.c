@@ -153,6 +153,8 @@ static bool step_send(struct engine *engine, int order, struct buf *out)
 	batch->left[order]--;
 	if (object_is_wanted(engine, node))
 		send_object(engine, node, out);
+	else if ((node->flags & NODE_SENT) != 0 && node->batch == batch->number)
+		batch->holds = true; /* its old form stays for this batch, with all it refers to */
 	graph_settle(&engine->graph, node);
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "translator/keys.h"
 
 #include <stdlib.h>
 
@@ -390,8 +391,8 @@ void change_slice(struct engine *engine, struct slice_node *slice)
 		struct endpoints_record record;
 		record_read(&slice->record, &engine->scratch, &record);
 		if (!str_is_empty(record.service)) {
-			struct str key = arena_printf(&engine->scratch, "%.*s/%.*s",
-				STR_FMT(record.key.namespace), STR_FMT(record.service));
+			struct str key = key_join(
+				&engine->scratch, record.key.namespace, '/', record.service);
 			bool stays = old != NULL && str_eq(node_key(&old->record.node), key);
 			service = stays ? old
 					: (struct service_node *)(void *)graph_get(
@@ -421,9 +422,11 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		bool usable = facts->view.problem == NULL;
 		bool flips = old == NULL || usable != (old->view.problem == NULL);
 		bool is_news = old == NULL || !facts_sound_alike(old, facts, &tls);
-		object_touch(engine, node);
-		if (!usable)
+		if (usable)
+			batch_want_again(engine, node);
+		else
 			batch_give_up(engine, node);
+		object_touch(engine, node);
 		LIST_FOREACH (edge, &secret->users, link) {
 			if (flips && edge->ingress->balancer != NULL)
 				object_touch(engine, &edge->ingress->balancer->node);

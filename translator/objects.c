@@ -7,6 +7,7 @@
 #include "common/must.h"
 #include "translator/backends.h"
 #include "translator/balancer.h"
+#include "translator/keys.h"
 
 static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
 {
@@ -69,13 +70,11 @@ struct str object_id(const struct node *node, struct arena *arena)
 {
 	if (node->kind == NODE_HOST) {
 		const struct host_node *host = (const void *)node;
-		return arena_printf(arena, "%.*s|%.*s", STR_FMT(node_key(&host->balancer->node)),
-			STR_FMT(node_key(node)));
+		return key_join(arena, node_key(&host->balancer->node), '|', node_key(node));
 	}
 	if (node->kind == NODE_POOL) {
 		const struct pool_node *pool = (const void *)node;
-		return arena_printf(arena, "%.*s:%.*s",
-			STR_FMT(node_key(&pool->service->record.node)), STR_FMT(node_key(node)));
+		return key_join(arena, node_key(&pool->service->record.node), ':', node_key(node));
 	}
 	return arena_str(arena, node_key(node));
 }

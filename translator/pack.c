@@ -81,7 +81,19 @@ static bool ipv4_from_text(struct str text, uint8_t *ret_bytes)
 
 static struct str ipv4_to_text(const uint8_t *bytes, struct arena *arena)
 {
-	return arena_printf(arena, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
+	char *text = arena_alloc(arena, INET_ADDRSTRLEN);
+	size_t len = 0;
+	for (size_t i = 0; i < 4; i++) {
+		unsigned value = bytes[i];
+		if (i != 0)
+			text[len++] = '.';
+		if (value >= 100)
+			text[len++] = (char)('0' + value / 100);
+		if (value >= 10)
+			text[len++] = (char)('0' + value / 10 % 10);
+		text[len++] = (char)('0' + value % 10);
+	}
+	return (struct str){text, len};
 }
 
 /* ---- packing ---- */

@@ -2,6 +2,7 @@
 #include "translator/plan.h"
 
 #include "translator/hosts.h"
+#include "translator/keys.h"
 #include "translator/paths.h"
 
 #include <stdlib.h>
@@ -58,35 +59,47 @@ static const char *check_backend(const struct maker *m, const struct ingress_bac
 	return NULL;
 }
 
-/* A backend that cannot be is a pool without endpoints: the route stays and answers 503, so that
- * its requests do not fall to a shorter path, or to somebody else. */
-static struct plan_pool pool_of(
-	const struct maker *m, const struct ingress_backend *backend, const char *field)
+/* Where a backend stands. */
+struct backend_place {
+	bool is_default;
+	size_t rule;
+	size_t position;
+};
+
+static void tell_backend(
+	const struct maker *m, const struct backend_place *place, const char *problem)
 {
-	struct plan_pool pool = {.service = backend->service};
-	const char *problem = check_backend(m, backend);
-	if (problem != NULL) {
-		diag_add(m->diags, &m->plan->self, "InvalidBackend", field,
-			"the backend cannot be used, requests are answered with 503: %s", problem);
-		pool.service = STR("");
-		pool.port = STR("none");
-	} else if (backend->port_number != 0) {
-		pool.port =
-			arena_printf(m->arena, "%llu", (unsigned long long)backend->port_number);
-	} else if (is_digits(backend->port_name)) {
-		pool.port = arena_printf(m->arena, "name:%.*s", STR_FMT(backend->port_name));
-	} else {
-		pool.port = backend->port_name;
-	}
-	pool.id = arena_printf(m->arena, "%.*s/%.*s:%.*s", STR_FMT(m->plan->self.namespace),
-		STR_FMT(pool.service), STR_FMT(pool.port));
-	return pool;
+	struct str field = STR("spec.defaultBackend");
+	if (!place->is_default)
+		field = arena_printf(m->arena, "spec.rules[%zu].http.paths[%zu].backend",
+			place->rule, place->position);
+	diag_add(m->diags, &m->plan->self, "InvalidBackend", field.p,
+		"the backend cannot be used, requests are answered with 503: %s", problem);
 }
 
-static struct str add_pool(
-	const struct maker *m, const struct ingress_backend *backend, const char *field)
+static struct str pool_port(const struct maker *m, const struct ingress_backend *backend)
 {
-	struct plan_pool pool = pool_of(m, backend, field);
+	if (backend->port_number != 0)
+		return arena_printf(m->arena, "%llu", (unsigned long long)backend->port_number);
+	if (is_digits(backend->port_name))
+		return arena_printf(m->arena, "name:%.*s", STR_FMT(backend->port_name));
+	return backend->port_name;
+}
+
+/* A backend that cannot be is a pool without endpoints: the route stays and answers 503, so that
+ * its requests do not fall to a shorter path, or to somebody else. Returns the id. */
+static struct str add_pool(const struct maker *m, const struct ingress_backend *backend,
+	const struct backend_place *place)
+{
+	const char *problem = check_backend(m, backend);
+	struct plan_pool pool = {.service = STR(""), .port = STR("none")};
+	if (problem != NULL)
+		tell_backend(m, place, problem);
+	else
+		pool = (struct plan_pool){
+			.service = backend->service, .port = pool_port(m, backend)};
+	struct str service = key_join(m->arena, m->plan->self.namespace, '/', pool.service);
+	pool.id = key_join(m->arena, service, ':', pool.port);
 	*PUSH(m, &m->plan->pools) = pool;
 	return pool.id;
 }
@@ -146,12 +159,11 @@ static void add_path(const struct maker *m, struct hosted_list *list, struct hos
 			"%s is not served: %s", diag_quote(m->arena, path->path), problem);
 		return;
 	}
+	struct backend_place place = {.rule = rule, .position = position};
 	base.has_claim = true;
 	base.claim.path = path_normal(path->path);
 	base.claim.type = path->type;
-	base.claim.pool = add_pool(m, &path->backend,
-		arena_printf(m->arena, "spec.rules[%zu].http.paths[%zu].backend", rule, position)
-			.p);
+	base.claim.pool = add_pool(m, &path->backend, &place);
 	*PUSH(m, list) = base;
 }
 
@@ -229,9 +241,9 @@ static void gather_hosts(const struct maker *m, struct hosted_list *list)
 static void read_rules(const struct maker *m)
 {
 	struct hosted_list list = {0};
+	struct backend_place place = {.is_default = true};
 	if (m->ingress->default_backend != NULL)
-		m->plan->default_pool =
-			add_pool(m, m->ingress->default_backend, "spec.defaultBackend");
+		m->plan->default_pool = add_pool(m, m->ingress->default_backend, &place);
 	for (size_t i = 0; i < m->ingress->rules.count; i++)
 		add_rule(m, &list, i);
 	gather_hosts(m, &list);
@@ -291,8 +303,7 @@ static void assign_balancer(const struct maker *m, enum grouping grouping)
 	} else {
 		plan->scope = BALANCER_OF_INGRESS;
 		plan->balancer_name = plan->self.name;
-		plan->balancer = arena_printf(m->arena, "%.*s/%.*s", STR_FMT(plan->self.namespace),
-			STR_FMT(plan->self.name));
+		plan->balancer = key_join(m->arena, plan->self.namespace, '/', plan->self.name);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "translator/pack.h"
+#include "translator/keys.h"
 
 #include <errno.h>
 
@@ -50,7 +51,7 @@ static struct str key_text(const struct record_key *key, struct arena *arena)
 {
 	if (key->kind == RECORD_INGRESS_CLASS)
 		return key->name;
-	return arena_printf(arena, "%.*s/%.*s", STR_FMT(key->namespace), STR_FMT(key->name));
+	return key_join(arena, key->namespace, '/', key->name);
 }
 
 /* ---- one record ---- */

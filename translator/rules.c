@@ -2,6 +2,7 @@
 #include "translator/rules.h"
 
 #include "translator/paths.h"
+#include "translator/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,8 +41,7 @@ struct batch {
 	bool active;
 	bool is_snapshot;
 	bool wrote; /* something since the last commit */
-	bool holds; /* something that was to be removed is wanted again: the rest waits for the next
-		       batch */
+	bool holds; /* an old form stays with the provider, and so does what it may refer to */
 	uint16_t number;
 	int stage;
 	size_t left[OBJECT_KINDS]; /* of each queue, what waited when the batch began */
@@ -169,8 +168,7 @@ bool batch_work(struct engine *engine);
 bool batch_is_idle(const struct engine *engine);
 /* The object is wanted no more. */
 void batch_give_up(struct engine *engine, struct node *node);
-/* The object has its first user again: it may have been passed over as unwanted by the present
- * batch. */
+/* The object is wanted again, or anew: the present batch may have passed it over before. */
 void batch_want_again(struct engine *engine, const struct node *node);
 
 /* ---- said.c ---- */

@@ -2,6 +2,7 @@
 #include "translator/tls.h"
 
 #include "common/cert.h"
+#include "translator/keys.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -10,7 +11,7 @@ enum { TLS_SHOWN_HOSTS_MAX = 5 };
 
 struct str tls_certificate_id(struct arena *arena, struct str namespace, struct str name)
 {
-	return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
+	return key_join(arena, namespace, '/', name);
 }
 
 struct str tls_default_id(const struct tls_context *context, struct arena *arena)

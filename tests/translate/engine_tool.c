@@ -41,6 +41,7 @@ struct side {
 static struct side source = {.letter = 's'};
 static struct side provider = {.letter = 'p'};
 static struct engine *engine;
+static char *default_certificate; /* kept for the engine */
 static struct message_reader *reader;
 
 static void answer(char letter, struct str bytes)
@@ -49,7 +50,8 @@ static void answer(char letter, struct str bytes)
 		(unsigned char)(bytes.len >> 16), (unsigned char)(bytes.len >> 8),
 		(unsigned char)bytes.len};
 	must(fwrite(head, 1, sizeof(head), stdout) == sizeof(head));
-	must(fwrite(bytes.p, 1, bytes.len, stdout) == bytes.len);
+	if (bytes.len != 0)
+		must(fwrite(bytes.p, 1, bytes.len, stdout) == bytes.len);
 }
 
 static void drain(struct side *side)
@@ -116,7 +118,7 @@ static void configure(struct str text)
 		} else if (str_starts_with(option, STR("warn="))) {
 			config.certificate_warn_s = strtoll(line + 5, NULL, 10);
 		} else if (str_starts_with(option, STR("default="))) {
-			/* Kept as long as the engine, that is for good. */
+			default_certificate = line;
 			char *slash = strchr(line, '/');
 			must(slash != NULL);
 			config.default_namespace =
@@ -243,6 +245,7 @@ int main(void)
 		free(bytes);
 	}
 	engine_free(engine);
+	free(default_certificate);
 	message_reader_free(reader);
 	buf_fini(&source.out);
 	buf_fini(&provider.out);
