@@ -448,6 +448,9 @@ def test_start_faults_and_refused_arguments(start: Callable[..., KubeStandin]) -
     )
     raw = RawClient(kube)
     assert [raw.ask(INGRESSES).status for _ in range(2)] == [503, 200]
+    kube = start("1.34", "--setting", 'split={"cuts": 3}', "--setting", "page_max=7")
+    settings = kube.control("GET", "settings")
+    assert settings["split"]["cuts"] == 3 and settings["page_max"] == 7
     with pytest.raises(RuntimeError):
         KubeStandin("1.99").start()
 

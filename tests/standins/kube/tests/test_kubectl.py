@@ -14,6 +14,8 @@ import pytest
 
 from standins.kube.client import KubeStandin
 
+from .conftest import ingress
+
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 
 MANIFEST = """\
@@ -46,6 +48,7 @@ metadata: {name: web}
 spec:
   rules: [{host: foo.bar.com, http: {paths: [{path: /foo, backend: {serviceName: web, servicePort: 80}}]}}]
 """
+ADDRESSES = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]}}}
 
 
 def words(text: str) -> list[list[str]]:
@@ -61,33 +64,22 @@ def test_apply_get_describe_delete(kube: KubeStandin, tmp_path: Path) -> None:
     mark = kube.mark()
     assert "ingress.networking.k8s.io/web unchanged" in kubectl("apply", "-f", str(file)).stdout
     assert {entry["effect"] for entry in kube.requests(mark, verb="patch")} <= {"noop"}
-    kube.api.patch(
-        "ingresses",
-        "web",
-        {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]}}},
-        subresource="status",
-    )
-    assert words(kubectl("get", "ingress").stdout)[:2] == [
-        ["NAME", "CLASS", "HOSTS", "ADDRESS", "PORTS", "AGE"],
-        [
-            "web",
-            "rancher",
-            "foo.bar.com",
-            "192.0.2.1,lb.example.org",
-            "80,",
-            "443",
-            *words(kubectl("get", "ingress").stdout)[1][-1:],
-        ],
-    ]
-    assert words(kubectl("get", "svc", "-o", "wide").stdout)[0] == [
-        "NAME",
-        "TYPE",
-        "CLUSTER-IP",
-        "EXTERNAL-IP",
-        "PORT(S)",
-        "AGE",
-        "SELECTOR",
-    ]
+    kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
+    header, row = words(kubectl("get", "ingress").stdout)
+    assert header == ["NAME", "CLASS", "HOSTS", "ADDRESS", "PORTS", "AGE"]
+    assert row[:-1] == ["web", "rancher", "foo.bar.com", "192.0.2.1,lb.example.org", "80,", "443"]
+    shown = json.loads(kubectl("get", "ingress", "web", "-o", "json").stdout)
+    assert shown["spec"]["ingressClassName"] == "rancher"
+    kubectl("delete", "-f", str(file))
+    assert "No resources found" in kubectl("get", "ingress").stderr
+
+
+def test_other_tables_and_describe(kube: KubeStandin) -> None:
+    kubectl = kube.api.kubectl
+    kubectl("apply", "-f", "-", stdin=MANIFEST)
+    kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
+    header = "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE SELECTOR".split()
+    assert words(kubectl("get", "svc", "-o", "wide").stdout)[0] == header
     assert words(kubectl("get", "endpointslices").stdout)[1][:4] == ["web-1", "IPv4", "8080", "10.1.2.3"]
     kube.api.create(
         {
@@ -115,12 +107,6 @@ def test_apply_get_describe_delete(kube: KubeStandin, tmp_path: Path) -> None:
         line.split()[:2] for line in described.splitlines() if "no such service" in line
     )
     assert "ingress/web" in kubectl("get", "events").stdout
-    assert (
-        json.loads(kubectl("get", "ingress", "web", "-o", "json").stdout)["spec"]["ingressClassName"]
-        == "rancher"
-    )
-    kubectl("delete", "-f", str(file))
-    assert "No resources found" in kubectl("get", "ingress").stderr
 
 
 def test_edits(kube: KubeStandin, tmp_path: Path) -> None:
@@ -139,6 +125,13 @@ def test_edits(kube: KubeStandin, tmp_path: Path) -> None:
     assert kube.api.get("services", "web")["spec"]["ports"][0]["targetPort"] == 9090
     bad = kubectl("apply", "-f", "-", stdin=MANIFEST.replace("pathType", "pathTyp"), check=False)
     assert bad.returncode == 1 and "pathTyp" in bad.stderr
+
+
+def test_editor(kube: KubeStandin, monkeypatch: pytest.MonkeyPatch) -> None:
+    kube.api.create(ingress("web", host="foo.com"))
+    monkeypatch.setenv("KUBE_EDITOR", "sed -i s/foo.com/edited.com/")
+    assert "ingress.networking.k8s.io/web edited" in kube.api.kubectl("edit", "ingress", "web").stdout
+    assert kube.api.get("ingresses", "web")["spec"]["rules"][0]["host"] == "edited.com"
 
 
 def test_creations(kube: KubeStandin, tmp_path: Path) -> None:
