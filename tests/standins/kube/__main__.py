@@ -20,6 +20,13 @@ from .state import BadSetting
 from .standin import Options, Standin
 
 
+def _profile(text: str) -> Profile:
+    try:
+        return Profile.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
@@ -31,7 +38,7 @@ FLAG: dict[str, Any] = {"action": "store_true"}
 OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "what to be": {
         "--profile": dict(
-            type=Profile.parse,
+            type=_profile,
             default=Profile.parse("1.34"),
             metavar="1.N",
             help="Kubernetes release to behave as, 1.16 to 1.37 (default 1.34)",
@@ -100,9 +107,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
             type=float, metavar="S", help="life of the first controller token (default: for ever)"
         ),
         "--anonymous-admin": FLAG
-        | {
-            "help": "requests without credentials are the administrator's (kubectl sends none over plain HTTP)"
-        },
+        | {"help": "requests without credentials are the administrator's (kubectl sends none over HTTP)"},
     },
 }
 

@@ -143,6 +143,7 @@ class Network:
             elif mode == "gone":
                 endpoint.gone()
             else:
+                await endpoint.up()
                 endpoint.black_hole()
         self.mode = mode
         if mode == "gone" or drop:

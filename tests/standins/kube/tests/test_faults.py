@@ -343,6 +343,7 @@ def test_network_gone_and_back(kube: KubeStandin, raw: RawClient) -> None:
 
 
 def test_black_hole(kube: KubeStandin, raw: RawClient) -> None:
+    kube.network("gone")
     kube.network("black-hole")
     with raw.open(INGRESSES) as stream:
         stream.socket.settimeout(0.2)
