@@ -458,7 +458,7 @@ def test_start_faults_and_refused_arguments(start: Callable[..., KubeStandin]) -
 
 def test_the_server_ends_with_its_starter() -> None:
     kube = KubeStandin().start()
-    process = kube._process  # noqa: SLF001, what is tested is the process itself
+    process = kube._process  # what is tested is the process itself
     assert process is not None and process.stdin is not None
     process.stdin.close()
     assert process.wait(10) == 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -16,7 +17,9 @@ from standins.kube.client import KubeStandin
 
 from .conftest import ingress
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+pytestmark = pytest.mark.skipif(
+    shutil.which(os.environ.get("KUBECTL", "kubectl")) is None, reason="kubectl is not installed"
+)
 
 MANIFEST = """\
 apiVersion: networking.k8s.io/v1
@@ -49,6 +52,14 @@ spec:
   rules: [{host: foo.bar.com, http: {paths: [{path: /foo, backend: {serviceName: web, servicePort: 80}}]}}]
 """
 ADDRESSES = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]}}}
+
+JSONPATH_WAIT_SINCE = 23
+
+
+def client_minor(kube: KubeStandin) -> int:
+    """The minor release of kubectl."""
+    version = json.loads(kube.api.kubectl("version", "--client", "-o", "json").stdout)
+    return int(version["clientVersion"]["minor"].rstrip("+"))
 
 
 def words(text: str) -> list[list[str]]:
@@ -101,6 +112,10 @@ def test_other_tables_and_describe(kube: KubeStandin) -> None:
             },
         }
     )
+    # Older kubectl releases ask for Endpoints, newer ones for slices.
+    subset = {"addresses": [{"ip": "10.1.2.3"}], "ports": [{"name": "http", "port": 8080}]}
+    meta = {"name": "web", "namespace": "default"}
+    kube.api.create({"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]})
     described = kubectl("describe", "ingress", "web").stdout
     assert "192.0.2.1,lb.example.org" in described and "web:80 (10.1.2.3:8080)" in described
     assert ["Warning", "Refused"] == next(
@@ -193,32 +208,28 @@ def test_creations(kube: KubeStandin, tmp_path: Path) -> None:
     assert kubectl("auth", "can-i", "list", "secrets").stdout == "yes\n"
 
 
-def test_waiting_and_watching(kube: KubeStandin) -> None:
+def test_waiting_for_a_value(kube: KubeStandin) -> None:
+    if client_minor(kube) < JSONPATH_WAIT_SINCE:
+        pytest.skip("this kubectl cannot wait for values")
     kube.api.kubectl("apply", "-f", "-", stdin=MANIFEST)
 
     def later() -> None:
-        kube.wait_requests(verb="watch", resource="ingresses", identity="admin")
-        kube.api.patch(
-            "ingresses",
-            "web",
-            {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}},
-            subresource="status",
-        )
+        kube.wait_requests(verb="watch", resource="ingresses", identity="admin", timeout_s=20)
+        kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
 
     thread = threading.Thread(target=later)
     thread.start()
-    done = kube.api.kubectl(
-        "wait",
-        "--for=jsonpath={.status.loadBalancer.ingress[0].ip}=192.0.2.1",
-        "ingress/web",
-        "--timeout=15s",
-    )
+    value = "--for=jsonpath={.status.loadBalancer.ingress[0].ip}=192.0.2.1"
+    done = kube.api.kubectl("wait", value, "ingress/web", "--timeout=15s")
     thread.join()
     assert "condition met" in done.stdout
+
+
+def test_watching(kube: KubeStandin) -> None:
+    kube.api.kubectl("apply", "-f", "-", stdin=MANIFEST)
+    command = [kube.api.kubectl_program, "--kubeconfig", str(kube.kubeconfig)]
     process = subprocess.Popen(
-        ["kubectl", "--kubeconfig", str(kube.kubeconfig), "get", "ingress", "-w", "--no-headers"],
-        stdout=subprocess.PIPE,
-        text=True,
+        [*command, "get", "ingress", "-w", "--no-headers"], stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
