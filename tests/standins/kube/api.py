@@ -96,7 +96,7 @@ class Api:
             return
         except (ConnectionError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001, a defect here must be seen as one and not end the server
+        except Exception as error:  # a defect here must be seen as one and not end the server
             traceback.print_exc()
             self._send_error(connection, statuses.internal(repr(error)), headers, entry, plan)
             return

@@ -51,7 +51,7 @@ class KubeStandin:
         *arguments: str,
         folder: str | Path | None = None,
         service_account_dir: bool = False,
-        kubectl: str = "kubectl",
+        kubectl: str = "",
         python: str = "/usr/bin/python3",
     ):
         self._own_folder = folder is None

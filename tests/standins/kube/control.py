@@ -54,7 +54,7 @@ class Control:
             patch.PatchError,
         ) as error:
             status, document = 400, {"error": str(error)}
-        except Exception as error:  # noqa: BLE001, told to the test instead of ending the server
+        except Exception as error:  # told to the test instead of ending the server
             traceback.print_exc()
             status, document = 500, {"error": repr(error)}
         connection.respond(status, [("Content-Type", "application/json")], to_json(document) + b"\n")

@@ -60,7 +60,7 @@ def from_yaml(data: bytes) -> Any:
         except MalformedDocument:
             pass
     try:
-        return yaml.load(data.decode("utf-8", "replace"), Loader=_Loader)  # noqa: S506, a safe loader
+        return yaml.load(data.decode("utf-8", "replace"), Loader=_Loader)  # a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise MalformedDocument(str(error)) from None
 

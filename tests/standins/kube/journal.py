@@ -18,7 +18,7 @@ from .faults import When
 from .request_info import RequestInfo
 from .wire import Request, monotonic_ns
 
-LOG_MAX = 50_000
+LOG_MAX = 20_000
 BODY_KEPT = 16 * 1024
 
 
@@ -121,15 +121,14 @@ class Journal:
         limit: int | None = None,
     ) -> list[Entry]:
         """The answered requests after number `since` that match, oldest first; the newest `limit` of them."""
-        found = [
-            entry
-            for entry, info, identity, head in self._log
-            if entry.seq > since
-            and entry.effect
-            and (status is None or entry.status == status)
-            and (effect is None or entry.effect == effect)
-            and when.meets(info, identity, head)
-        ]
+        found = []
+        for entry, info, identity, head in reversed(self._log):
+            if entry.seq <= since:
+                break
+            wanted = status in (None, entry.status) and effect in (None, entry.effect)
+            if entry.effect and wanted and when.meets(info, identity, head):
+                found.append(entry)
+        found.reverse()
         return found if limit is None else found[-limit:]
 
     async def wait(self, when: When, since: int, count: int, timeout_s: float, **more: Any) -> list[Entry]:

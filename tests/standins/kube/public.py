@@ -149,11 +149,11 @@ class KubeApi:
     """A client of the Kubernetes API, and kubectl with the same kubeconfig."""
 
     def __init__(
-        self, kubeconfig: str | Path, kubectl: str = "kubectl", user_agent: str = "sluice-tests/1 (linux)"
+        self, kubeconfig: str | Path, kubectl: str = "", user_agent: str = "sluice-tests/1 (linux)"
     ):
         self.kubeconfig = Path(kubeconfig)
         self.access = Access(self.kubeconfig)
-        self.kubectl_program = kubectl
+        self.kubectl_program = kubectl or os.environ.get("KUBECTL", "kubectl")
         self._agent = user_agent
         self._cache = tempfile.TemporaryDirectory(prefix="kubectl-cache-")
 

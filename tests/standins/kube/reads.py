@@ -21,8 +21,8 @@ from .store import Record, View
 
 TOKEN_EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new "
-    "list without the continue parameter, or use the continue token in this response to retrieve the remainder of "
-    "the results, which will be inconsistent."
+    "list without the continue parameter, or use the continue token in this response to retrieve the "
+    "remainder of the results, which will be inconsistent."
 )
 MATCHES = ("Exact", "NotOlderThan")
 

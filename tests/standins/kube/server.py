@@ -118,7 +118,7 @@ async def serve(
     except asyncio.CancelledError:
         connection.reset()
         raise
-    except Exception:  # noqa: BLE001, shown, and only this connection ends
+    except Exception:  # shown, and only this connection ends
         traceback.print_exc()
     finally:
         del connections[number]
@@ -143,6 +143,7 @@ class Network:
             elif mode == "gone":
                 endpoint.gone()
             else:
+                await endpoint.up()
                 endpoint.black_hole()
         self.mode = mode
         if mode == "gone" or drop:
@@ -168,6 +169,6 @@ class Network:
         identity: Identity | None
         try:
             identity = self._state.authenticator.identify(connection, connection.request)
-        except Exception:  # noqa: BLE001, an expired token still names nobody
+        except Exception:  # an expired token still names nobody
             identity = self._state.authenticator.by_alias(CONTROLLER) if when.identity == CONTROLLER else None
         return when.meets(of_request(connection.request), identity, connection.request)

@@ -49,6 +49,7 @@ class Options:
     window_events: int = 16384
     seed: int | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 class Standin:
@@ -96,6 +97,7 @@ class Standin:
         options.folder.mkdir(parents=True, exist_ok=True)
         for name in (*admission.PROTECTED_NAMESPACES, *options.namespaces):
             admission.make_namespace(self.state, name)
+        self.state.set(options.settings)
         for fault in options.faults:
             self.state.faults.add(fault)
         api = Api(self.state)

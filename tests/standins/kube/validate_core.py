@@ -37,7 +37,7 @@ def service(obj: dict, old: dict | None, _profile: Profile) -> list[FieldError]:
     found += _service_ports(spec.get("ports") or ())
     found += _service_affinity(spec)
     if old is not None and _address_changed(spec, old["spec"]):
-        found.append(invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not change once set"))
+        found.append(invalid("spec.clusterIPs[0]", spec.get("clusterIP", ""), "may not change once set"))
     return found
 
 

@@ -343,6 +343,7 @@ def test_network_gone_and_back(kube: KubeStandin, raw: RawClient) -> None:
 
 
 def test_black_hole(kube: KubeStandin, raw: RawClient) -> None:
+    kube.network("gone")
     kube.network("black-hole")
     with raw.open(INGRESSES) as stream:
         stream.socket.settimeout(0.2)
@@ -448,13 +449,16 @@ def test_start_faults_and_refused_arguments(start: Callable[..., KubeStandin]) -
     )
     raw = RawClient(kube)
     assert [raw.ask(INGRESSES).status for _ in range(2)] == [503, 200]
+    kube = start("1.34", "--setting", 'split={"cuts": 3}', "--setting", "page_max=7")
+    settings = kube.control("GET", "settings")
+    assert settings["split"]["cuts"] == 3 and settings["page_max"] == 7
     with pytest.raises(RuntimeError):
         KubeStandin("1.99").start()
 
 
 def test_the_server_ends_with_its_starter() -> None:
     kube = KubeStandin().start()
-    process = kube._process  # noqa: SLF001, what is tested is the process itself
+    process = kube._process  # what is tested is the process itself
     assert process is not None and process.stdin is not None
     process.stdin.close()
     assert process.wait(10) == 0

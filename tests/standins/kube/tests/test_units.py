@@ -224,11 +224,9 @@ def message(*parts: tuple[int, Any]) -> bytes:
     out = b""
     for number, value in parts:
         if isinstance(value, int):
-            out += bytes([number << 3]) + openapi_protobuf._varint(value)  # noqa: SLF001, the same encoding
+            out += bytes([number << 3]) + openapi_protobuf._varint(value)  # the same encoding
         else:
-            out += openapi_protobuf._message(
-                number, value.encode() if isinstance(value, str) else value
-            )  # noqa: SLF001
+            out += openapi_protobuf._message(number, value.encode() if isinstance(value, str) else value)
     return out
 
 
