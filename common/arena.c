@@ -103,7 +103,8 @@ struct str arena_printf(struct arena *a, const char *format, ...)
 
 void *arena_push(struct arena *a, void **items, size_t *count, size_t size)
 {
-	/* Capacity is implied: arrays grow whenever the count is zero or a power of two from four on. */
+	/* Capacity is implied: arrays grow whenever the count is zero or a power of two from four
+	 * on. */
 	size_t n = *count;
 	if (n == 0 || (n >= 4 && (n & (n - 1)) == 0)) {
 		void *grown = arena_calloc(a, n == 0 ? 4 : n * 2, size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct arena: memory of one operation, given back in one move. Decoded messages and the intermediate results of a
- * translation live in one. Nothing in an arena is freed by itself, and nothing that lives longer may point into it. Secrets
- * do not belong here; views of them may.
+ * struct arena: memory of one operation, given back in one move. Decoded messages and the
+ * intermediate results of a translation live in one. Nothing in an arena is freed by itself, and
+ * nothing that lives longer may point into it. Secrets do not belong here; views of them may.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* newest first */
-	size_t used;		    /* in the newest block */
+	size_t used;                /* in the newest block */
 };
 
 void arena_init(struct arena *a);
@@ -30,6 +30,6 @@ void arena_fini(struct arena *a);
 struct str arena_str(struct arena *a, struct str s);
 [[gnu::format(printf, 2, 3)]] struct str arena_printf(struct arena *a, const char *format, ...);
 
-/* Appends one element to an array that lives in an arena: returns its place. `items` may move; old copies stay valid until
- * the reset. */
+/* Appends one element to an array that lives in an arena: returns its place. `items` may move; old
+ * copies stay valid until the reset. */
 void *arena_push(struct arena *a, void **items, size_t *count, size_t size);

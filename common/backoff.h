@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Exponential back-off with jitter. A delay is the current step times a random factor in [1, 2), as in client-go's
- * reflector; the step doubles from first_s to cap_s and falls back to first_s on success.
+ * Exponential back-off with jitter. A delay is the current step times a random factor in [1, 2), as
+ * in client-go's reflector; the step doubles from first_s to cap_s and falls back to first_s on
+ * success.
  */
 #pragma once
 

@@ -29,7 +29,8 @@ void buf_wipe_fini(struct buf *b)
 	buf_fini(b);
 }
 
-/* Old bytes may be secret, so a grown buffer wipes what it leaves behind; this costs little beside the copy itself. */
+/* Old bytes may be secret, so a grown buffer wipes what it leaves behind; this costs little beside
+ * the copy itself. */
 static void buf_grow(struct buf *b, size_t need)
 {
 	size_t cap = b->cap != 0 ? b->cap : BUF_FIRST_CAP;
@@ -37,11 +38,11 @@ static void buf_grow(struct buf *b, size_t need)
 		cap = cap > SIZE_MAX / 2 ? need : cap * 2;
 	uint8_t *grown = xmalloc(cap);
 	size_t len = buf_len(b);
-	if (len != 0)
+	if (b->data != NULL) {
 		memcpy(grown, b->data + b->start, len);
-	if (b->data != NULL)
 		explicit_bzero(b->data, b->end);
-	free(b->data);
+		free(b->data);
+	}
 	b->data = grown;
 	b->cap = cap;
 	b->start = 0;
@@ -53,9 +54,9 @@ uint8_t *buf_reserve(struct buf *b, size_t len)
 	size_t used = buf_len(b);
 	if (len > b->max || used > b->max - len)
 		return NULL;
-	if (b->cap - b->end < len) {
+	if (b->data == NULL || b->cap - b->end < len) {
 		/* Moving is cheaper than growing when at least half of the room was consumed. */
-		if (b->start >= b->cap / 2 && b->cap - used >= len) {
+		if (b->data != NULL && b->start >= b->cap / 2 && b->cap - used >= len) {
 			memmove(b->data, b->data + b->start, used);
 			b->start = 0;
 			b->end = used;

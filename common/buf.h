@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct buf: growing bytes with a ceiling. The ceiling is given when the buffer is made, there is no default: nothing that
- * is filled from outside may grow without a named limit. Bytes are appended at the end and consumed from the front.
+ * struct buf: growing bytes with a ceiling. The ceiling is given when the buffer is made, there is
+ * no default: nothing that is filled from outside may grow without a named limit. Bytes are
+ * appended at the end and consumed from the front.
  */
 #pragma once
 
@@ -42,8 +43,8 @@ static inline struct str buf_str(const struct buf *b)
 [[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
 [[nodiscard]] int buf_append_str(struct buf *b, struct str s);
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
-/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL when the ceiling would
- * be passed. */
+/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL
+ * when the ceiling would be passed. */
 uint8_t *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t len);
 /* Drops len bytes from the front; len is at most buf_len(). */

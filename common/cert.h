@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Certificates and keys as found in TLS Secrets, checked with OpenSSL before anybody is asked to serve them.
+ * Certificates and keys as found in TLS Secrets, checked with OpenSSL before anybody is asked to
+ * serve them.
  *
- * API validation of Kubernetes checks only that both values exist: they may be empty, no PEM, encrypted, not fitting, expired, in
- * the wrong order, or have text between the blocks.
+ * API validation of Kubernetes checks only that both values exist: they may be empty, no PEM,
+ * encrypted, not fitting, expired, in the wrong order, or have text between the blocks.
  */
 #pragma once
 
@@ -21,21 +22,23 @@ enum {
 };
 
 struct cert_info {
-	/* DNS names of the leaf (subjectAltName, else the common name), lower case, sorted, without duplicates; in the arena. Entries that
-	 * are no host names are left out. */
+	/* DNS names of the leaf (subjectAltName, else the common name), lower case, sorted, without
+	 * duplicates; in the arena. Entries that are no host names are left out. */
 	struct str *names;
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
 	/* PEM, only the certificates, leaf first, each ended by a newline; in the arena. */
 	struct str chain;
-	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena. */
+	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena.
+	 */
 	struct str sha1;
 };
 
-/* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text for a person, such as "tls.key does not
- * fit tls.crt". Expiry is not judged here. `key` may be absent: then only the chain is read. */
-const char *cert_check(struct str chain, struct str key, struct arena *arena,
-	struct cert_info *ret_info);
+/* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text
+ * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key` may be
+ * absent: then only the chain is read. */
+const char *cert_check(
+	struct str chain, struct str key, struct arena *arena, struct cert_info *ret_info);
 /* Whether `host` is covered by one of the names: exact, or a wildcard of one label. */
 bool cert_covers(const struct str *names, size_t count, struct str host);

@@ -117,7 +117,8 @@ static void log_options(const struct option_table *table, const void *config)
 static int run(struct daemon *daemon, void *config)
 {
 	bool usage = false;
-	/* "Not ready" from the first moment, silently: the process says itself what it waits for. */
+	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
+	 */
 	daemon->missing = xstrdup("");
 	start_watchers(daemon);
 	char *problem = daemon->spec->start(daemon, config, &usage);

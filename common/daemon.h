@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The skeleton of every process: options, log, signals, readiness, loop, stop. A process fills a struct daemon_spec and
- * calls daemon_main() from main().
+ * The skeleton of every process: options, log, signals, readiness, loop, stop. A process fills a
+ * struct daemon_spec and calls daemon_main() from main().
  *
- * Exit codes: 0 asked to stop; 1 failed at run time (the supervisor should restart it); 2 wrong usage (it should not).
+ * Exit codes: 0 asked to stop; 1 failed at run time (the supervisor should restart it); 2 wrong
+ * usage (it should not).
  *
- * With a service manager that sets NOTIFY_SOCKET, READY=1 is sent when the process is ready for the first time, STATUS= says in
- * words what is missing, and with WATCHDOG_USEC the event loop feeds the watchdog (sd_notify(3)).
+ * With a service manager that sets NOTIFY_SOCKET, READY=1 is sent when the process is ready for the
+ * first time, STATUS= says in words what is missing, and with WATCHDOG_USEC the event loop feeds
+ * the watchdog (sd_notify(3)).
  */
 #pragma once
 
@@ -28,8 +30,8 @@ struct daemon;
 struct daemon_spec {
 	const struct option_table *options;
 	size_t common_offset; /* of struct daemon_options in the configuration */
-	/* Sets the process up. NULL, or what is wrong in words for a person (allocated, freed by the caller); wrong usage is told by
-	 * *ret_usage = true. */
+	/* Sets the process up. NULL, or what is wrong in words for a person (allocated, freed by
+	 * the caller); wrong usage is told by *ret_usage = true. */
 	char *(*start)(struct daemon *daemon, void *config, bool *ret_usage);
 	/* Orderly end: says bye, frees everything. Traffic and statuses stay as they are. */
 	void (*stop)(void);
@@ -41,8 +43,8 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
-/* Says what readiness waits for ("secret: 403 from the API server"), or with NULL that it waits for nothing. Logged when it
- * changes. */
+/* Says what readiness waits for ("secret: 403 from the API server"), or with NULL that it waits for
+ * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);
 bool daemon_is_ready(const struct daemon *daemon);
 /* Ends the loop with DAEMON_EXIT_FAILURE after the current callback. The caller has logged why. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * HTTP client: libcurl's multi interface on a libev loop. A request goes in, one on_done() comes out; nothing blocks (names are
- * resolved in libcurl's thread).
+ * HTTP client: libcurl's multi interface on a libev loop. A request goes in, one on_done() comes
+ * out; nothing blocks (names are resolved in libcurl's thread).
  *
- * HTTP/1.1 only: each watch of an API server has its own connection, so that a hung one cannot silence the others. Only http and
- * https, no redirects, no cookies, no .netrc. Proxies come from the environment (http_proxy, https_proxy, no_proxy) unless one is given.
+ * HTTP/1.1 only: each watch of an API server has its own connection, so that a hung one cannot
+ * silence the others. Only http and https, no redirects, no cookies, no .netrc. Proxies come from
+ * the environment (http_proxy, https_proxy, no_proxy) unless one is given.
  *
- * Callbacks run from the loop, never inside a call of these functions. Inside them a request may be cancelled and others may be
- * started.
+ * Callbacks run from the loop, never inside a call of these functions. Inside them a request may be
+ * cancelled and others may be started.
  */
 #pragma once
 
@@ -23,19 +24,19 @@ struct http_request;
 
 /* Every way a request can end. */
 enum http_outcome {
-	HTTP_ANSWERED,	  /* a whole answer, whatever its status */
-	HTTP_E_RESOLVE,	  /* the host name has no address */
-	HTTP_E_CONNECT,	  /* refused or unreachable */
-	HTTP_E_TLS,	  /* handshake or verification failed */
-	HTTP_E_TIMEOUT,	  /* the time was up, or the answer stalled */
-	HTTP_E_CUT,	  /* the connection ended in the middle of the answer */
-	HTTP_E_TOO_LONG,  /* the answer passes body_max */
+	HTTP_ANSWERED,       /* a whole answer, whatever its status */
+	HTTP_E_RESOLVE,      /* the host name has no address */
+	HTTP_E_CONNECT,      /* refused or unreachable */
+	HTTP_E_TLS,          /* handshake or verification failed */
+	HTTP_E_TIMEOUT,      /* the time was up, or the answer stalled */
+	HTTP_E_CUT,          /* the connection ended in the middle of the answer */
+	HTTP_E_TOO_LONG,     /* the answer passes body_max */
 	HTTP_E_REFUSED_DATA, /* on_data() refused to go on */
-	HTTP_E_OTHER,	  /* anything else libcurl can say, such as a malformed answer */
+	HTTP_E_OTHER,        /* anything else libcurl can say, such as a malformed answer */
 };
 
-/* TLS and proxy of a server. Several requests may share one; it must outlive them. NULL members: the system's default, or none.
- * Data (PEM) wins over a file. */
+/* TLS and proxy of a server. Several requests may share one; it must outlive them. NULL members:
+ * the system's default, or none. Data (PEM) wins over a file. */
 struct http_peer {
 	char *ca_file;
 	char *ca_data;
@@ -44,7 +45,7 @@ struct http_peer {
 	char *key_file;
 	struct secret key_data;
 	char *server_name; /* for SNI and verification instead of the URL's host */
-	bool insecure;	   /* do not verify */
+	bool insecure;     /* do not verify */
 	char *proxy_url;
 };
 void http_peer_fini(struct http_peer *peer);
@@ -52,7 +53,7 @@ void http_peer_fini(struct http_peer *peer);
 struct http_head {
 	long status;
 	double retry_after_s; /* Retry-After in seconds; < 0: none (a date counts as none) */
-	bool is_json;	      /* Content-Type says JSON */
+	bool is_json;         /* Content-Type says JSON */
 };
 
 struct http_result {
@@ -68,18 +69,19 @@ struct http_call {
 	/* "Name: value", NULL behind the last; may be NULL. Copied, and wiped afterwards. */
 	const char *const *headers;
 	const struct secret *bearer; /* Authorization: Bearer ...; may be NULL; copied and wiped */
-	const char *username;	     /* basic authentication with `password`; may be NULL */
+	const char *username;        /* basic authentication with `password`; may be NULL */
 	const struct secret *password;
-	struct str body;	     /* copied; absent: none */
-	bool body_is_secret;	     /* wipe our copy and the answer */
+	struct str body;              /* copied; absent: none */
+	bool body_is_secret;          /* wipe our copy and the answer */
 	const struct http_peer *peer; /* kept; may be NULL */
-	size_t body_max;	     /* of the answer; for streams: no limit, see on_data */
+	size_t body_max;              /* of the answer; for streams: no limit, see on_data */
 	double connect_timeout_s;
-	double timeout_s;	     /* of the whole; 0: none */
-	double idle_timeout_s;	     /* ends it when nothing arrived for so long; 0: none */
-	bool accept_gzip;	     /* never for watches: several gzip members cannot be read by libcurl */
-	/* Given: the answer's body goes there piece by piece instead of into result.body, but only of answers with status 200; others are
-	 * collected up to body_max. A negative result ends the request with HTTP_E_REFUSED_DATA. */
+	double timeout_s;      /* of the whole; 0: none */
+	double idle_timeout_s; /* ends it when nothing arrived for so long; 0: none */
+	bool accept_gzip; /* never for watches: several gzip members cannot be read by libcurl */
+	/* Given: the answer's body goes there piece by piece instead of into result.body, but only
+	 * of answers with status 200; others are collected up to body_max. A negative result ends
+	 * the request with HTTP_E_REFUSED_DATA. */
 	int (*on_data)(void *ctx, struct str piece);
 	/* The answer's head has come; may be NULL. */
 	void (*on_head)(void *ctx, const struct http_head *head);
@@ -88,7 +90,8 @@ struct http_call {
 	void *ctx;
 };
 
-/* `user_agent` is copied. connections_max bounds the connections kept open and used at the same time; requests beyond it wait. */
+/* `user_agent` is copied. connections_max bounds the connections kept open and used at the same
+ * time; requests beyond it wait. */
 struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max);
 /* Cancels what runs. */
 void http_free(struct http *http);

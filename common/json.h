@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The only door to cJSON. It offers what is safe on foreign text: exact-case lookup, typed getters, whole documents with a length, and
- * it answers cJSON's traps: names compared without case, duplicate keys, numbers rounded silently, text behind the
- * document, "\u0000" cutting a string short.
+ * The only door to cJSON. It offers what is safe on foreign text: exact-case lookup, typed getters,
+ * whole documents with a length, and it answers cJSON's traps: names compared without case,
+ * duplicate keys, numbers rounded silently, text behind the document, "\u0000" cutting a string
+ * short.
  *
- * "\u0000" is replaced by U+FFFD before parsing: a NUL that one tenant writes into one annotation must not make a list of
- * everybody's objects unreadable, and U+FFFD is refused wherever it matters.
+ * "\u0000" is replaced by U+FFFD before parsing: a NUL that one tenant writes into one annotation
+ * must not make a list of everybody's objects unreadable, and U+FFFD is refused wherever it
+ * matters.
  *
  * A struct json is a cJSON node: a view into the document, good until json_free() of the document.
  */
@@ -22,8 +24,9 @@ struct json; /* is struct cJSON */
 
 enum { JSON_DEPTH_MAX = 64 };
 
-/* NULL when the text is not exactly one JSON document, nests deeper than JSON_DEPTH_MAX, or holds an object with a duplicate
- * key; *ret_problem is then a static text and *ret_at the byte where it was noticed (both may be NULL). */
+/* NULL when the text is not exactly one JSON document, nests deeper than JSON_DEPTH_MAX, or holds
+ * an object with a duplicate key; *ret_problem is then a static text and *ret_at the byte where it
+ * was noticed (both may be NULL). */
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
 /* Wipes all strings first: for documents that hold secrets. */
 void json_free_wiped(struct json *document);
@@ -54,14 +57,16 @@ struct str json_text(const struct json *value);
 bool json_whole_number(const struct json *value, int64_t min, int64_t max, int64_t *ret_number);
 bool json_bool(const struct json *value, bool fallback);
 
-/* Children of an object or array, in order: for (c = json_first(v); c != NULL; c = json_next(c)). NULL for anything else. */
+/* Children of an object or array, in order: for (c = json_first(v); c != NULL; c = json_next(c)).
+ * NULL for anything else. */
 const struct json *json_first(const struct json *value);
 const struct json *json_next(const struct json *child);
 /* The name of an object's child. */
 struct str json_name(const struct json *child);
 size_t json_count(const struct json *value);
 
-/* Building. All calls copy their text; the add functions return the new child. Texts must be UTF-8 without NUL. */
+/* Building. All calls copy their text; the add functions return the new child. Texts must be UTF-8
+ * without NUL. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_add_object(struct json *object, const char *name);

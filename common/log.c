@@ -43,7 +43,8 @@ bool log_enabled(enum log_level level)
 	return level <= logger.level;
 }
 
-void log_set_sink(void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx)
+void log_set_sink(
+	void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx)
 {
 	logger.sink = sink;
 	logger.sink_ctx = ctx;
@@ -61,7 +62,8 @@ static double monotonic_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A token bucket per event: a fault that repeats must not fill a disk, and its first lines must not be lost. */
+/* A token bucket per event: a fault that repeats must not fill a disk, and its first lines must not
+ * be lost. */
 static bool take_token(struct log_event *event)
 {
 	double now = monotonic_now();
@@ -94,8 +96,9 @@ static bool is_bare(struct str text)
 	return true;
 }
 
-/* Quoted as a JSON string, which is also what logfmt readers expect. Bytes that are no UTF-8 are shown as \ufffd, so that
- * neither a terminal nor a log reader can be fooled. A full line buffer cuts the line, hence the ignored results. */
+/* Quoted as a JSON string, which is also what logfmt readers expect. Bytes that are no UTF-8 are
+ * shown as \ufffd, so that neither a terminal nor a log reader can be fooled. A full line buffer
+ * cuts the line, hence the ignored results. */
 static void put_quoted(struct buf *line, struct str text)
 {
 	(void)!buf_append(line, "\"", 1);
@@ -159,7 +162,8 @@ static void put_head(struct buf *line, const struct log_event *event)
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
 	if (logger.format == LOG_FORMAT_JSON)
 		(void)!buf_printf(line,
-			"{\"ts\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",\"event\":\"%s\"",
+			"{\"ts\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",\"event\":\"%"
+			"s\"",
 			stamp, now.tv_nsec / 1000000, LEVEL_NAMES[event->level], logger.program,
 			event->name);
 	else
@@ -176,7 +180,8 @@ static void emit(const struct log_event *event, struct buf *line)
 	}
 	if (buf_append(line, "\n", 1) != 0)
 		return;
-	/* One write per line keeps lines whole when several processes share the descriptor. Nobody can be told if it fails. */
+	/* One write per line keeps lines whole when several processes share the descriptor. Nobody
+	 * can be told if it fails. */
 	ssize_t ignored = write(STDERR_FILENO, buf_data(line), buf_len(line));
 	(void)ignored;
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One line per event on standard error, logfmt or JSON: `level=info event=link-up peer=provider name=rancher`.
+ * One line per event on standard error, logfmt or JSON: `level=info event=link-up peer=provider
+ * name=rancher`.
  *
- * Events are declared in a catalogue, the log_events.def of each folder: identifier, level, name, what it means, what the
- * operator should do. A name found in a log is therefore found by grep in one list. Library code does not log, it returns;
- * a process logs once, at the point of decision.
+ * Events are declared in a catalogue, the log_events.def of each folder: identifier, level, name,
+ * what it means, what the operator should do. A name found in a log is therefore found by grep in
+ * one list. Library code does not log, it returns; a process logs once, at the point of decision.
  *
  *   log_event(&EV_LINK_UP, LOG_STR("peer", role), LOG_INT("protocol", 1));
  *
- * Foreign text is quoted, and control bytes and invalid UTF-8 are escaped. Secrets have no formatter. An event that repeats
- * is limited: after a burst, one line a second, with the number of lines left out as `suppressed=N`.
+ * Foreign text is quoted, and control bytes and invalid UTF-8 are escaped. Secrets have no
+ * formatter. An event that repeats is limited: after a burst, one line a second, with the number of
+ * lines left out as `suppressed=N`.
  */
 #pragma once
 
@@ -20,8 +22,8 @@
 
 enum log_level {
 	LOG_LEVEL_ERROR, /* a person must act */
-	LOG_LEVEL_WARN,	 /* degraded, and being retried */
-	LOG_LEVEL_INFO,	 /* a change of state */
+	LOG_LEVEL_WARN,  /* degraded, and being retried */
+	LOG_LEVEL_INFO,  /* a change of state */
 	LOG_LEVEL_DEBUG, /* for whoever reads the code */
 };
 
@@ -39,13 +41,14 @@ struct log_event {
 	bool used;
 };
 
-/* A .def line is LOG_EVENT(EV_X, INFO, "name", "meaning", "remedy"). The folder's log_events.h includes the .def after
- * LOG_EVENTS_DECLARE-style macros, its log_events.c after the defining one. */
+/* A .def line is LOG_EVENT(EV_X, INFO, "name", "meaning", "remedy"). The folder's log_events.h
+ * includes the .def after LOG_EVENTS_DECLARE-style macros, its log_events.c after the defining one.
+ */
 #define LOG_EVENT_DECLARE(id, level_, name_, meaning_, remedy_) extern struct log_event id;
-#define LOG_EVENT_DEFINE(id, level_, name_, meaning_, remedy_)                                     \
-	struct log_event id = {.name = (name_),                                                    \
-		.level = LOG_LEVEL_##level_,                                                       \
-		.meaning = (meaning_),                                                             \
+#define LOG_EVENT_DEFINE(id, level_, name_, meaning_, remedy_) \
+	struct log_event id = {.name = (name_),                \
+		.level = LOG_LEVEL_##level_,                   \
+		.meaning = (meaning_),                         \
 		.remedy = (remedy_)};
 
 enum log_field_type { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_DOUBLE };
@@ -58,24 +61,24 @@ struct log_field {
 	double real;
 };
 
-#define LOG_STR(key_, c_string)                                                                    \
-	((struct log_field){                                                                       \
-		.key = (key_), .type = LOG_FIELD_STR, .text = str_from(c_string)})
-#define LOG_TEXT(key_, str_)                                                                       \
+#define LOG_STR(key_, c_string) \
+	((struct log_field){.key = (key_), .type = LOG_FIELD_STR, .text = str_from(c_string)})
+#define LOG_TEXT(key_, str_) \
 	((struct log_field){.key = (key_), .type = LOG_FIELD_STR, .text = (str_)})
-#define LOG_INT(key_, value)                                                                       \
+#define LOG_INT(key_, value) \
 	((struct log_field){.key = (key_), .type = LOG_FIELD_INT, .number = (int64_t)(value)})
-#define LOG_SECONDS(key_, value)                                                                   \
+#define LOG_SECONDS(key_, value) \
 	((struct log_field){.key = (key_), .type = LOG_FIELD_DOUBLE, .real = (value)})
 /* errno or a negative errno as text. */
-#define LOG_ERRNO(err)                                                                             \
+#define LOG_ERRNO(err) \
 	((struct log_field){.key = "error", .type = LOG_FIELD_STR, .text = log_errno_text(err)})
 
-#define log_event(event, ...)                                                                      \
-	log_event_fields((event), (const struct log_field[]){{0}, ##__VA_ARGS__},                  \
+#define log_event(event, ...)                                                     \
+	log_event_fields((event), (const struct log_field[]){{0}, ##__VA_ARGS__}, \
 		sizeof((const struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field))
 
-/* fields[0] is a place holder that is skipped, so that an event without fields is still an array. */
+/* fields[0] is a place holder that is skipped, so that an event without fields is still an array.
+ */
 void log_event_fields(struct log_event *event, const struct log_field *fields, size_t count);
 
 /* Before log_init() the level is info and the format logfmt. `program` is kept. */
@@ -84,5 +87,7 @@ void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
 struct str log_errno_text(int err);
 
-/* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline. */
-void log_set_sink(void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx);
+/* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
+ */
+void log_set_sink(
+	void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx);

@@ -25,7 +25,8 @@ static void notify_send(const char *text)
 	if (fd < 0)
 		return;
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
-	/* The manager is told again at the next change; it has its own time-outs for what it never hears. */
+	/* The manager is told again at the next change; it has its own time-outs for what it never
+	 * hears. */
 	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, len);
 	close(fd);
 }
@@ -69,7 +70,8 @@ double notify_watchdog_period(void)
 	int64_t number = 0;
 	if (usec == NULL || !str_to_int(str_from(usec), 1, INT64_MAX, &period))
 		return 0;
-	if (pid != NULL && (!str_to_int(str_from(pid), 1, INT32_MAX, &number) || number != getpid()))
+	if (pid != NULL &&
+		(!str_to_int(str_from(pid), 1, INT32_MAX, &number) || number != getpid()))
 		return 0;
 	return (double)period / 2e6;
 }

@@ -13,7 +13,7 @@ enum {
 	OPT_HELP = 1000,
 	OPT_VERSION,
 	OPT_CONFIG,
-	OPT_FIRST,		/* + index of the option */
+	OPT_FIRST,                /* + index of the option */
 	OPT_FIRST_NEGATED = 2000, /* + index: --no-name */
 	FILE_LINE_MAX = OPTION_VALUE_LEN_MAX + 256,
 	HELP_COLUMN = 34,
@@ -32,8 +32,8 @@ static const void *member_of_const(const struct option_spec *spec, const void *c
 
 /* Which source has set an option so far; a weaker source never overwrites a stronger one. */
 enum source { SOURCE_DEFAULT, SOURCE_FILE, SOURCE_ENV, SOURCE_ARGS };
-static const char *const SOURCE_NAMES[] = {"default of", "file, option", "environment variable",
-	"option"};
+static const char *const SOURCE_NAMES[] = {
+	"default of", "file, option", "environment variable", "option"};
 
 struct parse {
 	const struct option_table *table;
@@ -120,11 +120,10 @@ static void complain(struct parse *p, enum source source, const struct option_sp
 	const char *name = source == SOURCE_ENV ? spec->env : spec->name;
 	const char *dashes = source == SOURCE_ENV ? "" : "--";
 	free(p->problem);
-	p->problem = spec->is_secret
-			     ? xasprintf("%s %s%s: the value must be %s", SOURCE_NAMES[source],
-				       dashes, name, want)
-			     : xasprintf("%s %s%s: \"%.200s\" is not %s", SOURCE_NAMES[source],
-				       dashes, name, text, want);
+	p->problem = spec->is_secret ? xasprintf("%s %s%s: the value must be %s",
+					       SOURCE_NAMES[source], dashes, name, want)
+				     : xasprintf("%s %s%s: \"%.200s\" is not %s",
+					       SOURCE_NAMES[source], dashes, name, text, want);
 }
 
 static void complain_range(struct parse *p, enum source source, const struct option_spec *spec,
@@ -135,8 +134,8 @@ static void complain_range(struct parse *p, enum source source, const struct opt
 	free(want);
 }
 
-static bool set_number(struct parse *p, enum source source, const struct option_spec *spec,
-	const char *text)
+static bool set_number(
+	struct parse *p, enum source source, const struct option_spec *spec, const char *text)
 {
 	double seconds = 0;
 	int64_t whole = 0;
@@ -156,8 +155,8 @@ static bool set_number(struct parse *p, enum source source, const struct option_
 	return true;
 }
 
-static bool set_choice(struct parse *p, enum source source, const struct option_spec *spec,
-	const char *text)
+static bool set_choice(
+	struct parse *p, enum source source, const struct option_spec *spec, const char *text)
 {
 	int index = find_choice(spec->choices, text);
 	if (index < 0) {
@@ -239,9 +238,10 @@ static bool parse_file_line(struct parse *p, const char *path, int number, struc
 	if (equals != NULL)
 		name = trim_blanks((struct str){line.p, (size_t)(equals - line.p)});
 	if (equals == NULL || !find_option(p->table, name, &index)) {
-		p->problem = xasprintf("%s:%d: \"%.*s\" is no option; lines are `name = value` with "
-				       "the names that --help shows",
-			path, number, STR_FMT(name));
+		p->problem =
+			xasprintf("%s:%d: \"%.*s\" is no option; lines are `name = value` with "
+				  "the names that --help shows",
+				path, number, STR_FMT(name));
 		return false;
 	}
 	char *value = str_dup(trim_blanks(str_skip(line, (size_t)(equals - line.p) + 1)));
@@ -254,7 +254,8 @@ static bool parse_file(struct parse *p, const char *path)
 {
 	FILE *file = fopen(path, "re");
 	if (file == NULL) {
-		p->problem = xasprintf("option --config: cannot read %s: %s", path, strerror(errno));
+		p->problem =
+			xasprintf("option --config: cannot read %s: %s", path, strerror(errno));
 		return false;
 	}
 	static char line[FILE_LINE_MAX];
@@ -320,8 +321,8 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 		}
 	}
 	if (optind < argc) {
-		p->problem = xasprintf("\"%.200s\": only options are expected; --help lists them",
-			argv[optind]);
+		p->problem = xasprintf(
+			"\"%.200s\": only options are expected; --help lists them", argv[optind]);
 		return OPTIONS_BAD;
 	}
 	return OPTIONS_OK;

@@ -83,7 +83,9 @@ int secret_load_file(struct secret *s, const char *path)
 
 bool secret_eq(const struct secret *a, const struct secret *b)
 {
-	if (a->len != b->len || (a->text == NULL) != (b->text == NULL))
+	if (a->text == NULL || b->text == NULL)
+		return a->text == b->text;
+	if (a->len != b->len)
 		return false;
 	unsigned char differs = 0;
 	for (size_t i = 0; i < a->len; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct secret: a token, a password or a key in memory. It is wiped when it is replaced or freed, has no formatter, and is
- * never copied into an arena or a log line.
+ * struct secret: a token, a password or a key in memory. It is wiped when it is replaced or freed,
+ * has no formatter, and is never copied into an arena or a log line.
  */
 #pragma once
 
@@ -17,8 +17,9 @@ struct secret {
 void secret_fini(struct secret *s);
 /* Copies text; -EMSGSIZE over SECRET_LEN_MAX. */
 [[nodiscard]] int secret_set(struct secret *s, struct str text);
-/* The whole file or descriptor up to its end, white space at both ends removed. -ENODATA when nothing is left, -EMSGSIZE
- * over SECRET_LEN_MAX, else the error of open or read. The old value stays on failure. */
+/* The whole file or descriptor up to its end, white space at both ends removed. -ENODATA when
+ * nothing is left, -EMSGSIZE over SECRET_LEN_MAX, else the error of open or read. The old value
+ * stays on failure. */
 [[nodiscard]] int secret_load_file(struct secret *s, const char *path);
 [[nodiscard]] int secret_load_fd(struct secret *s, int fd);
 /* In time that does not depend on where they differ. */

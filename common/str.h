@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct str: a view of text that somebody else owns, pointer and length. It need not end in NUL, so it can point into a
- * frame. p == NULL means "absent", which is not the same as empty where a field distinguishes them.
+ * struct str: a view of text that somebody else owns, pointer and length. It need not end in NUL,
+ * so it can point into a frame. p == NULL means "absent", which is not the same as empty where a
+ * field distinguishes them.
  */
 #pragma once
 
@@ -71,8 +72,9 @@ static inline struct str str_skip(struct str s, size_t from)
 
 /* Heap copy with a NUL behind it; the caller frees it. */
 char *str_dup(struct str s);
-/* True when s is well-formed UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, at most U+10FFFF). */
+/* True when s is well-formed UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, at most
+ * U+10FFFF). */
 bool str_is_utf8(struct str s);
-/* Whole of s as a decimal number within [min, max]; nothing else is accepted (no sign unless min < 0, no spaces, no leading
- * zeros other than "0" itself). */
+/* Whole of s as a decimal number within [min, max]; nothing else is accepted (no sign unless min <
+ * 0, no spaces, no leading zeros other than "0" itself). */
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value);

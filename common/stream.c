@@ -26,7 +26,7 @@ struct stream {
 	struct buf in;
 	struct buf out;
 	bool wants_room; /* the high mark was passed since the last on_room() */
-	bool *gone;	 /* set while a callback runs: it may close the stream under us */
+	bool *gone;      /* set while a callback runs: it may close the stream under us */
 };
 
 static void run_on_closed(struct stream *s, int err)
@@ -36,7 +36,8 @@ static void run_on_closed(struct stream *s, int err)
 	s->ops->on_closed(s->ctx, s, err);
 }
 
-/* Reads one step. Positive: bytes read; 0: nothing there now; negative: ended (-EPIPE for the peer's orderly close). */
+/* Reads one step. Positive: bytes read; 0: nothing there now; negative: ended (-EPIPE for the
+ * peer's orderly close). */
 static ssize_t read_step(struct stream *s)
 {
 	size_t room = s->limits.in_max - buf_len(&s->in);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct stream: one connected, non-blocking stream socket on a libev loop, with a bounded buffer each way.
+ * struct stream: one connected, non-blocking stream socket on a libev loop, with a bounded buffer
+ * each way.
  *
- * Reading: bytes pile up in the input buffer and on_input() consumes what it understands. Writing: stream_out() is appended
- * to and stream_flush() called; when the output has fallen below the low mark, on_room() may produce more. That is all the flow
- * control there is: a producer that waits for on_room() coalesces by itself, so a slow peer never makes a queue grow.
+ * Reading: bytes pile up in the input buffer and on_input() consumes what it understands. Writing:
+ * stream_out() is appended to and stream_flush() called; when the output has fallen below the low
+ * mark, on_room() may produce more. That is all the flow control there is: a producer that waits
+ * for on_room() coalesces by itself, so a slow peer never makes a queue grow.
  *
- * Callbacks never run inside a call of these functions, only from the loop. stream_close() may be called from any callback;
- * on_closed() is not called then. Whoever gets on_closed() calls stream_close().
+ * Callbacks never run inside a call of these functions, only from the loop. stream_close() may be
+ * called from any callback; on_closed() is not called then. Whoever gets on_closed() calls
+ * stream_close().
  */
 #pragma once
 
@@ -19,18 +22,21 @@
 struct stream;
 
 struct stream_ops {
-	/* New bytes stand in `in`; consume what is whole. A negative errno ends the stream with on_closed(). */
+	/* New bytes stand in `in`; consume what is whole. A negative errno ends the stream with
+	 * on_closed(). */
 	int (*on_input)(void *ctx, struct stream *stream, struct buf *in);
-	/* All that the kernel had was given to on_input(): the moment to work on what it brought. */
+	/* All that the kernel had was given to on_input(): the moment to work on what it brought.
+	 */
 	void (*on_dry)(void *ctx, struct stream *stream);
-	/* The output is below the low mark. Called once on start and whenever the mark is crossed downwards. */
+	/* The output is below the low mark. Called once on start and whenever the mark is crossed
+	 * downwards. */
 	void (*on_room)(void *ctx, struct stream *stream);
 	/* The peer closed (0) or the socket failed (negative errno). */
 	void (*on_closed)(void *ctx, struct stream *stream, int err);
 };
 
 struct stream_limits {
-	size_t in_max;	 /* a peer that needs more than this at once is cut off with -EMSGSIZE */
+	size_t in_max;   /* a peer that needs more than this at once is cut off with -EMSGSIZE */
 	size_t out_high; /* above this stream_is_full() */
 	size_t out_low;
 	size_t out_max; /* ceiling of the output buffer; out_high plus the longest single message */

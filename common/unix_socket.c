@@ -61,7 +61,8 @@ static int remove_stale(const char *path)
 
 static int bind_and_listen(int fd, const struct sockaddr_un *address)
 {
-	/* The mode is set before anybody can connect: the file is made with no rights for others. */
+	/* The mode is set before anybody can connect: the file is made with no rights for others.
+	 */
 	mode_t old = umask(0117);
 	int err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
 	umask(old);
@@ -93,7 +94,8 @@ static bool is_bound_to(int fd, const char *name)
 {
 	struct sockaddr_un address = {0};
 	socklen_t len = sizeof(address);
-	if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 || address.sun_family != AF_UNIX)
+	if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 ||
+		address.sun_family != AF_UNIX)
 		return false;
 	const char *base = strrchr(address.sun_path, '/');
 	return base != NULL && strcmp(base + 1, name) == 0;

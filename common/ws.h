@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * WebSocket client (RFC 6455): libcurl connects (names, TLS, proxy), we send the upgrade, wslay frames. Text messages come whole and
- * bounded; pings keep the connection honest. No reconnecting here: the owner decides when.
+ * WebSocket client (RFC 6455): libcurl connects (names, TLS, proxy), we send the upgrade, wslay
+ * frames. Text messages come whole and bounded; pings keep the connection honest. No reconnecting
+ * here: the owner decides when.
  */
 #pragma once
 
@@ -16,16 +17,17 @@ struct ws_call {
 	const char *url; /* ws:// or wss:// */
 	const char *user_agent;
 	const char *const *headers; /* as in http.h */
-	const char *username;	    /* basic authentication; may be NULL */
+	const char *username;       /* basic authentication; may be NULL */
 	const struct secret *password;
 	const struct http_peer *peer; /* kept; may be NULL */
-	size_t message_max;	      /* a longer message ends the connection */
+	size_t message_max;           /* a longer message ends the connection */
 	double connect_timeout_s;     /* until the upgrade is answered */
-	double ping_after_s;	      /* of silence */
-	double dead_after_s;	      /* of silence: the connection is given up */
+	double ping_after_s;          /* of silence */
+	double dead_after_s;          /* of silence: the connection is given up */
 	void (*on_open)(void *ctx);
 	void (*on_text)(void *ctx, struct str message);
-	/* Once, when it never opened or is gone; call ws_free() then. http_status: answer to the upgrade if it was refused, else 0. */
+	/* Once, when it never opened or is gone; call ws_free() then. http_status: answer to the
+	 * upgrade if it was refused, else 0. */
 	void (*on_closed)(void *ctx, long http_status, const char *reason);
 	void *ctx;
 };

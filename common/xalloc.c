@@ -8,9 +8,11 @@
 
 [[gnu::noreturn, gnu::cold]] static void out_of_memory(void)
 {
-	static const char line[] = "level=error event=out-of-memory msg=\"the process ends; its "
-				   "supervisor should restart it, with more memory if this repeats\"\n";
-	/* stdio may want memory, so the line goes out by itself; nothing can be done if that fails. */
+	static const char line[] =
+		"level=error event=out-of-memory msg=\"the process ends; its "
+		"supervisor should restart it, with more memory if this repeats\"\n";
+	/* stdio may want memory, so the line goes out by itself; nothing can be done if that fails.
+	 */
 	ssize_t ignored = write(STDERR_FILENO, line, sizeof(line) - 1);
 	(void)ignored;
 	_exit(EXIT_FAILURE);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocation that cannot fail: when memory is out, one clear line is written and the process ends with EXIT_FAILURE. Every
- * process is restartable and rebuilds its state, so this is the safest answer. It also means that any size taken from
- * outside must be checked against a named limit before it reaches these functions.
+ * Allocation that cannot fail: when memory is out, one clear line is written and the process ends
+ * with EXIT_FAILURE. Every process is restartable and rebuilds its state, so this is the safest
+ * answer. It also means that any size taken from outside must be checked against a named limit
+ * before it reaches these functions.
  */
 #pragma once
 

@@ -167,7 +167,8 @@ const char *frame_check(struct str payload)
 		if (!take_head(&w, &h))
 			return "truncated or no msgpack";
 		uint64_t left = (uint64_t)(w.end - w.p);
-		/* Every announced value costs at least one byte, so a lie is found before anything is reserved. */
+		/* Every announced value costs at least one byte, so a lie is found before anything
+		 * is reserved. */
 		if (h.bytes > left || h.values > left)
 			return "a length beyond the end of the frame";
 		if (h.is_text && !str_is_utf8((struct str){(const char *)w.p, h.bytes}))

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Frames: a 4-byte big-endian length, then that many bytes, one msgpack value. No I/O here: bytes in, bytes out.
+ * Frames: a 4-byte big-endian length, then that many bytes, one msgpack value. No I/O here: bytes
+ * in, bytes out.
  *
  *      0        4                        4 + length
  *      | length | payload: [type, body]  |
  *
- * frame_check() walks a payload without allocating anything before msgpack-c sees it, because msgpack-c reserves memory for
- * what a header announces, not for what is there (five bytes can ask for gigabytes).
+ * frame_check() walks a payload without allocating anything before msgpack-c sees it, because
+ * msgpack-c reserves memory for what a header announces, not for what is there (five bytes can ask
+ * for gigabytes).
  */
 #pragma once
 
@@ -18,15 +20,17 @@
 enum {
 	FRAME_HEAD_LEN = 4,
 	FRAME_LEN_MAX = 4 * 1024 * 1024, /* of the payload */
-	FRAME_DEPTH_MAX = 16,		 /* maps and arrays within each other */
+	FRAME_DEPTH_MAX = 16,            /* maps and arrays within each other */
 	FRAME_ELEMENTS_MAX = 512 * 1024, /* values in one frame, keys included */
 };
 
 enum frame_outcome {
-	FRAME_READY,   /* *ret_payload is the next payload; buf_consume() frame_len_of() bytes when done with it */
-	FRAME_PARTIAL, /* more bytes are needed */
-	FRAME_TOO_LONG, /* the peer announced more than FRAME_LEN_MAX: the stream cannot be used any further */
-	FRAME_EMPTY,	/* the peer announced no bytes: likewise */
+	FRAME_READY,    /* *ret_payload is the next payload; buf_consume() frame_len_of() bytes when
+			   done with it */
+	FRAME_PARTIAL,  /* more bytes are needed */
+	FRAME_TOO_LONG, /* the peer announced more than FRAME_LEN_MAX: the stream cannot be used any
+			   further */
+	FRAME_EMPTY,    /* the peer announced no bytes: likewise */
 };
 
 enum frame_outcome frame_next(const struct buf *in, struct str *ret_payload);
@@ -36,6 +40,6 @@ static inline size_t frame_len_of(struct str payload)
 	return FRAME_HEAD_LEN + payload.len;
 }
 
-/* NULL when the payload is exactly one well-formed msgpack value within the limits, its text well-formed UTF-8 without NUL;
- * else a static text that says what is wrong. */
+/* NULL when the payload is exactly one well-formed msgpack value within the limits, its text
+ * well-formed UTF-8 without NUL; else a static text that says what is wrong. */
 const char *frame_check(struct str payload);

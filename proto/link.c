@@ -56,7 +56,7 @@ void link_complain(struct link *link, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- closing ---------------------------------------------------------------------------------------------------- */
+/* ---- closing ---- */
 
 static void schedule_connect(struct link *link)
 {
@@ -101,10 +101,10 @@ static void drop_for_complaint(struct link *link)
 	drop(link, reason, true);
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
-int link_decode(struct link *link, const struct message *message, struct arena *arena,
-	void *ret_value)
+int link_decode(
+	struct link *link, const struct message *message, struct arena *arena, void *ret_value)
 {
 	struct schema_error error = {""};
 	int err = message_decode(message, arena, ret_value, &error);
@@ -131,10 +131,12 @@ static int take_hello(struct link *link, const struct message *message)
 	const struct hello *ours = &link->config.hello;
 	if (peer.version_min > ours->version_max || peer.version_max < ours->version_min) {
 		link_complain(link,
-			"no common protocol version: the peer speaks %llu to %llu, we %llu to %llu; "
+			"no common protocol version: the peer speaks %llu to %llu, we %llu to "
+			"%llu; "
 			"run releases that are closer to each other",
 			(unsigned long long)peer.version_min, (unsigned long long)peer.version_max,
-			(unsigned long long)ours->version_min, (unsigned long long)ours->version_max);
+			(unsigned long long)ours->version_min,
+			(unsigned long long)ours->version_max);
 		return -EPROTO;
 	}
 	if (peer.role != link->config.peer_role) {
@@ -208,11 +210,12 @@ static int take_payload(struct link *link, struct str payload)
 	if (err != 0 && link->complaint[0] == '\0')
 		link_complain(link, "%s: %s", message_word(message.type), strerror(-err));
 	if (err != 0 && err != -ESHUTDOWN)
-		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		log_event(
+			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
 	return err;
 }
 
-/* ---- stream ----------------------------------------------------------------------------------------------------- */
+/* ---- stream ---- */
 
 /* The result is never negative: this closes the link itself, because it knows why. */
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -234,7 +237,8 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	if (outcome != FRAME_PARTIAL) {
 		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
 							   : "bad frame: longer than the limit");
-		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		log_event(
+			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
 		drop_for_complaint(link);
 	}
 	return 0;
@@ -275,18 +279,19 @@ static void begin_greeting(struct link *link, int fd)
 		.in_max = FRAME_HEAD_LEN + FRAME_LEN_MAX,
 		.out_high = LINK_OUT_HIGH,
 		.out_low = LINK_OUT_LOW,
-		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or bye. */
+		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or
+		   bye. */
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
 	link->heard_at = ev_now(link->config.loop);
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
-	link->timer.repeat = 1.0;
+	link->timer.repeat = link->config.ping_after_s / 4;
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, accepting, silence ----------------------------------------------------------------------------- */
+/* ---- connecting, accepting, silence ---- */
 
 static void try_connect(struct link *link)
 {
@@ -302,10 +307,10 @@ static void try_connect(struct link *link)
 static void watch_silence(struct link *link)
 {
 	ev_tstamp silent = ev_now(link->config.loop) - link->heard_at;
-	if (silent >= LINK_DEAD_AFTER_S) {
+	if (silent >= link->config.dead_after_s) {
 		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
 			true);
-	} else if (silent >= LINK_PING_AFTER_S && link->state == LINK_UP) {
+	} else if (silent >= link->config.ping_after_s && link->state == LINK_UP) {
 		struct ping ping = {.seq = ++link->ping_seq};
 		(void)link_send(link, MESSAGE_PING, &ping);
 	}
@@ -359,13 +364,17 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 	close(fd);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static struct link *link_new(const struct link_config *config)
 {
 	struct link *link = xcalloc(1, sizeof(*link));
 	must(config->allowed_count <= LINK_UIDS_MAX);
 	link->config = *config;
+	if (link->config.ping_after_s <= 0)
+		link->config.ping_after_s = LINK_PING_AFTER_S;
+	if (link->config.dead_after_s <= 0)
+		link->config.dead_after_s = LINK_DEAD_AFTER_S;
 	link->path = xstrdup(config->path);
 	for (size_t i = 0; i < config->allowed_count; i++)
 		link->uids[i] = config->allowed_uids[i];

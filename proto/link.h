@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One end of a link: a Unix socket that speaks PROTOCOL.md. A listener serves one peer at a time; a connector connects, and
- * connects again with jittered back-off when the link was lost. Both exchange hellos, answer pings, and find a hung peer.
+ * One end of a link: a Unix socket that speaks PROTOCOL.md. A listener serves one peer at a time; a
+ * connector connects, and connects again with jittered back-off when the link was lost. Both
+ * exchange hellos, answer pings, and find a hung peer.
  *
  *   CLOSED --connect/accept--> GREETING --both hellos--> UP --any fault, bye, silence--> CLOSED
  *
- * Nothing is queued here beyond one bounded buffer: link_send() appends a frame; while link_is_full() the owner leaves its
- * objects dirty and waits for on_room(). So a slow peer makes changes coalesce, and never makes a queue grow.
+ * Nothing is queued here beyond one bounded buffer: link_send() appends a frame; while
+ * link_is_full() the owner leaves its objects dirty and waits for on_room(). So a slow peer makes
+ * changes coalesce, and never makes a queue grow.
  */
 #pragma once
 
@@ -17,7 +19,7 @@
 #include <sys/types.h>
 
 enum {
-	LINK_PING_AFTER_S = 5, /* of silence */
+	LINK_PING_AFTER_S = 5,  /* of silence */
 	LINK_DEAD_AFTER_S = 20, /* of silence; also the time a hello may take */
 	LINK_OUT_HIGH = 256 * 1024,
 	LINK_OUT_LOW = 64 * 1024,
@@ -27,11 +29,12 @@ enum {
 struct link;
 
 struct link_ops {
-	/* Both hellos are through: send the snapshot (on_room() follows at once). `peer` is good during the call. A text refuses the
-	 * peer (for example a wrong role was already refused before); NULL takes it. */
+	/* Both hellos are through: send the snapshot (on_room() follows at once). `peer` is good
+	 * during the call. A text refuses the peer (for example a wrong role was already refused
+	 * before); NULL takes it. */
 	const char *(*on_up)(void *ctx, struct link *link, const struct hello *peer);
-	/* A message other than hello, ping, pong, bye; unknown types were skipped. Decode with link_decode(). A negative errno closes the link;
-	 * say why with link_complain() before. */
+	/* A message other than hello, ping, pong, bye; unknown types were skipped. Decode with
+	 * link_decode(). A negative errno closes the link; say why with link_complain() before. */
 	int (*on_message)(void *ctx, struct link *link, const struct message *message);
 	/* No more input right now: work on what came. */
 	void (*on_dry)(void *ctx, struct link *link);
@@ -43,12 +46,16 @@ struct link_ops {
 
 struct link_config {
 	struct ev_loop *loop;
-	const char *path;	 /* of the socket; kept as a copy */
-	const char *socket_name; /* listeners: its name with the service manager, such as "source.sock" */
-	struct hello hello;	 /* ours; its texts and lists must stay valid as long as the link lives */
-	enum peer_role peer_role; /* what the other side must be */
+	const char *path;        /* of the socket; kept as a copy */
+	const char *socket_name; /* listeners: its name with the service manager, such as
+				    "source.sock" */
+	struct hello
+		hello; /* ours; its texts and lists must stay valid as long as the link lives */
+	enum peer_role peer_role;  /* what the other side must be */
 	const uid_t *allowed_uids; /* listeners; root and our own are always allowed */
-	size_t allowed_count;	   /* at most LINK_UIDS_MAX */
+	size_t allowed_count;      /* at most LINK_UIDS_MAX */
+	double ping_after_s;       /* 0: LINK_PING_AFTER_S */
+	double dead_after_s;       /* 0: LINK_DEAD_AFTER_S */
 	const struct link_ops *ops;
 	void *ctx;
 };
@@ -64,8 +71,8 @@ bool link_is_up(const struct link *link);
 bool link_is_full(const struct link *link);
 
 /* Decodes into *ret_value (see message_decode()); on failure the complaint is noted. */
-[[nodiscard]] int link_decode(struct link *link, const struct message *message,
-	struct arena *arena, void *ret_value);
+[[nodiscard]] int link_decode(
+	struct link *link, const struct message *message, struct arena *arena, void *ret_value);
 /* Notes why the link is about to be closed, for the log and the bye. */
 [[gnu::format(printf, 2, 3)]] void link_complain(struct link *link, const char *format, ...);
 

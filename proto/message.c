@@ -51,8 +51,8 @@ const char *lb_kind_word(enum lb_kind kind)
 	return lb_kind_words[kind];
 }
 
-const struct schema *message_schema(enum message_type type, enum record_kind record_kind,
-	enum lb_kind lb_kind)
+const struct schema *message_schema(
+	enum message_type type, enum record_kind record_kind, enum lb_kind lb_kind)
 {
 	if (type <= MESSAGE_UNKNOWN || type >= MESSAGE_TYPE_COUNT)
 		return NULL;
@@ -63,7 +63,7 @@ const struct schema *message_schema(enum message_type type, enum record_kind rec
 	return lb_kind < LB_KIND_COUNT ? lb_schemas[lb_kind] : NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct message_reader {
 	msgpack_zone zone;
@@ -111,7 +111,8 @@ static int find_word(const char *const *words, struct str word)
 	return 0;
 }
 
-/* The kind of an upsert decides which struct it is. A kind that we do not know comes from a newer peer: skipped. */
+/* The kind of an upsert decides which struct it is. A kind that we do not know comes from a newer
+ * peer: skipped. */
 static void find_kind(struct message *message)
 {
 	const msgpack_object_map *map = &message->body->via.map;
@@ -140,8 +141,8 @@ int message_open(struct message_reader *reader, struct str payload, struct messa
 		return refuse(ret_error, problem);
 	msgpack_zone_clear(&reader->zone);
 	size_t at = 0;
-	msgpack_unpack_return got = msgpack_unpack(payload.p, payload.len, &at, &reader->zone,
-		&reader->root);
+	msgpack_unpack_return got =
+		msgpack_unpack(payload.p, payload.len, &at, &reader->zone, &reader->root);
 	if (got != MSGPACK_UNPACK_SUCCESS)
 		return refuse(ret_error, "no msgpack");
 	const msgpack_object *root = &reader->root;
@@ -162,20 +163,20 @@ int message_open(struct message_reader *reader, struct str payload, struct messa
 int message_decode(const struct message *message, struct arena *arena, void *ret_value,
 	struct schema_error *ret_error)
 {
-	const struct schema *schema = message_schema(message->type, message->record_kind,
-		message->lb_kind);
+	const struct schema *schema =
+		message_schema(message->type, message->record_kind, message->lb_kind);
 	must(schema != NULL);
 	return schema_decode(schema, message->body, arena, ret_value, ret_error);
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static int append_head(struct buf *out, const char *word)
 {
 	unsigned char head[FRAME_HEAD_LEN + 2] = {0};
 	size_t len = strlen(word);
 	must(len < 32);
-	head[FRAME_HEAD_LEN] = 0x92;			      /* array of two */
+	head[FRAME_HEAD_LEN] = 0x92;                            /* array of two */
 	head[FRAME_HEAD_LEN + 1] = (unsigned char)(0xa0 | len); /* short text */
 	int err = buf_append(out, head, sizeof(head));
 	return err != 0 ? err : buf_append(out, word, len);
@@ -189,7 +190,8 @@ static void put_be32(uint8_t *p, size_t value)
 	p[3] = (uint8_t)value;
 }
 
-/* Appends a whole frame or nothing. *ret_body is where the body begins, counted from the old end. */
+/* Appends a whole frame or nothing. *ret_body is where the body begins, counted from the old end.
+ */
 static int append_frame(enum message_type type, const struct schema *schema, const void *value,
 	struct buf *out, size_t *ret_body, struct schema_error *ret_error)
 {
@@ -215,8 +217,8 @@ static int append_frame(enum message_type type, const struct schema *schema, con
 	return 0;
 }
 
-int message_encode(enum message_type type, const void *value, struct buf *out,
-	struct schema_error *ret_error)
+int message_encode(
+	enum message_type type, const void *value, struct buf *out, struct schema_error *ret_error)
 {
 	size_t body = 0;
 	must(type > MESSAGE_UNKNOWN && type < MESSAGE_TYPE_COUNT && types[type].schema != NULL);
@@ -228,11 +230,13 @@ int message_encode_record(const void *record, struct buf *out, struct schema_err
 	const struct record_key *key = record;
 	size_t body = 0;
 	must(key->kind > RECORD_NONE && key->kind < RECORD_KIND_COUNT);
-	return append_frame(MESSAGE_UPSERT, record_schemas[key->kind], record, out, &body, ret_error);
+	return append_frame(
+		MESSAGE_UPSERT, record_schemas[key->kind], record, out, &body, ret_error);
 }
 
-/* The digest is the first eight bytes of SHA-256 over the body with a revision of zero. It need not be secret, but a tenant must not be
- * able to make two states of an object look the same, which rules out cheap hashes. */
+/* The digest is the first eight bytes of SHA-256 over the body with a revision of zero. It need not
+ * be secret, but a tenant must not be able to make two states of an object look the same, which
+ * rules out cheap hashes. */
 static uint64_t digest_of(const uint8_t *body, size_t len)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -246,7 +250,8 @@ static uint64_t digest_of(const uint8_t *body, size_t len)
 	return rev;
 }
 
-/* Where the eight bytes of the revision stand: "rev" is the first key of every object, right behind the header of the map. */
+/* Where the eight bytes of the revision stand: "rev" is the first key of every object, right behind
+ * the header of the map. */
 static size_t find_rev(const uint8_t *body, size_t len)
 {
 	static const uint8_t mark[] = {0xa3, 'r', 'e', 'v', 0xcf};
@@ -255,14 +260,15 @@ static size_t find_rev(const uint8_t *body, size_t len)
 	return (size_t)(at - body) + sizeof(mark);
 }
 
-int message_encode_object(const void *object, struct buf *out, uint64_t *ret_rev,
-	struct schema_error *ret_error)
+int message_encode_object(
+	const void *object, struct buf *out, uint64_t *ret_rev, struct schema_error *ret_error)
 {
 	const struct lb_key *key = object;
 	size_t before = buf_len(out);
 	size_t body = 0;
 	must(key->kind > LB_NONE && key->kind < LB_KIND_COUNT);
-	int err = append_frame(MESSAGE_UPSERT, lb_schemas[key->kind], object, out, &body, ret_error);
+	int err =
+		append_frame(MESSAGE_UPSERT, lb_schemas[key->kind], object, out, &body, ret_error);
 	if (err != 0)
 		return err;
 	uint8_t *bytes = out->data + out->start + before + body;

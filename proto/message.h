@@ -2,10 +2,12 @@
 /*
  * Messages: [type, body] payloads to and from the structs of proto/model.h.
  *
- * Reading: message_open() checks a payload and finds its type (and, for records and objects, its kind); then
- * message_decode() fills the struct that belongs to it. Writing: message_encode() appends a whole frame.
+ * Reading: message_open() checks a payload and finds its type (and, for records and objects, its
+ * kind); then message_decode() fills the struct that belongs to it. Writing: message_encode()
+ * appends a whole frame.
  *
- * A payload may be kept as it is (a stored record, say) and opened again later: that is the compact form of every cache here.
+ * A payload may be kept as it is (a stored record, say) and opened again later: that is the compact
+ * form of every cache here.
  */
 #pragma once
 
@@ -14,7 +16,8 @@
 #include "proto/model.h"
 #include "proto/schema.h"
 
-/* MESSAGE(id, "word", link, direction, schema) for messages with one schema; the kind decides in the others. */
+/* MESSAGE(id, "word", link, direction, schema) for messages with one schema; the kind decides in
+ * the others. */
 enum message_type {
 	MESSAGE_UNKNOWN, /* skip it */
 	/* both links, both directions */
@@ -44,7 +47,7 @@ struct message {
 	enum message_type type;
 	struct str payload;
 	enum record_kind record_kind; /* of an upsert on the source link */
-	enum lb_kind lb_kind;	      /* of an upsert on the provider link */
+	enum lb_kind lb_kind;         /* of an upsert on the provider link */
 	const struct msgpack_object *body;
 };
 
@@ -53,8 +56,8 @@ struct message_reader;
 struct message_reader *message_reader_new(void);
 void message_reader_free(struct message_reader *reader);
 
-/* `payload` must outlive the use of *ret_message, which is good until the reader opens another. Unknown types and kinds
- * give MESSAGE_UNKNOWN and 0. -EBADMSG when it is no message at all. */
+/* `payload` must outlive the use of *ret_message, which is good until the reader opens another.
+ * Unknown types and kinds give MESSAGE_UNKNOWN and 0. -EBADMSG when it is no message at all. */
 [[nodiscard]] int message_open(struct message_reader *reader, struct str payload,
 	struct message *ret_message, struct schema_error *ret_error);
 
@@ -62,22 +65,24 @@ void message_reader_free(struct message_reader *reader);
 [[nodiscard]] int message_decode(const struct message *message, struct arena *arena,
 	void *ret_value, struct schema_error *ret_error);
 
-/* Appends the frame; on failure the buffer is as before. `value` is the struct that belongs to `type`. For MESSAGE_UPSERT
- * use the next two. -EINVAL: the value breaks a limit, *ret_error says which. -EMSGSIZE: the frame or the buffer would be
- * too long. */
-[[nodiscard]] int message_encode(enum message_type type, const void *value, struct buf *out,
-	struct schema_error *ret_error);
+/* Appends the frame; on failure the buffer is as before. `value` is the struct that belongs to
+ * `type`. For MESSAGE_UPSERT use the next two. -EINVAL: the value breaks a limit, *ret_error says
+ * which. -EMSGSIZE: the frame or the buffer would be too long. */
+[[nodiscard]] int message_encode(
+	enum message_type type, const void *value, struct buf *out, struct schema_error *ret_error);
 /* `record` is one of the *_record structs, key.kind says which. */
-[[nodiscard]] int message_encode_record(const void *record, struct buf *out,
-	struct schema_error *ret_error);
-/* `object` is a load_balancer, virtual_host, pool or certificate, key.kind says which. key.rev is not read: the digest of
- * the object is computed, written into the frame, and stored in *ret_rev. */
-[[nodiscard]] int message_encode_object(const void *object, struct buf *out, uint64_t *ret_rev,
-	struct schema_error *ret_error);
+[[nodiscard]] int message_encode_record(
+	const void *record, struct buf *out, struct schema_error *ret_error);
+/* `object` is a load_balancer, virtual_host, pool or certificate, key.kind says which. key.rev is
+ * not read: the digest of the object is computed, written into the frame, and stored in *ret_rev.
+ */
+[[nodiscard]] int message_encode_object(
+	const void *object, struct buf *out, uint64_t *ret_rev, struct schema_error *ret_error);
 
-/* The schema of a message; kinds are 0 where they do not apply. NULL for unknown ones. For tests and documents. */
-const struct schema *message_schema(enum message_type type, enum record_kind record_kind,
-	enum lb_kind lb_kind);
+/* The schema of a message; kinds are 0 where they do not apply. NULL for unknown ones. For tests
+ * and documents. */
+const struct schema *message_schema(
+	enum message_type type, enum record_kind record_kind, enum lb_kind lb_kind);
 const char *message_word(enum message_type type);
 const char *record_kind_word(enum record_kind kind);
 const char *lb_kind_word(enum lb_kind kind);

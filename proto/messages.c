@@ -1,75 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One row per member of every message. The third column of each row is the limit (bytes of text, items of a list, greatest
- * number); the help texts are printed into PROTOCOL.md.
+ * One row per member of every message. The third column of each row is the limit (bytes of text,
+ * items of a list, greatest number); the help texts are printed into PROTOCOL.md.
  */
 #include "proto/messages.h"
 
 #include "proto/model.h"
 
 enum {
-	NAME_MAX_LEN = 253,	  /* Kubernetes object names: RFC 1123 subdomain */
+	NAME_MAX_LEN = 253, /* Kubernetes object names: RFC 1123 subdomain */
 	NAMESPACE_MAX_LEN = 63,
 	UID_MAX_LEN = 128,
 	HOST_MAX_LEN = 255,
 	ID_MAX_LEN = 1024,
-	TEXT_MAX_LEN = 4096,	  /* messages for people */
+	TEXT_MAX_LEN = 4096,      /* messages for people */
 	PATH_MAX_LEN = 16 * 1024, /* longer than any server takes a request line */
 	LABEL_MAX_LEN = 512,
 	ANNOTATION_MAX_LEN = 256 * 1024, /* Kubernetes' limit for all of an object together */
-	PEM_MAX_LEN = 1024 * 1024,	 /* Kubernetes' limit for a Secret */
+	PEM_MAX_LEN = 1024 * 1024,       /* Kubernetes' limit for a Secret */
 	PORT_MAX = 65535,
 	ITEMS_MAX = 64 * 1024, /* of any list; the frame limit comes first for long ones */
 };
 #define SECONDS_MAX UINT64_C(0xffffffffff)
 #define COUNT_MAX   UINT64_C(0xffffffff)
 
-#define ROW(type_, struct_, member_, key_, limit_, help_)                                          \
-	{.key = (key_),                                                                            \
-		.type = SCHEMA_##type_,                                                            \
-		.offset = offsetof(struct struct_, member_),                                       \
-		.limit = (limit_),                                                                 \
-		.help = (help_)}
-#define NEED(type_, struct_, member_, key_, limit_, help_)                                         \
-	{.key = (key_),                                                                            \
-		.type = SCHEMA_##type_,                                                            \
-		.required = true,                                                                  \
-		.offset = offsetof(struct struct_, member_),                                       \
-		.limit = (limit_),                                                                 \
-		.help = (help_)}
-#define WORDS(required_, struct_, member_, key_, words_, help_)                                    \
-	{.key = (key_),                                                                            \
-		.type = SCHEMA_ENUM,                                                               \
-		.required = (required_),                                                           \
-		.offset = offsetof(struct struct_, member_),                                       \
-		.words = (words_),                                                                 \
-		.help = (help_)}
-#define NESTED(type_, struct_, member_, key_, limit_, sub_, help_)                                 \
-	{.key = (key_),                                                                            \
-		.type = SCHEMA_##type_,                                                            \
-		.offset = offsetof(struct struct_, member_),                                       \
-		.limit = (limit_),                                                                 \
-		.sub = &(sub_),                                                                    \
-		.help = (help_)}
+#define ROW(type_, struct_, member_, key_, limit_, help_)                                       \
+	{                                                                                       \
+		.key = (key_), .type = SCHEMA_##type_,                                          \
+		.offset = offsetof(struct struct_, member_), .limit = (limit_), .help = (help_) \
+	}
+#define NEED(type_, struct_, member_, key_, limit_, help_)                                      \
+	{                                                                                       \
+		.key = (key_), .type = SCHEMA_##type_, .required = true,                        \
+		.offset = offsetof(struct struct_, member_), .limit = (limit_), .help = (help_) \
+	}
+#define WORDS(required_, struct_, member_, key_, words_, help_)                                 \
+	{                                                                                       \
+		.key = (key_), .type = SCHEMA_ENUM, .required = (required_),                    \
+		.offset = offsetof(struct struct_, member_), .words = (words_), .help = (help_) \
+	}
+#define NESTED(type_, struct_, member_, key_, limit_, sub_, help_)                              \
+	{                                                                                       \
+		.key = (key_), .type = SCHEMA_##type_,                                          \
+		.offset = offsetof(struct struct_, member_), .limit = (limit_), .sub = &(sub_), \
+		.help = (help_)                                                                 \
+	}
 #define INLINE(struct_, member_, sub_)                                                             \
-	{.type = SCHEMA_INLINE, .offset = offsetof(struct struct_, member_), .sub = &(sub_)}
-#define SCHEMA(name_, struct_, fields_)                                                            \
-	{.name = (name_),                                                                          \
-		.size = sizeof(struct struct_),                                                    \
-		.fields = (fields_),                                                               \
-		.count = sizeof(fields_) / sizeof((fields_)[0])}
+	{                                                                                          \
+		.type = SCHEMA_INLINE, .offset = offsetof(struct struct_, member_), .sub = &(sub_) \
+	}
+#define SCHEMA(name_, struct_, fields_)                                               \
+	{                                                                             \
+		.name = (name_), .size = sizeof(struct struct_), .fields = (fields_), \
+		.count = sizeof(fields_) / sizeof((fields_)[0])                       \
+	}
 
-/* ---- words ------------------------------------------------------------------------------------------------------ */
+/* ---- words ---- */
 
-const char *const record_kind_words[] = {"", "ingress", "ingress-class", "service", "endpoints",
-	"secret", NULL};
-const char *const lb_kind_words[] = {"", "load-balancer", "virtual-host", "pool", "certificate",
-	NULL};
+const char *const record_kind_words[] = {
+	"", "ingress", "ingress-class", "service", "endpoints", "secret", NULL};
+const char *const lb_kind_words[] = {
+	"", "load-balancer", "virtual-host", "pool", "certificate", NULL};
 static const char *const role_words[] = {"", "watcher", "translator", "provider", NULL};
 static const char *const grouping_words[] = {"per-ingress", "merged", NULL};
 static const char *const path_words[] = {"implementation-specific", "prefix", "exact", NULL};
-static const char *const service_type_words[] = {"cluster-ip", "node-port", "load-balancer",
-	"external-name", NULL};
+static const char *const service_type_words[] = {
+	"cluster-ip", "node-port", "load-balancer", "external-name", NULL};
 static const char *const ip_protocol_words[] = {"tcp", "udp", "sctp", NULL};
 static const char *const event_type_words[] = {"normal", "warning", NULL};
 static const char *const listener_words[] = {"http", "https", "tcp", "tls-passthrough", NULL};
@@ -80,11 +76,12 @@ static const char *const pool_protocol_words[] = {"http", "https", "h2c", "tcp",
 static const char *const algorithm_words[] = {"round-robin", "least-connections", "source", NULL};
 static const char *const state_words[] = {"pending", "applied", "failed", NULL};
 
-/* ---- both links ------------------------------------------------------------------------------------------------- */
+/* ---- both links ---- */
 
 static const struct schema_field capabilities_fields[] = {
 	WORDS(true, capabilities, grouping, "grouping", grouping_words,
-		"`per-ingress`: one load balancer for each Ingress or group; `merged`: one for all of a class"),
+		"`per-ingress`: one load balancer for each Ingress or group; `merged`: one for all "
+		"of a class"),
 	ROW(LIST_STR, capabilities, protocols, "protocols", ITEMS_MAX,
 		"listener protocols it can serve, words of `listeners[].protocol`"),
 	ROW(LIST_STR, capabilities, policies, "policies", ITEMS_MAX,
@@ -92,8 +89,8 @@ static const struct schema_field capabilities_fields[] = {
 	ROW(LIST_STR, capabilities, features, "features", ITEMS_MAX,
 		"anything else, by name; unknown ones are ignored"),
 };
-static const struct schema capabilities_schema = SCHEMA("capabilities", capabilities,
-	capabilities_fields);
+static const struct schema capabilities_schema =
+	SCHEMA("capabilities", capabilities, capabilities_fields);
 
 static const struct schema_field hello_fields[] = {
 	NEED(UINT, hello, version_min, "version_min", COUNT_MAX,
@@ -101,7 +98,8 @@ static const struct schema_field hello_fields[] = {
 	NEED(UINT, hello, version_max, "version_max", COUNT_MAX,
 		"newest protocol version the sender speaks; the link uses the greatest both speak"),
 	WORDS(true, hello, role, "role", role_words, "what the sender is"),
-	NEED(STR, hello, name, "name", NAME_MAX_LEN, "short name for logs and Events, such as `rancher`"),
+	NEED(STR, hello, name, "name", NAME_MAX_LEN,
+		"short name for logs and Events, such as `rancher`"),
 	NEED(STR, hello, software, "software", NAME_MAX_LEN, "program and version"),
 	NESTED(POINTER, hello, capabilities, "capabilities", 0, capabilities_schema,
 		"what a provider can do; required of providers"),
@@ -115,11 +113,12 @@ const struct schema ping_schema = SCHEMA("ping", ping, ping_fields);
 const struct schema pong_schema = SCHEMA("pong", ping, ping_fields);
 
 static const struct schema_field bye_fields[] = {
-	NEED(STR, bye, reason, "reason", TEXT_MAX_LEN, "why the sender closes the link, for the log"),
+	NEED(STR, bye, reason, "reason", TEXT_MAX_LEN,
+		"why the sender closes the link, for the log"),
 };
 const struct schema bye_schema = SCHEMA("bye", bye, bye_fields);
 
-/* ---- source link ------------------------------------------------------------------------------------------------ */
+/* ---- source link ---- */
 
 static const struct schema_field record_key_fields[] = {
 	WORDS(true, record_key, kind, "kind", record_kind_words, "which kind of object"),
@@ -138,9 +137,11 @@ static const struct schema_field settings_fields[] = {
 		.offset = offsetof(struct source_settings, kinds),
 		.limit = 64,
 		.words = record_kind_words,
-		.help = "the kinds that will be synced: the state is whole when each has had its `sync-end`"},
+		.help = "the kinds that will be synced: the state is whole when each has had its "
+			"`sync-end`"},
 	ROW(STR, source_settings, ingress_class, "ingress_class", NAME_MAX_LEN,
-		"the word that the annotation `kubernetes.io/ingress.class` has for us, and the name of our class"),
+		"the word that the annotation `kubernetes.io/ingress.class` has for us, and the "
+		"name of our class"),
 	ROW(STR, source_settings, controller_name, "controller_name", NAME_MAX_LEN,
 		"`spec.controller` of the IngressClasses that are ours"),
 	ROW(BOOL, source_settings, without_class, "without_class", 0,
@@ -170,8 +171,10 @@ static const struct schema_field annotation_fields[] = {
 static const struct schema annotation_schema = SCHEMA("annotation", annotation, annotation_fields);
 
 static const struct schema_field backend_fields[] = {
-	ROW(STR, ingress_backend, service, "service", NAME_MAX_LEN, "name of a Service in the same namespace"),
-	ROW(STR, ingress_backend, port_name, "port_name", NAME_MAX_LEN, "name of the Service's port, or"),
+	ROW(STR, ingress_backend, service, "service", NAME_MAX_LEN,
+		"name of a Service in the same namespace"),
+	ROW(STR, ingress_backend, port_name, "port_name", NAME_MAX_LEN,
+		"name of the Service's port, or"),
 	ROW(UINT, ingress_backend, port_number, "port_number", PORT_MAX, "its number"),
 	ROW(STR, ingress_backend, resource, "resource", TEXT_MAX_LEN,
 		"`group/Kind name`, for a backend that is no Service"),
@@ -194,7 +197,8 @@ static const struct schema ingress_rule_schema = SCHEMA("rule", ingress_rule, in
 
 static const struct schema_field ingress_tls_fields[] = {
 	ROW(LIST_STR, ingress_tls, hosts, "hosts", ITEMS_MAX, ""),
-	ROW(STR, ingress_tls, secret, "secret", NAME_MAX_LEN, "name of a Secret in the same namespace"),
+	ROW(STR, ingress_tls, secret, "secret", NAME_MAX_LEN,
+		"name of a Secret in the same namespace"),
 };
 static const struct schema ingress_tls_schema = SCHEMA("tls", ingress_tls, ingress_tls_fields);
 
@@ -216,8 +220,8 @@ static const struct schema_field ingress_class_fields[] = {
 	ROW(BOOL, ingress_class_record, is_default, "is_default", 0,
 		"marked as the default class of the cluster"),
 };
-static const struct schema ingress_class_schema = SCHEMA("ingress-class", ingress_class_record,
-	ingress_class_fields);
+static const struct schema ingress_class_schema =
+	SCHEMA("ingress-class", ingress_class_record, ingress_class_fields);
 
 static const struct schema_field service_port_fields[] = {
 	ROW(STR, service_port, name, "name", NAME_MAX_LEN, ""),
@@ -228,8 +232,8 @@ static const struct schema_field service_port_fields[] = {
 	ROW(STR, service_port, target_name, "target_name", NAME_MAX_LEN, "when it is a name"),
 	ROW(STR, service_port, app_protocol, "app_protocol", NAME_MAX_LEN, ""),
 };
-static const struct schema service_port_schema = SCHEMA("service port", service_port,
-	service_port_fields);
+static const struct schema service_port_schema =
+	SCHEMA("service port", service_port, service_port_fields);
 
 static const struct schema_field service_fields[] = {
 	INLINE(service_record, key, record_key_schema),
@@ -243,13 +247,14 @@ static const struct schema_field service_fields[] = {
 static const struct schema service_schema = SCHEMA("service", service_record, service_fields);
 
 static const struct schema_field endpoint_port_fields[] = {
-	ROW(STR, endpoint_port, name, "name", NAME_MAX_LEN, "name of the Service's port; absent: the unnamed one"),
+	ROW(STR, endpoint_port, name, "name", NAME_MAX_LEN,
+		"name of the Service's port; absent: the unnamed one"),
 	ROW(UINT, endpoint_port, port, "port", PORT_MAX, "number to connect to; absent: not given"),
 	WORDS(false, endpoint_port, protocol, "protocol", ip_protocol_words, ""),
 	ROW(STR, endpoint_port, app_protocol, "app_protocol", NAME_MAX_LEN, ""),
 };
-static const struct schema endpoint_port_schema = SCHEMA("endpoint port", endpoint_port,
-	endpoint_port_fields);
+static const struct schema endpoint_port_schema =
+	SCHEMA("endpoint port", endpoint_port, endpoint_port_fields);
 
 static const struct schema_field endpoint_address_fields[] = {
 	NEED(STR, endpoint_address, ip, "ip", 64, ""),
@@ -260,16 +265,16 @@ static const struct schema_field endpoint_address_fields[] = {
 	ROW(STR, endpoint_address, zone, "zone", NAME_MAX_LEN, ""),
 	ROW(STR, endpoint_address, target_uid, "target_uid", UID_MAX_LEN, "of the pod behind it"),
 };
-static const struct schema endpoint_address_schema = SCHEMA("endpoint", endpoint_address,
-	endpoint_address_fields);
+static const struct schema endpoint_address_schema =
+	SCHEMA("endpoint", endpoint_address, endpoint_address_fields);
 
 static const struct schema_field endpoint_subset_fields[] = {
 	NESTED(LIST, endpoint_subset, ports, "ports", ITEMS_MAX, endpoint_port_schema, ""),
 	NESTED(LIST, endpoint_subset, addresses, "addresses", ITEMS_MAX, endpoint_address_schema,
 		"every address serves every port of the subset"),
 };
-static const struct schema endpoint_subset_schema = SCHEMA("subset", endpoint_subset,
-	endpoint_subset_fields);
+static const struct schema endpoint_subset_schema =
+	SCHEMA("subset", endpoint_subset, endpoint_subset_fields);
 
 static const struct schema_field endpoints_fields[] = {
 	INLINE(endpoints_record, key, record_key_schema),
@@ -279,13 +284,15 @@ static const struct schema_field endpoints_fields[] = {
 	NESTED(LIST, endpoints_record, subsets, "subsets", ITEMS_MAX, endpoint_subset_schema,
 		"one for an EndpointSlice, any number for core/v1 Endpoints"),
 };
-static const struct schema endpoints_schema = SCHEMA("endpoints", endpoints_record,
-	endpoints_fields);
+static const struct schema endpoints_schema =
+	SCHEMA("endpoints", endpoints_record, endpoints_fields);
 
 static const struct schema_field secret_fields[] = {
 	INLINE(secret_record, key, record_key_schema),
-	ROW(BIN, secret_record, certificate, "certificate", PEM_MAX_LEN, "`tls.crt`, not yet checked"),
-	ROW(BIN, secret_record, private_key, "private_key", PEM_MAX_LEN, "`tls.key`, not yet checked"),
+	ROW(BIN, secret_record, certificate, "certificate", PEM_MAX_LEN,
+		"`tls.crt`, not yet checked"),
+	ROW(BIN, secret_record, private_key, "private_key", PEM_MAX_LEN,
+		"`tls.key`, not yet checked"),
 };
 static const struct schema secret_schema = SCHEMA("secret", secret_record, secret_fields);
 
@@ -293,8 +300,8 @@ static const struct schema_field address_port_fields[] = {
 	NEED(UINT, address_port, port, "port", PORT_MAX, ""),
 	WORDS(false, address_port, protocol, "protocol", ip_protocol_words, ""),
 };
-static const struct schema address_port_schema = SCHEMA("address port", address_port,
-	address_port_fields);
+static const struct schema address_port_schema =
+	SCHEMA("address port", address_port, address_port_fields);
 
 static const struct schema_field address_fields[] = {
 	ROW(STR, address, ip, "ip", 64, "either this or"),
@@ -318,11 +325,12 @@ static const struct schema_field event_fields[] = {
 	NEED(STR, event_note, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, event_note, message, "message", TEXT_MAX_LEN, ""),
 	ROW(BOOL, event_note, standing, "standing", 0,
-		"the cause was there before the sender started: it is recorded only if it is not recorded yet"),
+		"the cause was there before the sender started: it is recorded only if it is not "
+		"recorded yet"),
 };
 const struct schema event_schema = SCHEMA("event", event_note, event_fields);
 
-/* ---- provider link ---------------------------------------------------------------------------------------------- */
+/* ---- provider link ---- */
 
 static const struct schema_field lb_key_fields[] = {
 	/* First, so that the encoder knows where it stands. */
@@ -330,7 +338,8 @@ static const struct schema_field lb_key_fields[] = {
 		.type = SCHEMA_REV,
 		.required = true,
 		.offset = offsetof(struct lb_key, rev),
-		.help = "digest of the rest of the object: equal exactly when nothing differs, also after a restart"},
+		.help = "digest of the rest of the object: equal exactly when nothing differs, "
+			"also after a restart"},
 	WORDS(true, lb_key, kind, "kind", lb_kind_words, "which kind of object"),
 	NEED(STR, lb_key, id, "id", ID_MAX_LEN, "unique within its kind; opaque"),
 };
@@ -341,8 +350,8 @@ static const struct schema_field object_ref_fields[] = {
 	NEED(STR, object_ref, name, "name", NAME_MAX_LEN, ""),
 	ROW(STR, object_ref, uid, "uid", UID_MAX_LEN, ""),
 };
-static const struct schema object_ref_schema = SCHEMA("object reference", object_ref,
-	object_ref_fields);
+static const struct schema object_ref_schema =
+	SCHEMA("object reference", object_ref, object_ref_fields);
 
 static const struct schema_field listener_fields[] = {
 	NEED(UINT, listener, port, "port", PORT_MAX, ""),
@@ -362,28 +371,32 @@ static const struct schema label_schema = SCHEMA("label", label, label_fields);
 
 static const struct schema_field stickiness_fields[] = {
 	ROW(STR, stickiness, name, "name", NAME_MAX_LEN, ""),
-	ROW(STR, stickiness, cookie, "cookie", NAME_MAX_LEN, "name of the cookie; absent: the provider's"),
+	ROW(STR, stickiness, cookie, "cookie", NAME_MAX_LEN,
+		"name of the cookie; absent: the provider's"),
 	ROW(STR, stickiness, domain, "domain", HOST_MAX_LEN, ""),
 	WORDS(false, stickiness, mode, "mode", stickiness_words, ""),
 	ROW(BOOL, stickiness, indirect, "indirect", 0, "the cookie is hidden from the backend"),
-	ROW(BOOL, stickiness, nocache, "nocache", 0, "answers that set the cookie are marked as private"),
+	ROW(BOOL, stickiness, nocache, "nocache", 0,
+		"answers that set the cookie are marked as private"),
 	ROW(BOOL, stickiness, postonly, "postonly", 0, "the cookie is set on answers to POST only"),
 };
 static const struct schema stickiness_schema = SCHEMA("stickiness", stickiness, stickiness_fields);
 
 static const struct schema_field health_check_fields[] = {
 	NEED(STR, health_check, service, "service", NAME_MAX_LEN,
-		"name of the Service whose endpoints are checked, in the load balancer's namespace"),
+		"name of the Service whose endpoints are checked, in the load balancer's "
+		"namespace"),
 	WORDS(false, health_check, type, "type", health_check_words, ""),
 	ROW(STR, health_check, path, "path", PATH_MAX_LEN, "for `http`"),
 	ROW(UINT, health_check, port, "port", PORT_MAX, "absent: the endpoint's own"),
-	ROW(UINT, health_check, interval_ms, "interval_ms", COUNT_MAX, "milliseconds; absent: the provider's default"),
+	ROW(UINT, health_check, interval_ms, "interval_ms", COUNT_MAX,
+		"milliseconds; absent: the provider's default"),
 	ROW(UINT, health_check, timeout_ms, "timeout_ms", COUNT_MAX, "milliseconds; likewise"),
 	ROW(UINT, health_check, rise, "rise", COUNT_MAX, "successes until healthy; likewise"),
 	ROW(UINT, health_check, fall, "fall", COUNT_MAX, "failures until unhealthy; likewise"),
 };
-static const struct schema health_check_schema = SCHEMA("health check", health_check,
-	health_check_fields);
+static const struct schema health_check_schema =
+	SCHEMA("health check", health_check, health_check_fields);
 
 static const struct schema_field load_balancer_fields[] = {
 	INLINE(load_balancer, key, lb_key_schema),
@@ -393,7 +406,8 @@ static const struct schema_field load_balancer_fields[] = {
 	ROW(STR, load_balancer, class_name, "class", NAME_MAX_LEN, ""),
 	NESTED(LIST, load_balancer, owners, "owners", ITEMS_MAX, object_ref_schema,
 		"the Ingresses it serves, oldest first"),
-	ROW(UINT, load_balancer, scale, "scale", 10000, "how many instances; absent: the provider's default"),
+	ROW(UINT, load_balancer, scale, "scale", 10000,
+		"how many instances; absent: the provider's default"),
 	NESTED(LIST, load_balancer, listeners, "listeners", ITEMS_MAX, listener_schema,
 		"sorted by port; every listener serves every virtual host"),
 	ROW(STR, load_balancer, default_pool, "default_pool", ID_MAX_LEN,
@@ -404,16 +418,18 @@ static const struct schema_field load_balancer_fields[] = {
 	NESTED(LIST, load_balancer, health_checks, "health_checks", ITEMS_MAX, health_check_schema,
 		"sorted by service"),
 	ROW(STR, load_balancer, custom_config, "custom_config", ANNOTATION_MAX_LEN,
-		"free text for Rancher's own load balancer; to be ignored unless the administrator allows it"),
+		"free text for Rancher's own load balancer; to be ignored unless the administrator "
+		"allows it"),
 };
-static const struct schema load_balancer_schema = SCHEMA("load-balancer", load_balancer,
-	load_balancer_fields);
+static const struct schema load_balancer_schema =
+	SCHEMA("load-balancer", load_balancer, load_balancer_fields);
 
 static const struct schema_field path_rule_fields[] = {
 	ROW(STR, path_rule, path, "path", PATH_MAX_LEN, "begins with `/`; checked"),
 	WORDS(false, path_rule, match, "match", path_words, ""),
 	NEED(STR, path_rule, pool, "pool", ID_MAX_LEN, "id"),
-	ROW(STR, path_rule, ingress, "ingress", 320, "`namespace/name` of the Ingress that wants it, for messages"),
+	ROW(STR, path_rule, ingress, "ingress", 320,
+		"`namespace/name` of the Ingress that wants it, for messages"),
 };
 static const struct schema path_rule_schema = SCHEMA("path rule", path_rule, path_rule_fields);
 
@@ -426,28 +442,30 @@ static const struct schema_field virtual_host_fields[] = {
 	NESTED(LIST, virtual_host, rules, "rules", ITEMS_MAX, path_rule_schema,
 		"in order of precedence: the first that matches wins"),
 };
-static const struct schema virtual_host_schema = SCHEMA("virtual-host", virtual_host,
-	virtual_host_fields);
+static const struct schema virtual_host_schema =
+	SCHEMA("virtual-host", virtual_host, virtual_host_fields);
 
 static const struct schema_field pool_endpoint_fields[] = {
 	NEED(STR, pool_endpoint, ip, "ip", 64, ""),
 	NEED(UINT, pool_endpoint, port, "port", PORT_MAX, ""),
-	ROW(BOOL, pool_endpoint, active, "active", 0, "new requests go here; absent: it only drains"),
+	ROW(BOOL, pool_endpoint, active, "active", 0,
+		"new requests go here; absent: it only drains"),
 	ROW(BOOL, pool_endpoint, ready, "ready", 0, "as Kubernetes says"),
 	ROW(BOOL, pool_endpoint, serving, "serving", 0, "likewise"),
 	ROW(BOOL, pool_endpoint, terminating, "terminating", 0, "likewise"),
 	ROW(STR, pool_endpoint, node, "node", NAME_MAX_LEN, ""),
 	ROW(STR, pool_endpoint, zone, "zone", NAME_MAX_LEN, ""),
 };
-static const struct schema pool_endpoint_schema = SCHEMA("pool endpoint", pool_endpoint,
-	pool_endpoint_fields);
+static const struct schema pool_endpoint_schema =
+	SCHEMA("pool endpoint", pool_endpoint, pool_endpoint_fields);
 
 static const struct schema_field pool_fields[] = {
 	INLINE(pool, key, lb_key_schema),
 	NESTED(STRUCT, pool, service, "service", 0, object_ref_schema,
 		"the Service; its `uid` is absent while it does not exist"),
 	ROW(STR, pool, port_name, "port_name", NAME_MAX_LEN, "name of the Service's port"),
-	ROW(UINT, pool, port, "port", PORT_MAX, "number of the Service's port; absent while not known"),
+	ROW(UINT, pool, port, "port", PORT_MAX,
+		"number of the Service's port; absent while not known"),
 	ROW(UINT, pool, target_port, "target_port", PORT_MAX,
 		"the number that most endpoints listen on; absent while not known"),
 	ROW(BOOL, pool, mixed_target_ports, "mixed_target_ports", 0,
@@ -468,11 +486,12 @@ static const struct schema_field certificate_fields[] = {
 	ROW(STR, certificate, name, "name", NAME_MAX_LEN, "of the Secret"),
 	NEED(BIN, certificate, chain, "chain", PEM_MAX_LEN, "PEM, leaf first; checked"),
 	NEED(BIN, certificate, private_key, "private_key", PEM_MAX_LEN, "PEM; fits the leaf"),
-	ROW(LIST_STR, certificate, names, "names", ITEMS_MAX, "DNS names it is good for, lower case, sorted"),
+	ROW(LIST_STR, certificate, names, "names", ITEMS_MAX,
+		"DNS names it is good for, lower case, sorted"),
 	ROW(UINT, certificate, not_after, "not_after", SECONDS_MAX, "seconds since 1970"),
 };
-static const struct schema certificate_schema = SCHEMA("certificate", certificate,
-	certificate_fields);
+static const struct schema certificate_schema =
+	SCHEMA("certificate", certificate, certificate_fields);
 
 static const struct schema_field remove_fields[] = {
 	WORDS(true, lb_remove, kind, "kind", lb_kind_words, "which kind of object"),
@@ -500,7 +519,8 @@ static const struct schema_field lb_status_fields[] = {
 		.offset = offsetof(struct lb_status, rev),
 		.help = "revision of the load balancer object that this speaks of"},
 	WORDS(true, lb_status, state, "state", state_words, ""),
-	ROW(STR, lb_status, message, "message", TEXT_MAX_LEN, "what is being waited for, or what failed"),
+	ROW(STR, lb_status, message, "message", TEXT_MAX_LEN,
+		"what is being waited for, or what failed"),
 	ROW(BOOL, lb_status, addresses_known, "addresses_known", 0,
 		"`addresses` is true now; otherwise the receiver keeps what it had"),
 	NESTED(LIST, lb_status, addresses, "addresses", ITEMS_MAX, address_schema,
@@ -512,7 +532,8 @@ const struct schema lb_status_schema = SCHEMA("lb-status", lb_status, lb_status_
 
 static const struct schema_field lb_event_fields[] = {
 	NEED(STR, lb_event, id, "id", ID_MAX_LEN, "of the load balancer"),
-	NESTED(LIST, lb_event, owners, "owners", ITEMS_MAX, object_ref_schema, "Ingresses that hear of it"),
+	NESTED(LIST, lb_event, owners, "owners", ITEMS_MAX, object_ref_schema,
+		"Ingresses that hear of it"),
 	WORDS(false, lb_event, type, "type", event_type_words, ""),
 	NEED(STR, lb_event, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_event, message, "message", TEXT_MAX_LEN, ""),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The glossary: plain structs of everything that travels between processes. PROTOCOL.md says what each means on the wire;
- * messages.c has one table row per member, from which encoder, decoder, limits and the tables of PROTOCOL.md come.
+ * The glossary: plain structs of everything that travels between processes. PROTOCOL.md says what
+ * each means on the wire; messages.c has one table row per member, from which encoder, decoder,
+ * limits and the tables of PROTOCOL.md come.
  *
- * Text is a view (struct str). In a decoded message the views point into the frame that was given, and lists and nested structs live
- * in the arena that was given; so a decoded message is good as long as both are. Absent members are zero.
+ * Text is a view (struct str). In a decoded message the views point into the frame that was given,
+ * and lists and nested structs live in the arena that was given; so a decoded message is good as
+ * long as both are. Absent members are zero.
  */
 #pragma once
 
@@ -17,11 +19,12 @@
 #define PROTO_VERSION_MIN 1
 #define PROTO_VERSION_MAX 1
 
-/* A list member: LIST_OF(struct x) things; things.items[0 .. things.count - 1]. Every list has this layout. */
-#define LIST_OF(type)                                                                              \
-	struct {                                                                                   \
-		type *items;                                                                       \
-		size_t count;                                                                      \
+/* A list member: LIST_OF(struct x) things; things.items[0 .. things.count - 1]. Every list has this
+ * layout. */
+#define LIST_OF(type)         \
+	struct {              \
+		type *items;  \
+		size_t count; \
 	}
 
 struct str_list {
@@ -29,7 +32,7 @@ struct str_list {
 	size_t count;
 };
 
-/* ---- both links ------------------------------------------------------------------------------------------------- */
+/* ---- both links ---- */
 
 enum peer_role { ROLE_NONE, ROLE_WATCHER, ROLE_TRANSLATOR, ROLE_PROVIDER };
 
@@ -47,8 +50,8 @@ struct hello {
 	uint64_t version_min;
 	uint64_t version_max;
 	enum peer_role role;
-	struct str name;     /* "rancher", "haproxy"; for logs and Events */
-	struct str software; /* "sluice-watcher 0.1.0" */
+	struct str name;                   /* "rancher", "haproxy"; for logs and Events */
+	struct str software;               /* "sluice-watcher 0.1.0" */
 	struct capabilities *capabilities; /* providers only */
 };
 
@@ -60,7 +63,7 @@ struct bye {
 	struct str reason;
 };
 
-/* ---- source link: watcher to translator ------------------------------------------------------------------------- */
+/* ---- source link: watcher to translator ---- */
 
 enum record_kind {
 	RECORD_NONE,
@@ -166,7 +169,7 @@ struct service_record {
 
 struct endpoint_port {
 	struct str name; /* the Service port's name; empty for the unnamed one */
-	uint64_t port;	 /* 0: not given */
+	uint64_t port;   /* 0: not given */
 	enum ip_protocol protocol;
 	struct str app_protocol;
 };
@@ -200,7 +203,7 @@ struct secret_record {
 	struct str private_key; /* tls.key, likewise */
 };
 
-/* ---- source link: translator to watcher ------------------------------------------------------------------------- */
+/* ---- source link: translator to watcher ---- */
 
 struct address_port {
 	uint64_t port;
@@ -227,10 +230,11 @@ struct event_note {
 	enum event_type type;
 	struct str reason;
 	struct str message;
-	bool standing; /* the cause was there before the sender started: tell it only if nobody has */
+	bool standing; /* the cause was there before the sender started: tell it only if nobody has
+			*/
 };
 
-/* ---- provider link: translator to provider ---------------------------------------------------------------------- */
+/* ---- provider link: translator to provider ---- */
 
 enum lb_kind {
 	LB_NONE,
@@ -259,7 +263,7 @@ enum listener_protocol { LISTENER_HTTP, LISTENER_HTTPS, LISTENER_TCP, LISTENER_T
 struct listener {
 	uint64_t port;
 	enum listener_protocol protocol;
-	struct str_list certificates;	/* ids, chosen by SNI */
+	struct str_list certificates;   /* ids, chosen by SNI */
 	struct str default_certificate; /* id; empty: none */
 };
 
@@ -296,11 +300,11 @@ struct health_check {
 struct load_balancer {
 	struct lb_key key;
 	struct str namespace;
-	struct str name;  /* of the Ingress, or of the group */
+	struct str name; /* of the Ingress, or of the group */
 	bool is_group;
 	struct str class_name;
 	LIST_OF(struct object_ref) owners; /* Ingresses, oldest first */
-	uint64_t scale;			   /* 0: as the provider likes */
+	uint64_t scale;                    /* 0: as the provider likes */
 	LIST_OF(struct listener) listeners;
 	struct str default_pool; /* id; empty: none */
 	struct stickiness *stickiness;
@@ -314,14 +318,14 @@ enum host_match { HOST_ANY, HOST_WILDCARD, HOST_EXACT };
 struct path_rule {
 	struct str path;
 	enum path_type match;
-	struct str pool; /* id */
+	struct str pool;    /* id */
 	struct str ingress; /* "namespace/name" of the Ingress that wants it, for messages */
 };
 
 struct virtual_host {
 	struct lb_key key;
 	struct str load_balancer; /* id */
-	struct str host;	  /* lower case; "*.example.com" for a wildcard; empty for any */
+	struct str host;          /* lower case; "*.example.com" for a wildcard; empty for any */
 	enum host_match match;
 	LIST_OF(struct path_rule) rules; /* in order of precedence: the first that matches wins */
 };
@@ -345,14 +349,15 @@ struct pool {
 	struct lb_key key;
 	struct object_ref service;
 	struct str port_name;
-	uint64_t port;	      /* the Service's */
-	uint64_t target_port; /* the one number most endpoints listen on; 0: not known */
+	uint64_t port;           /* the Service's */
+	uint64_t target_port;    /* the one number most endpoints listen on; 0: not known */
 	bool mixed_target_ports; /* endpoints listen on different numbers */
 	bool has_selector;
 	struct str external_name; /* instead of endpoints, when allowed */
 	enum pool_protocol protocol;
 	enum pool_algorithm algorithm;
-	LIST_OF(struct pool_endpoint) endpoints; /* sorted by address and port, without duplicates */
+	LIST_OF(struct pool_endpoint)
+	endpoints; /* sorted by address and port, without duplicates */
 };
 
 struct certificate {
@@ -374,7 +379,7 @@ struct lb_commit {
 	uint64_t serial; /* counts up by one on each connection */
 };
 
-/* ---- provider link: provider to translator ---------------------------------------------------------------------- */
+/* ---- provider link: provider to translator ---- */
 
 enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
 

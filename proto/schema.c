@@ -38,8 +38,8 @@ static size_t print_place(const struct place *place, char *text, size_t room)
 	return used;
 }
 
-[[gnu::format(printf, 3, 4)]] static void fail_at(struct schema_error *error,
-	const struct place *place, const char *format, ...)
+[[gnu::format(printf, 3, 4)]] static void fail_at(
+	struct schema_error *error, const struct place *place, const char *format, ...)
 {
 	size_t used = print_place(place, error->text, sizeof(error->text));
 	if (used + 2 < sizeof(error->text)) {
@@ -52,7 +52,7 @@ static size_t print_place(const struct place *place, char *text, size_t room)
 	va_end(args);
 }
 
-/* ---- encoding --------------------------------------------------------------------------------------------------- */
+/* ---- encoding ---- */
 
 struct encoder {
 	msgpack_packer packer;
@@ -73,8 +73,8 @@ static int put_text(struct encoder *e, struct str s)
 	return 0;
 }
 
-static int put_checked_text(struct encoder *e, struct str s, uint64_t limit,
-	const struct place *place)
+static int put_checked_text(
+	struct encoder *e, struct str s, uint64_t limit, const struct place *place)
 {
 	if (s.len > limit) {
 		fail_at(e->error, place, "longer than %llu bytes", (unsigned long long)limit);
@@ -137,8 +137,8 @@ static size_t count_present(const struct schema *schema, const void *value)
 static int encode_struct(struct encoder *e, const struct schema *schema, const void *value,
 	const struct place *place);
 
-static int encode_word(struct encoder *e, const struct schema_field *field, int index,
-	const struct place *place)
+static int encode_word(
+	struct encoder *e, const struct schema_field *field, int index, const struct place *place)
 {
 	for (int i = 0; field->words[i] != NULL; i++) {
 		if (i == index && field->words[i][0] != '\0')
@@ -278,7 +278,7 @@ int schema_encode(const struct schema *schema, const void *value, struct buf *ou
 	return err;
 }
 
-/* ---- decoding --------------------------------------------------------------------------------------------------- */
+/* ---- decoding ---- */
 
 struct decoder {
 	struct arena *arena;
@@ -286,7 +286,7 @@ struct decoder {
 };
 
 static int decode_struct(struct decoder *d, const struct schema *schema, const msgpack_object *map,
-	void *value, const struct place *place);
+	void *value, const struct place *outer);
 
 static int decode_text(struct decoder *d, const msgpack_object *o, uint64_t limit, struct str *ret,
 	const struct place *place)
@@ -391,8 +391,8 @@ static int decode_list(struct decoder *d, const struct schema_field *field, cons
 	return 0;
 }
 
-static int decode_value(struct decoder *d, const struct schema_field *field, const msgpack_object *o,
-	void *member, const struct place *place)
+static int decode_value(struct decoder *d, const struct schema_field *field,
+	const msgpack_object *o, void *member, const struct place *place)
 {
 	switch (field->type) {
 	case SCHEMA_STR:
@@ -427,14 +427,15 @@ static int decode_value(struct decoder *d, const struct schema_field *field, con
 	must(false);
 }
 
-/* Peers write keys in the order of the rows, so looking from behind the last hit on finds the next at once. */
+/* Peers write keys in the order of the rows, so looking from behind the last hit on finds the next
+ * at once. */
 struct flat_field {
 	const struct schema_field *field;
 	size_t offset;
 };
 
-static size_t flatten(const struct schema *schema, size_t base, struct flat_field *flat,
-	size_t count)
+static size_t flatten(
+	const struct schema *schema, size_t base, struct flat_field *flat, size_t count)
 {
 	for (size_t i = 0; i < schema->count; i++) {
 		const struct schema_field *field = &schema->fields[i];
@@ -448,14 +449,15 @@ static size_t flatten(const struct schema *schema, size_t base, struct flat_fiel
 	return count;
 }
 
-static size_t find_key(const struct flat_field *flat, size_t count, size_t hint, struct str key)
+static const struct flat_field *find_key(
+	const struct flat_field *flat, size_t count, size_t hint, struct str key)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hint + i < count ? hint + i : hint + i - count;
 		if (str_eq_c(key, flat[at].field->key))
-			return at;
+			return &flat[at];
 	}
-	return count;
+	return NULL;
 }
 
 static int check_required(struct decoder *d, const struct flat_field *flat, size_t count,
@@ -489,18 +491,19 @@ static int decode_struct(struct decoder *d, const struct schema *schema, const m
 			return -EBADMSG;
 		}
 		struct str key = {kv->key.via.str.ptr, kv->key.via.str.size};
-		size_t at = find_key(flat, count, hint, key);
-		if (at == count)
+		const struct flat_field *found = find_key(flat, count, hint, key);
+		if (found == NULL)
 			continue;
-		struct place place = {outer, flat[at].field->key, 0};
+		size_t at = (size_t)(found - flat);
+		struct place place = {outer, found->field->key, 0};
 		if ((seen & (UINT64_C(1) << at)) != 0) {
 			fail_at(d->error, &place, "stands twice");
 			return -EBADMSG;
 		}
 		seen |= UINT64_C(1) << at;
 		hint = at + 1 < count ? at + 1 : 0;
-		int err = decode_value(d, flat[at].field, &kv->val, (char *)value + flat[at].offset,
-			&place);
+		int err = decode_value(
+			d, found->field, &kv->val, (char *)value + found->offset, &place);
 		if (err != 0)
 			return err;
 	}

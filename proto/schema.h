@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A schema says how a struct of proto/model.h looks on the wire: one row per member with key, type, limit and meaning.
- * Encoding and decoding walk the rows, so a message has one description, and PROTOCOL.md's tables are printed from it.
+ * A schema says how a struct of proto/model.h looks on the wire: one row per member with key, type,
+ * limit and meaning. Encoding and decoding walk the rows, so a message has one description, and
+ * PROTOCOL.md's tables are printed from it.
  *
- * Members that are zero (empty text with NULL, false, 0, the first word of an enum, an empty list, NULL) are left out when
- * encoding, except required ones. Rows are written in order, so equal values give equal bytes. Decoding skips unknown keys, and refuses
- * wrong types, duplicate keys, missing required ones, unknown words and everything over its limit, by name.
+ * Members that are zero (empty text with NULL, false, 0, the first word of an enum, an empty list,
+ * NULL) are left out when encoding, except required ones. Rows are written in order, so equal
+ * values give equal bytes. Decoding skips unknown keys, and refuses wrong types, duplicate keys,
+ * missing required ones, unknown words and everything over its limit, by name.
  */
 #pragma once
 
@@ -18,18 +20,19 @@
 #include <stdint.h>
 
 enum schema_type {
-	SCHEMA_STR,	    /* struct str; UTF-8 without NUL, at most `limit` bytes */
-	SCHEMA_BIN,	    /* struct str; any bytes, at most `limit` */
-	SCHEMA_BOOL,	    /* bool */
-	SCHEMA_UINT,	    /* uint64_t, at most `limit` */
-	SCHEMA_REV,	    /* uint64_t, always nine bytes: see message_set_rev() */
-	SCHEMA_ENUM,	    /* int-sized enum, one of `words` on the wire */
-	SCHEMA_STRUCT,	    /* nested struct of `sub` */
-	SCHEMA_POINTER,	    /* pointer to a struct of `sub`, NULL: absent */
-	SCHEMA_LIST,	    /* LIST_OF(struct of `sub`), at most `limit` items */
-	SCHEMA_LIST_STR,    /* struct str_list, at most `limit` items of at most SCHEMA_ITEM_LEN_MAX bytes */
-	SCHEMA_LIST_ENUM,   /* LIST_OF(int), `words` */
-	SCHEMA_INLINE,	    /* members of `sub` in this map itself, without a key */
+	SCHEMA_STR,       /* struct str; UTF-8 without NUL, at most `limit` bytes */
+	SCHEMA_BIN,       /* struct str; any bytes, at most `limit` */
+	SCHEMA_BOOL,      /* bool */
+	SCHEMA_UINT,      /* uint64_t, at most `limit` */
+	SCHEMA_REV,       /* uint64_t, always nine bytes: see message_set_rev() */
+	SCHEMA_ENUM,      /* int-sized enum, one of `words` on the wire */
+	SCHEMA_STRUCT,    /* nested struct of `sub` */
+	SCHEMA_POINTER,   /* pointer to a struct of `sub`, NULL: absent */
+	SCHEMA_LIST,      /* LIST_OF(struct of `sub`), at most `limit` items */
+	SCHEMA_LIST_STR,  /* struct str_list, at most `limit` items of at most SCHEMA_ITEM_LEN_MAX
+			     bytes */
+	SCHEMA_LIST_ENUM, /* LIST_OF(int), `words` */
+	SCHEMA_INLINE,    /* members of `sub` in this map itself, without a key */
 };
 
 enum { SCHEMA_FIELDS_MAX = 32, SCHEMA_ITEM_LEN_MAX = 1024, SCHEMA_ERROR_LEN = 256 };
@@ -59,13 +62,13 @@ struct schema_error {
 	char text[SCHEMA_ERROR_LEN];
 };
 
-/* Appends the map. -EINVAL when a member breaks its own schema, -EMSGSIZE when the buffer is full; the buffer then ends in a part
- * of the map and is to be cut by the caller. */
+/* Appends the map. -EINVAL when a member breaks its own schema, -EMSGSIZE when the buffer is full;
+ * the buffer then ends in a part of the map and is to be cut by the caller. */
 [[nodiscard]] int schema_encode(const struct schema *schema, const void *value, struct buf *out,
 	struct schema_error *ret_error);
 
-/* `map` is a msgpack_object of any type. Fills *ret_value (schema->size bytes, zeroed first) with views into the frame and
- * memory of the arena. -EBADMSG when it does not fit the schema. */
+/* `map` is a msgpack_object of any type. Fills *ret_value (schema->size bytes, zeroed first) with
+ * views into the frame and memory of the arena. -EBADMSG when it does not fit the schema. */
 struct msgpack_object;
 [[nodiscard]] int schema_decode(const struct schema *schema, const struct msgpack_object *map,
 	struct arena *arena, void *ret_value, struct schema_error *ret_error);

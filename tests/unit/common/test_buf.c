@@ -66,9 +66,21 @@ static void prints_and_cuts_nothing(void **state)
 	buf_fini(&b);
 }
 
+static void takes_nothing_when_new(void **state)
+{
+	(void)state;
+	struct buf b;
+	buf_init(&b, 10);
+	assert_int_equal(buf_append(&b, NULL, 0), 0);
+	assert_non_null(buf_reserve(&b, 0));
+	assert_int_equal(buf_len(&b), 0);
+	buf_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_nothing_when_new),
 		cmocka_unit_test(grows_up_to_its_ceiling_and_not_beyond),
 		cmocka_unit_test(refuses_sizes_that_would_overflow),
 		cmocka_unit_test(keeps_order_while_consumed_and_filled),

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the end-to-end tests. One line of daemons and stand-ins serves many tests; each test has a namespace of its own."""
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from lib.backend import Backend
+from lib.line import Line
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def line():
+    """A running line, shared by the tests of a file."""
+    with Line() as running:
+        yield running
+
+
+@pytest.fixture
+def namespace(line):
+    """A fresh namespace as (cluster, name); everything in it is gone afterwards, load balancers included."""
+    name = f"t{next(_numbers)}"
+    cluster = line.cluster.within(name)
+    line.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield cluster
+    for daemon in line.daemons():
+        if not daemon.is_running():
+            daemon.start()
+    line.cluster.kubectl("delete", "namespace", name, "--wait=true", "--timeout=30s")
+    leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
+    for lb in leftover:
+        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 30, f"{lb} to be gone")
+
+
+@pytest.fixture
+def backends():
+    """Starts backends by name; all are stopped afterwards."""
+    started: list[Backend] = []
+
+    def start(name: str, port: int = 8080) -> Backend:
+        started.append(Backend(name, port))
+        return started[-1]
+
+    yield start
+    for backend in started:
+        backend.stop()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of our programs as a child process: start, kill, stop, pause; its log lines are collected."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+
+from .wait import wait_for
+
+
+class Daemon:
+    def __init__(self, program: str | pathlib.Path, arguments: list[str], log_file: pathlib.Path,
+                 environment: dict[str, str] | None = None, stdin: bytes | None = None):
+        self.program = pathlib.Path(program)
+        self.arguments = arguments
+        self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **sanitizer_options(), **(environment or {})}
+        self.stdin = stdin
+        self.log_file = log_file
+        self.lines: list[str] = []
+        self.process: subprocess.Popen | None = None
+        self.reader: threading.Thread | None = None
+        self.starts = 0
+
+    def start(self) -> "Daemon":
+        assert self.process is None, f"{self.program.name} runs already"
+        self.process = subprocess.Popen([str(self.program), *self.arguments], env=self.environment,
+                                        stdin=subprocess.PIPE if self.stdin is not None else subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=False)
+        if self.stdin is not None:
+            self.process.stdin.write(self.stdin)
+            self.process.stdin.close()
+        self.starts += 1
+        self.reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
+        self.reader.start()
+        return self
+
+    def _read(self, stream) -> None:
+        with open(self.log_file, "ab") as copy:
+            for line in stream:
+                copy.write(line)
+                copy.flush()
+                self.lines.append(line.decode(errors="replace").rstrip("\n"))
+
+    def _reap(self) -> int:
+        code = self.process.wait(timeout=20)
+        self.reader.join(timeout=5)
+        self.process = None
+        return code
+
+    def kill(self) -> None:
+        """SIGKILL, as the kernel does when memory is out."""
+        if self.process is not None:
+            self.process.kill()
+            self._reap()
+
+    def stop(self) -> int:
+        """SIGTERM; the exit code."""
+        if self.process is None:
+            return 0
+        self.process.terminate()
+        return self._reap()
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+    def pause(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def events(self, name: str) -> list[str]:
+        """Log lines of that event, of all lives."""
+        return [line for line in list(self.lines) if f"event={name}" in line]
+
+    def wait_event(self, name: str, text: str = "", timeout: float = 20.0, since: int = 0) -> str:
+        """The first line of that event which contains `text`, from line number `since` on."""
+        found = wait_for(lambda: [line for line in self.lines[since:] if f"event={name}" in line and text in line],
+                         f"{self.program.name} to log {name} {text}", timeout)
+        return found[0]
+
+
+def sanitizer_options() -> dict[str, str]:
+    """What a sanitizer finds ends the process with a code of its own, which the tests look for."""
+    return {"ASAN_OPTIONS": "detect_leaks=1:exitcode=77:abort_on_error=0",
+            "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1:exitcode=77"}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole line on this machine: the two stand-ins (or a real API server), and our three daemons in a folder of their own."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+from standins.kube.client import KubeStandin
+from standins.rancher.client import RancherStandin
+
+from .cluster import Cluster
+from .daemon import Daemon
+from .wait import wait_for
+
+DAEMONS = ("watcher", "translator", "provider")
+
+
+def build_folder() -> pathlib.Path:
+    """Where the programs are: $SLUICE_BUILD, set by scripts/test and scripts/demo."""
+    return pathlib.Path(os.environ.get("SLUICE_BUILD") or pathlib.Path(__file__).resolve().parents[2] / "build")
+
+
+class Line:
+    """Use it as a context manager. `kube_options` and `rancher_options` go to the stand-ins; `watcher`, `translator`, `provider` are
+    Daemon objects, started in that order unless start=False."""
+
+    def __init__(self, start: bool = True, kube_options: dict | None = None, rancher_options: dict | None = None,
+                 watcher_arguments: list[str] | None = None, provider_arguments: list[str] | None = None,
+                 translator_arguments: list[str] | None = None, log_level: str = "info"):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
+        self.runtime = self.folder / "run"
+        self.runtime.mkdir()
+        self.kube = KubeStandin(**(kube_options or {}))
+        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
+                                      **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
+        self.cluster = Cluster(str(self.kube.kubeconfig))
+        common = ["--runtime-dir", str(self.runtime), "--log-level", log_level]
+        build = build_folder()
+        self.watcher = Daemon(build / "watcher/sluice-watcher",
+                              [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher_arguments or [])],
+                              self.folder / "watcher.log")
+        self.translator = Daemon(build / "translator/sluice-translator", [*common, *(translator_arguments or [])],
+                                 self.folder / "translator.log")
+        self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher",
+                               [*common, "--poll-interval", "0.5", *(provider_arguments or [])],
+                               self.folder / "provider.log",
+                               {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
+                                "CATTLE_SECRET_KEY": self.rancher.secret_key})
+        if start:
+            self.start()
+
+    def start(self) -> None:
+        for name in ("translator", "watcher", "provider"):
+            getattr(self, name).start()
+        self.wait_ready()
+
+    def daemon(self, name: str) -> Daemon:
+        return getattr(self, name)
+
+    def daemons(self) -> list[Daemon]:
+        return [self.daemon(name) for name in DAEMONS]
+
+    def wait_ready(self) -> None:
+        wait_for(lambda: self.watcher.events("ready"), "the watcher to be ready")
+        wait_for(lambda: self.translator.events("ready"), "the translator to be ready")
+
+    def stop(self) -> list[str]:
+        """Ends everything; the complaints of the daemons (a sanitizer's findings, a wrong exit code)."""
+        complaints = []
+        for daemon in self.daemons():
+            running = daemon.process is not None
+            code = daemon.stop()
+            if running and code != 0:
+                complaints.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
+            complaints += [f"{daemon.program.name}: {line}" for line in daemon.lines
+                           if "ERROR: AddressSanitizer" in line or "runtime error:" in line
+                           or "ERROR: LeakSanitizer" in line or "event=broken-invariant" in line]
+        self.rancher.stop()
+        self.kube.stop()
+        if not complaints and not os.environ.get("SLUICE_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return complaints
+
+    def __enter__(self) -> "Line":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        complaints = self.stop()
+        assert not complaints, "\n".join(complaints)
+
+    # What the balancers do
+
+    def balancer(self, ingress: str, namespace: str = "default") -> dict | None:
+        return self.rancher.balancer(f"{namespace}-rancherlb-{ingress}")
+
+    def wait_balancer(self, ingress: str, namespace: str = "default", state: str = "active") -> dict:
+        return wait_for(lambda: (lb := self.balancer(ingress, namespace)) and lb["state"] == state and lb,
+                        f"load balancer of {namespace}/{ingress} to be {state}")
+
+    def wait_no_balancer(self, ingress: str, namespace: str = "default") -> None:
+        wait_for(lambda: self.balancer(ingress, namespace) is None, f"load balancer of {namespace}/{ingress} to be gone")
+
+    def entries(self, ingress: str, namespace: str = "default") -> list[tuple[str, int]]:
+        """(address, port) pairs where the load balancer of an Ingress listens."""
+        return self.rancher.traffic_addresses(f"{namespace}-rancherlb-{ingress}")

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Every vector decodes into its struct and encodes back to the same bytes; every refused frame is
+ * refused. */
+#include "proto/frame.h"
+#include "proto/message.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+enum { VALUE_MAX = 1024 };
+
+static struct buf read_file(const char *dir, const char *name)
+{
+	char path[512];
+	struct buf content;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	FILE *file = fopen(path, "rb");
+	assert_non_null(file);
+	buf_init(&content, 65536);
+	uint8_t *room = buf_reserve(&content, 65536);
+	buf_commit(&content, fread(room, 1, 65536, file));
+	fclose(file);
+	return content;
+}
+
+static int encode_again(const struct message *message, const void *value, struct buf *out,
+	struct schema_error *error)
+{
+	uint64_t rev = 0;
+	if (message->type != MESSAGE_UPSERT)
+		return message_encode(message->type, value, out, error);
+	if (message->record_kind != RECORD_NONE)
+		return message_encode_record(value, out, error);
+	int err = message_encode_object(value, out, &rev, error);
+	assert_int_equal(rev, ((const struct lb_key *)value)->rev);
+	return err;
+}
+
+static void check_vector(struct message_reader *reader, const char *dir, const char *name)
+{
+	struct buf in = read_file(dir, name);
+	struct buf out;
+	struct str payload;
+	struct schema_error error = {""};
+	struct message message;
+	struct arena arena;
+	_Alignas(max_align_t) unsigned char value[VALUE_MAX];
+	arena_init(&arena);
+	buf_init(&out, 65536);
+	assert_int_equal(frame_next(&in, &payload), FRAME_READY);
+	assert_int_equal(frame_len_of(payload), buf_len(&in));
+	if (message_open(reader, payload, &message, &error) != 0 ||
+		message.type == MESSAGE_UNKNOWN ||
+		message_decode(&message, &arena, value, &error) != 0 ||
+		encode_again(&message, value, &out, &error) != 0)
+		fail_msg("%s: %s", name, error.text);
+	if (!str_eq(buf_str(&in), buf_str(&out)))
+		fail_msg("%s: encodes to other bytes", name);
+	buf_fini(&in);
+	buf_fini(&out);
+	arena_fini(&arena);
+}
+
+static bool is_refused(struct message_reader *reader, const struct buf *in)
+{
+	struct str payload;
+	struct schema_error error = {""};
+	struct message message;
+	struct arena arena;
+	_Alignas(max_align_t) unsigned char value[VALUE_MAX];
+	enum frame_outcome outcome = frame_next(in, &payload);
+	if (outcome != FRAME_READY)
+		return outcome == FRAME_TOO_LONG || outcome == FRAME_EMPTY;
+	if (message_open(reader, payload, &message, &error) != 0)
+		return true;
+	arena_init(&arena);
+	int err = message.type == MESSAGE_UNKNOWN ? 0
+						  : message_decode(&message, &arena, value, &error);
+	arena_fini(&arena);
+	return err != 0;
+}
+
+static size_t each_bin(const char *dir, struct message_reader *reader, bool refused)
+{
+	DIR *folder = opendir(dir);
+	assert_non_null(folder);
+	size_t count = 0;
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		if (!str_ends_with(str_from(entry->d_name), STR(".bin")))
+			continue;
+		count++;
+		if (!refused) {
+			check_vector(reader, dir, entry->d_name);
+			continue;
+		}
+		struct buf in = read_file(dir, entry->d_name);
+		if (!is_refused(reader, &in))
+			fail_msg("%s: was taken", entry->d_name);
+		buf_fini(&in);
+	}
+	closedir(folder);
+	return count;
+}
+
+static void vectors_survive_the_round_trip(void **state)
+{
+	struct message_reader *reader = message_reader_new();
+	(void)state;
+	assert_true(each_bin(VECTORS_DIR, reader, false) >= MESSAGE_TYPE_COUNT + 7);
+	message_reader_free(reader);
+}
+
+static void refused_vectors_are_refused(void **state)
+{
+	struct message_reader *reader = message_reader_new();
+	(void)state;
+	assert_true(each_bin(VECTORS_DIR "/refused", reader, true) > 10);
+	message_reader_free(reader);
+}
+
+static void vectors_cover_every_message(void **state)
+{
+	(void)state;
+	for (int type = MESSAGE_UNKNOWN + 1; type < MESSAGE_TYPE_COUNT; type++) {
+		char pattern[64];
+		snprintf(pattern, sizeof(pattern), "%s", message_word((enum message_type)type));
+		DIR *folder = opendir(VECTORS_DIR);
+		assert_non_null(folder);
+		bool found = false;
+		for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+			found = found || strncmp(entry->d_name, pattern, strlen(pattern)) == 0;
+		closedir(folder);
+		if (!found)
+			fail_msg("no vector for %s", pattern);
+	}
+}
+
+static void unknown_types_kinds_and_keys_are_skipped(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		const char *bytes;
+		size_t len;
+		enum message_type want;
+	} cases[] = {
+		{"unknown type", "\x92\xa3zap\x81\xa1x\x01", 9, MESSAGE_UNKNOWN},
+		{"unknown kind", "\x92\xa6upsert\x81\xa4kind\xa3zap", 18, MESSAGE_UNKNOWN},
+		{"unknown key", "\x92\xa4ping\x82\xa3seq\x01\xa3zap\x91\xc0", 18, MESSAGE_PING},
+		{"a third item", "\x93\xa4ping\x81\xa3seq\x01\xc0", 13, MESSAGE_PING},
+	};
+	struct message_reader *reader = message_reader_new();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct message message;
+		struct schema_error error = {""};
+		struct ping ping;
+		struct arena arena;
+		arena_init(&arena);
+		if (message_open(reader, (struct str){cases[i].bytes, cases[i].len}, &message,
+			    &error) != 0 ||
+			message.type != cases[i].want)
+			fail_msg("%s: %s", cases[i].name, error.text);
+		if (message.type == MESSAGE_PING) {
+			assert_int_equal(message_decode(&message, &arena, &ping, &error), 0);
+			assert_int_equal(ping.seq, 1);
+		}
+		arena_fini(&arena);
+	}
+	message_reader_free(reader);
+}
+
+static void revisions_tell_contents_apart(void **state)
+{
+	(void)state;
+	struct buf out;
+	struct schema_error error;
+	uint64_t first = 0;
+	uint64_t second = 0;
+	struct pool pool = {
+		.key = {.kind = LB_POOL, .id = STR("a"), .rev = 1}, .service = {.name = STR("s")}};
+	buf_init(&out, 65536);
+	assert_int_equal(message_encode_object(&pool, &out, &first, &error), 0);
+	pool.key.rev = 99;
+	assert_int_equal(message_encode_object(&pool, &out, &second, &error), 0);
+	assert_true(first == second && first != 0);
+	pool.port = 80;
+	assert_int_equal(message_encode_object(&pool, &out, &second, &error), 0);
+	assert_true(first != second);
+	buf_fini(&out);
+}
+
+static void a_value_over_its_limit_leaves_the_buffer_as_it_was(void **state)
+{
+	(void)state;
+	struct buf out;
+	struct schema_error error = {""};
+	char long_name[300];
+	memset(long_name, 'n', sizeof(long_name));
+	struct ingress_path path = {.backend = {.service = {long_name, sizeof(long_name)}}};
+	struct ingress_rule rules[2] = {{.host = STR("a")}, {.paths = {&path, 1}}};
+	struct ingress_record record = {
+		.key = {.kind = RECORD_INGRESS, .name = STR("x")}, .rules = {rules, 2}};
+	buf_init(&out, 65536);
+	assert_int_equal(buf_append(&out, "before", 6), 0);
+	assert_int_equal(message_encode_record(&record, &out, &error), -22);
+	assert_string_equal(error.text, "rules[1].paths[0].backend.service: longer than 253 bytes");
+	assert_true(str_eq_c(buf_str(&out), "before"));
+	buf_fini(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(vectors_survive_the_round_trip),
+		cmocka_unit_test(refused_vectors_are_refused),
+		cmocka_unit_test(vectors_cover_every_message),
+		cmocka_unit_test(unknown_types_kinds_and_keys_are_skipped),
+		cmocka_unit_test(revisions_tell_contents_apart),
+		cmocka_unit_test(a_value_over_its_limit_leaves_the_buffer_as_it_was),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
