@@ -49,6 +49,8 @@ uint8_t *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t len);
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);
+/* Drops what stands behind the first len bytes; len is at most buf_len(). */
+void buf_cut(struct buf *b, size_t len);
 /* Empties it and keeps the memory. */
 void buf_clear(struct buf *b);
 /* Empties it and gives back memory beyond keep bytes. */

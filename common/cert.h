@@ -35,10 +35,10 @@ struct cert_info {
 	struct str sha1;
 };
 
-/* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text
- * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key` may be
- * absent: then only the chain is read. */
+/* NULL when the certificates in `pem` and the key are good and fit each other: *ret_info is filled. Otherwise a static text
+ * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key_pem` may be
+ * absent (.p NULL): then only the chain is read. */
 const char *cert_check(
-	struct str chain, struct str key, struct arena *arena, struct cert_info *ret_info);
+	struct str pem, struct str key_pem, struct arena *arena, struct cert_info *ret_info);
 /* Whether `host` is covered by one of the names: exact, or a wildcard of one label. */
 bool cert_covers(const struct str *names, size_t count, struct str host);

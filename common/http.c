@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/http.h"
 
+#include "common/curl_loop.h"
 #include "common/http_easy.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
-#include <curl/curl.h>
-
 #include <stdlib.h>
 
 /*
- * libcurl tells us which sockets and which timer it wants watched; we tell it what happened to them. Handles may be neither added nor
- * removed while libcurl is on the stack (in_curl), so what callbacks ask for then is done by `deferred` as soon as the
- * loop comes round.
+ * Handles may be neither added to nor removed from libcurl while it is on the stack, so what callbacks ask for then is done by
+ * `deferred` as soon as the loop comes round.
  */
 struct http {
 	struct ev_loop *loop;
-	CURLM *multi;
+	struct curl_loop *curl;
 	char *user_agent;
-	ev_timer timer;
 	ev_timer deferred;
 	struct http_request *requests; /* all that live, as a list */
-	unsigned in_curl;
-	ev_tstamp dropped_at; /* connections made before are not used again */
-	bool *gone;           /* set while on_done() runs: it may free us */
+	ev_tstamp dropped_at;          /* connections made before are not used again */
+	bool *gone;                    /* set while on_done() runs: it may free us */
 };
 
 enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_CANCELLED };
@@ -37,72 +33,6 @@ struct http_request {
 	ev_timer idle;
 	bool idle_ended;
 };
-
-/* ---- sockets and timer for libcurl ---- */
-
-static void finish_requests(struct http *http);
-
-static void run_curl(struct http *http, curl_socket_t fd, int mask)
-{
-	int running = 0;
-	http->in_curl++;
-	curl_multi_socket_action(http->multi, fd, mask, &running);
-	http->in_curl--;
-	finish_requests(http);
-}
-
-static void on_socket(struct ev_loop *loop, ev_io *watcher, int events)
-{
-	(void)loop;
-	int mask = ((events & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-		   ((events & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0);
-	run_curl(watcher->data, watcher->fd, mask);
-}
-
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	(void)loop;
-	(void)events;
-	run_curl(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
-{
-	struct http *http = ctx;
-	ev_io *watcher = socket_ctx;
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (watcher != NULL)
-			ev_io_stop(http->loop, watcher);
-		free(watcher);
-		curl_multi_assign(http->multi, fd, NULL);
-		return 0;
-	}
-	if (watcher == NULL) {
-		watcher = xcalloc(1, sizeof(*watcher));
-		ev_init(watcher, on_socket);
-		watcher->data = http;
-		curl_multi_assign(http->multi, fd, watcher);
-	}
-	ev_io_stop(http->loop, watcher);
-	ev_io_set(watcher, fd,
-		((what & CURL_POLL_IN) != 0 ? EV_READ : 0) |
-			((what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0));
-	ev_io_start(http->loop, watcher);
-	return 0;
-}
-
-static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
-{
-	struct http *http = ctx;
-	(void)multi;
-	ev_timer_stop(http->loop, &http->timer);
-	if (timeout_ms >= 0) {
-		ev_timer_set(&http->timer, (double)timeout_ms / 1000.0, 0.);
-		ev_timer_start(http->loop, &http->timer);
-	}
-	return 0;
-}
 
 /* ---- requests ---- */
 
@@ -125,12 +55,12 @@ static void free_request(struct http_request *request)
 static void detach(struct http_request *request)
 {
 	struct http *http = request->http;
-	must(http->in_curl == 0);
+	must(!curl_loop_is_inside(http->curl));
 	if (request->state == REQUEST_WAITING)
 		return;
-	http->in_curl++;
-	curl_multi_remove_handle(http->multi, http_easy_handle(request->easy));
-	http->in_curl--;
+	curl_loop_enter(http->curl);
+	curl_multi_remove_handle(curl_loop_multi(http->curl), http_easy_handle(request->easy));
+	curl_loop_leave(http->curl);
 }
 
 /* Hands the result to the owner and frees the request. False when the owner freed all of us. */
@@ -149,13 +79,12 @@ static bool complete(struct http_request *request, CURLcode code)
 	return !gone;
 }
 
-static void finish_requests(struct http *http)
+static void finish_requests(void *ctx)
 {
+	struct http *http = ctx;
 	int left = 0;
 	CURLMsg *message;
-	if (http->in_curl != 0)
-		return;
-	while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
+	while ((message = curl_multi_info_read(curl_loop_multi(http->curl), &left)) != NULL) {
 		struct http_request *request = NULL;
 		if (message->msg != CURLMSG_DONE)
 			continue;
@@ -174,9 +103,10 @@ static void begin(struct http_request *request)
 {
 	struct http *http = request->http;
 	request->state = REQUEST_RUNNING;
-	http->in_curl++;
-	CURLMcode code = curl_multi_add_handle(http->multi, http_easy_handle(request->easy));
-	http->in_curl--;
+	curl_loop_enter(http->curl);
+	CURLMcode code =
+		curl_multi_add_handle(curl_loop_multi(http->curl), http_easy_handle(request->easy));
+	curl_loop_leave(http->curl);
 	must(code == CURLM_OK);
 	if (request->idle.repeat > 0)
 		ev_timer_again(http->loop, &request->idle);
@@ -248,7 +178,7 @@ void http_cancel(struct http_request *request)
 	struct http *http = request->http;
 	http_easy_silence(request->easy);
 	ev_timer_stop(http->loop, &request->idle);
-	if (http->in_curl == 0) {
+	if (!curl_loop_is_inside(http->curl)) {
 		detach(request);
 		free_request(request);
 		return;
@@ -267,10 +197,12 @@ void http_resume(struct http_request *request)
 {
 	struct http *http = request->http;
 	on_activity(request);
-	http->in_curl++;
+	bool was_inside = curl_loop_is_inside(http->curl);
+	curl_loop_enter(http->curl);
 	http_easy_pause(request->easy, false);
-	http->in_curl--;
-	finish_requests(http);
+	curl_loop_leave(http->curl);
+	if (!was_inside)
+		finish_requests(http);
 }
 
 /* ---- life ---- */
@@ -278,20 +210,11 @@ void http_resume(struct http_request *request)
 struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max)
 {
 	struct http *http = xcalloc(1, sizeof(*http));
-	must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 	http->loop = loop;
 	http->user_agent = xstrdup(user_agent);
-	http->multi = curl_multi_init();
-	must(http->multi != NULL);
-	curl_multi_setopt(http->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
-	curl_multi_setopt(http->multi, CURLMOPT_SOCKETDATA, http);
-	curl_multi_setopt(http->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
-	curl_multi_setopt(http->multi, CURLMOPT_TIMERDATA, http);
-	curl_multi_setopt(http->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections_max);
-	curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)connections_max);
-	ev_init(&http->timer, on_timer);
+	http->curl = curl_loop_new(loop, (long)connections_max, finish_requests, http);
 	ev_init(&http->deferred, on_deferred);
-	http->timer.data = http->deferred.data = http;
+	http->deferred.data = http;
 	return http;
 }
 
@@ -299,21 +222,19 @@ void http_free(struct http *http)
 {
 	if (http == NULL)
 		return;
-	must(http->in_curl == 0);
+	must(!curl_loop_is_inside(http->curl));
 	if (http->gone != NULL)
 		*http->gone = true;
-	while (http->requests != NULL) {
-		struct http_request *request = http->requests;
+	for (struct http_request *request = http->requests, *next; request != NULL;
+		request = next) {
+		next = request->next;
 		detach(request);
 		free_request(request);
 	}
-	/* Cached connections are closed here, which still calls on_curl_socket(). */
-	curl_multi_cleanup(http->multi);
-	ev_timer_stop(http->loop, &http->timer);
+	curl_loop_free(http->curl);
 	ev_timer_stop(http->loop, &http->deferred);
 	free(http->user_agent);
 	free(http);
-	curl_global_cleanup();
 }
 
 void http_drop_idle(struct http *http)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""delete and deletecollection, finalizers, and the end of namespaces."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from . import admission, negotiate, statuses
+from .call import CHANGED, NOOP, Answer, Call
+from .encoding import MalformedDocument, from_json, from_yaml
+from .resources import NAMESPACES, RESOURCES, SERVICES
+from .schema import decode
+from .selection import Selector
+from .state import State
+from .statuses import details
+from .store import Record
+
+# Namespaces end a moment after the request, as with the controller of a real cluster.
+NAMESPACE_ENDS_S = 0.02
+
+
+async def delete(call: Call) -> Answer:
+    """DELETE of one object."""
+    options = _options(call)
+    record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
+    if record is None:
+        raise statuses.not_found(call.served, call.info.name)
+    _preconditions(call, options, record)
+    if call.query("dryRun") == "All" or options.get("dryRun"):
+        return Answer(200, call.form.encode(_done(call, record)), call.form.content_type, effect=NOOP)
+    left = _delete(call.state, record)
+    if left is None:
+        return Answer(200, call.form.encode(_done(call, record)), call.form.content_type, effect=CHANGED)
+    effect = CHANGED if left is not record else NOOP
+    return Answer(200, negotiate.one(call.served, left, call.form), call.form.content_type, effect=effect)
+
+
+async def delete_collection(call: Call) -> Answer:
+    """DELETE of a collection, or of what selectors leave of it."""
+    selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+    view = call.state.store.table(call.served.resource).view()
+    doomed = [record for record in view.range(call.namespace) if selector.matches(record)]
+    for record in doomed:
+        _delete(call.state, record)
+    meta = {"resourceVersion": str(call.state.store.rev)}
+    body = negotiate.many(call.served, doomed, call.form, meta)
+    return Answer(200, body, call.form.content_type, effect=CHANGED if doomed else NOOP)
+
+
+def _options(call: Call) -> dict[str, Any]:
+    if not call.request.body or "protobuf" in call.request.headers.get("content-type", ""):
+        return {}
+    try:
+        yaml = "yaml" in call.request.headers.get("content-type", "")
+        options = (from_yaml if yaml else from_json)(call.request.body)
+    except MalformedDocument as error:
+        raise statuses.bad_request(f"invalid DeleteOptions: {error}") from None
+    return options if isinstance(options, dict) else {}
+
+
+def _preconditions(call: Call, options: dict[str, Any], record: Record) -> None:
+    wanted = options.get("preconditions") or {}
+    for key, label, have in (("uid", "UID", record.uid), ("resourceVersion", "ResourceVersion", str(record.rev))):
+        if wanted.get(key) not in (None, have):
+            raise statuses.conflict(
+                call.served, record.name, f"Precondition failed: {label} in precondition: {wanted[key]}, {label} in object "
+                f"meta: {have}")
+
+
+def _done(call: Call, record: Record) -> dict[str, Any]:
+    return statuses.success(details(record.name, call.served.group, call.served.resource.plural, uid=record.uid))
+
+
+def _delete(state: State, record: Record) -> Record | None:
+    """Deletes, or marks as going when finalizers hold it. Returns what is left."""
+    if record.resource is NAMESPACES:
+        return _end_namespace(state, record)
+    obj = record.obj()
+    if obj["metadata"].get("finalizers"):
+        return record if obj["metadata"].get("deletionTimestamp") else _mark(state, record, obj)
+    remove(state, record)
+    return None
+
+
+def _mark(state: State, record: Record, obj: dict[str, Any]) -> Record:
+    meta = obj["metadata"] | {"deletionTimestamp": admission.now(), "deletionGracePeriodSeconds": 0}
+    if meta.get("generation"):
+        meta["generation"] += 1
+    return state.store.put(record.resource, decode(record.resource.hub.shape, obj | {"metadata": meta}))
+
+
+def remove(state: State, record: Record) -> None:
+    """Removes an object for good."""
+    state.store.delete(record)
+    if record.resource is SERVICES:
+        state.allocator.release(record.obj())
+    if record.namespace:
+        finish_namespace(state, record.namespace)
+
+
+def _end_namespace(state: State, record: Record) -> Record:
+    admission.namespace_may_go(record.name)
+    obj = record.obj()
+    if obj["metadata"].get("deletionTimestamp"):
+        return record
+    obj["status"]["phase"] = "Terminating"
+    left = _mark(state, record, obj)
+    asyncio.get_running_loop().call_later(NAMESPACE_ENDS_S, _empty_namespace, state, record.name)
+    return left
+
+
+def _empty_namespace(state: State, name: str) -> None:
+    for resource in RESOURCES:
+        if resource.namespaced:
+            for record in list(state.store.table(resource).view().range(name)):
+                _delete(state, record)
+    finish_namespace(state, name)
+
+
+def finish_namespace(state: State, name: str) -> None:
+    """Removes a namespace that is going and empty."""
+    record = state.store.get(NAMESPACES, "", name)
+    if record is None or record.fields["status.phase"] != "Terminating":
+        return
+    tables = (state.store.table(resource) for resource in RESOURCES if resource.namespaced)
+    if not any(any(True for _ in table.view().range(name)) for table in tables):
+        state.store.delete(record)

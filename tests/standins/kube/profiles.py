@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a given Kubernetes release serves and how it behaves where releases differ.
+
+Sources: the prerelease-lifecycle markers of kubernetes/api, the feature gate tables of kubernetes/apiserver, and
+"Kubernetes API concepts".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .resources import RESOURCES, Served
+
+MINOR_MIN, MINOR_MAX = 16, 37
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One minor release."""
+
+    minor: int
+
+    @classmethod
+    def parse(cls, text: str) -> Profile:
+        """Reads "1.N"."""
+        major, _, minor = text.partition(".")
+        if major != "1" or not minor.isdigit() or not MINOR_MIN <= int(minor) <= MINOR_MAX:
+            raise ValueError(f"profile {text!r} is not one of 1.{MINOR_MIN} to 1.{MINOR_MAX}")
+        return cls(int(minor))
+
+    def served(self) -> list[Served]:
+        """All resources that this release serves, in every group version."""
+        return [served for resource in RESOURCES for served in resource.served if served.served_by(self.minor)]
+
+    @property
+    def streaming_lists(self) -> str:
+        """ignored: parameters unknown; no-gate: the match parameter is refused; off: the gate is off; on."""
+        if self.minor <= 18:
+            return "ignored"
+        if self.minor <= 26:
+            return "no-gate"
+        return "on" if self.minor == 32 or self.minor >= 34 else "off"
+
+    @property
+    def gzip_streams(self) -> bool:
+        """Streaming lists are compressed when asked, one gzip member a flush."""
+        return self.minor >= 37
+
+    @property
+    def aggregated_discovery(self) -> tuple[str, ...]:
+        """The versions of the aggregated discovery document, best first."""
+        if self.minor >= 30:
+            return ("v2", "v2beta1")
+        return ("v2beta1",) if self.minor >= 27 else ()
+
+    @property
+    def match_parameter(self) -> bool:
+        """resourceVersionMatch is known."""
+        return self.minor >= 19
+
+    @property
+    def managed_fields(self) -> bool:
+        """Every write is recorded in managedFields."""
+        return self.minor >= 18
+
+    @property
+    def openapi_v3(self) -> bool:
+        """/openapi/v3 is served."""
+        return self.minor >= 24
+
+    @property
+    def field_validation(self) -> bool:
+        """fieldValidation is known and its default is Warn."""
+        return self.minor >= 25
+
+    @property
+    def warnings(self) -> bool:
+        """Warning headers are sent."""
+        return self.minor >= 19
+
+    @property
+    def ip_mode(self) -> bool:
+        """Service status entries get ipMode VIP."""
+        return self.minor >= 30
+
+    @property
+    def status_only_of_balancers(self) -> bool:
+        """Service status addresses are refused on other types than LoadBalancer."""
+        return self.minor >= 29
+
+    @property
+    def null_creation_timestamp(self) -> bool:
+        """Objects that were never created show "creationTimestamp": null."""
+        return self.minor < 34
+
+    @property
+    def equal_class_pair(self) -> bool:
+        """Creation with class annotation and field is allowed if both are equal; before, never."""
+        return self.minor >= 22
+
+    def version(self) -> dict[str, str]:
+        """The answer of /version."""
+        return {"major": "1", "minor": str(self.minor), "gitVersion": f"v1.{self.minor}.0", "gitCommit": "0" * 40,
+                "gitTreeState": "clean", "buildDate": "2024-01-01T00:00:00Z", "goVersion": "go1.22.0",
+                "compiler": "gc", "platform": "linux/amd64"}

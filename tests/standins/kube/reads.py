@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""get and list. The meaning of resourceVersion, resourceVersionMatch, limit and continue is that of "Kubernetes API
+concepts"."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import bisect
+import binascii
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from . import negotiate, statuses
+from .call import Answer, Call
+from .encoding import to_json
+from .selection import Selector
+from .statuses import FieldError
+from .store import Record, View
+
+MATCHES = ("Exact", "NotOlderThan")
+
+
+async def get(call: Call) -> Answer:
+    """One object."""
+    revision = parse_revision(call.query("resourceVersion"))
+    await seen(call, revision)
+    record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
+    if record is None:
+        raise statuses.not_found(call.served, call.info.name)
+    return Answer(200, negotiate.one(call.served, record, call.form), call.form.content_type)
+
+
+def parse_revision(text: str) -> int:
+    """A revision from a query; 0 for none. Raises 400."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise statuses.bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+async def seen(call: Call, revision: int) -> None:
+    """Waits a little until the server has reached a revision. Raises 504."""
+    store = call.state.store
+    deadline = asyncio.get_running_loop().time() + call.state.settings.too_large_wait_s
+    while store.rev < revision:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            raise statuses.too_large_revision(revision, store.rev)
+        await asyncio.wait([store.changed()], timeout=left)
+
+
+def invalid_options(errors: list[FieldError]) -> statuses.ApiError:
+    """422 about list parameters."""
+    return statuses.unprocessable("meta.k8s.io", "ListOptions", "", errors)
+
+
+@dataclass
+class Page:
+    """What part of the collection is asked for."""
+
+    limit: int
+    after: str
+    revision: int | None
+
+
+async def list_(call: Call) -> Answer:
+    """A collection, whole or a page of it."""
+    _check_parameters(call)
+    selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+    page = await _page(call)
+    view = _view(call, page)
+    items, last, more = _collect(call, view, selector, page)
+    # Go's ListMeta: resourceVersion, continue, remainingItemCount.
+    meta: dict[str, Any] = {"resourceVersion": str(view.rev)}
+    if more:
+        meta["continue"] = _token(view.rev, call.namespace, last)
+        if not selector.narrows:
+            meta["remainingItemCount"] = _remaining(view, call.namespace, last)
+    body = negotiate.many(call.served, items, call.form, meta, null_items=call.plan.null_items and not items)
+    return Answer(200, body, call.form.content_type)
+
+
+def _check_parameters(call: Call) -> None:
+    """Raises 400 and 422 for combinations that make no sense."""
+    revision, match, token = call.query("resourceVersion"), call.query("resourceVersionMatch"), call.query("continue")
+    errors = []
+    if call.query("sendInitialEvents") and call.state.streaming_lists not in ("ignored", "no-gate"):
+        errors.append(statuses.forbids("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if match and call.state.profile.match_parameter:
+        if token:
+            errors.append(statuses.forbids("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+        if not revision:
+            errors.append(statuses.forbids(
+                "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if match not in MATCHES:
+            errors.append(statuses.unsupported("resourceVersionMatch", match, list(MATCHES)))
+        if match == "Exact" and revision == "0":
+            errors.append(statuses.forbids(
+                "resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if errors:
+        raise invalid_options(errors)
+    if token and revision not in ("", "0"):
+        raise statuses.bad_request("specifying resource version is not allowed when using continue")
+
+
+async def _page(call: Call) -> Page:
+    limit_text, token = call.query("limit"), call.query("continue")
+    if limit_text and not limit_text.lstrip("-").isdigit():
+        raise statuses.bad_request(f'strconv.ParseInt: parsing "{limit_text}": invalid syntax')
+    limit = max(0, int(limit_text or 0))
+    store = call.state.store
+    floor = store.table(call.served.resource).list_floor
+    if token:
+        revision, after = _read_token(token, call.namespace)
+        if 0 < revision < floor:
+            raise statuses.expired(
+                "The provided continue parameter is too old to display a consistent list result. You can start a new "
+                "list without the continue parameter, or use the continue token in this response to retrieve the "
+                "remainder of the results, which will be inconsistent.",
+                {"continue": _token(-1, call.namespace, after)})
+        await seen(call, revision)
+        return Page(limit, after, revision if revision > 0 else None)
+    asked = parse_revision(call.query("resourceVersion"))
+    match = call.query("resourceVersionMatch") if call.state.profile.match_parameter else ""
+    await seen(call, asked)
+    if match == "Exact" or (limit and asked and not match):
+        if asked < floor:
+            raise statuses.expired("The resourceVersion for the provided list is too old.")
+        return Page(limit, "", asked)
+    if call.query("resourceVersion") == "0":
+        # Answered from the cache, which knows no pages.
+        limit = 0
+    return Page(limit, "", None)
+
+
+def _view(call: Call, page: Page) -> View:
+    store = call.state.store
+    table = store.table(call.served.resource)
+    plan = call.plan
+    revision = store.rev if page.revision is None else page.revision
+    if page.revision is None and (plan.stale_by or plan.stale_rev is not None):
+        wanted = plan.stale_rev if plan.stale_rev is not None else store.rev - plan.stale_by
+        revision = max(table.list_floor, min(int(wanted), store.rev))
+    return table.view(revision)
+
+
+def _collect(call: Call, view: View, selector: Selector, page: Page) -> tuple[list[Record], str, bool]:
+    """The objects of a page, the last key looked at, and whether keys remain."""
+    limit = page.limit
+    caps = [cap for cap in (call.plan.page_max, call.state.settings.page_max) if cap]
+    if limit and caps:
+        limit = min(limit, *caps)
+    if call.plan.empty_page and page.limit:
+        return [], page.after or "\x00", True
+    items: list[Record] = []
+    last = page.after
+    for record in view.range(call.namespace, page.after):
+        if limit and len(items) == limit:
+            return items, last, True
+        last = record.key
+        if not selector.narrows or selector.matches(record):
+            items.append(record)
+    return items, last, False
+
+
+def _remaining(view: View, namespace: str, last: str) -> int:
+    prefix = namespace + "/" if namespace else ""
+    end = bisect.bisect_left(view.keys, prefix + "\U0010ffff") if prefix else len(view.keys)
+    return end - max(bisect.bisect_right(view.keys, last), bisect.bisect_left(view.keys, prefix))
+
+
+def _token(revision: int, namespace: str, last: str) -> str:
+    """A continue token: the revision, and the key behind which the next page starts, relative to the collection."""
+    prefix = namespace + "/" if namespace else ""
+    start = (last[len(prefix):] if last.startswith(prefix) else last) + "\x00"
+    document = to_json({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
+
+
+def _read_token(token: str, namespace: str) -> tuple[int, str]:
+    try:
+        document = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        if document["v"] != "meta.k8s.io/v1":
+            raise ValueError("unknown version")
+        start, revision = str(document["start"]), int(document["rv"])
+    except (ValueError, KeyError, TypeError, binascii.Error) as error:
+        raise statuses.bad_request(f"invalid continue token: {error}") from None
+    if ".." in start.split("/"):
+        raise statuses.bad_request(f"invalid continue token: {start}")
+    prefix = namespace + "/" if namespace else ""
+    return revision, prefix + start.removesuffix("\x00")

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One running stand-in: state, network, control socket and the files that clients need."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import admission, auth, files, pki
+from .api import Api
+from .control import Control
+from .deletes import remove
+from .profiles import Profile
+from .resources import EVENTS
+from .server import Endpoint, Network, serve
+from .state import Settings, State
+from .store import Store
+from .wire import Connection, WireSettings
+
+EVENT_SWEEP_S = 15.0
+
+
+@dataclass
+class Options:
+    """How to start. Files are written into `folder`."""
+
+    folder: Path
+    profile: Profile
+    address: str = "127.0.0.1"
+    https_port: int | None = 0
+    http_port: int | None = None
+    control: str = ""
+    kubeconfig: Path | None = None
+    controller_kubeconfig: Path | None = None
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    service_account_dir: Path | None = None
+    controller_user: str = "system:serviceaccount:sluice:sluice-watcher"
+    token_expires_s: float | None = None
+    anonymous_admin: bool = False
+    namespaces: tuple[str, ...] = ()
+    strict_namespaces: bool = False
+    first_revision: int = 15000
+    window_events: int = 16384
+    seed: int | None = None
+    faults: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Standin:
+    """Starts, describes itself, and stops."""
+
+    def __init__(self, options: Options):
+        self.options = options
+        self.stopping = asyncio.Event()
+        admin = auth.Identity(auth.ADMIN, "kubernetes-admin", ("system:masters", "system:authenticated"))
+        controller = auth.Identity(auth.CONTROLLER, options.controller_user, ("system:serviceaccounts", "system:authenticated"))
+        authenticator = auth.Authenticator(admin, controller, options.anonymous_admin)
+        self.state = State(options.profile, Store(options.first_revision, options.window_events, options.seed), authenticator,
+                           Settings(strict_namespaces=options.strict_namespaces))
+        self._paths = {
+            "kubeconfig": options.kubeconfig or options.folder / "kubeconfig",
+            "controller_kubeconfig": options.controller_kubeconfig or options.folder / "controller.kubeconfig",
+            "token_file": options.token_file or options.folder / "token",
+            "ca_file": options.ca_file or options.folder / "ca.crt"}
+        self.control_path = options.control or str(options.folder / "control.sock")
+        self._authority = pki.Authority()
+        self._directory = (files.ServiceAccountDirectory(options.service_account_dir)
+                           if options.service_account_dir else None)
+        self._token = authenticator.issue(controller, options.token_expires_s)
+        self._admin_token = authenticator.issue(admin)
+        self._control_server: asyncio.AbstractServer | None = None
+        self._control_connections: dict[int, Connection] = {}
+
+    async def start(self) -> None:
+        """Listens, and writes the files."""
+        options = self.options
+        options.folder.mkdir(parents=True, exist_ok=True)
+        for name in (*admission.PROTECTED_NAMESPACES, *options.namespaces):
+            admission.make_namespace(self.state, name)
+        for fault in options.faults:
+            self.state.faults.add(fault)
+        api = Api(self.state)
+        endpoints = []
+        if options.https_port is not None:
+            self._tls = pki.server_context(options.folder, self._authority, (options.address,))
+            endpoints.append(Endpoint(options.address, options.https_port, api.handle, self.state.wire, self._tls))
+        if options.http_port is not None:
+            endpoints.append(Endpoint(options.address, options.http_port, api.handle, self.state.wire))
+        self.network = Network(self.state, endpoints)
+        await self.network.set("up")
+        await self._start_control()
+        self._write_files()
+        self.state.spawn(self._expire_events())
+
+    async def _start_control(self) -> None:
+        control, wire = Control(self), WireSettings()
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await serve(reader, writer, control.handle, wire, self._control_connections)
+
+        if os.path.exists(self.control_path):
+            os.unlink(self.control_path)
+        old = os.umask(0o077)
+        try:
+            self._control_server = await asyncio.start_unix_server(accept, path=self.control_path)
+        finally:
+            os.umask(old)
+
+    def describe(self) -> dict[str, Any]:
+        """Addresses and files."""
+        urls = {endpoint.url.partition(":")[0]: endpoint.url for endpoint in self.network.endpoints}
+        return {"url": urls.get("https") or urls["http"], "urls": urls, "control": self.control_path,
+                "profile": f"1.{self.state.profile.minor}", "pid": os.getpid(), "network": self.network.mode,
+                "revision": self.state.store.rev, "admin_token": self._admin_token,
+                "service_account_dir": str(self._directory.folder) if self._directory else None,
+                **{name: str(path) for name, path in self._paths.items()}}
+
+    def _write_files(self) -> None:
+        url, secure = self.describe()["url"], self.options.https_port is not None
+        authority = self._authority.certificate if secure else None
+        admin = self.state.authenticator.admin
+        pair = self._authority.issue(admin.user, ("system:masters",))
+        user: dict[str, Any] = files.certificate_user(pair) if secure else {"token": self._admin_token}
+        files.write_secret(self._paths["kubeconfig"], files.kubeconfig(url, authority, user, admin.user))
+        self._paths["ca_file"].write_bytes(self._authority.certificate)
+        files.write_secret(self._paths["controller_kubeconfig"], files.kubeconfig(
+            url, authority, {"tokenFile": str(self._paths["token_file"])}, "controller", "sluice"))
+        self._write_token()
+
+    def _write_token(self) -> None:
+        files.write_secret(self._paths["token_file"], self._token.encode())
+        if self._directory:
+            self._directory.write(self._token, self._authority.certificate, "sluice")
+
+    def rotate_token(self, old_expires_in_s: float, expires_in_s: float | None) -> str:
+        """Writes a new controller token; the old ones die after the given time."""
+        authenticator = self.state.authenticator
+        authenticator.expire(authenticator.controller, old_expires_in_s)
+        self._token = authenticator.issue(authenticator.controller, expires_in_s)
+        self._write_token()
+        return self._token
+
+    def rotate_authority(self) -> None:
+        """A new CA, server certificate and files. Certificates of the old CA are still accepted from clients."""
+        self._authority = pki.Authority("standin-kube-ca-2")
+        if self.options.https_port is not None:
+            pki.renew_server(self._tls, self.options.folder, self._authority, (self.options.address,))
+        self._write_files()
+
+    async def _expire_events(self) -> None:
+        """Removes Events whose time is over."""
+        while True:
+            ttl = self.state.settings.event_ttl_s
+            await asyncio.sleep(min(EVENT_SWEEP_S, max(ttl, 0.05)))
+            now = admission.now_seconds()
+            for record in list(self.state.store.table(EVENTS).records.values()):
+                if admission.age_s(record.obj(), now) > ttl:
+                    remove(self.state, record)
+
+    async def run(self) -> None:
+        """Serves until told to stop."""
+        await self.stopping.wait()
+        for task in list(self.state.tasks):
+            task.cancel()
+        for endpoint in self.network.endpoints:
+            await endpoint.stop()
+        if self._control_server:
+            self._control_server.close()
+        if os.path.exists(self.control_path):
+            os.unlink(self.control_path)

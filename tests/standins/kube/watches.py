@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""watch: streams of frames, from their start point to every way in which they can end."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+from typing import Any
+
+from . import negotiate, statuses
+from .call import Call
+from .encoding import to_json
+from .faults import StreamPlan
+from .reads import invalid_options, parse_revision
+from .request_info import is_true
+from .schema import decode
+from .selection import Selector
+from .statuses import ApiError, forbids
+from .store import Event, Record, watch_frame
+
+END_MARK = "k8s.io/initial-events-end"
+BATCH_BYTES = 512 * 1024
+GARBAGE = b'{"type":"ADDED","object":{"kind":]]}\n'
+
+_numbers = itertools.count(1)
+
+
+class Start:
+    """Where a watch starts and what comes first. Reading the parameters may raise 400 or 422."""
+
+    def __init__(self, call: Call):
+        self.text = call.query("resourceVersion")
+        self.revision = parse_revision(self.text)
+        self.bookmarks = is_true(call.query("allowWatchBookmarks"))
+        mode = call.state.streaming_lists
+        given, match = call.query("sendInitialEvents"), call.query("resourceVersionMatch")
+        if mode == "ignored":
+            given = match = ""
+        errors = _option_errors(mode, given, match, self.text)
+        if errors:
+            raise invalid_options(errors)
+        fresh = self.revision == 0
+        if mode == "on" and fresh and not given and not match:
+            given = "true"
+        self.streaming = mode == "on" and bool(given) and is_true(given)
+        self.initial = self.streaming or (fresh and (not given or mode != "on"))
+        self.marker = self.streaming and self.bookmarks
+
+
+def _option_errors(mode: str, given: str, match: str, revision: str) -> list[statuses.FieldError]:
+    errors = []
+    if mode == "no-gate":
+        if match:
+            errors.append(forbids("resourceVersionMatch", "resourceVersionMatch is forbidden for watch"))
+            if not revision:
+                errors.append(forbids("resourceVersionMatch",
+                                      "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        return errors
+    if mode == "off" and given:
+        return [forbids("sendInitialEvents",
+                        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")]
+    if given and not match:
+        errors.append(forbids("resourceVersionMatch",
+                              "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    if match and not given and mode != "ignored":
+        errors.append(forbids("resourceVersionMatch",
+                              "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+    if match and match != "NotOlderThan":
+        errors.append(statuses.unsupported("resourceVersionMatch", match, ["NotOlderThan"]))
+    return errors
+
+
+class Stream:
+    """One running watch."""
+
+    def __init__(self, call: Call):
+        self.id = next(_numbers)
+        self.call, self.state, self.connection = call, call.state, call.connection
+        self.served, self.form, self.entry = call.served, call.form, call.entry
+        self.start = Start(call)
+        self.selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+        self.plan: StreamPlan = call.plan.stream
+        self.table = self.state.store.table(call.served.resource)
+        self.frames = 0
+        self.silent = False
+        self._plain = self.form.kind == "object"
+        self._everything = not self.selector.narrows and not self.selector.namespace
+        self._headers_due = True
+        self._backlog: list[tuple[str, Event]] | None = []
+        self._ended = asyncio.get_running_loop().create_future()
+        encoding = call.request.headers.get("accept-encoding", "")
+        self._gzip = self.start.streaming and self.start.bookmarks and self.state.gzip_streams and "gzip" in encoding
+        self._timeout_s = self._parse_timeout()
+
+    def _parse_timeout(self) -> float:
+        text = self.call.query("timeoutSeconds")
+        if text and not text.isdigit():
+            raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        if int(text or 0):
+            return float(text)
+        low = self.state.settings.min_request_timeout_s
+        return self.state.random.uniform(low, 2 * low)
+
+    def describe(self) -> dict[str, Any]:
+        """The stream as the control socket shows it."""
+        return {"id": self.id, "seq": self.entry.seq, "identity": self.entry.identity, "resource": self.entry.resource,
+                "group": self.entry.group, "version": self.entry.version, "namespace": self.entry.namespace,
+                "query": self.entry.query, "frames": self.frames, "silent": self.silent,
+                "initial_done": self._backlog is None, "unsent_bytes": self.connection.unsent}
+
+    async def run(self, headers: list[tuple[str, str]]) -> None:
+        """Serves the watch to its end."""
+        headers = [*headers, ("Content-Type", "application/json")]
+        if self._gzip:
+            headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+        self.connection.write(self.connection.head(200, headers, None))
+        self.state.streams[self.id] = self
+        self.state.journal.answered(self.entry, 200)
+        try:
+            await self._run()
+        finally:
+            self._leave()
+            self.entry.frames = self.frames
+            self.entry.ended = self._ended.result() if self._ended.done() else "client"
+            del self.state.streams[self.id]
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._timeout_s
+        gone = loop.create_task(self.connection.gone())
+        try:
+            if self._due():
+                self.finish(self.plan.end)
+            if not self._ended.done():
+                await self._begin()
+            await self._tick(deadline, gone)
+        except (ConnectionError, OSError):
+            pass
+        finally:
+            gone.cancel()
+
+    async def _tick(self, deadline: float, gone: asyncio.Task) -> None:
+        """Bookmarks and the deadline, until the stream has ended or the client has left."""
+        loop = asyncio.get_running_loop()
+        settings = self.state.settings
+        bookmarking = self.start.bookmarks and self.plan.bookmarks
+        final = deadline - settings.final_bookmark_s if bookmarking else None
+        last = loop.time()
+        while not (gone.done() or (self._ended.done() and not self.silent)):
+            period = settings.bookmark_period_s if bookmarking else 0
+            instants = [last + period if period else None, final, deadline]
+            due = min(instant for instant in instants if instant is not None)
+            waiting = [gone] if self._ended.done() else [gone, self._ended]
+            if self.silent:
+                await asyncio.wait(waiting)
+                continue
+            await asyncio.wait(waiting, timeout=max(0.0, due - loop.time()), return_when=asyncio.FIRST_COMPLETED)
+            now = loop.time()
+            if gone.done() or self._ended.done():
+                continue
+            if now >= deadline:
+                self.finish("clean", "timeout")
+            elif final is not None and now >= final:
+                final = None
+                self._bookmark()
+            elif period and now >= last + period:
+                last = now
+                self._bookmark()
+
+    async def _begin(self) -> None:
+        """Registers for live events, and sends what comes before them."""
+        if self.start.streaming and not await self._reached():
+            return
+        records: list[Record] = []
+        events: list[Event] = []
+        if self.start.initial:
+            view = self.table.view()
+            records = [record for record in view.range(self.selector.namespace) if self.selector.matches(record)]
+        elif self.start.revision and self.start.revision < self.table.watch_floor:
+            self._error(statuses.expired(f"too old resource version: {self.start.revision} ({self.table.watch_floor})"))
+            return
+        elif self.start.revision:
+            events = self.table.since(self.start.revision)
+        mark = self.state.store.rev
+        self.table.watchers.append(self)
+        await self._send_all([("ADDED", record) for record in records])
+        if self.start.marker and self.state.settings.end_marker and self.plan.marker:
+            self._bookmark(mark, {END_MARK: "true"})
+        await self._send_all([(type_, event) for event in events if (type_ := self._type(event))])
+        while self._backlog:
+            waiting, self._backlog = self._backlog, []
+            await self._send_all(waiting)
+        self._backlog = None
+
+    async def _reached(self) -> bool:
+        """For a streaming list: whether the server has reached the revision that was asked for."""
+        store, loop = self.state.store, asyncio.get_running_loop()
+        deadline = loop.time() + self.state.settings.too_large_wait_s
+        while store.rev < self.start.revision:
+            left = deadline - loop.time()
+            if left <= 0:
+                self._error(statuses.too_large_revision(self.start.revision, store.rev))
+                return False
+            await asyncio.wait([store.changed()], timeout=left)
+        return True
+
+    async def _send_all(self, changes: list[tuple[str, Any]]) -> None:
+        """Sends many frames: joined into larger writes where nothing depends on the single frame."""
+        batch: list[bytes] = []
+        size = 0
+        joined = not self._gzip and self.plan.after_frames is None
+        for type_, change in changes:
+            if self._ended.done():
+                return
+            frame = self._frame(type_, change)
+            if not joined:
+                self._send(frame)
+                await self.connection.drain()
+                continue
+            batch.append(frame)
+            size += len(frame)
+            if size >= BATCH_BYTES:
+                await self._flush(batch)
+                batch, size = [], 0
+        await self._flush(batch)
+
+    async def _flush(self, batch: list[bytes]) -> None:
+        if not batch:
+            return
+        if self.connection.settings.split:
+            # Frames need not coincide with chunks.
+            self.connection.write_chunk(b"".join(batch))
+        else:
+            self.connection.write(b"".join(b"%x\r\n%b\r\n" % (len(frame), frame) for frame in batch))
+        self.frames += len(batch)
+        await self.connection.drain()
+
+    def _type(self, event: Event) -> str:
+        """The type of frame that an event is for this watch, empty for none."""
+        if event.rev <= self.start.revision:
+            return ""
+        if self._everything:
+            return event.type
+        after = event.type != "DELETED" and self.selector.matches(event.record)
+        before = event.before is not None and self.selector.matches(event.before)
+        if after:
+            return "MODIFIED" if before else "ADDED"
+        return "DELETED" if before else ""
+
+    def on_event(self, event: Event) -> None:
+        """Called by the store for each change."""
+        type_ = self._type(event)
+        if not type_ or self._ended.done():
+            return
+        if self._backlog is not None:
+            self._backlog.append((type_, event))
+            return
+        self._send(self._frame(type_, event))
+        if self.connection.unsent > self.state.settings.watch_buffer_bytes:
+            self.finish("clean", "slow client")
+
+    def _frame(self, type_: str, change: Record | Event) -> bytes:
+        if isinstance(change, Record):
+            if self._plain:
+                return watch_frame(type_, change.full(self.served))
+            return self._other_frame(type_, change)
+        if self._plain:
+            return change.frame(self.served, type_)
+        record = change.record
+        if type_ == "DELETED" and change.type != "DELETED" and change.before is not None:
+            record = change.before.at_revision(change.rev)
+        return self._other_frame(type_, record)
+
+    def _other_frame(self, type_: str, record: Record) -> bytes:
+        """A frame that shows a Table or metadata alone."""
+        if self.form.kind == "partial":
+            return watch_frame(type_, to_json(negotiate.partial(record, self.form)))
+        meta = {"resourceVersion": str(record.rev)}
+        shown = negotiate.table(self.served, [record], self.form, meta, headers=self._headers_due)
+        self._headers_due = False
+        return watch_frame(type_, to_json(shown))
+
+    def _due(self) -> bool:
+        return self.plan.after_frames is not None and self.frames >= self.plan.after_frames and not (
+            self.plan.end.startswith("cut"))
+
+    def _send(self, frame: bytes) -> None:
+        cut = self.plan.after_frames is not None and self.plan.end.startswith("cut")
+        if cut and self.frames >= (self.plan.after_frames or 0):
+            self._cut(frame, self.plan.end)
+            return
+        self.frames += 1
+        self.connection.write_chunk(gzip.compress(frame, 1) if self._gzip else frame)
+        if self._due():
+            self.finish(self.plan.end)
+
+    def _cut(self, frame: bytes, end: str) -> None:
+        """Half a frame, then the end of the connection."""
+        self._leave()
+        self.connection.write(b"%x\r\n" % len(frame) + frame[:len(frame) // 2])
+        self._close(end == "cut-rst")
+        self._ended.set_result(end)
+
+    def _bookmark(self, revision: int | None = None, annotations: dict[str, str] | None = None) -> None:
+        if self._ended.done():
+            return
+        shape = decode(self.served.shape, {})
+        meta: dict[str, Any] = {"resourceVersion": str(revision or self.state.store.rev)}
+        if self.state.profile.null_creation_timestamp:
+            meta["creationTimestamp"] = None
+        if annotations:
+            meta["annotations"] = annotations
+        obj = {"kind": self.served.resource.kind, "apiVersion": self.served.api_version} | shape | {"metadata": meta}
+        if self.form.kind != "object":
+            obj = self._bare_form(meta)
+        self._send(watch_frame("BOOKMARK", to_json(obj)))
+
+    def _bare_form(self, meta: dict[str, Any]) -> dict[str, Any]:
+        version = f"meta.k8s.io/{self.form.meta_version}"
+        if self.form.kind == "partial":
+            return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": meta}
+        return {"kind": "Table", "apiVersion": version, "metadata": {"resourceVersion": meta["resourceVersion"]},
+                "columnDefinitions": None, "rows": []}
+
+    def _error(self, error: ApiError) -> None:
+        """An ERROR frame and the end."""
+        if not self._ended.done():
+            self.connection.write_chunk(self._wrapped(watch_frame("ERROR", to_json(error.status()))))
+            self.finish("clean", f"error {error.code}")
+
+    def _wrapped(self, frame: bytes) -> bytes:
+        return gzip.compress(frame, 1) if self._gzip else frame
+
+    def act(self, plan: StreamPlan) -> None:
+        """Ends, or silences, the running stream as a test demands."""
+        self.plan = plan
+        if self._ended.done():
+            return
+        if plan.end.startswith("cut"):
+            self._cut(watch_frame("BOOKMARK", to_json({"metadata": {"resourceVersion": str(self.state.store.rev)}})), plan.end)
+        else:
+            self.finish(plan.end)
+
+    def resume(self) -> None:
+        """Ends a silence; what was held back arrives now."""
+        self.silent = False
+        self.plan = StreamPlan()
+        self.connection.resume()
+
+    def finish(self, end: str, why: str = "") -> None:
+        """Ends the stream in one of the ways of STREAM_ENDS."""
+        if self._ended.done():
+            return
+        if end == "silence":
+            self.silent = True
+            self.connection.silence()
+            return
+        if end == "error":
+            self.plan.end = "clean"
+            self._error(self.plan.error or statuses.expired("too old resource version"))
+            return
+        self._leave()
+        if end == "garbage":
+            self.connection.write_chunk(self._wrapped(GARBAGE))
+        if end in ("clean", "garbage"):
+            self.connection.end_chunks()
+        else:
+            self._close(end == "rst")
+        self._ended.set_result(why or end)
+
+    def _close(self, reset: bool) -> None:
+        if reset:
+            self.connection.reset()
+        else:
+            self.connection.finish()
+
+    def _leave(self) -> None:
+        if self in self.table.watchers:
+            self.table.watchers.remove(self)
