@@ -34,7 +34,7 @@ static int compare_objects(const struct object *a, const struct object *b)
 	return str_cmp(id_of(a), id_of(b));
 }
 
-RB_GENERATE_INTERNAL(object_tree, object, node, compare_objects, [[gnu::unused]] static)
+RB_GENERATE_LOCAL(object_tree, object, node, compare_objects)
 
 /* The tree has no search by a bare id. */
 struct object *graph_find(const struct graph *graph, enum lb_kind kind, struct str id)

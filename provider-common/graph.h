@@ -5,10 +5,10 @@
  */
 #pragma once
 
+#include "common/tree.h"
 #include "provider-common/state.h"
 
 #include <bsd/sys/queue.h>
-#include <bsd/sys/tree.h>
 
 /* The bytes of one message. */
 struct payload {

@@ -49,7 +49,7 @@ static int compare_staged(const struct staged *a, const struct staged *b)
 	return str_cmp((struct str){a->id, a->id_len}, (struct str){b->id, b->id_len});
 }
 
-RB_GENERATE_INTERNAL(staged_tree, staged, node, compare_staged, [[gnu::unused]] static)
+RB_GENERATE_LOCAL(staged_tree, staged, node, compare_staged)
 
 static struct staged *find_staged(struct state *state, enum lb_kind kind, struct str id)
 {
