@@ -25,10 +25,13 @@ struct edge {
 	SLIST_ENTRY(edge) out; /* among what `from` refers to */
 };
 
+LIST_HEAD(edges_in, edge);
+SLIST_HEAD(edges_out, edge);
+
 struct object {
 	RB_ENTRY(object) node;
-	LIST_HEAD(, edge) in;
-	SLIST_HEAD(, edge) out;
+	struct edges_in in;
+	struct edges_out out;
 	struct payload *payload; /* NULL: not present */
 	void *user;
 	void *report;
