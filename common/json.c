@@ -94,7 +94,8 @@ static const char *check_values(const cJSON *value)
 
 static bool is_blank(const char *from, const char *end)
 {
-	while (from < end && (*from == ' ' || *from == '\t' || *from == '\n' || *from == '\r'))
+	while (from != NULL && from < end &&
+		(*from == ' ' || *from == '\t' || *from == '\n' || *from == '\r'))
 		from++;
 	return from == end;
 }

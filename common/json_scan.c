@@ -103,7 +103,7 @@ static bool scan_unicode_escape(struct scanner *s)
 		return fail(s, "an escape is malformed");
 	if (unit >= 0xd800 && unit <= 0xdbff && peek_code_unit(s, ESCAPE_LEN, &low) &&
 		low >= 0xdc00 && low <= 0xdfff) {
-		s->at += ESCAPE_LEN * 2;
+		s->at += (size_t)ESCAPE_LEN * 2;
 		return true;
 	}
 	if (unit == 0 || (unit >= 0xd800 && unit <= 0xdfff))

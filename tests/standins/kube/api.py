@@ -88,7 +88,6 @@ class Api:
         """Latency and hanging. Returns whether there is still somebody to answer."""
         if not plan.delay_s and not plan.hang:
             return True
-        gone = asyncio.ensure_future(connection.gone())
         limit = None if entry.verb == "watch" else _timeout_s(request.query.get("timeout", ""))
         late = limit is not None and plan.delay_s > limit
         seconds = None if plan.hang else limit if late else plan.delay_s
