@@ -27,6 +27,9 @@ static bool find_certificate(struct builder *b, struct str id, struct str *ret_i
 {
 	uint64_t digest = 0;
 	switch (b->lookup->certificate(b->lookup->rules.ctx, id, ret_id, &digest)) {
+	case CERTIFICATE_STALE:
+		notices_add(&b->notices, NOTICE_CERTIFICATE_STALE, STR_NONE, id);
+		[[fallthrough]];
 	case CERTIFICATE_READY:
 		digest_add_str(&b->contents, *ret_id);
 		digest_add_int(&b->contents, digest);

@@ -11,6 +11,7 @@
 
 enum certificate_answer {
 	CERTIFICATE_READY,
+	CERTIFICATE_STALE,   /* as READY, but with what it held before: it could not be renewed */
 	CERTIFICATE_PENDING, /* being stored in Rancher for the first time: wait */
 	CERTIFICATE_FAILED,  /* it cannot be stored now */
 	CERTIFICATE_ABSENT,  /* nobody knows of it; the translator has told why */

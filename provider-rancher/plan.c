@@ -36,6 +36,8 @@ static struct plan plan_create(const struct plan_input *in)
 	struct plan plan;
 	if (lacks_for_create(in, &plan))
 		return plan;
+	if (in->must_read)
+		return (struct plan){.step = PLAN_READ};
 	double waited = in->now - in->waiting_since;
 	if ((in->missing & PLAN_NEED_SERVICES) != 0 && waited < PLAN_SERVICES_WAIT_S) {
 		plan = look_again(PLAN_SERVICES_WAIT_S - waited, "Rancher to know its Services");
@@ -52,6 +54,8 @@ static struct plan plan_removal(const struct plan_input *in)
 	enum server_put put = server_state_put(in->row->state);
 	if (put == SERVER_PUT_GOING || put == SERVER_PUT_GONE)
 		return wait_for("Rancher to remove it");
+	if (in->must_read && !in->is_fresh)
+		return (struct plan){.step = PLAN_READ};
 	return (struct plan){.step = PLAN_REMOVE};
 }
 
@@ -103,6 +107,8 @@ static struct plan plan_update(const struct plan_input *in, unsigned parts)
 static struct plan plan_present(const struct plan_input *in)
 {
 	const struct lb_row *row = in->row;
+	if (in->must_read && !in->is_fresh)
+		return (struct plan){.step = PLAN_READ};
 	switch (server_state_put(row->state)) {
 	case SERVER_PUT_GOING:
 	case SERVER_PUT_GONE:

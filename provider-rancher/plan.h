@@ -33,9 +33,10 @@ struct plan_input {
 	unsigned missing;               /* of enum plan_need */
 	double now;
 	double waiting_since; /* since when it waits to be created */
-	bool is_fresh;        /* the row was just read, for this plan */
-	bool is_repeat;       /* an update may have been stored without being carried out */
-	bool is_drift;        /* it was as wanted, and somebody else changed it */
+	bool must_read; /* what is there may differ from the row: an answer was lost, or was a conflict */
+	bool is_fresh;  /* the row was just read, for this plan */
+	bool is_repeat; /* an update may have been stored without being carried out */
+	bool is_drift;  /* it was as wanted, and somebody else changed it */
 	double drift_since;
 	bool drift_is_read; /* and has been read again since */
 };
