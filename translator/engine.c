@@ -94,7 +94,6 @@ void engine_source_up(struct engine *engine)
 	engine->awaited = 0;
 	engine->begun = 0;
 	said_source_up(engine);
-	statuses_source_up(engine);
 }
 
 void engine_source_down(struct engine *engine)
@@ -152,6 +151,9 @@ static void check_whole(struct engine *engine)
 		return;
 	engine->is_syncing = false;
 	engine->is_whole = true;
+	/* Only now: before, an Ingress whose class has not come yet looks like somebody else's. After a restart of ours this is
+	 * also what releases those that changed away meanwhile. */
+	statuses_source_up(engine);
 	log_event(&EV_STATE_WHOLE);
 }
 
