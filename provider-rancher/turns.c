@@ -29,7 +29,7 @@ struct turns {
 };
 
 /* How many may hold a turn now. */
-static size_t limit(const struct turns *turns)
+static size_t limit(struct turns *turns)
 {
 	if (turns->reason == NULL)
 		return turns->max;
