@@ -31,12 +31,12 @@ static inline size_t buf_len(const struct buf *b)
 
 static inline const uint8_t *buf_data(const struct buf *b)
 {
-	return b->data + b->start;
+	return b->data != NULL ? b->data + b->start : NULL;
 }
 
 static inline struct str buf_str(const struct buf *b)
 {
-	return (struct str){(const char *)b->data + b->start, b->end - b->start};
+	return b->data != NULL ? (struct str){(const char *)buf_data(b), buf_len(b)} : STR_NONE;
 }
 
 /* -EMSGSIZE when the ceiling would be passed; the buffer is then unchanged. */
