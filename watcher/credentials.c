@@ -17,7 +17,7 @@
 enum { PEM_LEN_MAX = 4 * 1024 * 1024 };
 static const double REREAD_S = 60.0;
 /* After a 401 files are read again at once, but not by every request that met the same 401. */
-static const double REREAD_MIN_S = 1.0;
+static const double REREAD_MIN_S = 1.0; /* unless configured otherwise */
 /* A plugin that gives nothing good is not run more often than this. */
 static const double EXEC_PAUSE_S = 5.0;
 /* What expires while a request is on its way is no use. */
@@ -335,7 +335,7 @@ static void run_plugin(struct credentials *c)
 	const struct target_exec *exec = c->target->exec;
 	int err = 0;
 	if (c->plugin != NULL ||
-		(c->exec_ended_at > 0 && now_of(c) - c->exec_ended_at < EXEC_PAUSE_S))
+		(c->exec_ended_at > 0 && now_of(c) - c->exec_ended_at < c->config.exec_pause_s))
 		return;
 	char *info = exec_credential_info(c->target, c->peer->peer.ca_data);
 	c->plugin = exec_plugin_start(
@@ -419,7 +419,7 @@ bool credentials_refused(struct credentials *c, unsigned long generation)
 {
 	if (generation != c->generation || c->plugin != NULL)
 		return true;
-	refresh(c, REREAD_MIN_S);
+	refresh(c, c->config.reread_min_s);
 	if (generation != c->generation)
 		return true;
 	if (!uses_plugin(c))
@@ -440,6 +440,10 @@ struct credentials *credentials_new(const struct credentials_config *config, cha
 	struct credentials *c = xcalloc(1, sizeof(*c));
 	c->config = *config;
 	c->target = config->target;
+	if (c->config.reread_min_s <= 0)
+		c->config.reread_min_s = REREAD_MIN_S;
+	if (c->config.exec_pause_s <= 0)
+		c->config.exec_pause_s = EXEC_PAUSE_S;
 	if (secret_is_set(&c->target->token))
 		(void)!secret_set(
 			&c->token, (struct str){c->target->token.text, c->target->token.len});

@@ -34,6 +34,8 @@ struct credentials_config {
 	struct ev_loop *loop;
 	const struct target *target; /* kept */
 	double exec_timeout_s;
+	double reread_min_s; /* between two reads after a 401; 0: 1 s */
+	double exec_pause_s; /* between two runs of a plugin; 0: 5 s */
 	/* What was pending is there, or has failed. From the loop. */
 	void (*on_settled)(void *ctx);
 	/* The TLS part has changed: idle connections are not to be used again. From any call of these functions. */

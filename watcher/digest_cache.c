@@ -62,9 +62,11 @@ uint64_t digest_of(const struct str *texts, size_t count)
 	SHA2_CTX context;
 	SHA256Init(&context);
 	for (size_t i = 0; i < count; i++) {
-		uint64_t len = texts[i].len;
-		SHA256Update(&context, (const uint8_t *)&len, sizeof(len));
-		if (len != 0)
+		uint8_t head[8];
+		for (int j = 0; j < 8; j++)
+			head[j] = (uint8_t)((uint64_t)texts[i].len >> (56 - 8 * j));
+		SHA256Update(&context, head, sizeof(head));
+		if (texts[i].len != 0)
 			SHA256Update(&context, (const uint8_t *)texts[i].p, texts[i].len);
 	}
 	SHA256Final(sum, &context);

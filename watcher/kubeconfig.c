@@ -439,10 +439,25 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 	return ok;
 }
 
+/* libyaml's time grows with the square of the depth of brackets. Those within text count too, but nobody has many that are open. */
+static bool is_flat_enough(struct str text)
+{
+	int depth = 0;
+	for (size_t i = 0; i < text.len && depth <= KUBECONFIG_DEPTH_MAX; i++) {
+		if (text.p[i] == '[' || text.p[i] == '{')
+			depth++;
+		else if ((text.p[i] == ']' || text.p[i] == '}') && depth > 0)
+			depth--;
+	}
+	return depth <= KUBECONFIG_DEPTH_MAX;
+}
+
 static bool parse(struct chooser *c, const struct kubeconfig_file *file)
 {
 	struct document *document = &c->documents[c->count];
 	yaml_parser_t parser;
+	if (!is_flat_enough(file->text))
+		return fail(c, "%s: nested too deeply", file->path);
 	if (file->text.len > KUBECONFIG_LEN_MAX)
 		return fail(c, "%s: longer than %d bytes", file->path, KUBECONFIG_LEN_MAX);
 	must(yaml_parser_initialize(&parser) == 1);

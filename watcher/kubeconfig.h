@@ -16,6 +16,7 @@ enum {
 	KUBECONFIG_LEN_MAX = 1024 * 1024,
 	KUBECONFIG_ENTRIES_MAX = 4096, /* of one list */
 	KUBECONFIG_ARGS_MAX = 256,
+	KUBECONFIG_DEPTH_MAX = 100,
 	KUBECONFIG_MEMBERS_MAX = 1024, /* of one mapping; what stands behind them is not seen */
 };
 

@@ -171,11 +171,12 @@ static void on_refused(
 static void on_fight(void *ctx, const struct store_ingress *ingress)
 {
 	const struct store_object *object = &ingress->object;
+	char uid[STORE_UID_LEN_MAX];
 	(void)ctx;
 	events_note(watcher.events,
 		&(struct event_note){
 			.key = {RECORD_INGRESS, store_namespace(object), store_name(object),
-				store_uid(object)},
+				store_uid(object, uid)},
 			.type = EVENT_WARNING,
 			.reason = STR("StatusConflict"),
 			.message = STR(

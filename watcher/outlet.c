@@ -37,17 +37,18 @@ static void bury(struct outlet *outlet, const struct store_object *object)
 {
 	struct buf frame;
 	struct schema_error error;
+	char uid[STORE_UID_LEN_MAX];
 	struct record_key key = {
 		.kind = (enum record_kind)object->kind,
 		.namespace = store_namespace(object),
 		.name = store_name(object),
-		.uid = store_uid(object),
+		.uid = store_uid(object, uid),
 	};
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	/* The key was within its limits when the object came in. */
 	must(message_encode(MESSAGE_DELETE, &key, &frame, &error) == 0);
 	struct str payload = str_skip(buf_str(&frame), FRAME_HEAD_LEN);
-	enqueue(outlet, store_object_detached(key.kind, payload));
+	enqueue(outlet, store_object_detached(outlet->store, key.kind, payload));
 	buf_fini(&frame);
 }
 
@@ -139,7 +140,7 @@ static void send_first(struct outlet *outlet)
 {
 	struct store_object *object = TAILQ_FIRST(&outlet->queue);
 	dequeue(outlet, object);
-	outlet->ops->send_payload(outlet->ctx, store_payload(object));
+	outlet->ops->send_payload(outlet->ctx, store_payload(outlet->store, object));
 	if (object->is_tombstone)
 		store_object_free(object);
 	else

@@ -386,7 +386,8 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 		return;
 	struct store_object *object =
 		store_find(w->config.store, RECORD_INGRESS, key->namespace, key->name);
-	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object), key->uid)))
+	char uid[STORE_UID_LEN_MAX];
+	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object, uid), key->uid)))
 		return;
 	struct arena arena;
 	size_t refused = 0;

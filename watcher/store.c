@@ -3,13 +3,17 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "proto/frame.h"
+#include "watcher/pack.h"
 
-/* Where the texts of a record's key stand in a payload. */
+/* Where the texts of a record's key stand in a packed payload. */
 struct key_places {
 	struct str namespace;
 	struct str name;
-	struct str uid;
+	struct str uid; /* its text, or 16 bytes */
 };
+
+enum { SCRATCH_KEEP_LEN = 64 * 1024 };
 
 static int compare(const struct store_object *a, const struct store_object *b)
 {
@@ -21,50 +25,28 @@ RB_GENERATE_LOCAL(store_tree, store_object, by_name, compare)
 
 /* ---- the key in a payload ---- */
 
-/* A msgpack text at *at, which goes behind it. Our own encoder wrote it, so anything else is a bug.
- */
-static struct str read_text(struct str payload, size_t *at)
-{
-	must(*at < payload.len);
-	unsigned char head = (unsigned char)payload.p[(*at)++];
-	size_t len = 0;
-	if ((head & 0xe0) == 0xa0) {
-		len = head & 0x1f;
-	} else {
-		int len_bytes = head == 0xd9 ? 1 : head == 0xda ? 2 : 0;
-		must(len_bytes != 0 && *at + (size_t)len_bytes <= payload.len);
-		for (; len_bytes > 0; len_bytes--)
-			len = len << 8 | (unsigned char)payload.p[(*at)++];
-	}
-	must(len <= payload.len - *at);
-	struct str text = {payload.p + *at, len};
-	*at += len;
-	return text;
-}
-
-/* [ "upsert", { "kind": ..., "namespace": ..., "name": ..., "uid": ..., ... } ], the namespace and
- * the uid only where there is one. */
-static struct key_places find_key(struct str payload)
+/* [ "upsert", { "kind": ..., "namespace": ..., "name": ..., "uid": ..., ... } ], the namespace and the uid only where there is one. Our
+ * own encoder wrote it. */
+static struct key_places find_key(struct str packed)
 {
 	struct key_places key = {0};
-	size_t at = 1;
-	(void)read_text(payload, &at);
-	must(at < payload.len);
-	unsigned char map = (unsigned char)payload.p[at++];
-	at += map == 0xde ? 2 : 0;
-	must((map & 0xf0) == 0x80 || map == 0xde);
-	size_t pairs = map == 0xde ? 4 : map & 0x0f;
-	must(str_eq(read_text(payload, &at), STR("kind")));
-	(void)read_text(payload, &at);
-	for (size_t i = 1; i < pairs && i < 4; i++) {
-		struct str word = read_text(payload, &at);
-		if (str_eq(word, STR("namespace")))
-			key.namespace = read_text(payload, &at);
-		else if (str_eq(word, STR("name")))
-			key.name = read_text(payload, &at);
-		else if (str_eq(word, STR("uid")))
-			key.uid = read_text(payload, &at);
-		else
+	struct pack_value word;
+	struct pack_value value;
+	size_t at = 0;
+	for (int i = 0; i < 3; i++)
+		pack_next(packed, &at, &word); /* array, type, map */
+	while (at < packed.len) {
+		pack_next(packed, &at, &word);
+		if (word.word == NULL || at == packed.len)
+			break;
+		pack_next(packed, &at, &value);
+		if (strcmp(word.word, "namespace") == 0)
+			key.namespace = value.text;
+		else if (strcmp(word.word, "name") == 0)
+			key.name = value.text;
+		else if (strcmp(word.word, "uid") == 0)
+			key.uid = value.text;
+		else if (strcmp(word.word, "kind") != 0)
 			break;
 	}
 	must(key.name.len != 0);
@@ -89,7 +71,39 @@ static void set_places(
 	object->uid_len = (uint8_t)key->uid.len;
 }
 
+struct str store_uid(const struct store_object *object, char room[STORE_UID_LEN_MAX])
+{
+	const uint8_t *uid = object->payload + object->uid_at;
+	if (object->uid_len == PACK_UUID_BYTES && uid[-1] == PACK_UUID_MARK) {
+		pack_expand_uuid(uid, room);
+		return (struct str){room, PACK_UUID_LEN};
+	}
+	must(object->uid_len <= STORE_UID_LEN_MAX);
+	if (object->uid_len != 0)
+		memcpy(room, uid, object->uid_len);
+	return (struct str){room, object->uid_len};
+}
+
 /* ---- objects ---- */
+
+/* What the scratch memory held may be a private key. */
+static void clear_scratch(struct buf *scratch, enum record_kind kind)
+{
+	if (kind == RECORD_SECRET)
+		buf_wipe_fini(scratch);
+	else
+		buf_shrink(scratch, SCRATCH_KEEP_LEN);
+}
+
+struct str store_payload(struct store *store, const struct store_object *object)
+{
+	/* Good until the next call, so it is the next call that cleans up. */
+	clear_scratch(&store->expanded, store->expanded_kind);
+	store->expanded_kind = (enum record_kind)object->kind;
+	pack_expand(
+		(struct str){(const char *)object->payload, object->payload_len}, &store->expanded);
+	return buf_str(&store->expanded);
+}
 
 static void drop_payload(struct store_object *object)
 {
@@ -119,12 +133,15 @@ void store_object_free(struct store_object *object)
 	free(object);
 }
 
-struct store_object *store_object_detached(enum record_kind kind, struct str payload)
+struct store_object *store_object_detached(
+	struct store *store, enum record_kind kind, struct str payload)
 {
 	struct store_object *object = xcalloc(1, sizeof(*object));
 	object->kind = (uint8_t)kind;
 	object->is_tombstone = true;
-	set_payload(object, payload);
+	pack_payload(payload, &store->packed);
+	set_payload(object, buf_str(&store->packed));
+	buf_clear(&store->packed);
 	return object;
 }
 
@@ -153,6 +170,8 @@ void store_init(struct store *store)
 	*store = (struct store){0};
 	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
 		RB_INIT(&store->trees[kind]);
+	buf_init(&store->packed, FRAME_LEN_MAX);
+	buf_init(&store->expanded, FRAME_LEN_MAX);
 }
 
 void store_fini(struct store *store)
@@ -164,6 +183,8 @@ void store_fini(struct store *store)
 			store_object_free(object);
 		}
 	}
+	buf_wipe_fini(&store->packed);
+	buf_wipe_fini(&store->expanded);
 }
 
 void store_observe(struct store *store, const struct store_observer *observer)
@@ -244,28 +265,53 @@ static struct store_object *insert(struct store *store, enum record_kind kind, s
 	return object;
 }
 
-enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
+static bool same_uid(const struct store_object *object, struct str uid)
+{
+	return str_eq(
+		(struct str){(const char *)object->payload + object->uid_at, object->uid_len}, uid);
+}
+
+static bool same_payload(const struct store_object *object, struct str packed)
+{
+	return str_eq((struct str){(const char *)object->payload, object->payload_len}, packed);
+}
+
+static enum store_change put_packed(struct store *store, enum record_kind kind, struct str packed,
 	const struct store_facts *facts)
 {
-	struct key_places key = find_key(payload);
+	struct key_places key = find_key(packed);
 	struct store_object *object = store_find(store, kind, key.namespace, key.name);
 	enum store_change change = STORE_SAME;
-	if (object != NULL && !str_eq(store_uid(object), key.uid)) {
+	if (object != NULL && !same_uid(object, key.uid)) {
 		remove_object(store, object);
 		object = NULL;
 	}
 	if (object == NULL) {
-		object = insert(store, kind, payload, &key);
+		object = insert(store, kind, packed, &key);
 		change = STORE_NEW;
-	} else if (!str_eq(store_payload(object), payload)) {
-		set_payload(object, payload);
-		set_places(object, payload, &key);
+	} else if (!same_payload(object, packed)) {
+		set_payload(object, packed);
+		set_places(object, packed, &key);
 		change = STORE_CHANGED;
 	}
 	object->is_seen = true;
 	if (kind == RECORD_INGRESS)
 		set_facts(store_ingress_of(object), facts);
 	tell_put(store, object, change);
+	return change;
+}
+
+enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
+	const struct store_facts *facts)
+{
+	/* An observer that buries an object needs the scratch memory for itself. */
+	struct buf packed;
+	buf_init(&packed, FRAME_LEN_MAX);
+	(void)buf_reserve(&packed, payload.len);
+	pack_payload(payload, &packed);
+	enum store_change change = put_packed(store, kind, buf_str(&packed), facts);
+	clear_scratch(&packed, kind);
+	buf_fini(&packed);
 	return change;
 }
 

@@ -21,9 +21,9 @@
 struct store_object {
 	RB_ENTRY(store_object) by_name;
 	TAILQ_ENTRY(store_object) queued; /* belongs to the outlet */
-	uint8_t *payload;
+	uint8_t *payload;                 /* packed */
 	uint32_t payload_len;
-	/* Where namespace, name and uid stand in the payload. */
+	/* Where namespace, name and uid stand in the payload. The uid may be packed. */
 	uint16_t namespace_at;
 	uint16_t name_at;
 	uint16_t uid_at;
@@ -81,6 +81,9 @@ struct store {
 	size_t counts[RECORD_KIND_COUNT];
 	struct store_observer observers[STORE_OBSERVERS_MAX];
 	size_t observer_count;
+	struct buf packed;   /* the form that comes in */
+	struct buf expanded; /* see store_payload() */
+	enum record_kind expanded_kind;
 };
 
 void store_init(struct store *store);
@@ -106,10 +109,12 @@ size_t store_sweep(struct store *store, enum record_kind kind, struct str namesp
 struct store_object *store_first(const struct store *store, enum record_kind kind);
 struct store_object *store_next(struct store_object *object);
 
-static inline struct str store_payload(const struct store_object *o)
-{
-	return (struct str){(const char *)o->payload, o->payload_len};
-}
+/* The message of an object, as it is sent; good until the next call of a function of this store. */
+struct str store_payload(struct store *store, const struct store_object *object);
+
+enum { STORE_UID_LEN_MAX = 128 };
+/* Copied into room. */
+struct str store_uid(const struct store_object *object, char room[STORE_UID_LEN_MAX]);
 
 static inline struct str store_namespace(const struct store_object *o)
 {
@@ -121,17 +126,12 @@ static inline struct str store_name(const struct store_object *o)
 	return (struct str){(const char *)o->payload + o->name_at, o->name_len};
 }
 
-static inline struct str store_uid(const struct store_object *o)
-{
-	return (struct str){(const char *)o->payload + o->uid_at, o->uid_len};
-}
-
 static inline struct store_ingress *store_ingress_of(struct store_object *o)
 {
 	return o->kind == RECORD_INGRESS ? (struct store_ingress *)(void *)o : NULL;
 }
 
-/* For the outlet's tombstones: a copy of the object that is in no tree, with another payload
- * (copied), of which the key is not read. */
-struct store_object *store_object_detached(enum record_kind kind, struct str payload);
+/* For the outlet's tombstones: an object in no tree, with a payload of its own (copied), whose key is not read. */
+struct store_object *store_object_detached(
+	struct store *store, enum record_kind kind, struct str payload);
 void store_object_free(struct store_object *object);

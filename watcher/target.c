@@ -137,6 +137,7 @@ static char *find_in_cluster(const struct target_options *options, const char *h
 		options->token_file != NULL ? options->token_file : TARGET_IN_CLUSTER_DIR "/token");
 	target->ca_file = xstrdup(
 		options->ca_file != NULL ? options->ca_file : TARGET_IN_CLUSTER_DIR "/ca.crt");
+	target->ca_is_optional = options->ca_file == NULL;
 	if (access(target->token_file, R_OK) != 0)
 		return xasprintf("%s: %s", target->token_file, strerror(errno));
 	return NULL;
