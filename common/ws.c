@@ -44,6 +44,7 @@ struct ws {
 	wslay_event_context_ptr frames;
 	uint8_t opcode;  /* of the message that is coming in */
 	bool is_control; /* the frame that is coming in */
+	bool is_cut;
 	ev_io io;
 	ev_timer more;  /* a turn was over before the input was */
 	ev_timer timer; /* the time of the upgrade; then the silence */
@@ -64,8 +65,9 @@ static void say_bye(struct ws *ws)
 {
 	if (ws->state != WS_OPEN || wslay_event_get_close_sent(ws->frames))
 		return;
-	if (wslay_event_queue_close(ws->frames, WS_GOING_AWAY, NULL, 0) == 0)
-		(void)wslay_event_send(ws->frames);
+	if (wslay_event_queue_close(ws->frames, WS_GOING_AWAY, NULL, 0) == 0 &&
+		wslay_event_send(ws->frames) == 0)
+		(void)flush(ws);
 }
 
 static void destroy(struct ws *ws)
@@ -141,7 +143,8 @@ static bool flush(struct ws *ws)
 			curl_easy_send(ws->easy, buf_data(&ws->out), buf_len(&ws->out), &sent);
 		if (code == CURLE_AGAIN)
 			return true;
-		if (code != CURLE_OK)
+		ws->is_cut = code != CURLE_OK;
+		if (ws->is_cut)
 			return false;
 		buf_consume(&ws->out, sent);
 	}
@@ -154,7 +157,8 @@ static int receive(struct ws *ws, uint8_t *place, size_t len, size_t *ret_got)
 	CURLcode code = curl_easy_recv(ws->easy, place, len, ret_got);
 	if (code == CURLE_AGAIN)
 		return 0;
-	if (code != CURLE_OK || *ret_got == 0)
+	ws->is_cut = code != CURLE_OK || *ret_got == 0;
+	if (ws->is_cut)
 		return -1;
 	ws->heard_at = ev_now(ws->call.loop);
 	return 1;
@@ -255,7 +259,7 @@ static void on_message(wslay_event_context_ptr frames,
 
 /* ---- frames: what we ask of wslay ---- */
 
-static const char *reason_of_end(struct ws *ws, int failed)
+static const char *reason_of_end(struct ws *ws)
 {
 	if (ws->problem != NULL)
 		return ws->problem;
@@ -264,7 +268,7 @@ static const char *reason_of_end(struct ws *ws, int failed)
 			wslay_event_get_status_code_received(ws->frames));
 		return ws->error;
 	}
-	if (failed != 0)
+	if (ws->is_cut)
 		return "the connection was cut";
 	switch (wslay_event_get_status_code_sent(ws->frames)) {
 	case WSLAY_CODE_MESSAGE_TOO_BIG:
@@ -279,17 +283,14 @@ static const char *reason_of_end(struct ws *ws, int failed)
 static void run_frames(struct ws *ws)
 {
 	ws->turn_len = 0;
-	int failed = wslay_event_recv(ws->frames);
-	/* Also when reading is over: that is how the server learns why. */
-	if (!ws->freed && failed == 0) {
-		failed = wslay_event_send(ws->frames);
-		if (!flush(ws))
-			failed = WSLAY_ERR_CALLBACK_FAILURE;
-	}
+	bool failed = wslay_event_recv(ws->frames) != 0;
 	if (ws->freed)
 		return;
-	if (failed != 0 || !wslay_event_get_read_enabled(ws->frames)) {
-		end(ws, 0, reason_of_end(ws, failed));
+	/* Also when reading is over: that is how the server learns why. */
+	if (!ws->is_cut && (wslay_event_send(ws->frames) != 0 || !flush(ws)))
+		failed = true;
+	if (failed || !wslay_event_get_read_enabled(ws->frames)) {
+		end(ws, 0, reason_of_end(ws));
 		return;
 	}
 	watch_socket(ws);

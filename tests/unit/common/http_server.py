@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A server that misbehaves on request, for test_http.c: the path says how. Plain sockets, so that every byte is ours.
+"""A server that misbehaves on request, for test_http*.c and test_ws.c: the path says how. Plain sockets, so that every byte is ours.
 
 http_server.py FOLDER writes its certificates there, prints one line with its ports `http https https-with-client-certificate`
 and ends when its standard input does.
@@ -25,6 +25,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from ws_behaviours import WebSocketBehaviours
+
 connection_ids = itertools.count(1)
 counts: dict[str, int] = {}
 held = 0
@@ -32,7 +34,7 @@ held_peak = 0
 gate = threading.Condition()
 
 
-class Connection:
+class Connection(WebSocketBehaviours):
     """One connection of a client: requests one after another until somebody ends it."""
 
     def __init__(self, sock: socket.socket) -> None:
