@@ -114,6 +114,12 @@ void buf_consume(struct buf *b, size_t len)
 		b->start = b->end = 0;
 }
 
+void buf_cut(struct buf *b, size_t len)
+{
+	must(len <= buf_len(b));
+	b->end = b->start + len;
+}
+
 void buf_clear(struct buf *b)
 {
 	b->start = b->end = 0;

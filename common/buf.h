@@ -29,14 +29,15 @@ static inline size_t buf_len(const struct buf *b)
 	return b->end - b->start;
 }
 
+/* NULL of a buffer that never held anything; adding to a null pointer, even nothing, is undefined. */
 static inline const uint8_t *buf_data(const struct buf *b)
 {
-	return b->data + b->start;
+	return (const uint8_t *)((uintptr_t)b->data + b->start);
 }
 
 static inline struct str buf_str(const struct buf *b)
 {
-	return (struct str){(const char *)b->data + b->start, b->end - b->start};
+	return (struct str){(const char *)buf_data(b), buf_len(b)};
 }
 
 /* -EMSGSIZE when the ceiling would be passed; the buffer is then unchanged. */
@@ -49,6 +50,8 @@ uint8_t *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t len);
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);
+/* Drops what stands behind the first len bytes; len is at most buf_len(). */
+void buf_cut(struct buf *b, size_t len);
 /* Empties it and keeps the memory. */
 void buf_clear(struct buf *b);
 /* Empties it and gives back memory beyond keep bytes. */

@@ -1,309 +1,316 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cert.h"
 
+#include "common/cert_names.h"
 #include "common/must.h"
 
-#include <limits.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+
+/* Checking a signature costs with the cube of the key's length, and a stranger chooses it. */
+enum { CERT_KEY_BITS_MAX = 8192 };
 
 struct chain {
-	X509 *certs[CERT_CHAIN_MAX];
+	X509 *certs[CERT_CHAIN_MAX]; /* as they were found */
 	size_t count;
+	size_t order[CERT_CHAIN_MAX]; /* indexes, leaf first */
+	size_t order_count;
 };
 
-static void chain_fini(struct chain *chain)
+/* One PEM block; its bytes may be a key. */
+struct block {
+	char *name;
+	char *header;
+	unsigned char *data;
+	long len;
+};
+
+/* For PEM_FLAG_SECURE: OpenSSL wipes its own copies too, and wants them back by these calls. */
+static void block_fini(struct block *block)
 {
-	for (size_t i = 0; i < chain->count; i++)
-		X509_free(chain->certs[i]);
+	OPENSSL_secure_free(block->name);
+	OPENSSL_secure_free(block->header);
+	OPENSSL_secure_clear_free(block->data, block->len > 0 ? (size_t)block->len : 0);
+	*block = (struct block){0};
 }
 
-/* No pass phrase is ever given: an encrypted key is refused instead of asking a terminal. */
-static int no_passphrase(char *text, int size, int for_writing, void *ctx)
+/* The next block whatever it is, text between blocks skipped. 1: found; 0: there is none; -1: there is a broken one. */
+static int block_read(BIO *in, struct block *ret_block)
 {
-	(void)text;
-	(void)size;
-	(void)for_writing;
-	(void)ctx;
-	return -1;
-}
-
-static bool ended_before_a_block(void)
-{
-	unsigned long error = ERR_peek_last_error();
-	return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
-}
-
-static const char *read_chain(struct str pem, struct chain *chain)
-{
-	const char *problem = NULL;
-	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.len);
-	must(bio != NULL);
+	const unsigned flags = PEM_FLAG_SECURE | PEM_FLAG_EAY_COMPATIBLE;
+	struct block block = {0};
 	ERR_clear_error();
-	for (;;) {
-		X509 *cert = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
-		if (cert == NULL) {
-			if (!ended_before_a_block())
-				problem = "tls.crt holds a damaged certificate";
-			break;
-		}
-		if (chain->count == CERT_CHAIN_MAX) {
-			X509_free(cert);
-			problem = "tls.crt holds more than 16 certificates";
-			break;
-		}
-		chain->certs[chain->count++] = cert;
+	if (PEM_read_bio_ex(in, &block.name, &block.header, &block.data, &block.len, flags) == 1) {
+		*ret_block = block;
+		return 1;
 	}
-	ERR_clear_error();
-	BIO_free(bio);
+	unsigned long error = ERR_peek_last_error();
+	return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE
+		       ? 0
+		       : -1;
+}
+
+/* A SEQUENCE and, near its start, the INTEGER that is the version of every certificate and key. */
+static bool looks_like_der(struct str text)
+{
+	const size_t near = 16;
+	return text.len != 0 && text.p[0] == V_ASN1_CONSTRUCTED + V_ASN1_SEQUENCE &&
+	       memchr(text.p, V_ASN1_INTEGER, text.len < near ? text.len : near) != NULL;
+}
+
+/* Reading the chain */
+
+static const char *chain_add(struct chain *chain, const struct block *block)
+{
+	if (chain->count == CERT_CHAIN_MAX)
+		return "tls.crt holds too many certificates";
+	const unsigned char *at = block->data;
+	X509 *cert = strcmp(block->name, PEM_STRING_X509_TRUSTED) == 0
+			     ? d2i_X509_AUX(NULL, &at, block->len)
+			     : d2i_X509(NULL, &at, block->len);
+	if (cert == NULL)
+		return "tls.crt holds a certificate that cannot be read";
+	chain->certs[chain->count++] = cert;
+	if (at != block->data + block->len)
+		return "tls.crt holds a certificate with something behind it";
+	EVP_PKEY *key = X509_get0_pubkey(cert);
+	if (key != NULL && EVP_PKEY_get_bits(key) > CERT_KEY_BITS_MAX)
+		return "tls.crt holds a certificate with a key of more than 8192 bits";
+	return NULL;
+}
+
+static bool is_certificate(const char *name)
+{
+	return strcmp(name, PEM_STRING_X509) == 0 || strcmp(name, PEM_STRING_X509_OLD) == 0 ||
+	       strcmp(name, PEM_STRING_X509_TRUSTED) == 0;
+}
+
+static const char *chain_read(struct chain *chain, struct str pem)
+{
+	if (pem.len == 0)
+		return "tls.crt is empty";
+	if (pem.len > CERT_PEM_LEN_MAX)
+		return "tls.crt is too long";
+	BIO *in = BIO_new_mem_buf(pem.p, (int)pem.len);
+	must(in != NULL);
+	const char *problem = NULL;
+	struct block block;
+	int found = 0;
+	while (problem == NULL && (found = block_read(in, &block)) == 1) {
+		if (is_certificate(block.name))
+			problem = chain_add(chain, &block);
+		block_fini(&block);
+	}
+	BIO_free(in);
+	if (problem == NULL && found < 0)
+		return "tls.crt holds a PEM block that cannot be read";
 	if (problem == NULL && chain->count == 0)
-		problem = "tls.crt holds no certificate in PEM form";
+		return looks_like_der(pem) ? "tls.crt is DER, not PEM"
+					   : "tls.crt holds no certificate";
 	return problem;
 }
 
-static EVP_PKEY *read_key(struct str pem)
+/* Reading the key */
+
+static const char *key_decode(const struct block *block, EVP_PKEY **ret_key)
 {
-	BIO *bio = BIO_new_mem_buf(pem.p, (int)pem.len);
-	must(bio != NULL);
-	EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
-	ERR_clear_error();
-	BIO_free(bio);
-	return key;
+	if (strcmp(block->name, PEM_STRING_PKCS8) == 0 || strstr(block->header, "ENCRYPTED"))
+		return "tls.key is encrypted";
+	const unsigned char *at = block->data;
+	EVP_PKEY *key = d2i_AutoPrivateKey(NULL, &at, block->len);
+	if (key == NULL)
+		return "tls.key holds a key that cannot be read";
+	*ret_key = key;
+	return NULL;
 }
 
-/* ---- order ---- */
-
-static void move_to(struct chain *chain, size_t from, size_t to)
+/* The first private key, as TLS servers do; there may be curve parameters or certificates before it. */
+static const char *key_read(struct str pem, EVP_PKEY **ret_key)
 {
-	X509 *cert = chain->certs[from];
-	for (; from > to; from--)
-		chain->certs[from] = chain->certs[from - 1];
-	chain->certs[to] = cert;
+	if (pem.len == 0)
+		return "tls.key is empty";
+	if (pem.len > CERT_PEM_LEN_MAX)
+		return "tls.key is too long";
+	BIO *in = BIO_new_mem_buf(pem.p, (int)pem.len);
+	must(in != NULL);
+	const char *problem = NULL;
+	struct block block;
+	int found = 0;
+	while (problem == NULL && *ret_key == NULL && (found = block_read(in, &block)) == 1) {
+		if (str_ends_with(str_from(block.name), STR("PRIVATE KEY")))
+			problem = key_decode(&block, ret_key);
+		block_fini(&block);
+	}
+	BIO_free(in);
+	if (problem == NULL && found < 0)
+		return "tls.key holds a PEM block that cannot be read";
+	if (problem == NULL && *ret_key == NULL)
+		return looks_like_der(pem) ? "tls.key is DER, not PEM"
+					   : "tls.key holds no private key";
+	return problem;
 }
 
-static bool is_self_issued(X509 *cert)
+/* Order */
+
+static bool is_issuer_of(X509 *issuer, X509 *cert)
 {
-	return X509_NAME_cmp(X509_get_subject_name(cert), X509_get_issuer_name(cert)) == 0;
+	return X509_check_issued(issuer, cert) == X509_V_OK;
 }
 
-static bool has_issued_another(const struct chain *chain, size_t index)
+static bool has_signed(X509 *issuer, X509 *cert)
+{
+	EVP_PKEY *key = X509_get0_pubkey(issuer);
+	return is_issuer_of(issuer, cert) && key != NULL && X509_verify(cert, key) == 1;
+}
+
+static bool is_any_issuer(const struct chain *chain, size_t index)
 {
 	for (size_t i = 0; i < chain->count; i++) {
-		if (i != index &&
-			X509_check_issued(chain->certs[index], chain->certs[i]) == X509_V_OK)
+		if (i != index && is_issuer_of(chain->certs[index], chain->certs[i]))
 			return true;
 	}
 	return false;
 }
 
-/* The certificate that the key fits; without a key the one that has issued no other. */
-static bool find_leaf(const struct chain *chain, EVP_PKEY *key, size_t *ret_index)
+/* The leaf is whose key we have, or without a key whoever issued none of the others. */
+static bool find_leaf(const struct chain *chain, const EVP_PKEY *key, size_t *ret_index)
 {
 	for (size_t i = 0; i < chain->count; i++) {
-		bool fits = key != NULL ? X509_check_private_key(chain->certs[i], key) == 1
-					: !has_issued_another(chain, i);
-		if (fits) {
+		const EVP_PKEY *own = X509_get0_pubkey(chain->certs[i]);
+		if (key != NULL ? own != NULL && EVP_PKEY_eq(own, key) == 1
+				: !is_any_issuer(chain, i)) {
 			*ret_index = i;
-			ERR_clear_error();
 			return true;
 		}
 	}
-	ERR_clear_error();
-	return false;
+	*ret_index = 0;
+	return key == NULL;
 }
 
-/* Leaf first, then each issuer behind what it issued; what belongs to none stays behind them in its order. */
-static void sort_chain(struct chain *chain, size_t leaf)
+/* From the leaf up, each signed by the next. What belongs to no such line is left out: clients need not take it. */
+static void put_in_order(struct chain *chain, size_t leaf)
 {
-	move_to(chain, leaf, 0);
-	for (size_t sorted = 1; sorted < chain->count; sorted++) {
-		X509 *last = chain->certs[sorted - 1];
-		size_t issuer = sorted;
-		if (is_self_issued(last))
+	bool used[CERT_CHAIN_MAX] = {false};
+	size_t next = leaf;
+	while (next != chain->count) {
+		X509 *cert = chain->certs[next];
+		used[next] = true;
+		chain->order[chain->order_count++] = next;
+		next = 0;
+		if (is_issuer_of(cert, cert))
 			return;
-		while (issuer < chain->count &&
-			X509_check_issued(chain->certs[issuer], last) != X509_V_OK)
-			issuer++;
-		if (issuer == chain->count)
-			return;
-		move_to(chain, issuer, sorted);
+		while (next < chain->count && (used[next] || !has_signed(chain->certs[next], cert)))
+			next++;
 	}
 }
 
-/* ---- what the leaf says ---- */
+/* What the certificate says */
 
-static bool is_name_char(char c)
+static bool is_served_kind(const X509 *leaf)
 {
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-}
-
-/* A copy in lower case when it is a host name or a wildcard of one, else STR_NONE. A NUL within is no name character, so names that were made
- * to look like others in C are left out. */
-static struct str host_name(const ASN1_STRING *value, struct arena *arena)
-{
-	struct str raw = {
-		(const char *)ASN1_STRING_get0_data(value), (size_t)ASN1_STRING_length(value)};
-	if (raw.len == 0 || raw.len > 253)
-		return STR_NONE;
-	char *copy = arena_alloc(arena, raw.len + 1);
-	for (size_t i = 0; i < raw.len; i++) {
-		char c = raw.p[i];
-		if (c >= 'A' && c <= 'Z')
-			c = (char)(c - 'A' + 'a');
-		bool is_star = c == '*' && i == 0 && raw.len > 2 && raw.p[1] == '.';
-		if (!is_name_char(c) && !is_star)
-			return STR_NONE;
-		copy[i] = c;
+	const EVP_PKEY *key = X509_get0_pubkey(leaf);
+	switch (key != NULL ? EVP_PKEY_get_base_id(key) : EVP_PKEY_NONE) {
+	case EVP_PKEY_RSA:
+	case EVP_PKEY_RSA_PSS:
+	case EVP_PKEY_EC:
+	case EVP_PKEY_ED25519:
+	case EVP_PKEY_ED448:
+		return true;
+	default:
+		return false;
 	}
-	return (struct str){copy, raw.len};
 }
 
-static void add_name(struct cert_info *info, struct str name)
+/* Without timegm(), which reads the file of the local time zone: nothing may be opened in a sandbox. */
+static bool read_time(const ASN1_TIME *time, int64_t *ret_seconds)
 {
-	if (name.p != NULL && info->name_count < CERT_NAMES_MAX)
-		info->names[info->name_count++] = name;
+	int days = 0;
+	int seconds = 0;
+	ASN1_TIME *epoch = ASN1_TIME_new();
+	must(epoch != NULL && ASN1_TIME_set_string(epoch, "19700101000000Z") == 1);
+	bool good = ASN1_TIME_diff(&days, &seconds, epoch, time) == 1;
+	ASN1_TIME_free(epoch);
+	if (good)
+		*ret_seconds = (int64_t)days * 86400 + seconds;
+	return good;
 }
 
-static void read_common_name(X509 *cert, struct arena *arena, struct cert_info *info)
-{
-	X509_NAME *subject = X509_get_subject_name(cert);
-	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-	if (at >= 0)
-		add_name(info, host_name(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)),
-				       arena));
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
-static void sort_names(struct cert_info *info)
-{
-	size_t kept = 0;
-	if (info->name_count == 0)
-		return;
-	qsort(info->names, info->name_count, sizeof(*info->names), compare_names);
-	for (size_t i = 1; i < info->name_count; i++) {
-		if (!str_eq(info->names[kept], info->names[i]))
-			info->names[++kept] = info->names[i];
-	}
-	info->name_count = kept + 1;
-}
-
-static void read_names(X509 *cert, struct arena *arena, struct cert_info *info)
-{
-	GENERAL_NAMES *all = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-	int count = all != NULL ? sk_GENERAL_NAME_num(all) : 0;
-	size_t room = count > 0 ? (size_t)count : 1;
-	info->names = arena_calloc(
-		arena, room < CERT_NAMES_MAX ? room : CERT_NAMES_MAX, sizeof(*info->names));
-	for (int i = 0; i < count; i++) {
-		const GENERAL_NAME *name = sk_GENERAL_NAME_value(all, i);
-		if (name->type == GEN_DNS)
-			add_name(info, host_name(name->d.dNSName, arena));
-	}
-	GENERAL_NAMES_free(all);
-	if (info->name_count == 0)
-		read_common_name(cert, arena, info);
-	sort_names(info);
-}
-
-static int64_t seconds_of(const ASN1_TIME *time)
-{
-	struct tm parts = {0};
-	return ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
-}
-
-static void read_sha1(X509 *cert, struct arena *arena, struct cert_info *info)
+static struct str print_sha1(const X509 *leaf, struct arena *arena)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned len = 0;
-	must(X509_digest(cert, EVP_sha1(), digest, &len) == 1);
-	char *text = arena_alloc(arena, (size_t)len * 3 + 1);
+	must(X509_digest(leaf, EVP_sha1(), digest, &len) == 1);
+	char *text = arena_alloc(arena, (size_t)len * 3);
 	for (unsigned i = 0; i < len; i++)
-		snprintf(text + (size_t)i * 3, 4, i + 1 < len ? "%02x:" : "%02x", digest[i]);
-	info->sha1 = (struct str){text, (size_t)len * 3 - 1};
+		snprintf(text + (size_t)i * 3, 3, "%02x", digest[i]);
+	for (unsigned i = 1; i < len; i++)
+		text[(size_t)i * 3 - 1] = ':';
+	return (struct str){text, (size_t)len * 3 - 1};
 }
 
 static struct str print_chain(const struct chain *chain, struct arena *arena)
 {
-	BIO *bio = BIO_new(BIO_s_mem());
+	BIO *out = BIO_new(BIO_s_mem());
+	must(out != NULL);
+	for (size_t i = 0; i < chain->order_count; i++)
+		must(PEM_write_bio_X509(out, chain->certs[chain->order[i]]) == 1);
 	char *text = NULL;
-	must(bio != NULL);
-	for (size_t i = 0; i < chain->count; i++)
-		must(PEM_write_bio_X509(bio, chain->certs[i]) == 1);
-	long len = BIO_get_mem_data(bio, &text);
+	long len = BIO_get_mem_data(out, &text);
 	struct str copy = arena_str(arena, (struct str){text, (size_t)len});
-	BIO_free(bio);
+	BIO_free(out);
 	return copy;
 }
 
-static const char *check_pair(
-	struct chain *chain, EVP_PKEY *key, struct arena *arena, struct cert_info *ret_info)
+static const char *fill_info(
+	const struct chain *chain, struct arena *arena, struct cert_info *ret_info)
 {
-	size_t leaf = 0;
-	if (!find_leaf(chain, key, &leaf)) {
-		if (key != NULL)
-			return "tls.key does not fit any certificate of tls.crt";
-		leaf = 0;
-	}
-	sort_chain(chain, leaf);
-	X509 *cert = chain->certs[0];
-	*ret_info = (struct cert_info){
-		.not_before = seconds_of(X509_get0_notBefore(cert)),
-		.not_after = seconds_of(X509_get0_notAfter(cert)),
-	};
-	read_names(cert, arena, ret_info);
-	read_sha1(cert, arena, ret_info);
-	ret_info->chain = print_chain(chain, arena);
-	ERR_clear_error();
+	struct cert_info info = {0};
+	const X509 *leaf = chain->certs[chain->order[0]];
+	if (!is_served_kind(leaf))
+		return "tls.crt has a kind of key that servers cannot use";
+	if (!read_time(X509_get0_notBefore(leaf), &info.not_before) ||
+		!read_time(X509_get0_notAfter(leaf), &info.not_after))
+		return "tls.crt has no readable validity";
+	const char *problem = cert_names_read(leaf, arena, &info.names, &info.name_count);
+	if (problem != NULL)
+		return problem;
+	info.sha1 = print_sha1(leaf, arena);
+	info.chain = print_chain(chain, arena);
+	*ret_info = info;
 	return NULL;
 }
 
+static const char *check(
+	struct chain *chain, const EVP_PKEY *key, struct arena *arena, struct cert_info *ret_info)
+{
+	size_t leaf = 0;
+	if (!find_leaf(chain, key, &leaf))
+		return "tls.key does not fit tls.crt";
+	put_in_order(chain, leaf);
+	return fill_info(chain, arena, ret_info);
+}
+
+void cert_setup(void)
+{
+	must(OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) == 1);
+}
+
 const char *cert_check(
-	struct str pem, struct str key_pem, struct arena *arena, struct cert_info *ret_info)
+	struct str chain_pem, struct str key_pem, struct arena *arena, struct cert_info *ret_info)
 {
-	struct chain chain = {.count = 0};
-	if (pem.len == 0)
-		return "tls.crt is empty";
-	if (pem.len > CERT_PEM_LEN_MAX || key_pem.len > CERT_PEM_LEN_MAX)
-		return "tls.crt or tls.key is longer than 1 MiB";
-	if (key_pem.p != NULL && key_pem.len == 0)
-		return "tls.key is empty";
-	const char *problem = read_chain(pem, &chain);
+	struct chain chain = {0};
 	EVP_PKEY *key = NULL;
-	if (problem == NULL && key_pem.p != NULL) {
-		key = read_key(key_pem);
-		if (key == NULL)
-			problem = "tls.key holds no unencrypted private key in PEM form";
-	}
+	const char *problem = chain_read(&chain, chain_pem);
+	if (problem == NULL && key_pem.p != NULL)
+		problem = key_read(key_pem, &key);
 	if (problem == NULL)
-		problem = check_pair(&chain, key, arena, ret_info);
+		problem = check(&chain, key, arena, ret_info);
 	EVP_PKEY_free(key);
-	chain_fini(&chain);
+	for (size_t i = 0; i < chain.count; i++)
+		X509_free(chain.certs[i]);
+	ERR_clear_error();
 	return problem;
-}
-
-static bool name_covers(struct str name, struct str host)
-{
-	if (!str_starts_with(name, STR("*.")))
-		return str_eq(name, host);
-	const char *dot = host.len != 0 ? memchr(host.p, '.', host.len) : NULL;
-	if (dot == NULL || dot == host.p)
-		return false;
-	return str_eq(str_skip(name, 1), str_skip(host, (size_t)(dot - host.p)));
-}
-
-bool cert_covers(const struct str *names, size_t count, struct str host)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (name_covers(names[i], host))
-			return true;
-	}
-	return false;
 }

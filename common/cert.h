@@ -28,17 +28,21 @@ struct cert_info {
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
-	/* PEM, only the certificates, leaf first, each ended by a newline; in the arena. */
+	/* PEM, only the certificates, leaf first and each signed by the next; those of no such line
+	 * are left out. In the arena. */
 	struct str chain;
 	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena.
 	 */
 	struct str sha1;
 };
 
-/* NULL when the certificates in `pem` and the key are good and fit each other: *ret_info is filled. Otherwise a static text
- * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key_pem` may be
- * absent (.p NULL): then only the chain is read. */
+/* Makes OpenSSL read its configuration now and not on first use; for before a sandbox closes. After it
+ * cert_check() opens no file. */
+void cert_setup(void);
+/* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text
+ * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key` may be
+ * absent: then only the chain is read. */
 const char *cert_check(
-	struct str pem, struct str key_pem, struct arena *arena, struct cert_info *ret_info);
+	struct str chain, struct str key, struct arena *arena, struct cert_info *ret_info);
 /* Whether `host` is covered by one of the names: exact, or a wildcard of one label. */
 bool cert_covers(const struct str *names, size_t count, struct str host);

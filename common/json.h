@@ -2,12 +2,12 @@
 /*
  * The only door to cJSON. It offers what is safe on foreign text: exact-case lookup, typed getters,
  * whole documents with a length, and it answers cJSON's traps: names compared without case,
- * duplicate keys, numbers rounded silently, text behind the document, "\u0000" cutting a string
- * short.
+ * duplicate keys, numbers rounded silently or malformed, text behind the document, control characters
+ * and bytes that are no UTF-8 in strings, "\u0000" cutting a string short.
  *
- * "\u0000" is replaced by U+FFFD before parsing: a NUL that one tenant writes into one annotation
- * must not make a list of everybody's objects unreadable, and U+FFFD is refused wherever it
- * matters.
+ * "\u0000", and half a surrogate pair, are replaced by U+FFFD before parsing: a NUL that one tenant
+ * writes into one annotation must not make a list of everybody's objects unreadable, and U+FFFD is
+ * refused wherever it matters.
  *
  * A struct json is a cJSON node: a view into the document, good until json_free() of the document.
  */
@@ -23,10 +23,14 @@
 struct json; /* is struct cJSON */
 
 enum { JSON_DEPTH_MAX = 64 };
+/* Beyond it a double, which is what a JSON number is to most readers, does not hold every whole
+ * number. */
+#define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 
-/* NULL when the text is not exactly one JSON document, nests deeper than JSON_DEPTH_MAX, or holds
- * an object with a duplicate key; *ret_problem is then a static text and *ret_at the byte where it
- * was noticed (both may be NULL). */
+/* NULL when the text is not exactly one JSON document (RFC 8259, UTF-8), nests deeper than
+ * JSON_DEPTH_MAX, holds an object with a duplicate key, a number that is no finite double, or more
+ * values than are good for our memory; *ret_problem is then a static text and *ret_at the byte where
+ * it was noticed (both may be NULL). */
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
 /* Wipes all strings first: for documents that hold secrets. */
 void json_free_wiped(struct json *document);
@@ -48,7 +52,7 @@ const struct json *json_get(const struct json *value, const char *name);
 /* Typed getters of a member. Absent or null: the fallback and true. Of another type: false. */
 bool json_get_str(const struct json *value, const char *name, struct str *ret_text);
 bool json_get_bool(const struct json *value, const char *name, bool fallback, bool *ret_flag);
-/* A whole number within [min, max]; anything else is "of another type". */
+/* A whole number within [min, max] and +-JSON_INT_MAX; anything else is "of another type". */
 bool json_get_int(const struct json *value, const char *name, int64_t min, int64_t max,
 	int64_t fallback, int64_t *ret_number);
 
@@ -56,6 +60,8 @@ bool json_get_int(const struct json *value, const char *name, int64_t min, int64
 struct str json_text(const struct json *value);
 bool json_whole_number(const struct json *value, int64_t min, int64_t max, int64_t *ret_number);
 bool json_bool(const struct json *value, bool fallback);
+/* NAN when it is no number. */
+double json_number(const struct json *value);
 
 /* Children of an object or array, in order: for (c = json_first(v); c != NULL; c = json_next(c)).
  * NULL for anything else. */
@@ -65,24 +71,27 @@ const struct json *json_next(const struct json *child);
 struct str json_name(const struct json *child);
 size_t json_count(const struct json *value);
 
-/* Building. All calls copy their text; the add functions return the new child. Texts must be UTF-8
- * without NUL. */
+/* Building. All calls copy their text; the add functions return the new child. What is no UTF-8 in a
+ * text, and NUL, becomes U+FFFD. Adding does not look whether the name is there already. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_add_object(struct json *object, const char *name);
 struct json *json_add_array(struct json *object, const char *name);
 void json_add_str(struct json *object, const char *name, struct str text);
+/* Within +-JSON_INT_MAX. */
 void json_add_int(struct json *object, const char *name, int64_t number);
 void json_add_bool(struct json *object, const char *name, bool flag);
 void json_add_null(struct json *object, const char *name);
-/* A deep copy of value, for passing on what was read. */
+/* A deep copy of value, for passing on what was read; NULL adds nothing. */
 void json_add_copy(struct json *object, const char *name, const struct json *value);
 struct json *json_push_object(struct json *array);
 void json_push_str(struct json *array, struct str text);
-/* Replaces or adds a member / takes one away (of an object that we built or parsed). */
+/* Replaces or adds a member (NULL: takes it away) / takes one away, of an object that we built or
+ * parsed. */
 void json_set_copy(struct json *object, const char *name, const struct json *value);
 void json_remove(struct json *object, const char *name);
-/* Appends the compact text. -EMSGSIZE. */
+/* Appends the compact text. -EMSGSIZE, and `out` is as before. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
-/* Same type and content; objects regardless of order. */
+/* Same type and content; objects regardless of order. A member that is null is not the same as none:
+ * the difference matters in a patch. */
 bool json_eq(const struct json *a, const struct json *b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/str.h"
 
+#include "common/must.h"
 #include "common/xalloc.h"
 
 char *str_dup(struct str s)
@@ -12,14 +13,17 @@ char *str_dup(struct str s)
 	return copy;
 }
 
-/* Length of the well-formed sequence at p (RFC 3629, section 4), 0 when there is none. */
-static size_t utf8_sequence_len(const unsigned char *p, size_t left)
+/* RFC 3629, section 4. */
+size_t str_utf8_sequence_len(struct str s)
 {
+	const unsigned char *p = (const unsigned char *)s.p;
+	if (s.len == 0)
+		return 0;
 	unsigned char lead = p[0];
 	if (lead < 0x80)
 		return lead != 0 ? 1 : 0;
 	size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-	if (lead < 0xc2 || lead > 0xf4 || len > left)
+	if (lead < 0xc2 || lead > 0xf4 || len > s.len)
 		return 0;
 	unsigned char second_min = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
 	unsigned char second_max = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
@@ -32,15 +36,31 @@ static size_t utf8_sequence_len(const unsigned char *p, size_t left)
 	return len;
 }
 
+char *str_dup_utf8(struct str s)
+{
+	static const char REPLACEMENT[] = "\xef\xbf\xbd";
+	if (str_is_utf8(s))
+		return str_dup(s);
+	must(s.len < SIZE_MAX / 3);
+	char *copy = xmalloc(s.len * 3 + 1);
+	size_t used = 0;
+	while (s.len != 0) {
+		size_t len = str_utf8_sequence_len(s);
+		memcpy(copy + used, len != 0 ? s.p : REPLACEMENT, len != 0 ? len : 3);
+		used += len != 0 ? len : 3;
+		s = str_skip(s, len != 0 ? len : 1);
+	}
+	copy[used] = '\0';
+	return copy;
+}
+
 bool str_is_utf8(struct str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
-	size_t at = 0;
-	while (at < s.len) {
-		size_t len = utf8_sequence_len(p + at, s.len - at);
+	while (s.len != 0) {
+		size_t len = str_utf8_sequence_len(s);
 		if (len == 0)
 			return false;
-		at += len;
+		s = str_skip(s, len);
 	}
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * For scripts/bench: plays the provider of a translator and at the same time reads what a `curl` watch of the API server prints, and
- * stamps both with one clock in one loop. Every change that the benchmark makes carries a mark, "bench-<number>" in a path or
+ * stamps both with one clock in one loop. Every change that the benchmark makes carries a mark, "change-<number>" in a path or
  * 10.x.y.z as an endpoint's address; a line `<mark> <curl ns> <provider ns>` is printed when both have been seen.
  *
  *   bench-peer RUNTIME_DIR < output of curl
@@ -70,7 +70,8 @@ static void scan_line(struct str line)
 {
 	for (size_t at = 0; at < line.len; at++) {
 		struct str rest = str_skip(line, at);
-		if (!str_starts_with(rest, STR("bench-")) && !str_starts_with(rest, STR("\"10.")))
+		if (!str_starts_with(rest, STR("change-")) &&
+			!str_starts_with(rest, STR("\"10.64.")))
 			continue;
 		if (rest.p[0] == '"')
 			rest = str_skip(rest, 1);
@@ -126,7 +127,7 @@ static void see_host(struct link *link, const struct message *message)
 	if (link_decode(link, message, &arena, &host) != 0)
 		return;
 	for (size_t i = 0; i < host.rules.count; i++) {
-		if (str_starts_with(host.rules.items[i].path, STR("/bench-")))
+		if (str_starts_with(host.rules.items[i].path, STR("/change-")))
 			see(str_skip(host.rules.items[i].path, 1), false);
 	}
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole line on this machine: the two stand-ins (or a real API server), and our three daemons in a folder of their own."""
+"""The whole line on this machine: the two stand-ins (a real API server instead of the first when KUBEBUILDER_ASSETS names one), and
+our three daemons in a folder of their own."""
 from __future__ import annotations
 
 import os
@@ -12,6 +13,7 @@ from standins.rancher.client import RancherStandin
 
 from .cluster import Cluster
 from .daemon import Daemon
+from .envtest import RealKube, assets
 from .wait import wait_for
 
 DAEMONS = ("watcher", "translator", "provider")
@@ -32,7 +34,7 @@ class Line:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
         self.runtime = self.folder / "run"
         self.runtime.mkdir()
-        self.kube = KubeStandin(**(kube_options or {}))
+        self.kube = (RealKube() if assets() else KubeStandin(**(kube_options or {}))).start()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
                                       **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
         self.cluster = Cluster(str(self.kube.kubeconfig))
@@ -103,5 +105,7 @@ class Line:
         wait_for(lambda: self.balancer(ingress, namespace) is None, f"load balancer of {namespace}/{ingress} to be gone")
 
     def entries(self, ingress: str, namespace: str = "default") -> list[tuple[str, int]]:
-        """(address, port) pairs where the load balancer of an Ingress listens."""
+        """(address, port) pairs where the load balancer of an Ingress listens; none while there is no load balancer."""
+        if self.balancer(ingress, namespace) is None:
+            return []
         return self.rancher.traffic_addresses(f"{namespace}-rancherlb-{ingress}")

@@ -63,7 +63,7 @@ class State:
     journal: Journal = field(default_factory=Journal)
     allocator: ServiceAllocator = field(default_factory=ServiceAllocator)
     streams: dict[int, Stream] = field(default_factory=dict)
-    random: random.Random = field(default_factory=random.Random)
+    dice: random.Random = field(default_factory=random.Random)
     tasks: set[asyncio.Task] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -94,9 +94,12 @@ class State:
         """All knobs."""
         split = self.wire.split
         return dataclasses.asdict(self.settings) | {
-            "split": dataclasses.asdict(split) if split else None, "read_bytes_per_s": self.wire.read_bytes_per_s,
-            "watch_order": self.store.watch_order, "revision_step": self.store.revision_step,
-            "window_events": self.store.window_events}
+            "split": dataclasses.asdict(split) if split else None,
+            "read_bytes_per_s": self.wire.read_bytes_per_s,
+            "watch_order": self.store.watch_order,
+            "revision_step": self.store.revision_step,
+            "window_events": self.store.window_events,
+        }
 
     def set(self, changes: dict[str, Any]) -> None:
         """Turns knobs. Raises BadSetting before anything is changed."""

@@ -137,7 +137,7 @@ static const struct row rows[] = {
 		     "\"}]"),
 		"refused: tls[0].secret: longer than 253 bytes"},
 	{"text that is no UTF-8", RECORD_INGRESS, 0, SPEC("\"rules\":[{\"host\":\"\xff\"}]"),
-		"refused: rules[0].host: no UTF-8, or holds NUL"},
+		"refused: a string is no UTF-8"},
 
 	/* ---- Ingress v1beta1, of both groups ---- */
 	{"backends of v1beta1", RECORD_INGRESS, 1,
@@ -392,7 +392,7 @@ static void a_bad_object_is_absent_and_hurts_only_itself(void **state)
 	assert_int_equal(store.counts[RECORD_INGRESS], 1);
 	intake_put_text(&intake, STR("{\"metadata\":{\"name\":\"b\",\"name\":\"c\"}}"));
 	assert_int_equal(refusal.count, 2);
-	assert_string_equal(refusal.text, "refused: an object with a duplicate key");
+	assert_string_equal(refusal.text, "refused: an object has the same name twice");
 	assert_non_null(store_find(&store, RECORD_INGRESS, STR_NONE, STR("b")));
 	intake_put_text(&intake, STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}}"));
 	assert_int_equal(store.counts[RECORD_INGRESS], 2);

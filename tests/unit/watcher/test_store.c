@@ -24,7 +24,7 @@ struct peer {
 	struct arena arena;
 };
 
-static void say(struct peer *peer, const char *format, ...)
+[[gnu::format(printf, 2, 3)]] static void say(struct peer *peer, const char *format, ...)
 {
 	char text[512];
 	va_list args;

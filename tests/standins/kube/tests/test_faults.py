@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
@@ -26,8 +26,13 @@ MERGE = "application/merge-patch+json"
 
 
 def test_counts_skips_and_scopes(kube: KubeStandin, raw: RawClient) -> None:
-    fault = kube.fault("respond", {"verb": "list", "resource": ["ingresses", "services"], "identity": "controller"},
-                       with_="throttled", skip=1, count=2)
+    fault = kube.fault(
+        "respond",
+        {"verb": "list", "resource": ["ingresses", "services"], "identity": "controller"},
+        with_="throttled",
+        skip=1,
+        count=2,
+    )
     got = [raw.ask(INGRESSES).status for _ in range(5)]
     assert got == [200, 429, 429, 200, 200]
     assert [(entry["id"], entry["hits"], entry["spent"]) for entry in kube.faults()] == [(fault, 2, True)]
@@ -46,27 +51,54 @@ def test_lasting_for_a_time(kube: KubeStandin, raw: RawClient) -> None:
     assert status == 200
 
 
-@pytest.mark.parametrize("when, meets", [
-    ({"namespace": "default"}, True), ({"namespace": "shop"}, False), ({"name": "a"}, True), ({"group": "networking.k8s.io"}, True),
-    ({"subresource": "status"}, False), ({"path": "ingresses/a$"}, True), ({"user_agent": "^lbwatch/"}, True), ({"query": "x=1"}, False),
-    ({"verb": "*"}, True), ({"version": "v1beta1"}, False)])
+@pytest.mark.parametrize(
+    "when, meets",
+    [
+        ({"namespace": "default"}, True),
+        ({"namespace": "shop"}, False),
+        ({"name": "a"}, True),
+        ({"group": "networking.k8s.io"}, True),
+        ({"subresource": "status"}, False),
+        ({"path": "ingresses/a$"}, True),
+        ({"user_agent": "^lbwatch/"}, True),
+        ({"query": "x=1"}, False),
+        ({"verb": "*"}, True),
+        ({"version": "v1beta1"}, False),
+    ],
+)
 def test_matching(kube: KubeStandin, raw: RawClient, when: dict[str, str], meets: bool) -> None:
     kube.fault("respond", when, with_="unauthorized")
     assert (raw.ask(ONE).status == 401) is meets
 
 
-@pytest.mark.parametrize("given, header", [({}, "1"), ({"retry_after": 7}, "7"), ({"retry_after": None}, None),
-                                           ({"retry_after": "Wed, 21 Oct 2026 07:28:00 GMT"}, "Wed, 21 Oct 2026 07:28:00 GMT")])
+@pytest.mark.parametrize(
+    "given, header",
+    [
+        ({}, "1"),
+        ({"retry_after": 7}, "7"),
+        ({"retry_after": None}, None),
+        ({"retry_after": "Wed, 21 Oct 2026 07:28:00 GMT"}, "Wed, 21 Oct 2026 07:28:00 GMT"),
+    ],
+)
 def test_retry_after(kube: KubeStandin, raw: RawClient, given: dict[str, object], header: str | None) -> None:
     for name in ("throttled", "throttled-json"):
         kube.fault("respond", {"resource": "ingresses"}, with_=name, count=1, **given)
         assert raw.ask(INGRESSES).headers.get("retry-after") == header
 
 
-@pytest.mark.parametrize("name, status, kind", [
-    ("html", 502, "text/html"), ("garbage", 200, "application/json"), ("empty", 200, "application/json"),
-    ("not-found-text", 404, "text/plain; charset=utf-8"), ("shutting-down", 503, "application/json"),
-    ("shutting-down-text", 429, "text/plain; charset=utf-8"), ("etcd-timeout", 500, "application/json"), ("conflict", 409, "application/json")])
+@pytest.mark.parametrize(
+    "name, status, kind",
+    [
+        ("html", 502, "text/html"),
+        ("garbage", 200, "application/json"),
+        ("empty", 200, "application/json"),
+        ("not-found-text", 404, "text/plain; charset=utf-8"),
+        ("shutting-down", 503, "application/json"),
+        ("shutting-down-text", 429, "text/plain; charset=utf-8"),
+        ("etcd-timeout", 500, "application/json"),
+        ("conflict", 409, "application/json"),
+    ],
+)
 def test_other_answers(kube: KubeStandin, raw: RawClient, name: str, status: int, kind: str) -> None:
     kube.fault("respond", {"resource": "ingresses"}, with_=name)
     answer = raw.ask(ONE)
@@ -77,14 +109,26 @@ def test_other_answers(kube: KubeStandin, raw: RawClient, name: str, status: int
 
 
 def test_custom_answer(kube: KubeStandin, raw: RawClient) -> None:
-    kube.fault("respond", {"resource": "ingresses"}, status=302, body="moved", headers={"Location": "http://127.0.0.1:1/"})
+    kube.fault(
+        "respond",
+        {"resource": "ingresses"},
+        status=302,
+        body="moved",
+        headers={"Location": "http://127.0.0.1:1/"},
+    )
     answer = raw.ask(INGRESSES)
     assert (answer.status, answer.body, answer.headers["location"]) == (302, b"moved", "http://127.0.0.1:1/")
 
 
 def test_bad_faults_are_refused(kube: KubeStandin) -> None:
-    for spec in ({"do": "nothing"}, {"do": "respond", "with": "x"}, {"do": "delay", "seconds": 1}, {"do": "hang", "when": {"verbs": 1}},
-                 {"do": "stream", "end": "soon"}, {"do": "delay", "ms": -1}):
+    for spec in (
+        {"do": "nothing"},
+        {"do": "respond", "with": "x"},
+        {"do": "delay", "seconds": 1},
+        {"do": "hang", "when": {"verbs": 1}},
+        {"do": "stream", "end": "soon"},
+        {"do": "delay", "ms": -1},
+    ):
         with pytest.raises(ControlFailure):
             kube.control("POST", "faults", spec)
     with pytest.raises(ControlFailure):
@@ -167,7 +211,12 @@ def test_write_that_happened_although_the_answer_did_not_come(kube: KubeStandin,
 def test_race(kube: KubeStandin, raw: RawClient) -> None:
     revision = kube.api.create(ingress("a"))["metadata"]["resourceVersion"]
     kube.fault("race", {"verb": "patch", "subresource": "status"}, count=1)
-    patch = json.dumps({"metadata": {"resourceVersion": revision}, "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}).encode()
+    patch = json.dumps(
+        {
+            "metadata": {"resourceVersion": revision},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}},
+        }
+    ).encode()
     assert raw.ask(ONE + "/status", "PATCH", patch, content_type=MERGE).status == 409
     assert "standin.test/race" in kube.api.get("ingresses", "a")["metadata"]["annotations"]
 
@@ -188,10 +237,27 @@ def test_denied_watch_is_a_plain_answer(kube: KubeStandin, raw: RawClient) -> No
 
 
 def test_role_rules(kube: KubeStandin, raw: RawClient) -> None:
-    kube.rules([{"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["list", "watch"]},
-                {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"], "resourceNames": ["crt"], "namespaces": ["default"]}])
-    asked = {INGRESSES: 200, ONE: 403, "/api/v1/secrets": 403, "/api/v1/namespaces/default/secrets/crt": 404,
-             "/api/v1/namespaces/shop/secrets/crt": 403, "/apis/networking.k8s.io/v1": 200, "/apis/extensions/v1beta1/ingresses": 403}
+    kube.rules(
+        [
+            {"apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["list", "watch"]},
+            {
+                "apiGroups": [""],
+                "resources": ["secrets"],
+                "verbs": ["get"],
+                "resourceNames": ["crt"],
+                "namespaces": ["default"],
+            },
+        ]
+    )
+    asked = {
+        INGRESSES: 200,
+        ONE: 403,
+        "/api/v1/secrets": 403,
+        "/api/v1/namespaces/default/secrets/crt": 404,
+        "/api/v1/namespaces/shop/secrets/crt": 403,
+        "/apis/networking.k8s.io/v1": 200,
+        "/apis/extensions/v1beta1/ingresses": 403,
+    }
     assert {path: raw.ask(path).status for path in asked} == asked
 
 
@@ -246,7 +312,8 @@ def test_tls(start: Callable[..., KubeStandin], tmp_path: Path) -> None:
             context.set_alpn_protocols(["h2", "http/1.1"])
             with context.wrap_socket(plain, server_hostname="kubernetes.default.svc") as secured:
                 assert secured.selected_alpn_protocol() == "http/1.1"
-                return [name for kind, name in secured.getpeercert()["subjectAltName"] if kind == "DNS"]  # type: ignore[index, union-attr, misc]
+                shown: Any = secured.getpeercert()
+                return [name for kind, name in shown["subjectAltName"] if kind == "DNS"]
 
     assert "kubernetes.default.svc" in names(old)
     kube.control("POST", "authority/rotate")
@@ -276,6 +343,7 @@ def test_network_gone_and_back(kube: KubeStandin, raw: RawClient) -> None:
 
 
 def test_black_hole(kube: KubeStandin, raw: RawClient) -> None:
+    kube.network("gone")
     kube.network("black-hole")
     with raw.open(INGRESSES) as stream:
         stream.socket.settimeout(0.2)
@@ -299,7 +367,10 @@ def test_keep_alive_pipelining_and_close(kube: KubeStandin, raw: RawClient) -> N
         assert connection.getresponse().read()
     connection.close()
     with raw.open("/version") as stream:
-        stream.socket.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        stream.socket.sendall(
+            b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
         data = b""
         while more := stream.socket.recv(65536):
             data += more
@@ -312,11 +383,13 @@ def test_malformed_and_oversized_requests(raw: RawClient) -> None:
         assert b"400" in plain.recv(1000)
     target = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
     with raw.open(target, "POST", Content_Length=str(4 * 1024 * 1024)) as stream:
+
         def send() -> None:
             try:
                 stream.socket.sendall(b" " * (4 * 1024 * 1024))
             except OSError:
                 pass
+
         sender = threading.Thread(target=send)
         sender.start()
         assert stream.read_head().status in (0, 413)
@@ -328,8 +401,12 @@ def test_malformed_and_oversized_requests(raw: RawClient) -> None:
 
 def test_expect_continue(kube: KubeStandin, raw: RawClient) -> None:
     body = json.dumps(ingress("a")).encode()
-    with raw.open("/apis/networking.k8s.io/v1/namespaces/default/ingresses", "POST", expect="100-continue",
-                  content_length=str(len(body))) as stream:
+    with raw.open(
+        "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+        "POST",
+        expect="100-continue",
+        content_length=str(len(body)),
+    ) as stream:
         assert stream.read_head().status == 100
         stream.socket.sendall(body)
         assert stream.whole().status == 201
@@ -339,32 +416,49 @@ def test_log_counters_and_waiting(kube: KubeStandin, raw: RawClient) -> None:
     kube.control("DELETE", "requests")
     kube.api.create(ingress("a"))
     patch = b'{"metadata":{"annotations":{"x":"1"}}}'
-    waiting = threading.Thread(target=lambda: [raw.ask(ONE, "PATCH", patch, content_type=MERGE) for _ in range(2)])
+    waiting = threading.Thread(
+        target=lambda: [raw.ask(ONE, "PATCH", patch, content_type=MERGE) for _ in range(2)]
+    )
     mark = kube.mark()
     waiting.start()
     found = kube.wait_requests(2, since=mark, verb="patch", resource="ingresses")
     waiting.join()
     assert [(entry["effect"], entry["body"], entry["content_type"]) for entry in found] == [
-        ("changed", patch.decode(), MERGE), ("noop", patch.decode(), MERGE)]
+        ("changed", patch.decode(), MERGE),
+        ("noop", patch.decode(), MERGE),
+    ]
     assert found[0]["user_agent"] == "lbwatch/0.1 (linux/amd64)" and found[0]["name"] == "a"
-    counted = {(entry["identity"], entry["verb"], entry["effect"]): entry["count"] for entry in kube.counters()}
-    assert counted == {("admin", "create", "changed"): 1, ("controller", "patch", "changed"): 1, ("controller", "patch", "noop"): 1}
+    counted = {
+        (entry["identity"], entry["verb"], entry["effect"]): entry["count"] for entry in kube.counters()
+    }
+    assert counted == {
+        ("admin", "create", "changed"): 1,
+        ("controller", "patch", "changed"): 1,
+        ("controller", "patch", "noop"): 1,
+    }
     assert kube.requests(effect="noop") == found[1:] and kube.requests(mark, limit=1) == found[1:]
     with pytest.raises(TimeoutError):
         kube.wait_requests(verb="deletecollection", timeout_s=0.05)
 
 
 def test_start_faults_and_refused_arguments(start: Callable[..., KubeStandin]) -> None:
-    kube = start("1.34", "--fault", '{"do": "respond", "with": "starting", "when": {"group": "networking.k8s.io"}, "count": 1}')
+    kube = start(
+        "1.34",
+        "--fault",
+        '{"do": "respond", "with": "starting", "when": {"group": "networking.k8s.io"}, "count": 1}',
+    )
     raw = RawClient(kube)
     assert [raw.ask(INGRESSES).status for _ in range(2)] == [503, 200]
+    kube = start("1.34", "--setting", 'split={"cuts": 3}', "--setting", "page_max=7")
+    settings = kube.control("GET", "settings")
+    assert settings["split"]["cuts"] == 3 and settings["page_max"] == 7
     with pytest.raises(RuntimeError):
         KubeStandin("1.99").start()
 
 
 def test_the_server_ends_with_its_starter() -> None:
     kube = KubeStandin().start()
-    process = kube._process  # noqa: SLF001, what is tested is the process itself
+    process = kube._process  # what is tested is the process itself
     assert process is not None and process.stdin is not None
     process.stdin.close()
     assert process.wait(10) == 0

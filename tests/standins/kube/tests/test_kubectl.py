@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -14,7 +15,11 @@ import pytest
 
 from standins.kube.client import KubeStandin
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+from .conftest import ingress
+
+pytestmark = pytest.mark.skipif(
+    shutil.which(os.environ.get("KUBECTL", "kubectl")) is None, reason="kubectl is not installed"
+)
 
 MANIFEST = """\
 apiVersion: networking.k8s.io/v1
@@ -46,6 +51,15 @@ metadata: {name: web}
 spec:
   rules: [{host: foo.bar.com, http: {paths: [{path: /foo, backend: {serviceName: web, servicePort: 80}}]}}]
 """
+ADDRESSES = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]}}}
+
+JSONPATH_WAIT_SINCE = 23
+
+
+def client_minor(kube: KubeStandin) -> int:
+    """The minor release of kubectl."""
+    version = json.loads(kube.api.kubectl("version", "--client", "-o", "json").stdout)
+    return int(version["clientVersion"]["minor"].rstrip("+"))
 
 
 def words(text: str) -> list[list[str]]:
@@ -61,26 +75,53 @@ def test_apply_get_describe_delete(kube: KubeStandin, tmp_path: Path) -> None:
     mark = kube.mark()
     assert "ingress.networking.k8s.io/web unchanged" in kubectl("apply", "-f", str(file)).stdout
     assert {entry["effect"] for entry in kube.requests(mark, verb="patch")} <= {"noop"}
-    kube.api.patch("ingresses", "web", {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.org"}]}}},
-                   subresource="status")
-    assert words(kubectl("get", "ingress").stdout)[:2] == [
-        ["NAME", "CLASS", "HOSTS", "ADDRESS", "PORTS", "AGE"],
-        ["web", "rancher", "foo.bar.com", "192.0.2.1,lb.example.org", "80,", "443", *words(kubectl("get", "ingress").stdout)[1][-1:]]]
-    assert words(kubectl("get", "svc", "-o", "wide").stdout)[0] == [
-        "NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE", "SELECTOR"]
-    assert words(kubectl("get", "endpointslices").stdout)[1][:4] == ["web-1", "IPv4", "8080", "10.1.2.3"]
-    kube.api.create({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"}, "type": "Warning",
-                     "reason": "Refused", "message": "no such service", "source": {"component": "sluice"},
-                     "firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z", "count": 1,
-                     "involvedObject": {"kind": "Ingress", "name": "web", "namespace": "default",
-                                        "uid": kube.api.get("ingresses", "web")["metadata"]["uid"]}})
-    described = kubectl("describe", "ingress", "web").stdout
-    assert "192.0.2.1,lb.example.org" in described and "web:80 (10.1.2.3:8080)" in described
-    assert ["Warning", "Refused"] == next(line.split()[:2] for line in described.splitlines() if "no such service" in line)
-    assert "ingress/web" in kubectl("get", "events").stdout
-    assert json.loads(kubectl("get", "ingress", "web", "-o", "json").stdout)["spec"]["ingressClassName"] == "rancher"
+    kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
+    header, row = words(kubectl("get", "ingress").stdout)
+    assert header == ["NAME", "CLASS", "HOSTS", "ADDRESS", "PORTS", "AGE"]
+    assert row[:-1] == ["web", "rancher", "foo.bar.com", "192.0.2.1,lb.example.org", "80,", "443"]
+    shown = json.loads(kubectl("get", "ingress", "web", "-o", "json").stdout)
+    assert shown["spec"]["ingressClassName"] == "rancher"
     kubectl("delete", "-f", str(file))
     assert "No resources found" in kubectl("get", "ingress").stderr
+
+
+def test_other_tables_and_describe(kube: KubeStandin) -> None:
+    kubectl = kube.api.kubectl
+    kubectl("apply", "-f", "-", stdin=MANIFEST)
+    kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
+    header = "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE SELECTOR".split()
+    assert words(kubectl("get", "svc", "-o", "wide").stdout)[0] == header
+    assert words(kubectl("get", "endpointslices").stdout)[1][:4] == ["web-1", "IPv4", "8080", "10.1.2.3"]
+    kube.api.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "web.1", "namespace": "default"},
+            "type": "Warning",
+            "reason": "Refused",
+            "message": "no such service",
+            "source": {"component": "sluice"},
+            "firstTimestamp": "2026-01-01T00:00:00Z",
+            "lastTimestamp": "2026-01-01T00:00:00Z",
+            "count": 1,
+            "involvedObject": {
+                "kind": "Ingress",
+                "name": "web",
+                "namespace": "default",
+                "uid": kube.api.get("ingresses", "web")["metadata"]["uid"],
+            },
+        }
+    )
+    # Older kubectl releases ask for Endpoints, newer ones for slices.
+    subset = {"addresses": [{"ip": "10.1.2.3"}], "ports": [{"name": "http", "port": 8080}]}
+    meta = {"name": "web", "namespace": "default"}
+    kube.api.create({"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]})
+    described = kubectl("describe", "ingress", "web").stdout
+    assert "192.0.2.1,lb.example.org" in described and "web:80 (10.1.2.3:8080)" in described
+    assert ["Warning", "Refused"] == next(
+        line.split()[:2] for line in described.splitlines() if "no such service" in line
+    )
+    assert "ingress/web" in kubectl("get", "events").stdout
 
 
 def test_edits(kube: KubeStandin, tmp_path: Path) -> None:
@@ -101,41 +142,95 @@ def test_edits(kube: KubeStandin, tmp_path: Path) -> None:
     assert bad.returncode == 1 and "pathTyp" in bad.stderr
 
 
+def test_editor(kube: KubeStandin, monkeypatch: pytest.MonkeyPatch) -> None:
+    kube.api.create(ingress("web", host="foo.com"))
+    monkeypatch.setenv("KUBE_EDITOR", "sed -i s/foo.com/edited.com/")
+    assert "ingress.networking.k8s.io/web edited" in kube.api.kubectl("edit", "ingress", "web").stdout
+    assert kube.api.get("ingresses", "web")["spec"]["rules"][0]["host"] == "edited.com"
+
+
 def test_creations(kube: KubeStandin, tmp_path: Path) -> None:
     kubectl = kube.api.kubectl
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=foo.bar.com",
-                    "-days", "2", "-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "crt")], check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            "/CN=foo.bar.com",
+            "-days",
+            "2",
+            "-keyout",
+            str(tmp_path / "key"),
+            "-out",
+            str(tmp_path / "crt"),
+        ],
+        check=True,
+        capture_output=True,
+    )
     kubectl("create", "secret", "tls", "crt", f"--cert={tmp_path / 'crt'}", f"--key={tmp_path / 'key'}")
     assert kube.api.get("secrets", "crt")["type"] == "kubernetes.io/tls"
-    kubectl("create", "ingress", "simple", "--class=rancher", "--rule=foo.com/bar=svc1:8080,tls=crt", "--rule=*.x.com/*=svc2:http",
-            "--default-backend=d:80", "--annotation=a=b")
+    kubectl(
+        "create",
+        "ingress",
+        "simple",
+        "--class=rancher",
+        "--rule=foo.com/bar=svc1:8080,tls=crt",
+        "--rule=*.x.com/*=svc2:http",
+        "--default-backend=d:80",
+        "--annotation=a=b",
+    )
     spec = kube.api.get("ingresses", "simple")["spec"]
-    assert spec["tls"] == [{"hosts": ["foo.com"], "secretName": "crt"}] and spec["defaultBackend"]["service"]["port"] == {"number": 80}
-    assert [(rule["host"], rule["http"]["paths"][0]["pathType"]) for rule in spec["rules"]] == [("foo.com", "Exact"), ("*.x.com", "Prefix")]
-    assert spec["rules"][1]["http"]["paths"][0]["backend"] == {"service": {"name": "svc2", "port": {"name": "http"}}}
+    assert spec["tls"] == [{"hosts": ["foo.com"], "secretName": "crt"}] and spec["defaultBackend"]["service"][
+        "port"
+    ] == {"number": 80}
+    assert [(rule["host"], rule["http"]["paths"][0]["pathType"]) for rule in spec["rules"]] == [
+        ("foo.com", "Exact"),
+        ("*.x.com", "Prefix"),
+    ]
+    assert spec["rules"][1]["http"]["paths"][0]["backend"] == {
+        "service": {"name": "svc2", "port": {"name": "http"}}
+    }
     kubectl("create", "service", "clusterip", "plain", "--tcp=80:8080")
     assert kube.api.get("services", "plain")["spec"]["ports"][0]["targetPort"] == 8080
     kubectl("create", "namespace", "kubectl-made")
     kubectl("-n", "kubectl-made", "create", "configmap", "c", "--from-literal=a=b")
     kubectl("delete", "namespace", "kubectl-made")
-    assert kube.api.find("namespaces", "kubectl-made") is None and kube.objects("configmaps", "kubectl-made") == []
+    assert (
+        kube.api.find("namespaces", "kubectl-made") is None
+        and kube.objects("configmaps", "kubectl-made") == []
+    )
     assert kubectl("auth", "can-i", "list", "secrets").stdout == "yes\n"
 
 
-def test_waiting_and_watching(kube: KubeStandin) -> None:
+def test_waiting_for_a_value(kube: KubeStandin) -> None:
+    if client_minor(kube) < JSONPATH_WAIT_SINCE:
+        pytest.skip("this kubectl cannot wait for values")
     kube.api.kubectl("apply", "-f", "-", stdin=MANIFEST)
 
     def later() -> None:
-        kube.wait_requests(verb="watch", resource="ingresses", identity="admin")
-        kube.api.patch("ingresses", "web", {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}, subresource="status")
+        kube.wait_requests(verb="watch", resource="ingresses", identity="admin", timeout_s=20)
+        kube.api.patch("ingresses", "web", ADDRESSES, subresource="status")
 
     thread = threading.Thread(target=later)
     thread.start()
-    done = kube.api.kubectl("wait", "--for=jsonpath={.status.loadBalancer.ingress[0].ip}=192.0.2.1", "ingress/web", "--timeout=15s")
+    value = "--for=jsonpath={.status.loadBalancer.ingress[0].ip}=192.0.2.1"
+    done = kube.api.kubectl("wait", value, "ingress/web", "--timeout=15s")
     thread.join()
     assert "condition met" in done.stdout
-    process = subprocess.Popen(["kubectl", "--kubeconfig", str(kube.kubeconfig), "get", "ingress", "-w", "--no-headers"],
-                               stdout=subprocess.PIPE, text=True)
+
+
+def test_watching(kube: KubeStandin) -> None:
+    kube.api.kubectl("apply", "-f", "-", stdin=MANIFEST)
+    command = [kube.api.kubectl_program, "--kubeconfig", str(kube.kubeconfig)]
+    process = subprocess.Popen(
+        [*command, "get", "ingress", "-w", "--no-headers"], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline().split()[0] == "web"

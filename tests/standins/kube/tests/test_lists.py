@@ -18,7 +18,10 @@ from .raw import INGRESSES, RawAnswer, RawClient
 
 def names(answer: RawAnswer) -> list[str]:
     """namespace/name of all items."""
-    return [f"{item['metadata'].get('namespace', '')}/{item['metadata']['name']}" for item in answer.json()["items"]]
+    return [
+        f"{item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
+        for item in answer.json()["items"]
+    ]
 
 
 def walk(raw: RawClient, target: str) -> list[RawAnswer]:
@@ -32,8 +35,18 @@ def walk(raw: RawClient, target: str) -> list[RawAnswer]:
 @pytest.fixture
 def five(kube: KubeStandin) -> KubeStandin:
     """Five Ingresses in two namespaces."""
-    for namespace, name in (("shop", "b"), ("shop", "a"), ("default", "z"), ("default", "y"), ("shop-2", "x")):
-        kube.api.create(ingress(name, namespace, metadata={"labels": {"app": name, "tier": "front" if name < "n" else "back"}}))
+    for namespace, name in (
+        ("shop", "b"),
+        ("shop", "a"),
+        ("default", "z"),
+        ("default", "y"),
+        ("shop-2", "x"),
+    ):
+        kube.api.create(
+            ingress(
+                name, namespace, metadata={"labels": {"app": name, "tier": "front" if name < "n" else "back"}}
+            )
+        )
     return kube
 
 
@@ -66,7 +79,10 @@ def test_remaining_items_and_namespaced_tokens(five: KubeStandin, raw: RawClient
     assert "remainingItemCount" not in raw.ask(f"{INGRESSES}?limit=1&labelSelector=app").json()["metadata"]
 
 
-@pytest.mark.parametrize("token", ["garbage!", "e30", base64.urlsafe_b64encode(b'{"v":"x","rv":1,"start":"a"}').decode().rstrip("=")])
+@pytest.mark.parametrize(
+    "token",
+    ["garbage!", "e30", base64.urlsafe_b64encode(b'{"v":"x","rv":1,"start":"a"}').decode().rstrip("=")],
+)
 def test_malformed_tokens(raw: RawClient, token: str) -> None:
     answer = raw.ask(f"{INGRESSES}?limit=1&continue={token}")
     assert answer.status == 400 and answer.json()["message"].startswith("invalid continue token")
@@ -81,38 +97,72 @@ def test_meaning_of_revisions(five: KubeStandin, raw: RawClient) -> None:
     assert exact.json()["metadata"]["resourceVersion"] == str(then) and len(exact.json()["items"]) == 5
     legacy = raw.ask(f"{INGRESSES}?resourceVersion={then}&limit=500")
     assert legacy.json()["metadata"]["resourceVersion"] == str(then)
-    for query in (f"resourceVersion={then}", f"resourceVersion={then}&resourceVersionMatch=NotOlderThan", "resourceVersion=0"):
+    for query in (
+        f"resourceVersion={then}",
+        f"resourceVersion={then}&resourceVersionMatch=NotOlderThan",
+        "resourceVersion=0",
+    ):
         answer = raw.ask(f"{INGRESSES}?{query}").json()
         assert answer["metadata"]["resourceVersion"] == str(now) and len(answer["items"]) == 4
     cached = raw.ask(f"{INGRESSES}?resourceVersion=0&limit=2").json()
     assert len(cached["items"]) == 4 and "continue" not in cached["metadata"]
 
 
-@pytest.mark.parametrize("query, status", [
-    ("resourceVersionMatch=Exact", 422), ("resourceVersionMatch=NotOlderThan", 422), ("resourceVersion=0&resourceVersionMatch=Exact", 422),
-    ("resourceVersion=1&resourceVersionMatch=Sometimes", 422), ("sendInitialEvents=true", 422), ("resourceVersion=abc", 400),
-    ("limit=x", 400), ("labelSelector=a%3D(", 400), ("fieldSelector=spec.foo%3Dbar", 400),
-])
+@pytest.mark.parametrize(
+    "query, status",
+    [
+        ("resourceVersionMatch=Exact", 422),
+        ("resourceVersionMatch=NotOlderThan", 422),
+        ("resourceVersion=0&resourceVersionMatch=Exact", 422),
+        ("resourceVersion=1&resourceVersionMatch=Sometimes", 422),
+        ("sendInitialEvents=true", 422),
+        ("resourceVersion=abc", 400),
+        ("limit=x", 400),
+        ("labelSelector=a%3D(", 400),
+        ("fieldSelector=spec.foo%3Dbar", 400),
+    ],
+)
 def test_refused_parameters(raw: RawClient, query: str, status: int) -> None:
     assert raw.ask(f"{INGRESSES}?{query}").status == status
 
 
-@pytest.mark.parametrize("selector, found", [
-    ("app=a", "a"), ("app==a", "a"), ("app!=a", "bxyz"), ("app in (a,x)", "ax"), ("app notin (a,x)", "byz"), ("app", "abxyz"),
-    ("!app", ""), ("tier=front,app!=a", "b"), ("missing!=1", "abxyz"),
-])
+@pytest.mark.parametrize(
+    "selector, found",
+    [
+        ("app=a", "a"),
+        ("app==a", "a"),
+        ("app!=a", "bxyz"),
+        ("app in (a,x)", "ax"),
+        ("app notin (a,x)", "byz"),
+        ("app", "abxyz"),
+        ("!app", ""),
+        ("tier=front,app!=a", "b"),
+        ("missing!=1", "abxyz"),
+    ],
+)
 def test_label_selectors(five: KubeStandin, raw: RawClient, selector: str, found: str) -> None:
     import urllib.parse
+
     answer = raw.ask(f"{INGRESSES}?labelSelector={urllib.parse.quote(selector)}")
     assert sorted(item["metadata"]["name"] for item in answer.json()["items"]) == list(found)
 
 
 def test_field_selectors(five: KubeStandin, raw: RawClient) -> None:
     assert names(raw.ask(f"{INGRESSES}?fieldSelector=metadata.name%3Da")) == ["shop/a"]
-    assert names(raw.ask(f"{INGRESSES}?fieldSelector=metadata.namespace!%3Dshop,metadata.name!%3Dx")) == ["default/y", "default/z"]
+    assert names(raw.ask(f"{INGRESSES}?fieldSelector=metadata.namespace!%3Dshop,metadata.name!%3Dx")) == [
+        "default/y",
+        "default/z",
+    ]
     for name, kind in (("one", "kubernetes.io/tls"), ("two", "Opaque")):
-        five.api.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": kind,
-                         "data": {"tls.crt": "", "tls.key": ""}})
+        five.api.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": name},
+                "type": kind,
+                "data": {"tls.crt": "", "tls.key": ""},
+            }
+        )
     assert names(raw.ask("/api/v1/secrets?fieldSelector=type%3Dkubernetes.io/tls")) == ["default/one"]
 
 
@@ -132,12 +182,23 @@ def test_gzip_over_its_limit_and_when_asked(five: KubeStandin, raw: RawClient) -
 
 def test_forms(five: KubeStandin, raw: RawClient) -> None:
     table = raw.ask(INGRESSES, accept="application/json;as=Table;v=v1;g=meta.k8s.io,application/json").json()
-    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Class", "Hosts", "Address", "Ports", "Age"]
+    assert [column["name"] for column in table["columnDefinitions"]] == [
+        "Name",
+        "Class",
+        "Hosts",
+        "Address",
+        "Ports",
+        "Age",
+    ]
     assert table["rows"][0]["cells"][:5] == ["y", "<none>", "y.example.org", "", "80"]
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    bare = raw.ask(INGRESSES, accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1").json()
+    bare = raw.ask(
+        INGRESSES, accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    ).json()
     assert bare["kind"] == "PartialObjectMetadataList" and "spec" not in bare["items"][0]
-    assert raw.ask(INGRESSES, accept="application/yaml").body.startswith(b"apiVersion: networking.k8s.io/v1\n")
+    assert raw.ask(INGRESSES, accept="application/yaml").body.startswith(
+        b"apiVersion: networking.k8s.io/v1\n"
+    )
     assert raw.ask(INGRESSES, accept="text/html").status == 406
     assert raw.ask(INGRESSES, accept="application/vnd.kubernetes.protobuf, application/json").status == 200
 
@@ -185,24 +246,52 @@ def test_rewind(five: KubeStandin, raw: RawClient) -> None:
 
 def test_unserved_things(raw: RawClient) -> None:
     cases: list[tuple[str, str, int]] = [
-        ("GET", "/apis/networking.k8s.io/v1/nothing", 404), ("GET", "/nothing", 404), ("GET", "/api/v2/pods", 404),
-        ("POST", INGRESSES, 405), ("POST", "/apis/networking.k8s.io/v1/namespaces/default/ingresses/a", 405),
+        ("GET", "/apis/networking.k8s.io/v1/nothing", 404),
+        ("GET", "/nothing", 404),
+        ("GET", "/api/v2/pods", 404),
+        ("POST", INGRESSES, 405),
+        ("POST", "/apis/networking.k8s.io/v1/namespaces/default/ingresses/a", 405),
         ("PUT", "/apis/networking.k8s.io/v1/namespaces/default/ingresses", 405),
         ("GET", "/apis/networking.k8s.io/v1/namespaces/default/ingresses/a/scale", 404),
         ("DELETE", "/apis/networking.k8s.io/v1/namespaces/default/ingresses/a/status", 405),
-        ("GET", "/healthz", 200), ("GET", "/version", 200), ("GET", "/api", 200), ("GET", "/apis", 200)]
+        ("GET", "/healthz", 200),
+        ("GET", "/version", 200),
+        ("GET", "/api", 200),
+        ("GET", "/apis", 200),
+    ]
     assert [(method, path, raw.ask(path, method).status) for method, path, _ in cases] == cases
 
 
-@pytest.mark.parametrize("profile, groups", [
-    ("1.16", {"extensions/v1beta1", "networking.k8s.io/v1beta1", "discovery.k8s.io/v1beta1"}),
-    ("1.20", {"extensions/v1beta1", "networking.k8s.io/v1beta1", "networking.k8s.io/v1", "discovery.k8s.io/v1beta1", "events.k8s.io/v1"}),
-    ("1.22", {"networking.k8s.io/v1", "discovery.k8s.io/v1beta1", "discovery.k8s.io/v1", "events.k8s.io/v1"}),
-    ("1.28", {"networking.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1"}),
-])
-def test_profiles_serve_what_their_release_did(start: Callable[..., KubeStandin], profile: str, groups: set[str]) -> None:
+@pytest.mark.parametrize(
+    "profile, groups",
+    [
+        ("1.16", {"extensions/v1beta1", "networking.k8s.io/v1beta1", "discovery.k8s.io/v1beta1"}),
+        (
+            "1.20",
+            {
+                "extensions/v1beta1",
+                "networking.k8s.io/v1beta1",
+                "networking.k8s.io/v1",
+                "discovery.k8s.io/v1beta1",
+                "events.k8s.io/v1",
+            },
+        ),
+        (
+            "1.22",
+            {"networking.k8s.io/v1", "discovery.k8s.io/v1beta1", "discovery.k8s.io/v1", "events.k8s.io/v1"},
+        ),
+        ("1.28", {"networking.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1"}),
+    ],
+)
+def test_profiles_serve_what_their_release_did(
+    start: Callable[..., KubeStandin], profile: str, groups: set[str]
+) -> None:
     raw = RawClient(start(profile))
-    found = {version["groupVersion"] for group in raw.ask("/apis").json()["groups"] for version in group["versions"]}
+    found = {
+        version["groupVersion"]
+        for group in raw.ask("/apis").json()["groups"]
+        for version in group["versions"]
+    }
     of_interest = ("extensions", "networking.k8s.io", "discovery.k8s.io", "events.k8s.io")
     assert {name for name in found if name.startswith(of_interest)} == groups
     resources: list[Any] = raw.ask(f"/apis/{sorted(groups)[-1]}").json()["resources"]
@@ -214,7 +303,12 @@ def test_aggregated_discovery(start: Callable[..., KubeStandin], raw: RawClient)
     answer = raw.ask("/apis", accept=accept)
     assert answer.json()["kind"] == "APIGroupDiscoveryList" and answer.headers["vary"] == "Accept"
     group = next(item for item in answer.json()["items"] if item["metadata"]["name"] == "networking.k8s.io")
-    assert {resource["resource"] for resource in group["versions"][0]["resources"]} == {"ingresses", "ingressclasses"}
+    assert {resource["resource"] for resource in group["versions"][0]["resources"]} == {
+        "ingresses",
+        "ingressclasses",
+    }
     old = RawClient(start("1.28"))
     assert old.ask("/apis", accept=accept).json()["kind"] == "APIGroupList"
-    assert old.ask("/apis", accept=accept.replace("v=v2", "v=v2beta1")).json()["kind"] == "APIGroupDiscoveryList"
+    assert (
+        old.ask("/apis", accept=accept.replace("v=v2", "v=v2beta1")).json()["kind"] == "APIGroupDiscoveryList"
+    )

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/json_scan.h"
+
+#include "common/json.h"
+
+enum { ESCAPE_LEN = 6 /* of \uXXXX */ };
+
+struct scanner {
+	struct str text;
+	size_t at;
+	const char *problem;
+	size_t depth;
+	size_t value_count;
+	bool replaces;
+	char *copy; /* where to replace; NULL: only look */
+};
+
+static bool fail(struct scanner *s, const char *problem)
+{
+	s->problem = problem;
+	return false;
+}
+
+/* The byte `ahead` of here, NUL behind the end: no NUL is allowed anywhere in the text. */
+static unsigned char peek(const struct scanner *s, size_t ahead)
+{
+	return ahead < s->text.len - s->at ? (unsigned char)s->text.p[s->at + ahead] : 0;
+}
+
+static bool is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static size_t digits_from(const struct scanner *s, size_t ahead)
+{
+	size_t count = 0;
+	while (is_digit(peek(s, ahead + count)))
+		count++;
+	return count;
+}
+
+/* RFC 8259, section 6. cJSON would also take "01", "1." and the like. */
+static bool scan_number(struct scanner *s)
+{
+	size_t len = peek(s, 0) == '-';
+	size_t digits = digits_from(s, len);
+	if (digits == 0 || (digits > 1 && peek(s, len) == '0'))
+		return fail(s, "a number is malformed");
+	len += digits;
+	if (peek(s, len) == '.') {
+		digits = digits_from(s, len + 1);
+		if (digits == 0)
+			return fail(s, "a number is malformed");
+		len += 1 + digits;
+	}
+	if (peek(s, len) == 'e' || peek(s, len) == 'E') {
+		len += peek(s, len + 1) == '+' || peek(s, len + 1) == '-' ? 2 : 1;
+		digits = digits_from(s, len);
+		if (digits == 0)
+			return fail(s, "a number is malformed");
+		len += digits;
+	}
+	if (len > JSON_NUMBER_LEN_MAX)
+		return fail(s, "a number is too long");
+	s->at += len;
+	return true;
+}
+
+/* The code unit of the \uXXXX escape `ahead` of here; false when there is none. */
+static bool peek_code_unit(const struct scanner *s, size_t ahead, unsigned *ret_unit)
+{
+	unsigned unit = 0;
+	if (peek(s, ahead) != '\\' || peek(s, ahead + 1) != 'u')
+		return false;
+	for (size_t i = 2; i < ESCAPE_LEN; i++) {
+		unsigned c = peek(s, ahead + i);
+		unsigned digit = c - '0';
+		if (digit > 9) {
+			digit = (c | 0x20U) - 'a';
+			if (digit > 5)
+				return false;
+			digit += 10;
+		}
+		unit = unit * 16 + digit;
+	}
+	*ret_unit = unit;
+	return true;
+}
+
+static void replace_escape(struct scanner *s)
+{
+	s->replaces = true;
+	if (s->copy != NULL)
+		memcpy(s->copy + s->at, "\\ufffd", ESCAPE_LEN);
+}
+
+static bool scan_unicode_escape(struct scanner *s)
+{
+	unsigned unit = 0;
+	unsigned low = 0;
+	if (!peek_code_unit(s, 0, &unit))
+		return fail(s, "an escape is malformed");
+	if (unit >= 0xd800 && unit <= 0xdbff && peek_code_unit(s, ESCAPE_LEN, &low) &&
+		low >= 0xdc00 && low <= 0xdfff) {
+		s->at += (size_t)ESCAPE_LEN * 2;
+		return true;
+	}
+	if (unit == 0 || (unit >= 0xd800 && unit <= 0xdfff))
+		replace_escape(s);
+	s->at += ESCAPE_LEN;
+	return true;
+}
+
+static bool scan_escape(struct scanner *s)
+{
+	unsigned char c = peek(s, 1);
+	if (c == 'u')
+		return scan_unicode_escape(s);
+	if (c == 0 || strchr("\"\\/bfnrt", c) == NULL)
+		return fail(s, "an escape is malformed");
+	s->at += 2;
+	return true;
+}
+
+static bool scan_string(struct scanner *s)
+{
+	s->at++;
+	while (s->at < s->text.len) {
+		unsigned char c = (unsigned char)s->text.p[s->at];
+		if (c == '"') {
+			s->at++;
+			return true;
+		}
+		if (c == '\\') {
+			if (!scan_escape(s))
+				return false;
+		} else if (c < 0x20) {
+			return fail(s, "a control character stands in a string");
+		} else if (c < 0x80) {
+			s->at++;
+		} else {
+			size_t len = str_utf8_sequence_len(str_skip(s->text, s->at));
+			if (len == 0)
+				return fail(s, "a string is no UTF-8");
+			s->at += len;
+		}
+	}
+	return fail(s, "the text ends within a string");
+}
+
+static bool scan_mark(struct scanner *s, unsigned char c)
+{
+	if (c == '{' || c == '[') {
+		if (++s->depth > JSON_DEPTH_MAX)
+			return fail(s, "the text nests too deep");
+	} else if (c == '}' || c == ']') {
+		if (s->depth-- == 0)
+			return fail(s, "a bracket is closed that was not opened");
+	} else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
+		return fail(s, "a control character stands between the values");
+	}
+	/* Every value but the first follows a comma or opens what it stands in. */
+	if ((c == '{' || c == '[' || c == ',') && ++s->value_count > JSON_VALUES_MAX)
+		return fail(s, "the text holds too many values");
+	s->at++;
+	return true;
+}
+
+static bool scan(struct scanner *s)
+{
+	bool good = true;
+	while (good && s->at < s->text.len) {
+		unsigned char c = (unsigned char)s->text.p[s->at];
+		if (c == '"')
+			good = scan_string(s);
+		else if (c == '-' || is_digit(c))
+			good = scan_number(s);
+		else
+			good = scan_mark(s, c);
+	}
+	if (good && s->depth != 0)
+		return fail(s, "the text ends too early");
+	return good;
+}
+
+const char *json_scan(struct str text, size_t *ret_at, bool *ret_replaces)
+{
+	struct scanner s = {.text = text};
+	if (!scan(&s)) {
+		*ret_at = s.at;
+		return s.problem;
+	}
+	*ret_replaces = s.replaces;
+	return NULL;
+}
+
+void json_scan_replace(char *text, size_t len)
+{
+	struct scanner s = {.text = {text, len}, .copy = text};
+	(void)scan(&s);
+}

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine of the translator (tests/translate/engine_tool.c) and what its neighbours see of it, held to PROTOCOL.md."""
+from __future__ import annotations
+
+import struct
+import subprocess
+from typing import Any, Iterable
+
+import msgpack
+
+KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret"]
+SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "sluice.io/ingress-controller",
+            "without_class": True}
+ORDER = {"certificate": 0, "pool": 1, "load-balancer": 2, "virtual-host": 3}
+Body = dict[str, Any]
+
+
+def pack(kind: str, body: Body) -> bytes:
+    return msgpack.packb([kind, body], use_bin_type=True)
+
+
+def unpack(payload: bytes) -> tuple[str, Body]:
+    kind, body = msgpack.unpackb(payload, raw=False)
+    return kind, body
+
+
+class ProviderView:
+    """What a provider knows; fails when the translator breaks a rule of section 5.1."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Body] = {}
+        self.connect()
+
+    def connect(self) -> None:
+        self.staged: dict[tuple[str, str], Body | None] = {}
+        self.in_snapshot = False
+        self.heard = False
+        self.serial = 0
+        self.removing = -1
+        self.writes = 0
+        self.commits = 0
+
+    def take(self, kind: str, body: Body) -> None:
+        if kind == "sync-begin":
+            assert not self.heard and body == {}, "sync-begin comes first, once, without a kind"
+            self.in_snapshot = self.heard = True
+        elif kind == "upsert":
+            self.upsert(body)
+        elif kind == "remove":
+            self.remove(body)
+        elif kind == "commit":
+            self.commit(body)
+        else:
+            raise AssertionError(f"{kind} to a provider")
+
+    def now(self, key: tuple[str, str]) -> Body | None:
+        return self.staged[key] if key in self.staged else (None if self.in_snapshot else self.objects.get(key))
+
+    def upsert(self, body: Body) -> None:
+        key = body["kind"], body["id"]
+        assert self.heard and self.removing < 0, "upserts come before removes"
+        assert key not in self.staged, f"{key} twice in a batch"
+        old = None if self.in_snapshot else self.objects.get(key)
+        assert old is None or old["rev"] != body["rev"], f"{key} was sent though nothing differs"
+        for need in references(body):
+            assert self.now(need) is not None, f"{key} is sent before {need}"
+        self.staged[key] = body
+        self.writes += 1
+
+    def remove(self, body: Body) -> None:
+        key = body["kind"], body["id"]
+        assert self.now(key) is not None, f"{key} is removed and not there"
+        assert key not in self.staged, f"{key} is set and removed in one batch"
+        place = 3 - ORDER[key[0]]
+        assert place >= self.removing, "removes come in the opposite order"
+        self.removing = place
+        self.staged[key] = None
+        self.writes += 1
+
+    def commit(self, body: Body) -> None:
+        self.serial += 1
+        assert body["serial"] == self.serial
+        assert self.staged or self.in_snapshot, "an empty commit"
+        objects = {} if self.in_snapshot else dict(self.objects)
+        objects.update(self.staged)
+        self.objects = {key: value for key, value in objects.items() if value is not None}
+        for key, value in self.objects.items():
+            for need in references(value):
+                assert need in self.objects, f"{key} refers to {need}, which is not there"
+        self.staged = {}
+        self.in_snapshot = False
+        self.removing = -1
+        self.commits += 1
+
+
+def references(body: Body) -> Iterable[tuple[str, str]]:
+    if body["kind"] == "virtual-host":
+        yield "load-balancer", body["load_balancer"]
+        for rule in body.get("rules", []):
+            yield "pool", rule["pool"]
+    if body["kind"] == "load-balancer":
+        if body.get("default_pool"):
+            yield "pool", body["default_pool"]
+        for listener in body["listeners"] if "listeners" in body else []:
+            for name in [*listener.get("certificates", []), listener.get("default_certificate")]:
+                if name:
+                    yield "certificate", name
+
+
+class SourceView:
+    """What a watcher was told."""
+
+    def __init__(self) -> None:
+        self.events: list[Body] = []
+        self.statuses: list[Body] = []
+
+    def take(self, kind: str, body: Body) -> None:
+        assert kind in ("event", "status"), kind
+        (self.events if kind == "event" else self.statuses).append(body)
+
+    def take_events(self) -> list[Body]:
+        events, self.events = self.events, []
+        return events
+
+    def take_statuses(self) -> list[Body]:
+        statuses, self.statuses = self.statuses, []
+        return statuses
+
+
+class Engine:
+    def __init__(self, tool: str, options: list[str] | None = None):
+        self.process = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.provider = ProviderView()
+        self.source = SourceView()
+        self.missing = ""
+        self.refused: list[str] = []
+        self.command("C", "\n".join(options or []).encode())
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        assert self.process.stdout.read() == b""
+        assert self.process.wait() == 0
+
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.process.kill()
+            self.process.wait()
+
+    def command(self, letter: str, payload: bytes = b"") -> None:
+        self.process.stdin.write(letter.encode() + struct.pack(">I", len(payload)) + payload)
+
+    # The neighbours
+
+    def set_time(self, seconds: int) -> None:
+        self.command("T", str(seconds).encode())
+
+    def watcher_up(self, settings: Body | None = None) -> None:
+        self.command("U")
+        if settings is not False:
+            self.say("settings", {**SETTINGS, **(settings or {})})
+
+    def watcher_down(self) -> None:
+        self.command("u")
+
+    def say(self, kind: str, body: Body) -> None:
+        self.command("S", pack(kind, body))
+
+    def upsert(self, record: Body) -> None:
+        self.say("upsert", record)
+
+    def delete(self, record: Body) -> None:
+        self.say("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
+        for kind in kinds or KINDS:
+            self.say("sync-begin", {"kind": kind})
+            for record in records:
+                if record["kind"] == kind:
+                    self.upsert(record)
+            self.say("sync-end", {"kind": kind})
+
+    def provider_up(self, capabilities: Body | None = None) -> None:
+        self.provider.connect()
+        self.command("V", pack("hello", {
+            "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
+            "capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"], **(capabilities or {})}}))
+
+    def provider_down(self) -> None:
+        self.command("v")
+
+    def answer(self, kind: str, body: Body) -> None:
+        self.command("P", pack(kind, body))
+
+    def work(self, source: int | None = None, provider: int | None = None) -> None:
+        """Lets it work; the limits say how many frames each neighbour takes."""
+        limits = [f"source {source}"] * (source is not None) + [f"provider {provider}"] * (provider is not None)
+        self.command("W", "\n".join(limits).encode())
+        self.process.stdin.flush()
+        self.refused = []
+        while True:
+            head = self.process.stdout.read(5)
+            assert len(head) == 5, "the engine died"
+            payload = self.process.stdout.read(struct.unpack(">I", head[1:])[0])
+            letter = head[:1].decode()
+            if letter == "w":
+                self.missing = payload.decode()
+                return
+            if letter == "e":
+                self.refused.append(payload.decode())
+            else:
+                (self.provider if letter == "p" else self.source).take(*unpack(payload))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real kube-apiserver with its etcd, from the folder that KUBEBUILDER_ASSETS names (the convention of envtest).
+
+It offers the part of KubeStandin that speaks the public API; tests that need faults of the stand-in are skipped with it.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from .wait import wait_for
+
+
+def assets() -> pathlib.Path | None:
+    """The folder with both programs, or None."""
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    return pathlib.Path(folder) if folder else None
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class RealKube:
+    """etcd and kube-apiserver as child processes, with one token for the administrator and one for the controller."""
+
+    def __init__(self, **_: object):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-envtest-"))
+        self.kubeconfig = self.folder / "kubeconfig"
+        self.controller_kubeconfig = self.folder / "controller.kubeconfig"
+        self.children: list[subprocess.Popen] = []
+
+    def start(self) -> "RealKube":
+        etcd_port, peer_port, port = free_port(), free_port(), free_port()
+        self._spawn("etcd", "--data-dir", str(self.folder / "etcd"),
+                    f"--listen-client-urls=http://127.0.0.1:{etcd_port}",
+                    f"--advertise-client-urls=http://127.0.0.1:{etcd_port}",
+                    f"--listen-peer-urls=http://127.0.0.1:{peer_port}",
+                    f"--initial-advertise-peer-urls=http://127.0.0.1:{peer_port}",
+                    f"--initial-cluster=default=http://127.0.0.1:{peer_port}", "--unsafe-no-fsync")
+        key = self._service_account_key()
+        tokens = {"admin": secrets.token_hex(16), "sluice": secrets.token_hex(16)}
+        token_file = self.folder / "tokens.csv"
+        token_file.write_text("".join(f'{token},{user},{user},"system:masters"\n' for user, token in tokens.items()))
+        self._spawn("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}",
+                    "--bind-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}", f"--token-auth-file={token_file}",
+                    "--authorization-mode=RBAC", f"--service-account-key-file={key}",
+                    f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
+                    "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
+                    "--endpoint-reconciler-type=none")
+        for path, user in ((self.kubeconfig, "admin"), (self.controller_kubeconfig, "sluice")):
+            self._write_kubeconfig(path, f"https://127.0.0.1:{port}", user, tokens[user])
+        wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
+        return self
+
+    def stop(self) -> None:
+        for child in reversed(self.children):
+            child.terminate()
+            try:
+                child.wait(20)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        self.children.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _spawn(self, program: str, *arguments: str) -> None:
+        log = open(self.folder / f"{program}.log", "wb")
+        self.children.append(subprocess.Popen([str(assets() / program), *arguments], stdin=subprocess.DEVNULL,
+                                              stdout=log, stderr=subprocess.STDOUT))
+        log.close()
+
+    def _service_account_key(self) -> pathlib.Path:
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        path = self.folder / "service-account.key"
+        path.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
+                                           serialization.NoEncryption()))
+        return path
+
+    def _write_kubeconfig(self, path: pathlib.Path, server: str, user: str, token: str) -> None:
+        path.write_text(yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
+            "users": [{"name": user, "user": {"token": token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user, "namespace": "default"}}]}))
+        path.chmod(0o600)
+
+    def _is_ready(self) -> bool:
+        for child in self.children:
+            assert child.poll() is None, (self.folder / f"{pathlib.Path(child.args[0]).name}.log").read_text()[-2000:]
+        done = subprocess.run(["kubectl", "--kubeconfig", str(self.kubeconfig), "get", "--raw", "/readyz"],
+                              capture_output=True, text=True, check=False, timeout=30)
+        return done.stdout == "ok"

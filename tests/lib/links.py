@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ends of the two links as blocking clients: a watcher and a provider that a test drives by hand (PROTOCOL.md)."""
+from __future__ import annotations
+
+import pathlib
+import select
+import socket
+import struct
+import time
+from typing import Any, Callable
+
+import msgpack
+
+from .engine import KINDS, SETTINGS, ProviderView, SourceView
+from .wait import wait_for
+
+Body = dict[str, Any]
+
+
+class LinkClosed(Exception):
+    """The translator has closed the link; the text is that of its bye, if it said one."""
+
+
+class Link:
+    def __init__(self, path: pathlib.Path, hello: Body | None):
+        self.sock = wait_for(lambda: connected(path), f"{path.name} to be opened")
+        self.buffer = b""
+        self.bye = ""
+        self.on_message: Callable[[str, Body], None] = lambda kind, body: None
+        if hello is not None:
+            self.send("hello", hello)
+            self.wait(lambda: self.peer is not None, "its hello")
+
+    peer: Body | None = None
+
+    def send_bytes(self, data: bytes) -> None:
+        try:
+            self.sock.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            self.drain()
+            raise LinkClosed(self.bye) from None
+
+    def send(self, kind: str, body: Body) -> None:
+        payload = msgpack.packb([kind, body], use_bin_type=True)
+        self.send_bytes(struct.pack(">I", len(payload)) + payload)
+
+    def drain(self) -> None:
+        try:
+            while self.receive(0):
+                pass
+        except LinkClosed:
+            pass
+
+    def receive(self, timeout: float) -> bool:
+        """Takes what has come, waiting at most so long for something; False when nothing came."""
+        if not select.select([self.sock], [], [], timeout)[0]:
+            return False
+        try:
+            piece = self.sock.recv(1 << 18)
+        except ConnectionResetError:
+            piece = b""
+        if not piece:
+            raise LinkClosed(self.bye)
+        self.buffer += piece
+        at, buffer = 0, self.buffer
+        while len(buffer) >= at + 4:
+            length = struct.unpack_from(">I", buffer, at)[0]
+            if len(buffer) < at + 4 + length:
+                break
+            kind, body = msgpack.unpackb(memoryview(buffer)[at + 4:at + 4 + length], raw=False)
+            at += 4 + length
+            self.take(kind, body)
+        self.buffer = buffer[at:]
+        return True
+
+    def take(self, kind: str, body: Body) -> None:
+        if kind == "hello":
+            self.peer = body
+        elif kind == "ping":
+            self.send("pong", body)
+        elif kind == "bye":
+            self.bye = body["reason"]
+        elif kind != "pong":
+            self.on_message(kind, body)
+
+    def wait(self, condition: Callable[[], Any], what: str, timeout: float = 20.0) -> Any:
+        deadline = time.monotonic() + timeout
+        while not (value := condition()):
+            left = deadline - time.monotonic()
+            assert left > 0, f"waited in vain for {what}"
+            self.receive(min(left, 1.0))
+        return value
+
+    def sync(self) -> None:
+        """Everything that was sent before is taken, and everything it led to at once is here."""
+        seen: list[int] = []
+        take, self.take = self.take, lambda kind, body: seen.append(1) if kind == "pong" else take(kind, body)
+        for _ in range(20):  # a pong may be left out while much else is on its way
+            self.send("ping", {"seq": 1})
+            while not seen and self.receive(1.0):
+                pass
+            if seen:
+                break
+        assert seen, "no pong"
+        self.take = take
+        while self.receive(0.05):
+            pass
+
+    def wait_closed(self, timeout: float = 20.0) -> str:
+        """Why the translator closed it."""
+        try:
+            self.wait(lambda: False, "the end of the link", timeout)
+        except LinkClosed as end:
+            return str(end)
+        raise AssertionError("not closed")
+
+    def close(self) -> None:
+        self.sock.close()
+
+    def __enter__(self) -> "Link":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connected(path: pathlib.Path) -> socket.socket | None:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.connect(str(path))
+        return sock
+    except OSError:
+        sock.close()
+        return None
+
+
+def hello(role: str, **more: Any) -> Body:
+    return {"version_min": 1, "version_max": 1, "role": role, "name": "test", "software": "test 1", **more}
+
+
+class Watcher(Link):
+    def __init__(self, runtime: pathlib.Path, settings: Body | None = None):
+        super().__init__(runtime / "source.sock", hello("watcher"))
+        self.view = SourceView()
+        self.on_message = self.view.take
+        self.send("settings", {**SETTINGS, **(settings or {})})
+
+    def upsert(self, *records: Body) -> None:
+        for record in records:
+            self.send("upsert", record)
+
+    def delete(self, record: Body) -> None:
+        self.send("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
+        for kind in kinds or KINDS:
+            self.send("sync-begin", {"kind": kind})
+            self.upsert(*(record for record in records if record["kind"] == kind))
+            self.send("sync-end", {"kind": kind})
+
+
+class Provider(Link):
+    """Keeps the rules of section 5.1 against the translator; `view.objects` is the state of the last commit."""
+
+    def __init__(self, runtime: pathlib.Path, view: ProviderView | None = None, grouping: str = "per-ingress"):
+        super().__init__(runtime / "provider.sock", hello("provider", capabilities={"grouping": grouping,
+                                                                                     "protocols": ["http", "https"]}))
+        self.view = view or ProviderView()
+        self.view.connect()
+        self.on_message = self.view.take
+
+    def ids(self, kind: str) -> list[str]:
+        return sorted(name for this, name in self.view.objects if this == kind)
+
+    def wait_commit(self, count: int = 1, timeout: float = 20.0) -> None:
+        """Until so many commits have come on this connection."""
+        self.wait(lambda: self.view.commits >= count, f"commit {count}", timeout)
+
+    def report(self, name: str, *ips: str, **more: Any) -> None:
+        self.send("lb-status", {"id": name, "rev": self.view.objects["load-balancer", name]["rev"], "state": "applied",
+                                "addresses_known": True, "addresses": [{"ip": ip} for ip in ips], **more})

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything about the server that a test may want to turn: delays, limits, intervals.
+
+The values are read at the moment they are needed, so a change by the control command `configure` holds at
+once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Behaviour:
+    step_delay: float = 0.05            # seconds spent in every transitional state
+    # "activating" or "service.activating": seconds
+    step_delays: dict[str, float] = field(default_factory=dict)
+    retry_wait: float = 0.5             # first wait after a failed process; a real server begins at 2 s
+    retry_max: float = 5.0              # longest such wait; a real server ends at 120 s
+    target_wait: float = 45.0           # an activation waits so long for busy targets, then it retries
+    endpoint_delay: float = 0.0         # publicEndpoints follow the containers after this
+    host_failure_delay: float = 0.3     # until the containers of a failed host are replaced
+    event_interval: float = 1.0         # change messages are published in batches, one a resource
+    event_delay: float = 0.0            # additional delay of every change message
+    ping_interval: float = 5.0
+    ping_count: int = 8640              # after so many pings the server closes a subscription
+    subscriber_queue: int = 100         # messages a slow subscriber may leave unread
+    default_limit: int = 100
+    max_limit: int = 3000
+    metadata_poll: float = 0.2          # LB containers look for changes this often; the real image every 5 s
+    purge_after: float = 172800.0       # removed rows answer 404 after this
+    agent_delay: float = 0.0            # a Kubernetes Service becomes a row after this
+    conflict_text: str = "allocator"    # wording of port conflicts: allocator, scheduler or old
+    lose_overlapping_updates: bool = False  # an update asked for while one runs is stored but not carried out
+
+    def delay_of(self, kind: str, state: str) -> float:
+        """Seconds to stay in a transitional state; the most specific setting wins."""
+        for key in (f"{kind}.{state}", state):
+            if key in self.step_delays:
+                return self.step_delays[key]
+        return self.step_delay
+
+    def configure(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Change values by name; refuses unknown names and wrong types. Returns all values."""
+        for name, value in changes.items():
+            current = getattr(self, name, None)
+            if name not in {f.name for f in dataclasses.fields(self)}:
+                raise ValueError(f"no such setting: {name}")
+            if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+                value = float(value)
+            if not isinstance(value, type(current)):
+                raise ValueError(f"{name}: a {type(current).__name__} is wanted")
+            if isinstance(current, dict):
+                value = {str(k): float(v) for k, v in value.items()}
+            setattr(self, name, value)
+        return dataclasses.asdict(self)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derives a certificate row's read-only fields from its PEM text."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+from .errors import invalid
+
+_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
+_ALGORITHMS = {"rsa": "RSA", "ecdsa": "ECDSA", "dsa": "DSA"}
+
+
+def _java_date(moment: datetime) -> str:
+    """The text of java.util.Date in UTC; independent of this process's locale."""
+    days = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    return (f"{days[moment.weekday()]} {months[moment.month - 1]} {moment.day:02d} "
+            f"{moment:%H:%M:%S} UTC {moment.year}")
+
+
+def _algorithm(certificate: x509.Certificate) -> str:
+    name = str(getattr(certificate.signature_algorithm_oid, "_name", ""))
+    match = re.fullmatch(r"(rsa|ecdsa|dsa)-with-(sha\d+)", name, re.IGNORECASE)
+    if not match:
+        match = re.fullmatch(r"(sha\d+)WithRSAEncryption", name, re.IGNORECASE)
+        return f"{match.group(1).upper()}WITHRSA" if match else name or "unknown"
+    return f"{match.group(2).upper()}WITH{_ALGORITHMS[match.group(1).lower()]}"
+
+
+def _alternative_names(certificate: x509.Certificate) -> list[str] | None:
+    try:
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError):
+        return None
+    return [str(getattr(name, "value", name)) for name in names] or None
+
+
+def derived(pem: Any) -> dict[str, Any]:
+    """Only the first PEM object counts, and it must be a certificate; the key is not looked at."""
+    first = _PEM.search(pem) if isinstance(pem, str) else None
+    if first is None:
+        raise invalid("InvalidFormat", "cert", None)
+    if first.group(1) != "CERTIFICATE":
+        raise invalid("InvalidFormat", "cert", f"a certificate is wanted, not: {first.group(1)}")
+    try:
+        certificate = x509.load_pem_x509_certificate(first.group(0).encode())
+        common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        public = certificate.public_key()
+        fingerprint = certificate.fingerprint(hashes.SHA1()).hex()
+        return {
+            "CN": str(common[0].value) if common else None,
+            "issuer": certificate.issuer.rfc4514_string(),
+            "issuedAt": _java_date(certificate.not_valid_before),
+            "expiresAt": _java_date(certificate.not_valid_after),
+            "algorithm": _algorithm(certificate),
+            "version": str(certificate.version.value + 1),
+            "serialNumber": str(certificate.serial_number),
+            "keySize": public.key_size if isinstance(public, rsa.RSAPublicKey) else None,
+            "subjectAlternativeNames": _alternative_names(certificate),
+            "certFingerprint": ":".join(fingerprint[i:i + 2] for i in range(0, len(fingerprint), 2)),
+        }
+    except ValueError as problem:
+        raise invalid("InvalidFormat", "cert", str(problem)) from None

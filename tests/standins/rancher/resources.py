@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns rows into the JSON resources that clients see: links, actions, dates, version v1's other names."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from . import schema, states
+from .jsontext import dumps
+from .store import Row, Store
+
+
+@dataclass(frozen=True)
+class Urls:
+    """Where the request came in: links are built from it, the project part is echoed."""
+
+    base: str           # http://host:port
+    version: str        # v1 or v2-beta
+    project: str | None  # id of the project named in the path
+
+    @property
+    def prefix(self) -> str:
+        scope = f"/projects/{self.project}" if self.project else ""
+        return f"{self.base}/{self.version}{scope}"
+
+    def collection(self, type_: str) -> str:
+        return f"{self.prefix}/{schema.plural(type_, self.version)}"
+
+    def resource(self, type_: str, row_id: str) -> str:
+        return f"{self.collection(type_)}/{self.id(type_, row_id)}"
+
+    def id(self, type_: str, row_id: str) -> str:
+        # Version v1 has its own short name for stacks.
+        return "1e" + row_id[3:] if self.version == "v1" and type_ == "stack" else row_id
+
+
+def iso_date(ms: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))
+
+
+class Renderer:
+    def __init__(self, store: Store):
+        self.store = store
+
+    def text(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> str:
+        """The resource as JSON text. Rows that do not depend on other rows are rendered once per change."""
+        if show_key or row.type in ("stack", "host", "project"):
+            return dumps(self.resource(row, urls, role, show_key))
+        key = (urls, role)
+        if key not in row.cache:
+            row.cache[key] = dumps(self.resource(row, urls, role))
+        return row.cache[key]
+
+    def resource(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> dict[str, Any]:
+        kind = schema.TYPES[row.type]
+        own = urls.resource(row.type, row.id)
+        body: dict[str, Any] = {
+            "id": urls.id(row.type, row.id), "type": row.type, "baseType": kind.base_type,
+            "links": self._links(row, kind, own, urls), "actions": self._actions(row, own, role),
+        }
+        for name, spec in kind.fields.items():
+            if name == "id" or not (schema.readable(row.type, name, spec, role) or name == "key"):
+                continue
+            value = row[name]
+            if name == "key" and row.type == "certificate" and not show_key \
+                    and not schema.readable(row.type, name, spec, role):
+                value = None
+            body[name] = value
+            if spec.type == "date" and value is not None:
+                body[name] = iso_date(value)
+                body[name + "TS"] = value
+        self._derived(row, body)
+        if urls.version == "v1":
+            self._old_names(row, body)
+        return body
+
+    def _links(self, row: Row, kind: schema.Type, own: str, urls: Urls) -> dict[str, str]:
+        links = {"self": own}
+        for link in kind.links:
+            shown = "environment" if link == "stack" and urls.version == "v1" else link
+            links[shown] = f"{own}/{link.lower()}"
+        if row.type == "project":
+            scoped = Urls(urls.base, urls.version, row.id)
+            links.update({schema.plural(t, urls.version): scoped.collection(t) for t in schema.LISTED})
+        return links
+
+    def _actions(self, row: Row, own: str, role: str) -> dict[str, str]:
+        stack = self.store.get("stack", row["stackId"]) if row.table == "service" else None
+        hidden = bool(stack is not None and stack["system"] and role != "admin")
+        return {name: f"{own}/?action={name}" for name in states.actions(row.type, row.state, hidden)}
+
+    def _derived(self, row: Row, body: dict[str, Any]) -> None:
+        if row.type == "stack":
+            services = self.store.find("service_by_stack", row.id)
+            body["serviceIds"] = [s.id for s in services] or None
+            body["healthState"] = self._stack_health(row, services)
+        elif row.type == "host":
+            containers = self.store.find("instance_by_host", row.id)
+            body["instanceIds"] = [c.id for c in containers]
+            balancers = {i for c in containers if not c.internal.get("pod") for i in c["serviceIds"] or []}
+            endpoints = [e for i in sorted(balancers) for e in self._endpoints_of(i)
+                         if e.get("hostId") == row.id]
+            body["publicEndpoints"] = endpoints
+
+    def _endpoints_of(self, service_id: str) -> list[dict[str, Any]]:
+        service = self.store.get("service", service_id)
+        return (service["publicEndpoints"] or []) if service is not None else []
+
+    @staticmethod
+    def _stack_health(row: Row, services: list[Row]) -> str | None:
+        if row.state == "activating":
+            return None
+        health = {s["healthState"] for s in services} - {None, "healthy"}
+        return "degraded" if health else "healthy"
+
+    @staticmethod
+    def _old_names(row: Row, body: dict[str, Any]) -> None:
+        if row.type == "stack":
+            body.update(type="environment", baseType="environment", kind="environment")
+        elif row.table == "service" and body.get("stackId"):
+            body["environmentId"] = "1e" + body["stackId"][3:]
+
+
+def setting_row(store: Store, name: str, value: str) -> Row:
+    """Create or change a setting."""
+    row = store.get("setting", name)
+    if row is None:
+        return store.add("activeSetting", {"name": name, "value": value, "activeValue": value, "inDb": False,
+                                           "source": "Code Packaged Defaults"}, row_id=name)
+    row.fields.update(value=value, activeValue=value, inDb=True, source="Database")
+    store.touch(row)
+    return row

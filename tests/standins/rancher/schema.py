@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The types of the API: which fields they have, who may set them, what their values must look like.
+
+`perm` holds the letters c (may be set at creation), r (is shown) and u (may be set by PUT), for the project
+role. A field type is one of string, int, boolean, date, enum, json, map, array[T], reference[type] or the
+name of a nested type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    type: str
+    perm: str = "cru"
+    required: bool = False
+    nullable: bool = True
+    default: Any = None
+    options: tuple[str, ...] = ()
+    min: int | None = None
+    max: int | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    filterable: bool = False
+
+
+@dataclass(frozen=True)
+class Type:
+    id: str
+    plural: str
+    fields: dict[str, Field]
+    base: str = ""
+    collection_methods: tuple[str, ...] = ("GET",)
+    resource_methods: tuple[str, ...] = ("GET",)
+    actions: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    key_readers: tuple[str, ...] = field(default=())
+
+    @property
+    def base_type(self) -> str:
+        return self.base or self.id
+
+
+def _string(perm: str = "cru", **rules: Any) -> Field:
+    return Field("string", perm, **rules)
+
+
+_COMMON = {
+    "id": _string("r", filterable=True),
+    "accountId": Field("reference[project]", "r", filterable=True),
+    "created": Field("date", "r", filterable=True),
+    "description": _string(),
+    "kind": _string("r", filterable=True),
+    "name": _string(filterable=True, min_length=1, max_length=63),
+    "removed": Field("date", "r", filterable=True),
+    "state": _string("r", filterable=True),
+    "transitioning": _string("r"),
+    "transitioningMessage": _string("r"),
+    "transitioningProgress": Field("int", "r"),
+    "uuid": _string("r", filterable=True),
+}
+
+_SERVICE = {
+    **_COMMON,
+    "assignServiceIpAddress": Field("boolean", "cr", default=False, nullable=False),
+    "createIndex": Field("int", "r"),
+    "currentScale": Field("int", "r"),
+    "externalId": _string("cr", max_length=255, filterable=True),
+    "fqdn": _string("r"),
+    "healthState": _string("r", filterable=True),
+    "instanceIds": Field("array[reference[instance]]", "r"),
+    "launchConfig": Field("launchConfig", "cr"),
+    "lbConfig": Field("lbConfig", "cru"),
+    "linkedServices": Field("map", "r"),
+    "metadata": Field("map"),
+    "publicEndpoints": Field("array[publicEndpoint]", "cru"),
+    "retainIp": Field("boolean"),
+    "scale": Field("int", default=1, min=0, nullable=False),
+    "scalePolicy": Field("scalePolicy"),
+    "selectorContainer": _string(filterable=True),
+    "selectorLink": _string(filterable=True),
+    "stackId": Field("reference[stack]", "cr", required=True, nullable=False, filterable=True),
+    "startOnCreate": Field("boolean", "cr", default=False, nullable=False),
+    "system": Field("boolean", "r", filterable=True),
+    "upgrade": Field("json", "r"),
+    "vip": _string("cr", filterable=True),
+}
+
+
+def _service(without: tuple[str, ...] = (), **changed: Field) -> dict[str, Field]:
+    fields = {name: spec for name, spec in _SERVICE.items() if name not in without}
+    fields.update(changed)
+    return fields
+
+
+_PORT_RULE = {
+    "backendName": _string("cr"),
+    "environment": _string("cr"),
+    "hostname": _string("cr"),
+    "path": _string("cr"),
+    "priority": Field("int", "cr", min=1),
+    "protocol": Field("enum", "cr", default="http", options=("http", "https", "tcp", "udp", "tls", "sni")),
+    "region": _string("cr"),
+    "selector": _string("cr"),
+    "serviceId": Field("reference[service]", "cr"),
+    "sourcePort": Field("int", "cr", required=True, nullable=False, min=1, max=65535),
+    "targetPort": Field("int", "cr", min=1, max=65535),
+    "weight": Field("int", "cr", min=0, max=256),
+}
+
+_HEALTH_CHECK = {
+    "healthyThreshold": Field("int"), "initializingTimeout": Field("int"), "interval": Field("int"),
+    "name": _string(), "port": Field("int"), "recreateOnQuorumStrategyConfig": Field("json"),
+    "reinitializingTimeout": Field("int"), "requestLine": _string(), "responseTimeout": Field("int"),
+    "strategy": Field("enum", options=("none", "recreate", "recreateOnQuorum")),
+    "unhealthyThreshold": Field("int"),
+}
+
+_LAUNCH_FLAGS = ("privileged", "publishAllPorts", "readOnly", "runInit", "stdinOpen", "tty", "system")
+_LAUNCH_JSON = (
+    "blkioDeviceOptions", "capAdd", "capDrop", "command", "dataVolumes", "dataVolumesFrom",
+    "dataVolumesFromLaunchConfigs", "devices", "dns", "dnsOpt", "dnsSearch", "entryPoint", "environment",
+    "expose",
+    "extraHosts", "groupAdd", "logConfig", "networkIds", "restartPolicy", "securityOpt", "sysctls", "tmpfs",
+    "ulimits",
+)
+_LAUNCH_STRINGS = (
+    "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "networkMode", "pidMode",
+    "requestedHostId", "requestedIpAddress", "stopSignal", "user", "userdata", "volumeDriver", "workingDir",
+)
+_LAUNCH_INTS = ("cpuShares", "memory", "memoryMb", "memoryReservation", "memorySwap", "milliCpuReservation",
+                "shmSize")
+
+_LAUNCH_CONFIG = {
+    "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map"),
+    "healthCheck": Field("instanceHealthCheck"),
+    "kind": _string(default="container"), "startOnCreate": Field("boolean", default=True),
+    "instanceTriggeredStop": Field("enum", default="stop", options=("stop", "remove", "terminate")),
+    "vcpu": Field("int", default=1), "version": _string(default="0"),
+    "drainTimeoutMs": Field("int", default=0),
+    **{name: Field("boolean", default=False) for name in _LAUNCH_FLAGS},
+    **{name: Field("json") for name in _LAUNCH_JSON},
+    **{name: _string() for name in _LAUNCH_STRINGS},
+    **{name: Field("int") for name in _LAUNCH_INTS},
+}
+
+_CRUD_COLLECTION, _CRUD_RESOURCE = ("GET", "POST"), ("GET", "PUT", "DELETE")
+_SERVICE_ACTIONS = ("activate", "addservicelink", "cancelupgrade", "continueupgrade", "create", "deactivate",
+                    "finishupgrade", "remove", "removeservicelink", "restart", "rollback", "setservicelinks",
+                    "update", "upgrade")
+_SERVICE_LINKS = ("account", "consumedbyservices", "consumedservices", "instances", "stack")
+
+NESTED = {
+    "portRule": Type("portRule", "portRules", _PORT_RULE),
+    "lbConfig": Type("lbConfig", "lbConfigs", {
+        "certificateIds": Field("array[reference[certificate]]", "cr"),
+        "config": _string("cr"),
+        "defaultCertificateId": Field("reference[certificate]", "cr"),
+        "portRules": Field("array[portRule]", "cr", nullable=False),
+        "stickinessPolicy": Field("loadBalancerCookieStickinessPolicy", "cr"),
+    }),
+    "loadBalancerCookieStickinessPolicy": Type(
+        "loadBalancerCookieStickinessPolicy", "loadBalancerCookieStickinessPolicies", {
+            "name": _string("cr"), "cookie": _string("cr", nullable=False),
+            "domain": _string("cr", nullable=False),
+            "indirect": Field("boolean", "cr", default=False),
+            "nocache": Field("boolean", "cr", default=False),
+            "postonly": Field("boolean", "cr", default=False),
+            "mode": Field("enum", "cr", default="insert", options=("rewrite", "insert", "prefix")),
+        }),
+    "instanceHealthCheck": Type("instanceHealthCheck", "instanceHealthChecks", _HEALTH_CHECK),
+    "launchConfig": Type("launchConfig", "launchConfigs", _LAUNCH_CONFIG),
+    "scalePolicy": Type("scalePolicy", "scalePolicies", {
+        "min": Field("int", min=1, required=True), "max": Field("int", min=1),
+        "increment": Field("int", min=1)}),
+    "publicEndpoint": Type("publicEndpoint", "publicEndpoints", {
+        "ipAddress": _string(), "port": Field("int"), "serviceId": _string(), "hostId": _string(),
+        "instanceId": _string()}),
+}
+
+TYPES = {t.id: t for t in (
+    Type("stack", "stacks", {
+        **_COMMON,
+        "name": _string(required=True, nullable=False, filterable=True, min_length=1, max_length=63),
+        "answers": Field("map", "cr"), "binding": Field("json"), "dockerCompose": _string("cr"),
+        "environment": Field("map", "cr"), "externalId": _string(max_length=128, filterable=True),
+        "group": _string(), "healthState": _string("r", filterable=True), "outputs": Field("map"),
+        "previousEnvironment": Field("map"), "previousExternalId": _string(), "rancherCompose": _string("cr"),
+        "serviceIds": Field("array[reference[service]]", "r"),
+        "startOnCreate": Field("boolean", "cr", default=False, nullable=False),
+        "system": Field("boolean", "r", filterable=True), "templates": Field("map", "cr"),
+    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE,
+        ("activateservices", "addoutputs", "create", "deactivateservices", "error", "exportconfig", "remove",
+         "update", "upgrade", "finishupgrade", "rollback", "cancelupgrade"), ("account", "services")),
+    Type("service", "services", _service(secondaryLaunchConfigs=Field("json", "cr")), "", _CRUD_COLLECTION,
+         _CRUD_RESOURCE, _SERVICE_ACTIONS, _SERVICE_LINKS),
+    Type("loadBalancerService", "loadBalancerServices", _service(
+        ("createIndex", "selectorContainer"),
+        launchConfig=Field("launchConfig", "cru", required=True, nullable=False),
+        lbConfig=Field("lbConfig", "cru", required=True, nullable=False),
+    ), "service", _CRUD_COLLECTION, _CRUD_RESOURCE, _SERVICE_ACTIONS, _SERVICE_LINKS),
+    Type("kubernetesService", "kubernetesServices", {
+        **{name: Field(spec.type, "r", filterable=spec.filterable) for name, spec in _service((
+            "assignServiceIpAddress", "createIndex", "fqdn", "launchConfig", "metadata", "publicEndpoints",
+            "retainIp", "scale", "selectorLink", "upgrade", "startOnCreate", "scalePolicy", "currentScale",
+            "lbConfig")).items()},
+        "template": Field("json", "r"),
+    }, "service", ("GET",), ("GET",), (), _SERVICE_LINKS),
+    Type("externalService", "externalServices", {
+        **_service(("scale", "vip", "createIndex", "selectorContainer", "publicEndpoints", "selectorLink",
+                    "retainIp", "assignServiceIpAddress", "scalePolicy", "currentScale", "lbConfig",
+                    "instanceIds")),
+        "externalIpAddresses": Field("array[string]"), "hostname": _string(),
+        "healthCheck": Field("instanceHealthCheck", "cr"),
+    }, "service", _CRUD_COLLECTION, _CRUD_RESOURCE,
+        ("activate", "create", "deactivate", "remove", "update"), ("account", "consumedbyservices", "stack")),
+    Type("certificate", "certificates", {
+        **_COMMON,
+        "name": _string(required=True, nullable=False, filterable=True, min_length=1, max_length=255),
+        "cert": _string(required=True, nullable=False, max_length=65535),
+        "key": _string("cu", required=True, nullable=False, max_length=65535),
+        "certChain": _string(max_length=65535),
+        "CN": _string("r"), "algorithm": _string("r"), "certFingerprint": _string("r"),
+        "expiresAt": _string("r"),
+        "issuedAt": _string("r"), "issuer": _string("r"), "keySize": Field("int", "r"),
+        "serialNumber": _string("r"), "subjectAlternativeNames": Field("array[string]", "r"),
+        "version": _string("r"),
+    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE, ("create", "remove", "update"), ("account",),
+        ("projectadmin", "admin")),
+    Type("host", "hosts", {
+        **_COMMON, "agentIpAddress": _string("r"), "agentState": _string("r"), "hostname": _string("r"),
+        "instanceIds": Field("array[reference[instance]]", "r"), "labels": Field("map", "ru"),
+        "publicEndpoints": Field("array[publicEndpoint]", "r"),
+    }, links=("account", "instances")),
+    Type("instance", "instances", {**_COMMON, "externalId": _string("r", filterable=True),
+                                   "hostId": _string("r")}),
+    Type("container", "containers", {
+        **_COMMON, "createIndex": Field("int", "r"), "deploymentUnitUuid": _string("r"),
+        "externalId": _string("r", filterable=True), "healthState": _string("r"),
+        "hostId": Field("reference[host]", "r"), "imageUuid": _string("r"), "labels": Field("map", "r"),
+        "ports": Field("array[string]", "r"), "primaryIpAddress": _string("r"),
+        "serviceIds": Field("array[reference[service]]", "r"), "startCount": Field("int", "r"),
+        "system": Field("boolean", "r", filterable=True),
+    }, "instance", links=("account", "hosts", "services")),
+    Type("setting", "settings", {
+        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
+        "inDb": Field("boolean", "r"), "source": _string("r")}),
+    Type("activeSetting", "activeSettings", {
+        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
+        "inDb": Field("boolean", "r"), "source": _string("r")}, "setting"),
+    Type("project", "projects", {
+        **_COMMON, "orchestration": _string("r"), "version": _string("r"), "healthState": _string("r")}),
+    Type("schema", "schemas", {}),
+    Type("subscribe", "subscribe", {"eventNames": Field("array[string]", "cr", required=True)},
+         "", ("GET", "POST"), ()),
+)}
+
+LISTED = ("stack", "service", "loadBalancerService", "kubernetesService", "externalService", "certificate",
+          "host",
+          "instance", "container", "setting", "project", "schema", "subscribe")
+
+
+def _spellings() -> dict[str, str]:
+    names: dict[str, str] = {}
+    for type_id in LISTED:
+        names[type_id.lower()] = type_id
+        names[TYPES[type_id].plural.lower()] = type_id
+    return names
+
+
+# Plural, singular, any case: all lead to the type.
+SPELLINGS = _spellings()
+
+
+def resolve(name: str, version: str) -> str | None:
+    """The type that a path segment means, or None. Version v1 calls a stack an environment."""
+    lower = name.lower()
+    if version == "v1" and lower in ("environment", "environments"):
+        return "stack"
+    return SPELLINGS.get(lower)
+
+
+def plural(type_id: str, version: str) -> str:
+    """The path segment the server itself writes in links: always lowercase."""
+    if version == "v1" and type_id == "stack":
+        return "environments"
+    return TYPES[type_id].plural.lower()
+
+
+def readable(type_id: str, name: str, spec: Field, role: str) -> bool:
+    if type_id == "certificate" and name == "key":
+        return role in TYPES["certificate"].key_readers
+    return "r" in spec.perm
+
+
+def _field_schema(spec: Field) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "type": spec.type, "create": "c" in spec.perm, "update": "u" in spec.perm, "nullable": spec.nullable,
+        "required": spec.required, "default": spec.default,
+    }
+    for name, value in (("options", list(spec.options) or None), ("min", spec.min), ("max", spec.max),
+                        ("minLength", spec.min_length), ("maxLength", spec.max_length)):
+        if value is not None:
+            described[name] = value
+    return described
+
+
+def describe(type_id: str, version: str, prefix: str) -> dict[str, Any]:
+    """The schema resource of a type, as clients read it during discovery. `prefix` is the URL before the
+    plural."""
+    kind = TYPES.get(type_id) or NESTED[type_id]
+    shown = "environment" if version == "v1" and type_id == "stack" else type_id
+    links = {"self": f"{prefix}/schemas/{shown}"}
+    if type_id in LISTED:
+        links["collection"] = f"{prefix}/{plural(type_id, version)}"
+    return {
+        "id": shown, "type": "schema", "baseType": "schema", "links": links, "actions": {},
+        "pluralName": "environments" if shown == "environment" else kind.plural,
+        "resourceMethods": list(kind.resource_methods) if type_id in LISTED else [],
+        "collectionMethods": list(kind.collection_methods) if type_id in LISTED else [],
+        "resourceFields": {name: _field_schema(spec) for name, spec in kind.fields.items()},
+        "resourceActions": {name: {"input": None, "output": shown} for name in kind.actions},
+        "collectionActions": {}, "collectionFields": {},
+        "collectionFilters": {name: {"modifiers": modifiers(spec)} for name, spec in kind.fields.items()
+                              if spec.filterable},
+        "includeableLinks": list(kind.links), "children": [], "parent": kind.base or None,
+    }
+
+
+def modifiers(spec: Field) -> list[str]:
+    """Filter operators of a field: ids, enums and booleans know only equality and null."""
+    if spec.type in ("boolean", "enum") or spec.type.startswith("reference["):
+        return ["eq", "ne", "null", "notnull"]
+    if spec.type in ("int", "date"):
+        return ["eq", "ne", "lt", "lte", "gt", "gte", "null", "notnull"]
+    return ["eq", "ne", "lt", "lte", "gt", "gte", "prefix", "like", "notlike", "null", "notnull"]

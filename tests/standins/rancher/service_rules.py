@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules for services beyond those of single fields, in the order in which the server checks them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from . import ports, scheduler
+from .errors import forbidden, invalid
+from .store import Row, Store
+from .validation import check_name
+
+HEALTH_PORT = 42
+_IMAGE = re.compile(r"docker:[^\s:/]+(:\d+)?(/[^\s:/]+)*(:[\w.-]+)?(@sha256:[0-9a-f]+)?")
+_ROLE = "io.rancher.container.agent.role"
+_HEALTH_CHECK = {
+    "type": "instanceHealthCheck", "port": HEALTH_PORT, "interval": 2000, "responseTimeout": 2000,
+    "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000,
+    "reinitializingTimeout": 60000,
+}
+
+
+class ServiceRules:
+    def __init__(self, store: Store):
+        self.store = store
+
+    def create(self, type_: str, fields: dict[str, Any], role: str) -> None:
+        """Check a new service's cleaned fields and fill in what the server adds."""
+        self.system_stack(fields["stackId"], role, "create")
+        self._stack_state(fields["stackId"])
+        self._name(fields.get("name"), fields["stackId"], None)
+        launch = fields.get("launchConfig")
+        if launch is not None:
+            launch.pop("name", None)
+            self._image(launch)
+            self._reserved_port(fields)
+            ports.parse_all(launch.get("ports"))
+        else:
+            self._reserved_port(fields)
+        self._scale_policy(fields)
+        if type_ == "loadBalancerService":
+            self.fill_in(launch)
+        self._port_rules(fields.get("lbConfig"))
+        self._external(type_, fields)
+
+    def update(self, row: Row, changes: dict[str, Any], role: str) -> None:
+        self.system_stack(row["stackId"], role, "update")
+        if "name" in changes:
+            self._name(changes["name"], row["stackId"], row)
+        if changes.get("launchConfig") is not None:
+            self._global_switch(row, changes["launchConfig"])
+        self._reserved_port(changes)
+        self._port_rules(changes.get("lbConfig"))
+        self._scale_policy(changes)
+        if changes.get("launchConfig") is not None:
+            ports.parse_all(changes["launchConfig"].get("ports"))
+        self._external(row.type, {**row.fields, **changes})
+
+    def fill_in(self, launch: dict[str, Any]) -> None:
+        """Labels and health check that the server adds at creation and upgrade, and never again on PUT."""
+        labels = dict(launch.get("labels") or {})
+        if _ROLE not in labels:
+            labels[_ROLE] = "environmentAdmin"
+            labels["io.rancher.container.create_agent"] = "true"
+        if self._drains(launch.get("imageUuid") or ""):
+            labels[_ROLE] = "environmentAdmin,agent"
+            labels["io.rancher.container.create_agent"] = "true"
+            labels["io.rancher.container.agent_service.drain_provider"] = "true"
+        launch["labels"] = labels
+        launch["healthCheck"] = dict(_HEALTH_CHECK)
+
+    # Single rules
+
+    def system_stack(self, stack_id: str, role: str, verb: str) -> None:
+        stack = self.store.get("stack", stack_id)
+        if stack is not None and stack["system"] and role != "admin":
+            raise forbidden(f"Not allowed to {verb} services of the system stack {stack.name}")
+
+    def _stack_state(self, stack_id: str) -> None:
+        stack = self.store.get("stack", stack_id)
+        if stack is None or stack.state in ("removing", "removed", "error", "erroring"):
+            state = stack.state if stack else "removed"
+            raise invalid("InvalidState", "stackId", f"Invalid stack state: {state}")
+
+    def _name(self, name: Any, stack_id: str, own: Row | None) -> None:
+        if name is None:
+            raise invalid("MissingRequired", "name")
+        check_name(name)
+        # A row that is still being removed holds its name.
+        for row in self.store.find("service_by_name", (stack_id, name.lower())):
+            if own is None or row.id != own.id:
+                raise invalid("NotUnique", "name")
+
+    @staticmethod
+    def _image(launch: dict[str, Any]) -> None:
+        image = launch.get("imageUuid")
+        if image is None:
+            raise invalid("MissingRequired", "imageUuid")
+        if not _IMAGE.fullmatch(image):
+            raise invalid("InvalidReference", "imageUuid")
+
+    @staticmethod
+    def _reserved_port(fields: dict[str, Any]) -> None:
+        for rule in (fields.get("lbConfig") or {}).get("portRules") or []:
+            if rule["sourcePort"] == HEALTH_PORT:
+                raise invalid("InvalidOption", "sourcePort")
+
+    @staticmethod
+    def _scale_policy(fields: dict[str, Any]) -> None:
+        policy = fields.get("scalePolicy")
+        if policy and policy.get("max") is not None and policy["max"] < policy["min"]:
+            raise invalid("MaxLimitExceeded", "max")
+
+    @staticmethod
+    def _global_switch(row: Row, launch: dict[str, Any]) -> None:
+        future = str((launch.get("labels") or {}).get(scheduler.GLOBAL, "")).lower() == "true"
+        if future != scheduler.is_global(row):
+            raise invalid("InvalidOption", "switching between global and fixed scale is not supported")
+
+    def _port_rules(self, config: dict[str, Any] | None) -> None:
+        for rule in (config or {}).get("portRules") or []:
+            if not rule.get("serviceId") and not rule.get("selector"):
+                raise invalid("MissingRequired", "serviceId")
+            if rule.get("serviceId") and rule.get("selector"):
+                raise invalid("InvalidOption", "Can not specify both selector and serviceId")
+            if rule.get("serviceId") and rule.get("targetPort") is None:
+                raise invalid("MissingRequired", "targetPort")
+            if rule.get("region") and not rule.get("environment"):
+                raise invalid("MissingRequired", "environment")
+
+    @staticmethod
+    def _external(type_: str, fields: dict[str, Any]) -> None:
+        if type_ != "externalService":
+            return
+        addresses, hostname = fields.get("externalIpAddresses"), fields.get("hostname")
+        if addresses and hostname:
+            raise invalid("InvalidOption", "hostname")
+        if not addresses and not hostname:
+            raise invalid("MissingRequired", "externalIpAddresses")
+
+    def _drains(self, image: str) -> bool:
+        """The configured LB image, of a version that can drain (0.7.12 or later)."""
+        setting = self.store.get("setting", "lb.instance.image")
+        if setting is None or not setting["value"]:
+            return False
+        repository, _, tag = image.removeprefix("docker:").rpartition(":")
+        version = re.match(r"v?(\d+)\.(\d+)\.(\d+)", tag)
+        same = repository == setting["value"].rpartition(":")[0]
+        return bool(same and version and tuple(map(int, version.groups())) >= (0, 7, 12))

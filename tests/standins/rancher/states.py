@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life cycles of the rows as tables: which process leads from which state through which to which, and
+which actions a row shows in which state. Pure data and look-ups."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    process: str
+    via: str
+    end: str
+
+
+def _table(text: str) -> dict[tuple[str, str], Step]:
+    """Lines `process | start states | via | end`; via `=` means that the state stays as it is."""
+    steps: dict[tuple[str, str], Step] = {}
+    for line in text.strip().splitlines():
+        process, starts, via, end = (cell.strip() for cell in line.split("|"))
+        for start in starts.split():
+            steps[(process, start)] = Step(process, start if via == "=" else via, end)
+    return steps
+
+
+# A process may also start from its own transitional state: that is how interrupted work is taken up again.
+_STACK = _table("""
+create  | requested activating | activating | active
+update  | active updating-active | updating-active | active
+remove  | requested active activating updating-active error erroring removing | removing | removed
+remove  | upgrading upgraded canceled-upgrade canceling-upgrade rolling-back | removing | removed
+remove  | finishing-upgrade | removing | removed
+error   | activating erroring | erroring | error
+upgrade | active upgrading | upgrading | upgraded
+finishupgrade | upgraded finishing-upgrade | finishing-upgrade | active
+rollback      | upgraded canceled-upgrade rolling-back | rolling-back | active
+cancelupgrade | upgrading canceling-upgrade | canceling-upgrade | canceled-upgrade
+""")
+
+_SERVICE = _table("""
+create     | requested registering | registering | inactive
+activate   | inactive restarting activating | activating | active
+update     | inactive updating-inactive | updating-inactive | inactive
+update     | active updating-active | updating-active | active
+update     | activating | activating | active
+update     | upgrading | = | upgraded
+update     | rolling-back finishing-upgrade | = | active
+update     | canceling-upgrade | = | canceled-upgrade
+deactivate | restarting active activating deactivating | deactivating | inactive
+deactivate | updating-inactive updating-active | deactivating | inactive
+remove     | requested registering inactive activating active deactivating removing | removing | removed
+remove     | updating-inactive updating-active restarting | removing | removed
+remove     | upgrading upgraded canceling-upgrade canceled-upgrade | removing | removed
+remove     | rolling-back finishing-upgrade | removing | removed
+upgrade    | active activating inactive updating-active upgrading | upgrading | upgraded
+finishupgrade   | upgraded finishing-upgrade | finishing-upgrade | active
+rollback        | upgrading upgraded canceled-upgrade rolling-back | rolling-back | active
+cancelupgrade   | upgrading finishing-upgrade canceling-upgrade | canceling-upgrade | canceled-upgrade
+continueupgrade | canceled-upgrade | upgrading | upgraded
+restart    | active restarting | restarting | active
+""")
+
+_CERTIFICATE = _table("""
+create | requested activating | activating | active
+update | active updating-active | updating-active | active
+remove | requested active activating removing | removing | removed
+""")
+
+LIFE = {"stack": _STACK, "service": _SERVICE, "certificate": _CERTIFICATE}
+
+# What goes on in a transitional state: used to take up interrupted work when the server comes back.
+RESUME = {
+    "stack": {"activating": "create", "updating-active": "update", "removing": "remove", "erroring": "error",
+              "upgrading": "upgrade", "finishing-upgrade": "finishupgrade", "rolling-back": "rollback",
+              "canceling-upgrade": "cancelupgrade"},
+    "service": {"registering": "create", "activating": "activate", "updating-inactive": "update",
+                "updating-active": "update", "deactivating": "deactivate", "removing": "remove",
+                "upgrading": "upgrade", "finishing-upgrade": "finishupgrade", "rolling-back": "rollback",
+                "canceling-upgrade": "cancelupgrade", "restarting": "restart"},
+    "certificate": {"activating": "create", "updating-active": "update", "removing": "remove"},
+}
+
+# A target in one of these holds up the activation of the load balancers that use it.
+TRANSITIONAL = frozenset(RESUME["service"])
+
+# An LB container does not use a target service in one of these.
+NOT_SERVING = frozenset(("inactive", "deactivating", "removing", "removed"))
+
+_LINK_ACTIONS = ("addservicelink", "removeservicelink", "setservicelinks")
+_SERVICE_ACTIONS = {
+    "requested": ("create", "remove"),
+    "registering": ("remove",),
+    "inactive": ("activate", "update", "remove", "upgrade"),
+    "activating": ("update", "deactivate", "remove", "upgrade"),
+    "active": ("update", "deactivate", "remove", "upgrade", "restart"),
+    "updating-inactive": ("deactivate", "remove"),
+    "updating-active": ("update", "deactivate", "remove", "upgrade"),
+    "deactivating": ("remove",),
+    "upgrading": ("update", "remove", "cancelupgrade", "rollback"),
+    "upgraded": ("rollback", "finishupgrade", "remove"),
+    "canceled-upgrade": ("continueupgrade", "rollback", "remove"),
+    "canceling-upgrade": ("remove",),
+    "rolling-back": ("remove",),
+    "finishing-upgrade": ("remove", "cancelupgrade"),
+    "restarting": ("deactivate", "remove"),
+}
+_STACK_ALWAYS = ("addoutputs", "exportconfig", "activateservices", "deactivateservices")
+_STACK_ACTIONS = {
+    "requested": ("create", "remove"), "activating": ("remove", "error"),
+    "active": ("update", "remove", "upgrade"),
+    "updating-active": ("remove",), "error": ("remove",), "erroring": ("remove",),
+    "upgraded": ("finishupgrade", "rollback", "remove"), "upgrading": ("cancelupgrade", "remove"),
+    "canceled-upgrade": ("rollback", "remove"),
+}
+_CERTIFICATE_ACTIONS = {
+    "requested": ("create", "remove"), "activating": ("remove",), "active": ("update", "remove"),
+}
+_EXTERNAL_SERVICE = ("create", "activate", "deactivate", "update", "remove")
+
+
+def step(table: str, process: str, state: str) -> Step | None:
+    """The step that `process` takes from `state`, or None where it cannot start."""
+    return LIFE.get(table, {}).get((process, state))
+
+
+def actions(type_: str, state: str, system: bool = False) -> tuple[str, ...]:
+    """The actions a row of that type shows in that state. Services of a system stack show none."""
+    if type_ == "stack":
+        return _STACK_ACTIONS.get(state, ()) + _STACK_ALWAYS
+    if type_ == "certificate":
+        return _CERTIFICATE_ACTIONS.get(state, ())
+    if type_ in ("loadBalancerService", "service") and not system:
+        return _SERVICE_ACTIONS.get(state, ()) + _LINK_ACTIONS
+    if type_ == "externalService" and not system:
+        return tuple(a for a in _SERVICE_ACTIONS.get(state, ()) if a in _EXTERNAL_SERVICE)
+    return ()

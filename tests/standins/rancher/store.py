@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the server: in memory with indexes, and on disk (SQLite) when a state file is given.
+
+A row is written to the file before the answer that announces it leaves, so a killed server has lost nothing.
+Nobody but this module changes `Row.id`, `Row.num` or the indexes; everybody who changes a row calls `touch`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+import uuid
+from typing import Any, Callable, Iterable, Iterator
+
+from . import ports
+
+# Short names of the typed ids; a setting's id is its name.
+PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h",
+            "instance": "1i"}
+
+TABLES = {
+    "stack": "stack", "service": "service", "loadBalancerService": "service", "kubernetesService": "service",
+    "externalService": "service", "dnsService": "service", "certificate": "certificate", "project": "project",
+    "host": "host", "container": "instance", "instance": "instance", "setting": "setting",
+    "activeSetting": "setting",
+}
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class Row:
+    """One row. `fields` are the API's fields; `internal` is what the API never shows."""
+
+    __slots__ = ("type", "table", "id", "num", "fields", "internal", "revision", "cache", "keys")
+
+    def __init__(self, type_: str, id_: str, num: int, fields: dict[str, Any], internal: dict[str, Any]):
+        self.type = type_
+        self.table = TABLES[type_]
+        self.id = id_
+        self.num = num
+        self.fields = fields
+        self.internal = internal
+        self.revision = 0
+        self.cache: dict[Any, str] = {}
+        self.keys: dict[str, frozenset] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields.get(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.fields[name] = value
+
+    @property
+    def state(self) -> str:
+        return self.fields.get("state") or ""
+
+    @property
+    def name(self) -> str:
+        return self.fields.get("name") or ""
+
+    @property
+    def live(self) -> bool:
+        """Not yet stamped as removed: a row in `removing` is still live."""
+        return self.fields.get("removed") is None
+
+    def __repr__(self) -> str:
+        return f"<{self.type} {self.id} {self.name!r} {self.state}>"
+
+
+def rule_targets(row: Row) -> set[str]:
+    """Ids of the services that a load balancer's port rules point at."""
+    rules = (row["lbConfig"] or {}).get("portRules") or []
+    return {rule["serviceId"] for rule in rules if rule.get("serviceId")}
+
+
+def _when(table: str, keys: Callable[[Row], Iterable[Any]]) -> Callable[[Row], frozenset]:
+    return lambda row: frozenset(keys(row)) if row.table == table and row.live else frozenset()
+
+
+def published_slots(row: Row) -> list[tuple]:
+    """(host, bind address, public port, protocol) of every port that a container takes up."""
+    if row.state not in ("starting", "running", "stopping", "restarting"):
+        return []
+    return [(row["hostId"], *ports.parse(text).slot) for text in row["ports"] or []]
+
+
+# Secondary indexes over live rows: name -> the keys under which a row is found.
+INDEXES: dict[str, Callable[[Row], frozenset]] = {
+    "service_by_stack": _when("service", lambda r: [r["stackId"]]),
+    "service_by_name": _when("service", lambda r: [(r["stackId"], r.name.lower())]),
+    "service_by_external_id": _when("service", lambda r: [r["externalId"]] if r["externalId"] else []),
+    "lb_by_target": _when("service", rule_targets),
+    "stack_by_name": _when("stack", lambda r: [(r["accountId"], r.name.lower())]),
+    "certificate_by_name": _when("certificate", lambda r: [(r["accountId"], r.name.lower())]),
+    "instance_by_service": _when("instance", lambda r: r["serviceIds"] or []),
+    "instance_by_host": _when("instance", lambda r: [r["hostId"]] if r["hostId"] else []),
+    "instance_by_slot": _when("instance", published_slots),
+    "balancer_by_host": _when("instance", lambda r: [] if r.internal.get("pod") else [r["hostId"]]),
+    "instance_by_ip": _when("instance", lambda r: [r["primaryIpAddress"]] if r["primaryIpAddress"] else []),
+}
+
+
+class Store:
+    def __init__(self, path: str | None = None):
+        self.tables: dict[str, dict[str, Row]] = {}
+        self.types: dict[str, dict[str, Row]] = {}
+        self.indexes: dict[str, dict[Any, dict[str, Row]]] = {}
+        self.sequences: dict[str, int] = {}
+        self.meta: dict[str, Any] = {}
+        self.listeners: list[Callable[[Row], None]] = []
+        self._dirty: dict[str, Row | None] = {}
+        self._db: sqlite3.Connection | None = None
+        self._empty()
+        if path:
+            self._open(path)
+            self.load()
+
+    # Reading
+
+    def get(self, table: str, row_id: str | None) -> Row | None:
+        return self.tables[table].get(row_id) if row_id else None
+
+    def live(self, type_or_table: str) -> Iterator[Row]:
+        """Rows that are not removed, of one table or of one kind within it, by ascending id."""
+        rows = self.tables.get(type_or_table) or self.types.get(type_or_table) or {}
+        return (row for row in list(rows.values()) if row.live)
+
+    def find(self, index: str, key: Any) -> list[Row]:
+        return list(self.indexes[index].get(key, {}).values())
+
+    def count(self, index: str, key: Any) -> int:
+        return len(self.indexes[index].get(key, ()))
+
+    def by_any_id(self, row_id: str) -> Row | None:
+        for table in self.tables.values():
+            if row_id in table:
+                return table[row_id]
+        return None
+
+    @staticmethod
+    def valid_id(table: str, text: str) -> bool:
+        prefix = PREFIXES.get(table)
+        return prefix is None or re.fullmatch(prefix + r"\d+", text) is not None
+
+    # Writing
+
+    def next_id(self, table: str) -> tuple[str, int]:
+        num = self.sequences.get(table, 0) + 1
+        self.sequences[table] = num
+        return f"{PREFIXES[table]}{num}", num
+
+    def add(self, type_: str, fields: dict[str, Any], internal: dict[str, Any] | None = None,
+            row_id: str | None = None) -> Row:
+        table = TABLES[type_]
+        if row_id is None:
+            row_id, num = self.next_id(table)
+        else:
+            digits = re.search(r"(\d+)$", row_id) if table != "setting" else None
+            num = int(digits.group(1)) if digits else len(self.tables[table]) + 1
+            self.sequences[table] = max(self.sequences.get(table, 0), num)
+        fields.setdefault("uuid", str(uuid.uuid4()))
+        fields.setdefault("created", now_ms())
+        fields.setdefault("removed", None)
+        row = Row(type_, row_id, num, fields, internal if internal is not None else {})
+        self._insert(row)
+        self.touch(row)
+        return row
+
+    def touch(self, row: Row, announce: bool = True) -> None:
+        """A row was changed: renew indexes and caches, remember it for the disk and tell the listeners."""
+        row.revision += 1
+        row.cache.clear()
+        self._reindex(row)
+        self._dirty[row.id] = row
+        if announce:
+            for listener in self.listeners:
+                listener(row)
+
+    def drop(self, row: Row) -> None:
+        """Forget a row altogether, as the server's clean-up does with removed ones."""
+        self._unindex(row)
+        self.tables[row.table].pop(row.id, None)
+        self.types.get(row.type, {}).pop(row.id, None)
+        self._dirty[row.id] = None
+
+    # Disk
+
+    def flush(self) -> None:
+        if self._db is None or not self._dirty:
+            self._dirty.clear()
+            return
+        gone = [(row_id,) for row_id, row in self._dirty.items() if row is None]
+        kept = [(r.id, r.table, r.num, r.type, json.dumps(r.fields), json.dumps(r.internal))
+                for r in self._dirty.values() if r is not None]
+        self._dirty.clear()
+        with self._db:
+            self._db.executemany("DELETE FROM rows WHERE id = ?", gone)
+            self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)", kept)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)",
+                             (json.dumps(self.sequences),))
+
+    def set_meta(self, key: str, value: Any) -> None:
+        self.meta[key] = value
+        if self._db is not None:
+            with self._db:
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+
+    def load(self) -> None:
+        """Replace everything in memory by what the file holds."""
+        if self._db is None:
+            raise ValueError("there is no state file")
+        self._empty()
+        self.meta = {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM meta")}
+        self.sequences = self.meta.get("sequences", {})
+        for row_id, num, type_, fields, internal in self._db.execute(
+                "SELECT id, num, type, fields, internal FROM rows ORDER BY tbl, num"):
+            row = Row(type_, row_id, num, json.loads(fields), json.loads(internal))
+            self._insert(row)
+            self._reindex(row)
+
+    @property
+    def persistent(self) -> bool:
+        return self._db is not None
+
+    def close(self) -> None:
+        self.flush()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _open(self, path: str) -> None:
+        self._db = sqlite3.connect(path)
+        # The state must survive the death of this process, not that of the machine: no waiting for the disk.
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=OFF")
+        with self._db:
+            self._db.execute("CREATE TABLE IF NOT EXISTS rows (id TEXT PRIMARY KEY, tbl TEXT, num INTEGER, "
+                             "type TEXT, fields TEXT, internal TEXT)")
+            self._db.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT)")
+
+    # Inside
+
+    def _empty(self) -> None:
+        self.tables = {table: {} for table in set(TABLES.values())}
+        self.types = {}
+        self.indexes = {name: {} for name in INDEXES}
+        self._dirty = {}
+
+    def _insert(self, row: Row) -> None:
+        self.tables[row.table][row.id] = row
+        self.types.setdefault(row.type, {})[row.id] = row
+
+    def _reindex(self, row: Row) -> None:
+        for name, keys_of in INDEXES.items():
+            old, new = row.keys.get(name, frozenset()), keys_of(row)
+            if old == new:
+                continue
+            self._unfile(name, old - new, row)
+            for key in new - old:
+                self.indexes[name].setdefault(key, {})[row.id] = row
+            row.keys[name] = new
+
+    def _unindex(self, row: Row) -> None:
+        for name, keys in row.keys.items():
+            self._unfile(name, keys, row)
+        row.keys = {}
+
+    def _unfile(self, name: str, keys: Iterable[Any], row: Row) -> None:
+        index = self.indexes[name]
+        for key in keys:
+            rows = index.get(key)
+            if rows is not None:
+                rows.pop(row.id, None)
+                if not rows:
+                    del index[key]

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Event subscriptions over websockets: pings, batched change messages, and the ways in which they can go
+wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fnmatch
+import re
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import WSMsgType, web
+
+from .behaviour import Behaviour
+from .jsontext import dumps
+from .operations import Caller
+from .resources import Renderer, Urls
+from .store import Row, Store
+
+MODES = {
+    "normal": "pings and change messages",
+    "off": "an upgrade is answered 404",
+    "silent": "the upgrade succeeds, then nothing is ever sent, not even pongs",
+    "pings-only": "pings, but never a change, as for a plain agent account",
+    "cut": "the connection is reset right after the upgrade",
+    "garbage": "every change is announced by a text frame that is no JSON",
+    "binary-garbage": "every change is announced by bytes that are no websocket frame",
+    "huge": "every change is announced by a text frame of several megabytes",
+}
+_HUGE = 8 * 1024 * 1024
+_NAMES = re.compile(r"[*._0-9a-zA-Z;=]+")
+
+
+@dataclass(eq=False)
+class Subscriber:
+    socket: web.WebSocketResponse
+    transport: asyncio.Transport
+    names: list[str]
+    urls: Urls
+    caller: Caller
+    queue: asyncio.Queue = field(default_factory=asyncio.Queue)
+    overflow: bool = False
+
+    def wants(self, name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, wanted.split(";")[0]) for wanted in self.names)
+
+
+class Subscriptions:
+    def __init__(self, store: Store, behaviour: Behaviour, renderer: Renderer):
+        self.store = store
+        self.behaviour = behaviour
+        self.renderer = renderer
+        self.mode = "normal"
+        self.subscribers: set[Subscriber] = set()
+        self.total = 0
+        self._changed: dict[str, Row] = {}
+        self._publisher: asyncio.Task | None = None
+        self._last_batch = 0.0
+        store.listeners.append(self.row_changed)
+
+    # Changes
+
+    def row_changed(self, row: Row) -> None:
+        if self.subscribers:
+            self._changed[row.id] = row
+            if self._publisher is None:
+                self._publisher = asyncio.get_running_loop().create_task(self._publish())
+
+    async def _publish(self) -> None:
+        """Send what has changed, as one message a row and not before the interval since the last batch is
+        over."""
+        due = self._last_batch + self.behaviour.event_interval
+        await asyncio.sleep(max(0.01, due - asyncio.get_running_loop().time()))
+        self._last_batch = asyncio.get_running_loop().time()
+        self._publisher = None
+        batch = list(self._changed.values())
+        self._changed.clear()
+        if self.behaviour.event_delay > 0:
+            await asyncio.sleep(self.behaviour.event_delay)
+        for subscriber in list(self.subscribers):
+            if subscriber.wants("resource.change") and self.mode != "pings-only":
+                for row in batch:
+                    if row["accountId"] in (None, subscriber.caller.project):
+                        self._put(subscriber, self._message(subscriber, row))
+
+    def _message(self, subscriber: Subscriber, row: Row) -> str | bytes:
+        if self.mode == "garbage":
+            return '{"name":"resource.change","data":{"resource":'
+        if self.mode == "binary-garbage":
+            return b"\x83\xff\xff\xff\xff\xff\xff\xff\xff\xff garbage"
+        resource = self.renderer.text(row, subscriber.urls, subscriber.caller.role)
+        shown_type = "environment" if row.type == "stack" and subscriber.urls.version == "v1" else row.type
+        head = dumps({
+            "id": str(uuid.uuid4()), "name": "resource.change", "replyTo": None,
+            "time": int(time.time() * 1000),
+            "resourceType": shown_type, "resourceId": subscriber.urls.id(row.type, row.id),
+            "transitioning": None,
+            "previousIds": "x" * _HUGE if self.mode == "huge" else None,
+        })
+        return f'{head[:-1]},"data":{{"resource":{resource}}}}}'
+
+    def _put(self, subscriber: Subscriber, message: str | bytes) -> None:
+        if subscriber.queue.qsize() >= self.behaviour.subscriber_queue:
+            # Too slow a reader is cut off; what it missed is not kept.
+            subscriber.overflow = True
+            subscriber.transport.abort()
+            self.subscribers.discard(subscriber)
+            return
+        subscriber.queue.put_nowait(message)
+
+    # Connections
+
+    @staticmethod
+    def bad_names(names: list[str]) -> str | None:
+        """The validation code for a list of event names, or None if it is in order."""
+        if not names:
+            return "MissingRequired"
+        return None if all(_NAMES.fullmatch(n) for n in names) else "InvalidCharacters"
+
+    async def serve(self, request: web.BaseRequest, names: list[str], urls: Urls,
+                    caller: Caller) -> web.StreamResponse:
+        """One subscription, from the upgrade to its end."""
+        socket = web.WebSocketResponse(autoping=self.mode != "silent", max_msg_size=1024 * 1024)
+        await socket.prepare(request)
+        transport = request.transport
+        assert transport is not None
+        self.total += 1
+        if self.mode == "cut":
+            transport.abort()
+            return socket
+        subscriber = Subscriber(socket, transport, names, urls, caller)
+        self.subscribers.add(subscriber)
+        tasks = [asyncio.create_task(work) for work in
+                 (self._pings(subscriber), self._writer(subscriber), self._reader(subscriber))]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.subscribers.discard(subscriber)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(socket.close(), 1.0)
+        return socket
+
+    async def _pings(self, subscriber: Subscriber) -> None:
+        for _ in range(self.behaviour.ping_count):
+            if self.mode != "silent":
+                self._put(subscriber, dumps({"name": "ping", "id": str(uuid.uuid4()),
+                                             "time": int(time.time() * 1000), "data": {"options": {}}}))
+            await asyncio.sleep(self.behaviour.ping_interval)
+
+    async def _writer(self, subscriber: Subscriber) -> None:
+        while True:
+            message = await subscriber.queue.get()
+            if self.mode == "silent":
+                continue
+            if isinstance(message, bytes):
+                subscriber.transport.write(message)
+            else:
+                await subscriber.socket.send_str(message)
+
+    async def _reader(self, subscriber: Subscriber) -> None:
+        while True:
+            message = await subscriber.socket.receive()
+            if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR):
+                return
+
+    # Orders from the control side
+
+    def set_mode(self, mode: str) -> None:
+        if mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}")
+        self.mode = mode
+
+    def cut(self) -> int:
+        """Reset all connections."""
+        cut = list(self.subscribers)
+        for subscriber in cut:
+            subscriber.transport.abort()
+        return len(cut)
+
+    async def logout(self) -> int:
+        """Say that access has changed, and close."""
+        leaving = list(self.subscribers)
+        for subscriber in leaving:
+            with contextlib.suppress(Exception):
+                await subscriber.socket.send_str(dumps({"name": "logout"}))
+                await subscriber.socket.close()
+        return len(leaving)
+
+    async def send(self, text: str) -> int:
+        """Send any text to all subscribers."""
+        for subscriber in list(self.subscribers):
+            self._put(subscriber, text)
+        return len(self.subscribers)
+
+    def describe(self) -> dict[str, Any]:
+        return {"mode": self.mode, "subscribers": len(self.subscribers), "total": self.total}
+
+    async def stop(self) -> None:
+        if self._publisher:
+            self._publisher.cancel()
+            self._publisher = None
+        self.cut()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a URL means: version, project, type, id, link and action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Mapping
+from urllib.parse import parse_qsl, unquote
+
+from . import schema
+from .errors import not_found
+from .resources import Urls
+
+VERSIONS = ("v1", "v2-beta")
+
+
+@dataclass
+class Target:
+    version: str | None
+    urls: Urls
+    project: str | None = None
+    type: str | None = None
+    id: str | None = None
+    link: str | None = None
+    action: str | None = None
+    query: list[tuple[str, str]] = field(default_factory=list)
+
+    def value(self, name: str) -> str | None:
+        """The last value of a query parameter."""
+        return next((v for k, v in reversed(self.query) if k == name), None)
+
+
+def base_url(headers: Mapping[str, str], scheme: str) -> str:
+    """The address under which the client knows the server, as far as a proxy in between has told it."""
+    host = headers.get("X-Forwarded-Host") or headers.get("Host") or "localhost"
+    proto = headers.get("X-Forwarded-Proto") or scheme
+    port = headers.get("X-Forwarded-Port")
+    if port and ":" not in host and port != {"http": "80", "https": "443"}.get(proto):
+        host = f"{host}:{port}"
+    return f"{proto}://{host}"
+
+
+def parse(raw_path: str, headers: Mapping[str, str], scheme: str) -> Target:
+    """Raises 404 for a path that means nothing."""
+    path, _, query_text = raw_path.partition("?")
+    query = parse_qsl(query_text, keep_blank_values=True)
+    parts = [unquote(part) for part in path.split("/") if part]
+    base = base_url(headers, scheme)
+    if not parts:
+        return Target(None, Urls(base, VERSIONS[-1], None), query=query)
+    version = parts.pop(0)
+    if version not in VERSIONS:
+        raise not_found()
+    target = Target(version, Urls(base, version, None), query=query)
+    if len(parts) > 2 and schema.resolve(parts[0], version) == "project":
+        target.project = parts[1]
+        target.urls = Urls(base, version, parts[1])
+        parts = parts[2:]
+    else:
+        target.project = headers.get("X-API-Project-Id") or target.value("projectId")
+    _resource(target, parts)
+    return target
+
+
+def _resource(target: Target, parts: list[str]) -> None:
+    if len(parts) > 3:
+        raise not_found()
+    if parts:
+        target.type = schema.resolve(parts[0], target.version or "")
+        if target.type is None:
+            raise not_found()
+    if len(parts) > 1:
+        target.id = _id(target, parts[1])
+    if len(parts) > 2:
+        target.link = parts[2].lower()
+    target.action = target.value("action")
+
+
+def _id(target: Target, text: str) -> str:
+    if target.type == "stack" and target.version == "v1" and text.startswith("1e"):
+        return "1st" + text[2:]
+    if target.type == "setting":
+        return text.removeprefix("1as!")
+    return text

@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random clusters under random changes, with neighbours that come, go and read slowly: what the provider has in the end is what an
+engine that saw only the end makes of it, and so are the Events that stand. On the way every batch keeps the rules of PROTOCOL.md.
+
+usage: random_changes.py ENGINE_TOOL [--seed N] [--runs N] [--steps N]
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
+from translate.cluster import Certificates, RandomCluster  # noqa: E402  pylint: disable=wrong-import-position
+
+OPTIONS = ["default=a/t0", "warn=0"]
+NOW = 1_800_000_000
+
+
+def event_key(event: dict) -> tuple:
+    return tuple(event.get(key, "") for key in ("namespace", "name", "uid", "type", "reason", "message"))
+
+
+def status_key(status: dict) -> tuple:
+    return status["namespace"], status["name"], status["uid"], str(status.get("addresses")), status.get("release", False)
+
+
+def from_scratch(tool: str, records: list[dict], capabilities: dict, answers: dict[str, dict]) -> tuple:
+    with Engine(tool, OPTIONS) as engine:
+        engine.set_time(NOW)
+        engine.provider_up(capabilities)
+        engine.watcher_up()
+        engine.snapshot(records)
+        engine.work()
+        for answer in answers.values():
+            engine.answer("lb-status", answer)
+        engine.work()
+        assert not engine.refused, engine.refused
+        return (engine.provider.objects, sorted(event_key(e) for e in engine.source.events),
+                sorted(status_key(s) for s in engine.source.statuses if not s.get("release")))
+
+
+class Run:
+    def __init__(self, tool: str, seed: int, certificates: Certificates):
+        self.tool = tool
+        self.draw = random.Random(seed)
+        self.cluster = RandomCluster(seed, certificates)
+        self.capabilities = {"grouping": self.draw.choice(["per-ingress", "merged"])}
+        self.engine = Engine(tool, OPTIONS)
+        self.answers: dict[str, dict] = {}
+        self.watcher = False
+        self.provider = False
+
+    def connect_watcher(self) -> None:
+        self.engine.watcher_up()
+        kinds = ["ingress", "ingress-class", "service", "endpoints", "secret"]
+        self.draw.shuffle(kinds)
+        records = list(self.cluster.records.values())
+        self.draw.shuffle(records)
+        self.engine.snapshot(records, kinds[:self.draw.randrange(6)] if self.draw.random() < 0.2 else kinds)
+        self.watcher = True
+
+    def disconnect_watcher(self) -> None:
+        self.engine.watcher_down()
+        self.watcher = False
+
+    def connect_provider(self) -> None:
+        if self.draw.random() < 0.1:
+            self.capabilities = {"grouping": self.draw.choice(["per-ingress", "merged"])}
+            self.answers = {}
+        self.engine.provider_up(self.capabilities)
+        self.provider = True
+
+    def report(self) -> None:
+        balancers = sorted(name for kind, name in self.engine.provider.objects if kind == "load-balancer")
+        if not balancers:
+            return
+        name = self.draw.choice(balancers)
+        state = self.draw.choice(["applied", "applied", "failed", "pending"])
+        known = self.draw.random() < 0.7
+        answer = {"id": name, "rev": 1, "state": state, "addresses_known": known, "message": self.draw.choice(["", "no", "so"])}
+        if known:
+            answer["addresses"] = [{"ip": f"192.0.2.{self.draw.randrange(3)}"} for _ in range(self.draw.randrange(3))]
+        self.engine.answer("lb-status", answer)
+
+    def step(self) -> None:
+        choice = self.draw.random()
+        if choice < 0.02:
+            self.disconnect_watcher() if self.watcher else self.connect_watcher()
+        elif choice < 0.05:
+            if self.provider:
+                self.engine.provider_down()
+                self.provider = False
+            else:
+                self.connect_provider()
+        elif choice < 0.12 and self.provider:
+            self.report()
+        else:
+            kind, record = self.cluster.step()
+            if self.watcher:
+                self.engine.upsert(record) if kind == "upsert" else self.engine.delete(record)
+        if self.draw.random() < 0.5:
+            slow = self.draw.random() < 0.6
+            self.engine.work(provider=self.draw.randrange(6) if slow else None,
+                             source=self.draw.randrange(3) if slow else None)
+
+    def settle(self) -> None:
+        """Both neighbours anew, everything through."""
+        if self.watcher:
+            self.disconnect_watcher()
+        if not self.provider:
+            self.connect_provider()
+        self.engine.watcher_up()
+        self.engine.snapshot(list(self.cluster.records.values()))
+        self.engine.work()
+        assert not self.engine.missing, self.engine.missing
+        answers = {}
+        for kind, name in self.engine.provider.objects:
+            if kind == "load-balancer":
+                answers[name] = {"id": name, "rev": 1, "state": "failed", "message": f"of {name}", "addresses_known": True,
+                                 "addresses": [{"ip": "198.51.100.7"}]}
+        for answer in answers.values():
+            self.engine.answer("lb-status", answer)
+        self.engine.work()
+        # Whoever comes now hears all that stands.
+        self.engine.source.take_events()
+        self.engine.source.take_statuses()
+        self.engine.watcher_down()
+        self.engine.watcher_up()
+        writes = self.engine.provider.writes
+        self.engine.snapshot(list(self.cluster.records.values()))
+        self.engine.work()
+        assert self.engine.provider.writes == writes, "written though nothing changed"
+        events = sorted(event_key(e) for e in self.engine.source.events)
+        assert all(e.get("standing") for e in self.engine.source.events)
+        statuses = sorted(status_key(s) for s in self.engine.source.statuses if not s.get("release"))
+        got = self.engine.provider.objects, events, statuses
+        want = from_scratch(self.tool, list(self.cluster.records.values()), self.capabilities, answers)
+        for name, a, b in zip(("objects", "events", "statuses"), got, want):
+            assert a == b, difference(name, a, b)
+
+    def empty(self) -> None:
+        """Everything goes, one by one: nothing is left."""
+        keys = sorted(self.cluster.records)
+        self.draw.shuffle(keys)
+        for key in keys:
+            self.engine.delete(self.cluster.records[key])
+            self.engine.work()
+        assert self.engine.provider.objects == {}, self.engine.provider.objects
+
+
+def difference(name: str, a: object, b: object) -> str:
+    if isinstance(a, dict):
+        keys = [key for key in {**a, **b} if a.get(key) != b.get(key)]
+        return f"{name}:\n" + "\n".join(f"  {key}:\n    changed {a.get(key)}\n    scratch {b.get(key)}" for key in keys)
+    return f"{name}:\n  only changed {[x for x in a if x not in b]}\n  only scratch {[x for x in b if x not in a]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=150)
+    args = parser.parse_args()
+    certificates = Certificates()
+    for seed in range(args.seed, args.seed + args.runs):
+        run = Run(args.tool, seed, certificates)
+        run.engine.set_time(NOW)
+        try:
+            for _ in range(args.steps):
+                run.step()
+            run.settle()
+            run.empty()
+            run.engine.close()
+        except (AssertionError, BrokenPipeError):
+            print(f"failed with --seed {seed} --runs 1 --steps {args.steps}", file=sys.stderr)
+            raise
+    print(STATS) if False else None
+    print(f"{args.runs} runs of {args.steps} steps agree")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/backends.h"
+
+#include "translator/diag.h"
+#include "translator/hosts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { SHOWN_PORTS_MAX = 8 };
+#define NAME_PREFIX "name:"
+
+/* What the port of a plan says. */
+struct port_wish {
+	struct str name; /* either */
+	uint64_t number;
+};
+
+static struct port_wish read_wish(struct str port)
+{
+	int64_t number = 0;
+	if (str_starts_with(port, STR(NAME_PREFIX)))
+		return (struct port_wish){.name = str_skip(port, sizeof(NAME_PREFIX) - 1)};
+	if (str_to_int(port, 1, 65535, &number))
+		return (struct port_wish){.number = (uint64_t)number};
+	return (struct port_wish){.name = port};
+}
+
+static bool is_wished(const struct service_port *port, const struct port_wish *wish)
+{
+	return wish->number != 0 ? port->port == wish->number : str_eq(port->name, wish->name);
+}
+
+/* Of several ports with one number the one of TCP. */
+static const struct service_port *find_port(
+	const struct service_record *service, const struct port_wish *wish)
+{
+	const struct service_port *found = NULL;
+	for (size_t i = 0; i < service->ports.count; i++) {
+		const struct service_port *port = &service->ports.items[i];
+		if (is_wished(port, wish) && (found == NULL || port->protocol == PROTOCOL_TCP)) {
+			found = port;
+			if (port->protocol == PROTOCOL_TCP)
+				break;
+		}
+	}
+	return found;
+}
+
+static enum pool_protocol protocol_of(struct str app_protocol)
+{
+	if (str_eq_c(app_protocol, "kubernetes.io/h2c"))
+		return POOL_H2C;
+	if (str_eq_c(app_protocol, "https") || str_eq_c(app_protocol, "kubernetes.io/wss"))
+		return POOL_HTTPS;
+	return POOL_HTTP;
+}
+
+[[gnu::format(printf, 4, 5)]] static void set_problem(struct backend_problem *problem,
+	struct arena *arena, const char *reason, const char *format, ...)
+{
+	char text[DIAG_MESSAGE_MAX_LEN];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	*problem = (struct backend_problem){reason, arena_str(arena, str_from(text))};
+}
+
+static struct str list_ports(const struct service_record *service, struct arena *arena)
+{
+	struct str text = STR("none");
+	for (size_t i = 0; i < service->ports.count && i < SHOWN_PORTS_MAX; i++) {
+		const struct service_port *port = &service->ports.items[i];
+		const char *name = str_is_empty(port->name) ? "" : diag_quote(arena, port->name);
+		text = arena_printf(arena, "%.*s%s%llu%s%s", i == 0 ? 0 : (int)text.len, text.p,
+			i == 0 ? "" : ", ", (unsigned long long)port->port,
+			name[0] != '\0' ? " " : "", name);
+	}
+	if (service->ports.count > SHOWN_PORTS_MAX)
+		text = arena_printf(arena, "%.*s, ...", STR_FMT(text));
+	return text;
+}
+
+/* ---- ExternalName ---- */
+
+/* A name for this very machine would open what listens only there. */
+static bool is_local(struct str name)
+{
+	return str_eq_c(name, "localhost") || str_ends_with(name, STR(".localhost")) ||
+	       str_eq_c(name, "localhost.localdomain") || str_eq_c(name, "localhost4") ||
+	       str_eq_c(name, "localhost6") || str_eq_c(name, "ip6-localhost") ||
+	       str_eq_c(name, "ip6-loopback");
+}
+
+static const char *check_external(const struct backend_request *request, struct str name)
+{
+	enum host_match match = HOST_ANY;
+	if (!request->allow_external_name)
+		return "Services of type ExternalName are not allowed here";
+	const char *problem = host_check(name, &match);
+	if (problem != NULL)
+		return problem;
+	if (match != HOST_EXACT)
+		return "it is no host name";
+	return is_local(name) ? "it means the load balancer itself" : NULL;
+}
+
+static void build_external(const struct backend_request *request, const struct service_port *port,
+	const struct port_wish *wish, struct arena *arena, struct pool *pool,
+	struct backend_problem *problem)
+{
+	struct str name = host_lower(arena, request->record->external_name);
+	if (str_ends_with(name, STR(".")))
+		name.len--;
+	const char *refusal = check_external(request, name);
+	if (refusal != NULL) {
+		set_problem(problem, arena, "ExternalNameRefused",
+			"Service %.*s leads to %s, which is refused, requests for it are answered "
+			"with 503: %s",
+			STR_FMT(request->service), diag_quote(arena, name), refusal);
+		return;
+	}
+	pool->external_name = name;
+	/* Such a Service need not list ports. */
+	pool->port = port != NULL ? port->port : wish->number;
+	pool->target_port =
+		port != NULL && port->target_number != 0 ? port->target_number : pool->port;
+	if (pool->target_port == 0)
+		set_problem(problem, arena, "ServicePortNotFound", "Service %.*s has no port %s",
+			STR_FMT(request->service), diag_quote(arena, request->port));
+}
+
+/* ---- the whole ---- */
+
+static void build_endpoints(const struct backend_request *request, const struct service_port *port,
+	struct arena *arena, struct pool *pool, struct backend_problem *problem)
+{
+	struct endpoints_summary summary;
+	endpoints_select(port, request->slices, request->slice_count, arena, pool, &summary);
+	pool->target_port = summary.target_port;
+	pool->mixed_target_ports = summary.mixed_target_ports;
+	pool->protocol = protocol_of(
+		!str_is_empty(port->app_protocol) ? port->app_protocol : summary.app_protocol);
+	if (summary.left_out != 0)
+		set_problem(problem, arena, "TooManyEndpoints",
+			"Service %.*s has %zu endpoints more than one pool can take; they are left "
+			"out",
+			STR_FMT(request->service), summary.left_out);
+}
+
+static void build_found(const struct backend_request *request, struct arena *arena,
+	struct pool *pool, struct backend_problem *problem)
+{
+	const struct service_record *service = request->record;
+	struct port_wish wish = read_wish(request->port);
+	const struct service_port *port = find_port(service, &wish);
+	pool->service.uid = service->key.uid;
+	pool->has_selector = service->has_selector;
+	if (port != NULL) {
+		pool->port_name = port->name;
+		pool->port = port->port;
+		pool->protocol = protocol_of(port->app_protocol);
+	}
+	if (service->type == SERVICE_EXTERNAL_NAME)
+		build_external(request, port, &wish, arena, pool, problem);
+	else if (port == NULL)
+		set_problem(problem, arena, "ServicePortNotFound",
+			"Service %.*s has no port %s, requests for it are answered with 503; its "
+			"ports: %.*s",
+			STR_FMT(request->service), diag_quote(arena, request->port),
+			STR_FMT(list_ports(service, arena)));
+	else if (port->protocol != PROTOCOL_TCP)
+		set_problem(problem, arena, "ServicePortNotTCP",
+			"port %s of Service %.*s is not one of TCP, requests for it are answered "
+			"with 503",
+			diag_quote(arena, request->port), STR_FMT(request->service));
+	else
+		build_endpoints(request, port, arena, pool, problem);
+}
+
+void backend_build(const struct backend_request *request, struct arena *arena,
+	struct pool *ret_pool, struct backend_problem *ret_problem)
+{
+	*ret_problem = (struct backend_problem){0};
+	*ret_pool = (struct pool){
+		.key = {.kind = LB_POOL},
+		.service = {.namespace = request->namespace, .name = request->service},
+	};
+	if (request->record != NULL) {
+		build_found(request, arena, ret_pool, ret_problem);
+		return;
+	}
+	struct port_wish wish = read_wish(request->port);
+	ret_pool->port = wish.number;
+	if (!str_is_empty(request->service)) {
+		ret_pool->port_name = wish.name;
+		set_problem(ret_problem, arena, "ServiceNotFound",
+			"there is no Service %.*s, requests for it are answered with 503",
+			STR_FMT(request->service));
+	}
+}

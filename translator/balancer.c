@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/balancer.h"
+
+#include "translator/stickiness.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* Settings of which a load balancer has one. */
+enum setting_type { SETTING_NUMBER, SETTING_SWITCH, SETTING_TEXT, SETTING_STICKINESS };
+
+static const struct {
+	enum setting_type type;
+	size_t offset;
+	const char *field;
+} settings[] = {
+#define SETTING(type_, member_, name_)                                        \
+	{                                                                     \
+		SETTING_##type_, offsetof(struct annotation_values, member_), \
+			"metadata.annotations[" name_ "]"                     \
+	}
+	SETTING(NUMBER, scale, "scale"),
+	SETTING(NUMBER, http_port, "http.port"),
+	SETTING(NUMBER, https_port, "https.port"),
+	SETTING(SWITCH, allow_http, "allow.http"),
+	SETTING(TEXT, custom_config, "config"),
+	SETTING(STICKINESS, stickiness, "io.rancher.stickiness.policy"),
+#undef SETTING
+};
+enum { SETTING_COUNT = sizeof(settings) / sizeof(settings[0]) };
+enum { SETTING_HTTP_PORT = 1, SETTING_HTTPS_PORT = 2, SETTING_ALLOW_HTTP = 3 };
+
+struct builder {
+	const struct balancer_request *request;
+	struct arena *arena;
+	struct diag_list *diags;
+	struct load_balancer *lb;
+	struct annotation_values values;
+	const struct plan *set_by[SETTING_COUNT];
+	const struct plan *default_by;
+};
+
+static int compare_plans(const void *left, const void *right)
+{
+	return plan_compare_ages(
+		*(const struct plan *const *)left, *(const struct plan *const *)right);
+}
+
+/* ---- settings of several Ingresses ---- */
+
+static size_t setting_size(enum setting_type type)
+{
+	switch (type) {
+	case SETTING_NUMBER:
+		return sizeof(uint64_t);
+	case SETTING_SWITCH:
+		return sizeof(enum annotation_switch);
+	case SETTING_TEXT:
+		return sizeof(struct str);
+	case SETTING_STICKINESS:
+		break;
+	}
+	return sizeof(struct stickiness *);
+}
+
+static bool setting_is_set(enum setting_type type, const void *member)
+{
+	switch (type) {
+	case SETTING_NUMBER:
+		return *(const uint64_t *)member != 0;
+	case SETTING_SWITCH:
+		return *(const enum annotation_switch *)member != SWITCH_UNSET;
+	case SETTING_TEXT:
+		return ((const struct str *)member)->len != 0;
+	case SETTING_STICKINESS:
+		break;
+	}
+	return *(struct stickiness *const *)member != NULL;
+}
+
+static bool setting_equal(enum setting_type type, const void *a, const void *b)
+{
+	switch (type) {
+	case SETTING_NUMBER:
+		return *(const uint64_t *)a == *(const uint64_t *)b;
+	case SETTING_SWITCH:
+		return *(const enum annotation_switch *)a == *(const enum annotation_switch *)b;
+	case SETTING_TEXT:
+		return str_eq(*(const struct str *)a, *(const struct str *)b);
+	case SETTING_STICKINESS:
+		break;
+	}
+	return stickiness_equal(*(struct stickiness *const *)a, *(struct stickiness *const *)b);
+}
+
+static void tell_conflict(const struct builder *b, const struct plan *loser,
+	const struct plan *winner, const char *field)
+{
+	diag_add(b->diags, &loser->self, "SettingConflict", field,
+		"the older Ingress %.*s/%.*s on the same load balancer says something else, and "
+		"counts",
+		STR_FMT(winner->self.namespace), STR_FMT(winner->self.name));
+}
+
+static void merge_setting(struct builder *b, size_t index)
+{
+	enum setting_type type = settings[index].type;
+	size_t offset = settings[index].offset;
+	void *merged = (char *)&b->values + offset;
+	for (size_t i = 0; i < b->request->count; i++) {
+		const struct plan *plan = b->request->plans[i];
+		const void *member = (const char *)&plan->values + offset;
+		if (!setting_is_set(type, member))
+			continue;
+		if (b->set_by[index] == NULL) {
+			memcpy(merged, member, setting_size(type));
+			b->set_by[index] = plan;
+		} else if (!setting_equal(type, merged, member)) {
+			tell_conflict(b, plan, b->set_by[index], settings[index].field);
+		}
+	}
+}
+
+/* ---- labels and health checks: the oldest counts for each by itself ---- */
+
+/* An item and whose it is. */
+struct owned {
+	struct str key;
+	const void *item;
+	const struct plan *by;
+	size_t order; /* of its owner */
+};
+
+static int compare_owned(const void *left, const void *right)
+{
+	const struct owned *a = left;
+	const struct owned *b = right;
+	int order = str_cmp(a->key, b->key);
+	return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static bool same_label(const void *a, const void *b)
+{
+	return str_eq(((const struct label *)a)->value, ((const struct label *)b)->value);
+}
+
+static bool same_check(const void *a, const void *b)
+{
+	const struct health_check *x = a;
+	const struct health_check *y = b;
+	return x->type == y->type && str_eq(x->path, y->path) && x->port == y->port &&
+	       x->interval_ms == y->interval_ms && x->timeout_ms == y->timeout_ms &&
+	       x->rise == y->rise && x->fall == y->fall;
+}
+
+/* Sorts by key and keeps the first of each, at most max; returns how many. */
+static size_t keep_oldest(const struct builder *b, struct owned *items, size_t count, size_t max,
+	bool (*same)(const void *a, const void *b), const char *what)
+{
+	size_t kept = 0;
+	if (count > 1)
+		qsort(items, count, sizeof(*items), compare_owned);
+	for (size_t i = 0; i < count; i++) {
+		const char *field = arena_printf(b->arena, "metadata.annotations[%s] of %s", what,
+			diag_quote(b->arena, items[i].key))
+					    .p;
+		struct owned *last = kept != 0 ? &items[kept - 1] : NULL;
+		if (last != NULL && str_eq(last->key, items[i].key)) {
+			if (!same(last->item, items[i].item))
+				tell_conflict(b, items[i].by, last->by, field);
+		} else if (kept == max) {
+			diag_add(b->diags, &items[i].by->self, "SettingConflict", field,
+				"left out: the load balancer has %zu of them already", max);
+		} else {
+			items[kept++] = items[i];
+		}
+	}
+	return kept;
+}
+
+static void merge_labels(struct builder *b)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < b->request->count; i++)
+		count += b->request->plans[i]->values.labels.count;
+	struct owned *items = arena_calloc(b->arena, count, sizeof(*items));
+	size_t used = 0;
+	for (size_t i = 0; i < b->request->count; i++) {
+		const struct plan *plan = b->request->plans[i];
+		for (size_t k = 0; k < plan->values.labels.count; k++) {
+			const struct label *label = &plan->values.labels.items[k];
+			items[used++] = (struct owned){label->key, label, plan, i};
+		}
+	}
+	count = keep_oldest(b, items, count, BALANCER_LABELS_MAX, same_label, "io.rancher.*");
+	b->lb->labels.items = arena_calloc(b->arena, count, sizeof(struct label));
+	b->lb->labels.count = count;
+	for (size_t i = 0; i < count; i++)
+		b->lb->labels.items[i] = *(const struct label *)items[i].item;
+}
+
+static void merge_checks(struct builder *b)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < b->request->count; i++)
+		count += b->request->plans[i]->values.health_checks.count;
+	struct owned *items = arena_calloc(b->arena, count, sizeof(*items));
+	size_t used = 0;
+	for (size_t i = 0; i < b->request->count; i++) {
+		const struct plan *plan = b->request->plans[i];
+		for (size_t k = 0; k < plan->values.health_checks.count; k++) {
+			const struct health_check *check = &plan->values.health_checks.items[k];
+			items[used++] = (struct owned){check->service, check, plan, i};
+		}
+	}
+	count = keep_oldest(b, items, count, BALANCER_CHECKS_MAX, same_check,
+		"io.rancher.kubernetes.livenessprobes");
+	b->lb->health_checks.items = arena_calloc(b->arena, count, sizeof(struct health_check));
+	b->lb->health_checks.count = count;
+	for (size_t i = 0; i < count; i++)
+		b->lb->health_checks.items[i] = *(const struct health_check *)items[i].item;
+}
+
+static void merge_default_pool(struct builder *b)
+{
+	for (size_t i = 0; i < b->request->count; i++) {
+		const struct plan *plan = b->request->plans[i];
+		if (str_is_empty(plan->default_pool))
+			continue;
+		if (b->default_by == NULL) {
+			b->default_by = plan;
+			b->lb->default_pool = plan->default_pool;
+		} else if (!str_eq(b->lb->default_pool, plan->default_pool)) {
+			diag_add(b->diags, &plan->self, "DefaultBackendConflict",
+				"spec.defaultBackend",
+				"it serves the hosts of this Ingress; requests for hosts that "
+				"nobody has go to that of the older Ingress %.*s/%.*s",
+				STR_FMT(b->default_by->self.namespace),
+				STR_FMT(b->default_by->self.name));
+		}
+	}
+}
+
+/* ---- listeners ---- */
+
+static bool can_serve(const struct builder *b, struct str protocol)
+{
+	const struct str_list *known = b->request->protocols;
+	if (known == NULL || known->count == 0)
+		return true;
+	for (size_t i = 0; i < known->count; i++) {
+		if (str_eq(known->items[i], protocol))
+			return true;
+	}
+	return false;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	return str_cmp(*(const struct str *)left, *(const struct str *)right);
+}
+
+static struct str_list sorted_ids(struct tls_list *list)
+{
+	size_t kept = 0;
+	if (list->count > 1)
+		qsort(list->ids, list->count, sizeof(struct str), compare_ids);
+	for (size_t i = 0; i < list->count && kept < BALANCER_CERTIFICATES_MAX; i++) {
+		if (kept == 0 || !str_eq(list->ids[kept - 1], list->ids[i]))
+			list->ids[kept++] = list->ids[i];
+	}
+	return (struct str_list){list->ids, kept};
+}
+
+/* A listener without certificates and default certificate: HTTPS cannot be served. */
+static struct listener https_listener(const struct builder *b)
+{
+	const struct balancer_request *request = b->request;
+	struct tls_list list = {.arena = b->arena};
+	bool wants_tls = request->scope == BALANCER_OF_CLASS;
+	for (size_t i = 0; i < request->count; i++) {
+		tls_collect(request->plans[i], request->tls, &list);
+		wants_tls |= request->plans[i]->tls.count != 0;
+	}
+	struct listener https = {.port = BALANCER_HTTPS_PORT, .protocol = LISTENER_HTTPS};
+	https.certificates = sorted_ids(&list);
+	if (wants_tls)
+		https.default_certificate = tls_default_id(request->tls, b->arena);
+	if (str_is_empty(https.default_certificate))
+		https.default_certificate = list.first;
+	if (b->values.https_port != 0)
+		https.port = b->values.https_port;
+	return https;
+}
+
+/* Two listeners on one port: what was set goes back to its default, first that of HTTPS. */
+static void part_ports(const struct builder *b, struct listener *http, struct listener *https)
+{
+	struct listener *both[] = {https, http};
+	const size_t index[] = {SETTING_HTTPS_PORT, SETTING_HTTP_PORT};
+	const uint64_t fallback[] = {BALANCER_HTTPS_PORT, BALANCER_HTTP_PORT};
+	for (int i = 0; i < 2 && http->port == https->port; i++) {
+		const struct plan *by = b->set_by[index[i]];
+		if (by == NULL || both[i]->port == fallback[i])
+			continue;
+		diag_add(b->diags, &by->self, "PortConflict", settings[index[i]].field,
+			"port %llu would be that of HTTP and of HTTPS; %llu is used",
+			(unsigned long long)both[i]->port, (unsigned long long)fallback[i]);
+		both[i]->port = fallback[i];
+	}
+}
+
+static void tell_all(
+	const struct builder *b, const char *reason, const char *field, const char *text)
+{
+	for (size_t i = 0; i < b->request->count; i++)
+		diag_add(b->diags, &b->request->plans[i]->self, reason, field, "%s", text);
+}
+
+static void add_listeners(struct builder *b)
+{
+	struct listener http = {.port = BALANCER_HTTP_PORT, .protocol = LISTENER_HTTP};
+	struct listener https = https_listener(b);
+	bool has_http = b->values.allow_http != SWITCH_OFF;
+	bool has_https = !str_is_empty(https.default_certificate);
+	if (b->values.http_port != 0)
+		http.port = b->values.http_port;
+	if (has_https && !can_serve(b, STR("https"))) {
+		has_https = false;
+		tell_all(b, "NotSupported", "spec.tls",
+			"this kind of load balancer cannot serve HTTPS");
+	}
+	if (has_http && has_https)
+		part_ports(b, &http, &https);
+	if (!has_http && !has_https)
+		tell_all(b, "NoListener", settings[SETTING_ALLOW_HTTP].field,
+			"plain HTTP is forbidden and no certificate is usable: nothing is served");
+	struct listener *listeners = arena_calloc(b->arena, 2, sizeof(*listeners));
+	size_t count = 0;
+	if (has_http)
+		listeners[count++] = http;
+	if (has_https)
+		listeners[count++] = https;
+	if (count == 2 && listeners[0].port > listeners[1].port) {
+		listeners[0] = https;
+		listeners[1] = http;
+	}
+	b->lb->listeners.items = listeners;
+	b->lb->listeners.count = count;
+}
+
+/* ---- the whole ---- */
+
+static void set_identity(struct builder *b)
+{
+	const struct balancer_request *request = b->request;
+	struct load_balancer *lb = b->lb;
+	if (request->scope == BALANCER_OF_CLASS) {
+		lb->name = request->class_name;
+		lb->class_name = request->class_name;
+		return;
+	}
+	const struct plan *oldest = request->plans[0];
+	lb->namespace = oldest->self.namespace;
+	lb->name = oldest->balancer_name;
+	lb->class_name = oldest->class_name;
+	lb->is_group = request->scope == BALANCER_OF_GROUP;
+	lb->owners.items = arena_calloc(b->arena, request->count, sizeof(struct object_ref));
+	lb->owners.count = request->count;
+	for (size_t i = 0; i < request->count; i++)
+		lb->owners.items[i] = request->plans[i]->self;
+}
+
+void balancer_build(const struct balancer_request *request, struct arena *arena,
+	struct load_balancer *ret_balancer, struct diag_list *diags)
+{
+	struct builder b = {.request = request, .arena = arena, .diags = diags, .lb = ret_balancer};
+	if (request->count > 1)
+		qsort(request->plans, request->count, sizeof(*request->plans), compare_plans);
+	*ret_balancer = (struct load_balancer){.key = {.kind = LB_LOAD_BALANCER}};
+	set_identity(&b);
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		merge_setting(&b, i);
+	merge_labels(&b);
+	merge_checks(&b);
+	merge_default_pool(&b);
+	add_listeners(&b);
+	ret_balancer->scale = b.values.scale;
+	ret_balancer->stickiness = b.values.stickiness;
+	ret_balancer->custom_config = b.values.custom_config;
+}

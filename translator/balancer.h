@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The load balancer object of one Ingress, of a group, or of a class. What several Ingresses say of
+ * it as a whole comes from the oldest that says it; younger ones that say something else hear of
+ * it. Pure; the order of the plans given does not matter.
+ *
+ * Listeners: HTTP on http.port unless allow.http is false; HTTPS on https.port when a certificate
+ * is usable. Plain HTTP was forbidden and no certificate is usable: then there is no listener at
+ * all, which is told, and a provider makes no load balancer of it but keeps one that exists, with
+ * its addresses, for the certificate may come back.
+ */
+#pragma once
+
+#include "translator/tls.h"
+
+enum {
+	BALANCER_HTTP_PORT = 80,
+	BALANCER_HTTPS_PORT = 443,
+	BALANCER_LABELS_MAX = 512,
+	BALANCER_CHECKS_MAX = 1024,
+	BALANCER_CERTIFICATES_MAX = 16 * 1024,
+};
+
+struct balancer_request {
+	enum balancer_scope scope;
+	const struct plan **plans; /* sorted in place; all of them on this load balancer */
+	size_t count;              /* at least 1 unless the scope is a class */
+	struct str class_name;     /* for a class */
+	const struct tls_context *tls;
+	const struct str_list *protocols; /* words of the listeners that the provider can serve;
+					     NULL or empty: not known */
+};
+
+/* key.id is the caller's. */
+void balancer_build(const struct balancer_request *request, struct arena *arena,
+	struct load_balancer *ret_balancer, struct diag_list *diags);

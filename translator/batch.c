@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Objects to the provider, in batches:
+ *
+ *   certificates, pools, load balancers, virtual hosts
+ *   gone: virtual hosts, load balancers, pools, certificates
+ *   commit
+ *
+ * A batch takes what is dirty when it begins, and goes on whenever the provider has room; so
+ * however slow that is, each object is sent at most once in a batch, in its newest form. At every
+ * commit what was sent is consistent:
+ *
+ *  - What is sent refers only to what was sent. An object that became dirty meanwhile waits for the
+ *    next batch; but when one of this batch may refer to it and the provider does not know it at
+ *    all, it is sent ahead.
+ *  - Nothing is removed that something sent may still refer to. What was given up before the batch
+ *    began was let go of by objects that were dirty then, and all of those have been sent anew when
+ *    removals begin. What was given up since waits for the next batch; and so does the rest, as
+ *    soon as one of those to be removed turns out to be wanted again, for it was not sent anew.
+ */
+#include "translator/state.h"
+
+#include "common/must.h"
+#include "translator/log_events.h"
+
+enum batch_stage {
+	STAGE_SEND,                  /* + enum object_order */
+	STAGE_REMOVE = OBJECT_KINDS, /* + the kinds in opposite order */
+	STAGE_COMMIT = 2 * OBJECT_KINDS,
+};
+
+void batch_init(struct engine *engine)
+{
+	for (size_t i = 0; i < OBJECT_KINDS; i++) {
+		queue_init(&engine->dirty[i], NODE_DIRTY);
+		queue_init(&engine->going[i], NODE_GOING);
+	}
+}
+
+void batch_fini(struct engine *engine)
+{
+	for (size_t i = 0; i < OBJECT_KINDS; i++) {
+		queue_fini(&engine->dirty[i]);
+		queue_fini(&engine->going[i]);
+	}
+}
+
+void batch_give_up(struct engine *engine, struct node *node)
+{
+	node->batch = engine->batch.number;
+	if ((node->flags & NODE_SENT) != 0)
+		queue_push(&engine->going[object_order(node)], node);
+}
+
+void batch_want_again(struct engine *engine, const struct node *node)
+{
+	enum object_order order = object_order(node);
+	if (engine->batch.active && (node->flags & (NODE_DIRTY | NODE_SENT)) == NODE_DIRTY)
+		engine->batch.seen[order] = engine->dirty[order].popped + engine->batch.left[order];
+}
+
+/* ---- one object ---- */
+
+static void set_flag(struct node *node, uint16_t flag, bool on)
+{
+	node->flags = (uint16_t)(on ? node->flags | flag : node->flags & ~flag);
+}
+
+/* Whether it was told: that must not be forgotten while the watcher has no room. */
+static void say(struct engine *engine, struct node *node, struct diag_list *diags)
+{
+	if (node->kind == NODE_SECRET)
+		return;
+	if (diags->count == 0 && (node->flags & (NODE_SAID | NODE_SAY)) == 0)
+		return;
+	set_flag(node, NODE_SAY, false);
+	said_update(engine, node, SAID_CONTENT, diags, false);
+}
+
+/* Takes back what was appended since `before`; private keys are wiped. */
+static void take_back(struct buf *out, size_t before)
+{
+	size_t len = buf_len(out) - before;
+	out->end -= len;
+	explicit_bzero(out->data + out->end, len);
+}
+
+static void send_object(struct engine *engine, struct node *node, struct buf *out)
+{
+	struct diag_list diags;
+	struct schema_error error = {""};
+	uint64_t rev = 0;
+	size_t before = buf_len(out);
+	diag_list_init(&diags, &engine->scratch);
+	const void *object = object_build(engine, node, &diags);
+	int err = message_encode_object(object, out, &rev, &error);
+	if (err != 0) {
+		/* Every limit is kept where objects are built. The provider keeps what it has. */
+		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, &engine->scratch)),
+			LOG_STR("reason", error.text));
+	} else if ((node->flags & NODE_SENT) != 0 && *node_rev(node) == rev) {
+		take_back(out, before);
+	} else {
+		*node_rev(node) = rev;
+		set_flag(node, NODE_SENT, true);
+		engine->batch.wrote = true;
+	}
+	say(engine, node, &diags);
+	arena_reset(&engine->scratch);
+}
+
+static void send_remove(struct engine *engine, struct node *node, struct buf *out)
+{
+	struct schema_error error = {""};
+	struct lb_remove remove = {
+		.kind = object_lb_kind(node), .id = object_id(node, &engine->scratch)};
+	must(message_encode(MESSAGE_REMOVE, &remove, out, &error) == 0);
+	set_flag(node, NODE_SENT, false);
+	engine->batch.wrote = true;
+	arena_reset(&engine->scratch);
+}
+
+/* ---- stages ---- */
+
+/* Finds one that the provider does not know, among those that wait for the next batch and come
+ * before `order`. */
+static struct node *find_new(struct engine *engine, int order)
+{
+	for (int kind = 0; kind < order; kind++) {
+		struct queue *queue = &engine->dirty[kind];
+		uint64_t end = queue->popped + queue_len(queue);
+		while (engine->batch.seen[kind] < end) {
+			struct node *node = queue_at(queue, engine->batch.seen[kind]++);
+			if ((node->flags & NODE_SENT) == 0 && object_is_wanted(engine, node))
+				return node;
+		}
+	}
+	return NULL;
+}
+
+/* Returns false when the stage is through. */
+static bool step_send(struct engine *engine, int order, struct buf *out)
+{
+	struct batch *batch = &engine->batch;
+	if (batch->left[order] == 0)
+		return false;
+	struct node *ahead = find_new(engine, order);
+	if (ahead != NULL) {
+		send_object(engine, ahead, out);
+		return true;
+	}
+	struct node *node = queue_pop(&engine->dirty[order]);
+	batch->left[order]--;
+	if (object_is_wanted(engine, node))
+		send_object(engine, node, out);
+	else if ((node->flags & NODE_SENT) != 0 && node->batch == batch->number)
+		batch->holds = true; /* its old form stays for this batch, with all it refers to */
+	graph_settle(&engine->graph, node);
+	return true;
+}
+
+static bool step_remove(struct engine *engine, int order, struct buf *out)
+{
+	struct batch *batch = &engine->batch;
+	if (batch->left_going[order] == 0)
+		return false;
+	struct node *node = queue_pop(&engine->going[order]);
+	batch->left_going[order]--;
+	if ((node->flags & NODE_SENT) == 0) {
+		graph_settle(&engine->graph, node);
+	} else if (object_is_wanted(engine, node)) {
+		batch->holds = true;
+	} else if (batch->holds || node->batch == batch->number) {
+		batch->holds = true;
+		queue_push(&engine->going[order], node);
+	} else {
+		send_remove(engine, node, out);
+		graph_settle(&engine->graph, node);
+	}
+	return true;
+}
+
+static void commit(struct engine *engine, struct buf *out)
+{
+	struct schema_error error = {""};
+	struct lb_commit message = {.serial = engine->serial + 1};
+	engine->batch.active = false;
+	if (!engine->batch.wrote && !engine->batch.is_snapshot)
+		return;
+	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
+	engine->serial++;
+	if (engine->batch.is_snapshot)
+		log_event(&EV_SNAPSHOT_SENT, LOG_INT("serial", engine->serial));
+}
+
+static void step(struct engine *engine, struct buf *out)
+{
+	struct batch *batch = &engine->batch;
+	bool more = false;
+	if (batch->stage < STAGE_REMOVE)
+		more = step_send(engine, batch->stage - STAGE_SEND, out);
+	else if (batch->stage < STAGE_COMMIT)
+		more = step_remove(engine, STAGE_COMMIT - 1 - batch->stage, out);
+	else
+		commit(engine, out);
+	if (!more)
+		batch->stage++;
+}
+
+static bool is_anything_waiting(const struct engine *engine)
+{
+	for (size_t i = 0; i < OBJECT_KINDS; i++) {
+		if (queue_len(&engine->dirty[i]) != 0 || queue_len(&engine->going[i]) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void begin(struct engine *engine)
+{
+	struct batch *batch = &engine->batch;
+	*batch = (struct batch){.active = true, .number = (uint16_t)(batch->number + 1)};
+	for (size_t i = 0; i < OBJECT_KINDS; i++) {
+		batch->left[i] = queue_len(&engine->dirty[i]);
+		batch->left_going[i] = queue_len(&engine->going[i]);
+		batch->seen[i] = engine->dirty[i].popped + batch->left[i];
+	}
+}
+
+/* ---- snapshots ---- */
+
+static void push_balancers(struct engine *engine)
+{
+	struct balancer_node *balancer;
+	struct host_node *host;
+	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
+		queue_push(&engine->dirty[ORDER_BALANCER], &balancer->node);
+		RB_FOREACH (host, host_tree, &balancer->hosts)
+			queue_push(&engine->dirty[ORDER_HOST], &host->node);
+	}
+}
+
+static void push_pools(struct engine *engine)
+{
+	struct record *record;
+	struct pool_node *pool;
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SERVICE]) {
+		struct service_node *service = (struct service_node *)(void *)record;
+		RB_FOREACH (pool, pool_tree, &service->pools)
+			queue_push(&engine->dirty[ORDER_POOL], &pool->node);
+	}
+}
+
+static void begin_snapshot(struct engine *engine, struct buf *out)
+{
+	struct record *record;
+	struct schema_error error = {""};
+	struct sync_mark mark = {0};
+	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET]) {
+		if (!LIST_EMPTY(node_users(&record->node)))
+			queue_push(&engine->dirty[ORDER_CERTIFICATE], &record->node);
+	}
+	push_pools(engine);
+	push_balancers(engine);
+	begin(engine);
+	engine->batch.is_snapshot = true;
+	engine->snapshot_due = false;
+}
+
+void batch_provider_up(struct engine *engine)
+{
+	engine->batch = (struct batch){.number = engine->batch.number};
+	engine->snapshot_due = true;
+	engine->serial = 0;
+}
+
+/* The next provider is sent everything. What waited still has something to say. */
+static void empty_queue(struct engine *engine, struct queue *queue)
+{
+	struct node *node = NULL;
+	while ((node = queue_pop(queue)) != NULL) {
+		set_flag(node, NODE_SENT, false);
+		if (queue->flag == NODE_DIRTY && node->kind != NODE_SECRET)
+			said_ask(engine, node, SAID_CONTENT);
+		graph_settle(&engine->graph, node);
+	}
+}
+
+static void forget_sent(struct engine *engine)
+{
+	struct balancer_node *balancer;
+	struct host_node *host;
+	struct pool_node *pool;
+	struct record *record;
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET])
+		set_flag(&record->node, NODE_SENT, false);
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SERVICE]) {
+		RB_FOREACH (pool, pool_tree, &((struct service_node *)(void *)record)->pools)
+			set_flag(&pool->node, NODE_SENT, false);
+	}
+	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
+		set_flag(&balancer->node, NODE_SENT, false);
+		RB_FOREACH (host, host_tree, &balancer->hosts)
+			set_flag(&host->node, NODE_SENT, false);
+	}
+}
+
+void batch_provider_down(struct engine *engine)
+{
+	engine->batch.active = false;
+	/* Whatever is unwanted and was sent waits in one of the queues, so it is settled there. */
+	for (size_t i = 0; i < OBJECT_KINDS; i++) {
+		empty_queue(engine, &engine->dirty[i]);
+		empty_queue(engine, &engine->going[i]);
+	}
+	forget_sent(engine);
+}
+
+bool batch_is_idle(const struct engine *engine)
+{
+	return !engine->batch.active && !engine->snapshot_due && !is_anything_waiting(engine);
+}
+
+bool batch_work(struct engine *engine)
+{
+	struct buf *out = NULL;
+	int steps = 0;
+	if (!engine->provider_up || !engine->is_whole || engine->is_syncing)
+		return false;
+	while (steps < WORK_STEPS_MAX && !batch_is_idle(engine) &&
+		(out = engine->ops->provider_out(engine->ctx)) != NULL) {
+		if (engine->batch.active)
+			step(engine, out);
+		else if (engine->snapshot_due)
+			begin_snapshot(engine, out);
+		else
+			begin(engine);
+		steps++;
+	}
+	if (steps != 0)
+		engine->ops->provider_flush(engine->ctx);
+	return steps == WORK_STEPS_MAX;
+}

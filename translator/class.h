@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whether an Ingress is ours (Kubernetes API concepts, "Ingress class"). Pure.
+ *
+ *   spec.ingressClassName   annotation kubernetes.io/ingress.class   ours?
+ *   names a class           any                    if that class's controller is ours
+ *   not set                 our word               yes
+ *   not set                 another word           no
+ *   not set                 empty or not set       if we take Ingresses without a class, or a class
+ *                                                  of ours is the cluster's default
+ *
+ * The field wins over the annotation, as in the API text; an annotation that says something else is
+ * told. Where classes are not synced (old clusters, or no right to read them) the field is compared
+ * with our own class's name.
+ */
+#pragma once
+
+#include "translator/diag.h"
+
+#define CLASS_ANNOTATION "kubernetes.io/ingress.class"
+
+struct class_context {
+	const struct source_settings *settings;
+	bool classes_are_synced;
+	/* What spec.ingressClassName names; NULL: no such class. */
+	const struct ingress_class_record *named;
+	struct str our_default; /* name of the default class that is ours; empty: none */
+};
+
+/* True: *ret_class is the name of the class that the Ingress has with us. */
+bool class_is_ours(const struct ingress_record *ingress, const struct class_context *context,
+	struct str *ret_class, struct diag_list *diags);
+/* Whether it is decided by without_class and the default class alone. */
+bool class_is_unnamed(const struct ingress_record *ingress);

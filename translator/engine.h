@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The engine: records in, load balancer objects, statuses and Events out. It knows neither sockets
+ * nor clocks: messages are given to it, and it writes frames where it finds room. So the tests run
+ * all of it without a process.
+ *
+ *   records --> graph --> what depends on it is dirty --> built, compared, sent when there is room
+ *
+ * Nothing is sent to a provider, and nothing removed, before every kind of record is there. Then
+ * the state is whole, and stays whole while the watcher is away; when a watcher comes back it is
+ * whole again when that one's records are all there. In between everything stays as it is.
+ */
+#pragma once
+
+#include "proto/message.h"
+
+struct engine;
+
+struct engine_config {
+	bool allow_external_name;
+	struct str default_namespace; /* of the default certificate; must stay valid */
+	struct str default_name;      /* empty: none */
+	int64_t certificate_warn_s;
+};
+
+/* Where to write. A function gives the output when the peer is there and has room, otherwise NULL;
+ * `flush` is called when something was appended. */
+struct engine_ops {
+	struct buf *(*source_out)(void *ctx);
+	void (*source_flush)(void *ctx);
+	struct buf *(*provider_out)(void *ctx);
+	void (*provider_flush)(void *ctx);
+};
+
+struct engine *engine_new(
+	const struct engine_config *config, const struct engine_ops *ops, void *ctx);
+void engine_free(struct engine *engine);
+
+/* Seconds since 1970; certificates are told of when their time comes. */
+void engine_set_time(struct engine *engine, int64_t now_s);
+
+void engine_source_up(struct engine *engine);
+void engine_source_down(struct engine *engine);
+/* A negative errno ends the link, for the reason in *ret_error. */
+[[nodiscard]] int engine_source_message(
+	struct engine *engine, const struct message *message, struct schema_error *ret_error);
+
+void engine_provider_up(struct engine *engine, const struct hello *peer);
+void engine_provider_down(struct engine *engine);
+[[nodiscard]] int engine_provider_message(
+	struct engine *engine, const struct message *message, struct schema_error *ret_error);
+
+/* Works on what the messages brought: to be called when a socket runs dry and when there is room.
+ * True: it stopped after a while so that others get their turn, and is to be called again. */
+bool engine_work(struct engine *engine);
+
+/* Every kind that the watcher announced is there, at least once. */
+bool engine_is_whole(const struct engine *engine);
+/* What is waited for in words: "the watcher", "the records of kind secret"; NULL: nothing. In a
+ * buffer of the engine. */
+const char *engine_missing(struct engine *engine);
+
+struct engine_counts {
+	size_t records[RECORD_KIND_COUNT];
+	size_t objects[LB_KIND_COUNT]; /* that the provider has */
+};
+/* Walks the whole state: for people and tests. */
+void engine_count(struct engine *engine, struct engine_counts *ret_counts);

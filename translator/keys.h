@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Keys and ids made of two parts, without the cost of printf(): every event makes some. */
+#pragma once
+
+#include "common/arena.h"
+
+/* a, separator, b in the arena, with a NUL behind it. */
+static inline struct str key_join(struct arena *arena, struct str a, char separator, struct str b)
+{
+	char *text = arena_alloc(arena, a.len + b.len + 2);
+	if (a.len != 0)
+		memcpy(text, a.p, a.len);
+	text[a.len] = separator;
+	if (b.len != 0)
+		memcpy(text + a.len + 1, b.p, b.len);
+	return (struct str){text, a.len + 1 + b.len};
+}

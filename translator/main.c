@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-translator: between a watcher, which tells it what stands in Kubernetes, and a provider,
+ * which it tells what load balancers there should be.
+ *
+ * In:       records on source.sock; statuses of load balancers on provider.sock.
+ * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
+ *           source.sock.
+ * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
+ *           provider. It has no other credentials, opens no network connection, no file after the
+ *           start, and runs no program.
+ * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
+ *
+ * What happens when a neighbour dies:
+ *   watcher     the state stays in force, and a provider is served from it. The next watcher sends
+ *               everything anew; until it has, nothing is sent to the provider, nothing removed.
+ *   provider    diagnostics go on. The next one is sent everything; revisions tell it what it has
+ *               already.
+ *   ourselves   both connect again. Nothing is sent to the provider before the watcher has sent
+ *               everything.
+ * One that stops reading makes changes coalesce, and is cut off when it is silent for too long.
+ *
+ * Read next: engine.h.
+ */
+#include "common/cert.h"
+#include "common/daemon.h"
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "proto/link.h"
+#include "translator/engine.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CLOCK_PERIOD_S = 60, DAY_S = 24 * 60 * 60 };
+
+struct config {
+	struct daemon_options common;
+	struct option_list allow_uids;
+	char *default_certificate;
+	bool allow_external_name;
+	int64_t certificate_warning_days;
+};
+
+#define CONFIG_TYPE struct config
+#define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
+static const struct option_spec options[] = {
+#include "translator/config.def"
+#include "common/common_options.def"
+};
+#undef OPTION
+
+static const struct option_table table = {
+	.program = "sluice-translator",
+	.summary = "turns Kubernetes records into load balancer objects",
+	.details = "It listens on source.sock and provider.sock in the runtime directory, or takes "
+		   "over sockets of these\n"
+		   "names from the service manager. Which Ingresses are ours is an option of the "
+		   "watcher.",
+	.options = options,
+	.count = sizeof(options) / sizeof(options[0]),
+	.config_size = sizeof(struct config),
+};
+
+static struct {
+	struct daemon *daemon;
+	struct engine *engine;
+	struct link *source;
+	struct link *provider;
+	ev_timer clock;
+	ev_idle again;
+	uid_t uids[LINK_UIDS_MAX];
+	size_t uid_count;
+} self;
+
+/* ---- turns ---- */
+
+static void work(void)
+{
+	struct ev_loop *loop = daemon_loop(self.daemon);
+	if (engine_work(self.engine))
+		ev_idle_start(loop, &self.again);
+	else
+		ev_idle_stop(loop, &self.again);
+	daemon_set_missing(self.daemon, engine_missing(self.engine));
+}
+
+static void on_again(struct ev_loop *loop, ev_idle *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	work();
+}
+
+static void on_clock(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)watcher;
+	(void)events;
+	engine_set_time(self.engine, (int64_t)ev_now(loop));
+	work();
+}
+
+/* ---- output of the engine ---- */
+
+static struct buf *out_of(struct link *link)
+{
+	bool ready = link != NULL && link_is_up(link) && !link_is_full(link);
+	return ready ? link_out(link) : NULL;
+}
+
+static struct buf *source_out(void *ctx)
+{
+	(void)ctx;
+	return out_of(self.source);
+}
+
+static void source_flush(void *ctx)
+{
+	(void)ctx;
+	link_flush(self.source);
+}
+
+static struct buf *provider_out(void *ctx)
+{
+	(void)ctx;
+	return out_of(self.provider);
+}
+
+static void provider_flush(void *ctx)
+{
+	(void)ctx;
+	link_flush(self.provider);
+}
+
+static const struct engine_ops engine_ops = {
+	.source_out = source_out,
+	.source_flush = source_flush,
+	.provider_out = provider_out,
+	.provider_flush = provider_flush,
+};
+
+/* ---- links ---- */
+
+static const char *on_source_up(void *ctx, struct link *link, const struct hello *peer)
+{
+	(void)ctx;
+	(void)link;
+	(void)peer;
+	engine_source_up(self.engine);
+	return NULL;
+}
+
+static int complain(struct link *link, int err, const struct schema_error *error)
+{
+	if (err != 0 && error->text[0] != '\0')
+		link_complain(link, "%s", error->text);
+	return err;
+}
+
+static int on_source_message(void *ctx, struct link *link, const struct message *message)
+{
+	struct schema_error error;
+	(void)ctx;
+	return complain(link, engine_source_message(self.engine, message, &error), &error);
+}
+
+static void on_source_down(void *ctx, struct link *link)
+{
+	(void)ctx;
+	(void)link;
+	engine_source_down(self.engine);
+	work();
+}
+
+static const char *on_provider_up(void *ctx, struct link *link, const struct hello *peer)
+{
+	(void)ctx;
+	(void)link;
+	if (peer->capabilities == NULL)
+		return "a provider must say its capabilities";
+	engine_provider_up(self.engine, peer);
+	return NULL;
+}
+
+static int on_provider_message(void *ctx, struct link *link, const struct message *message)
+{
+	struct schema_error error;
+	(void)ctx;
+	return complain(link, engine_provider_message(self.engine, message, &error), &error);
+}
+
+static void on_provider_down(void *ctx, struct link *link)
+{
+	(void)ctx;
+	(void)link;
+	engine_provider_down(self.engine);
+	work();
+}
+
+static void on_turn(void *ctx, struct link *link)
+{
+	(void)ctx;
+	(void)link;
+	work();
+}
+
+static const struct link_ops source_ops = {
+	.on_up = on_source_up,
+	.on_message = on_source_message,
+	.on_dry = on_turn,
+	.on_room = on_turn,
+	.on_down = on_source_down,
+};
+
+static const struct link_ops provider_ops = {
+	.on_up = on_provider_up,
+	.on_message = on_provider_message,
+	.on_dry = on_turn,
+	.on_room = on_turn,
+	.on_down = on_provider_down,
+};
+
+static struct link *listen_on(const struct config *config, const char *name, enum peer_role role,
+	const struct link_ops *ops, char **ret_problem)
+{
+	int err = 0;
+	char *path = daemon_runtime_path(&config->common, name);
+	const struct link_config link_config = {
+		.loop = daemon_loop(self.daemon),
+		.path = path,
+		.socket_name = name,
+		.hello = {.version_min = PROTO_VERSION_MIN,
+			.version_max = PROTO_VERSION_MAX,
+			.role = ROLE_TRANSLATOR,
+			.name = STR("translator"),
+			.software = STR("sluice-translator " SLUICE_VERSION)},
+		.peer_role = role,
+		.allowed_uids = self.uids,
+		.allowed_count = self.uid_count,
+		.ops = ops,
+	};
+	struct link *link = link_listen(&link_config, &err);
+	if (link == NULL)
+		*ret_problem = xasprintf("%s: %s", path, strerror(-err));
+	free(path);
+	return link;
+}
+
+/* ---- options ---- */
+
+static bool find_uid(const char *text, uid_t *ret_uid)
+{
+	int64_t number = 0;
+	if (str_to_int(str_from(text), 0, UINT32_MAX - 1, &number)) {
+		*ret_uid = (uid_t)number;
+		return true;
+	}
+	const struct passwd *user = getpwnam(text);
+	if (user == NULL)
+		return false;
+	*ret_uid = user->pw_uid;
+	return true;
+}
+
+static char *read_uids(const struct option_list *list)
+{
+	if (list->count > LINK_UIDS_MAX)
+		return xasprintf("--allow-uid: at most %d users", LINK_UIDS_MAX);
+	for (size_t i = 0; i < list->count; i++) {
+		if (!find_uid(list->items[i], &self.uids[i]))
+			return xasprintf("--allow-uid: there is no user \"%s\"", list->items[i]);
+	}
+	self.uid_count = list->count;
+	return NULL;
+}
+
+static char *read_default_certificate(const struct config *config, struct engine_config *ret_config)
+{
+	struct str text = str_from(config->default_certificate);
+	if (text.p == NULL)
+		return NULL;
+	const char *slash = memchr(text.p, '/', text.len);
+	if (slash == NULL || slash == text.p || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
+		return xstrdup("--default-certificate: NAMESPACE/NAME is expected");
+	ret_config->default_namespace = (struct str){text.p, (size_t)(slash - text.p)};
+	ret_config->default_name = str_from(slash + 1);
+	return NULL;
+}
+
+/* ---- life ---- */
+
+static void start_timers(void)
+{
+	struct ev_loop *loop = daemon_loop(self.daemon);
+	ev_idle_init(&self.again, on_again);
+	ev_timer_init(&self.clock, on_clock, CLOCK_PERIOD_S, CLOCK_PERIOD_S);
+	ev_timer_start(loop, &self.clock);
+	engine_set_time(self.engine, (int64_t)ev_now(loop));
+}
+
+static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
+{
+	const struct config *config = ctx;
+	struct engine_config engine_config = {
+		.allow_external_name = config->allow_external_name,
+		.certificate_warn_s = config->certificate_warning_days * DAY_S,
+	};
+	self.daemon = daemon;
+	char *problem = read_uids(&config->allow_uids);
+	if (problem == NULL)
+		problem = read_default_certificate(config, &engine_config);
+	if (problem != NULL) {
+		*ret_usage = true;
+		return problem;
+	}
+	cert_setup();
+	self.engine = engine_new(&engine_config, &engine_ops, NULL);
+	start_timers();
+	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
+	if (self.source != NULL)
+		self.provider =
+			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
+	if (problem == NULL)
+		work();
+	return problem;
+}
+
+static void stop(void)
+{
+	struct ev_loop *loop = daemon_loop(self.daemon);
+	ev_timer_stop(loop, &self.clock);
+	ev_idle_stop(loop, &self.again);
+	link_free(self.source, "the translator ends");
+	link_free(self.provider, "the translator ends");
+	engine_free(self.engine);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &table,
+		.common_offset = offsetof(struct config, common),
+		.start = start,
+		.stop = stop,
+	};
+	struct config config;
+	return daemon_main(&spec, &config, argc, argv);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Paths of rules. The API server lets nearly any bytes in (Kubernetes API concepts, "Ingress path
+ * types"); what may pass here is what RFC 3986 allows in a path without escapes, less what has a
+ * meaning in some load balancer's configuration. Pure.
+ */
+#pragma once
+
+#include "proto/model.h"
+
+enum { PATH_LEN_MAX = 1024 };
+
+/* NULL when the path can be served, otherwise why not, in words for its owner. Empty is fine where
+ * it means "/". */
+const char *path_check(struct str path, enum path_type type);
+/* What the path is served as: "/" for an empty one. */
+struct str path_normal(struct str path);
+/* Without the one slash at the end that a prefix ignores: "/foo/" gives "/foo", "/" gives "". */
+struct str path_stem(struct str path);
+
+/* The order in which two paths of one host are tried, as far as the paths themselves decide:
+ * negative when a goes first. Longer stems go first, then Exact before the others. So what matches
+ * exactly is never hidden by a prefix, and a longer prefix never by a shorter one, whatever the
+ * trailing slashes. */
+int path_compare(struct str a, enum path_type a_type, struct str b, enum path_type b_type);

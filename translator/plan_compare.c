@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The comparisons of plan.h: they tell what a changed Ingress changes, so that nothing else is
+ * built again. */
+#include "translator/plan.h"
+
+#include "translator/stickiness.h"
+
+int plan_compare_ages(const struct plan *a, const struct plan *b)
+{
+	if (a->created != b->created)
+		return a->created < b->created ? -1 : 1;
+	int order = str_cmp(a->self.namespace, b->self.namespace);
+	return order != 0 ? order : str_cmp(a->self.name, b->self.name);
+}
+
+bool plan_shapes_balancer(const struct plan *plan)
+{
+	/* The owners of a whole class are not listed. */
+	return plan->is_ours && (plan->scope != BALANCER_OF_CLASS || plan->tls.count != 0 ||
+					!str_is_empty(plan->default_pool));
+}
+
+static bool same_labels(const struct annotation_values *a, const struct annotation_values *b)
+{
+	if (a->labels.count != b->labels.count)
+		return false;
+	for (size_t i = 0; i < a->labels.count; i++) {
+		if (!str_eq(a->labels.items[i].key, b->labels.items[i].key) ||
+			!str_eq(a->labels.items[i].value, b->labels.items[i].value))
+			return false;
+	}
+	return true;
+}
+
+static bool same_checks(const struct annotation_values *a, const struct annotation_values *b)
+{
+	if (a->health_checks.count != b->health_checks.count)
+		return false;
+	for (size_t i = 0; i < a->health_checks.count; i++) {
+		const struct health_check *x = &a->health_checks.items[i];
+		const struct health_check *y = &b->health_checks.items[i];
+		if (!str_eq(x->service, y->service) || x->type != y->type ||
+			!str_eq(x->path, y->path) || x->port != y->port ||
+			x->interval_ms != y->interval_ms || x->timeout_ms != y->timeout_ms ||
+			x->rise != y->rise || x->fall != y->fall)
+			return false;
+	}
+	return true;
+}
+
+static bool same_values(const struct annotation_values *a, const struct annotation_values *b)
+{
+	return a->scale == b->scale && a->http_port == b->http_port &&
+	       a->https_port == b->https_port && a->allow_http == b->allow_http &&
+	       str_eq(a->custom_config, b->custom_config) &&
+	       stickiness_equal(a->stickiness, b->stickiness) && same_labels(a, b) &&
+	       same_checks(a, b);
+}
+
+static bool same_secrets(const struct plan *a, const struct plan *b)
+{
+	if (a->tls.count != b->tls.count)
+		return false;
+	for (size_t i = 0; i < a->tls.count; i++) {
+		if (!str_eq(a->tls.items[i].secret, b->tls.items[i].secret))
+			return false;
+	}
+	return true;
+}
+
+bool plan_same_balancer(const struct plan *a, const struct plan *b)
+{
+	return str_eq(a->self.uid, b->self.uid) && a->created == b->created &&
+	       str_eq(a->class_name, b->class_name) && str_eq(a->balancer, b->balancer) &&
+	       str_eq(a->default_pool, b->default_pool) && same_secrets(a, b) &&
+	       same_values(&a->values, &b->values);
+}
+
+static bool same_claim(const struct path_claim *a, const struct path_claim *b)
+{
+	return str_eq(a->path, b->path) && a->type == b->type && str_eq(a->pool, b->pool) &&
+	       a->is_implied == b->is_implied && a->position == b->position && a->rule == b->rule;
+}
+
+bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,
+	const struct plan_host *b_host)
+{
+	/* The uid counts because the owner of a new Ingress must hear what the old one's heard. */
+	if (!str_eq(a->self.uid, b->self.uid) || a->created != b->created ||
+		a_host->claims.count != b_host->claims.count)
+		return false;
+	for (size_t i = 0; i < a_host->claims.count; i++) {
+		if (!same_claim(&a_host->claims.items[i], &b_host->claims.items[i]))
+			return false;
+	}
+	return true;
+}

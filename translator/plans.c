@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Plans are made anew from the record whenever they are needed: keeping all of them would take more
+ * memory than everything else together. The few last ones stay, because a changed ingress is asked
+ * for by its load balancer and each of its hosts in turn.
+ */
+#include "translator/state.h"
+
+#include "common/must.h"
+
+void plans_init(struct engine *engine)
+{
+	for (size_t i = 0; i < PLAN_SLOTS; i++)
+		arena_init(&engine->plans[i].arena);
+	arena_init(&engine->old_plan.arena);
+}
+
+void plans_fini(struct engine *engine)
+{
+	for (size_t i = 0; i < PLAN_SLOTS; i++)
+		arena_fini(&engine->plans[i].arena);
+	arena_fini(&engine->old_plan.arena);
+}
+
+static const struct ingress_class_record *named_class(
+	struct engine *engine, struct str name, struct arena *arena)
+{
+	if (str_is_empty(name))
+		return NULL;
+	struct record *record = graph_find(&engine->graph, NODE_CLASS, name);
+	if (record == NULL || record->packed == NULL)
+		return NULL;
+	struct ingress_class_record *class = arena_alloc(arena, sizeof(*class));
+	record_read(record, arena, class);
+	return class;
+}
+
+static void make(struct engine *engine, struct ingress_node *ingress, struct arena *arena,
+	struct plan *ret_plan, struct diag_list *diags)
+{
+	struct ingress_record *record = arena_alloc(arena, sizeof(*record));
+	record_read(&ingress->record, arena, record);
+	struct plan_context context = {
+		.class = {.settings = &engine->settings,
+			.classes_are_synced = (engine->synced & 1U << RECORD_INGRESS_CLASS) != 0,
+			.named = named_class(engine, record->class_name, arena),
+			.our_default = str_from(engine->our_default)},
+		.grouping = engine->grouping,
+	};
+	plan_make(record, &context, arena, ret_plan, diags);
+}
+
+static void fill(struct engine *engine, struct plan_slot *slot, struct ingress_node *ingress)
+{
+	arena_reset(&slot->arena);
+	diag_list_init(&slot->diags, &slot->arena);
+	slot->ingress = ingress;
+	make(engine, ingress, &slot->arena, &slot->plan, &slot->diags);
+}
+
+const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress)
+{
+	struct plan_slot *oldest = &engine->plans[0];
+	must(ingress->record.packed != NULL);
+	for (size_t i = 0; i < PLAN_SLOTS; i++) {
+		struct plan_slot *slot = &engine->plans[i];
+		if (slot->ingress == ingress) {
+			slot->used_at = ++engine->plan_clock;
+			return slot;
+		}
+		if (slot->used_at < oldest->used_at)
+			oldest = slot;
+	}
+	fill(engine, oldest, ingress);
+	oldest->used_at = ++engine->plan_clock;
+	return oldest;
+}
+
+const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress)
+{
+	if (ingress->record.packed == NULL)
+		return NULL;
+	fill(engine, &engine->old_plan, ingress);
+	return &engine->old_plan.plan;
+}
+
+const struct plan *plans_make(
+	struct engine *engine, struct ingress_node *ingress, struct arena *arena)
+{
+	struct plan *plan = arena_alloc(arena, sizeof(*plan));
+	make(engine, ingress, arena, plan, NULL);
+	return plan;
+}
+
+void plans_forget(struct engine *engine, const struct ingress_node *ingress)
+{
+	for (size_t i = 0; i < PLAN_SLOTS; i++) {
+		if (engine->plans[i].ingress == ingress)
+			engine->plans[i].ingress = NULL;
+	}
+}
+
+void plans_forget_all(struct engine *engine)
+{
+	for (size_t i = 0; i < PLAN_SLOTS; i++)
+		engine->plans[i].ingress = NULL;
+}

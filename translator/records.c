@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/state.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "translator/pack.h"
+#include "translator/keys.h"
+
+#include <errno.h>
+
+static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
+	[RECORD_INGRESS] = NODE_INGRESS,
+	[RECORD_INGRESS_CLASS] = NODE_CLASS,
+	[RECORD_SERVICE] = NODE_SERVICE,
+	[RECORD_ENDPOINTS] = NODE_SLICE,
+	[RECORD_SECRET] = NODE_SECRET,
+};
+
+enum node_kind record_node_kind(enum record_kind kind)
+{
+	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
+	return node_kinds[kind];
+}
+
+static enum record_kind record_kind_of(const struct record *record)
+{
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
+		if (node_kinds[kind] == (enum node_kind)record->node.kind)
+			return (enum record_kind)kind;
+	}
+	must(false);
+}
+
+static const struct schema *schema_of(enum record_kind kind)
+{
+	return message_schema(MESSAGE_UPSERT, kind, LB_NONE);
+}
+
+void record_read(const struct record *record, struct arena *arena, void *ret_value)
+{
+	enum record_kind kind = record_kind_of(record);
+	struct record_key *key = ret_value;
+	must(record->packed != NULL);
+	unpack_struct(schema_of(kind), record_packed(record), arena, ret_value);
+	key->kind = kind;
+	key->namespace = node_namespace(&record->node);
+	key->name = node_name(&record->node);
+}
+
+static struct str key_text(const struct record_key *key, struct arena *arena)
+{
+	if (key->kind == RECORD_INGRESS_CLASS)
+		return key->name;
+	return key_join(arena, key->namespace, '/', key->name);
+}
+
+/* ---- one record ---- */
+
+static void change(struct engine *engine, struct record *record, const struct plan *old)
+{
+	switch ((enum node_kind)record->node.kind) {
+	case NODE_INGRESS:
+		change_ingress(engine, (struct ingress_node *)(void *)record, old);
+		return;
+	case NODE_CLASS:
+		change_class(engine, (struct class_node *)(void *)record);
+		return;
+	case NODE_SERVICE:
+		change_service(engine, (struct service_node *)(void *)record);
+		return;
+	case NODE_SLICE:
+		change_slice(engine, (struct slice_node *)(void *)record);
+		return;
+	case NODE_SECRET:
+		change_secret(engine, (struct secret_node *)(void *)record);
+		return;
+	case NODE_BALANCER:
+	case NODE_HOST:
+	case NODE_POOL:
+	case NODE_PROBE:
+	case NODE_KIND_COUNT:
+		break;
+	}
+	must(false);
+}
+
+/* Takes `packed`; NULL: the record is gone. */
+static void replace(struct engine *engine, struct record *record, uint8_t *packed, size_t len)
+{
+	const struct plan *old = NULL;
+	size_t old_len = 0;
+	if (record->node.kind == NODE_INGRESS) {
+		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
+		old = plans_save_old(engine, ingress);
+		plans_forget(engine, ingress);
+	}
+	uint8_t *old_packed = record_swap(record, packed, len, &old_len);
+	/* Settling may free the node, and with it what says how to free the bytes. */
+	struct record kind_only = {.node = {.kind = record->node.kind}};
+	change(engine, record, old);
+	record_free_bytes(&kind_only, old_packed, old_len);
+}
+
+/* The key stands in the node. */
+static void pack_record(struct engine *engine, enum record_kind kind, void *value)
+{
+	struct record_key *key = value;
+	key->kind = RECORD_NONE;
+	key->namespace = STR_NONE;
+	key->name = STR_NONE;
+	buf_clear(&engine->packing);
+	pack_struct(schema_of(kind), value, &engine->packing);
+}
+
+static bool is_same(const struct record *record, struct str packed)
+{
+	return record->packed != NULL && str_eq(record_packed(record), packed);
+}
+
+static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
+{
+	struct record *record = graph_get(&engine->graph, node_kinds[kind], key);
+	record->node.mark = engine->marks[kind];
+	pack_record(engine, kind, value);
+	struct str packed = buf_str(&engine->packing);
+	if (!is_same(record, packed))
+		replace(engine, record, xmemdup(packed.p, packed.len), packed.len);
+	if (kind == RECORD_SECRET)
+		explicit_bzero(engine->packing.data, engine->packing.cap);
+	buf_shrink(&engine->packing, 64 * 1024);
+}
+
+int records_take(
+	struct engine *engine, const struct message *message, struct schema_error *ret_error)
+{
+	enum record_kind kind = message->record_kind;
+	void *value = arena_alloc(&engine->scratch, schema_of(kind)->size);
+	int err = message_decode(message, &engine->scratch, value, ret_error);
+	if (err != 0)
+		return err;
+	const struct record_key *key = value;
+	put(engine, kind, key_text(key, &engine->scratch), value);
+	return 0;
+}
+
+int records_delete(struct engine *engine, const struct record_key *key)
+{
+	if (key->kind == RECORD_NONE)
+		return -EPROTO;
+	struct record *record =
+		graph_find(&engine->graph, node_kinds[key->kind], key_text(key, &engine->scratch));
+	if (record == NULL || record->packed == NULL)
+		return 0;
+	if (!str_is_empty(key->uid)) {
+		void *value = arena_alloc(&engine->scratch, schema_of(key->kind)->size);
+		record_read(record, &engine->scratch, value);
+		/* The end of one that was made anew under the same name in the meantime. */
+		struct str uid = ((const struct record_key *)value)->uid;
+		if (!str_is_empty(uid) && !str_eq(uid, key->uid))
+			return 0;
+	}
+	replace(engine, record, NULL, 0);
+	return 0;
+}
+
+/* ---- snapshots ---- */
+
+void records_begin(struct engine *engine, enum record_kind kind)
+{
+	engine->marks[kind]++;
+}
+
+void records_end(struct engine *engine, enum record_kind kind)
+{
+	struct record_tree *tree = &engine->graph.records[node_kinds[kind]];
+	struct record *next = NULL;
+	for (struct record *record = RB_MIN(record_tree, tree); record != NULL; record = next) {
+		/* Dropping a record may free others, but none of its own kind. */
+		next = RB_NEXT(record_tree, tree, record);
+		if (record->packed != NULL && record->node.mark != engine->marks[kind])
+			replace(engine, record, NULL, 0);
+	}
+}

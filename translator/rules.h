@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rules of one virtual host: claims of one or several Ingresses, put into the order in which
+ * they are tried, repetitions dropped. Pure; the order of the claims given does not matter.
+ *
+ * Order: longest path, then Exact (see path_compare()), then what was written before what was
+ * implied by a default backend, then the older Ingress, then the smaller namespace/name, then the
+ * longer text ("/foo/" before "/foo"), then as written.
+ *
+ * Two claims collide when they match the same requests. The first in the order wins; the owner of
+ * the other hears of it, unless both are of one Ingress and mean the same.
+ */
+#pragma once
+
+#include "translator/diag.h"
+
+enum {
+	RULES_MAX = 16 * 1024, /* of one virtual host */
+	RULES_BYTES_MAX = 3 * 1024 * 1024,
+};
+
+struct path_claim {
+	struct str path;
+	enum path_type type;
+	struct str pool;
+	bool is_implied; /* the default backend, for what no path of the host takes */
+	size_t position; /* in the Ingress, from 0: for order and messages */
+	size_t rule;     /* likewise */
+	const struct object_ref *ingress;
+	uint64_t created;
+};
+
+/* Sorts the claims in place; rules are made in the arena of `arena`. */
+void rules_merge(struct path_claim *claims, size_t count, struct str host, struct arena *arena,
+	struct virtual_host *ret_host, struct diag_list *diags);

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Diagnostics to the watcher, each told once while it stands. Of what was told only digests are
+ * kept, by the node that has it to say; a diagnostic that comes back after it was gone is told
+ * again. Nothing waits as text: while there is no room, or no watcher, the node waits, and what it
+ * has to say is found out again.
+ */
+#include "translator/state.h"
+
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+enum { SAID_KEPT_MAX = 64 };
+
+struct said {
+	RB_ENTRY(said) entry;
+	struct node *node;
+	enum said_part part;
+	size_t count;
+	uint64_t digests[]; /* sorted */
+};
+RB_HEAD(said_tree, said);
+
+static int compare_said(const struct said *a, const struct said *b)
+{
+	if (a->node != b->node)
+		return (uintptr_t)a->node < (uintptr_t)b->node ? -1 : 1;
+	return (int)a->part - (int)b->part;
+}
+
+RB_GENERATE_LOCAL(said_tree, said, entry, compare_said)
+
+static uint16_t said_flag(enum said_part part)
+{
+	return part == SAID_CONTENT ? NODE_SAID : NODE_SAID_STATUS;
+}
+
+static uint16_t ask_flag(enum said_part part)
+{
+	return part == SAID_CONTENT ? NODE_SAY : NODE_SAY_STATUS;
+}
+
+static struct said *said_find(struct engine *engine, struct node *node, enum said_part part)
+{
+	struct said wanted = {.node = node, .part = part};
+	if ((node->flags & said_flag(part)) == 0)
+		return NULL;
+	return RB_FIND(said_tree, engine->said, &wanted);
+}
+
+static void said_free(struct engine *engine, struct said *said)
+{
+	said->node->flags &= (uint16_t)~said_flag(said->part);
+	RB_REMOVE(said_tree, engine->said, said);
+	free(said);
+}
+
+/* Takes the place of `old`. */
+static void said_store(struct engine *engine, struct said *old, struct node *node,
+	enum said_part part, const uint64_t *digests, size_t count)
+{
+	if (old != NULL)
+		said_free(engine, old);
+	if (count == 0)
+		return;
+	struct said *said = xcalloc(1, sizeof(*said) + count * sizeof(uint64_t));
+	said->node = node;
+	said->part = part;
+	said->count = count;
+	memcpy(said->digests, digests, count * sizeof(uint64_t));
+	node->flags |= said_flag(part);
+	RB_INSERT(said_tree, engine->said, said);
+}
+
+void said_init(struct engine *engine)
+{
+	queue_init(&engine->to_say, NODE_TO_SAY);
+	engine->said = xcalloc(1, sizeof(*engine->said));
+	RB_INIT(engine->said);
+}
+
+void said_fini(struct engine *engine)
+{
+	struct said *said;
+	struct said *next;
+	RB_FOREACH_SAFE (said, said_tree, engine->said, next)
+		said_free(engine, said);
+	free(engine->said);
+	queue_fini(&engine->to_say);
+}
+
+void said_ask(struct engine *engine, struct node *node, enum said_part part)
+{
+	node->flags |= ask_flag(part);
+	queue_push(&engine->to_say, node);
+}
+
+void said_drop(struct engine *engine, struct node *node)
+{
+	for (int part = SAID_CONTENT; part <= SAID_STATUS; part++) {
+		struct said *said = said_find(engine, node, (enum said_part)part);
+		if (said != NULL)
+			said_free(engine, said);
+	}
+}
+
+/* ---- telling ---- */
+
+bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
+	struct str reason, struct str message, bool standing)
+{
+	struct schema_error error = {""};
+	struct event_note note = {
+		.key = {RECORD_INGRESS, ingress->namespace, ingress->name, ingress->uid},
+		.type = type,
+		.reason = reason,
+		.message = diag_cut(message, DIAG_MESSAGE_MAX_LEN),
+		.standing = standing,
+	};
+	bool ready = engine->source_up && engine->is_whole && !engine->is_syncing;
+	struct buf *out = ready ? engine->ops->source_out(engine->ctx) : NULL;
+	if (out == NULL)
+		return false;
+	/* What breaks a limit cannot be told, and is as good as told. */
+	if (message_encode(MESSAGE_EVENT, &note, out, &error) == 0)
+		engine->ops->source_flush(engine->ctx);
+	return true;
+}
+
+static uint64_t mix(uint64_t digest, struct str text)
+{
+	/* FNV-1a. Whoever makes two texts alike only keeps an Event about his own Ingress from
+	 * himself. */
+	for (size_t i = 0; i < text.len; i++)
+		digest = (digest ^ (unsigned char)text.p[i]) * UINT64_C(0x100000001b3);
+	return (digest ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t digest_of(const struct diag *diag)
+{
+	uint64_t digest = UINT64_C(0xcbf29ce484222325);
+	digest = mix(digest, diag->ingress.namespace);
+	digest = mix(digest, diag->ingress.name);
+	digest = mix(digest, diag->ingress.uid);
+	digest = mix(digest, diag->reason);
+	return mix(digest, diag->message);
+}
+
+static int compare_digests(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left;
+	uint64_t b = *(const uint64_t *)right;
+	return (a > b) - (a < b);
+}
+
+static bool was_said(const struct said *said, uint64_t digest)
+{
+	return said != NULL && bsearch(&digest, said->digests, said->count, sizeof(digest),
+				       compare_digests) != NULL;
+}
+
+static bool is_standing(const struct engine *engine, const struct node *node, enum said_part part)
+{
+	return engine->standing || (part == SAID_STATUS && (node->flags & NODE_NEW_STATUS) != 0);
+}
+
+void said_update(struct engine *engine, struct node *node, enum said_part part,
+	const struct diag_list *diags, bool keep)
+{
+	struct said *old = said_find(engine, node, part);
+	size_t most = diags->count + (old != NULL ? old->count : 0);
+	if (most == 0)
+		return;
+	uint64_t *digests = xcalloc(most, sizeof(*digests));
+	size_t count = 0;
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		uint64_t digest = digest_of(diag);
+		if (!was_said(old, digest) &&
+			!said_event(engine, &diag->ingress, EVENT_WARNING, diag->reason,
+				diag->message, is_standing(engine, node, part)))
+			said_ask(engine, node, part);
+		else
+			digests[count++] = digest;
+	}
+	qsort(digests, count, sizeof(*digests), compare_digests);
+	size_t present = count;
+	for (size_t i = 0; keep && old != NULL && i < old->count && count < SAID_KEPT_MAX; i++) {
+		if (bsearch(&old->digests[i], digests, present, sizeof(*digests),
+			    compare_digests) == NULL)
+			digests[count++] = old->digests[i];
+	}
+	qsort(digests, count, sizeof(*digests), compare_digests);
+	said_store(engine, old, node, part, digests, count);
+	free(digests);
+}
+
+/* ---- turns ---- */
+
+void said_source_up(struct engine *engine)
+{
+	struct said *said;
+	struct said *next;
+	engine->standing = true;
+	RB_FOREACH_SAFE (said, said_tree, engine->said, next) {
+		struct node *node = said->node;
+		enum said_part part = said->part;
+		said_free(engine, said);
+		said_ask(engine, node, part);
+	}
+}
+
+static void speak(struct engine *engine, struct node *node)
+{
+	struct diag_list diags;
+	uint16_t asked = node->flags & (NODE_SAY | NODE_SAY_STATUS);
+	node->flags &= (uint16_t)~asked;
+	if ((asked & NODE_SAY) != 0) {
+		diag_list_init(&diags, &engine->scratch);
+		object_diagnose(engine, node, &diags);
+		said_update(engine, node, SAID_CONTENT, &diags, false);
+	}
+	if ((asked & NODE_SAY_STATUS) != 0) {
+		bool keep = false;
+		diag_list_init(&diags, &engine->scratch);
+		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
+		said_update(engine, node, SAID_STATUS, &diags, keep);
+		if ((node->flags & NODE_SAY_STATUS) == 0)
+			node->flags &= (uint16_t)~NODE_NEW_STATUS;
+	}
+	arena_reset(&engine->scratch);
+}
+
+bool said_work(struct engine *engine)
+{
+	int steps = 0;
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing)
+		return false;
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_say) != 0 &&
+		engine->ops->source_out(engine->ctx) != NULL) {
+		struct node *node = queue_pop(&engine->to_say);
+		speak(engine, node);
+		graph_settle(&engine->graph, node);
+		steps++;
+	}
+	if (queue_len(&engine->to_say) == 0 && (!engine->provider_up || batch_is_idle(engine)))
+		engine->standing = false;
+	return steps == WORK_STEPS_MAX;
+}

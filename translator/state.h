@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The inside of the engine, shared by its modules:
+ *
+ *   records.c    records from the watcher into the graph
+ *   changes.c    what a changed record changes: edges, and who is dirty
+ *   plans.c      plans of ingresses, kept for a moment
+ *   objects.c    builds the object of a node, with its diagnostics
+ *   batch.c      objects to the provider, in batches that end in a commit
+ *   said.c       diagnostics to the watcher, each once
+ *   statuses.c   statuses from the provider to the watcher
+ *   engine.c     the entry points, and whose turn it is
+ */
+#pragma once
+
+#include "translator/engine.h"
+#include "translator/facts.h"
+#include "translator/graph.h"
+#include "translator/plan.h"
+#include "translator/queue.h"
+
+enum {
+	PLAN_SLOTS = 4,
+	OBJECT_KINDS = 4,
+	WORK_STEPS_MAX = 512, /* before others get their turn */
+};
+
+/* A plan and all it points into. */
+struct plan_slot {
+	struct ingress_node *ingress; /* NULL: free */
+	uint64_t used_at;
+	struct arena arena;
+	struct plan plan;
+	struct diag_list diags;
+};
+
+/* Objects in the order in which they are sent: each may need those before it. */
+enum object_order { ORDER_CERTIFICATE, ORDER_POOL, ORDER_BALANCER, ORDER_HOST };
+
+struct batch {
+	bool active;
+	bool is_snapshot;
+	bool wrote; /* something since the last commit */
+	bool holds; /* an old form stays with the provider, and so does what it may refer to */
+	uint16_t number;
+	int stage;
+	size_t left[OBJECT_KINDS]; /* of each queue, what waited when the batch began */
+	size_t left_going[OBJECT_KINDS];
+	uint64_t seen[OBJECT_KINDS]; /* of each queue, up to where new objects were sent ahead */
+};
+
+struct said_tree;
+
+struct engine {
+	struct engine_config config;
+	const struct engine_ops *ops;
+	void *ctx;
+	int64_t now_s;
+	int64_t next_change_s; /* when the date of a certificate is to be told */
+
+	struct graph graph;
+	struct plan_slot plans[PLAN_SLOTS];
+	struct plan_slot old_plan;
+	uint64_t plan_clock;
+	struct arena scratch; /* of one step */
+	struct buf packing;
+
+	/* the source */
+	bool source_up;
+	bool has_settings;
+	bool is_whole;    /* at least once */
+	bool is_syncing;  /* the present watcher's records are not all there */
+	unsigned awaited; /* 1 << enum record_kind */
+	unsigned begun;   /* likewise: between sync-begin and sync-end */
+	unsigned synced;  /* likewise: kinds that are synced at all */
+	uint8_t marks[RECORD_KIND_COUNT];
+	struct source_settings settings; /* texts are owned */
+	char *our_default;               /* name of the default class that is ours; NULL: none */
+	char missing[160];
+
+	/* the provider */
+	bool provider_up;
+	bool provider_was_up;
+	bool snapshot_due;
+	enum grouping grouping;
+	struct str_list protocols; /* owned */
+	uint64_t serial;
+	struct batch batch;
+	struct queue dirty[OBJECT_KINDS];
+	struct queue going[OBJECT_KINDS];
+
+	/* upwards */
+	bool standing; /* what is found now may have been there before */
+	struct queue to_say;
+	struct queue statuses;
+	struct said_tree *said;
+};
+
+/* ---- plans.c ---- */
+
+void plans_init(struct engine *engine);
+void plans_fini(struct engine *engine);
+/* The plan of an ingress that has a record; good until the fourth other is asked for, or the record
+ * changes. */
+const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress);
+/* A copy of the present plan that outlives a change of the record. There is one such place. NULL:
+ * no record. */
+const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress);
+/* The plan in the arena. */
+const struct plan *plans_make(
+	struct engine *engine, struct ingress_node *ingress, struct arena *arena);
+void plans_forget(struct engine *engine, const struct ingress_node *ingress);
+void plans_forget_all(struct engine *engine);
+
+/* ---- records.c ---- */
+
+enum node_kind record_node_kind(enum record_kind kind);
+/* Unpacks into the struct of its kind; texts may point into the record. */
+void record_read(const struct record *record, struct arena *arena, void *ret_value);
+int records_take(
+	struct engine *engine, const struct message *message, struct schema_error *ret_error);
+int records_delete(struct engine *engine, const struct record_key *key);
+void records_begin(struct engine *engine, enum record_kind kind);
+/* Drops what was not named since records_begin(). */
+void records_end(struct engine *engine, enum record_kind kind);
+
+/* ---- changes.c ---- */
+
+/* After the record of the node has changed, appeared or gone; `old`: the plan before, NULL when
+ * there was none. */
+void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old);
+void change_service(struct engine *engine, struct service_node *service);
+void change_slice(struct engine *engine, struct slice_node *slice);
+void change_secret(struct engine *engine, struct secret_node *secret);
+void change_class(struct engine *engine, struct class_node *class);
+/* Settings, grouping: everything may be different. */
+void change_all(struct engine *engine);
+/* Whether the object should be there. */
+bool object_is_wanted(struct engine *engine, struct node *node);
+void object_touch(struct engine *engine, struct node *node);
+/* Of a secret node; looked at when it was not. */
+const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret);
+
+/* ---- objects.c ---- */
+
+struct tls_context object_tls_context(struct engine *engine);
+enum object_order object_order(const struct node *node);
+/* The id, in the arena. */
+struct str object_id(const struct node *node, struct arena *arena);
+enum lb_kind object_lb_kind(const struct node *node);
+/* In the scratch arena; the result is one of the structs of model.h. Diagnostics are finished. */
+const void *object_build(struct engine *engine, struct node *node, struct diag_list *diags);
+/* Diagnostics of a node's own content: of an object, or of an ingress. */
+void object_diagnose(struct engine *engine, struct node *node, struct diag_list *diags);
+/* The ingress as an object reference, texts in the arena. */
+struct object_ref ingress_ref(
+	struct engine *engine, const struct ingress_node *ingress, struct arena *arena);
+
+/* ---- batch.c ---- */
+
+void batch_init(struct engine *engine);
+void batch_fini(struct engine *engine);
+void batch_provider_up(struct engine *engine);
+void batch_provider_down(struct engine *engine);
+/* True: there is more to do, and room. */
+bool batch_work(struct engine *engine);
+/* The provider has everything. */
+bool batch_is_idle(const struct engine *engine);
+/* The object is wanted no more. */
+void batch_give_up(struct engine *engine, struct node *node);
+/* The object is wanted again, or anew: the present batch may have passed it over before. */
+void batch_want_again(struct engine *engine, const struct node *node);
+
+/* ---- said.c ---- */
+
+enum said_part { SAID_CONTENT, SAID_STATUS };
+
+void said_init(struct engine *engine);
+void said_fini(struct engine *engine);
+/* Has the diagnostics of the node looked at when there is room. */
+void said_ask(struct engine *engine, struct node *node, enum said_part part);
+/* Tells those of the list that have not been told. `keep`: the old ones still stand. */
+void said_update(struct engine *engine, struct node *node, enum said_part part,
+	const struct diag_list *diags, bool keep);
+/* The node has nothing to say any more. */
+void said_drop(struct engine *engine, struct node *node);
+void said_source_up(struct engine *engine);
+/* True: there is more to do, and room. */
+bool said_work(struct engine *engine);
+/* False: no room, or nobody there. */
+bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
+	struct str reason, struct str message, bool standing);
+
+/* ---- statuses.c ---- */
+
+int statuses_take(struct engine *engine, const struct lb_status *status);
+void statuses_event(struct engine *engine, const struct lb_event *event);
+void statuses_ask(struct engine *engine, struct ingress_node *ingress);
+void statuses_source_up(struct engine *engine);
+/* Diagnostics of the load balancer's status. */
+void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
+	struct diag_list *diags, bool *ret_keep);
+bool statuses_work(struct engine *engine);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Statuses from the provider to the watcher. What a provider says of a load balancer is kept, so
+ * that a watcher that comes back hears it again; an Ingress whose load balancer nobody has spoken
+ * of is told nothing, so that its old addresses stay. An Ingress that is not ours is released: the
+ * watcher then takes away what we wrote, and nothing else.
+ */
+#include "translator/state.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "translator/addresses.h"
+#include "translator/log_events.h"
+#include "translator/pack.h"
+
+#include <errno.h>
+
+static const struct schema *status_schema(void)
+{
+	return message_schema(MESSAGE_LB_STATUS, RECORD_NONE, LB_NONE);
+}
+
+static bool read_status(
+	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status)
+{
+	struct str packed = {(const char *)balancer->status, balancer->status_len};
+	*ret_status = (struct lb_status){0};
+	if (balancer->status == NULL)
+		return false;
+	unpack_struct(status_schema(), packed, arena, ret_status);
+	return true;
+}
+
+/* ---- from the provider ---- */
+
+static void ask_users(struct engine *engine, struct balancer_node *balancer)
+{
+	struct edge *edge;
+	LIST_FOREACH (edge, &balancer->users, link)
+		statuses_ask(engine, edge->ingress);
+}
+
+static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
+{
+	struct edge *edge;
+	LIST_FOREACH (edge, &balancer->users, link) {
+		struct object_ref self = ingress_ref(engine, edge->ingress, &engine->scratch);
+		(void)said_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
+			STR("the load balancer works again"), false);
+	}
+}
+
+static void log_state(const struct balancer_node *balancer, const struct lb_status *status)
+{
+	if (status->state == LB_STATE_FAILED)
+		log_event(&EV_BALANCER_FAILED, LOG_TEXT("id", node_key(&balancer->node)),
+			LOG_TEXT("reason", status->message));
+}
+
+static void store(struct engine *engine, struct balancer_node *balancer, const struct str packed)
+{
+	(void)engine;
+	if (balancer->status == NULL)
+		balancer->node.flags |= NODE_NEW_STATUS;
+	free(balancer->status);
+	balancer->status = xmemdup(packed.p, packed.len);
+	balancer->status_len = (uint32_t)packed.len;
+}
+
+int statuses_take(struct engine *engine, const struct lb_status *status)
+{
+	struct lb_status old;
+	struct lb_status now = *status;
+	struct balancer_node *balancer = graph_find_balancer(&engine->graph, status->id);
+	if (balancer == NULL || LIST_EMPTY(&balancer->users))
+		return 0; /* the provider has not heard yet that it is gone */
+	bool was_known = read_status(balancer, &engine->scratch, &old);
+	now.id = STR_NONE;
+	now.rev = 0;
+	now.addresses.items = old.addresses.items;
+	now.addresses.count = old.addresses.count;
+	if (status->addresses_known)
+		addresses_normalise(status, &engine->scratch, &now);
+	now.addresses_known |= old.addresses_known;
+	buf_clear(&engine->packing);
+	pack_struct(status_schema(), &now, &engine->packing);
+	struct str packed = buf_str(&engine->packing);
+	if (was_known &&
+		str_eq(packed, (struct str){(char *)balancer->status, balancer->status_len}))
+		return 0;
+	/* `old` points into what is replaced. */
+	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
+	bool recovered = old.state == LB_STATE_FAILED && now.state == LB_STATE_APPLIED;
+	store(engine, balancer, packed);
+	buf_shrink(&engine->packing, 64 * 1024);
+	log_state(balancer, status);
+	if (moved)
+		ask_users(engine, balancer);
+	if (recovered && engine->grouping != GROUPING_MERGED)
+		tell_recovery(engine, balancer);
+	said_ask(engine, &balancer->node, SAID_STATUS);
+	return 0;
+}
+
+void statuses_event(struct engine *engine, const struct lb_event *event)
+{
+	for (size_t i = 0; i < event->owners.count; i++)
+		(void)said_event(engine, &event->owners.items[i], event->type, event->reason,
+			event->message, false);
+	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
+		return;
+	struct edge *edge;
+	struct balancer_node *balancer = graph_find_balancer(&engine->graph, event->id);
+	if (balancer == NULL)
+		return;
+	LIST_FOREACH (edge, &balancer->users, link) {
+		struct object_ref self = ingress_ref(engine, edge->ingress, &engine->scratch);
+		(void)said_event(engine, &self, event->type, event->reason, event->message, false);
+	}
+}
+
+/* ---- diagnostics ---- */
+
+static void add_for(struct engine *engine, const struct ingress_node *ingress, const char *reason,
+	struct str message, struct diag_list *diags)
+{
+	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
+}
+
+/* What a whole class shares is the administrator's matter: it is in the log. */
+static void add_for_all(struct engine *engine, struct balancer_node *balancer, const char *reason,
+	struct str message, struct diag_list *diags)
+{
+	struct edge *edge;
+	if (engine->grouping == GROUPING_MERGED)
+		return;
+	LIST_FOREACH (edge, &balancer->users, link)
+		add_for(engine, edge->ingress, reason, message, diags);
+}
+
+static void add_notice(struct engine *engine, struct balancer_node *balancer,
+	const struct lb_notice *notice, struct diag_list *diags)
+{
+	const char *reason = arena_str(&engine->scratch, notice->reason).p;
+	if (str_is_empty(notice->ingress)) {
+		add_for_all(engine, balancer, reason, notice->message, diags);
+		return;
+	}
+	struct record *record = graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
+	if (record == NULL)
+		return;
+	struct ingress_node *ingress = (struct ingress_node *)(void *)record;
+	if (ingress->balancer == balancer)
+		add_for(engine, ingress, reason, notice->message, diags);
+}
+
+void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
+	struct diag_list *diags, bool *ret_keep)
+{
+	struct lb_status status;
+	if (!read_status(balancer, &engine->scratch, &status))
+		return;
+	struct str message = arena_printf(&engine->scratch, "the load balancer %s: %.*s",
+		status.state == LB_STATE_FAILED ? "failed" : "is not ready",
+		STR_FMT(status.message));
+	if (status.state == LB_STATE_FAILED)
+		add_for_all(engine, balancer, "LoadBalancerFailed", message, diags);
+	else if (status.state == LB_STATE_PENDING && !str_is_empty(status.message))
+		add_for_all(engine, balancer, "LoadBalancerPending", message, diags);
+	for (size_t i = 0; i < status.notices.count; i++)
+		add_notice(engine, balancer, &status.notices.items[i], diags);
+	diag_list_finish(diags);
+	/* While it does not work, each message is told once, even if two of them take turns. */
+	*ret_keep = status.state != LB_STATE_APPLIED;
+}
+
+/* ---- to the watcher ---- */
+
+void statuses_ask(struct engine *engine, struct ingress_node *ingress)
+{
+	queue_push(&engine->statuses, &ingress->record.node);
+}
+
+void statuses_source_up(struct engine *engine)
+{
+	struct record *record;
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_INGRESS])
+		queue_push(&engine->statuses, &record->node);
+}
+
+static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)
+{
+	struct schema_error error = {""};
+	struct lb_status status = {0};
+	bool ours = ingress->balancer != NULL;
+	if (ours && (!read_status(ingress->balancer, &engine->scratch, &status) ||
+			    !status.addresses_known))
+		return;
+	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	struct status_update update = {
+		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
+	update.addresses.items = status.addresses.items;
+	update.addresses.count = status.addresses.count;
+	if (message_encode(MESSAGE_STATUS, &update, out, &error) != 0)
+		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", node_key(&ingress->record.node)),
+			LOG_STR("reason", error.text));
+}
+
+bool statuses_work(struct engine *engine)
+{
+	struct buf *out = NULL;
+	int steps = 0;
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing)
+		return false;
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
+		(out = engine->ops->source_out(engine->ctx)) != NULL) {
+		struct node *node = queue_pop(&engine->statuses);
+		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
+		if (ingress->record.packed != NULL)
+			send_status(engine, ingress, out);
+		graph_settle(&engine->graph, node);
+		arena_reset(&engine->scratch);
+		steps++;
+	}
+	if (steps != 0)
+		engine->ops->source_flush(engine->ctx);
+	return steps == WORK_STEPS_MAX;
+}
