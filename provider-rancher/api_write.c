@@ -84,9 +84,9 @@ static void write_ports(struct json *launch, const struct json *there, const str
 		char text[64];
 		struct str known = find_port(there, port);
 		if (known.len == 0) {
-			int len =
-				snprintf(text, sizeof(text), "%u:%u%s", (unsigned)port->public_port,
-					(unsigned)port->private_port, port->is_udp ? "/udp" : "");
+			int len = snprintf(text, sizeof(text), "%u:%u/%s",
+				(unsigned)port->public_port, (unsigned)port->private_port,
+				port->is_udp ? "udp" : "tcp");
 			known = (struct str){text, (size_t)len};
 		}
 		json_push_str(list, known);

@@ -268,9 +268,6 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		start_timer(balancer, backoff_next(&balancer->trouble->backoff));
 		balancer_tell(balancer);
 		return false;
-	case LB_ACTION_NOTE:
-		balancer->is_overtaken = true;
-		return false;
 	case LB_ACTION_FREE:
 		balancers_forget(controller->balancers, balancer);
 		return false;

@@ -57,7 +57,8 @@ struct balancer {
 	bool drift_is_read : 1;
 	bool is_repeat : 1;    /* an update may have been stored without being carried out */
 	bool must_read : 1;    /* see plan.h */
-	bool is_overtaken : 1; /* news came while a request was under way */
+	bool is_overtaken : 1; /* an event told of it while a request was under way */
+	bool was_lasting : 1;  /* its state, when the request was sent */
 	bool is_name_taken : 1;
 	bool is_in_grace : 1;
 	bool is_listed : 1;  /* in the tree by identity */

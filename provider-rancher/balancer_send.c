@@ -74,6 +74,7 @@ void balancer_send(struct balancer *balancer)
 	struct json *body = NULL;
 	char *path = NULL;
 	struct api_call call = {.method = "GET", .on_done = balancer_on_answer, .ctx = balancer};
+	balancer->was_lasting = balancer->row == NULL || server_state_lasts(balancer->row->state);
 	if (balancer->row != NULL)
 		path = xasprintf("/loadbalancerservices/%s%s", balancer->row->id,
 			balancer->plan.step == PLAN_ACTIVATE ? "?action=activate" : "");
@@ -321,7 +322,6 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	struct controller *controller = balancer->controller;
 	enum plan_step step = balancer->plan.step;
 	unsigned changes = 0;
-	bool was_lasting = balancer->row == NULL || server_state_lasts(balancer->row->state);
 	drop_fresh(balancer);
 	struct lb_row *row =
 		world_take_lb(controller->world, answer->body, answer->number, &changes);
@@ -334,7 +334,7 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	if (step == PLAN_CREATE)
 		balancer_claim(balancer, row);
 	if (step == PLAN_UPDATE)
-		balancer->is_repeat = !was_lasting;
+		balancer->is_repeat = !balancer->was_lasting;
 	announce_step(balancer);
 	if (row->state == SERVER_STATE_REMOVED)
 		balancer_on_row_gone(balancer);

@@ -391,10 +391,8 @@ void balancers_touch_object(struct balancers *balancers, struct object *object)
 
 bool balancers_overtake(struct balancer *balancer)
 {
-	if (balancer->state != LB_FSM_BUSY)
-		return false;
-	balancer_on_news(balancer);
-	return true;
+	balancer->is_overtaken = balancer->state == LB_FSM_BUSY;
+	return balancer->is_overtaken;
 }
 
 /* ---- grace ---- */

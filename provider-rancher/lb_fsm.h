@@ -30,7 +30,6 @@ enum lb_fsm_action {
 	LB_ACTION_ARM,
 	LB_ACTION_RETRY,
 	LB_ACTION_REPLAN,
-	LB_ACTION_NOTE,
 	LB_ACTION_FREE,
 };
 

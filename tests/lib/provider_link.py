@@ -29,7 +29,7 @@ def load_balancer(name: str, namespace: str = "default", http: int | None = 80, 
     if https:
         ids = certificates or []
         listeners.append({"port": https, "protocol": "https", "certificates": ids, "default_certificate": ids[0] if ids else ""})
-    owners = [{"namespace": namespace, "name": name, "uid": f"ingress-{namespace}-{name}"}]
+    owners = [{"namespace": namespace, "name": name, "uid": f"ingress-{namespace}-{name}"[:64]}]
     return {"kind": "load-balancer", "id": f"{namespace}/{name}", "namespace": namespace, "name": name,
             **({"group": True} if group else {}), "owners": owners, "listeners": listeners, **more}
 
@@ -150,6 +150,10 @@ class Translator:
             self._held = held
             if not held and self._peer is not None:
                 self._snapshot()
+
+    def wait_connection(self, number: int) -> None:
+        """Waits until the provider has connected so many times in all, and for its hello."""
+        wait_for(lambda: self.connections >= number and self._peer is not None and self.hello, f"connection {number}")
 
     @property
     def is_connected(self) -> bool:

@@ -182,7 +182,7 @@ static void changes_a_launch_config_and_keeps_the_rest(void **state)
 {
 	static const char want[] =
 		"{\"launchConfig\":{\"imageUuid\":\"i\",\"healthCheck\":{\"port\":42},"
-		"\"ports\":[\"10.0.0.1:80:80\",\"443:443\"],"
+		"\"ports\":[\"10.0.0.1:80:80\",\"443:443/tcp\"],"
 		"\"labels\":{\"io.rancher.container.agent.role\":\"environmentAdmin\",\"io.rancher."
 		"lb_service.target\":\"any\"}}}";
 	struct published_port ports[] = {{80, 80, false}, {443, 443, false}};
