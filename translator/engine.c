@@ -94,7 +94,6 @@ void engine_source_up(struct engine *engine)
 	engine->awaited = 0;
 	engine->begun = 0;
 	said_source_up(engine);
-	statuses_source_up(engine);
 }
 
 void engine_source_down(struct engine *engine)
@@ -152,6 +151,7 @@ static void check_whole(struct engine *engine)
 		return;
 	engine->is_syncing = false;
 	engine->is_whole = true;
+	statuses_ask_all(engine);
 	log_event(&EV_STATE_WHOLE);
 }
 
@@ -248,6 +248,17 @@ int engine_source_message(
 }
 
 /* ---- provider ---- */
+
+bool engine_can_serve(const struct engine *engine, struct str protocol)
+{
+	if (engine->protocols.count == 0)
+		return true;
+	for (size_t i = 0; i < engine->protocols.count; i++) {
+		if (str_eq(engine->protocols.items[i], protocol))
+			return true;
+	}
+	return false;
+}
 
 static bool same_protocols(const struct str_list *a, const struct str_list *b)
 {
