@@ -4,42 +4,44 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
-#include <stdlib.h>
-
 struct curl_loop {
 	struct ev_loop *loop;
 	CURLM *multi;
+	CURLSH *share;
 	ev_timer timer;
-	unsigned inside;
+	unsigned count;
 	void (*on_progress)(void *ctx);
 	void *ctx;
 };
 
-static void run_curl(struct curl_loop *c, curl_socket_t fd, int mask)
+/* libcurl has the loop's word: everything it does starts here. */
+static void drive(struct curl_loop *c, curl_socket_t fd, int events)
 {
 	int running = 0;
-	c->inside++;
-	curl_multi_socket_action(c->multi, fd, mask, &running);
-	c->inside--;
-	if (c->inside == 0)
-		c->on_progress(c->ctx);
+	(void)curl_multi_socket_action(c->multi, fd, events, &running);
+	c->on_progress(c->ctx);
 }
 
 static void on_socket(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop;
 	int mask = ((events & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
-		   ((events & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0);
-	run_curl(watcher->data, watcher->fd, mask);
+		   ((events & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0) |
+		   ((events & EV_ERROR) != 0 ? CURL_CSELECT_ERR : 0);
+	(void)loop;
+	/* The watcher is gone afterwards when libcurl closed the socket. */
+	drive(watcher->data, watcher->fd, mask);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
+	struct curl_loop *c = timer->data;
 	(void)loop;
 	(void)events;
-	run_curl(timer->data, CURL_SOCKET_TIMEOUT, 0);
+	drive(c, CURL_SOCKET_TIMEOUT, 0);
 }
 
+/* The number of a closed socket comes back at once for another one: the old watcher goes before anything else, and ev_io_set()
+ * tells libev that even an unchanged number may be a new socket. */
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
 {
 	struct curl_loop *c = ctx;
@@ -49,19 +51,19 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
 		ev_io_stop(c->loop, watcher);
 	if (what == CURL_POLL_REMOVE) {
 		free(watcher);
-		curl_multi_assign(c->multi, fd, NULL);
 		return 0;
 	}
 	if (watcher == NULL) {
 		watcher = xcalloc(1, sizeof(*watcher));
 		ev_init(watcher, on_socket);
 		watcher->data = c;
-		curl_multi_assign(c->multi, fd, watcher);
+		must(curl_multi_assign(c->multi, fd, watcher) == CURLM_OK);
 	}
 	ev_io_set(watcher, fd,
 		((what & CURL_POLL_IN) != 0 ? EV_READ : 0) |
 			((what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0));
-	ev_io_start(c->loop, watcher);
+	if ((what & CURL_POLL_INOUT) != 0)
+		ev_io_start(c->loop, watcher);
 	return 0;
 }
 
@@ -78,52 +80,70 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 }
 
 struct curl_loop *curl_loop_new(
-	struct ev_loop *loop, long connections_max, void (*on_progress)(void *ctx), void *ctx)
+	struct ev_loop *loop, unsigned connections_max, void (*on_progress)(void *ctx), void *ctx)
 {
 	struct curl_loop *c = xcalloc(1, sizeof(*c));
 	must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
 	c->loop = loop;
 	c->on_progress = on_progress;
 	c->ctx = ctx;
+	ev_init(&c->timer, on_timer);
+	c->timer.data = c;
 	c->multi = curl_multi_init();
-	must(c->multi != NULL);
+	c->share = curl_share_init();
+	must(c->multi != NULL && c->share != NULL);
+	curl_share_setopt(c->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
 	curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
 	curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-	curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections_max);
-	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, connections_max);
-	ev_init(&c->timer, on_timer);
-	c->timer.data = c;
+	curl_multi_setopt(c->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)connections_max);
+	curl_multi_setopt(c->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)connections_max);
 	return c;
 }
 
 void curl_loop_free(struct curl_loop *c)
 {
-	/* Cached connections are closed here, which still calls on_curl_socket() and on_curl_timer(). */
-	c->inside++;
+	must(c->count == 0);
 	curl_multi_cleanup(c->multi);
+	curl_share_cleanup(c->share);
 	ev_timer_stop(c->loop, &c->timer);
 	free(c);
 	curl_global_cleanup();
 }
 
-CURLM *curl_loop_multi(struct curl_loop *c)
+CURLMcode curl_loop_add(struct curl_loop *c, CURL *easy)
 {
-	return c->multi;
+	curl_easy_setopt(easy, CURLOPT_SHARE, c->share);
+	CURLMcode code = curl_multi_add_handle(c->multi, easy);
+	if (code == CURLM_OK)
+		c->count++;
+	return code;
 }
 
-void curl_loop_enter(struct curl_loop *c)
+void curl_loop_remove(struct curl_loop *c, CURL *easy)
 {
-	c->inside++;
+	must(curl_multi_remove_handle(c->multi, easy) == CURLM_OK);
+	curl_easy_setopt(easy, CURLOPT_SHARE, NULL);
+	c->count--;
 }
 
-void curl_loop_leave(struct curl_loop *c)
+bool curl_loop_next_done(struct curl_loop *c, CURL **ret_easy, CURLcode *ret_code)
 {
-	c->inside--;
+	CURLMsg *message = NULL;
+	int left = 0;
+	while ((message = curl_multi_info_read(c->multi, &left)) != NULL) {
+		if (message->msg == CURLMSG_DONE) {
+			*ret_easy = message->easy_handle;
+			*ret_code = message->data.result;
+			return true;
+		}
+	}
+	return false;
 }
 
-bool curl_loop_is_inside(const struct curl_loop *c)
+unsigned curl_loop_count(const struct curl_loop *c)
 {
-	return c->inside != 0;
+	return c->count;
 }

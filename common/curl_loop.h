@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libcurl's multi interface on a libev loop: libcurl says which sockets and which timer it wants watched, we tell it what happened to
- * them. Shared by http.c and ws.c.
+ * One multi handle of libcurl on a libev loop: sockets, the timer, and the connections and TLS sessions that its handles
+ * share. Used by http.c and ws.c alone.
  *
- * Handles may be neither added nor removed while libcurl is on the stack: curl_loop_is_inside() tells. Calls into libcurl that
- * may call back are put between curl_loop_enter() and curl_loop_leave().
+ * libcurl must not be entered again from its own callbacks, so nothing is added or removed there: on_progress() runs when
+ * libcurl has returned, and is the place to fetch what is done, to add and to remove.
  */
 #pragma once
 
@@ -14,12 +14,16 @@
 
 struct curl_loop;
 
-/* on_progress() runs after libcurl has worked, never inside it: the moment to look for finished handles. It may free the loop. */
+/* connections_max: kept open and used at the same time; handles beyond it wait. on_progress() may free the loop. */
 struct curl_loop *curl_loop_new(
-	struct ev_loop *loop, long connections_max, void (*on_progress)(void *ctx), void *ctx);
-/* All handles must have been removed. */
+	struct ev_loop *loop, unsigned connections_max, void (*on_progress)(void *ctx), void *ctx);
+/* No handle may be left in it, and those that were must be cleaned up. */
 void curl_loop_free(struct curl_loop *c);
-CURLM *curl_loop_multi(struct curl_loop *c);
-void curl_loop_enter(struct curl_loop *c);
-void curl_loop_leave(struct curl_loop *c);
-bool curl_loop_is_inside(const struct curl_loop *c);
+
+CURLMcode curl_loop_add(struct curl_loop *c, CURL *easy);
+/* Cuts the connection of a handle that is not done, and of one that only connected. */
+void curl_loop_remove(struct curl_loop *c, CURL *easy);
+/* A handle that is done, once; it stays in the loop until it is removed. */
+bool curl_loop_next_done(struct curl_loop *c, CURL **ret_easy, CURLcode *ret_code);
+/* The number of handles in it. */
+unsigned curl_loop_count(const struct curl_loop *c);

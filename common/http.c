@@ -6,254 +6,333 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
-#include <stdlib.h>
+#include <bsd/sys/queue.h>
 
 /*
- * Handles may be neither added to nor removed from libcurl while it is on the stack, so what callbacks ask for then is done by
- * `deferred` as soon as the loop comes round.
+ *   WAITING --its timer--> RUNNING --libcurl is done, or its timer--> DONE --on_done() has returned--> freed
+ *
+ * While a callback of our owner runs, libcurl may stand below it, and so may we. What callbacks ask for is therefore done when the
+ * last of them has returned: settle(). A cancelled request is CANCELLED for that long.
  */
-struct http {
-	struct ev_loop *loop;
-	struct curl_loop *curl;
-	char *user_agent;
-	ev_timer deferred;
-	struct http_request *requests; /* all that live, as a list */
-	ev_tstamp dropped_at;          /* connections made before are not used again */
-	bool *gone;                    /* set while on_done() runs: it may free us */
-};
-
-enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_CANCELLED };
+enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_DONE, REQUEST_CANCELLED };
 
 struct http_request {
+	LIST_ENTRY(http_request) entry;
 	struct http *http;
-	struct http_request *next;
-	struct http_request **link;
+	struct curl_loop *curl; /* while it runs */
 	enum request_state state;
 	struct http_easy *easy;
-	ev_timer idle;
-	bool idle_ended;
+	struct http_call call; /* the owner's callbacks; texts are not kept */
+	ev_timer timer;
+	ev_tstamp ends_at;  /* 0: never */
+	ev_tstamp heard_at; /* 0: not connected yet, nothing is expected */
+	bool resumes;
 };
 
-/* ---- requests ---- */
+/* Connections, TLS sessions and authorities of one time: http_drop_idle() begins another one. */
+struct generation {
+	LIST_ENTRY(generation) entry;
+	struct curl_loop *curl;
+};
 
-static void unlink_request(struct http_request *request)
-{
-	*request->link = request->next;
-	if (request->next != NULL)
-		request->next->link = request->link;
-	ev_timer_stop(request->http->loop, &request->idle);
-}
+LIST_HEAD(generation_list, generation);
+LIST_HEAD(request_list, http_request);
+
+struct http {
+	struct ev_loop *loop;
+	char *user_agent;
+	unsigned connections_max;
+	struct generation_list generations; /* the newest first */
+	struct request_list requests;
+	struct request_list cancelled;
+	unsigned callbacks; /* of our owner that run now */
+	bool freed;
+};
+
+/* ---- ends ---- */
 
 static void free_request(struct http_request *request)
 {
-	unlink_request(request);
+	LIST_REMOVE(request, entry);
+	ev_timer_stop(request->http->loop, &request->timer);
+	if (request->curl != NULL)
+		curl_loop_remove(request->curl, http_easy_handle(request->easy));
 	http_easy_free(request->easy);
 	free(request);
 }
 
-/* Takes the handle out of libcurl, which must not be on the stack. */
-static void detach(struct http_request *request)
+static void free_generation(struct generation *generation)
 {
-	struct http *http = request->http;
-	must(!curl_loop_is_inside(http->curl));
-	if (request->state == REQUEST_WAITING)
+	LIST_REMOVE(generation, entry);
+	curl_loop_free(generation->curl);
+	free(generation);
+}
+
+static void free_old_generations(struct http *http)
+{
+	struct generation *old = LIST_NEXT(LIST_FIRST(&http->generations), entry);
+	while (old != NULL) {
+		struct generation *next = LIST_NEXT(old, entry);
+		if (curl_loop_count(old->curl) == 0)
+			free_generation(old);
+		old = next;
+	}
+}
+
+/* Does what had to wait for the return of a callback; `http` may be gone afterwards. */
+static void settle(struct http *http)
+{
+	if (http->callbacks != 0)
 		return;
-	curl_loop_enter(http->curl);
-	curl_multi_remove_handle(curl_loop_multi(http->curl), http_easy_handle(request->easy));
-	curl_loop_leave(http->curl);
-}
-
-/* Hands the result to the owner and frees the request. False when the owner freed all of us. */
-static bool complete(struct http_request *request, CURLcode code)
-{
-	struct http *http = request->http;
-	bool gone = false;
-	detach(request);
-	unlink_request(request);
-	http->gone = &gone;
-	http_easy_complete(request->easy, code, request->idle_ended);
-	if (!gone)
-		http->gone = NULL;
-	http_easy_free(request->easy);
-	free(request);
-	return !gone;
-}
-
-static void finish_requests(void *ctx)
-{
-	struct http *http = ctx;
-	int left = 0;
-	CURLMsg *message;
-	while ((message = curl_multi_info_read(curl_loop_multi(http->curl), &left)) != NULL) {
-		struct http_request *request = NULL;
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		CURLcode code = message->data.result;
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request);
-		if (request->state == REQUEST_CANCELLED) {
-			detach(request);
-			free_request(request);
-		} else if (!complete(request, code)) {
-			return;
-		}
+	struct http_request *request = LIST_FIRST(&http->cancelled);
+	while (request != NULL) {
+		struct http_request *next = LIST_NEXT(request, entry);
+		free_request(request);
+		request = next;
 	}
+	free_old_generations(http);
+	if (!http->freed)
+		return;
+	free_generation(LIST_FIRST(&http->generations));
+	free(http->user_agent);
+	free(http);
 }
 
-static void begin(struct http_request *request)
+static void silence(struct http_request *request)
 {
-	struct http *http = request->http;
-	request->state = REQUEST_RUNNING;
-	curl_loop_enter(http->curl);
-	CURLMcode code =
-		curl_multi_add_handle(curl_loop_multi(http->curl), http_easy_handle(request->easy));
-	curl_loop_leave(http->curl);
-	must(code == CURLM_OK);
-	if (request->idle.repeat > 0)
-		ev_timer_again(http->loop, &request->idle);
-}
-
-static void defer(struct http *http)
-{
-	if (!ev_is_active(&http->deferred)) {
-		ev_timer_set(&http->deferred, 0., 0.);
-		ev_timer_start(http->loop, &http->deferred);
-	}
-}
-
-static void on_deferred(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct http *http = timer->data;
-	(void)loop;
-	(void)events;
-	for (struct http_request *request = http->requests, *next; request != NULL;
-		request = next) {
-		next = request->next;
-		if (request->state == REQUEST_WAITING) {
-			begin(request);
-		} else if (request->state == REQUEST_CANCELLED) {
-			detach(request);
-			free_request(request);
-		}
-	}
-	finish_requests(http);
-}
-
-static void on_idle(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct http_request *request = timer->data;
-	(void)loop;
-	(void)events;
-	request->idle_ended = true;
-	complete(request, CURLE_OPERATION_TIMEDOUT);
-}
-
-static void on_activity(void *ctx)
-{
-	struct http_request *request = ctx;
-	if (request->idle.repeat > 0 && request->state == REQUEST_RUNNING)
-		ev_timer_again(request->http->loop, &request->idle);
-}
-
-struct http_request *http_start(struct http *http, const struct http_call *call)
-{
-	struct http_request *request = xcalloc(1, sizeof(*request));
-	double max_age_s = http->dropped_at > 0 ? ev_now(http->loop) - http->dropped_at : 0;
-	request->http = http;
-	request->easy = http_easy_new(call, http->user_agent, max_age_s, on_activity, request);
-	curl_easy_setopt(http_easy_handle(request->easy), CURLOPT_PRIVATE, request);
-	ev_init(&request->idle, on_idle);
-	request->idle.repeat = call->idle_timeout_s;
-	request->idle.data = request;
-	request->next = http->requests;
-	request->link = &http->requests;
-	if (request->next != NULL)
-		request->next->link = &request->next;
-	http->requests = request;
-	defer(http);
-	return request;
+	request->state = REQUEST_CANCELLED;
+	http_easy_silence(request->easy);
+	ev_timer_stop(request->http->loop, &request->timer);
+	LIST_REMOVE(request, entry);
+	LIST_INSERT_HEAD(&request->http->cancelled, request, entry);
 }
 
 void http_cancel(struct http_request *request)
 {
-	struct http *http = request->http;
-	http_easy_silence(request->easy);
-	ev_timer_stop(http->loop, &request->idle);
-	if (!curl_loop_is_inside(http->curl)) {
-		detach(request);
-		free_request(request);
+	/* Its on_done() is running: it is freed anyway. */
+	if (request->state == REQUEST_DONE)
 		return;
-	}
-	request->state = REQUEST_CANCELLED;
-	defer(http);
-}
-
-void http_pause(struct http_request *request)
-{
-	ev_timer_stop(request->http->loop, &request->idle);
-	http_easy_pause(request->easy, true);
-}
-
-void http_resume(struct http_request *request)
-{
-	struct http *http = request->http;
-	on_activity(request);
-	bool was_inside = curl_loop_is_inside(http->curl);
-	curl_loop_enter(http->curl);
-	http_easy_pause(request->easy, false);
-	curl_loop_leave(http->curl);
-	if (!was_inside)
-		finish_requests(http);
-}
-
-/* ---- life ---- */
-
-struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max)
-{
-	struct http *http = xcalloc(1, sizeof(*http));
-	http->loop = loop;
-	http->user_agent = xstrdup(user_agent);
-	http->curl = curl_loop_new(loop, (long)connections_max, finish_requests, http);
-	ev_init(&http->deferred, on_deferred);
-	http->deferred.data = http;
-	return http;
+	silence(request);
+	settle(request->http);
 }
 
 void http_free(struct http *http)
 {
 	if (http == NULL)
 		return;
-	must(!curl_loop_is_inside(http->curl));
-	if (http->gone != NULL)
-		*http->gone = true;
-	for (struct http_request *request = http->requests, *next; request != NULL;
-		request = next) {
-		next = request->next;
-		detach(request);
-		free_request(request);
+	struct http_request *request = LIST_FIRST(&http->requests);
+	while (request != NULL) {
+		struct http_request *next = LIST_NEXT(request, entry);
+		if (request->state != REQUEST_DONE)
+			silence(request);
+		request = next;
 	}
-	curl_loop_free(http->curl);
-	ev_timer_stop(http->loop, &http->deferred);
-	free(http->user_agent);
-	free(http);
+	http->freed = true;
+	settle(http);
+}
+
+static void complete(struct http_request *request, CURLcode code, const char *reason)
+{
+	struct http *http = request->http;
+	request->state = REQUEST_DONE;
+	http->callbacks++;
+	http_easy_complete(request->easy, code, reason);
+	http->callbacks--;
+	free_request(request);
+}
+
+static void finish_requests(struct curl_loop *curl)
+{
+	CURL *handle = NULL;
+	CURLcode code = CURLE_OK;
+	while (curl_loop_next_done(curl, &handle, &code)) {
+		struct http_request *request = NULL;
+		curl_easy_getinfo(handle, CURLINFO_PRIVATE, &request);
+		if (request->state == REQUEST_RUNNING)
+			complete(request, code, NULL);
+	}
+}
+
+static void on_progress(void *ctx)
+{
+	struct http *http = ctx;
+	struct generation *generation = LIST_FIRST(&http->generations);
+	for (; generation != NULL; generation = LIST_NEXT(generation, entry))
+		finish_requests(generation->curl);
+	settle(http);
+}
+
+/* ---- time ---- */
+
+static bool has_idle_timeout(const struct http_request *request)
+{
+	return request->call.idle_timeout_s > 0 && request->heard_at > 0 &&
+	       !http_easy_is_paused(request->easy);
+}
+
+/* Sets the timer for what comes next: to begin, to resume, or to give up. */
+static void set_timer(struct http_request *request)
+{
+	ev_tstamp now = ev_now(request->http->loop);
+	ev_tstamp due = request->ends_at;
+	if (request->state == REQUEST_WAITING || request->resumes)
+		due = now;
+	else if (has_idle_timeout(request) &&
+		 (due <= 0 || request->heard_at + request->call.idle_timeout_s < due))
+		due = request->heard_at + request->call.idle_timeout_s;
+	ev_timer_stop(request->http->loop, &request->timer);
+	if (due <= 0)
+		return;
+	ev_timer_set(&request->timer, due > now ? due - now : 0., 0.);
+	ev_timer_start(request->http->loop, &request->timer);
+}
+
+static void begin(struct http_request *request)
+{
+	struct curl_loop *curl = LIST_FIRST(&request->http->generations)->curl;
+	request->state = REQUEST_RUNNING;
+	if (http_easy_problem(request->easy) != NULL) {
+		complete(request, CURLE_FAILED_INIT, NULL);
+		return;
+	}
+	must(curl_loop_add(curl, http_easy_handle(request->easy)) == CURLM_OK);
+	request->curl = curl;
+	set_timer(request);
+}
+
+/* What waited in libcurl is handed over within the call, and a refusal then is ours to act on. */
+static void resume(struct http_request *request)
+{
+	request->resumes = false;
+	CURLcode code = http_easy_resume(request->easy);
+	if (request->state != REQUEST_RUNNING)
+		return;
+	if (code != CURLE_OK)
+		complete(request, code, NULL);
+	else
+		set_timer(request);
+}
+
+static void give_up_or_wait(struct http_request *request)
+{
+	ev_tstamp now = ev_now(request->http->loop);
+	if (request->ends_at > 0 && now >= request->ends_at)
+		complete(request, CURLE_OPERATION_TIMEDOUT, "the time for the request is up");
+	else if (has_idle_timeout(request) &&
+		 now - request->heard_at >= request->call.idle_timeout_s)
+		complete(request, CURLE_OPERATION_TIMEDOUT, "nothing arrived for too long");
+	else
+		set_timer(request);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct http_request *request = timer->data;
+	struct http *http = request->http;
+	(void)loop;
+	(void)events;
+	if (request->state == REQUEST_WAITING)
+		begin(request);
+	else if (request->resumes)
+		resume(request);
+	else
+		give_up_or_wait(request);
+	settle(http);
+}
+
+/* Of http_easy.c. The timer is not set anew for every piece: when it fires, it looks at heard_at. */
+static void on_activity(void *owner)
+{
+	struct http_request *request = owner;
+	bool first = request->heard_at <= 0;
+	request->heard_at = ev_now(request->http->loop);
+	if (first && request->state == REQUEST_RUNNING)
+		set_timer(request);
+}
+
+/* ---- the owner's callbacks ---- */
+
+static void relay_head(void *ctx, const struct http_head *head)
+{
+	struct http_request *request = ctx;
+	request->http->callbacks++;
+	request->call.on_head(request->call.ctx, head);
+	request->http->callbacks--;
+}
+
+static int relay_data(void *ctx, struct str piece)
+{
+	struct http_request *request = ctx;
+	request->http->callbacks++;
+	int err = request->call.on_data(request->call.ctx, piece);
+	request->http->callbacks--;
+	return err;
+}
+
+static void relay_done(void *ctx, const struct http_result *result)
+{
+	struct http_request *request = ctx;
+	request->call.on_done(request->call.ctx, result);
+}
+
+/* ---- the owner's calls ---- */
+
+struct http_request *http_start(struct http *http, const struct http_call *call)
+{
+	must(!http->freed);
+	struct http_request *request = xcalloc(1, sizeof(*request));
+	struct http_call relayed = *call;
+	relayed.on_head = call->on_head != NULL ? relay_head : NULL;
+	relayed.on_data = call->on_data != NULL ? relay_data : NULL;
+	relayed.on_done = relay_done;
+	relayed.ctx = request;
+	request->http = http;
+	request->call = *call;
+	request->easy = http_easy_new(&relayed, http->user_agent, on_activity, request);
+	curl_easy_setopt(http_easy_handle(request->easy), CURLOPT_PRIVATE, request);
+	if (call->timeout_s > 0)
+		request->ends_at = ev_now(http->loop) + call->timeout_s;
+	ev_init(&request->timer, on_timer);
+	request->timer.data = request;
+	LIST_INSERT_HEAD(&http->requests, request, entry);
+	set_timer(request);
+	return request;
+}
+
+void http_pause(struct http_request *request)
+{
+	request->resumes = false;
+	http_easy_pause(request->easy);
+}
+
+void http_resume(struct http_request *request)
+{
+	if (!http_easy_is_paused(request->easy) || request->state == REQUEST_DONE)
+		return;
+	request->resumes = true;
+	request->heard_at = ev_now(request->http->loop);
+	set_timer(request);
+}
+
+static void add_generation(struct http *http)
+{
+	struct generation *generation = xcalloc(1, sizeof(*generation));
+	generation->curl = curl_loop_new(http->loop, http->connections_max, on_progress, http);
+	LIST_INSERT_HEAD(&http->generations, generation, entry);
+}
+
+struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max)
+{
+	struct http *http = xcalloc(1, sizeof(*http));
+	http->loop = loop;
+	http->user_agent = xstrdup(user_agent);
+	http->connections_max = connections_max;
+	add_generation(http);
+	return http;
 }
 
 void http_drop_idle(struct http *http)
 {
-	http->dropped_at = ev_now(http->loop);
-}
-
-const char *http_outcome_text(enum http_outcome outcome)
-{
-	static const char *const texts[] = {
-		[HTTP_ANSWERED] = "answered",
-		[HTTP_E_RESOLVE] = "the host name has no address",
-		[HTTP_E_CONNECT] = "cannot connect",
-		[HTTP_E_TLS] = "TLS failed",
-		[HTTP_E_TIMEOUT] = "timed out",
-		[HTTP_E_CUT] = "the connection was cut",
-		[HTTP_E_TOO_LONG] = "the answer is too long",
-		[HTTP_E_REFUSED_DATA] = "the answer was refused",
-		[HTTP_E_OTHER] = "failed",
-	};
-	return texts[outcome];
+	add_generation(http);
+	settle(http);
 }

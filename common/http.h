@@ -35,8 +35,9 @@ enum http_outcome {
 	HTTP_E_OTHER,        /* anything else libcurl can say, such as a malformed answer */
 };
 
-/* TLS and proxy of a server. Several requests may share one; it must outlive them. NULL members:
- * the system's default, or none. Data (PEM) wins over a file. */
+/* TLS and proxy of a server. Several requests may share one; it must outlive them (one that is
+ * cancelled within a callback goes when that callback has returned). NULL members: the system's
+ * default, or none. Data (PEM) wins over a file. */
 struct http_peer {
 	char *ca_file;
 	char *ca_data;
@@ -52,15 +53,15 @@ void http_peer_fini(struct http_peer *peer);
 
 struct http_head {
 	long status;
-	double retry_after_s; /* Retry-After in seconds; < 0: none (a date counts as none) */
+	double retry_after_s; /* Retry-After, at most an hour; < 0: none (a date counts as none) */
 	bool is_json;         /* Content-Type says JSON */
 };
 
 struct http_result {
 	enum http_outcome outcome;
 	struct http_head head; /* status 0: no answer came */
-	struct str body;       /* of requests without on_data; good during the call */
-	const char *error;     /* libcurl's words; "" when answered */
+	struct str body;   /* of whole answers that did not go to on_data; good during the call */
+	const char *error; /* libcurl's words; "" when answered */
 };
 
 struct http_call {
@@ -78,6 +79,10 @@ struct http_call {
 	double connect_timeout_s;
 	double timeout_s;      /* of the whole; 0: none */
 	double idle_timeout_s; /* ends it when nothing arrived for so long; 0: none */
+	/* libcurl sends a request again when a connection that was idle ends before the first byte of
+	 * an answer, whatever the method, though the server may have acted on the first one. Set
+	 * this for what must not be done twice: it gets a connection of its own. */
+	bool only_once;
 	bool accept_gzip; /* never for watches: several gzip members cannot be read by libcurl */
 	/* Given: the answer's body goes there piece by piece instead of into result.body, but only
 	 * of answers with status 200; others are collected up to body_max. A negative result ends
@@ -93,14 +98,17 @@ struct http_call {
 /* `user_agent` is copied. connections_max bounds the connections kept open and used at the same
  * time; requests beyond it wait. */
 struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max);
-/* Cancels what runs. */
+/* Cancels what runs; may be called from any callback. */
 void http_free(struct http *http);
 struct http_request *http_start(struct http *http, const struct http_call *call);
 /* on_done() is not called any more. */
 void http_cancel(struct http_request *request);
-/* Closes idle connections, for when certificates or credentials changed. */
+/* For when certificates or credentials changed: no later request uses a connection, a TLS session or a
+ * parsed authority from before. Idle connections are closed now, or while requests run, with the last of
+ * them. */
 void http_drop_idle(struct http *http);
-/* Stops and restarts reading of a streamed answer: flow control of watches. */
+/* Stops and restarts reading of a streamed answer: flow control of watches. Meanwhile on_data() is not
+ * called and there is no idle timeout; the end may still be told when nothing is left to hand over. */
 void http_pause(struct http_request *request);
 void http_resume(struct http_request *request);
 

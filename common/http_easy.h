@@ -8,19 +8,20 @@
 
 struct http_easy;
 
-/* on_activity(owner) is called whenever bytes of the answer arrive. max_age_s > 0: connections older than this are not used. */
+/* on_activity(owner) is called when a connection is there and whenever something of the answer arrives. The call's callbacks run with
+ * the call's ctx, and libcurl may be below them. */
 struct http_easy *http_easy_new(const struct http_call *call, const char *user_agent,
-	double max_age_s, void (*on_activity)(void *owner), void *owner);
+	void (*on_activity)(void *owner), void *owner);
+/* Not while it is in a multi handle. */
 void http_easy_free(struct http_easy *easy);
 CURL *http_easy_handle(struct http_easy *easy);
+/* What is wrong with the call, so that it cannot run; or NULL. */
+const char *http_easy_problem(const struct http_easy *easy);
 /* No callback of the call runs any more. */
 void http_easy_silence(struct http_easy *easy);
-/* Works out the result and calls on_done(). */
-void http_easy_complete(struct http_easy *easy, CURLcode code, bool idle_ended);
-void http_easy_pause(struct http_easy *easy, bool pause);
-/* Sets URL, TLS, proxy and socket options, which a WebSocket needs too. For server_name the URL is rewritten and the headers get a Host
- * line. Returns a list to be freed with curl_slist_free_all() after the handle. */
-[[nodiscard]] struct curl_slist *http_easy_set_peer(
-	CURL *handle, const struct http_peer *peer, const char *url, struct curl_slist **headers);
-/* Frees the list, its texts wiped. */
-void http_easy_free_headers(struct curl_slist *headers);
+/* Works out the result and calls on_done(). `reason` overrules libcurl's words; may be NULL. */
+void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reason);
+/* on_data() is not called until http_easy_resume(), which may call it. Anything but CURLE_OK ends the request with that code. */
+void http_easy_pause(struct http_easy *easy);
+[[nodiscard]] CURLcode http_easy_resume(struct http_easy *easy);
+bool http_easy_is_paused(const struct http_easy *easy);

@@ -2,14 +2,13 @@
 #include "common/ws.h"
 
 #include "common/curl_loop.h"
-#include "common/http_easy.h"
+#include "common/http_peer.h"
 #include "common/must.h"
 #include "common/ws_upgrade.h"
 #include "common/xalloc.h"
 
 #include <bsd/stdlib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <wslay/wslay.h>
 
 /*
@@ -20,42 +19,71 @@
  */
 enum ws_state { WS_CONNECTING, WS_UPGRADING, WS_OPEN, WS_CLOSED };
 
-enum { WS_ANSWER_MAX = 16 * 1024 };
+enum {
+	WS_REQUEST_MAX = 128 * 1024, /* of the upgrade; a token alone may have 64 KiB */
+	WS_ANSWER_MAX = 16 * 1024,   /* its head and what is glued to it */
+	WS_READ_LEN = 4096,
+	WS_TURN_LEN = 256 * 1024, /* bytes taken before the others of the loop get their turn */
+	WS_QUEUE_MAX = 64,        /* pongs for a server that asks and does not read */
+	WS_KEEP_LEN = 16 * 1024,  /* memory kept between two messages */
+	WS_GOING_AWAY = 1001,
+};
 
 struct ws {
-	struct ws_call call;
+	struct ws_call call; /* texts are not kept */
 	enum ws_state state;
 	struct curl_loop *curl;
 	CURL *easy;
 	struct curl_slist *connect_to;
 	struct curl_slist *headers;
-	struct ws_upgrade *upgrade;
-	struct buf out; /* of the upgrade */
-	struct buf in;  /* the answer to it, and what came glued to it */
+	struct ws_upgrade upgrade;
+	struct buf
+		out; /* not yet sent; does not move while it holds anything: TLS wants the same bytes again */
+	struct buf in; /* the answer to the upgrade, and what came glued to it */
+	struct buf message;
 	wslay_event_context_ptr frames;
+	uint8_t opcode;  /* of the message that is coming in */
+	bool is_control; /* the frame that is coming in */
 	ev_io io;
+	ev_timer more;  /* a turn was over before the input was */
 	ev_timer timer; /* the time of the upgrade; then the silence */
 	ev_tstamp heard_at;
+	size_t turn_len;
 	unsigned depth;
 	bool freed;
+	const char *problem; /* ends the connection at the next occasion */
+	char error[CURL_ERROR_SIZE];
 };
+
+/* ---- ends ---- */
+
+static bool flush(struct ws *ws);
+
+/* A word of farewell if it can be had without waiting. */
+static void say_bye(struct ws *ws)
+{
+	if (ws->state != WS_OPEN || wslay_event_get_close_sent(ws->frames))
+		return;
+	if (wslay_event_queue_close(ws->frames, WS_GOING_AWAY, NULL, 0) == 0)
+		(void)wslay_event_send(ws->frames);
+}
 
 static void destroy(struct ws *ws)
 {
+	say_bye(ws);
 	ev_io_stop(ws->call.loop, &ws->io);
+	ev_timer_stop(ws->call.loop, &ws->more);
 	ev_timer_stop(ws->call.loop, &ws->timer);
 	if (ws->frames != NULL)
 		wslay_event_context_free(ws->frames);
-	curl_loop_enter(ws->curl);
-	curl_multi_remove_handle(curl_loop_multi(ws->curl), ws->easy);
-	curl_loop_leave(ws->curl);
+	curl_loop_remove(ws->curl, ws->easy);
 	curl_easy_cleanup(ws->easy);
 	curl_loop_free(ws->curl);
 	curl_slist_free_all(ws->connect_to);
-	http_easy_free_headers(ws->headers);
-	ws_upgrade_free(ws->upgrade);
+	http_headers_free(ws->headers);
 	buf_wipe_fini(&ws->out);
 	buf_fini(&ws->in);
+	buf_fini(&ws->message);
 	free(ws);
 }
 
@@ -76,6 +104,7 @@ static void end(struct ws *ws, long http_status, const char *reason)
 		return;
 	ws->state = WS_CLOSED;
 	ev_io_stop(ws->call.loop, &ws->io);
+	ev_timer_stop(ws->call.loop, &ws->more);
 	ev_timer_stop(ws->call.loop, &ws->timer);
 	ws->call.on_closed(ws->call.ctx, http_status, reason);
 }
@@ -84,49 +113,94 @@ void ws_free(struct ws *ws)
 {
 	if (ws == NULL)
 		return;
+	enter(ws);
 	ws->freed = true;
-	if (ws->depth == 0)
-		destroy(ws);
+	leave(ws);
 }
 
-/* ---- frames ---- */
+/* ---- bytes ---- */
+
+static void watch_socket(struct ws *ws)
+{
+	bool wants_write = buf_len(&ws->out) != 0 ||
+			   (ws->frames != NULL && wslay_event_want_write(ws->frames));
+	int events = EV_READ | (wants_write ? EV_WRITE : 0);
+	if (ev_is_active(&ws->io) && (ws->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(ws->call.loop, &ws->io);
+	ev_io_set(&ws->io, ws->io.fd, events);
+	ev_io_start(ws->call.loop, &ws->io);
+}
+
+/* False when the connection failed; what the socket does not take stays. */
+static bool flush(struct ws *ws)
+{
+	while (buf_len(&ws->out) != 0) {
+		size_t sent = 0;
+		CURLcode code =
+			curl_easy_send(ws->easy, buf_data(&ws->out), buf_len(&ws->out), &sent);
+		if (code == CURLE_AGAIN)
+			return true;
+		if (code != CURLE_OK)
+			return false;
+		buf_consume(&ws->out, sent);
+	}
+	return true;
+}
+
+/* 1: got some; 0: nothing there now; -1: the connection ended. */
+static int receive(struct ws *ws, uint8_t *place, size_t len, size_t *ret_got)
+{
+	CURLcode code = curl_easy_recv(ws->easy, place, len, ret_got);
+	if (code == CURLE_AGAIN)
+		return 0;
+	if (code != CURLE_OK || *ret_got == 0)
+		return -1;
+	ws->heard_at = ev_now(ws->call.loop);
+	return 1;
+}
+
+/* ---- frames: what wslay asks of us ---- */
 
 static ssize_t recv_bytes(
 	wslay_event_context_ptr frames, uint8_t *data, size_t len, int flags, void *user_data)
 {
 	struct ws *ws = user_data;
-	size_t got = 0;
+	size_t got = buf_len(&ws->in) < len ? buf_len(&ws->in) : len;
+	int outcome = 1;
 	(void)flags;
-	if (ws->state != WS_OPEN || ws->freed) {
-		wslay_event_set_error(frames, WSLAY_ERR_WOULDBLOCK);
-		return -1;
-	}
-	if (buf_len(&ws->in) != 0) {
-		got = buf_len(&ws->in) < len ? buf_len(&ws->in) : len;
+	if (ws->turn_len >= WS_TURN_LEN || ws->freed)
+		outcome = 0;
+	else if (got != 0) {
 		memcpy(data, buf_data(&ws->in), got);
 		buf_consume(&ws->in, got);
-		return (ssize_t)got;
+	} else {
+		outcome = receive(ws, data, len, &got);
 	}
-	CURLcode code = curl_easy_recv(ws->easy, data, len, &got);
-	if (code == CURLE_OK && got > 0)
-		return (ssize_t)got;
-	wslay_event_set_error(
-		frames, code == CURLE_AGAIN ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
-	return -1;
+	if (outcome <= 0) {
+		wslay_event_set_error(
+			frames, outcome == 0 ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
+		return -1;
+	}
+	ws->turn_len += got;
+	return (ssize_t)got;
 }
 
 static ssize_t send_bytes(
 	wslay_event_context_ptr frames, const uint8_t *data, size_t len, int flags, void *user_data)
 {
 	struct ws *ws = user_data;
-	size_t sent = 0;
 	(void)flags;
-	CURLcode code = curl_easy_send(ws->easy, data, len, &sent);
-	if (code == CURLE_OK)
-		return (ssize_t)sent;
-	wslay_event_set_error(
-		frames, code == CURLE_AGAIN ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
-	return -1;
+	/* wslay's bytes stand on its stack, so they are copied before TLS sees them. */
+	if (!flush(ws)) {
+		wslay_event_set_error(frames, WSLAY_ERR_CALLBACK_FAILURE);
+		return -1;
+	}
+	if (buf_len(&ws->out) != 0 || buf_append(&ws->out, data, len) != 0) {
+		wslay_event_set_error(frames, WSLAY_ERR_WOULDBLOCK);
+		return -1;
+	}
+	return (ssize_t)len;
 }
 
 static int make_mask(wslay_event_context_ptr frames, uint8_t *data, size_t len, void *user_data)
@@ -137,38 +211,90 @@ static int make_mask(wslay_event_context_ptr frames, uint8_t *data, size_t len, 
 	return 0;
 }
 
+static void give_up(struct ws *ws, const char *problem)
+{
+	ws->problem = problem;
+	wslay_event_shutdown_read(ws->frames);
+}
+
+static void on_frame_start(wslay_event_context_ptr frames,
+	const struct wslay_event_on_frame_recv_start_arg *frame, void *user_data)
+{
+	struct ws *ws = user_data;
+	(void)frames;
+	ws->is_control = wslay_is_ctrl_frame(frame->opcode);
+	if (!ws->is_control && frame->opcode != WSLAY_CONTINUATION_FRAME)
+		ws->opcode = frame->opcode;
+}
+
+/* wslay would keep every fragment as a block of its own: a message of single bytes would cost a hundred times its length. */
+static void on_frame_chunk(wslay_event_context_ptr frames,
+	const struct wslay_event_on_frame_recv_chunk_arg *chunk, void *user_data)
+{
+	struct ws *ws = user_data;
+	(void)frames;
+	if (!ws->is_control && ws->opcode == WSLAY_TEXT_FRAME && ws->problem == NULL &&
+		buf_append(&ws->message, chunk->data, chunk->data_length) != 0)
+		give_up(ws, "a message is too long");
+}
+
 static void on_message(wslay_event_context_ptr frames,
 	const struct wslay_event_on_msg_recv_arg *message, void *user_data)
 {
 	struct ws *ws = user_data;
-	(void)frames;
-	struct str text = {(const char *)message->msg, message->msg_length};
-	if (message->opcode == WSLAY_TEXT_FRAME && ws->state == WS_OPEN && !ws->freed)
-		ws->call.on_text(ws->call.ctx, text);
+	if (message->opcode == WSLAY_PING &&
+		wslay_event_get_queued_msg_count(frames) > WS_QUEUE_MAX)
+		give_up(ws, "the server asks and does not read the answers");
+	if (message->opcode != WSLAY_TEXT_FRAME || ws->problem != NULL)
+		return;
+	ws->call.on_text(ws->call.ctx, buf_str(&ws->message));
+	buf_shrink(&ws->message, WS_KEEP_LEN);
+	if (ws->freed)
+		wslay_event_shutdown_read(frames);
 }
 
-static void watch_socket(struct ws *ws, int events)
+/* ---- frames: what we ask of wslay ---- */
+
+static const char *reason_of_end(struct ws *ws, int failed)
 {
-	if ((ws->io.events & (EV_READ | EV_WRITE)) == events && ev_is_active(&ws->io))
-		return;
-	ev_io_stop(ws->call.loop, &ws->io);
-	ev_io_set(&ws->io, ws->io.fd, events);
-	ev_io_start(ws->call.loop, &ws->io);
+	if (ws->problem != NULL)
+		return ws->problem;
+	if (wslay_event_get_close_received(ws->frames)) {
+		snprintf(ws->error, sizeof(ws->error), "the server closed the connection (%u)",
+			wslay_event_get_status_code_received(ws->frames));
+		return ws->error;
+	}
+	if (failed != 0)
+		return "the connection was cut";
+	switch (wslay_event_get_status_code_sent(ws->frames)) {
+	case WSLAY_CODE_MESSAGE_TOO_BIG:
+		return "a message is too long";
+	case WSLAY_CODE_INVALID_FRAME_PAYLOAD_DATA:
+		return "a message is no UTF-8";
+	default:
+		return "a frame is malformed";
+	}
 }
 
 static void run_frames(struct ws *ws)
 {
+	ws->turn_len = 0;
 	int failed = wslay_event_recv(ws->frames);
-	if (failed == 0 && !ws->freed && ws->state == WS_OPEN)
+	/* Also when reading is over: that is how the server learns why. */
+	if (!ws->freed && failed == 0) {
 		failed = wslay_event_send(ws->frames);
-	if (ws->freed || ws->state != WS_OPEN)
+		if (!flush(ws))
+			failed = WSLAY_ERR_CALLBACK_FAILURE;
+	}
+	if (ws->freed)
 		return;
-	if (failed != 0)
-		end(ws, 0, "the connection failed or a frame was malformed");
-	else if (wslay_event_get_close_received(ws->frames))
-		end(ws, 0, "the server closed the connection");
-	else
-		watch_socket(ws, EV_READ | (wslay_event_want_write(ws->frames) ? EV_WRITE : 0));
+	if (failed != 0 || !wslay_event_get_read_enabled(ws->frames)) {
+		end(ws, 0, reason_of_end(ws, failed));
+		return;
+	}
+	watch_socket(ws);
+	if (ws->turn_len >= WS_TURN_LEN)
+		ev_timer_start(ws->call.loop, &ws->more);
 }
 
 static void begin_frames(struct ws *ws)
@@ -177,11 +303,18 @@ static void begin_frames(struct ws *ws)
 		.recv_callback = recv_bytes,
 		.send_callback = send_bytes,
 		.genmask_callback = make_mask,
+		.on_frame_recv_start_callback = on_frame_start,
+		.on_frame_recv_chunk_callback = on_frame_chunk,
 		.on_msg_recv_callback = on_message,
 	};
 	ws->state = WS_OPEN;
 	must(wslay_event_context_client_init(&ws->frames, &callbacks, ws) == 0);
+	wslay_event_config_set_no_buffering(ws->frames, 1);
 	wslay_event_config_set_max_recv_msg_length(ws->frames, ws->call.message_max);
+	/* The request with its credentials is sent. */
+	buf_wipe_fini(&ws->out);
+	http_headers_free(ws->headers);
+	ws->headers = NULL;
 	ws->timer.repeat = ws->call.ping_after_s / 2;
 	ev_timer_again(ws->call.loop, &ws->timer);
 	ws->call.on_open(ws->call.ctx);
@@ -191,60 +324,43 @@ static void begin_frames(struct ws *ws)
 
 /* ---- upgrade ---- */
 
-static void send_upgrade(struct ws *ws)
-{
-	size_t sent = 0;
-	CURLcode code = curl_easy_send(ws->easy, buf_data(&ws->out), buf_len(&ws->out), &sent);
-	if (code != CURLE_OK && code != CURLE_AGAIN) {
-		end(ws, 0, "the upgrade could not be sent");
-		return;
-	}
-	buf_consume(&ws->out, sent);
-	watch_socket(ws, EV_READ | (buf_len(&ws->out) != 0 ? EV_WRITE : 0));
-}
-
 static void read_answer(struct ws *ws)
 {
 	size_t got = 0;
-	uint8_t *room = buf_reserve(&ws->in, 4096);
+	uint8_t *room = buf_reserve(&ws->in, WS_READ_LEN);
 	if (room == NULL) {
 		end(ws, 0, "the answer to the upgrade is too long");
 		return;
 	}
-	CURLcode code = curl_easy_recv(ws->easy, room, 4096, &got);
-	if (code == CURLE_AGAIN)
+	int outcome = receive(ws, room, WS_READ_LEN, &got);
+	if (outcome < 0)
+		end(ws, 0, "the connection was cut before the upgrade was answered");
+	if (outcome <= 0)
 		return;
-	if (code != CURLE_OK || got == 0) {
-		end(ws, 0, "the connection ended before the upgrade was answered");
-		return;
-	}
 	buf_commit(&ws->in, got);
 	size_t head_len = 0;
 	long status = 0;
-	const char *problem = ws_upgrade_check(ws->upgrade, buf_str(&ws->in), &head_len, &status);
+	const char *problem = ws_upgrade_check(&ws->upgrade, buf_str(&ws->in), &head_len, &status);
 	if (problem != NULL) {
 		end(ws, status, problem);
 	} else if (head_len != 0) {
 		/* What follows the head is already the first frame. */
 		buf_consume(&ws->in, head_len);
 		begin_frames(ws);
+	} else {
+		/* TLS may hold more than the socket tells of. */
+		ev_timer_start(ws->call.loop, &ws->more);
 	}
 }
 
-static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
+static void run_upgrade(struct ws *ws)
 {
-	struct ws *ws = watcher->data;
-	enter(ws);
-	ws->heard_at = ev_now(loop);
-	if (ws->state == WS_OPEN) {
-		run_frames(ws);
-	} else if (ws->state == WS_UPGRADING) {
-		if ((events & EV_WRITE) != 0 && buf_len(&ws->out) != 0)
-			send_upgrade(ws);
-		if ((events & EV_READ) != 0 && ws->state == WS_UPGRADING && !ws->freed)
-			read_answer(ws);
+	if (!flush(ws)) {
+		end(ws, 0, "the connection was cut before the upgrade was answered");
+		return;
 	}
-	leave(ws);
+	watch_socket(ws);
+	read_answer(ws);
 }
 
 static void begin_upgrade(struct ws *ws)
@@ -256,26 +372,49 @@ static void begin_upgrade(struct ws *ws)
 		return;
 	}
 	ws->state = WS_UPGRADING;
-	ev_io_set(&ws->io, fd, EV_READ | EV_WRITE);
-	ev_io_start(ws->call.loop, &ws->io);
+	ev_io_set(&ws->io, fd, EV_READ);
+	watch_socket(ws);
 }
 
-/* ---- connecting, time ---- */
+/* ---- the loop ---- */
+
+static void run(struct ws *ws)
+{
+	enter(ws);
+	if (ws->state == WS_OPEN)
+		run_frames(ws);
+	else if (ws->state == WS_UPGRADING)
+		run_upgrade(ws);
+	leave(ws);
+}
+
+static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	run(watcher->data);
+}
+
+static void on_more(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	run(timer->data);
+}
 
 static void on_progress(void *ctx)
 {
 	struct ws *ws = ctx;
-	int left = 0;
-	CURLMsg *message;
+	CURL *easy = NULL;
+	CURLcode code = CURLE_OK;
 	enter(ws);
-	while (!ws->freed && ws->state == WS_CONNECTING &&
-		(message = curl_multi_info_read(curl_loop_multi(ws->curl), &left)) != NULL) {
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		if (message->data.result == CURLE_OK)
+	if (curl_loop_next_done(ws->curl, &easy, &code) && ws->state == WS_CONNECTING) {
+		if (ws->problem != NULL)
+			end(ws, 0, ws->problem);
+		else if (code == CURLE_OK)
 			begin_upgrade(ws);
 		else
-			end(ws, 0, curl_easy_strerror(message->data.result));
+			end(ws, 0, ws->error[0] != '\0' ? ws->error : curl_easy_strerror(code));
 	}
 	leave(ws);
 }
@@ -287,30 +426,43 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	enter(ws);
 	double silent_s = ev_now(loop) - ws->heard_at;
 	if (ws->state != WS_OPEN) {
-		end(ws, 0, "the upgrade was not answered in time");
+		end(ws, 0,
+			ws->problem != NULL ? ws->problem : "the upgrade was not answered in time");
 	} else if (silent_s >= ws->call.dead_after_s) {
 		end(ws, 0, "the server is silent");
 	} else if (silent_s >= ws->call.ping_after_s) {
 		struct wslay_event_msg ping = {.opcode = WSLAY_PING};
-		(void)wslay_event_queue_msg(ws->frames, &ping);
-		watch_socket(ws, EV_READ | EV_WRITE);
+		/* One that still waits to be sent is enough. */
+		if (!wslay_event_want_write(ws->frames))
+			(void)wslay_event_queue_msg(ws->frames, &ping);
+		watch_socket(ws);
 	}
 	leave(ws);
 }
 
-static void set_up_easy(struct ws *ws, const char *http_url)
+/* ---- opening ---- */
+
+static const char *prepare(struct ws *ws, const struct ws_call *call)
 {
-	ws->easy = curl_easy_init();
-	must(ws->easy != NULL);
-	ws->connect_to = http_easy_set_peer(ws->easy, ws->call.peer, http_url, &ws->headers);
+	char *http_url = ws_upgrade_http_url(call->url);
+	const char *problem = http_peer_apply(ws->easy, call->peer, http_url,
+		call->connect_timeout_s, &ws->headers, &ws->connect_to);
+	free(http_url);
+	bool good = true;
+	for (size_t i = 0; good && call->headers != NULL && call->headers[i] != NULL; i++)
+		good = http_headers_add(&ws->headers, call->headers[i]);
+	if (good && call->username != NULL)
+		good = http_headers_add_basic(&ws->headers, call->username, call->password);
+	if (problem == NULL && !good)
+		problem = "a header holds a line break";
+	if (problem == NULL)
+		problem = ws_upgrade_write(
+			&ws->upgrade, call->url, call->user_agent, ws->headers, &ws->out);
 	curl_easy_setopt(ws->easy, CURLOPT_CONNECT_ONLY, 1L);
-	curl_easy_setopt(ws->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(ws->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(ws->easy, CURLOPT_SSL_ENABLE_ALPN, 0L);
+	curl_easy_setopt(ws->easy, CURLOPT_ERRORBUFFER, ws->error);
 	/* A proxy must pass the bytes on, not read them. */
 	curl_easy_setopt(ws->easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
-	curl_easy_setopt(
-		ws->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(ws->call.connect_timeout_s * 1e3));
+	return problem;
 }
 
 struct ws *ws_open(const struct ws_call *call)
@@ -318,21 +470,20 @@ struct ws *ws_open(const struct ws_call *call)
 	struct ws *ws = xcalloc(1, sizeof(*ws));
 	ws->call = *call;
 	ws->heard_at = ev_now(call->loop);
-	buf_init(&ws->out, WS_ANSWER_MAX);
-	buf_init(&ws->in, WS_ANSWER_MAX);
-	ws->upgrade = ws_upgrade_new(call, &ws->out);
-	ws->curl = curl_loop_new(call->loop, 1, on_progress, ws);
-	char *http_url = ws_upgrade_http_url(call->url);
-	set_up_easy(ws, http_url);
-	free(http_url);
+	buf_init(&ws->out, WS_REQUEST_MAX);
+	buf_init(&ws->in, WS_ANSWER_MAX + WS_READ_LEN);
+	buf_init(&ws->message, call->message_max);
 	ev_init(&ws->io, on_io);
 	ev_init(&ws->timer, on_timer);
-	ws->io.data = ws->timer.data = ws;
-	ws->timer.repeat = call->connect_timeout_s;
+	ev_timer_init(&ws->more, on_more, 0., 0.);
+	ws->io.data = ws->timer.data = ws->more.data = ws;
+	ws->curl = curl_loop_new(call->loop, 1, on_progress, ws);
+	ws->easy = curl_easy_init();
+	must(ws->easy != NULL);
+	ws->problem = prepare(ws, call);
+	must(curl_loop_add(ws->curl, ws->easy) == CURLM_OK);
+	/* What is wrong with the call is told from the loop too. */
+	ws->timer.repeat = ws->problem != NULL ? 1e-6 : call->connect_timeout_s;
 	ev_timer_again(call->loop, &ws->timer);
-	curl_loop_enter(ws->curl);
-	CURLMcode code = curl_multi_add_handle(curl_loop_multi(ws->curl), ws->easy);
-	curl_loop_leave(ws->curl);
-	must(code == CURLM_OK);
 	return ws;
 }

@@ -5,143 +5,178 @@
 #include "common/xalloc.h"
 
 #include <bsd/stdlib.h>
-#include <curl/curl.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
+#include <strings.h>
 
-enum { KEY_LEN = 16, KEY_TEXT_LEN = 24, SHA1_LEN = 20, ACCEPT_LEN = 28 };
+enum { KEY_LEN = 16, KEY_TEXT_LEN = 24, SHA1_LEN = 20 };
 
-struct ws_upgrade {
-	char accept[ACCEPT_LEN + 1]; /* what the server must answer to our key */
-};
+/* ---- request ---- */
 
-static char *base64(const void *data, size_t len)
+static void make_key(struct ws_upgrade *upgrade, char *ret_key)
 {
-	unsigned char *text = xmalloc((len + 2) / 3 * 4 + 1);
-	EVP_EncodeBlock(text, data, (int)len);
-	return (char *)text;
-}
-
-static void compute_accept(struct ws_upgrade *upgrade, const char *key)
-{
+	unsigned char nonce[KEY_LEN];
 	unsigned char digest[SHA1_LEN];
 	unsigned len = 0;
-	char *text = xasprintf("%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
+	arc4random_buf(nonce, sizeof(nonce));
+	EVP_EncodeBlock((unsigned char *)ret_key, nonce, sizeof(nonce));
+	char *text = xasprintf("%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", ret_key);
 	must(EVP_Digest(text, strlen(text), digest, &len, EVP_sha1(), NULL) == 1);
-	char *accept = base64(digest, SHA1_LEN);
-	memcpy(upgrade->accept, accept, sizeof(upgrade->accept));
-	free(accept);
+	EVP_EncodeBlock((unsigned char *)upgrade->accept, digest, SHA1_LEN);
 	free(text);
 }
 
 char *ws_upgrade_http_url(const char *url)
 {
-	if (strncmp(url, "wss://", 6) == 0)
+	if (strncasecmp(url, "wss://", 6) == 0)
 		return xasprintf("https://%s", url + 6);
-	if (strncmp(url, "ws://", 5) == 0)
+	if (strncasecmp(url, "ws://", 5) == 0)
 		return xasprintf("http://%s", url + 5);
 	return xstrdup(url);
 }
 
-static void put_basic(const struct ws_call *call, struct buf *out)
+static bool has_host(const struct curl_slist *headers)
 {
-	const char *password =
-		call->password != NULL && secret_is_set(call->password) ? call->password->text : "";
-	char *pair = xasprintf("%s:%s", call->username, password);
-	char *text = base64(pair, strlen(pair));
-	must(buf_printf(out, "Authorization: Basic %s\r\n", text) == 0);
-	explicit_bzero(pair, strlen(pair));
-	explicit_bzero(text, strlen(text));
-	free(pair);
-	free(text);
+	for (; headers != NULL; headers = headers->next) {
+		if (strncasecmp(headers->data, "Host:", 5) == 0)
+			return true;
+	}
+	return false;
 }
 
-static void put_target(const char *url, struct buf *out)
+static int put_target(CURLU *url, bool with_host, struct buf *out)
 {
-	char *http_url = ws_upgrade_http_url(url);
-	CURLU *parts = curl_url();
 	char *host = NULL;
 	char *port = NULL;
 	char *path = NULL;
 	char *query = NULL;
-	curl_url_set(parts, CURLUPART_URL, http_url, 0);
-	curl_url_get(parts, CURLUPART_HOST, &host, 0);
-	curl_url_get(parts, CURLUPART_PORT, &port, 0);
-	curl_url_get(parts, CURLUPART_PATH, &path, 0);
-	curl_url_get(parts, CURLUPART_QUERY, &query, 0);
-	must(buf_printf(out, "GET %s%s%s HTTP/1.1\r\nHost: %s%s%s\r\n", path != NULL ? path : "/",
-		     query != NULL ? "?" : "", query != NULL ? query : "", host != NULL ? host : "",
-		     port != NULL ? ":" : "", port != NULL ? port : "") == 0);
+	curl_url_get(url, CURLUPART_HOST, &host, 0);
+	curl_url_get(url, CURLUPART_PORT, &port, 0);
+	curl_url_get(url, CURLUPART_PATH, &path, 0);
+	curl_url_get(url, CURLUPART_QUERY, &query, 0);
+	int err = buf_printf(out, "GET %s%s%s HTTP/1.1\r\n", path != NULL ? path : "/",
+		query != NULL ? "?" : "", query != NULL ? query : "");
+	if (err == 0 && with_host)
+		err = buf_printf(out, "Host: %s%s%s\r\n", host != NULL ? host : "",
+			port != NULL ? ":" : "", port != NULL ? port : "");
 	curl_free(host);
 	curl_free(port);
 	curl_free(path);
 	curl_free(query);
+	return err;
+}
+
+static int put_lines(
+	const char *key, const char *user_agent, const struct curl_slist *headers, struct buf *out)
+{
+	int err = buf_printf(out,
+		"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
+		"Sec-WebSocket-Version: 13\r\nUser-Agent: %s\r\n",
+		key, user_agent);
+	for (; headers != NULL && err == 0; headers = headers->next)
+		err = buf_printf(out, "%s\r\n", headers->data);
+	return err == 0 ? buf_append(out, "\r\n", 2) : err;
+}
+
+const char *ws_upgrade_write(struct ws_upgrade *upgrade, const char *url, const char *user_agent,
+	const struct curl_slist *headers, struct buf *out)
+{
+	char key[KEY_TEXT_LEN + 1];
+	char *http_url = ws_upgrade_http_url(url);
+	CURLU *parts = curl_url();
+	const char *problem = NULL;
+	must(parts != NULL);
+	make_key(upgrade, key);
+	if (curl_url_set(parts, CURLUPART_URL, http_url, CURLU_PATH_AS_IS) != CURLUE_OK)
+		problem = "the URL is malformed";
+	else if (put_target(parts, !has_host(headers), out) != 0 ||
+		 put_lines(key, user_agent, headers, out) != 0)
+		problem = "the URL and the headers are too long";
 	curl_url_cleanup(parts);
 	free(http_url);
+	return problem;
 }
 
-struct ws_upgrade *ws_upgrade_new(const struct ws_call *call, struct buf *out)
+/* ---- answer ---- */
+
+static bool is_blank(char c)
 {
-	struct ws_upgrade *upgrade = xcalloc(1, sizeof(*upgrade));
-	unsigned char nonce[KEY_LEN];
-	arc4random_buf(nonce, sizeof(nonce));
-	char *key = base64(nonce, sizeof(nonce));
-	compute_accept(upgrade, key);
-	put_target(call->url, out);
-	must(buf_printf(out,
-		     "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\n"
-		     "Sec-WebSocket-Version: 13\r\nUser-Agent: %s\r\n",
-		     key, call->user_agent) == 0);
-	for (size_t i = 0; call->headers != NULL && call->headers[i] != NULL; i++)
-		must(buf_printf(out, "%s\r\n", call->headers[i]) == 0);
-	if (call->username != NULL)
-		put_basic(call, out);
-	must(buf_append(out, "\r\n", 2) == 0);
-	free(key);
-	return upgrade;
+	return c == ' ' || c == '\t' || c == '\r';
 }
 
-void ws_upgrade_free(struct ws_upgrade *upgrade)
+static struct str trimmed(struct str text)
 {
-	free(upgrade);
+	while (text.len != 0 && is_blank(text.p[0]))
+		text = str_skip(text, 1);
+	while (text.len != 0 && is_blank(text.p[text.len - 1]))
+		text.len--;
+	return text;
 }
 
-static bool has_accept(const struct ws_upgrade *upgrade, struct str head)
+static bool eq_any_case(struct str text, const char *want)
 {
-	static const char name[] = "sec-websocket-accept:";
-	while (head.len != 0) {
-		const char *newline = memchr(head.p, '\n', head.len);
-		struct str line = {head.p, newline != NULL ? (size_t)(newline - head.p) : head.len};
-		head = str_skip(head, line.len + 1);
-		if (line.len < sizeof(name) || strncasecmp(line.p, name, sizeof(name) - 1) != 0)
-			continue;
-		line = str_skip(line, sizeof(name) - 1);
-		while (line.len != 0 && line.p[0] == ' ')
-			line = str_skip(line, 1);
-		while (line.len != 0 && strchr(" \r", line.p[line.len - 1]) != NULL)
-			line.len--;
-		return str_eq_c(line, upgrade->accept);
+	return text.len == strlen(want) && strncasecmp(text.p, want, text.len) == 0;
+}
+
+/* What stands before `mark`, and *rest what stands behind it; all and nothing when it is not there. */
+static struct str split(struct str text, char mark, struct str *rest)
+{
+	const char *found = memchr(text.p, mark, text.len);
+	struct str first = {text.p, found != NULL ? (size_t)(found - text.p) : text.len};
+	*rest = str_skip(text, first.len + 1);
+	return first;
+}
+
+static bool has_token(struct str list, const char *want)
+{
+	while (list.len != 0) {
+		if (eq_any_case(trimmed(split(list, ',', &list)), want))
+			return true;
 	}
 	return false;
+}
+
+static const char *check_headers(const struct ws_upgrade *upgrade, struct str lines)
+{
+	bool upgrades = false;
+	bool connects = false;
+	bool accepts = false;
+	while (lines.len != 0) {
+		struct str value;
+		struct str name = split(split(lines, '\n', &lines), ':', &value);
+		value = trimmed(value);
+		if (eq_any_case(name, "Upgrade"))
+			upgrades = eq_any_case(value, "websocket");
+		else if (eq_any_case(name, "Connection"))
+			connects = connects || has_token(value, "upgrade");
+		else if (eq_any_case(name, "Sec-WebSocket-Accept"))
+			accepts = str_eq_c(value, upgrade->accept);
+		else if (eq_any_case(name, "Sec-WebSocket-Extensions") && value.len != 0)
+			return "the answer to the upgrade has an extension that was not offered";
+	}
+	if (!upgrades || !connects)
+		return "the answer to the upgrade upgrades to something else";
+	return accepts ? NULL : "the answer to the upgrade has the wrong key";
 }
 
 const char *ws_upgrade_check(
 	const struct ws_upgrade *upgrade, struct str answer, size_t *ret_head_len, long *ret_status)
 {
-	const char *end = memmem(answer.p, answer.len, "\r\n\r\n", 4);
 	int64_t status = 0;
 	*ret_head_len = 0;
+	const char *end = answer.len != 0 ? memmem(answer.p, answer.len, "\r\n\r\n", 4) : NULL;
 	if (end == NULL)
 		return NULL;
-	struct str head = {answer.p, (size_t)(end - answer.p) + 2};
-	if (!str_starts_with(head, STR("HTTP/1.1 ")) || head.len < 14 ||
-		!str_to_int((struct str){head.p + 9, 3}, 100, 999, &status))
+	struct str lines = {answer.p, (size_t)(end - answer.p)};
+	struct str first = split(lines, '\n', &lines);
+	if (!str_starts_with(first, STR("HTTP/1.1 ")) || first.len < 12 ||
+		!str_to_int((struct str){first.p + 9, 3}, 100, 599, &status))
 		return "the answer to the upgrade is no HTTP/1.1";
-	*ret_status = (long)status;
-	if (status != 101)
-		return "the upgrade was refused";
-	if (!has_accept(upgrade, head))
-		return "the answer to the upgrade has the wrong key";
-	*ret_head_len = head.len + 2;
-	return NULL;
+	if (status != 101) {
+		*ret_status = (long)status;
+		return "the server refused the upgrade";
+	}
+	const char *problem = check_headers(upgrade, lines);
+	if (problem == NULL)
+		*ret_head_len = (size_t)(end - answer.p) + 4;
+	return problem;
 }

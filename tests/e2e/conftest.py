@@ -8,7 +8,11 @@ import pytest
 
 from lib.backend import Backend
 from lib.envtest import assets
-from lib.line import Line
+from lib.line import Line, build_folder
+
+if not (build_folder() / "provider-rancher/sluice-provider-rancher").exists():
+    # These tell the whole story, which needs a provider that drives real load balancers.
+    collect_ignore = ["test_line.py", "test_faults.py"]
 
 _numbers = itertools.count(1)
 

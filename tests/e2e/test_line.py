@@ -158,7 +158,7 @@ def test_a_missing_service_is_served_once_it_is_there(story):
         story.cluster.apply(story.cluster.ingress("web", [{"host": "foo.bar.com", "paths": [
             ("/", "Prefix", "web", 80), ("/late", "Prefix", "late", 80)]}]))
     story.serves("web", "foo.bar.com", "/", "web")
-    story.cluster.wait_event("web", "ServiceMissing", "late")
+    story.cluster.wait_event("web", "ServiceNotFound", "late")
     with story.step():
         story.deploy("late")
     story.serves("web", "foo.bar.com", "/late", "late")

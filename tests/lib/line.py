@@ -105,5 +105,7 @@ class Line:
         wait_for(lambda: self.balancer(ingress, namespace) is None, f"load balancer of {namespace}/{ingress} to be gone")
 
     def entries(self, ingress: str, namespace: str = "default") -> list[tuple[str, int]]:
-        """(address, port) pairs where the load balancer of an Ingress listens."""
+        """(address, port) pairs where the load balancer of an Ingress listens; none while there is no load balancer."""
+        if self.balancer(ingress, namespace) is None:
+            return []
         return self.rancher.traffic_addresses(f"{namespace}-rancherlb-{ingress}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server checks and changes on creation, besides validation: namespaces, and the default IngressClass."""
+"""What the server checks and changes on creation, besides validation: namespaces, and the default
+IngressClass."""
 
 from __future__ import annotations
 
@@ -29,9 +30,17 @@ def make_namespace(state: State, name: str) -> None:
     if state.store.get(NAMESPACES, "", name):
         return
     labels = {"kubernetes.io/metadata.name": name} if state.profile.minor >= 21 else {}
-    obj = {"metadata": {"name": name, "uid": str(uuid.uuid4()), "resourceVersion": "0", "creationTimestamp": now(),
-                        "labels": labels},
-           "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+    obj = {
+        "metadata": {
+            "name": name,
+            "uid": str(uuid.uuid4()),
+            "resourceVersion": "0",
+            "creationTimestamp": now(),
+            "labels": labels,
+        },
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
     state.store.put(NAMESPACES, decode(NAMESPACES.hub.shape, obj))
 
 
@@ -48,11 +57,21 @@ def namespace_exists(call: Call) -> None:
     elif record.fields["status.phase"] == "Terminating":
         name = call.info.name
         raise forbidden(
-            f'{call.served.qualified} "{name}" is forbidden: unable to create new content in namespace {namespace} '
-            "because it is being terminated",
-            details(name, call.served.group, call.served.resource.plural,
-                    causes=[{"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated",
-                             "field": "metadata.namespace"}]))
+            f'{call.served.qualified} "{name}" is forbidden: unable to create new content in namespace '
+            f"{namespace} because it is being terminated",
+            details(
+                name,
+                call.served.group,
+                call.served.resource.plural,
+                causes=[
+                    {
+                        "reason": "NamespaceTerminating",
+                        "message": f"namespace {namespace} is being terminated",
+                        "field": "metadata.namespace",
+                    }
+                ],
+            ),
+        )
 
 
 def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
@@ -61,13 +80,18 @@ def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
     if "ingressClassName" in obj["spec"] or CLASS_ANNOTATION in annotations:
         return
     classes = call.state.store.table(INGRESS_CLASSES).records.values()
-    default = [record.name for record in classes
-               if (record.obj()["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true"]
+    default = [
+        record.name
+        for record in classes
+        if (record.obj()["metadata"].get("annotations") or {}).get(DEFAULT_CLASS) == "true"
+    ]
     if len(default) > 1:
         name = obj["metadata"].get("name", "")
         raise forbidden(
-            f'{call.served.qualified} "{name}" is forbidden: {len(default)} default IngressClasses were found, only 1 allowed',
-            details(name, call.served.group, call.served.resource.plural))
+            f'{call.served.qualified} "{name}" is forbidden: {len(default)} default IngressClasses were '
+            "found, only 1 allowed",
+            details(name, call.served.group, call.served.resource.plural),
+        )
     if default:
         obj["spec"]["ingressClassName"] = default[0]
 
@@ -75,8 +99,10 @@ def default_ingress_class(call: Call, obj: dict[str, Any]) -> None:
 def namespace_may_go(name: str) -> None:
     """Refuses the deletion of namespaces that the server itself needs."""
     if name in PROTECTED_NAMESPACES:
-        raise forbidden(f'namespaces "{name}" is forbidden: this namespace may not be deleted',
-                        details(name, "", "namespaces"))
+        raise forbidden(
+            f'namespaces "{name}" is forbidden: this namespace may not be deleted',
+            details(name, "", "namespaces"),
+        )
 
 
 def now_seconds() -> float:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way of a request through the server: who asks, which faults meet it, may they, what is asked, the answer."""
+"""The way of a request through the server: who asks, which faults meet it, may they, what is asked, the
+answer."""
 
 from __future__ import annotations
 
@@ -25,10 +26,19 @@ from .wire import Connection, Request
 ORDINARY_DEADLINE_S = 60.0
 WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
 HEALTH_PATHS = ("/healthz", "/livez", "/readyz")
-PF_HEADERS = [("X-Kubernetes-Pf-Flowschema-Uid", "f0a2c6f4-9a3d-4f0b-8a59-3a4f5b6c7d88"),
-              ("X-Kubernetes-Pf-Prioritylevel-Uid", "7b3c7b1e-6c1b-4d0c-8f3e-0d0f3d1f2a11")]
-HANDLERS = {"get": reads.get, "list": reads.list_, "create": writes.create, "update": writes.update,
-            "patch": writes.patch_, "delete": deletes.delete, "deletecollection": deletes.delete_collection}
+PF_HEADERS = [
+    ("X-Kubernetes-Pf-Flowschema-Uid", "f0a2c6f4-9a3d-4f0b-8a59-3a4f5b6c7d88"),
+    ("X-Kubernetes-Pf-Prioritylevel-Uid", "7b3c7b1e-6c1b-4d0c-8f3e-0d0f3d1f2a11"),
+]
+HANDLERS = {
+    "get": reads.get,
+    "list": reads.list_,
+    "create": writes.create,
+    "update": writes.update,
+    "patch": writes.patch_,
+    "delete": deletes.delete,
+    "deletecollection": deletes.delete_collection,
+}
 
 
 class Api:
@@ -40,8 +50,10 @@ class Api:
     async def handle(self, connection: Connection, number: int, request: Request) -> None:
         """Answers one request, in whatever way the faults of the moment allow."""
         info = of_request(request)
-        headers = [("Audit-Id", request.headers.get("audit-id") or str(uuid.uuid4())),
-                   ("Cache-Control", "no-cache, private")]
+        headers = [
+            ("Audit-Id", request.headers.get("audit-id") or str(uuid.uuid4())),
+            ("Cache-Control", "no-cache, private"),
+        ]
         try:
             identity = self.state.authenticator.identify(connection, request)
         except ApiError as error:
@@ -57,8 +69,16 @@ class Api:
             entry.ended = entry.ended or "client"
             connection.must_close = True
 
-    async def _serve(self, connection: Connection, request: Request, info: RequestInfo, identity: Identity, plan: Plan,
-                     entry: Entry, headers: list[tuple[str, str]]) -> None:
+    async def _serve(
+        self,
+        connection: Connection,
+        request: Request,
+        info: RequestInfo,
+        identity: Identity,
+        plan: Plan,
+        entry: Entry,
+        headers: list[tuple[str, str]],
+    ) -> None:
         if plan.bytes_per_s:
             connection.bytes_per_s = plan.bytes_per_s
         if not await self._wait(connection, request, plan, entry):
@@ -76,7 +96,7 @@ class Api:
             return
         except (ConnectionError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001, a defect here must be seen as one and not end the server
+        except Exception as error:  # a defect here must be seen as one and not end the server
             traceback.print_exc()
             self._send_error(connection, statuses.internal(repr(error)), headers, entry, plan)
             return
@@ -88,7 +108,6 @@ class Api:
         """Latency and hanging. Returns whether there is still somebody to answer."""
         if not plan.delay_s and not plan.hang:
             return True
-        gone = asyncio.ensure_future(connection.gone())
         limit = None if entry.verb == "watch" else _timeout_s(request.query.get("timeout", ""))
         late = limit is not None and plan.delay_s > limit
         seconds = None if plan.hang else limit if late else plan.delay_s
@@ -110,8 +129,16 @@ class Api:
         else:
             connection.finish()
 
-    async def _answer(self, connection: Connection, request: Request, info: RequestInfo, identity: Identity, plan: Plan,
-                      entry: Entry, headers: list[tuple[str, str]]) -> Answer | None:
+    async def _answer(
+        self,
+        connection: Connection,
+        request: Request,
+        info: RequestInfo,
+        identity: Identity,
+        plan: Plan,
+        entry: Entry,
+        headers: list[tuple[str, str]],
+    ) -> Answer | None:
         """What a faultless server answers. None: it was a watch, which is over."""
         self.state.authorizer.check(identity, info)
         if not info.is_resource:
@@ -142,10 +169,14 @@ class Api:
         if info.group not in self.state.groups:
             raise statuses.no_such_path()
         served = self.state.index.get((info.group, info.version), {}).get(info.resource)
-        if served is None or (info.subresource and not (info.subresource == "status" and served.resource.status)):
+        if served is None or (
+            info.subresource and not (info.subresource == "status" and served.resource.status)
+        ):
             raise statuses.no_such_resource()
         if served.resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
-            raise statuses.method_not_allowed(served, info.verb) if info.verb == "create" else statuses.no_such_resource()
+            raise statuses.method_not_allowed(
+                served, info.verb
+            ) if info.verb == "create" else statuses.no_such_resource()
         if info.namespace and not served.resource.namespaced and info.resource != "namespaces":
             raise statuses.no_such_resource()
         return served
@@ -153,8 +184,15 @@ class Api:
     def _pf_headers(self) -> list[tuple[str, str]]:
         return PF_HEADERS if self.state.settings.pf_headers else []
 
-    def _finish(self, connection: Connection, request: Request, answer: Answer, headers: list[tuple[str, str]],
-                entry: Entry, plan: Plan) -> None:
+    def _finish(
+        self,
+        connection: Connection,
+        request: Request,
+        answer: Answer,
+        headers: list[tuple[str, str]],
+        entry: Entry,
+        plan: Plan,
+    ) -> None:
         """Sends an answer, or what the faults make of it once the work is done."""
         effect = READ if entry.verb not in WRITE_VERBS else answer.effect
         if plan.perform_first and plan.close:
@@ -166,14 +204,19 @@ class Api:
             return
         headers = [*headers, *self._pf_headers(), *answer.headers, ("Content-Type", answer.content_type)]
         body = answer.body
-        if len(body) > self.state.settings.gzip_from_bytes and request.method == "GET" \
-                and "gzip" in request.headers.get("accept-encoding", ""):
+        if (
+            len(body) > self.state.settings.gzip_from_bytes
+            and request.method == "GET"
+            and "gzip" in request.headers.get("accept-encoding", "")
+        ):
             body = gzip.compress(body, 1)
             headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
         self.state.journal.answered(entry, answer.status, effect)
         self._transmit(connection, answer.status, headers, body, plan)
 
-    def _transmit(self, connection: Connection, status: int, headers: list[tuple[str, str]], body: bytes, plan: Plan) -> None:
+    def _transmit(
+        self, connection: Connection, status: int, headers: list[tuple[str, str]], body: bytes, plan: Plan
+    ) -> None:
         if plan.cut is None:
             connection.respond(status, headers, body)
             return
@@ -187,8 +230,15 @@ class Api:
         else:
             connection.finish()
 
-    def _send_error(self, connection: Connection, error: ApiError, headers: list[tuple[str, str]],
-                    entry: Entry, plan: Plan, effect: str | None = None) -> None:
+    def _send_error(
+        self,
+        connection: Connection,
+        error: ApiError,
+        headers: list[tuple[str, str]],
+        entry: Entry,
+        plan: Plan,
+        effect: str | None = None,
+    ) -> None:
         if error.text is None:
             body, content_type = to_json(error.status()) + b"\n", "application/json"
         else:
@@ -216,5 +266,6 @@ def _timeout_s(text: str) -> float:
     """A Go duration, at most what the server grants."""
     units = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
     parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
-    return min(ORDINARY_DEADLINE_S, sum(float(number) * units[unit] for number, unit in parts) or ORDINARY_DEADLINE_S)
-
+    return min(
+        ORDINARY_DEADLINE_S, sum(float(number) * units[unit] for number, unit in parts) or ORDINARY_DEADLINE_S
+    )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is asking, and whether that is allowed.
 
-Two identities matter to tests: `admin` (the fixtures, kubectl) may do everything; `controller` (the program under
-test) may do everything until rules are set for it.
+Two identities matter to tests: `admin` (the fixtures, kubectl) may do everything; `controller` (the
+program under test) may do everything until rules are set for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .request_info import RequestInfo
-from .statuses import details, forbidden, unauthorized
+from .statuses import ApiError, details, forbidden, unauthorized
 from .wire import Connection, Request
 
 ADMIN, CONTROLLER, ANONYMOUS = "admin", "controller", "anonymous"
@@ -129,7 +129,7 @@ def _covers(rule: dict[str, Any], info: RequestInfo) -> bool:
     return not rule.get("resourceNames") or info.name in rule["resourceNames"]
 
 
-def denied(identity: Identity, info: RequestInfo) -> Exception:
+def denied(identity: Identity, info: RequestInfo) -> ApiError:
     """The 403 of the authorizer."""
     if not info.is_resource:
         return forbidden(f'forbidden: User "{identity.user}" cannot {info.verb} path "{info.path}"', {})
@@ -139,4 +139,6 @@ def denied(identity: Identity, info: RequestInfo) -> Exception:
     where = f'in the namespace "{info.namespace}"' if info.namespace else "at the cluster scope"
     return forbidden(
         f'{target} is forbidden: User "{identity.user}" cannot {info.verb} resource "{resource}" '
-        f'in API group "{info.group}" {where}', details(info.name, info.group, info.resource))
+        f'in API group "{info.group}" {where}',
+        details(info.name, info.group, info.resource),
+    )

@@ -32,7 +32,8 @@ class BadRequest(ValueError):
 
 @dataclass
 class Load:
-    """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its secret.
+    """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its
+    secret.
 
     padding_bytes makes each Ingress larger by an annotation of that size.
     """
@@ -97,7 +98,9 @@ class _Maker:
         self._random = random.Random(wanted.seed)
         self._now = admission.now()
         self._managed: dict[str, list[dict[str, Any]]] = {}
-        self._pair = Authority("bench").issue("bench", names=("bench.example.org",)) if wanted.secrets else None
+        self._pair = (
+            Authority("bench").issue("bench", names=("bench.example.org",)) if wanted.secrets else None
+        )
         self._next_address = 0
 
     def _uid(self) -> str:
@@ -108,7 +111,9 @@ class _Maker:
             writer = Writer(manager, "Update", resource.hub.api_version, "", self._now)
             shaped = decode(resource.hub.shape, {"metadata": meta} | rest)
             self._managed[resource.plural] = managed.record_update(resource.hub.shape, None, shaped, writer)
-        head = {"name": meta["name"]} | ({"generateName": meta["generateName"]} if "generateName" in meta else {})
+        head = {"name": meta["name"]} | (
+            {"generateName": meta["generateName"]} if "generateName" in meta else {}
+        )
         head |= {"namespace": meta["namespace"], "uid": self._uid(), "resourceVersion": "0"}
         if resource.generation:
             head["generation"] = 1
@@ -118,24 +123,42 @@ class _Maker:
         return self._state.store.put(resource, {"metadata": head} | rest)
 
     def _labels(self, name: str) -> dict[str, str]:
-        return {"app.kubernetes.io/instance": name, "app.kubernetes.io/managed-by": "Helm",
-                "app.kubernetes.io/name": self._wanted.prefix, "app.kubernetes.io/version": "1.16.0",
-                "helm.sh/chart": f"{self._wanted.prefix}-0.1.0"}
+        return {
+            "app.kubernetes.io/instance": name,
+            "app.kubernetes.io/managed-by": "Helm",
+            "app.kubernetes.io/name": self._wanted.prefix,
+            "app.kubernetes.io/version": "1.16.0",
+            "helm.sh/chart": f"{self._wanted.prefix}-0.1.0",
+        }
 
     def service(self, index: int) -> None:
         """A ClusterIP Service with one named port."""
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
-        spec = {"ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}],
-                "selector": {"app.kubernetes.io/instance": name, "app.kubernetes.io/name": self._wanted.prefix},
-                "type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
+        spec = {
+            "ports": [{"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}],
+            "selector": {"app.kubernetes.io/instance": name, "app.kubernetes.io/name": self._wanted.prefix},
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "internalTrafficPolicy": "Cluster",
+        }
         obj = {"spec": spec}
         self._state.allocator.fill(obj, None, self._state.profile)
         shaped = decode(SERVICES.hub.shape, {"metadata": {"name": name}} | obj)
-        meta = {"name": name, "namespace": namespace, "labels": self._labels(name),
-                "annotations": {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}}
+        meta = {
+            "name": name,
+            "namespace": namespace,
+            "labels": self._labels(name),
+            "annotations": {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace},
+        }
         record = self._put(SERVICES, "helm", meta, {"spec": shaped["spec"], "status": {"loadBalancer": {}}})
-        self._owner = {"apiVersion": "v1", "kind": "Service", "name": name, "uid": record.uid, "controller": True,
-                       "blockOwnerDeletion": True}
+        self._owner = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "name": name,
+            "uid": record.uid,
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
 
     def _address(self) -> str:
         self._next_address += 1
@@ -147,27 +170,64 @@ class _Maker:
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
         endpoints = []
         for pod in range(self._wanted.endpoints):
-            endpoints.append({
-                "addresses": [self._address()], "conditions": {"ready": True, "serving": True, "terminating": False},
-                "targetRef": {"kind": "Pod", "namespace": namespace, "name": f"{name}-7d4b9c6f5d-{pod:05d}", "uid": self._uid()},
-                "nodeName": f"node-{pod % 16}", "zone": "zone-" + "abc"[pod % 3]})
-        labels = dict(sorted((self._labels(name) | {
-            "endpointslice.kubernetes.io/managed-by": SLICE_MANAGER, "kubernetes.io/service-name": name}).items()))
-        meta = {"name": f"{name}-x{index % 97:02d}", "generateName": f"{name}-", "namespace": namespace, "labels": labels,
-                "annotations": {"endpoints.kubernetes.io/last-change-trigger-time": self._now},
-                "ownerReferences": [self._owner]}
-        self._put(ENDPOINT_SLICES, "kube-controller-manager", meta, {
-            "addressType": "IPv4", "endpoints": endpoints or None,
-            "ports": [{"name": "http", "protocol": "TCP", "port": 8080}]})
+            endpoints.append(
+                {
+                    "addresses": [self._address()],
+                    "conditions": {"ready": True, "serving": True, "terminating": False},
+                    "targetRef": {
+                        "kind": "Pod",
+                        "namespace": namespace,
+                        "name": f"{name}-7d4b9c6f5d-{pod:05d}",
+                        "uid": self._uid(),
+                    },
+                    "nodeName": f"node-{pod % 16}",
+                    "zone": "zone-" + "abc"[pod % 3],
+                }
+            )
+        labels = dict(
+            sorted(
+                (
+                    self._labels(name)
+                    | {
+                        "endpointslice.kubernetes.io/managed-by": SLICE_MANAGER,
+                        "kubernetes.io/service-name": name,
+                    }
+                ).items()
+            )
+        )
+        meta = {
+            "name": f"{name}-x{index % 97:02d}",
+            "generateName": f"{name}-",
+            "namespace": namespace,
+            "labels": labels,
+            "annotations": {"endpoints.kubernetes.io/last-change-trigger-time": self._now},
+            "ownerReferences": [self._owner],
+        }
+        self._put(
+            ENDPOINT_SLICES,
+            "kube-controller-manager",
+            meta,
+            {
+                "addressType": "IPv4",
+                "endpoints": endpoints or None,
+                "ports": [{"name": "http", "protocol": "TCP", "port": 8080}],
+            },
+        )
 
     def secret(self, index: int) -> None:
         """A TLS Secret; all of them hold the same pair."""
         assert self._pair is not None
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
-        data = {"tls.crt": base64.b64encode(self._pair.certificate).decode(),
-                "tls.key": base64.b64encode(self._pair.key).decode()}
-        self._put(SECRETS, "cert-manager", {"name": f"{name}-tls", "namespace": namespace, "labels": self._labels(name)},
-                  {"data": data, "type": "kubernetes.io/tls"})
+        data = {
+            "tls.crt": base64.b64encode(self._pair.certificate).decode(),
+            "tls.key": base64.b64encode(self._pair.key).decode(),
+        }
+        self._put(
+            SECRETS,
+            "cert-manager",
+            {"name": f"{name}-tls", "namespace": namespace, "labels": self._labels(name)},
+            {"data": data, "type": "kubernetes.io/tls"},
+        )
 
     def ingress(self, index: int) -> None:
         """An Ingress of one host, as kubectl apply leaves it."""
@@ -175,21 +235,38 @@ class _Maker:
         name, namespace = wanted.name(index), wanted.namespace(index)
         host = f"{name}.{namespace}.example.org"
         backend = {"service": {"name": name, "port": {"number": 80}}}
-        paths = [{"path": "/" if number == 0 else f"/part-{number}", "pathType": "Prefix", "backend": backend}
-                 for number in range(wanted.paths)]
-        spec: dict[str, Any] = {"ingressClassName": wanted.ingress_class} if wanted.ingress_class is not None else {}
+        paths = [
+            {"path": "/" if number == 0 else f"/part-{number}", "pathType": "Prefix", "backend": backend}
+            for number in range(wanted.paths)
+        ]
+        spec: dict[str, Any] = (
+            {"ingressClassName": wanted.ingress_class} if wanted.ingress_class is not None else {}
+        )
         if wanted.secrets:
             spec["tls"] = [{"hosts": [host], "secretName": f"{name}-tls"}]
         spec["rules"] = [{"host": host, "http": {"paths": paths}}]
-        applied = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-                   "metadata": {"annotations": {}, "name": name, "namespace": namespace}, "spec": spec}
-        annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (wanted.annotations or {})
+        applied = {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "Ingress",
+            "metadata": {"annotations": {}, "name": name, "namespace": namespace},
+            "spec": spec,
+        }
+        annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (
+            wanted.annotations or {}
+        )
         if wanted.padding_bytes:
             annotations["example.org/padding"] = "x" * wanted.padding_bytes
-        self._put(INGRESSES, "kubectl-client-side-apply",
-                  {"name": name, "namespace": namespace, "labels": self._labels(name),
-                   "annotations": dict(sorted(annotations.items()))},
-                  {"spec": spec, "status": {"loadBalancer": {}}})
+        self._put(
+            INGRESSES,
+            "kubectl-client-side-apply",
+            {
+                "name": name,
+                "namespace": namespace,
+                "labels": self._labels(name),
+                "annotations": dict(sorted(annotations.items())),
+            },
+            {"spec": spec, "status": {"loadBalancer": {}}},
+        )
 
 
 async def churn(state: State, given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ class Call:
 
     @property
     def namespace(self) -> str:
-        """The namespace of the objects. A request for a Namespace names one too, but its object is in none."""
+        """The namespace of the objects. A Namespace itself is in none, although its path names it."""
         return self.info.namespace if self.served.resource.namespaced else ""
 
     def query(self, name: str) -> str:

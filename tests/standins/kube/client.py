@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a stand-in for a test and turns its knobs.
 
-`KubeStandin.api` is the public API and works the same against a real cluster; everything else here speaks to the
-control socket and exists for the stand-in only.
+`KubeStandin.api` is the public API and works the same against a real cluster; everything else here speaks
+to the control socket and exists for the stand-in only.
 """
 
 from __future__ import annotations
@@ -45,11 +45,28 @@ class _UnixConnection(http.client.HTTPConnection):
 class KubeStandin:
     """A stand-in in a process of its own. Use it as a context manager."""
 
-    def __init__(self, profile: str = "1.34", *arguments: str, folder: str | Path | None = None,
-                 service_account_dir: bool = False, kubectl: str = "kubectl", python: str = "/usr/bin/python3"):
+    def __init__(
+        self,
+        profile: str = "1.34",
+        *arguments: str,
+        folder: str | Path | None = None,
+        service_account_dir: bool = False,
+        kubectl: str = "",
+        python: str = "/usr/bin/python3",
+    ):
         self._own_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="standin-kube-"))
-        self._command = [python, "-m", "standins.kube", "--dir", str(self.folder), "--profile", profile, "--until-eof", *arguments]
+        self._command = [
+            python,
+            "-m",
+            "standins.kube",
+            "--dir",
+            str(self.folder),
+            "--profile",
+            profile,
+            "--until-eof",
+            *arguments,
+        ]
         if service_account_dir:
             self._command += ["--service-account-dir", str(self.folder / "serviceaccount")]
         self._kubectl = kubectl
@@ -67,8 +84,9 @@ class KubeStandin:
         """Starts the server and waits until it is ready."""
         environment = os.environ | {"PYTHONPATH": str(TESTS_FOLDER)}
         with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                                             env=environment)
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+            )
         line = self._ready_line()
         if not line:
             self.stop(keep=True)
@@ -79,7 +97,9 @@ class KubeStandin:
         self.controller_kubeconfig = Path(self.info["controller_kubeconfig"])
         self.token_file = Path(self.info["token_file"])
         self.ca_file = Path(self.info["ca_file"])
-        self.service_account_dir = Path(self.info["service_account_dir"]) if self.info["service_account_dir"] else None
+        self.service_account_dir = (
+            Path(self.info["service_account_dir"]) if self.info["service_account_dir"] else None
+        )
         self.control_path: str = self.info["control"]
         self.api = KubeApi(self.kubeconfig, self._kubectl)
         return self
@@ -140,7 +160,9 @@ class KubeStandin:
 
     def deny(self, verb: Any = None, resource: Any = None, identity: str = "controller", **when: Any) -> str:
         """403 for some requests of the controller; returns the id of the fault."""
-        return self.fault("respond", {"verb": verb, "resource": resource, "identity": identity, **when}, with_="forbidden")
+        return self.fault(
+            "respond", {"verb": verb, "resource": resource, "identity": identity, **when}, with_="forbidden"
+        )
 
     def faults(self) -> list[dict[str, Any]]:
         """All faults with their hits."""
@@ -152,7 +174,11 @@ class KubeStandin:
 
     def streams(self, **match: Any) -> list[dict[str, Any]]:
         """Running watches whose description holds the given values."""
-        return [stream for stream in self.control("GET", "streams") if all(stream[key] == value for key, value in match.items())]
+        return [
+            stream
+            for stream in self.control("GET", "streams")
+            if all(stream[key] == value for key, value in match.items())
+        ]
 
     def end_streams(self, end: str = "clean", when: dict[str, Any] | None = None, **more: Any) -> int:
         """Ends or silences running watches; returns how many."""
@@ -168,7 +194,9 @@ class KubeStandin:
 
     def rotate_token(self, old_expires_in_s: float = 0, expires_in_s: float | None = None) -> str:
         """A new token in the controller's files."""
-        return self.control("POST", "tokens/rotate", {"old_expires_in_s": old_expires_in_s, "expires_in_s": expires_in_s})["token"]
+        return self.control(
+            "POST", "tokens/rotate", {"old_expires_in_s": old_expires_in_s, "expires_in_s": expires_in_s}
+        )["token"]
 
     def rules(self, rules: list[dict[str, Any]] | None, identity: str = "controller") -> None:
         """Role rules of an identity: PolicyRules, optionally with `namespaces`. None allows everything."""
@@ -178,23 +206,54 @@ class KubeStandin:
         """The number of the latest request, for `since`."""
         return self.control("GET", "counters")["last"]
 
-    def requests(self, since: int = 0, status: int | None = None, effect: str | None = None, limit: int | None = None,
-                 **when: Any) -> list[dict[str, Any]]:
+    def requests(
+        self,
+        since: int = 0,
+        status: int | None = None,
+        effect: str | None = None,
+        limit: int | None = None,
+        **when: Any,
+    ) -> list[dict[str, Any]]:
         """Answered requests that match, oldest first."""
-        return self.control("POST", "requests", {"since": since, "status": status, "effect": effect, "limit": limit, "when": when})
+        return self.control(
+            "POST",
+            "requests",
+            {"since": since, "status": status, "effect": effect, "limit": limit, "when": when},
+        )
 
-    def wait_requests(self, count: int = 1, since: int = 0, timeout_s: float = 10, status: int | None = None,
-                      effect: str | None = None, **when: Any) -> list[dict[str, Any]]:
+    def wait_requests(
+        self,
+        count: int = 1,
+        since: int = 0,
+        timeout_s: float = 10,
+        status: int | None = None,
+        effect: str | None = None,
+        **when: Any,
+    ) -> list[dict[str, Any]]:
         """Waits until so many requests match. Raises TimeoutError."""
-        found = self.control("POST", "requests/wait", {
-            "count": count, "since": since, "timeout_s": timeout_s, "status": status, "effect": effect, "when": when})
+        found = self.control(
+            "POST",
+            "requests/wait",
+            {
+                "count": count,
+                "since": since,
+                "timeout_s": timeout_s,
+                "status": status,
+                "effect": effect,
+                "when": when,
+            },
+        )
         if len(found) < count:
             raise TimeoutError(f"{len(found)} of {count} requests {when} after {timeout_s} s")
         return found
 
     def writes(self, since: int = 0, identity: str = "controller", **when: Any) -> list[dict[str, Any]]:
         """Requests of the controller that wrote or tried to, whatever came of them."""
-        return [entry for entry in self.requests(since, identity=identity, **when) if entry["verb"] not in ("get", "list", "watch")]
+        return [
+            entry
+            for entry in self.requests(since, identity=identity, **when)
+            if entry["verb"] not in ("get", "list", "watch")
+        ]
 
     def counters(self) -> list[dict[str, Any]]:
         """Requests by identity, verb, resource, subresource, status and effect."""
@@ -212,22 +271,32 @@ class KubeStandin:
 
     def objects(self, resource: str, namespace: str = "", name: str | None = None) -> list[dict[str, Any]]:
         """Stored objects, past the API."""
-        text = f"objects?resource={resource}&namespace={namespace}" + (f"&name={name}" if name is not None else "")
+        text = f"objects?resource={resource}&namespace={namespace}" + (
+            f"&name={name}" if name is not None else ""
+        )
         return self.control("GET", text)["items"]
 
     def put_object(self, resource: str, obj: dict[str, Any], raw: bool = False) -> dict[str, Any]:
         """Stores an object past all checks; raw keeps even what no server would emit."""
         return self.control("PUT", "objects", {"resource": resource, "object": obj, "raw": raw})
 
-    def patch_object(self, resource: str, name: str, patch: dict[str, Any], namespace: str = "default") -> dict[str, Any]:
+    def patch_object(
+        self, resource: str, name: str, patch: dict[str, Any], namespace: str = "default"
+    ) -> dict[str, Any]:
         """Merges a patch past all checks; returns the revision and the instant of publication."""
-        return self.control("PATCH", "objects", {"resource": resource, "namespace": namespace, "name": name, "patch": patch})
+        return self.control(
+            "PATCH", "objects", {"resource": resource, "namespace": namespace, "name": name, "patch": patch}
+        )
 
     def delete_objects(self, resource: str, namespace: str = "", name: str | None = None) -> int:
         """Removes objects past all checks; returns how many."""
-        return self.control("DELETE", "objects", {"resource": resource, "namespace": namespace, "name": name})["deleted"]
+        return self.control(
+            "DELETE", "objects", {"resource": resource, "namespace": namespace, "name": name}
+        )["deleted"]
 
-    def forget(self, before: int | None = None, resource: str | None = None, watch: bool = True, lists: bool = True) -> int:
+    def forget(
+        self, before: int | None = None, resource: str | None = None, watch: bool = True, lists: bool = True
+    ) -> int:
         """Makes revisions before this one (default: the present one) unusable."""
         body = {"watch": watch, "lists": lists} | ({"before": before} if before is not None else {})
         return self.control("POST", "forget", body | ({"resource": resource} if resource else {}))["before"]
@@ -249,5 +318,6 @@ class KubeStandin:
         return self.control("POST", "bulk", load)
 
     def churn(self, **plan: Any) -> list[dict[str, Any]]:
-        """Changes objects at a steady pace; returns key, revision and CLOCK_MONOTONIC instant of each change."""
+        """Changes objects at a steady pace; returns key, revision and CLOCK_MONOTONIC instant of each
+        change."""
         return self.control("POST", "churn", plan)

@@ -44,9 +44,17 @@ class Control:
             if rest:
                 body = body | {"_rest": rest}
             status, document = 200, await command(self, request, body)
-        except (Refused, BadFault, BadSetting, bulk.BadRequest, MalformedDocument, DecodeError, patch.PatchError) as error:
+        except (
+            Refused,
+            BadFault,
+            BadSetting,
+            bulk.BadRequest,
+            MalformedDocument,
+            DecodeError,
+            patch.PatchError,
+        ) as error:
             status, document = 400, {"error": str(error)}
-        except Exception as error:  # noqa: BLE001, told to the test instead of ending the server
+        except Exception as error:  # told to the test instead of ending the server
             traceback.print_exc()
             status, document = 500, {"error": repr(error)}
         connection.respond(status, [("Content-Type", "application/json")], to_json(document) + b"\n")
@@ -95,7 +103,11 @@ class Control:
             if end == "resume":
                 stream.resume()
                 continue
-            error = answer({"with": "expired"} | body, RequestInfo("watch", "/"), None) if end == "error" else None
+            error = (
+                answer({"with": "expired"} | body, RequestInfo("watch", "/"), None)
+                if end == "error"
+                else None
+            )
             stream.act(StreamPlan(0, end, error))
         return {"streams": count}
 
@@ -171,8 +183,12 @@ class Control:
         resource = _resource(request.query.get("resource"))
         namespace, name = request.query.get("namespace", ""), request.query.get("name")
         records = self.state.store.table(resource).view().range(namespace)
-        return {"revision": self.state.store.rev,
-                "items": [json.loads(record.full(resource.hub)) for record in records if name in (None, record.name)]}
+        return {
+            "revision": self.state.store.rev,
+            "items": [
+                json.loads(record.full(resource.hub)) for record in records if name in (None, record.name)
+            ],
+        }
 
     async def put_object(self, _request: Request, body: Any) -> Any:
         """Stores an object past all checks: as older servers stored it, or as no server would."""
@@ -189,7 +205,9 @@ class Control:
         meta["resourceVersion"] = "0"
         if meta.get("namespace"):
             admission.make_namespace(self.state, meta["namespace"])
-        obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")} | {"metadata": meta}
+        obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")} | {
+            "metadata": meta
+        }
         return self.state.store.put(resource, obj if raw else decode(resource.hub.shape, obj))
 
     async def patch_object(self, _request: Request, body: Any) -> Any:
@@ -206,8 +224,11 @@ class Control:
         """Removes objects at once, finalizers or not."""
         resource = _resource(body.get("resource"))
         table = self.state.store.table(resource)
-        doomed = [record for record in list(table.view().range(body.get("namespace", "")))
-                  if body.get("name") in (None, record.name)]
+        doomed = [
+            record
+            for record in list(table.view().range(body.get("namespace", "")))
+            if body.get("name") in (None, record.name)
+        ]
         for record in doomed:
             deletes.remove(self.state, record)
         return {"deleted": len(doomed)}
@@ -238,7 +259,8 @@ class Control:
         return {"revision": self.state.store.rev}
 
     async def restore(self, _request: Request, body: Any) -> Any:
-        """Goes back to a remembered state and its smaller counter. Running watches end, unless told otherwise."""
+        """Goes back to a remembered state and its smaller counter. Running watches end, unless told
+        otherwise."""
         saved = self._snapshots.get(body.get("name", "default"))
         if saved is None:
             raise Refused("no such snapshot")
@@ -264,21 +286,37 @@ class Control:
 
 COMMANDS: dict[tuple[str, str], Command] = {
     ("GET", "info"): Control.info,
-    ("GET", "settings"): Control.get_settings, ("PATCH", "settings"): Control.set_settings,
-    ("GET", "faults"): Control.get_faults, ("POST", "faults"): Control.add_fault, ("DELETE", "faults"): Control.remove_faults,
-    ("GET", "streams"): Control.get_streams, ("POST", "streams"): Control.act_on_streams,
-    ("POST", "network"): Control.set_network, ("POST", "connections/drop"): Control.drop_connections,
-    ("POST", "tokens"): Control.add_token, ("POST", "tokens/expire"): Control.expire_tokens,
-    ("POST", "tokens/rotate"): Control.rotate_token, ("POST", "authority/rotate"): Control.rotate_authority,
+    ("GET", "settings"): Control.get_settings,
+    ("PATCH", "settings"): Control.set_settings,
+    ("GET", "faults"): Control.get_faults,
+    ("POST", "faults"): Control.add_fault,
+    ("DELETE", "faults"): Control.remove_faults,
+    ("GET", "streams"): Control.get_streams,
+    ("POST", "streams"): Control.act_on_streams,
+    ("POST", "network"): Control.set_network,
+    ("POST", "connections/drop"): Control.drop_connections,
+    ("POST", "tokens"): Control.add_token,
+    ("POST", "tokens/expire"): Control.expire_tokens,
+    ("POST", "tokens/rotate"): Control.rotate_token,
+    ("POST", "authority/rotate"): Control.rotate_authority,
     ("POST", "rules"): Control.set_rules,
-    ("GET", "requests"): Control.get_requests, ("POST", "requests"): Control.get_requests,
-    ("DELETE", "requests"): Control.reset_requests, ("POST", "requests/wait"): Control.wait_requests,
+    ("GET", "requests"): Control.get_requests,
+    ("POST", "requests"): Control.get_requests,
+    ("DELETE", "requests"): Control.reset_requests,
+    ("POST", "requests/wait"): Control.wait_requests,
     ("GET", "counters"): Control.get_counters,
-    ("GET", "objects"): Control.get_objects, ("PUT", "objects"): Control.put_object,
-    ("PATCH", "objects"): Control.patch_object, ("DELETE", "objects"): Control.delete_objects,
-    ("POST", "revision"): Control.bump, ("POST", "revision/wait"): Control.wait_revision,
-    ("POST", "forget"): Control.forget, ("POST", "snapshot"): Control.snapshot, ("POST", "restore"): Control.restore,
-    ("POST", "bulk"): Control.bulk, ("POST", "churn"): Control.churn, ("POST", "stop"): Control.stop,
+    ("GET", "objects"): Control.get_objects,
+    ("PUT", "objects"): Control.put_object,
+    ("PATCH", "objects"): Control.patch_object,
+    ("DELETE", "objects"): Control.delete_objects,
+    ("POST", "revision"): Control.bump,
+    ("POST", "revision/wait"): Control.wait_revision,
+    ("POST", "forget"): Control.forget,
+    ("POST", "snapshot"): Control.snapshot,
+    ("POST", "restore"): Control.restore,
+    ("POST", "bulk"): Control.bulk,
+    ("POST", "churn"): Control.churn,
+    ("POST", "stop"): Control.stop,
 }
 
 
@@ -290,7 +328,9 @@ def _find(request: Request) -> tuple[Command, str]:
     parent, _, rest = path.partition("/")
     command = COMMANDS.get((request.method, parent))
     if command is None or not rest:
-        raise Refused(f"no command {request.method} /{path}; there are " + ", ".join(f"{m} /{p}" for m, p in COMMANDS))
+        raise Refused(
+            f"no command {request.method} /{path}; there are " + ", ".join(f"{m} /{p}" for m, p in COMMANDS)
+        )
     return command, rest
 
 

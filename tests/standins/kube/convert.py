@@ -30,8 +30,8 @@ def to_hub(served: Served, obj: dict[str, Any], reader: Reader | None = None) ->
 
 
 def _rename(obj: dict | None, *pairs: tuple[str, str]) -> None:
-    for old, new in pairs if obj else ():
-        if old in obj:
+    for old, new in pairs:
+        if obj is not None and old in obj:
             obj[new] = obj.pop(old)
 
 
@@ -63,8 +63,10 @@ def _ingress_from_beta(obj: dict) -> None:
         if "serviceName" not in backend and "servicePort" not in backend:
             continue
         port = backend.pop("servicePort", 0)
-        backend["service"] = {"name": backend.pop("serviceName", ""),
-                              "port": {"name": port} if isinstance(port, str) else {"number": port}}
+        backend["service"] = {
+            "name": backend.pop("serviceName", ""),
+            "port": {"name": port} if isinstance(port, str) else {"number": port},
+        }
 
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -92,9 +94,14 @@ def _slice_from_beta(obj: dict) -> None:
 
 
 _EVENT_NAMES = (
-    ("involvedObject", "regarding"), ("message", "note"), ("source", "deprecatedSource"),
-    ("firstTimestamp", "deprecatedFirstTimestamp"), ("lastTimestamp", "deprecatedLastTimestamp"),
-    ("count", "deprecatedCount"), ("reportingComponent", "reportingController"))
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+)
 
 
 def _event_to_v1(obj: dict) -> None:

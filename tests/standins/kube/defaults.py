@@ -30,7 +30,9 @@ def _service(obj: dict, profile: Profile) -> None:
         if port.get("targetPort") in (0, ""):
             port["targetPort"] = port["port"]
     if spec["sessionAffinity"] == "ClientIP":
-        spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
+        spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault(
+            "timeoutSeconds", 10800
+        )
     if spec["type"] in SERVICE_CLASSIC_TYPES and profile.minor >= 21:
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if spec["type"] in ("NodePort", "LoadBalancer"):
@@ -60,7 +62,9 @@ def _secret(obj: dict, _: Profile) -> None:
     written = obj.pop("stringData", None)
     if written:
         data = obj.setdefault("data", {})
-        data.update({key: base64.b64encode(text.encode("utf-8", "replace")).decode() for key, text in written.items()})
+        data.update(
+            {key: base64.b64encode(text.encode("utf-8", "replace")).decode() for key, text in written.items()}
+        )
         obj["data"] = dict(sorted(data.items()))
 
 
@@ -83,8 +87,13 @@ def _pod(obj: dict, _: Profile) -> None:
 
 
 _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
-    "services": _service, "endpoints": _endpoints, "endpointslices": _slice, "secrets": _secret,
-    "ingressclasses": _ingress_class, "namespaces": _namespace, "pods": _pod,
+    "services": _service,
+    "endpoints": _endpoints,
+    "endpointslices": _slice,
+    "secrets": _secret,
+    "ingressclasses": _ingress_class,
+    "namespaces": _namespace,
+    "pods": _pod,
 }
 
 
@@ -114,7 +123,9 @@ class ServiceAllocator:
                 spec.setdefault(key, before.get(key) or value)
         if spec["type"] == "ClusterIP" or spec.get("allocateLoadBalancerNodePorts") is False:
             return
-        kept = {(port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports") or ()}
+        kept = {
+            (port["port"], port.get("protocol")): port.get("nodePort") for port in before.get("ports") or ()
+        }
         for port in spec.get("ports") or ():
             if not port.get("nodePort"):
                 port["nodePort"] = kept.get((port["port"], port.get("protocol"))) or self._port()

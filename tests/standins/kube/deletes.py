@@ -61,15 +61,23 @@ def _options(call: Call) -> dict[str, Any]:
 
 def _preconditions(call: Call, options: dict[str, Any], record: Record) -> None:
     wanted = options.get("preconditions") or {}
-    for key, label, have in (("uid", "UID", record.uid), ("resourceVersion", "ResourceVersion", str(record.rev))):
+    for key, label, have in (
+        ("uid", "UID", record.uid),
+        ("resourceVersion", "ResourceVersion", str(record.rev)),
+    ):
         if wanted.get(key) not in (None, have):
             raise statuses.conflict(
-                call.served, record.name, f"Precondition failed: {label} in precondition: {wanted[key]}, {label} in object "
-                f"meta: {have}")
+                call.served,
+                record.name,
+                f"Precondition failed: {label} in precondition: {wanted[key]}, {label} in object "
+                f"meta: {have}",
+            )
 
 
 def _done(call: Call, record: Record) -> dict[str, Any]:
-    return statuses.success(details(record.name, call.served.group, call.served.resource.plural, uid=record.uid))
+    return statuses.success(
+        details(record.name, call.served.group, call.served.resource.plural, uid=record.uid)
+    )
 
 
 def _delete(state: State, record: Record) -> Record | None:

@@ -15,8 +15,17 @@ from .state import State
 from .wire import Request
 
 # Earlier groups win when a short name could mean several; the order is that of the API server.
-GROUP_ORDER = ("", "extensions", "apps", "events.k8s.io", "authorization.k8s.io", "networking.k8s.io",
-               "rbac.authorization.k8s.io", "coordination.k8s.io", "discovery.k8s.io")
+GROUP_ORDER = (
+    "",
+    "extensions",
+    "apps",
+    "events.k8s.io",
+    "authorization.k8s.io",
+    "networking.k8s.io",
+    "rbac.authorization.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+)
 SINGULAR_SINCE = 27
 
 
@@ -26,7 +35,9 @@ def answer(state: State, request: Request) -> Answer | None:
     if parts == ["version"]:
         return _json(request, state.profile.version())
     if parts in (["api"], ["apis"]):
-        return _aggregated(state, request, core=parts == ["api"]) or _json(request, _roots(state, parts[0], request))
+        return _aggregated(state, request, core=parts == ["api"]) or _json(
+            request, _roots(state, parts[0], request)
+        )
     if len(parts) == 2 and parts[0] == "api":
         return _version(state, request, "", parts[1])
     if len(parts) == 2 and parts[0] == "apis":
@@ -51,20 +62,31 @@ def _groups(state: State) -> list[str]:
 
 def _versions(state: State, group: str) -> list[str]:
     """Preferred first: stable before beta."""
-    return sorted((version for name, version in state.index if name == group), key=lambda text: ("beta" in text, text))
+    return sorted(
+        (version for name, version in state.index if name == group), key=lambda text: ("beta" in text, text)
+    )
 
 
 def _group(state: State, group: str) -> dict[str, Any]:
-    versions = [{"groupVersion": f"{group}/{version}", "version": version} for version in _versions(state, group)]
+    versions = [
+        {"groupVersion": f"{group}/{version}", "version": version} for version in _versions(state, group)
+    ]
     return {"name": group, "versions": versions, "preferredVersion": versions[0]}
 
 
 def _roots(state: State, root: str, request: Request) -> dict[str, Any]:
     if root == "api":
         address = request.headers.get("host", "")
-        return {"kind": "APIVersions", "versions": ["v1"],
-                "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]}
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(state, name) for name in _groups(state) if name]}
+        return {
+            "kind": "APIVersions",
+            "versions": ["v1"],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+        }
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [_group(state, name) for name in _groups(state) if name],
+    }
 
 
 def _version(state: State, request: Request, group: str, version: str) -> Answer:
@@ -75,7 +97,9 @@ def _version(state: State, request: Request, group: str, version: str) -> Answer
     for plural in sorted(served):
         resources += _entries(state, served[plural])
     name = f"{group}/{version}" if group else version
-    return _json(request, {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": resources})
+    return _json(
+        request, {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": resources}
+    )
 
 
 def _singular(state: State, served: Served) -> str:
@@ -85,16 +109,25 @@ def _singular(state: State, served: Served) -> str:
 def _entries(state: State, served: Served) -> list[dict[str, Any]]:
     resource = served.resource
     entry: dict[str, Any] = {
-        "name": resource.plural, "singularName": _singular(state, served), "namespaced": resource.namespaced,
-        "kind": resource.kind, "verbs": list(resource.verbs)}
+        "name": resource.plural,
+        "singularName": _singular(state, served),
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+    }
     if resource.short:
         entry["shortNames"] = list(resource.short)
     if resource.categories:
         entry["categories"] = list(resource.categories)
     if "get" in resource.verbs:
         entry["storageVersionHash"] = _storage_hash(resource.hub)
-    status = {"name": f"{resource.plural}/status", "singularName": "", "namespaced": resource.namespaced,
-              "kind": resource.kind, "verbs": list(STATUS_VERBS)}
+    status = {
+        "name": f"{resource.plural}/status",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(STATUS_VERBS),
+    }
     return [entry, status] if resource.status else [entry]
 
 
@@ -120,15 +153,30 @@ def _aggregated_answer(state: State, version: str, core: bool) -> Answer:
     groups = [""] if core else [name for name in _groups(state) if name]
     items = []
     for group in groups:
-        versions = [{"version": name, "resources": _aggregated_resources(state, group, name), "freshness": "Current"}
-                    for name in _versions(state, group)]
+        versions = [
+            {"version": name, "resources": _aggregated_resources(state, group, name), "freshness": "Current"}
+            for name in _versions(state, group)
+        ]
         meta = {"name": group, "creationTimestamp": None} if group else {"creationTimestamp": None}
         items.append({"metadata": meta, "versions": versions})
-    body = to_json({"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {},
-                    "items": items}) + b"\n"
+    body = (
+        to_json(
+            {
+                "kind": "APIGroupDiscoveryList",
+                "apiVersion": f"apidiscovery.k8s.io/{version}",
+                "metadata": {},
+                "items": items,
+            }
+        )
+        + b"\n"
+    )
     tag = hashlib.sha256(body).hexdigest().upper()
-    return Answer(200, body, f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
-                  [("ETag", f'"{tag}"'), ("Vary", "Accept")])
+    return Answer(
+        200,
+        body,
+        f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
+        [("ETag", f'"{tag}"'), ("Vary", "Accept")],
+    )
 
 
 def _aggregated_resources(state: State, group: str, version: str) -> list[dict[str, Any]]:
@@ -137,14 +185,19 @@ def _aggregated_resources(state: State, group: str, version: str) -> list[dict[s
         resource = served.resource
         kind = {"group": group, "version": version, "kind": resource.kind}
         entry: dict[str, Any] = {
-            "resource": resource.plural, "responseKind": kind,
+            "resource": resource.plural,
+            "responseKind": kind,
             "scope": "Namespaced" if resource.namespaced else "Cluster",
-            "singularResource": resource.singular, "verbs": list(resource.verbs)}
+            "singularResource": resource.singular,
+            "verbs": list(resource.verbs),
+        }
         if resource.short:
             entry["shortNames"] = list(resource.short)
         if resource.categories:
             entry["categories"] = list(resource.categories)
         if resource.status:
-            entry["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": list(STATUS_VERBS)}]
+            entry["subresources"] = [
+                {"subresource": "status", "responseKind": kind, "verbs": list(STATUS_VERBS)}
+            ]
         out.append(entry)
     return out

@@ -13,8 +13,11 @@ from .statuses import ApiError
 
 PLAIN_TYPES = {"application/json": from_json, "application/yaml": from_yaml, "": from_json}
 PATCH_TYPES = {
-    "application/json-patch+json": from_json, "application/merge-patch+json": from_json,
-    "application/strategic-merge-patch+json": from_json, "application/apply-patch+yaml": from_yaml}
+    "application/json-patch+json": from_json,
+    "application/merge-patch+json": from_json,
+    "application/strategic-merge-patch+json": from_json,
+    "application/apply-patch+yaml": from_yaml,
+}
 APPLY_TYPE = "application/apply-patch+yaml"
 
 
@@ -30,12 +33,17 @@ def parse(call: Call, readers: dict[str, Any]) -> Any:
         return _from_protobuf(call)
     if media not in readers:
         listed = ", ".join(sorted(key for key in readers if key))
-        raise ApiError(415, "UnsupportedMediaType",
-                       "the body of the request was in an unknown format - accepted media types include: " + listed)
+        raise ApiError(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: " + listed,
+        )
     try:
         return readers[media](call.request.body)
     except MalformedDocument as error:
-        raise statuses.bad_request(f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}") from None
+        raise statuses.bad_request(
+            f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
+        ) from None
 
 
 def _from_protobuf(call: Call) -> dict[str, Any]:
@@ -45,25 +53,33 @@ def _from_protobuf(call: Call) -> dict[str, Any]:
         raise statuses.bad_request(f"the object provided is unrecognized: {error}") from None
 
 
-def to_stored(call: Call, document: Any, headers: list[tuple[str, str]], sparse: bool = False) -> dict[str, Any]:
+def to_stored(
+    call: Call, document: Any, headers: list[tuple[str, str]], sparse: bool = False
+) -> dict[str, Any]:
     """An object of the request's version in stored form. Unknown fields are dropped, warned of or refused."""
     served = call.served
     kind = served.resource.kind
     if not isinstance(document, dict):
-        raise statuses.bad_request("the object provided is unrecognized: couldn't get version/kind; json parse error: not an object")
+        raise statuses.bad_request(
+            "the object provided is unrecognized: couldn't get version/kind; json parse error: not an object"
+        )
     if document.get("kind") not in (None, "", kind):
         raise statuses.bad_request(
-            f'{document.get("kind")} in version "{served.version}" cannot be handled as a {kind}: the object provided is '
-            f"unrecognized (must be of type {kind})")
+            f'{document.get("kind")} in version "{served.version}" cannot be handled as a {kind}: '
+            f"the object provided is unrecognized (must be of type {kind})"
+        )
     if document.get("apiVersion") not in (None, "", served.api_version):
         raise statuses.bad_request(
-            f"the API version in the data ({document.get('apiVersion')}) does not match the expected API version "
-            f"({served.api_version})")
+            f"the API version in the data ({document.get('apiVersion')}) does not match the expected API "
+            f"version ({served.api_version})"
+        )
     reader = Reader(sparse)
     try:
         obj = decode(served.shape, document, reader)
     except DecodeError as error:
-        raise statuses.bad_request(f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}') from None
+        raise statuses.bad_request(
+            f'{kind} in version "{served.version}" cannot be handled as a {kind}: {error}'
+        ) from None
     obj.setdefault("metadata", {})
     _complain(call, reader.issues, headers)
     return convert.to_hub(served, obj, Reader(sparse))
@@ -76,7 +92,8 @@ def _complain(call: Call, issues: list[str], headers: list[tuple[str, str]]) -> 
     if level == "Strict":
         kind = call.served.resource.kind
         raise statuses.bad_request(
-            f'{kind} in version "{call.served.version}" cannot be handled as a {kind}: strict decoding error: '
-            + ", ".join(issues))
+            f'{kind} in version "{call.served.version}" cannot be handled as a {kind}: '
+            "strict decoding error: " + ", ".join(issues)
+        )
     if level == "Warn":
         headers += [("Warning", '299 - "%s"' % issue.replace('"', '\\"')) for issue in issues]

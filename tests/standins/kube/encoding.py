@@ -48,7 +48,8 @@ class _Loader(yaml.CSafeLoader):
 
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()}
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def from_yaml(data: bytes) -> Any:
@@ -59,7 +60,7 @@ def from_yaml(data: bytes) -> Any:
         except MalformedDocument:
             pass
     try:
-        return yaml.load(data.decode("utf-8", "replace"), Loader=_Loader)  # noqa: S506, a safe loader
+        return yaml.load(data.decode("utf-8", "replace"), Loader=_Loader)  # a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise MalformedDocument(str(error)) from None
 

@@ -5,8 +5,8 @@ A fault is a JSON object:
 
     {"when": {"verb": "list", "resource": "ingresses"}, "count": 3, "do": "respond", "with": "throttled"}
 
-`when` limits it (see When), `skip`, `count`, `chance` and `for_s` say how often and how long, and the rest depends
-on `do` (see ACTIONS). All faults that meet a request act on it together.
+`when` limits it (see When), `skip`, `count`, `chance` and `for_s` say how often and how long, and the
+rest depends on `do` (see ACTIONS). All faults that meet a request act on it together.
 """
 
 from __future__ import annotations
@@ -62,12 +62,20 @@ class When:
     def meets(self, info: RequestInfo, identity: Identity | None, request: Request) -> bool:
         """Whether a request is meant."""
         alias = identity.alias if identity else ""
-        exact = ((self.identity, alias), *((getattr(self, key), getattr(info, key)) for key in (
-            "verb", "group", "version", "resource", "subresource", "namespace", "name")))
+        exact = (
+            (self.identity, alias),
+            *(
+                (getattr(self, key), getattr(info, key))
+                for key in ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+            ),
+        )
         if not all(_is_among(wanted, value) for wanted, value in exact):
             return False
-        texts = ((self.path, request.path), (self.query, request.target.partition("?")[2]),
-                 (self.user_agent, request.user_agent))
+        texts = (
+            (self.path, request.path),
+            (self.query, request.target.partition("?")[2]),
+            (self.user_agent, request.user_agent),
+        )
         return all(pattern is None or re.search(pattern, text) for pattern, text in texts)
 
 
@@ -152,9 +160,16 @@ class Faults:
         if spec.keys() - known:
             raise BadFault(f"{do} knows {sorted(known)}, not {sorted(spec.keys() - known)}")
         seconds = spec.get("for_s")
-        fault = Fault(str(spec.get("id") or f"fault-{next(self._numbers)}"), When.parse(spec.get("when")), do, spec,
-                      spec.get("skip", 0), spec.get("count"), spec.get("chance", 1.0),
-                      None if seconds is None else time.monotonic() + seconds)
+        fault = Fault(
+            str(spec.get("id") or f"fault-{next(self._numbers)}"),
+            When.parse(spec.get("when")),
+            do,
+            spec,
+            spec.get("skip", 0),
+            spec.get("count"),
+            spec.get("chance", 1.0),
+            None if seconds is None else time.monotonic() + seconds,
+        )
         probe = RequestInfo("list", "/")
         ACTIONS[do](Plan(), spec, probe, None, Request("GET", "/", {}))
         self._faults[fault.id] = fault
@@ -214,8 +229,14 @@ def answer(spec: dict, info: RequestInfo, identity: Identity | None) -> ApiError
     """The error that `with`, or `status` and `body`, ask for."""
     if "status" in spec:
         headers = spec.get("headers") or {}
-        error = ApiError(int(spec["status"]), "", "", text=spec.get("body", ""), headers=dict(headers),
-                         content_type=spec.get("content_type", "text/plain; charset=utf-8"))
+        error = ApiError(
+            int(spec["status"]),
+            "",
+            "",
+            text=spec.get("body", ""),
+            headers=dict(headers),
+            content_type=spec.get("content_type", "text/plain; charset=utf-8"),
+        )
     else:
         name = spec.get("with", "internal")
         if name not in ANSWERS:
@@ -242,8 +263,11 @@ def _close(plan: Plan, spec: dict, *_: Any) -> None:
 
 
 def _cut(plan: Plan, spec: dict, *_: Any) -> None:
-    plan.cut = {"bytes": spec.get("bytes"), "fraction": _number(spec, "fraction", 0.5),
-                "how": _choice(spec, "how", ("fin", "rst", "silence"), "fin")}
+    plan.cut = {
+        "bytes": spec.get("bytes"),
+        "fraction": _number(spec, "fraction", 0.5),
+        "how": _choice(spec, "how", ("fin", "rst", "silence"), "fin"),
+    }
 
 
 def _page(plan: Plan, spec: dict, *_: Any) -> None:
@@ -280,14 +304,29 @@ def _stream(plan: Plan, spec: dict, info: RequestInfo, identity: Identity | None
 
 
 ACTIONS: dict[str, Callable[..., None]] = {
-    "respond": _respond, "delay": _delay, "hang": _hang, "close": _close, "cut": _cut, "page": _page,
-    "stale": _stale, "race": _race, "slow": _slow, "stream": _stream,
+    "respond": _respond,
+    "delay": _delay,
+    "hang": _hang,
+    "close": _close,
+    "cut": _cut,
+    "page": _page,
+    "stale": _stale,
+    "race": _race,
+    "slow": _slow,
+    "stream": _stream,
 }
 ANSWER_PARAMETERS = ("with", "retry_after", "status", "headers", "body", "content_type")
 PARAMETERS: dict[str, tuple[str, ...]] = {
-    "respond": (*ANSWER_PARAMETERS, "after"), "delay": ("ms", "jitter_ms"), "hang": (), "close": ("how", "after"),
-    "cut": ("bytes", "fraction", "how"), "page": ("max", "empty", "null_items"), "stale": ("by", "rev"), "race": (),
-    "slow": ("bytes_per_s",), "stream": ("after_frames", "end", "marker", "bookmarks", *ANSWER_PARAMETERS),
+    "respond": (*ANSWER_PARAMETERS, "after"),
+    "delay": ("ms", "jitter_ms"),
+    "hang": (),
+    "close": ("how", "after"),
+    "cut": ("bytes", "fraction", "how"),
+    "page": ("max", "empty", "null_items"),
+    "stale": ("by", "rev"),
+    "race": (),
+    "slow": ("bytes_per_s",),
+    "stream": ("after_frames", "end", "marker", "bookmarks", *ANSWER_PARAMETERS),
 }
 
 
@@ -304,13 +343,19 @@ def _qualified(info: RequestInfo) -> str:
 
 def deadline_error() -> ApiError:
     """504 of the filter that bounds ordinary requests: a Status without kind, as plain text."""
-    text = ('{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",'
-            '"reason":"Timeout","details":{},"code":504}')
+    text = (
+        '{"metadata":{},"status":"Failure",'
+        '"message":"Timeout: request did not complete within the allotted timeout",'
+        '"reason":"Timeout","details":{},"code":504}'
+    )
     return ApiError(504, "Timeout", text, text=text, content_type="text/plain; charset=utf-8")
 
 
 def _html(_info: RequestInfo, _identity: Identity | None) -> ApiError:
-    page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>"
+    page = (
+        "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n"
+        "<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>"
+    )
     return ApiError(502, "", page, text=page, content_type="text/html")
 
 
@@ -321,31 +366,49 @@ def _garbage(_info: RequestInfo, _identity: Identity | None) -> ApiError:
 
 ANSWERS: dict[str, Callable[[RequestInfo, Identity | None], ApiError]] = {
     "throttled": lambda info, who: _retry(
-        statuses.plain(429, "Too many requests, please try again later."), 1),
+        statuses.plain(429, "Too many requests, please try again later."), 1
+    ),
     "throttled-json": lambda info, who: _retry(
-        ApiError(429, "TooManyRequests", "storage is (re)initializing"), 1),
-    "starting": lambda info, who: _retry(ApiError(
-        503, "ServiceUnavailable",
-        "the request has been made before all known HTTP paths have been installed, please try again"), 5),
+        ApiError(429, "TooManyRequests", "storage is (re)initializing"), 1
+    ),
+    "starting": lambda info, who: _retry(
+        ApiError(
+            503,
+            "ServiceUnavailable",
+            "the request has been made before all known HTTP paths have been installed, please try again",
+        ),
+        5,
+    ),
     "shutting-down": lambda info, who: ApiError(
-        503, "ServiceUnavailable", "apiserver is shutting down",
-        headers={"Retry-After": "1", "X-Content-Type-Options": "nosniff"}),
+        503,
+        "ServiceUnavailable",
+        "apiserver is shutting down",
+        headers={"Retry-After": "1", "X-Content-Type-Options": "nosniff"},
+    ),
     "shutting-down-text": lambda info, who: _retry(
-        statuses.plain(429, "The apiserver is shutting down, please try again later.", Connection="close"), 5),
+        statuses.plain(429, "The apiserver is shutting down, please try again later.", Connection="close"), 5
+    ),
     "too-large-revision": lambda info, who: statuses.too_large_revision(999999, 15230),
     "deadline": lambda info, who: deadline_error(),
     "internal": lambda info, who: statuses.internal("etcdserver: leader changed"),
     "etcd-timeout": lambda info, who: ApiError(
-        500, "ServerTimeout", f"The {info.verb} operation against {_qualified(info)} could not be completed at this "
-        "time, please try again.", statuses.details("", info.group, info.resource, retryAfterSeconds=2)),
+        500,
+        "ServerTimeout",
+        f"The {info.verb} operation against {_qualified(info)} could not be completed at this "
+        "time, please try again.",
+        statuses.details("", info.group, info.resource, retryAfterSeconds=2),
+    ),
     "unauthorized": lambda info, who: statuses.unauthorized(),
     "forbidden": lambda info, who: denied(who or Identity("anonymous", "system:anonymous"), info),
     "not-found-text": lambda info, who: statuses.no_such_path(),
     "not-found": lambda info, who: statuses.no_such_resource(),
     "expired": lambda info, who: statuses.expired("The resourceVersion for the provided list is too old."),
     "conflict": lambda info, who: ApiError(
-        409, "Conflict", f'Operation cannot be fulfilled on {_qualified(info)} "{info.name}": {statuses.MODIFIED}',
-        statuses.details(info.name, info.group, info.resource)),
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {_qualified(info)} "{info.name}": {statuses.MODIFIED}',
+        statuses.details(info.name, info.group, info.resource),
+    ),
     "html": _html,
     "garbage": _garbage,
     "empty": lambda info, who: ApiError(200, "", "", text="", content_type="application/json"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that clients find the server by: kubeconfigs, CA, token, and a directory as a pod would see it."""
+"""The files that clients find the server by: kubeconfigs, CA, token, and a directory as in a pod."""
 
 from __future__ import annotations
 
@@ -23,23 +23,32 @@ def write_secret(path: Path, content: bytes) -> None:
     os.replace(fresh, path)
 
 
-def kubeconfig(url: str, authority: bytes | None, user: dict[str, Any], name: str, namespace: str = "default") -> bytes:
+def kubeconfig(
+    url: str, authority: bytes | None, user: dict[str, Any], name: str, namespace: str = "default"
+) -> bytes:
     """A kubeconfig with one cluster, one user and one context."""
     cluster: dict[str, Any] = {"server": url}
     if authority is not None:
         cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
     document = {
-        "apiVersion": "v1", "kind": "Config", "current-context": "standin",
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "standin",
         "clusters": [{"name": "standin", "cluster": cluster}],
         "users": [{"name": name, "user": user}],
-        "contexts": [{"name": "standin", "context": {"cluster": "standin", "user": name, "namespace": namespace}}]}
+        "contexts": [
+            {"name": "standin", "context": {"cluster": "standin", "user": name, "namespace": namespace}}
+        ],
+    }
     return yaml.safe_dump(document, sort_keys=False).encode()
 
 
 def certificate_user(pair: Pair) -> dict[str, str]:
     """The user entry that carries a client certificate."""
-    return {"client-certificate-data": base64.b64encode(pair.certificate).decode(),
-            "client-key-data": base64.b64encode(pair.key).decode()}
+    return {
+        "client-certificate-data": base64.b64encode(pair.certificate).decode(),
+        "client-key-data": base64.b64encode(pair.key).decode(),
+    }
 
 
 class ServiceAccountDirectory:
@@ -54,7 +63,11 @@ class ServiceAccountDirectory:
         stamp = time.strftime("..%Y_%m_%d_%H_%M_%S.") + str(time.time_ns() % 10**9)
         fresh = self.folder / stamp
         fresh.mkdir()
-        for name, content in (("token", token.encode()), ("ca.crt", authority), ("namespace", namespace.encode())):
+        for name, content in (
+            ("token", token.encode()),
+            ("ca.crt", authority),
+            ("namespace", namespace.encode()),
+        ):
             (fresh / name).write_bytes(content)
             visible = self.folder / name
             if not visible.is_symlink():

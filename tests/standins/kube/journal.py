@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was asked of the server: a bounded log of requests, and counters.
 
-Writes are told apart by their effect: `changed` (a new revision), `noop` (the object was so already), `refused`.
+Writes are told apart by their effect: `changed` (a new revision), `noop` (the object was so already),
+`refused`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .faults import When
 from .request_info import RequestInfo
 from .wire import Request, monotonic_ns
 
-LOG_MAX = 50_000
+LOG_MAX = 20_000
 BODY_KEPT = 16 * 1024
 
 
@@ -58,7 +59,9 @@ class Journal:
     """The log and the counters."""
 
     def __init__(self) -> None:
-        self._log: collections.deque[tuple[Entry, RequestInfo, Identity | None, Request]] = collections.deque(maxlen=LOG_MAX)
+        self._log: collections.deque[tuple[Entry, RequestInfo, Identity | None, Request]] = collections.deque(
+            maxlen=LOG_MAX
+        )
         self._numbers = itertools.count(1)
         self._counters: collections.Counter[tuple] = collections.Counter()
         self._waiting: list[asyncio.Future] = []
@@ -67,11 +70,30 @@ class Journal:
     def begin(self, request: Request, info: RequestInfo, identity: Identity | None, connection: int) -> Entry:
         """Notes a request that has arrived."""
         self.last = next(self._numbers)
-        body = request.body[:BODY_KEPT].decode("utf-8", "replace") if request.method not in ("GET", "HEAD") else ""
+        body = (
+            request.body[:BODY_KEPT].decode("utf-8", "replace")
+            if request.method not in ("GET", "HEAD")
+            else ""
+        )
         entry = Entry(
-            self.last, monotonic_ns(), identity.alias if identity else "", info.verb, info.group, info.version,
-            info.resource, info.subresource, info.namespace, info.name, request.method, request.path,
-            request.target.partition("?")[2], request.user_agent, request.headers.get("content-type", ""), connection, body)
+            self.last,
+            monotonic_ns(),
+            identity.alias if identity else "",
+            info.verb,
+            info.group,
+            info.version,
+            info.resource,
+            info.subresource,
+            info.namespace,
+            info.name,
+            request.method,
+            request.path,
+            request.target.partition("?")[2],
+            request.user_agent,
+            request.headers.get("content-type", ""),
+            connection,
+            body,
+        )
         # Bodies are kept in the entry, bounded; the request is kept for its head only.
         head = Request(request.method, request.target, request.headers)
         self._log.append((entry, info, identity, head))
@@ -90,12 +112,23 @@ class Journal:
             if not future.done():
                 future.set_result(None)
 
-    def find(self, when: When, since: int = 0, status: int | None = None, effect: str | None = None,
-             limit: int | None = None) -> list[Entry]:
+    def find(
+        self,
+        when: When,
+        since: int = 0,
+        status: int | None = None,
+        effect: str | None = None,
+        limit: int | None = None,
+    ) -> list[Entry]:
         """The answered requests after number `since` that match, oldest first; the newest `limit` of them."""
-        found = [entry for entry, info, identity, head in self._log
-                 if entry.seq > since and entry.effect and (status is None or entry.status == status)
-                 and (effect is None or entry.effect == effect) and when.meets(info, identity, head)]
+        found = []
+        for entry, info, identity, head in reversed(self._log):
+            if entry.seq <= since:
+                break
+            wanted = status in (None, entry.status) and effect in (None, entry.effect)
+            if entry.effect and wanted and when.meets(info, identity, head):
+                found.append(entry)
+        found.reverse()
         return found if limit is None else found[-limit:]
 
     async def wait(self, when: When, since: int, count: int, timeout_s: float, **more: Any) -> list[Entry]:

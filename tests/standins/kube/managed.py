@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """managedFields and server-side apply.
 
-A set of owned fields is held as a dict from path to True, a path being a tuple of FieldsV1 elements ("f:spec",
-'k:{"name":"http"}', 'v:"x"'); the element "." stands for the existence of the list item or map itself.
-See "Server-Side Apply" in the Kubernetes documentation.
+A set of owned fields is held as a dict from path to True, a path being a tuple of FieldsV1 elements
+("f:spec", 'k:{"name":"http"}', 'v:"x"'); the element "." stands for the existence of the list item or map
+itself. See "Server-Side Apply" in the Kubernetes documentation.
 """
 
 from __future__ import annotations
@@ -126,15 +126,21 @@ def record_update(shape: Struct, old: dict | None, new: dict, writer: Writer) ->
     return _ordered(entries + [_entry(writer, owned - removed)])
 
 
-def apply(shape: Struct, live: dict | None, config: dict, writer: Writer, force: bool) -> tuple[dict, list[Clash]]:
+def apply(
+    shape: Struct, live: dict | None, config: dict, writer: Writer, force: bool
+) -> tuple[dict, list[Clash]]:
     """Server-side apply of `config`. Returns the new object, or the clashes that forbid it."""
     live = live or {"metadata": {key: config["metadata"].get(key) for key in ("name", "namespace")}}
     wanted = owned_leaves(shape, config, writer.subresource)
     current = owned_leaves(shape, live, writer.subresource)
     entries = copy.deepcopy(live["metadata"].get("managedFields") or [])
     differing = {path for path, value in wanted.items() if path in current and current[path] != value}
-    clashes = [Clash(entry, path) for entry in entries if not _is_mine(entry, writer)
-               for path in sorted(from_fields(entry.get("fieldsV1")) & differing)]
+    clashes = [
+        Clash(entry, path)
+        for entry in entries
+        if not _is_mine(entry, writer)
+        for path in sorted(from_fields(entry.get("fieldsV1")) & differing)
+    ]
     if clashes and not force:
         return live, clashes
     mine = next((entry for entry in entries if _is_mine(entry, writer)), None)
@@ -157,8 +163,10 @@ def apply(shape: Struct, live: dict | None, config: dict, writer: Writer, force:
 
 def same_but_time(old: list[dict] | None, new: list[dict] | None) -> bool:
     """Whether two managedFields say the same."""
+
     def bare(entries: list[dict] | None) -> list[dict]:
         return [{key: value for key, value in entry.items() if key != "time"} for entry in entries or ()]
+
     return bare(old) == bare(new)
 
 
@@ -170,7 +178,9 @@ def display(path: Path) -> str:
         if kind == "f":
             out += "." + rest
         elif kind == "k":
-            out += "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in json.loads(rest).items()) + "]"
+            out += (
+                "[" + ",".join(f"{key}={json.dumps(value)}" for key, value in json.loads(rest).items()) + "]"
+            )
         elif kind == "v":
             out += f"[={rest}]"
     return out
@@ -180,17 +190,28 @@ def _restrict(config: dict, subresource: str) -> dict:
     meta = {key: value for key, value in config["metadata"].items() if key in OWNED_METADATA}
     if subresource == "status":
         return {"metadata": meta, "status": config.get("status")}
-    return {"metadata": meta} | {key: value for key, value in config.items() if key not in ("metadata", "status", "kind", "apiVersion")}
+    return {"metadata": meta} | {
+        key: value for key, value in config.items() if key not in ("metadata", "status", "kind", "apiVersion")
+    }
 
 
 def _is_mine(entry: dict, writer: Writer) -> bool:
     return (entry.get("manager"), entry.get("operation"), entry.get("subresource", "")) == (
-        writer.manager, writer.operation, writer.subresource)
+        writer.manager,
+        writer.operation,
+        writer.subresource,
+    )
 
 
 def _entry(writer: Writer, owned: set[Path]) -> dict:
-    entry = {"manager": writer.manager, "operation": writer.operation, "apiVersion": writer.api_version,
-             "time": writer.time, "fieldsType": "FieldsV1", "fieldsV1": to_fields(owned)}
+    entry = {
+        "manager": writer.manager,
+        "operation": writer.operation,
+        "apiVersion": writer.api_version,
+        "time": writer.time,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": to_fields(owned),
+    }
     if writer.subresource:
         entry["subresource"] = writer.subresource
     return entry
@@ -204,12 +225,18 @@ def _shrink(entry: dict, lost: set[Path]) -> None:
 
 def _ordered(entries: list[dict]) -> list[dict]:
     kept = [entry for entry in entries if entry.get("fieldsV1")]
-    return sorted(kept, key=lambda entry: (entry["operation"], entry.get("time") or "", entry.get("manager", "")))
+    return sorted(
+        kept, key=lambda entry: (entry["operation"], entry.get("time") or "", entry.get("manager", ""))
+    )
 
 
 def _merge(schema: Any, live: Any, config: Any) -> Any:
-    if isinstance(schema, (Struct, MapOf)) and isinstance(config, dict) and isinstance(live, dict) \
-            and not getattr(schema, "atomic", False):
+    if (
+        isinstance(schema, (Struct, MapOf))
+        and isinstance(config, dict)
+        and isinstance(live, dict)
+        and not getattr(schema, "atomic", False)
+    ):
         out = dict(live)
         for key, value in config.items():
             member = schema.fields.get(key) if isinstance(schema, Struct) else None
@@ -236,7 +263,7 @@ def _drop(schema: Any, root: Any, path: Path, held: set[Path]) -> None:
     element = path[-1] == "." and path[-2].startswith("k:")
     if element:
         path = path[:-1]
-        if any(other[:len(path)] == path for other in held):
+        if any(other[: len(path)] == path for other in held):
             return
     node = root
     for part in path[:-1]:

@@ -24,31 +24,47 @@ def _check(text: str, pattern: str, limit: int, complaint: str) -> str:
 
 def subdomain(text: str) -> str:
     """RFC 1123 subdomain; returns the complaint or nothing."""
-    return _check(text, SUBDOMAIN, 253,
-                  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
-                  "must start and end with an alphanumeric character (e.g. 'example.com'")
+    return _check(
+        text,
+        SUBDOMAIN,
+        253,
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+        "must start and end with an alphanumeric character (e.g. 'example.com'",
+    )
 
 
 def label(text: str) -> str:
     """RFC 1123 label."""
-    return _check(text, LABEL, 63,
-                  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
-                  "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc'")
+    return _check(
+        text,
+        LABEL,
+        63,
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
+        "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc'",
+    )
 
 
 def label_1035(text: str) -> str:
     """RFC 1035 label, the syntax of Service names."""
-    return _check(text, LABEL_1035, 63,
-                  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-                  "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123'")
+    return _check(
+        text,
+        LABEL_1035,
+        63,
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123'",
+    )
 
 
 def wildcard(text: str) -> str:
     """A host that begins with "*."."""
-    return _check(text, r"\*\." + SUBDOMAIN, 253,
-                  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
-                  "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character "
-                  "(e.g. '*.example.com'")
+    return _check(
+        text,
+        r"\*\." + SUBDOMAIN,
+        253,
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
+        "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character "
+        "(e.g. '*.example.com'",
+    )
 
 
 def qualified(text: str) -> str:
@@ -56,16 +72,24 @@ def qualified(text: str) -> str:
     prefix, slash, name = text.rpartition("/")
     if slash and subdomain(prefix):
         return "prefix part " + subdomain(prefix)
-    return _check(name, QUALIFIED, 63,
-                  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-                  "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc'")
+    return _check(
+        name,
+        QUALIFIED,
+        63,
+        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc'",
+    )
 
 
 def label_value(text: str) -> str:
     """The value of a label."""
-    return _check(text, LABEL_VALUE, 63,
-                  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
-                  "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345'")
+    return _check(
+        text,
+        LABEL_VALUE,
+        63,
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
+        "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345'",
+    )
 
 
 def port_name(text: str) -> list[str]:

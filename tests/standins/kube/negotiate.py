@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which form an answer goes out: the object itself, a Table for kubectl, or its metadata alone; JSON or YAML."""
+"""In which form an answer goes out: the object itself, a Table for kubectl, or its metadata alone; JSON or
+YAML."""
 
 from __future__ import annotations
 
@@ -61,8 +62,11 @@ def clauses(accept: str) -> Iterable[tuple[str, dict[str, str]]]:
 
 def form_of(request: Request, watch: bool = False) -> Form:
     """The best form that the client accepts. Raises 406."""
-    pretty = not watch and (request.user_agent.startswith(INDENTED_AGENTS) if "pretty" not in request.query
-                            else request.query["pretty"] not in ("0", "false"))
+    pretty = not watch and (
+        request.user_agent.startswith(INDENTED_AGENTS)
+        if "pretty" not in request.query
+        else request.query["pretty"] not in ("0", "false")
+    )
     include = request.query.get("includeObject", "") or "Metadata"
     for media, parameters in clauses(request.headers.get("accept", "") or "*/*"):
         if media in ("*/*", "application/*", "application/json"):
@@ -80,20 +84,35 @@ def form_of(request: Request, watch: bool = False) -> Form:
                 return Form("table", version, kind, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return Form("partial", version, kind, pretty)
-    raise ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml")
+    raise ApiError(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: application/json, application/yaml",
+    )
 
 
 def partial(record: Record, form: Form) -> dict[str, Any]:
     """Metadata alone."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{form.meta_version}",
-            "metadata": record.obj()["metadata"]}
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{form.meta_version}",
+        "metadata": record.obj()["metadata"],
+    }
 
 
-def table(served: Served, records: Iterable[Record], form: Form, meta: dict[str, Any], headers: bool = True) -> dict[str, Any]:
+def table(
+    served: Served, records: Iterable[Record], form: Form, meta: dict[str, Any], headers: bool = True
+) -> dict[str, Any]:
     """A Table of objects."""
-    out: dict[str, Any] = {"kind": "Table", "apiVersion": f"meta.k8s.io/{form.meta_version}", "metadata": meta}
+    out: dict[str, Any] = {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{form.meta_version}",
+        "metadata": meta,
+    }
     resource = served.resource
-    out["columnDefinitions"] = [column.definition() for column in tables.columns(resource)] if headers else None
+    out["columnDefinitions"] = (
+        [column.definition() for column in tables.columns(resource)] if headers else None
+    )
     out["rows"] = []
     for record in records:
         entry: dict[str, Any] = {"cells": tables.row(resource, record.obj())}
@@ -114,14 +133,22 @@ def one(served: Served, record: Record, form: Form) -> bytes:
     return form.body(record.full(served))
 
 
-def many(served: Served, records: list[Record], form: Form, meta: dict[str, Any], null_items: bool = False) -> bytes:
+def many(
+    served: Served, records: list[Record], form: Form, meta: dict[str, Any], null_items: bool = False
+) -> bytes:
     """The body that shows a list."""
     if form.kind == "table":
         return form.encode(table(served, records, form, meta))
     if form.kind == "partial":
         items = [partial(record, form) for record in records]
-        return form.encode({"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{form.meta_version}",
-                            "metadata": meta, "items": items})
+        return form.encode(
+            {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{form.meta_version}",
+                "metadata": meta,
+                "items": items,
+            }
+        )
     head = {"kind": served.resource.kind + "List", "apiVersion": served.api_version, "metadata": meta}
     inner = b"null" if null_items else b"[" + b",".join(record.item(served) for record in records) + b"]"
     return form.body(to_json(head)[:-1] + b',"items":' + inner + b"}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/openapi/v2 and /openapi/v3, made from the shapes: what kubectl needs to validate, to patch and to explain."""
+"""/openapi/v2 and /openapi/v3, made from the shapes: what kubectl needs to validate, to patch and to
+explain."""
 
 from __future__ import annotations
 
@@ -17,9 +18,13 @@ from .wire import Request
 # Clients ask with an @, which is no valid media type and therefore not what they get back.
 PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 SCALARS: dict[str, dict[str, Any]] = {
-    "string": {"type": "string"}, "int": {"type": "integer", "format": "int32"}, "bool": {"type": "boolean"},
-    "time": {"type": "string", "format": "date-time"}, "micro-time": {"type": "string", "format": "date-time"},
-    "bytes": {"type": "string", "format": "byte"}, "any": {"type": "object"},
+    "string": {"type": "string"},
+    "int": {"type": "integer", "format": "int32"},
+    "bool": {"type": "boolean"},
+    "time": {"type": "string", "format": "date-time"},
+    "micro-time": {"type": "string", "format": "date-time"},
+    "bytes": {"type": "string", "format": "byte"},
+    "any": {"type": "object"},
     "int-or-string": {"type": "string", "format": "int-or-string"},
 }
 PATCH_PARAMETERS = ("dryRun", "fieldManager", "fieldValidation", "force")
@@ -35,8 +40,12 @@ def answer(state: State, request: Request) -> Answer | None:
     if parts[:2] != ["openapi", "v3"] or not state.profile.openapi_v3:
         raise statuses.no_such_path()
     if len(parts) == 2:
-        return Answer(200, to_json({"paths": {_root(*key): _v3_link(state, key) for key in sorted(state.index)}}) + b"\n")
-    key = ("", parts[3]) if parts[2] == "api" and len(parts) == 4 else tuple(parts[3:5])
+        return Answer(
+            200,
+            to_json({"paths": {_root(*key): _v3_link(state, key) for key in sorted(state.index)}}) + b"\n",
+        )
+    middle = parts[2:] if parts[2] == "apis" else ["apis", "", *parts[3:]]
+    key = (middle[1], middle[2]) if len(middle) == 3 else ("", "")
     if key not in state.index:
         raise statuses.no_such_path()
     return Answer(200, to_json(_v3_document(state, key)) + b"\n", headers=[("Vary", "Accept")])
@@ -54,9 +63,12 @@ def _v3_link(state: State, key: tuple[str, str]) -> dict[str, str]:
 def _v3_document(state: State, key: tuple[str, str]) -> dict[str, Any]:
     served = state.index[key].values()
     schemas = {_name(entry): _definition(entry) for entry in served}
-    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": f"v1.{state.profile.minor}.0"},
-            "paths": {_path(entry): {"patch": _operation(entry, v3=True, state=state)} for entry in served},
-            "components": {"schemas": schemas}}
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": f"v1.{state.profile.minor}.0"},
+        "paths": {_path(entry): {"patch": _operation(entry, v3=True, state=state)} for entry in served},
+        "components": {"schemas": schemas},
+    }
 
 
 def _v2(state: State, request: Request) -> Answer:
@@ -66,14 +78,19 @@ def _v2(state: State, request: Request) -> Answer:
             return Answer(200, openapi_protobuf.document(document), PROTOBUF_V2, [("Vary", "Accept")])
         if media in ("*/*", "application/*", "application/json"):
             return Answer(200, to_json(document) + b"\n", headers=[("Vary", "Accept")])
-    raise statuses.ApiError(406, "NotAcceptable", f"only the following media types are accepted: application/json, {PROTOBUF_V2}")
+    raise statuses.ApiError(
+        406, "NotAcceptable", f"only the following media types are accepted: application/json, {PROTOBUF_V2}"
+    )
 
 
 def _v2_document(state: State) -> dict[str, Any]:
     served = state.profile.served()
-    return {"swagger": "2.0", "info": {"title": "Kubernetes", "version": f"v1.{state.profile.minor}.0"},
-            "paths": {_path(entry): {"patch": _operation(entry, v3=False, state=state)} for entry in served},
-            "definitions": {_name(entry): _definition(entry) for entry in served}}
+    return {
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": f"v1.{state.profile.minor}.0"},
+        "paths": {_path(entry): {"patch": _operation(entry, v3=False, state=state)} for entry in served},
+        "definitions": {_name(entry): _definition(entry) for entry in served},
+    }
 
 
 def _name(served: Served) -> str:
@@ -92,10 +109,14 @@ def _kind(served: Served) -> dict[str, str]:
 
 def _operation(served: Served, v3: bool, state: State) -> dict[str, Any]:
     names = [name for name in PATCH_PARAMETERS if name != "fieldValidation" or state.profile.field_validation]
-    parameters = [{"name": name, "in": "query"} | ({"schema": {"type": "string"}} if v3 else {"type": "string"})
-                  for name in names]
-    return {"parameters": parameters, "responses": {"200": {"description": "OK"}},
-            "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": _kind(served)}
+    kind: dict[str, Any] = {"schema": {"type": "string"}} if v3 else {"type": "string"}
+    parameters = [{"name": name, "in": "query", **kind} for name in names]
+    return {
+        "parameters": parameters,
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": _kind(served),
+    }
 
 
 def _definition(served: Served) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenAPI v2 as protobuf, the only form in which kubectl reads it.
 
-The messages are those of gnostic's OpenAPIv2.proto; only the members that the documents of this server use are
-written. Extensions travel as YAML text.
+The messages are those of gnostic's OpenAPIv2.proto; only the members that the documents of this server
+use are written. Extensions travel as YAML text.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from .encoding import to_yaml
 def document(source: dict[str, Any]) -> bytes:
     """openapi.v2.Document."""
     info = _text(1, source["info"]["title"]) + _text(2, source["info"]["version"])
-    paths = b"".join(_message(2, _text(1, path) + _message(2, _message(8, _operation(item["patch"]))))
-                     for path, item in source["paths"].items())
+    paths = b"".join(
+        _message(2, _text(1, path) + _message(2, _message(8, _operation(item["patch"]))))
+        for path, item in source["paths"].items()
+    )
     definitions = b"".join(_named_schemas(source["definitions"].items()))
     return _text(1, source["swagger"]) + _message(2, info) + _message(8, paths) + _message(9, definitions)
 
@@ -52,8 +54,11 @@ def _named_schemas(schemas: Iterable[tuple[str, dict[str, Any]]]) -> Iterable[by
 
 
 def _extensions(number: int, source: dict[str, Any]) -> bytes:
-    return b"".join(_message(number, _text(1, name) + _message(2, _text(2, to_yaml(value).decode())))
-                    for name, value in source.items() if name.startswith("x-"))
+    return b"".join(
+        _message(number, _text(1, name) + _message(2, _text(2, to_yaml(value).decode())))
+        for name, value in source.items()
+        if name.startswith("x-")
+    )
 
 
 def _varint(value: int) -> bytes:

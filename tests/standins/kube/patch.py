@@ -204,6 +204,8 @@ def _reorder(schema: Any, out: dict, key: str, order: Any) -> None:
         return item.get(merge_key) if merge_key and isinstance(item, dict) else item
 
     wanted = [name(item) for item in order]
-    listed = sorted((item for item in current if name(item) in wanted), key=lambda item: wanted.index(name(item)))
+    listed = sorted(
+        (item for item in current if name(item) in wanted), key=lambda item: wanted.index(name(item))
+    )
     queue = iter(listed)
     out[key] = [next(queue) if name(item) in wanted else item for item in current]

@@ -8,6 +8,7 @@ import ipaddress
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -15,8 +16,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 LIFETIME = datetime.timedelta(days=30)
-SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-                "kubernetes.default.svc.cluster.local")
+SERVER_NAMES = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
 SERVER_ADDRESSES = ("127.0.0.1", "::1", "10.96.0.1")
 
 
@@ -37,14 +43,21 @@ class Authority:
         builder = _builder(self._name, self._name, self._key)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         builder = builder.add_extension(_usage(signs=True), critical=True)
-        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+        builder = builder.add_extension(
+            x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False
+        )
         self._certificate = builder.sign(self._key, hashes.SHA256())
         self.certificate = self._certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, common_name: str, groups: tuple[str, ...] = (), names: tuple[str, ...] = (),
-              addresses: tuple[str, ...] = ()) -> Pair:
+    def issue(
+        self,
+        common_name: str,
+        groups: tuple[str, ...] = (),
+        names: tuple[str, ...] = (),
+        addresses: tuple[str, ...] = (),
+    ) -> Pair:
         """Signs a server certificate when names or addresses are given, a client certificate otherwise."""
-        key = ec.generate_private_key(ec.SECP256R1())
+        key: Any = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name(common_name, groups), self._name, key)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_usage(signs=False), critical=True)
@@ -52,14 +65,18 @@ class Authority:
         purpose = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
         builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
         builder = builder.add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+        )
         if server:
-            entries = [x509.DNSName(name) for name in names]
+            entries: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
             entries += [x509.IPAddress(ipaddress.ip_address(text)) for text in addresses]
             builder = builder.add_extension(x509.SubjectAlternativeName(entries), critical=False)
-        return Pair(builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM),
-                    key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                      serialization.NoEncryption()))
+        return Pair(
+            builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM),
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            ),
+        )
 
 
 def server_context(folder: Path, authority: Authority, addresses: tuple[str, ...]) -> ssl.SSLContext:
@@ -72,9 +89,13 @@ def server_context(folder: Path, authority: Authority, addresses: tuple[str, ...
     return context
 
 
-def renew_server(context: ssl.SSLContext, folder: Path, authority: Authority, addresses: tuple[str, ...]) -> None:
+def renew_server(
+    context: ssl.SSLContext, folder: Path, authority: Authority, addresses: tuple[str, ...]
+) -> None:
     """Gives the server a new certificate; connections made from now on see it."""
-    pair = authority.issue("kube-apiserver", names=SERVER_NAMES, addresses=tuple({*SERVER_ADDRESSES, *addresses}))
+    pair = authority.issue(
+        "kube-apiserver", names=SERVER_NAMES, addresses=tuple({*SERVER_ADDRESSES, *addresses})
+    )
     chain = folder / "server.pem"
     chain.touch(mode=0o600)
     chain.write_bytes(pair.certificate + pair.key)
@@ -87,14 +108,30 @@ def _name(common_name: str, groups: tuple[str, ...] = ()) -> x509.Name:
     return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.timezone.utc)
-    return (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(hours=1)).not_valid_after(now + LIFETIME))
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + LIFETIME)
+    )
 
 
 def _usage(signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(digital_signature=True, content_commitment=False, key_encipherment=False,
-                         data_encipherment=False, key_agreement=False, key_cert_sign=signs, crl_sign=signs,
-                         encipher_only=False, decipher_only=False)
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a given Kubernetes release serves and how it behaves where releases differ.
 
-Sources: the prerelease-lifecycle markers of kubernetes/api, the feature gate tables of kubernetes/apiserver, and
-"Kubernetes API concepts".
+Sources: the prerelease-lifecycle markers of kubernetes/api, the feature gate tables of
+kubernetes/apiserver, and "Kubernetes API concepts".
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Profile:
 
     def served(self) -> list[Served]:
         """All resources that this release serves, in every group version."""
-        return [served for resource in RESOURCES for served in resource.served if served.served_by(self.minor)]
+        return [
+            served for resource in RESOURCES for served in resource.served if served.served_by(self.minor)
+        ]
 
     @property
     def streaming_lists(self) -> str:
@@ -100,6 +102,14 @@ class Profile:
 
     def version(self) -> dict[str, str]:
         """The answer of /version."""
-        return {"major": "1", "minor": str(self.minor), "gitVersion": f"v1.{self.minor}.0", "gitCommit": "0" * 40,
-                "gitTreeState": "clean", "buildDate": "2024-01-01T00:00:00Z", "goVersion": "go1.22.0",
-                "compiler": "gc", "platform": "linux/amd64"}
+        return {
+            "major": "1",
+            "minor": str(self.minor),
+            "gitVersion": f"v1.{self.minor}.0",
+            "gitCommit": "0" * 40,
+            "gitTreeState": "clean",
+            "buildDate": "2024-01-01T00:00:00Z",
+            "goVersion": "go1.22.0",
+            "compiler": "gc",
+            "platform": "linux/amd64",
+        }

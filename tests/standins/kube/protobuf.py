@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Request bodies in protobuf: newer kubectl releases send what they create from typed objects this way.
 
-Only reading is needed, since such clients accept JSON answers. The envelope is runtime.Unknown of apimachinery; the
-messages are those of the generated.proto files of kubernetes/api, with the field numbers given in the shapes.
+Only reading is needed, since such clients accept JSON answers. The envelope is runtime.Unknown of
+apimachinery; the messages are those of the generated.proto files of kubernetes/api, with the field
+numbers given in the shapes.
 """
 
 from __future__ import annotations
@@ -27,10 +28,15 @@ class Unreadable(Exception):
 def read(data: bytes, shape: Struct) -> dict[str, Any]:
     """An object in the form that JSON would have given."""
     if not data.startswith(MAGIC):
-        raise Unreadable("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
-    envelope = _fields(data[len(MAGIC):])
+        raise Unreadable(
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+        )
+    envelope = _fields(data[len(MAGIC) :])
     kind = _fields(_last(envelope, 1, b""))
-    out = {"apiVersion": _last(kind, 1, b"").decode("utf-8", "replace"), "kind": _last(kind, 2, b"").decode("utf-8", "replace")}
+    out = {
+        "apiVersion": _last(kind, 1, b"").decode("utf-8", "replace"),
+        "kind": _last(kind, 2, b"").decode("utf-8", "replace"),
+    }
     return out | _struct(_last(envelope, 2, b""), shape, 0)
 
 
@@ -39,14 +45,15 @@ def _parse(data: bytes) -> Iterator[tuple[int, Any]]:
     while position < len(data):
         tag, position = _varint(data, position)
         number, wire = tag >> 3, tag & 7
+        value: int | bytes
         if wire == VARINT:
             value, position = _varint(data, position)
         elif wire == BYTES_:
             length, position = _varint(data, position)
-            value, position = data[position:position + length], position + length
+            value, position = data[position : position + length], position + length
         elif wire in (FIXED64, FIXED32):
             width = 8 if wire == FIXED64 else 4
-            value, position = int.from_bytes(data[position:position + width], "little"), position + width
+            value, position = int.from_bytes(data[position : position + width], "little"), position + width
         else:
             raise Unreadable(f"proto: illegal wireType {wire}")
         if position > len(data):
@@ -104,8 +111,10 @@ def _value(values: list[Any], shape: Any, depth: int) -> Any:
         return [_value([value], shape.item, depth) for value in values]
     if isinstance(shape, MapOf):
         entries = [_fields(value) for value in values]
-        return {_last(entry, 1, b"").decode("utf-8", "replace"): _value(entry.get(2, [b""]), shape.value, depth)
-                for entry in entries}
+        return {
+            _last(entry, 1, b"").decode("utf-8", "replace"): _value(entry.get(2, [b""]), shape.value, depth)
+            for entry in entries
+        }
     if isinstance(shape, Struct):
         return _struct(values[-1], shape, depth)
     assert isinstance(shape, Scalar)
@@ -137,7 +146,9 @@ def _instant(seconds: int, nanos: int, kind: str) -> str | None:
     if seconds >> 63:
         seconds -= 1 << 64
     try:
-        moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(microsecond=nanos // 1000)
+        moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).replace(
+            microsecond=nanos // 1000
+        )
     except (ValueError, OverflowError, OSError):
         raise Unreadable("proto: timestamp out of range") from None
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ" if kind == "time" else "%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public API as tests use it: through a kubeconfig, with the administrator's credentials, against the stand-in
-or against a real cluster alike."""
+"""The public API as tests use it: through a kubeconfig, with the administrator's credentials, against the
+stand-in or against a real cluster alike."""
 
 from __future__ import annotations
 
@@ -20,19 +20,42 @@ from typing import Any, Callable, Iterator
 import yaml
 
 API_VERSIONS = {
-    "ingresses": "networking.k8s.io/v1", "ingressclasses": "networking.k8s.io/v1", "endpointslices": "discovery.k8s.io/v1",
-    "leases": "coordination.k8s.io/v1", "deployments": "apps/v1", "services": "v1", "endpoints": "v1", "secrets": "v1",
-    "configmaps": "v1", "namespaces": "v1", "events": "v1", "pods": "v1", "serviceaccounts": "v1",
+    "ingresses": "networking.k8s.io/v1",
+    "ingressclasses": "networking.k8s.io/v1",
+    "endpointslices": "discovery.k8s.io/v1",
+    "leases": "coordination.k8s.io/v1",
+    "deployments": "apps/v1",
+    "services": "v1",
+    "endpoints": "v1",
+    "secrets": "v1",
+    "configmaps": "v1",
+    "namespaces": "v1",
+    "events": "v1",
+    "pods": "v1",
+    "serviceaccounts": "v1",
 }
 CLUSTER_SCOPED = ("namespaces", "ingressclasses", "nodes")
 KINDS = {
-    "Ingress": "ingresses", "IngressClass": "ingressclasses", "EndpointSlice": "endpointslices", "Lease": "leases",
-    "Deployment": "deployments", "Service": "services", "Endpoints": "endpoints", "Secret": "secrets",
-    "ConfigMap": "configmaps", "Namespace": "namespaces", "Event": "events", "Pod": "pods", "ServiceAccount": "serviceaccounts",
+    "Ingress": "ingresses",
+    "IngressClass": "ingressclasses",
+    "EndpointSlice": "endpointslices",
+    "Lease": "leases",
+    "Deployment": "deployments",
+    "Service": "services",
+    "Endpoints": "endpoints",
+    "Secret": "secrets",
+    "ConfigMap": "configmaps",
+    "Namespace": "namespaces",
+    "Event": "events",
+    "Pod": "pods",
+    "ServiceAccount": "serviceaccounts",
 }
 MERGE, JSON, STRATEGIC, APPLY = (
-    "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml")
+    "application/merge-patch+json",
+    "application/json-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
 
 
 class ApiFailure(Exception):
@@ -74,7 +97,9 @@ class Access:
     def _context(self, cluster: dict[str, Any], folder: Path) -> ssl.SSLContext:
         context = ssl.create_default_context()
         if "certificate-authority-data" in cluster:
-            context.load_verify_locations(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
+            context.load_verify_locations(
+                cadata=base64.b64decode(cluster["certificate-authority-data"]).decode()
+            )
         elif "certificate-authority" in cluster:
             context.load_verify_locations(cafile=folder / cluster["certificate-authority"])
         if cluster.get("insecure-skip-tls-verify"):
@@ -86,7 +111,9 @@ class Access:
                 pair.flush()
                 context.load_cert_chain(pair.name)
         elif "client-certificate" in self._user:
-            context.load_cert_chain(folder / self._user["client-certificate"], folder / self._user["client-key"])
+            context.load_cert_chain(
+                folder / self._user["client-certificate"], folder / self._user["client-key"]
+            )
         return context
 
     def headers(self) -> dict[str, str]:
@@ -107,7 +134,9 @@ def _named(document: dict[str, Any], section: str, name: str) -> dict[str, Any]:
     return next(entry for entry in document[section] if entry["name"] == name)
 
 
-def path_of(plural: str, namespace: str = "", name: str = "", subresource: str = "", api_version: str = "") -> str:
+def path_of(
+    plural: str, namespace: str = "", name: str = "", subresource: str = "", api_version: str = ""
+) -> str:
     """The path of a collection, an object or a subresource."""
     version = api_version or API_VERSIONS[plural]
     parts = ["apis" if "/" in version else "api", version]
@@ -119,10 +148,12 @@ def path_of(plural: str, namespace: str = "", name: str = "", subresource: str =
 class KubeApi:
     """A client of the Kubernetes API, and kubectl with the same kubeconfig."""
 
-    def __init__(self, kubeconfig: str | Path, kubectl: str = "kubectl", user_agent: str = "sluice-tests/1 (linux)"):
+    def __init__(
+        self, kubeconfig: str | Path, kubectl: str = "", user_agent: str = "sluice-tests/1 (linux)"
+    ):
         self.kubeconfig = Path(kubeconfig)
         self.access = Access(self.kubeconfig)
-        self.kubectl_program = kubectl
+        self.kubectl_program = kubectl or os.environ.get("KUBECTL", "kubectl")
         self._agent = user_agent
         self._cache = tempfile.TemporaryDirectory(prefix="kubectl-cache-")
 
@@ -130,19 +161,33 @@ class KubeApi:
         """Removes what was made for kubectl."""
         self._cache.cleanup()
 
-    def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json",
-                headers: dict[str, str] | None = None, timeout_s: float = 30) -> Response:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        content_type: str = "application/json",
+        headers: dict[str, str] | None = None,
+        timeout_s: float = 30,
+    ) -> Response:
         """One request on a connection of its own. Never raises for a status."""
         connection = self.access.connect(timeout_s)
         try:
-            sent = {"User-Agent": self._agent, "Accept": "application/json", **self.access.headers(), **(headers or {})}
+            sent = {
+                "User-Agent": self._agent,
+                "Accept": "application/json",
+                **self.access.headers(),
+                **(headers or {}),
+            }
             data = None
             if body is not None:
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 sent["Content-Type"] = content_type
             connection.request(method, self.access.prefix + path, data, sent)
             answer = connection.getresponse()
-            return Response(answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read())
+            return Response(
+                answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
+            )
         finally:
             connection.close()
 
@@ -170,11 +215,15 @@ class KubeApi:
         return self._done(self.request("POST", self._collection(obj), obj))
 
     def _collection(self, obj: dict[str, Any]) -> str:
-        return path_of(KINDS[obj["kind"]], obj["metadata"].get("namespace", "default"), api_version=obj["apiVersion"])
+        return path_of(
+            KINDS[obj["kind"]], obj["metadata"].get("namespace", "default"), api_version=obj["apiVersion"]
+        )
 
     def replace(self, obj: dict[str, Any], subresource: str = "") -> dict[str, Any]:
         """Puts a whole object."""
-        path = f"{self._collection(obj)}/{obj['metadata']['name']}" + (f"/{subresource}" if subresource else "")
+        path = f"{self._collection(obj)}/{obj['metadata']['name']}" + (
+            f"/{subresource}" if subresource else ""
+        )
         return self._done(self.request("PUT", path, obj))
 
     def apply(self, obj: dict[str, Any], manager: str = "sluice-tests") -> dict[str, Any]:
@@ -182,10 +231,19 @@ class KubeApi:
         path = f"{self._collection(obj)}/{obj['metadata']['name']}?fieldManager={manager}&force=true"
         return self._done(self.request("PATCH", path, obj, APPLY))
 
-    def patch(self, plural: str, name: str, patch: Any, namespace: str = "default", subresource: str = "",
-              content_type: str = MERGE) -> dict[str, Any]:
+    def patch(
+        self,
+        plural: str,
+        name: str,
+        patch: Any,
+        namespace: str = "default",
+        subresource: str = "",
+        content_type: str = MERGE,
+    ) -> dict[str, Any]:
         """Patches an object, by merge unless told otherwise."""
-        return self._done(self.request("PATCH", path_of(plural, namespace, name, subresource), patch, content_type))
+        return self._done(
+            self.request("PATCH", path_of(plural, namespace, name, subresource), patch, content_type)
+        )
 
     def delete(self, plural: str, name: str, namespace: str = "default", missing_ok: bool = True) -> None:
         """Deletes an object."""
@@ -195,18 +253,30 @@ class KubeApi:
 
     def ensure_namespace(self, name: str) -> None:
         """Makes a namespace unless it exists."""
-        response = self.request("POST", path_of("namespaces"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        response = self.request(
+            "POST",
+            path_of("namespaces"),
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
+        )
         if response.status != 409:
             self._done(response)
 
-    def watch(self, plural: str, namespace: str = "", timeout_s: float = 30, **query: str) -> Iterator[dict[str, Any]]:
+    def watch(
+        self, plural: str, namespace: str = "", timeout_s: float = 30, **query: str
+    ) -> Iterator[dict[str, Any]]:
         """Frames of a watch, until it ends or the time is up."""
         deadline = time.monotonic() + timeout_s
         connection = self.access.connect(timeout_s)
         try:
-            text = urllib.parse.urlencode({"watch": "true", "timeoutSeconds": str(int(timeout_s) + 1), **query})
-            connection.request("GET", f"{self.access.prefix}{path_of(plural, namespace)}?{text}", None, {
-                "User-Agent": self._agent, "Accept": "application/json", **self.access.headers()})
+            text = urllib.parse.urlencode(
+                {"watch": "true", "timeoutSeconds": str(int(timeout_s) + 1), **query}
+            )
+            connection.request(
+                "GET",
+                f"{self.access.prefix}{path_of(plural, namespace)}?{text}",
+                None,
+                {"User-Agent": self._agent, "Accept": "application/json", **self.access.headers()},
+            )
             answer = connection.getresponse()
             if answer.status >= 400:
                 raise ApiFailure(Response(answer.status, {}, answer.read()))
@@ -222,15 +292,24 @@ class KubeApi:
         finally:
             connection.close()
 
-    def wait(self, plural: str, name: str, test: Callable[[dict[str, Any] | None], Any], namespace: str = "default",
-             timeout_s: float = 20) -> dict[str, Any] | None:
-        """Waits until `test` of the object (None while absent) is true. Returns the object. Raises TimeoutError."""
+    def wait(
+        self,
+        plural: str,
+        name: str,
+        test: Callable[[dict[str, Any] | None], Any],
+        namespace: str = "default",
+        timeout_s: float = 20,
+    ) -> dict[str, Any] | None:
+        """Waits until `test` of the object (None while absent) is true. Returns the object. Raises
+        TimeoutError."""
         deadline = time.monotonic() + timeout_s
         current = self.find(plural, name, namespace)
         while not test(current):
             left = deadline - time.monotonic()
             if left <= 0:
-                raise TimeoutError(f"{plural} {namespace}/{name}: not as expected after {timeout_s} s: {json.dumps(current)}")
+                raise TimeoutError(
+                    f"{plural} {namespace}/{name}: not as expected after {timeout_s} s: {json.dumps(current)}"
+                )
             revision = current["metadata"]["resourceVersion"] if current else ""
             selected = {"fieldSelector": f"metadata.name={name}", "resourceVersion": revision}
             for frame in self.watch(plural, namespace, left, **selected):
@@ -244,12 +323,30 @@ class KubeApi:
             current = self.find(plural, name, namespace)
         return current
 
-    def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True, timeout_s: float = 60) -> subprocess.CompletedProcess:
+    def kubectl(
+        self, *arguments: str, stdin: str | None = None, check: bool = True, timeout_s: float = 60
+    ) -> subprocess.CompletedProcess:
         """Runs kubectl; output is captured as text."""
-        command = [self.kubectl_program, "--kubeconfig", str(self.kubeconfig), "--cache-dir", self._cache.name, *arguments]
+        command = [
+            self.kubectl_program,
+            "--kubeconfig",
+            str(self.kubeconfig),
+            "--cache-dir",
+            self._cache.name,
+            *arguments,
+        ]
         environment = {key: value for key, value in os.environ.items() if key not in ("KUBECONFIG", "HOME")}
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
-                              env=environment | {"HOME": self._cache.name})
+        done = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+            env=environment | {"HOME": self._cache.name},
+        )
         if check and done.returncode != 0:
-            raise AssertionError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
         return done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""get and list. The meaning of resourceVersion, resourceVersionMatch, limit and continue is that of "Kubernetes API
-concepts"."""
+"""get and list. The meaning of resourceVersion, resourceVersionMatch, limit and continue is that of
+"Kubernetes API concepts"."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ from .selection import Selector
 from .statuses import FieldError
 from .store import Record, View
 
+TOKEN_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new "
+    "list without the continue parameter, or use the continue token in this response to retrieve the "
+    "remainder of the results, which will be inconsistent."
+)
 MATCHES = ("Exact", "NotOlderThan")
 
 
@@ -37,7 +42,9 @@ def parse_revision(text: str) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
-        raise statuses.bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        raise statuses.bad_request(
+            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
     return int(text)
 
 
@@ -85,21 +92,37 @@ async def list_(call: Call) -> Answer:
 
 def _check_parameters(call: Call) -> None:
     """Raises 400 and 422 for combinations that make no sense."""
-    revision, match, token = call.query("resourceVersion"), call.query("resourceVersionMatch"), call.query("continue")
+    revision, match, token = (
+        call.query("resourceVersion"),
+        call.query("resourceVersionMatch"),
+        call.query("continue"),
+    )
     errors = []
     if call.query("sendInitialEvents") and call.state.streaming_lists not in ("ignored", "no-gate"):
         errors.append(statuses.forbids("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if match and call.state.profile.match_parameter:
         if token:
-            errors.append(statuses.forbids("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+            errors.append(
+                statuses.forbids(
+                    "resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"
+                )
+            )
         if not revision:
-            errors.append(statuses.forbids(
-                "resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+            errors.append(
+                statuses.forbids(
+                    "resourceVersionMatch",
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                )
+            )
         if match not in MATCHES:
             errors.append(statuses.unsupported("resourceVersionMatch", match, list(MATCHES)))
         if match == "Exact" and revision == "0":
-            errors.append(statuses.forbids(
-                "resourceVersionMatch", 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+            errors.append(
+                statuses.forbids(
+                    "resourceVersionMatch",
+                    'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+                )
+            )
     if errors:
         raise invalid_options(errors)
     if token and revision not in ("", "0"):
@@ -116,11 +139,7 @@ async def _page(call: Call) -> Page:
     if token:
         revision, after = _read_token(token, call.namespace)
         if 0 < revision < floor:
-            raise statuses.expired(
-                "The provided continue parameter is too old to display a consistent list result. You can start a new "
-                "list without the continue parameter, or use the continue token in this response to retrieve the "
-                "remainder of the results, which will be inconsistent.",
-                {"continue": _token(-1, call.namespace, after)})
+            raise statuses.expired(TOKEN_EXPIRED, {"continue": _token(-1, call.namespace, after)})
         await seen(call, revision)
         return Page(limit, after, revision if revision > 0 else None)
     asked = parse_revision(call.query("resourceVersion"))
@@ -173,9 +192,10 @@ def _remaining(view: View, namespace: str, last: str) -> int:
 
 
 def _token(revision: int, namespace: str, last: str) -> str:
-    """A continue token: the revision, and the key behind which the next page starts, relative to the collection."""
+    """A continue token: the revision, and the key behind which the next page starts, relative to the
+    collection."""
     prefix = namespace + "/" if namespace else ""
-    start = (last[len(prefix):] if last.startswith(prefix) else last) + "\x00"
+    start = (last[len(prefix) :] if last.startswith(prefix) else last) + "\x00"
     document = to_json({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
     return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
 

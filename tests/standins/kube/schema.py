@@ -40,8 +40,9 @@ class MapOf:
 class ListOf:
     """A list.
 
-    merge_key: field by which a strategic merge patch finds the element to merge into; "" with strategy "merge" for
-    lists of scalars. keys: the fields that name an element for server-side apply. kind: atomic, set or map.
+    merge_key: field by which a strategic merge patch finds the element to merge into; "" with strategy
+    "merge" for lists of scalars. keys: the fields that name an element for server-side apply. kind:
+    atomic, set or map.
     """
 
     item: Any
@@ -67,7 +68,8 @@ class Struct:
     """An object with known members, kept in the order in which they are emitted.
 
     open: unknown members are kept instead of dropped. atomic: server-side apply owns it as a whole.
-    numbers: the members' protobuf field numbers where they are not 1, 2, 3... in order (kind and apiVersion have none).
+    numbers: the members' protobuf field numbers where they are not 1, 2, 3... in order (kind and
+    apiVersion have none).
     """
 
     name: str
@@ -83,7 +85,9 @@ BYTES, ANY = Scalar("bytes"), Scalar("any")
 STRING_MAP = MapOf(STRING)
 
 
-def struct(name: str, /, *, open_: bool = False, atomic: bool = False, numbers_: tuple[int, ...] = (), **members: Any) -> Struct:
+def struct(
+    name: str, /, *, open_: bool = False, atomic: bool = False, numbers_: tuple[int, ...] = (), **members: Any
+) -> Struct:
     """Makes a struct of `name=type` pairs; a bare type is an omitempty member, a bare struct a pointer."""
     return Struct(name, {key: _member(m) for key, m in members.items()}, open_, atomic, numbers_)
 
@@ -115,7 +119,8 @@ def string_set() -> ListOf:
 
 
 class Reader:
-    """How to read, and what was found. issues: what a strict reader would complain of and a lenient one drops.
+    """How to read, and what was found. issues: what a strict reader would complain of and a lenient one
+    drops.
 
     sparse: members that were not given stay away, as server-side apply needs it.
     """
@@ -187,7 +192,12 @@ def _decode_list(schema: ListOf, value: Any, reader: Reader, path: str, depth: i
         return None
     if not isinstance(value, list):
         raise _wrong(value, path, "[]" + type_name(schema.item))
-    return [decode(schema.item, item, reader, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+    if not value and not reader.sparse:
+        # Storage knows no difference between an empty list and none.
+        return None
+    return [
+        decode(schema.item, item, reader, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)
+    ]
 
 
 def _decode_map(schema: MapOf, value: Any, reader: Reader, path: str, depth: int) -> dict | None:
@@ -197,7 +207,9 @@ def _decode_map(schema: MapOf, value: Any, reader: Reader, path: str, depth: int
         raise _wrong(value, path, "map[string]" + type_name(schema.value))
     if schema.value is ANY:
         return value
-    return {key: decode(schema.value, value[key], reader, f"{path}.{key}", depth + 1) for key in sorted(value)}
+    return {
+        key: decode(schema.value, value[key], reader, f"{path}.{key}", depth + 1) for key in sorted(value)
+    }
 
 
 def type_name(schema: Any) -> str:
@@ -206,13 +218,21 @@ def type_name(schema: Any) -> str:
 
 
 def _is_zero(value: Any) -> bool:
-    return value is None or value is False or value == "" or value == [] or (value == 0 and value is not True) \
+    return (
+        value is None
+        or value is False
+        or value == ""
+        or value == []
+        or (value == 0 and value is not True)
         or (isinstance(value, dict) and not value)
+    )
 
 
 def _wrong(value: Any, path: str, want: str) -> DecodeError:
     names = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
-    return DecodeError(f"json: cannot unmarshal {names.get(type(value), 'null')} into Go struct field {path} of type {want}")
+    return DecodeError(
+        f"json: cannot unmarshal {names.get(type(value), 'null')} into Go struct field {path} of type {want}"
+    )
 
 
 def _string(value: Any, path: str) -> str:
@@ -284,7 +304,13 @@ def _bytes(value: Any, path: str) -> str:
 
 
 SCALARS = {
-    "string": _string, "int": _int, "bool": _bool, "int-or-string": _int_or_string, "time": _time,
-    "micro-time": _micro_time, "bytes": _bytes, "any": lambda value, path: value,
+    "string": _string,
+    "int": _int,
+    "bool": _bool,
+    "int-or-string": _int_or_string,
+    "time": _time,
+    "micro-time": _micro_time,
+    "bytes": _bytes,
+    "any": lambda value, path: value,
 }
 ZEROES = {"string": "", "int": 0, "bool": False, "int-or-string": 0, "bytes": ""}

@@ -17,7 +17,8 @@ _REQUIREMENT = re.compile(
     r"(?P<absent>!)\s*(?P<akey>[^\s,=!()]+)"
     r"|(?P<key>[^\s,=!()]+)(?:\s*(?P<op>==|!=|=)\s*(?P<value>[^\s,=!()]*)"
     r"|\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\))?"
-    r")\s*(?:,|$)")
+    r")\s*(?:,|$)"
+)
 
 
 def parse_labels(text: str) -> Test | None:
@@ -27,7 +28,7 @@ def parse_labels(text: str) -> Test | None:
     while position < len(text.rstrip()):
         match = _REQUIREMENT.match(text, position)
         if match is None:
-            raise bad_request(f'unable to parse requirement: found {text[position:]!r}')
+            raise bad_request(f"unable to parse requirement: found {text[position:]!r}")
         position = match.end()
         tests.append(_label_test(match))
     if not tests:
@@ -64,11 +65,15 @@ def parse_fields(served: Served, text: str) -> tuple[Test | None, dict[str, str]
         name, operator, value = match.groups()
         if name not in known:
             raise bad_request(
-                f'Unable to find "{served.api_version}, Resource={served.resource.plural}" that match label selector "",'
-                f' field selector "{text}": field label not supported: {name}')
+                f'Unable to find "{served.api_version}, Resource={served.resource.plural}" that match label '
+                f'selector "",'
+                f' field selector "{text}": field label not supported: {name}'
+            )
         tests.append((name, value, operator != "!="))
     equal = {name: value for name, value, positive in tests if positive}
-    return (lambda record: all((record.fields[name] == value) is positive for name, value, positive in tests)), equal
+    return (
+        lambda record: all((record.fields[name] == value) is positive for name, value, positive in tests)
+    ), equal
 
 
 class Selector:
@@ -88,4 +93,6 @@ class Selector:
         """Whether an object is wanted."""
         if self.namespace and record.namespace != self.namespace:
             return False
-        return (self._labels is None or self._labels(record)) and (self._fields is None or self._fields(record))
+        return (self._labels is None or self._labels(record)) and (
+            self._fields is None or self._fields(record)
+        )

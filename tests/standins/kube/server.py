@@ -10,7 +10,7 @@ import ssl
 import traceback
 from typing import Any, Awaitable, Callable
 
-from .auth import CONTROLLER
+from .auth import CONTROLLER, Identity
 from .faults import When
 from .request_info import of_request
 from .state import State
@@ -23,7 +23,9 @@ BACKLOG = 512
 class Endpoint:
     """One address that is served. It keeps its port while it does not listen."""
 
-    def __init__(self, address: str, port: int, handler: Handler, wire: WireSettings, tls: ssl.SSLContext | None = None):
+    def __init__(
+        self, address: str, port: int, handler: Handler, wire: WireSettings, tls: ssl.SSLContext | None = None
+    ):
         self.connections: dict[int, Connection] = {}
         self._handler, self._wire, self._tls = handler, wire, tls
         self._family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -96,8 +98,13 @@ class Endpoint:
 _numbers = itertools.count(1)
 
 
-async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: Handler, wire: WireSettings,
-                connections: dict[int, Connection]) -> None:
+async def serve(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    handler: Handler,
+    wire: WireSettings,
+    connections: dict[int, Connection],
+) -> None:
     """Serves one connection to its end."""
     number = next(_numbers)
     connection = connections[number] = Connection(reader, writer, wire)
@@ -111,7 +118,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hand
     except asyncio.CancelledError:
         connection.reset()
         raise
-    except Exception:  # noqa: BLE001, shown, and only this connection ends
+    except Exception:  # shown, and only this connection ends
         traceback.print_exc()
     finally:
         del connections[number]
@@ -126,7 +133,8 @@ class Network:
         self.mode = "up"
 
     async def set(self, mode: str, drop: str | None = None) -> None:
-        """up; gone: connections end and new ones are refused; black-hole: new ones are made but never answered."""
+        """up; gone: connections end and new ones are refused; black-hole: new ones are made but never
+        answered."""
         for endpoint in self.endpoints:
             if mode == "up":
                 if self.mode == "black-hole":
@@ -135,6 +143,7 @@ class Network:
             elif mode == "gone":
                 endpoint.gone()
             else:
+                await endpoint.up()
                 endpoint.black_hole()
         self.mode = mode
         if mode == "gone" or drop:
@@ -157,8 +166,9 @@ class Network:
     def _meant(self, connection: Connection, when: When) -> bool:
         if connection.request is None:
             return False
+        identity: Identity | None
         try:
             identity = self._state.authenticator.identify(connection, connection.request)
-        except Exception:  # noqa: BLE001, an expired token still names nobody
+        except Exception:  # an expired token still names nobody
             identity = self._state.authenticator.by_alias(CONTROLLER) if when.identity == CONTROLLER else None
         return when.meets(of_request(connection.request), identity, connection.request)

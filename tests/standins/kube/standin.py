@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from . import admission, auth, files, pki
 from .api import Api
 from .control import Control
 from .deletes import remove
+from .faults import Faults
 from .profiles import Profile
 from .resources import EVENTS
 from .server import Endpoint, Network, serve
@@ -20,7 +22,7 @@ from .state import Settings, State
 from .store import Store
 from .wire import Connection, WireSettings
 
-EVENT_SWEEP_S = 15.0
+EVENT_SWEEP_S, EVENT_SWEEP_STEP_S = 15.0, 0.25
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Options:
     window_events: int = 16384
     seed: int | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 class Standin:
@@ -56,19 +59,33 @@ class Standin:
         self.options = options
         self.stopping = asyncio.Event()
         admin = auth.Identity(auth.ADMIN, "kubernetes-admin", ("system:masters", "system:authenticated"))
-        controller = auth.Identity(auth.CONTROLLER, options.controller_user, ("system:serviceaccounts", "system:authenticated"))
+        controller = auth.Identity(
+            auth.CONTROLLER, options.controller_user, ("system:serviceaccounts", "system:authenticated")
+        )
         authenticator = auth.Authenticator(admin, controller, options.anonymous_admin)
-        self.state = State(options.profile, Store(options.first_revision, options.window_events, options.seed), authenticator,
-                           Settings(strict_namespaces=options.strict_namespaces))
+        self.state = State(
+            options.profile,
+            Store(options.first_revision, options.window_events, options.seed),
+            authenticator,
+            Settings(strict_namespaces=options.strict_namespaces),
+            WireSettings(dice=random.Random(options.seed)),
+            faults=Faults(options.seed),
+            dice=random.Random(options.seed),
+        )
         self._paths = {
             "kubeconfig": options.kubeconfig or options.folder / "kubeconfig",
-            "controller_kubeconfig": options.controller_kubeconfig or options.folder / "controller.kubeconfig",
+            "controller_kubeconfig": options.controller_kubeconfig
+            or options.folder / "controller.kubeconfig",
             "token_file": options.token_file or options.folder / "token",
-            "ca_file": options.ca_file or options.folder / "ca.crt"}
+            "ca_file": options.ca_file or options.folder / "ca.crt",
+        }
         self.control_path = options.control or str(options.folder / "control.sock")
         self._authority = pki.Authority()
-        self._directory = (files.ServiceAccountDirectory(options.service_account_dir)
-                           if options.service_account_dir else None)
+        self._directory = (
+            files.ServiceAccountDirectory(options.service_account_dir)
+            if options.service_account_dir
+            else None
+        )
         self._token = authenticator.issue(controller, options.token_expires_s)
         self._admin_token = authenticator.issue(admin)
         self._control_server: asyncio.AbstractServer | None = None
@@ -80,13 +97,16 @@ class Standin:
         options.folder.mkdir(parents=True, exist_ok=True)
         for name in (*admission.PROTECTED_NAMESPACES, *options.namespaces):
             admission.make_namespace(self.state, name)
+        self.state.set(options.settings)
         for fault in options.faults:
             self.state.faults.add(fault)
         api = Api(self.state)
         endpoints = []
         if options.https_port is not None:
             self._tls = pki.server_context(options.folder, self._authority, (options.address,))
-            endpoints.append(Endpoint(options.address, options.https_port, api.handle, self.state.wire, self._tls))
+            endpoints.append(
+                Endpoint(options.address, options.https_port, api.handle, self.state.wire, self._tls)
+            )
         if options.http_port is not None:
             endpoints.append(Endpoint(options.address, options.http_port, api.handle, self.state.wire))
         self.network = Network(self.state, endpoints)
@@ -112,11 +132,18 @@ class Standin:
     def describe(self) -> dict[str, Any]:
         """Addresses and files."""
         urls = {endpoint.url.partition(":")[0]: endpoint.url for endpoint in self.network.endpoints}
-        return {"url": urls.get("https") or urls["http"], "urls": urls, "control": self.control_path,
-                "profile": f"1.{self.state.profile.minor}", "pid": os.getpid(), "network": self.network.mode,
-                "revision": self.state.store.rev, "admin_token": self._admin_token,
-                "service_account_dir": str(self._directory.folder) if self._directory else None,
-                **{name: str(path) for name, path in self._paths.items()}}
+        return {
+            "url": urls.get("https") or urls["http"],
+            "urls": urls,
+            "control": self.control_path,
+            "profile": f"1.{self.state.profile.minor}",
+            "pid": os.getpid(),
+            "network": self.network.mode,
+            "revision": self.state.store.rev,
+            "admin_token": self._admin_token,
+            "service_account_dir": str(self._directory.folder) if self._directory else None,
+            **{name: str(path) for name, path in self._paths.items()},
+        }
 
     def _write_files(self) -> None:
         url, secure = self.describe()["url"], self.options.https_port is not None
@@ -126,8 +153,12 @@ class Standin:
         user: dict[str, Any] = files.certificate_user(pair) if secure else {"token": self._admin_token}
         files.write_secret(self._paths["kubeconfig"], files.kubeconfig(url, authority, user, admin.user))
         self._paths["ca_file"].write_bytes(self._authority.certificate)
-        files.write_secret(self._paths["controller_kubeconfig"], files.kubeconfig(
-            url, authority, {"tokenFile": str(self._paths["token_file"])}, "controller", "sluice"))
+        files.write_secret(
+            self._paths["controller_kubeconfig"],
+            files.kubeconfig(
+                url, authority, {"tokenFile": str(self._paths["token_file"])}, "controller", "sluice"
+            ),
+        )
         self._write_token()
 
     def _write_token(self) -> None:
@@ -144,7 +175,8 @@ class Standin:
         return self._token
 
     def rotate_authority(self) -> None:
-        """A new CA, server certificate and files. Certificates of the old CA are still accepted from clients."""
+        """A new CA, server certificate and files. Certificates of the old CA are still accepted from
+        clients."""
         self._authority = pki.Authority("standin-kube-ca-2")
         if self.options.https_port is not None:
             pki.renew_server(self._tls, self.options.folder, self._authority, (self.options.address,))
@@ -152,10 +184,13 @@ class Standin:
 
     async def _expire_events(self) -> None:
         """Removes Events whose time is over."""
+        swept = 0.0
         while True:
-            ttl = self.state.settings.event_ttl_s
-            await asyncio.sleep(min(EVENT_SWEEP_S, max(ttl, 0.05)))
-            now = admission.now_seconds()
+            await asyncio.sleep(EVENT_SWEEP_STEP_S)
+            ttl, now = self.state.settings.event_ttl_s, admission.now_seconds()
+            if now - swept < min(ttl, EVENT_SWEEP_S):
+                continue
+            swept = now
             for record in list(self.state.store.table(EVENTS).records.values()):
                 if admission.age_s(record.obj(), now) > ttl:
                     remove(self.state, record)

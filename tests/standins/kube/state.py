@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .watches import Stream
 
 WATCH_ORDERS = ("fifo", "lifo", "random")
+NULLABLE = ("streaming_lists", "gzip_streams", "page_max", "read_bytes_per_s", "split")
 STREAMING = ("ignored", "no-gate", "off", "on")
 
 
@@ -62,7 +63,7 @@ class State:
     journal: Journal = field(default_factory=Journal)
     allocator: ServiceAllocator = field(default_factory=ServiceAllocator)
     streams: dict[int, Stream] = field(default_factory=dict)
-    random: random.Random = field(default_factory=random.Random)
+    dice: random.Random = field(default_factory=random.Random)
     tasks: set[asyncio.Task] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -93,9 +94,12 @@ class State:
         """All knobs."""
         split = self.wire.split
         return dataclasses.asdict(self.settings) | {
-            "split": dataclasses.asdict(split) if split else None, "read_bytes_per_s": self.wire.read_bytes_per_s,
-            "watch_order": self.store.watch_order, "revision_step": self.store.revision_step,
-            "window_events": self.store.window_events}
+            "split": dataclasses.asdict(split) if split else None,
+            "read_bytes_per_s": self.wire.read_bytes_per_s,
+            "watch_order": self.store.watch_order,
+            "revision_step": self.store.revision_step,
+            "window_events": self.store.window_events,
+        }
 
     def set(self, changes: dict[str, Any]) -> None:
         """Turns knobs. Raises BadSetting before anything is changed."""
@@ -120,13 +124,15 @@ def _check(key: str, value: Any, current: Any) -> None:
     choices = {"watch_order": WATCH_ORDERS, "streaming_lists": (None, *STREAMING)}.get(key)
     if choices and value not in choices:
         raise BadSetting(f"{key} is one of {choices}, not {value!r}")
+    if value is None and key in NULLABLE:
+        return
     if key == "split":
         names = {entry.name for entry in dataclasses.fields(Split)}
-        if value is not None and (not isinstance(value, dict) or value.keys() - names):
+        if not isinstance(value, dict) or value.keys() - names:
             raise BadSetting(f"split is null or an object of {sorted(names)}")
-    elif isinstance(current, bool):
+    elif isinstance(current, bool) or key == "gzip_streams":
         if not isinstance(value, bool):
             raise BadSetting(f"{key} is true or false")
-    elif isinstance(current, (int, float)):
+    elif isinstance(current, (int, float)) or key in ("page_max", "read_bytes_per_s"):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise BadSetting(f"{key} is a number that is not negative")

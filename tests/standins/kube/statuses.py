@@ -31,10 +31,17 @@ class ApiError(Exception):
         return failure(self.code, self.reason, self.message, self.details, self.metadata)
 
 
-def failure(code: int, reason: str, message: str, details: dict | None = None, metadata: dict | None = None) -> dict:
+def failure(
+    code: int, reason: str, message: str, details: dict | None = None, metadata: dict | None = None
+) -> dict:
     """A Status object that reports a failure."""
-    out: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": metadata or {}, "status": "Failure",
-                           "message": message}
+    out: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": metadata or {},
+        "status": "Failure",
+        "message": message,
+    }
     if reason:
         out["reason"] = reason
     if details is not None:
@@ -71,8 +78,12 @@ def forbidden(message: str, info: dict[str, Any]) -> ApiError:
 
 def not_found(served: Served, name: str) -> ApiError:
     """404 for an object."""
-    return ApiError(404, "NotFound", f'{served.qualified} "{name}" not found',
-                    details(name, served.group, served.resource.plural))
+    return ApiError(
+        404,
+        "NotFound",
+        f'{served.qualified} "{name}" not found',
+        details(name, served.group, served.resource.plural),
+    )
 
 
 def no_such_resource() -> ApiError:
@@ -92,14 +103,22 @@ def plain(code: int, text: str, **headers: str) -> ApiError:
 
 def method_not_allowed(served: Served, verb: str) -> ApiError:
     """405."""
-    return ApiError(405, "MethodNotAllowed", f'{verb} is not supported on resources of kind "{served.qualified}"',
-                    details("", served.group, served.resource.plural))
+    return ApiError(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{served.qualified}"',
+        details("", served.group, served.resource.plural),
+    )
 
 
 def conflict(served: Served, name: str, why: str) -> ApiError:
     """409 for a stale write."""
-    return ApiError(409, "Conflict", f'Operation cannot be fulfilled on {served.qualified} "{name}": {why}',
-                    details(name, served.group, served.resource.plural))
+    return ApiError(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {served.qualified} "{name}": {why}',
+        details(name, served.group, served.resource.plural),
+    )
 
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -107,8 +126,12 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 def already_exists(served: Served, name: str) -> ApiError:
     """409 for a creation."""
-    return ApiError(409, "AlreadyExists", f'{served.qualified} "{name}" already exists',
-                    details(name, served.group, served.resource.plural))
+    return ApiError(
+        409,
+        "AlreadyExists",
+        f'{served.qualified} "{name}" already exists',
+        details(name, served.group, served.resource.plural),
+    )
 
 
 def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiError:
@@ -118,15 +141,24 @@ def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiError:
 
 def too_large_revision(asked: int, current: int) -> ApiError:
     """504: the server has not seen that revision yet."""
-    info = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-            "retryAfterSeconds": 1}
-    return ApiError(504, "Timeout", f"Timeout: Too large resource version: {asked}, current: {current}", info,
-                    headers={"Retry-After": "1"})
+    info = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    return ApiError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {asked}, current: {current}",
+        info,
+        headers={"Retry-After": "1"},
+    )
 
 
 def internal(message: str) -> ApiError:
     """500."""
-    return ApiError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})
+    return ApiError(
+        500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]}
+    )
 
 
 def _quoted(value: Any) -> str:
@@ -170,8 +202,9 @@ def duplicate(path: str, value: Any) -> FieldError:
 def unsupported(path: str, value: Any, allowed: list[str]) -> FieldError:
     """The value is not one of the allowed ones."""
     choice = ", ".join(f'"{word}"' for word in sorted(allowed))
-    return FieldError("FieldValueNotSupported", path,
-                      f"Unsupported value: {_quoted(value)}: supported values: {choice}")
+    return FieldError(
+        "FieldValueNotSupported", path, f"Unsupported value: {_quoted(value)}: supported values: {choice}"
+    )
 
 
 def too_long(path: str, limit: int) -> FieldError:
@@ -184,5 +217,9 @@ def unprocessable(group: str, kind: str, name: str, errors: list[FieldError]) ->
     texts = [f"{error.path}: {error.body}" for error in errors]
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     label = f"{kind}.{group}" if group else kind
-    return ApiError(422, "Invalid", f'{label} "{name}" is invalid: {joined}',
-                    details(name, group, kind, causes=[error.cause for error in errors]))
+    return ApiError(
+        422,
+        "Invalid",
+        f'{label} "{name}" is invalid: {joined}',
+        details(name, group, kind, causes=[error.cause for error in errors]),
+    )

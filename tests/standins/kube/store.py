@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stored objects: one revision counter, one table a resource, and the recent past of each table.
 
-Objects are kept as the JSON bytes that go out on the wire. A reader gets those bytes; a writer decodes a fresh
-copy, so nothing that is stored is ever changed in place, and old states stay true for pages and watches.
+Objects are kept as the JSON bytes that go out on the wire. A reader gets those bytes; a writer decodes a
+fresh copy, so nothing that is stored is ever changed in place, and old states stay true for pages and
+watches.
 """
 
 from __future__ import annotations
@@ -92,27 +93,38 @@ def _event_fields(obj: dict) -> dict[str, str]:
     fields = {f"involvedObject.{name}": involved.get(name, "") for name in names}
     fields |= {f"regarding.{name}": involved.get(name, "") for name in names}
     source = (obj.get("source") or {}).get("component", "")
-    return fields | {"reason": obj.get("reason", ""), "type": obj.get("type", ""), "source": source,
-                     "reportingComponent": obj.get("reportingComponent", "")}
+    return fields | {
+        "reason": obj.get("reason", ""),
+        "type": obj.get("type", ""),
+        "source": source,
+        "reportingComponent": obj.get("reportingComponent", ""),
+    }
 
 
 def _pod_fields(obj: dict) -> dict[str, str]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return {"spec.nodeName": spec.get("nodeName", ""), "status.phase": status.get("phase", ""),
-            "status.podIP": status.get("podIP", "")}
+    return {
+        "spec.nodeName": spec.get("nodeName", ""),
+        "status.phase": status.get("phase", ""),
+        "status.podIP": status.get("podIP", ""),
+    }
 
 
 _FIELDS: dict[str, Callable[[dict], dict[str, str]]] = {
     "secrets": lambda obj: {"type": obj.get("type", "")},
     "namespaces": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
-    "services": lambda obj: {"spec.type": obj["spec"].get("type", ""), "spec.clusterIP": obj["spec"].get("clusterIP", "")},
+    "services": lambda obj: {
+        "spec.type": obj["spec"].get("type", ""),
+        "spec.clusterIP": obj["spec"].get("clusterIP", ""),
+    },
     "events": _event_fields,
     "pods": _pod_fields,
 }
 
 
 class Event:
-    """One change of one object. `record` is the state after it, or the last state under the deletion's revision."""
+    """One change of one object. `record` is the state after it, or the last state under the deletion's
+    revision."""
 
     __slots__ = ("type", "record", "before", "_frames")
 
@@ -210,7 +222,8 @@ class Table:
         return found
 
     def view(self, rev: int | None = None) -> View:
-        """The state at a revision, the newest by default. The newest is the live state: use it before awaiting."""
+        """The state at a revision, the newest by default. The newest is the live state: use it before
+        awaiting."""
         newest = self.log[-1].rev if self.log else 0
         if rev is None or rev >= newest:
             return View(rev or newest, self.keys, self.records)
@@ -315,7 +328,9 @@ class Store:
         table.trim(self.window_events)
         watchers = table.watchers
         if self.watch_order != "fifo" and len(watchers) > 1:
-            watchers = watchers[::-1] if self.watch_order == "lifo" else self.random.sample(watchers, len(watchers))
+            watchers = (
+                watchers[::-1] if self.watch_order == "lifo" else self.random.sample(watchers, len(watchers))
+            )
         else:
             watchers = list(watchers)
         for watcher in watchers:

@@ -14,14 +14,18 @@ ANNOTATIONS_MAX = 256 * 1024
 Validator = Callable[[dict, "dict | None", Profile], list[FieldError]]
 
 
-def validate(resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile) -> list[FieldError]:
+def validate(
+    resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile
+) -> list[FieldError]:
     """All complaints about a write of `obj` (stored form) that replaces `old`."""
     found = _metadata(resource, obj["metadata"], (old or {}).get("metadata"))
     validator = _VALIDATORS.get(resource.plural)
     return found + (validator(obj, old, profile) if validator else [])
 
 
-def validate_status(resource: Resource, obj: dict[str, Any], old: dict[str, Any], profile: Profile) -> list[FieldError]:
+def validate_status(
+    resource: Resource, obj: dict[str, Any], old: dict[str, Any], profile: Profile
+) -> list[FieldError]:
     """All complaints about a write of the status subresource."""
     found = _metadata(resource, obj["metadata"], old["metadata"])
     validator = _STATUS_VALIDATORS.get(resource.plural)
@@ -42,12 +46,21 @@ def _metadata(resource: Resource, meta: dict, old: dict | None) -> list[FieldErr
         found += [invalid("metadata.labels", value, text) for text in [names.label_value(value)] if text]
     annotations = meta.get("annotations") or {}
     for key in annotations:
-        found += [invalid("metadata.annotations", key, text) for text in [names.qualified(key.lower())] if text]
-    if sum(len(key.encode("utf-8", "replace")) + len(value.encode("utf-8", "replace"))
-           for key, value in annotations.items()) > ANNOTATIONS_MAX:
+        found += [
+            invalid("metadata.annotations", key, text) for text in [names.qualified(key.lower())] if text
+        ]
+    if (
+        sum(
+            len(key.encode("utf-8", "replace")) + len(value.encode("utf-8", "replace"))
+            for key, value in annotations.items()
+        )
+        > ANNOTATIONS_MAX
+    ):
         found.append(too_long("metadata.annotations", ANNOTATIONS_MAX))
     for finalizer in meta.get("finalizers") or ():
-        found += [invalid("metadata.finalizers", finalizer, text) for text in [names.qualified(finalizer)] if text]
+        found += [
+            invalid("metadata.finalizers", finalizer, text) for text in [names.qualified(finalizer)] if text
+        ]
     if old is not None:
         found += _metadata_update(meta, old)
     return found
@@ -61,14 +74,22 @@ def _metadata_update(meta: dict, old: dict) -> list[FieldError]:
         new = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
         if new:
             listed = ", ".join(f'"{name}"' for name in new)
-            found.append(forbids("metadata.finalizers", "no new finalizers can be added if the object is being deleted, "
-                                 f"found new finalizers []string{{{listed}}}"))
+            found.append(
+                forbids(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{listed}}}",
+                )
+            )
     return found
 
 
 _NAMES: dict[str, Callable[[str], str]] = {
-    "services": names.label_1035, "namespaces": names.label,
-    "roles": lambda name: "", "clusterroles": lambda name: "", "rolebindings": lambda name: "",
+    "services": names.label_1035,
+    "namespaces": names.label,
+    "roles": lambda name: "",
+    "clusterroles": lambda name: "",
+    "rolebindings": lambda name: "",
     "clusterrolebindings": lambda name: "",
 }
 _VALIDATORS: dict[str, Validator] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import Sequence
 
 from . import names
 from .profiles import Profile
@@ -36,7 +37,7 @@ def service(obj: dict, old: dict | None, _profile: Profile) -> list[FieldError]:
     found += _service_ports(spec.get("ports") or ())
     found += _service_affinity(spec)
     if old is not None and _address_changed(spec, old["spec"]):
-        found.append(invalid("spec.clusterIPs[0]", spec["clusterIP"], "may not change once set"))
+        found.append(invalid("spec.clusterIPs[0]", spec.get("clusterIP", ""), "may not change once set"))
     return found
 
 
@@ -46,18 +47,27 @@ def _service_affinity(spec: dict) -> list[FieldError]:
     if spec["sessionAffinity"] == "ClientIP":
         timeout = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
         if not 0 < timeout <= AFFINITY_S_MAX:
-            return [invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", timeout,
-                            f"must be greater than 0 and less than {AFFINITY_S_MAX}")]
+            return [
+                invalid(
+                    "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+                    timeout,
+                    f"must be greater than 0 and less than {AFFINITY_S_MAX}",
+                )
+            ]
     return []
 
 
 def _address_changed(spec: dict, old: dict) -> bool:
     held = old.get("clusterIP")
-    return bool(held) and spec["type"] != "ExternalName" and old.get("type") != "ExternalName" \
+    return (
+        bool(held)
+        and spec["type"] != "ExternalName"
+        and old.get("type") != "ExternalName"
         and spec.get("clusterIP") != held
+    )
 
 
-def _service_ports(ports: list[dict]) -> list[FieldError]:
+def _service_ports(ports: Sequence[dict]) -> list[FieldError]:
     found: list[FieldError] = []
     seen: set = set()
     for index, port in enumerate(ports):
@@ -71,8 +81,10 @@ def _service_ports(ports: list[dict]) -> list[FieldError]:
         if port["protocol"] not in PROTOCOLS:
             found.append(unsupported(f"{path}.protocol", port["protocol"], PROTOCOLS))
         found += _target_port(port["targetPort"], f"{path}.targetPort")
-        for key, where, value in ((("name", name), f"{path}.name", name),
-                                  ((port["port"], port["protocol"]), path, port)):
+        for key, where, value in (
+            (("name", name), f"{path}.name", name),
+            ((port["port"], port["protocol"]), path, port),
+        ):
             if key in seen and key != ("name", ""):
                 found.append(duplicate(where, value))
             seen.add(key)
@@ -90,8 +102,13 @@ def service_status(obj: dict, old: dict | None, profile: Profile) -> list[FieldE
     entries = obj["status"]["loadBalancer"].get("ingress") or []
     before = (old or {}).get("status", {}).get("loadBalancer", {}).get("ingress") or []
     path = "status.loadBalancer.ingress"
-    if profile.status_only_of_balancers and entries and entries != before and obj["spec"]["type"] != "LoadBalancer":
-        return [forbids(path, "may only be used when `spec.type` is \"LoadBalancer\"")]
+    if (
+        profile.status_only_of_balancers
+        and entries
+        and entries != before
+        and obj["spec"]["type"] != "LoadBalancer"
+    ):
+        return [forbids(path, 'may only be used when `spec.type` is "LoadBalancer"')]
     return balancer_status(entries, path)
 
 
@@ -116,24 +133,39 @@ def config_map(obj: dict, old: dict | None, _profile: Profile) -> list[FieldErro
     """Keys and size."""
     text, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     found = _keys(text, "data") + _keys(binary, "binaryData")
-    found += [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in text if key in binary]
-    if sum(len(value.encode("utf-8", "replace")) for value in (*text.values(), *binary.values())) > SECRET_MAX:
+    found += [
+        invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+        for key in text
+        if key in binary
+    ]
+    if (
+        sum(len(value.encode("utf-8", "replace")) for value in (*text.values(), *binary.values()))
+        > SECRET_MAX
+    ):
         found.append(too_long("", SECRET_MAX))
     return found + (_frozen(obj, old, ("data", "binaryData")) if old is not None else [])
 
 
 def _keys(data: dict, path: str) -> list[FieldError]:
     text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-    return [invalid(f"{path}[{key}]", key, text) for key in data
-            if not re.fullmatch(r"[-._a-zA-Z0-9]+", key) or key in (".", "..") or len(key) > 253]
+    return [
+        invalid(f"{path}[{key}]", key, text)
+        for key in data
+        if not re.fullmatch(r"[-._a-zA-Z0-9]+", key) or key in (".", "..") or len(key) > 253
+    ]
 
 
 def _frozen(obj: dict, old: dict, members: tuple[str, ...]) -> list[FieldError]:
     if not old.get("immutable"):
         return []
-    found = [] if obj.get("immutable") else [forbids("immutable", "field is immutable when `immutable` is set")]
-    return found + [forbids(key, "field is immutable when `immutable` is set") for key in members
-                    if obj.get(key) != old.get(key)]
+    found = (
+        [] if obj.get("immutable") else [forbids("immutable", "field is immutable when `immutable` is set")]
+    )
+    return found + [
+        forbids(key, "field is immutable when `immutable` is set")
+        for key in members
+        if obj.get(key) != old.get(key)
+    ]
 
 
 def endpoints(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldError]:
@@ -149,7 +181,9 @@ def endpoints(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldErro
                     found.append(invalid(f"{path}.{key}[{at}].ip", entry["ip"], names.address(entry["ip"])))
         for at, port in enumerate(subset.get("ports") or ()):
             if names.port_number(port["port"]):
-                found.append(invalid(f"{path}.ports[{at}].port", port["port"], names.port_number(port["port"])))
+                found.append(
+                    invalid(f"{path}.ports[{at}].port", port["port"], names.port_number(port["port"]))
+                )
     return found
 
 
@@ -190,8 +224,11 @@ def event(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldError]:
     if involved != namespace and not (not involved and namespace in ("default", "kube-system")):
         found.append(invalid("involvedObject.namespace", involved, "does not match event.namespace"))
     if obj.get("eventTime"):
-        found += [required(key) for key in ("reportingComponent", "reportingInstance", "action", "reason")
-                  if not obj.get(key)]
+        found += [
+            required(key)
+            for key in ("reportingComponent", "reportingInstance", "action", "reason")
+            if not obj.get(key)
+        ]
         if obj.get("type") not in ("Normal", "Warning"):
             found.append(invalid("type", obj.get("type", ""), "has invalid value"))
         if len(obj.get("message", "").encode("utf-8", "replace")) > 1024:
@@ -204,7 +241,11 @@ def lease(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldError]:
     spec = obj["spec"]
     found = []
     if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
-        found.append(invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0"))
+        found.append(
+            invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0")
+        )
     if spec.get("leaseTransitions", 0) < 0:
-        found.append(invalid("spec.leaseTransitions", spec["leaseTransitions"], "must be greater than or equal to 0"))
+        found.append(
+            invalid("spec.leaseTransitions", spec["leaseTransitions"], "must be greater than or equal to 0")
+        )
     return found

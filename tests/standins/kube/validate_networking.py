@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from . import names
 from .profiles import Profile
 from .statuses import FieldError, forbids, invalid, required, unsupported
@@ -95,7 +97,9 @@ def _path(entry: dict, path: str) -> list[FieldError]:
 def _strict_path(text: str, path: str) -> list[FieldError]:
     found = [] if text.startswith("/") else [invalid(path, text, "must be an absolute path")]
     found += [invalid(path, text, f"must not contain '{part}'") for part in SEQUENCES_REFUSED if part in text]
-    found += [invalid(path, text, f"cannot end with '{part}'") for part in ENDS_REFUSED if text.endswith(part)]
+    found += [
+        invalid(path, text, f"cannot end with '{part}'") for part in ENDS_REFUSED if text.endswith(part)
+    ]
     return found
 
 
@@ -123,7 +127,11 @@ def _backend_port(port: dict, path: str) -> list[FieldError]:
     if name:
         return [invalid(f"{path}.service.port.name", name, text) for text in names.port_name(name)]
     if number:
-        return [invalid(f"{path}.service.port.number", number, text) for text in [names.port_number(number)] if text]
+        return [
+            invalid(f"{path}.service.port.number", number, text)
+            for text in [names.port_number(number)]
+            if text
+        ]
     return [required(path, "port name or number is required")]
 
 
@@ -132,7 +140,7 @@ def ingress_status(obj: dict, _old: dict | None, _profile: Profile) -> list[Fiel
     return balancer_status(obj["status"]["loadBalancer"].get("ingress") or (), "status.loadBalancer.ingress")
 
 
-def balancer_status(entries: list[dict], path: str) -> list[FieldError]:
+def balancer_status(entries: Iterable[dict], path: str) -> list[FieldError]:
     """Entries of a load balancer status, of an Ingress or a Service."""
     found = []
     for index, entry in enumerate(entries):
@@ -156,15 +164,16 @@ def ingress_class(obj: dict, old: dict | None, _profile: Profile) -> list[FieldE
     if not controller:
         found.append(required("spec.controller"))
     elif len(controller) > 250 or "/" not in controller or names.subdomain(controller.partition("/")[0]):
-        found.append(invalid("spec.controller", controller, "must be a domain-prefixed path (such as \"acme.io/foo\")"))
+        found.append(
+            invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        )
     if parameters:
         found += [required(f"spec.parameters.{key}") for key in ("kind", "name") if not parameters.get(key)]
         scope = parameters.get("scope", "Cluster")
         if scope not in ("Cluster", "Namespace"):
             found.append(unsupported("spec.parameters.scope", scope, ["Cluster", "Namespace"]))
         if scope == "Namespace" and not parameters.get("namespace"):
-            found.append(required("spec.parameters.namespace",
-                                  "`parameters.scope` is set to 'Namespace'"))
+            found.append(required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'"))
         if scope == "Cluster" and parameters.get("namespace"):
             found.append(forbids("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
     return found

@@ -54,18 +54,34 @@ def _option_errors(mode: str, given: str, match: str, revision: str) -> list[sta
         if match:
             errors.append(forbids("resourceVersionMatch", "resourceVersionMatch is forbidden for watch"))
             if not revision:
-                errors.append(forbids("resourceVersionMatch",
-                                      "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+                errors.append(
+                    forbids(
+                        "resourceVersionMatch",
+                        "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                    )
+                )
         return errors
     if mode == "off" and given:
-        return [forbids("sendInitialEvents",
-                        "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")]
+        return [
+            forbids(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
+            )
+        ]
     if given and not match:
-        errors.append(forbids("resourceVersionMatch",
-                              "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        errors.append(
+            forbids(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )
+        )
     if match and not given and mode != "ignored":
-        errors.append(forbids("resourceVersionMatch",
-                              "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+        errors.append(
+            forbids(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )
+        )
     if match and match != "NotOlderThan":
         errors.append(statuses.unsupported("resourceVersionMatch", match, ["NotOlderThan"]))
     return errors
@@ -79,7 +95,9 @@ class Stream:
         self.call, self.state, self.connection = call, call.state, call.connection
         self.served, self.form, self.entry = call.served, call.form, call.entry
         self.start = Start(call)
-        self.selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
+        self.selector = Selector(
+            call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector")
+        )
         self.plan: StreamPlan = call.plan.stream
         self.table = self.state.store.table(call.served.resource)
         self.frames = 0
@@ -90,7 +108,9 @@ class Stream:
         self._backlog: list[tuple[str, Event]] | None = []
         self._ended = asyncio.get_running_loop().create_future()
         encoding = call.request.headers.get("accept-encoding", "")
-        self._gzip = self.start.streaming and self.start.bookmarks and self.state.gzip_streams and "gzip" in encoding
+        self._gzip = (
+            self.start.streaming and self.start.bookmarks and self.state.gzip_streams and "gzip" in encoding
+        )
         self._timeout_s = self._parse_timeout()
 
     def _parse_timeout(self) -> float:
@@ -100,14 +120,24 @@ class Stream:
         if int(text or 0):
             return float(text)
         low = self.state.settings.min_request_timeout_s
-        return self.state.random.uniform(low, 2 * low)
+        return self.state.dice.uniform(low, 2 * low)
 
     def describe(self) -> dict[str, Any]:
         """The stream as the control socket shows it."""
-        return {"id": self.id, "seq": self.entry.seq, "identity": self.entry.identity, "resource": self.entry.resource,
-                "group": self.entry.group, "version": self.entry.version, "namespace": self.entry.namespace,
-                "query": self.entry.query, "frames": self.frames, "silent": self.silent,
-                "initial_done": self._backlog is None, "unsent_bytes": self.connection.unsent}
+        return {
+            "id": self.id,
+            "seq": self.entry.seq,
+            "identity": self.entry.identity,
+            "resource": self.entry.resource,
+            "group": self.entry.group,
+            "version": self.entry.version,
+            "namespace": self.entry.namespace,
+            "query": self.entry.query,
+            "frames": self.frames,
+            "silent": self.silent,
+            "initial_done": self._backlog is None,
+            "unsent_bytes": self.connection.unsent,
+        }
 
     async def run(self, headers: list[tuple[str, str]]) -> None:
         """Serves the watch to its end."""
@@ -151,11 +181,13 @@ class Stream:
             period = settings.bookmark_period_s if bookmarking else 0
             instants = [last + period if period else None, final, deadline]
             due = min(instant for instant in instants if instant is not None)
-            waiting = [gone] if self._ended.done() else [gone, self._ended]
+            waiting: list[asyncio.Future] = [gone] if self._ended.done() else [gone, self._ended]
             if self.silent:
                 await asyncio.wait(waiting)
                 continue
-            await asyncio.wait(waiting, timeout=max(0.0, due - loop.time()), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                waiting, timeout=max(0.0, due - loop.time()), return_when=asyncio.FIRST_COMPLETED
+            )
             now = loop.time()
             if gone.done() or self._ended.done():
                 continue
@@ -176,9 +208,15 @@ class Stream:
         events: list[Event] = []
         if self.start.initial:
             view = self.table.view()
-            records = [record for record in view.range(self.selector.namespace) if self.selector.matches(record)]
+            records = [
+                record for record in view.range(self.selector.namespace) if self.selector.matches(record)
+            ]
         elif self.start.revision and self.start.revision < self.table.watch_floor:
-            self._error(statuses.expired(f"too old resource version: {self.start.revision} ({self.table.watch_floor})"))
+            self._error(
+                statuses.expired(
+                    f"too old resource version: {self.start.revision} ({self.table.watch_floor})"
+                )
+            )
             return
         elif self.start.revision:
             events = self.table.since(self.start.revision)
@@ -282,8 +320,11 @@ class Stream:
         return watch_frame(type_, to_json(shown))
 
     def _due(self) -> bool:
-        return self.plan.after_frames is not None and self.frames >= self.plan.after_frames and not (
-            self.plan.end.startswith("cut"))
+        return (
+            self.plan.after_frames is not None
+            and self.frames >= self.plan.after_frames
+            and not (self.plan.end.startswith("cut"))
+        )
 
     def _send(self, frame: bytes) -> None:
         cut = self.plan.after_frames is not None and self.plan.end.startswith("cut")
@@ -298,7 +339,7 @@ class Stream:
     def _cut(self, frame: bytes, end: str) -> None:
         """Half a frame, then the end of the connection."""
         self._leave()
-        self.connection.write(b"%x\r\n" % len(frame) + frame[:len(frame) // 2])
+        self.connection.write(b"%x\r\n" % len(frame) + frame[: len(frame) // 2])
         self._close(end == "cut-rst")
         self._ended.set_result(end)
 
@@ -311,7 +352,11 @@ class Stream:
             meta["creationTimestamp"] = None
         if annotations:
             meta["annotations"] = annotations
-        obj = {"kind": self.served.resource.kind, "apiVersion": self.served.api_version} | shape | {"metadata": meta}
+        obj = (
+            {"kind": self.served.resource.kind, "apiVersion": self.served.api_version}
+            | shape
+            | {"metadata": meta}
+        )
         if self.form.kind != "object":
             obj = self._bare_form(meta)
         self._send(watch_frame("BOOKMARK", to_json(obj)))
@@ -320,8 +365,13 @@ class Stream:
         version = f"meta.k8s.io/{self.form.meta_version}"
         if self.form.kind == "partial":
             return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": meta}
-        return {"kind": "Table", "apiVersion": version, "metadata": {"resourceVersion": meta["resourceVersion"]},
-                "columnDefinitions": None, "rows": []}
+        return {
+            "kind": "Table",
+            "apiVersion": version,
+            "metadata": {"resourceVersion": meta["resourceVersion"]},
+            "columnDefinitions": None,
+            "rows": [],
+        }
 
     def _error(self, error: ApiError) -> None:
         """An ERROR frame and the end."""
@@ -338,7 +388,12 @@ class Stream:
         if self._ended.done():
             return
         if plan.end.startswith("cut"):
-            self._cut(watch_frame("BOOKMARK", to_json({"metadata": {"resourceVersion": str(self.state.store.rev)}})), plan.end)
+            self._cut(
+                watch_frame(
+                    "BOOKMARK", to_json({"metadata": {"resourceVersion": str(self.state.store.rev)}})
+                ),
+                plan.end,
+            )
         else:
             self.finish(plan.end)
 

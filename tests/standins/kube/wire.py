@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import h11
 
+NO_HEADERS: list[tuple[bytes, bytes]] = []
 BODY_MAX = 3 * 1024 * 1024
 HEAD_MAX = 64 * 1024
 IDLE_S = 90
@@ -26,10 +27,24 @@ IDLE_S = 90
 CHUNKED_FROM = 2048
 
 REASONS = {
-    200: "OK", 201: "Created", 202: "Accepted", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-    404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable", 409: "Conflict", 410: "Gone",
-    413: "Request Entity Too Large", 415: "Unsupported Media Type", 422: "Unprocessable Entity",
-    429: "Too Many Requests", 500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable",
+    200: "OK",
+    201: "Created",
+    202: "Accepted",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "Request Entity Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Entity",
+    429: "Too Many Requests",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
     504: "Gateway Timeout",
 }
 
@@ -49,6 +64,7 @@ class WireSettings:
     """Knobs that all connections of a server share; read anew at each use."""
 
     split: Split | None = None
+    dice: random.Random = field(default_factory=random.Random)
     read_bytes_per_s: float | None = None
 
 
@@ -85,7 +101,6 @@ class Connection:
         self.request: Request | None = None
         self._reader, self._writer = reader, writer
         self._leftover = b""
-        self._random = random.Random()
         self._held: list[bytes] | None = None
         self._queue: collections.deque[tuple[bytes, float]] = collections.deque()
         self._pump: asyncio.Task | None = None
@@ -110,8 +125,11 @@ class Connection:
                 self._leftover = b""
             self.request = await self._parse(parser)
         except h11.RemoteProtocolError as error:
-            self.respond(error.error_status_hint or 400, [("Content-Type", "text/plain; charset=utf-8"),
-                                                          ("Connection", "close")], b"400 Bad Request\n")
+            self.respond(
+                error.error_status_hint or 400,
+                [("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")],
+                b"400 Bad Request\n",
+            )
             await self.close()
             return None
         return self.request
@@ -125,7 +143,7 @@ class Connection:
             if event is h11.NEED_DATA:
                 if parser.they_are_waiting_for_100_continue:
                     self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                    parser.send(h11.InformationalResponse(status_code=100, headers=[]))
+                    parser.send(h11.InformationalResponse(status_code=100, headers=NO_HEADERS))
                 data = await self._receive(idle=head is None)
                 if data is None:
                     return None
@@ -141,6 +159,7 @@ class Connection:
                 break
             else:
                 return None
+        assert head is not None
         self._leftover = bytes(parser.trailing_data[0])
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         self.must_close = "close" in headers.get("connection", "").lower() or head.http_version < b"1.1"
@@ -150,8 +169,9 @@ class Connection:
         """More bytes; empty at the end of the stream; None after too long an idle time."""
         rate = self.settings.read_bytes_per_s
         try:
-            data = await asyncio.wait_for(self._reader.read(int(rate // 20) + 1 if rate else 65536),
-                                          IDLE_S if idle else None)
+            data = await asyncio.wait_for(
+                self._reader.read(int(rate // 20) + 1 if rate else 65536), IDLE_S if idle else None
+            )
         except asyncio.TimeoutError:
             return None
         if rate:
@@ -190,7 +210,7 @@ class Connection:
             return
         if self.bytes_per_s:
             step = max(1, int(self.bytes_per_s // 20))
-            pieces = [piece[at:at + step] for piece in pieces for at in range(0, len(piece), step)]
+            pieces = [piece[at : at + step] for piece in pieces for at in range(0, len(piece), step)]
         for piece in pieces:
             self._queue.append((piece, pause + (len(piece) / self.bytes_per_s if self.bytes_per_s else 0)))
         if self._pump is None or self._pump.done():
@@ -206,10 +226,11 @@ class Connection:
     def _cut(self, data: bytes, cuts: int) -> list[bytes]:
         """Random pieces; half of the cuts fall near the ends, where chunk sizes and line ends are."""
         places = set()
-        for _ in range(self._random.randint(0, cuts)):
-            span = len(data) if self._random.random() < 0.5 else min(8, len(data))
-            place = self._random.randint(0, span)
-            places.add(place if self._random.random() < 0.5 else len(data) - place)
+        dice = self.settings.dice
+        for _ in range(dice.randint(0, cuts)):
+            span = len(data) if dice.random() < 0.5 else min(8, len(data))
+            place = dice.randint(0, span)
+            places.add(place if dice.random() < 0.5 else len(data) - place)
         edges = sorted(places | {0, len(data)})
         return [data[start:end] for start, end in zip(edges, edges[1:])]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """create, update, patch: from a request body to a stored object.
 
-All of them end in `_store`: defaults, validation, generation, managedFields, and the discovery that nothing has
-changed, which keeps the revision and tells no watcher.
+All of them end in `_store`: defaults, validation, generation, managedFields, and the discovery that
+nothing has changed, which keeps the revision and tells no watcher.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ from .validate import validate, validate_status
 
 OBJECT_MAX = 1536 * 1024
 MANAGER_MAX = 128
-SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+SYSTEM_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
 
 Headers = list[tuple[str, str]]
 
@@ -43,7 +50,9 @@ async def create(call: Call) -> Answer:
     if meta.get("resourceVersion"):
         raise ApiError(500, "InternalError", "resourceVersion should not be set on objects to be created")
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = meta["generateName"] + "".join(random.choices(string.ascii_lowercase[:6] + "2456789", k=5))
+        meta["name"] = meta["generateName"] + "".join(
+            random.choices(string.ascii_lowercase[:6] + "2456789", k=5)
+        )
     _same_namespace(call, meta)
     return _answer(call, *_create(call, obj, _writer(call, "Update")), headers, 201)
 
@@ -73,8 +82,10 @@ async def update(call: Call) -> Answer:
     obj = documents.to_stored(call, documents.parse(call, documents.PLAIN_TYPES), headers)
     meta = obj["metadata"]
     if meta.get("name") != call.info.name:
-        raise statuses.bad_request(f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
-                                   f"({call.info.name})")
+        raise statuses.bad_request(
+            f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
+            f"({call.info.name})"
+        )
     _same_namespace(call, meta)
     old = _current(call)
     if old is None:
@@ -92,10 +103,15 @@ def _preconditions(call: Call, meta: dict[str, Any], old: Record) -> None:
     if uid and uid != old.uid:
         key = f"/registry/{call.served.resource.plural}/{old.key}"
         raise statuses.conflict(
-            call.served, name, f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}")
+            call.served,
+            name,
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}",
+        )
     if not revision and not call.served.resource.unconditional_update:
-        raise _invalid(call, name, [statuses.invalid("metadata.resourceVersion", 0, "must be specified for an update")])
+        raise _invalid(
+            call, name, [statuses.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
+        )
     _same_revision(call, revision, old)
 
 
@@ -111,8 +127,12 @@ async def patch_(call: Call) -> Answer:
     if documents.content_type(call) == documents.APPLY_TYPE:
         return _apply(call, document, headers)
     if call.query("force"):
-        raise statuses.unprocessable("meta.k8s.io", "PatchOptions", "", [
-            statuses.forbids("force", "may not be specified for non-apply patch")])
+        raise statuses.unprocessable(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            [statuses.forbids("force", "may not be specified for non-apply patch")],
+        )
     old = _current(call)
     if old is None:
         raise statuses.not_found(call.served, call.info.name)
@@ -120,12 +140,16 @@ async def patch_(call: Call) -> Answer:
     obj = documents.to_stored(call, _patched(call, current, document), headers)
     meta = obj["metadata"]
     if meta.get("name") != call.info.name:
-        raise statuses.bad_request(f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
-                                   f"({call.info.name})")
+        raise statuses.bad_request(
+            f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
+            f"({call.info.name})"
+        )
     _same_namespace(call, meta)
     _same_revision(call, meta.get("resourceVersion", ""), old)
     if meta.get("uid", old.uid) != old.uid:
-        raise _invalid(call, call.info.name, [statuses.invalid("metadata.uid", meta["uid"], "field is immutable")])
+        raise _invalid(
+            call, call.info.name, [statuses.invalid("metadata.uid", meta["uid"], "field is immutable")]
+        )
     return _answer(call, *_replace(call, obj, old, _writer(call, "Update")), headers, 200)
 
 
@@ -141,23 +165,31 @@ def _patched(call: Call, current: dict[str, Any], document: Any) -> Any:
         return patch.strategic(call.served.shape, current, document)
     except patch.PatchError as error:
         if error.invalid:
-            raise ApiError(422, "Invalid", f"the server rejected our request due to an error in our request: {error}", {}) from None
+            raise ApiError(
+                422, "Invalid", f"the server rejected our request due to an error in our request: {error}", {}
+            ) from None
         raise statuses.bad_request(str(error)) from None
 
 
 def _apply(call: Call, document: Any, headers: Headers) -> Answer:
     """Server-side apply."""
     if not call.query("fieldManager"):
-        raise statuses.unprocessable("meta.k8s.io", "PatchOptions", "", [
-            statuses.required("fieldManager", "is required for apply patch")])
+        raise statuses.unprocessable(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            [statuses.required("fieldManager", "is required for apply patch")],
+        )
     config = documents.to_stored(call, document, headers, sparse=True)
     meta = config["metadata"]
     if meta.get("managedFields"):
         raise statuses.bad_request("metadata.managedFields must be nil")
     meta.setdefault("name", call.info.name)
     if meta["name"] != call.info.name:
-        raise statuses.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL "
-                                   f"({call.info.name})")
+        raise statuses.bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL "
+            f"({call.info.name})"
+        )
     _same_namespace(call, meta)
     old = _current(call)
     if old is None and call.info.subresource:
@@ -166,7 +198,9 @@ def _apply(call: Call, document: Any, headers: Headers) -> Answer:
         _same_revision(call, meta.get("resourceVersion", ""), old)
     writer = _writer(call, "Apply")
     shape = call.served.resource.hub.shape
-    new, clashes = managed.apply(shape, old.obj() if old else None, config, writer, call.query("force") in ("true", "1"))
+    new, clashes = managed.apply(
+        shape, old.obj() if old else None, config, writer, call.query("force") in ("true", "1")
+    )
     if clashes:
         raise _clash_error(clashes)
     if old is None:
@@ -176,7 +210,8 @@ def _apply(call: Call, document: Any, headers: Headers) -> Answer:
 
 def _clash_error(clashes: list[managed.Clash]) -> ApiError:
     """409 that names the other owners."""
-    causes, by_owner = [], {}
+    causes: list[dict[str, str]] = []
+    by_owner: dict[str, list[str]] = {}
     for clash in clashes:
         entry = clash.entry
         who = f'"{entry.get("manager", "")}"'
@@ -188,8 +223,12 @@ def _clash_error(clashes: list[managed.Clash]) -> ApiError:
         field = managed.display(clash.path)
         causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field})
         by_owner.setdefault(who, []).append(field)
-    texts = [f"conflict with {who}: {fields[0]}" if len(fields) == 1
-             else f"conflicts with {who}:\n" + "\n".join(f"- {field}" for field in fields) for who, fields in by_owner.items()]
+    texts = [
+        f"conflict with {who}: {fields[0]}"
+        if len(fields) == 1
+        else f"conflicts with {who}:\n" + "\n".join(f"- {field}" for field in fields)
+        for who, fields in by_owner.items()
+    ]
     count = f"{len(clashes)} conflict" + ("s" if len(clashes) > 1 else "")
     return ApiError(409, "Conflict", f"Apply failed with {count}: " + "\n".join(texts), {"causes": causes})
 
@@ -210,10 +249,7 @@ def _replace(call: Call, obj: dict[str, Any], old: Record, writer: Writer) -> tu
             meta.pop(key, None)
     if writer.operation != "Apply":
         meta["managedFields"] = kept.get("managedFields")
-    obj = decode(resource.hub.shape, obj)
-    if resource.generation and _content(resource.plural, obj) != _content(resource.plural, before):
-        obj["metadata"]["generation"] = kept.get("generation", 0) + 1
-    return _store(call, obj, old, writer)
+    return _store(call, decode(resource.hub.shape, obj), old, writer)
 
 
 def _content(plural: str, obj: dict[str, Any]) -> Any:
@@ -230,8 +266,16 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) 
     apply_defaults(resource, obj, state.profile)
     if resource is SERVICES and not call.info.subresource:
         state.allocator.fill(obj, before, state.profile)
-    check = validate_status if call.info.subresource == "status" and before else validate
-    errors = check(resource, obj, before, state.profile)
+    if (
+        before is not None
+        and resource.generation
+        and _content(resource.plural, obj) != _content(resource.plural, before)
+    ):
+        obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+    if call.info.subresource == "status" and before is not None:
+        errors = validate_status(resource, obj, before, state.profile)
+    else:
+        errors = validate(resource, obj, before, state.profile)
     if errors:
         raise _invalid(call, obj["metadata"].get("name", ""), errors)
     if not state.profile.managed_fields:
@@ -243,7 +287,7 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) 
     obj = decode(resource.hub.shape, obj)
     for key in ("kind", "apiVersion"):
         obj.pop(key, None)
-    if old is not None and _same(before, obj):
+    if old is not None and before is not None and _same(before, obj):
         return old, NOOP
     if len(to_json(obj)) > OBJECT_MAX:
         raise statuses.internal("etcdserver: request is too large")
@@ -252,7 +296,9 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) 
 
 def _same(before: dict[str, Any], obj: dict[str, Any]) -> bool:
     """Whether nothing but times in managedFields would change."""
-    if not managed.same_but_time(before["metadata"].get("managedFields"), obj["metadata"].get("managedFields")):
+    if not managed.same_but_time(
+        before["metadata"].get("managedFields"), obj["metadata"].get("managedFields")
+    ):
         return False
     ours, theirs = dict(obj["metadata"]), dict(before["metadata"])
     ours.pop("managedFields", None)
@@ -277,7 +323,9 @@ def _current(call: Call) -> Record | None:
     if record is not None and call.plan.race:
         obj = record.obj()
         meta = obj["metadata"]
-        meta["annotations"] = dict(sorted(((meta.get("annotations") or {}) | {"standin.test/race": str(store.rev)}).items()))
+        meta["annotations"] = dict(
+            sorted(((meta.get("annotations") or {}) | {"standin.test/race": str(store.rev)}).items())
+        )
         return store.put(call.served.resource, decode(call.served.resource.hub.shape, obj))
     return record
 
@@ -287,16 +335,21 @@ def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
         meta.pop("namespace", None)
         return
     if meta.get("namespace", call.namespace) != call.namespace:
-        raise statuses.bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        raise statuses.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
     meta["namespace"] = call.namespace
 
 
 def _writer(call: Call, operation: str) -> Writer:
     manager = call.query("fieldManager") or call.request.user_agent.partition("/")[0][:MANAGER_MAX]
     if len(manager) > MANAGER_MAX or not manager.isprintable():
-        raise statuses.unprocessable("meta.k8s.io", "PatchOptions", "", [
-            statuses.too_long("fieldManager", MANAGER_MAX)])
-    return Writer(manager or "unknown", operation, call.served.api_version, call.info.subresource, admission.now())
+        raise statuses.unprocessable(
+            "meta.k8s.io", "PatchOptions", "", [statuses.too_long("fieldManager", MANAGER_MAX)]
+        )
+    return Writer(
+        manager or "unknown", operation, call.served.api_version, call.info.subresource, admission.now()
+    )
 
 
 def _invalid(call: Call, name: str, errors: list[FieldError]) -> ApiError:
@@ -313,9 +366,16 @@ def _review(call: Call, obj: dict[str, Any]) -> Answer:
     """SelfSubjectAccessReview: what `kubectl auth can-i` asks."""
     wanted = obj["spec"].get("resourceAttributes")
     if wanted:
-        info = RequestInfo(wanted.get("verb", ""), "", wanted.get("group", ""), wanted.get("version", ""),
-                           wanted.get("resource", ""), wanted.get("subresource", ""), wanted.get("namespace", ""),
-                           wanted.get("name", ""))
+        info = RequestInfo(
+            wanted.get("verb", ""),
+            "",
+            wanted.get("group", ""),
+            wanted.get("version", ""),
+            wanted.get("resource", ""),
+            wanted.get("subresource", ""),
+            wanted.get("namespace", ""),
+            wanted.get("name", ""),
+        )
     else:
         outside = obj["spec"].get("nonResourceAttributes") or {}
         info = RequestInfo(outside.get("verb", ""), outside.get("path", ""))

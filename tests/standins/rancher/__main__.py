@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -25,23 +26,27 @@ def _labels(text: str) -> dict[str, str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="standins.rancher", description="Stand-in of a Rancher 1.x server (v1 and v2-beta API) for tests.",
+        prog="standins.rancher",
+        description="Stand-in of a Rancher 1.x server (v1 and v2-beta API) for tests.",
         epilog="When it is ready it prints one line of JSON with the URLs, the key and the control address.")
     add = parser.add_argument
     add("--listen", default="127.0.0.1", metavar="IP", help="address of the API (127.0.0.1)")
     add("--port", type=int, default=0, help="port of the API (0: chosen by the kernel)")
     add("--control-socket", metavar="PATH", help="Unix socket of the control side (default: a temporary one)")
-    add("--control-port", type=int, metavar="PORT", help="loopback port for the control side instead (0: chosen)")
+    add("--control-port", type=int, metavar="PORT",
+        help="loopback port for the control side instead (0: chosen)")
     add("--state", metavar="FILE", help="keep all rows in this SQLite file; read it at the start")
     add("--hosts", type=int, default=2, metavar="N", help="number of simulated hosts (2)")
     add("--host-labels", action="append", default=[], type=_labels, metavar="K=V,...",
         help="labels of the first, second, ... host; may be repeated")
-    add("--network", metavar="127.X", help="addresses of hosts (127.X.<n>.1) and containers (default: a free one)")
+    add("--network", metavar="127.X",
+        help="addresses of hosts (127.X.<n>.1) and containers (default: a free one)")
     add("--port-offset", type=int, default=0, metavar="N",
         help="listen on published port + N, to do without the right to bind low ports")
     add("--no-dataplane", dest="dataplane", action="store_false", help="place containers, but run no HAProxy")
     add("--haproxy", default="haproxy", metavar="PROGRAM", help="the HAProxy to run (haproxy)")
-    add("--run-directory", metavar="DIR", help="configurations and logs of the HAProxies (default: temporary)")
+    add("--run-directory", metavar="DIR",
+        help="configurations and logs of the HAProxies (default: temporary)")
     add("--access-key", metavar="KEY", help="the API key (default: a random one)")
     add("--secret-key", metavar="KEY")
     add("--role", choices=ROLES, default="environment", help="role of the key (environment)")
@@ -68,9 +73,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         cluster = kubeconfig.from_file(arguments.kubeconfig, arguments.context)
     elif arguments.kubernetes_url:
         cluster = kubeconfig.from_url(arguments.kubernetes_url, arguments.kubernetes_token)
-    same = ("listen", "port", "control_port", "state", "hosts", "host_labels", "network", "port_offset", "dataplane",
-            "haproxy", "run_directory", "access_key", "secret_key", "role", "security", "image", "tls_certificate",
-            "tls_key", "agent_interval", "agent_only_ready")
+    same = ("listen", "port", "control_port", "state", "hosts", "host_labels", "network", "port_offset",
+            "dataplane", "haproxy", "run_directory", "access_key", "secret_key", "role", "security", "image",
+            "tls_certificate", "tls_key", "agent_interval", "agent_only_ready")
     options = Options(**{name: getattr(arguments, name) for name in same}, cluster=cluster)
     options.control_socket = arguments.control_socket
     return options
@@ -78,16 +83,14 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 async def _stdin_closed(ended: asyncio.Event) -> None:
     reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader),
+                                                       sys.stdin)
     while await reader.read(4096):
         pass
     ended.set()
 
 
-async def _run(arguments: argparse.Namespace, directory: str) -> None:
-    options = _options(arguments)
-    if options.control_socket is None and options.control_port is None:
-        options.control_socket = os.path.join(directory, "control.sock")
+async def _run(options: Options, arguments: argparse.Namespace) -> None:
     standin = Standin(options)
     settings = (item.partition("=") for item in arguments.set)
     standin.behaviour.configure({name: json.loads(value) for name, _, value in settings})
@@ -112,9 +115,13 @@ def main() -> int:
     arguments = _parser().parse_args()
     logging.basicConfig(level=arguments.log_level.upper(), stream=sys.stderr,
                         format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    with tempfile.TemporaryDirectory(prefix="rancher-standin-") as directory:
+    with contextlib.ExitStack() as stack:
         try:
-            asyncio.run(_run(arguments, directory))
+            options = _options(arguments)
+            if options.control_socket is None and options.control_port is None:
+                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rancher-standin-"))
+                options.control_socket = os.path.join(directory, "control.sock")
+            asyncio.run(_run(options, arguments))
         except (ValueError, OSError) as problem:
             print(f"standins.rancher: {problem}", file=sys.stderr)
             return 1

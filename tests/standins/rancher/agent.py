@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows a Kubernetes API and keeps the kubernetesService rows and their containers, as kubernetes-agent and the
-server do together.
+"""Follows a Kubernetes API and keeps the kubernetesService rows and their containers, as kubernetes-agent and
+the server do together.
 
-It polls: lists are read again whenever the collection's resource version has moved. A poll that fails for whatever
-reason changes nothing and is repeated, so an API server that is cut, slow or broken for a while does no harm.
+It polls: lists are read again whenever the collection's resource version has moved. A poll that fails for
+whatever reason changes nothing and is repeated, so an API server that is cut, slow or broken for a while does
+no harm.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ class Agent:
         self._first_seen: dict[str, float] = {}
         self._known: set[str] = set()
         self._namespaces: set[str] = set()
-        self._unfinished = False    # some Services are not rows yet: not due, withheld, or in the way of each other
+        # Some Services are not rows yet: not due, withheld, or an older one is in the way.
+        self._unfinished = False
         self._task: asyncio.Task | None = None
 
     def start(self) -> None:
@@ -64,7 +66,7 @@ class Agent:
             self._task = None
 
     async def _run(self) -> None:
-        timeout = aiohttp.ClientTimeout(total=10, connect=2)
+        timeout = aiohttp.ClientTimeout(total=5, connect=2)
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers}
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
             while True:
@@ -91,7 +93,8 @@ class Agent:
     # Reading
 
     async def _list(self, session: aiohttp.ClientSession, name: str, path: str) -> list[dict[str, Any]]:
-        """A whole list. One item is asked for first: if the resource version has not moved, the last list holds."""
+        """A whole list. One item is asked for first: if the resource version has not moved, the last list
+        holds."""
         head = await self._get(session, path, {"limit": "1"})
         version = (head.get("metadata") or {}).get("resourceVersion")
         if version and version == self._versions.get(name) and name in self._lists:
@@ -109,7 +112,8 @@ class Agent:
 
     async def _endpoint_list(self, session: aiohttp.ClientSession) -> list[dict[str, Any]]:
         if self._endpoint_kind is None:
-            async with session.get(self.cluster.url + _SLICES, params={"limit": "1"}, ssl=self.cluster.tls) as probe:
+            async with session.get(self.cluster.url + _SLICES, params={"limit": "1"},
+                                   ssl=self.cluster.tls) as probe:
                 if probe.status not in (200, 404):
                     raise Unavailable(f"{_SLICES}: status {probe.status}")
                 self._endpoint_kind = _SLICES if probe.status == 200 else _ENDPOINTS
@@ -147,7 +151,8 @@ class Agent:
         self._known &= present
 
     def adopt(self, uids: set[str]) -> None:
-        """Services already known from a state file: those that the cluster no longer has are to be removed."""
+        """Services already known from a state file: those that the cluster no longer has are to be
+        removed."""
         self._known |= uids
 
     def _due(self, uid: str) -> bool:
@@ -179,7 +184,8 @@ class Agent:
             if self._endpoint_kind == _ENDPOINTS or "subsets" in item:
                 pods, owner = self._from_endpoints(item), meta["name"]
             else:
-                pods, owner = self._from_slice(item), (meta.get("labels") or {}).get("kubernetes.io/service-name")
+                labels = meta.get("labels") or {}
+                pods, owner = self._from_slice(item), labels.get("kubernetes.io/service-name")
             if owner:
                 found.setdefault((meta["namespace"], owner), {}).update({pod.ip: pod for pod in pods})
         return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP face of the server: authentication, routing of a request to an operation, answers, injected faults."""
+"""The HTTP face of the server: authentication, routing of a request to an operation, answers, injected
+faults."""
 
 from __future__ import annotations
 
@@ -148,7 +149,8 @@ class Api:
         if outcome.row is None:
             return Answer(outcome.status, dumps(outcome.body))
         entry.type, entry.id, entry.name = outcome.row.type, outcome.row.id, outcome.row.name
-        return Answer(outcome.status, self.renderer.text(outcome.row, target.urls, caller.role, outcome.show_key))
+        text = self.renderer.text(outcome.row, target.urls, caller.role, outcome.show_key)
+        return Answer(outcome.status, text)
 
     # Reading
 
@@ -162,7 +164,8 @@ class Api:
         if target.type == "subscribe":
             raise not_allowed()
         if target.id is None:
-            return Answer(200, self._list(target.type, self._rows(target.type, caller), target, caller, fault))
+            rows = self._rows(target.type, caller)
+            return Answer(200, self._list(target.type, rows, target, caller, fault))
         row = self._row(target, caller)
         if target.link is None:
             return Answer(200, self.renderer.text(row, target.urls, caller.role))
@@ -255,7 +258,8 @@ class Api:
                 raise not_found()
             return dumps(schema.describe(known, urls.version, urls.prefix))
         data = [schema.describe(t, urls.version, urls.prefix) for t in (*schema.TYPES, *schema.NESTED)]
-        return dumps({"type": "collection", "resourceType": "schema", "links": {"self": f"{urls.prefix}/schemas"},
+        return dumps({"type": "collection", "resourceType": "schema",
+                      "links": {"self": f"{urls.prefix}/schemas"},
                       "createTypes": {}, "actions": {}, "data": data, "sortLinks": {}, "pagination": None,
                       "sort": None, "filters": {}, "createDefaults": {}})
 
@@ -324,7 +328,8 @@ class Api:
 
     async def _send(self, request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
         content_type = answer.headers.pop("Content-Type", "application/json; charset=utf-8")
-        response = web.StreamResponse(status=answer.status, headers={**answer.headers, "Content-Type": content_type})
+        response = web.StreamResponse(status=answer.status,
+                                      headers={**answer.headers, "Content-Type": content_type})
         response.enable_chunked_encoding()
         await response.prepare(request)
         if request.method != "HEAD":
@@ -334,10 +339,12 @@ class Api:
 
     # Faults
 
-    def _fault(self, request: web.BaseRequest, target: Target | None, body: Any, entry: Entry) -> Fault | None:
+    def _fault(self, request: web.BaseRequest, target: Target | None, body: Any,
+               entry: Entry) -> Fault | None:
         """Complete the log entry, and find the fault that strikes this request."""
         if target is not None:
-            entry.query, entry.type, entry.id, entry.action = target.query, target.type, target.id, target.action
+            entry.query, entry.action = target.query, target.action
+            entry.type, entry.id = target.type, target.id
             row = self.store.by_any_id(target.id) if target.id else None
             entry.name = row.name if row is not None else None
             if row is not None and target.type in (row.table, row.type):
@@ -345,7 +352,8 @@ class Api:
         if entry.name is None and isinstance(body, dict) and isinstance(body.get("name"), str):
             entry.name = body["name"]
         entry.body = mask(body)
-        fault = self.faults.hit(Subject(request.method, entry.path, entry.type, entry.id, entry.name, entry.action))
+        fault = self.faults.hit(Subject(request.method, entry.path, entry.type, entry.id, entry.name,
+                                        entry.action))
         entry.fault = fault.kind if fault is not None else None
         return fault
 
@@ -394,7 +402,8 @@ class Api:
         await response.write(data[:len(data) // 2])
         self._drop(request, False)
 
-    async def _send_slowly(self, request: web.BaseRequest, answer: Answer, delay: float) -> web.StreamResponse:
+    async def _send_slowly(self, request: web.BaseRequest, answer: Answer,
+                           delay: float) -> web.StreamResponse:
         data, pieces = answer.text.encode(), 20
         response = web.StreamResponse(status=answer.status, headers={**answer.headers, "Content-Type":
                                                                      "application/json; charset=utf-8"})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything about the server that a test may want to turn: delays, limits, intervals.
 
-The values are read at the moment they are needed, so a change by the control command `configure` holds at once.
+The values are read at the moment they are needed, so a change by the control command `configure` holds at
+once.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 @dataclass
 class Behaviour:
     step_delay: float = 0.05            # seconds spent in every transitional state
-    step_delays: dict[str, float] = field(default_factory=dict)  # "activating" or "service.activating": seconds
+    # "activating" or "service.activating": seconds
+    step_delays: dict[str, float] = field(default_factory=dict)
     retry_wait: float = 0.5             # first wait after a failed process; a real server begins at 2 s
     retry_max: float = 5.0              # longest such wait; a real server ends at 120 s
-    target_wait: float = 45.0           # how long an activation waits for targets in transition before it retries
+    target_wait: float = 45.0           # an activation waits so long for busy targets, then it retries
     endpoint_delay: float = 0.0         # publicEndpoints follow the containers after this
     host_failure_delay: float = 0.3     # until the containers of a failed host are replaced
     event_interval: float = 1.0         # change messages are published in batches, one a resource

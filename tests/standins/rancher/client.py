@@ -57,8 +57,9 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class RancherStandin:
-    """One stand-in process. Arguments are those of its command line: `RancherStandin(hosts=3, dataplane=False,
-    state="/tmp/x", settings={"step_delay": 0.0})`; a list repeats an option. Use it as a context manager."""
+    """One stand-in process. Arguments are those of its command line: `RancherStandin(hosts=3,
+    dataplane=False, state="/tmp/x", settings={"step_delay": 0.0})`; a list repeats an option. Use it as a
+    context manager."""
 
     def __init__(self, settings: dict[str, Any] | None = None, dataplane: bool = True, security: bool = True,
                  ready_timeout: float = 20.0, start: bool = True, **options: Any):
@@ -154,7 +155,8 @@ class RancherStandin:
         else:
             connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=60.0)
         with contextlib.closing(connection):
-            connection.request("POST", "/" + command, json.dumps(arguments), {"Content-Type": "application/json"})
+            connection.request("POST", "/" + command, json.dumps(arguments),
+                               {"Content-Type": "application/json"})
             response = connection.getresponse()
             result = json.loads(response.read())
         if response.status != 200:

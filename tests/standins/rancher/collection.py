@@ -80,7 +80,8 @@ def matches(row: Row, spec: schema.Field, condition: Filter, version: str) -> bo
         return actual is None
     if condition.modifier == "notnull":
         return actual is not None
-    return all(_one(actual, condition.modifier, _comparable(spec, text, version)) for text in condition.values)
+    return all(_one(actual, condition.modifier, _comparable(spec, text, version))
+               for text in condition.values)
 
 
 def _one(actual: Any, modifier: str, wanted: Any) -> bool:
@@ -94,7 +95,8 @@ def _one(actual: Any, modifier: str, wanted: Any) -> bool:
         return actual.startswith(wanted)
     if modifier in ("like", "notlike"):
         return bool(re.fullmatch(_like(wanted), actual)) == (modifier == "like")
-    return {"lt": actual < wanted, "lte": actual <= wanted, "gt": actual > wanted, "gte": actual >= wanted}[modifier]
+    return {"lt": actual < wanted, "lte": actual <= wanted, "gt": actual > wanted,
+            "gte": actual >= wanted}[modifier]
 
 
 def select(type_: str, rows: Iterable[Row], query: Query, version: str, behaviour: Behaviour,
@@ -108,7 +110,8 @@ def select(type_: str, rows: Iterable[Row], query: Query, version: str, behaviou
     page = Page(kept, filters, _sorting(type_, query), _limit(query, behaviour))
     if page.sort:
         name, order = page.sort
-        kept.sort(key=lambda r: (r[name] is None, _key(_actual(r, fields[name], name))), reverse=order == "desc")
+        kept.sort(key=lambda r: (r[name] is None, _key(_actual(r, fields[name], name))),
+                  reverse=order == "desc")
     marker = _last(query, "marker")
     offset = int(marker[1:]) if marker and re.fullmatch(r"m\d+", marker) else 0
     start = max(0, offset + drift) if offset else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control side: what tests tell the stand-in, and what they ask it.
 
-`POST /<command>` with a JSON object as arguments; the answer is JSON. `GET /` lists the commands. An error is status
-400 with {"error": text}.
+`POST /<command>` with a JSON object as arguments; the answer is JSON. `GET /` lists the commands. An error is
+status 400 with {"error": text}.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from aiohttp import web
 from . import faults as fault_module
 from . import subscribe
 from .accounts import Key
+from .deployment import StartFailed
+from .errors import ApiError
 from .kubernetes_rows import Pod, selector_text
 from .resources import Renderer, Urls, setting_row
 from .seeding import STACK_EXTERNAL_ID, STACK_NAME
@@ -51,11 +53,13 @@ class Control:
                 "project_url": f"{standin.base}/v2-beta/projects/{PROJECT}", "access_key": key.access,
                 "secret_key": key.secret, "network": standin.network.prefix,
                 "port_offset": standin.options.port_offset,
-                "hosts": [{"id": h.id, "address": h["agentIpAddress"], "state": h.state, "labels": h["labels"]}
+                "hosts": [{"id": h.id, "address": h["agentIpAddress"], "state": h.state,
+                           "labels": h["labels"]}
                           for h in self.store.live("host")]}
 
     def do_rows(self, type: str, removed: bool = False) -> list[dict[str, Any]]:
-        """Rows of a type (or of all kinds of a table) as an administrator sees them; with keys of certificates."""
+        """Rows of a type (or of all kinds of a table) as an administrator sees them; with keys of
+        certificates."""
         if type not in TABLES:
             raise ValueError(f"type must be one of {', '.join(sorted(TABLES))}")
         rows = self.store.tables.get(type) or self.store.types.get(type) or {}
@@ -71,7 +75,8 @@ class Control:
         return {}
 
     def do_requests(self, since: int = 0, limit: int | None = None, **wanted: Any) -> list[dict[str, Any]]:
-        """The request log: entries after number `since` with the given method, type, id, name, action, status..."""
+        """The request log: entries after number `since` with the given method, type, id, name, action,
+        status..."""
         return self.standin.journal.find(since, limit, **wanted)
 
     def do_traffic(self, lb: str) -> list[dict[str, Any]]:
@@ -191,7 +196,8 @@ class Control:
     # Rows changed behind the API's back
 
     def do_set_fields(self, id: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Overwrite fields of a row in place, as in the database: a stale `transitioning: error`, a state, a name."""
+        """Overwrite fields of a row in place, as in the database: a stale `transitioning: error`, a state, a
+        name."""
         row = self._row(id)
         row.fields.update(fields)
         self.store.touch(row)
@@ -296,18 +302,20 @@ class Control:
 
     async def do_move(self, lb: str, host: str, instance: str | None = None, overlap: float = 1.0,
                       break_first: bool = False) -> dict[str, Any]:
-        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one is
-        published, or first with `break_first`."""
+        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one
+        is published, or first with `break_first`."""
         row = self.standin.balancer(lb)
         containers = [c for c in self.standin.deployment.of(row) if instance in (None, c.id)]
         if not containers:
             raise ValueError("there is no such container")
-        fresh = await self.standin.deployment.move(row, containers[0], self.standin.host(host), overlap, break_first)
+        fresh = await self.standin.deployment.move(row, containers[0], self.standin.host(host), overlap,
+                                                   break_first)
         return self._show(fresh)
 
     # Kubernetes
 
-    def do_set_service(self, uid: str, name: str, namespace: str = "default", namespace_uid: str | None = None,
+    def do_set_service(self, uid: str, name: str, namespace: str = "default",
+                       namespace_uid: str | None = None,
                        selector: dict[str, str] | None = None, vip: str | None = None,
                        at_once: bool = False) -> dict[str, Any]:
         """Create or update a kubernetesService, as after an event from kubernetes-agent."""
@@ -321,8 +329,8 @@ class Control:
 
     def do_set_pods(self, pods: list[Any], uid: str | None = None, service: str | None = None,
                     selector: str | None = None) -> dict[str, Any]:
-        """The pods of a kubernetesService (by UID or id), or of all with a selector: a list of IPs or of {ip, host,
-        state, ports}, where ports maps a container port to the real address behind it."""
+        """The pods of a kubernetesService (by UID or id), or of all with a selector: a list of IPs or of {ip,
+        host, state, ports}, where ports maps a container port to the real address behind it."""
         parsed = [Pod.parse(p) for p in pods]
         if selector is not None:
             rows = self.standin.kubernetes.services_by_selector(selector)
@@ -420,7 +428,7 @@ class Control:
             if inspect.isawaitable(result):
                 result = await result
         except Exception as problem:
-            if not isinstance(problem, (ValueError, TypeError, KeyError)):
+            if not isinstance(problem, (ValueError, TypeError, KeyError, StartFailed, ApiError)):
                 log.exception("command %s", name)
             return web.json_response({"error": f"{type(problem).__name__}: {problem}"}, status=400)
         self.store.flush()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merges a balancer's custom configuration text into the generated one, by the rules of Rancher's LB image.
 
-Sections `global` and `defaults` replace generated options of the same name; `frontend <port>` and `backend <name>`
-go into the generated section of that name; a bare `backend` goes into every backend; `server $IP ...` in a backend
-adds to every generated server line; all other sections are appended as they are.
+Sections `global` and `defaults` replace generated options of the same name; `frontend <port>` and `backend
+<name>` go into the generated section of that name; a bare `backend` goes into every backend; `server $IP ...`
+in a backend adds to every generated server line; all other sections are appended as they are.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def merged(own: list[str], generated: Mapping[str, str]) -> list[str]:
 
 
 def extra(custom: Custom, used: set[str], container_ip: str) -> list[str]:
-    """Sections that match nothing generated. Their wildcard addresses are those of the container only: a real one
-    has a network of its own, here a wildcard would take the port on the whole machine."""
+    """Sections that match nothing generated. Their wildcard addresses are those of the container only: a real
+    one has a network of its own, here a wildcard would take the port on the whole machine."""
     lines: list[str] = []
     for section in sorted(custom.sections):
         if section.lower() in ("global", "backend", "defaults") or section in used:

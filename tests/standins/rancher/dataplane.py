@@ -22,6 +22,7 @@ from .store import Row, Store
 
 log = logging.getLogger(__name__)
 
+_RELOADS_AT_ONCE = 4
 # Certificates do not count: a balancer notices a new one only when something else has changed.
 _METADATA = ("service", "instance", "stack", "host")
 
@@ -29,8 +30,9 @@ _METADATA = ("service", "instance", "stack", "host")
 @dataclass
 class _Proxy:
     process: HaproxyProcess
-    applied: tuple[str, dict[str, str]] | None = None   # the text (with a neutral path) and certificates in force
-    refused: tuple[str, dict[str, str]] | None = None   # the last that HAProxy did not accept
+    # Text (with neutral paths) and certificates: in force, and the last that HAProxy did not accept.
+    applied: tuple[str, dict[str, str]] | None = None
+    refused: tuple[str, dict[str, str]] | None = None
 
 
 class DataPlane:
@@ -44,6 +46,7 @@ class DataPlane:
         self.directory = directory or tempfile.mkdtemp(prefix="rancher-lb-")
         self.proxies: dict[str, _Proxy] = {}
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._slots = asyncio.Semaphore(_RELOADS_AT_ONCE)
         self._poll: asyncio.Task | None = None
         self._stale = False
         self._closed = False
@@ -59,7 +62,8 @@ class DataPlane:
         await asyncio.shield(self._stop(container, graceful))
 
     async def ports_changed(self, container: Row) -> None:
-        """Published ports are a matter of the host, not of the metadata: they change without the poll's delay."""
+        """Published ports are a matter of the host, not of the metadata: they change without the poll's
+        delay."""
         async with self._locks[container.id]:
             proxy = self.proxies.get(container.id)
             if proxy is not None and not await self._apply(container, proxy):
@@ -119,16 +123,18 @@ class DataPlane:
             while self._stale:
                 await asyncio.sleep(self.behaviour.metadata_poll)
                 self._stale = False
-                for container_id in list(self.proxies):
-                    async with self._locks[container_id]:
-                        container = self.store.get("instance", container_id)
-                        proxy = self.proxies.get(container_id)
-                        if container is not None and proxy is not None and proxy.process.running:
-                            await self._apply(container, proxy)
+                await asyncio.gather(*(self._update_one(container_id) for container_id in list(self.proxies)))
         except Exception:  # a defect of the stand-in must be seen
             log.exception("updating the balancers")
         finally:
             self._poll = None
+
+    async def _update_one(self, container_id: str) -> None:
+        async with self._slots, self._locks[container_id]:
+            container = self.store.get("instance", container_id)
+            proxy = self.proxies.get(container_id)
+            if container is not None and proxy is not None and proxy.process.running:
+                await self._apply(container, proxy)
 
     # Inside
 
@@ -141,7 +147,8 @@ class DataPlane:
             proxy = _Proxy(HaproxyProcess(directory, self.binary))
             wanted = await self._check(container, proxy)
             if wanted is None:
-                # The container runs even so; it serves nothing until it is given something that HAProxy accepts.
+                # The container runs even so; it serves nothing until it is given something that HAProxy
+                # accepts.
                 await self._check_idle(container, proxy)
             await proxy.process.start()
             proxy.applied = wanted
@@ -157,7 +164,8 @@ class DataPlane:
                 shutil.rmtree(proxy.process.directory, ignore_errors=True)
 
     async def _apply(self, container: Row, proxy: _Proxy) -> bool:
-        """Go over to the wanted configuration. False when a configuration in good order could not be loaded."""
+        """Go over to the wanted configuration. False when a configuration in good order could not be
+        loaded."""
         service = self._service(container)
         if service is None or self._wanted(container, service) in (proxy.applied, proxy.refused):
             return True

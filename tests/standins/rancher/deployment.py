@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the containers of a service agree with its scale, its ports and the hosts, and publishes its endpoints."""
+"""Makes the containers of a service agree with its scale, its ports and the hosts, and publishes its
+endpoints."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from .store import Row, Store, now_ms
 
 log = logging.getLogger(__name__)
 
+RUNS_NOWHERE = "docker:rancher/none"   # such a balancer's endpoints are written by its owner
 _UP = ("starting", "running", "restarting")
 _LOST_HOST = ("reconnecting", "disconnected", "removed", "removing")
 
@@ -142,8 +144,8 @@ class Deployment:
         self.store.touch(container)
 
     async def move(self, service: Row, container: Row, host: Row, overlap: float, break_first: bool) -> Row:
-        """Put a container on another host. The old one goes `overlap` seconds after the new one is published, or
-        before the new one is made when `break_first` is set."""
+        """Put a container on another host. The old one goes `overlap` seconds after the new one is published,
+        or before the new one is made when `break_first` is set."""
         if self.scheduler.taken(host, scheduling.wanted_ports(service)):
             raise ValueError(f"{host.id} has a port of {service.name} in use")
         async with self._locks[service.id]:
@@ -161,7 +163,8 @@ class Deployment:
     # Hosts that come and go
 
     def hosts_changed(self, after: float = 0.0) -> None:
-        """Give every running load balancer the chance to follow: global ones and those that lost a container."""
+        """Give every running load balancer the chance to follow: global ones and those that lost a
+        container."""
         for service in self.store.live("loadBalancerService"):
             if service.state == "active" and service.id not in self._repairs:
                 task = asyncio.get_running_loop().create_task(self._repair(service, after))
@@ -190,7 +193,8 @@ class Deployment:
     def refresh(self, service: Row) -> None:
         """Renew what the service row says about its containers; endpoints follow after their delay."""
         containers = self.of(service)
-        changes = {"instanceIds": [c.id for c in containers], "healthState": self._health(service, containers)}
+        changes = {"instanceIds": [c.id for c in containers],
+                   "healthState": self._health(service, containers)}
         if any(service[name] != value for name, value in changes.items()):
             service.fields.update(changes)
             self.store.touch(service)
@@ -200,7 +204,7 @@ class Deployment:
             self.publish(service)
 
     def publish(self, service: Row) -> None:
-        if not service.live:
+        if not service.live or (service["launchConfig"] or {}).get("imageUuid") == RUNS_NOWHERE:
             return
         if "endpoints" in service.internal:
             wanted = service.internal["endpoints"]["value"]
@@ -300,7 +304,8 @@ class Deployment:
                 continue
             taken = self.scheduler.taken(host, wanted, container.id)
             if taken:
-                raise ProcessFailed(self._conflict(container.id, [f"host needs ports {self._list(taken)} available"]))
+                needs = f"host needs ports {self._list(taken)} available"
+                raise ProcessFailed(self._conflict(container.id, [needs]))
             before = container["ports"]
             container["ports"] = texts
             self.store.touch(container)
@@ -309,7 +314,8 @@ class Deployment:
             except StartFailed as reason:
                 container["ports"] = before
                 self.store.touch(container)
-                raise ProcessFailed(f"Failed to update instance [container:{container.id}]: {reason}") from None
+                message = f"Failed to update instance [container:{container.id}]: {reason}"
+                raise ProcessFailed(message) from None
 
     async def _reconcile_global(self, service: Row) -> None:
         hosts = {h.id: h for h in self.scheduler.matching_hosts(service)}
@@ -424,5 +430,5 @@ class Deployment:
             return f"No healthy hosts meet the resource constraints: [{text}]"
         if style == "old":
             return f"Scheduling failed: {text}"
-        return (f"Failed to allocate instance [container:{container_id}]: Bad instance [container:{container_id}] "
-                f"in state [error]: Allocation failed: {text}")
+        instance = f"instance [container:{container_id}]"
+        return f"Failed to allocate {instance}: Bad {instance} in state [error]: Allocation failed: {text}"

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the processes that move rows through their states.
 
-At most one process runs on a row. Starting one puts the row into the transitional state at once, so the answer to the
-request that started it already shows it. A process whose handler fails stays where it is, marked
-`transitioning: error`, and is tried again by the server itself until it succeeds or another process takes over.
+At most one process runs on a row. Starting one puts the row into the transitional state at once, so the
+answer to the request that started it already shows it. A process whose handler fails stays where it is,
+marked `transitioning: error`, and is tried again by the server itself until it succeeds or another process
+takes over.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Engine:
         run.task = asyncio.get_running_loop().create_task(self._run(row, run))
 
     def resume(self) -> None:
-        """Take up the processes of all rows that are in a transitional state, after a start from a state file."""
+        """Take up the processes of all rows that are in a transitional state, after a start from a state
+        file."""
         for table, processes in states.RESUME.items():
             for row in list(self.store.live(table)):
                 if row.state in processes:
@@ -164,7 +166,8 @@ class Engine:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(run.wake.wait(), min(wait, self.behaviour.retry_max))
 
-    def _mark(self, row: Row, state: str, transitioning: str = "yes", message: str | None = "In Progress") -> None:
+    def _mark(self, row: Row, state: str, transitioning: str = "yes",
+              message: str | None = "In Progress") -> None:
         changes = {"state": state, "transitioning": transitioning, "transitioningMessage": message,
                    "transitioningProgress": None}
         if any(row.fields.get(name, "") != value for name, value in changes.items()):

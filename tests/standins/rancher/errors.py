@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that are errors: one exception type, and a constructor for each row of the error table of the API."""
+"""Answers that are errors: one exception type, and a constructor for each row of the error table of the
+API."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 """Faults on demand: which requests they hit, how often, and what happens to those.
 
 A fault is a JSON object. Its scope: `method` (one or a list), `type`, `id`, `name`, `action`, `path` (regular
-expression), `skip` (let so many matching requests pass first), `count` (how many are hit; absent: until cleared).
-Its effect: `fault`, one of EFFECTS, with the parameters named there, and `when`: `before` (the request is not carried
-out) or `after` (it is carried out, but the answer suffers).
+expression), `skip` (let so many matching requests pass first), `count` (how many are hit; absent: until
+cleared). Its effect: `fault`, one of EFFECTS, with the parameters named there, and `when`: `before` (the
+request is not carried out) or `after` (it is carried out, but the answer suffers).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 EFFECTS = {
-    "error": "an error answer: status (500), code, message, fieldName, headers, body (raw text instead of JSON)",
+    "error": "an error answer: status (500), code, message, fieldName, headers, body (text instead of JSON)",
     "reset": "the connection is reset",
     "close": "the connection is closed without an answer",
     "slow": "the answer comes after `delay` seconds",
@@ -30,8 +30,8 @@ EFFECTS = {
 }
 # These change an otherwise right answer, so the request is always carried out.
 _AFTER_ONLY = ("trickle", "truncate", "drop-rows", "drift")
-_KNOWN = {"fault", "method", "type", "id", "name", "action", "path", "skip", "count", "when", "status", "code",
-          "message", "fieldName", "headers", "body", "delay", "rows", "shift"}
+_KNOWN = {"fault", "method", "type", "id", "name", "action", "path", "skip", "count", "when", "status",
+          "code", "message", "fieldName", "headers", "body", "delay", "rows", "shift"}
 
 
 @dataclass
@@ -72,7 +72,8 @@ class Fault:
             return False
         if spec.get("path") is not None and not re.search(spec["path"], subject.path):
             return False
-        return all(spec.get(k) is None or getattr(subject, k) == spec[k] for k in ("type", "id", "name", "action"))
+        return all(spec.get(k) is None or getattr(subject, k) == spec[k]
+                   for k in ("type", "id", "name", "action"))
 
 
 class Faults:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unstable sort of the Go library that Rancher's LB image was built with (quicksort, heapsort, Shell pass).
+"""The unstable sort of the Go library that Rancher's LB image was built with (quicksort, heapsort, Shell
+pass).
 
-The image sorts rules with a comparison that is no consistent order, so the result depends on the algorithm. Tests that
-want the image's "odd" order need the same one; any other sort would be odd in another way.
+The image sorts rules with a comparison that is no consistent order, so the result depends on the algorithm.
+Tests that want the image's "odd" order need the same one; any other sort would be odd in another way.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class _Sorter:
         b, c = self._partition(b, c, pivot)
         protect = high - c < 5
         if not protect and high - c < (high - low) // 4:
-            protect, b, c = self._many_equal(a, b, c, middle, high, pivot)
+            protect, b, c = self._many_equal(b, c, middle, high, pivot)
         if protect:
             b = self._protect(a, b, pivot)
         self.swap(pivot, b - 1)
@@ -92,7 +93,7 @@ class _Sorter:
             self.swap(b, c - 1)
             b, c = b + 1, c - 1
 
-    def _many_equal(self, a: int, b: int, c: int, middle: int, high: int, pivot: int) -> tuple[bool, int, int]:
+    def _many_equal(self, b: int, c: int, middle: int, high: int, pivot: int) -> tuple[bool, int, int]:
         equal = 0
         if not self.less(pivot, high - 1):
             self.swap(c, high - 1)

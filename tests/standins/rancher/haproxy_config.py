@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the HAProxy configuration of one LB container from its port rules, the way Rancher's LB image did.
 
-Pure: a specification goes in, a text comes out. What differs from the image is what a real container's network and
-root file system did for it: addresses are named instead of wildcards, there is no chroot, and reloads keep all
-connections (`idle-close-on-response`, listeners handed over).
+Pure: a specification goes in, a text comes out. What differs from the image is what a real container's
+network and root file system did for it: addresses are named instead of wildcards, there is no chroot, and
+reloads keep all connections (`idle-close-on-response`, listeners handed over).
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any
 from . import custom_config
 from .gosort import go_sorted
 
+_HEALTH_PORT = 42
 _HTTP = ("http", "https")
 _SUPPORTED = ("http", "https", "tcp", "tls", "sni")
 _CIPHERS = ":".join((
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA256",
-    "ECDHE-RSA-AES128-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA", "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA",
+    "ECDHE-RSA-AES128-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA",
+    "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA384",
+    "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA",
     "ECDHE-ECDSA-AES256-SHA", "AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "AES256-GCM-SHA384",
     "AES256-SHA256", "AES256-SHA"))
 
@@ -66,7 +68,7 @@ class Bind:
 class Spec:
     rules: list[Rule] = field(default_factory=list)
     container_ip: str = "127.0.0.1"
-    health_port: int = 42
+    port_offset: int = 0                                         # added to the ports within the container
     binds: dict[int, list[Bind]] = field(default_factory=dict)   # by source port
     has_default_certificate: bool = False
     default_certificate: str = ""                                # its name; the file is <name>.pem
@@ -119,7 +121,7 @@ def render(spec: Spec, paths: Paths) -> str:
     lines = ["global", *_tab(custom_config.merged(custom.lines("global"), _global(paths))), "",
              "defaults", *_tab(custom_config.merged(custom.lines("defaults"), _DEFAULTS)), ""]
     lines += custom_config.extra(custom, used, spec.container_ip)
-    lines += ["listen default", f"    bind {spec.container_ip}:{spec.health_port}", ""]
+    lines += ["listen default", f"    bind {spec.container_ip}:{_HEALTH_PORT + spec.port_offset}", ""]
     for frontend in frontends:
         lines += _frontend_lines(frontend, spec, paths)
     written: set[str] = set()
@@ -134,7 +136,7 @@ def render(spec: Spec, paths: Paths) -> str:
 
 def idle(spec: Spec, paths: Paths) -> str:
     """What runs before the first configuration is accepted: the health check port and nothing else."""
-    return render(Spec(container_ip=spec.container_ip, health_port=spec.health_port), paths)
+    return render(Spec(container_ip=spec.container_ip, port_offset=spec.port_offset), paths)
 
 
 # Generated options
@@ -143,8 +145,10 @@ def idle(spec: Spec, paths: Paths) -> str:
 def _global(paths: Paths) -> dict[str, str]:
     return {
         "maxconn": "4096", "maxpipes": "1024", "ssl-default-bind-ciphers": _CIPHERS,
-        "ssl-default-server-ciphers": _CIPHERS, "ssl-default-bind-options": "no-sslv3 no-tlsv10 no-tls-tickets",
-        "stats socket": f"{paths.stats_socket} mode 600 level admin expose-fd listeners", "stats timeout": "2m",
+        "ssl-default-server-ciphers": _CIPHERS,
+        "ssl-default-bind-options": "no-sslv3 no-tlsv10 no-tls-tickets",
+        "stats socket": f"{paths.stats_socket} mode 600 level admin expose-fd listeners",
+        "stats timeout": "2m",
         # Not in the image: it runs in a container of its own.
         "nbthread": "1", "noreuseport": "", "hard-stop-after": "30s", "no strict-limits": "",
     }
@@ -154,7 +158,8 @@ _DEFAULTS = {
     "mode": "tcp", "option redispatch": "", "option http-server-close": "", "option forwardfor": "",
     "maxconn": "4096", "retries": "3", "timeout connect": "5000", "timeout client": "50000",
     "timeout server": "50000",
-    # Not in the image: without it a reload resets idle keep-alive connections under the client's next request.
+    # Not in the image: without it a reload resets idle keep-alive connections under the client's next
+    # request.
     "option idle-close-on-response": "",
 }
 
@@ -181,7 +186,8 @@ def _frontends(spec: Spec) -> list[_Frontend]:
             backends[key].endpoints += [e for e in rule.endpoints if e.ip not in known]
             continue
         name = rule.backend_name or backend_name(rule.source_port, host, path)
-        backends[key] = _Backend(name, host, comparator, path, rule.protocol, rule.priority, list(rule.endpoints))
+        backends[key] = _Backend(name, host, comparator, path, rule.protocol, rule.priority,
+                                 list(rule.endpoints))
         frontend.backends.append(backends[key])
     for frontend in frontends.values():
         frontend.backends = go_sorted(frontend.backends, _less)
@@ -278,7 +284,7 @@ def _frontend_lines(frontend: _Frontend, spec: Spec, paths: Paths) -> list[str]:
         else:
             options += f" ssl crt {paths.certificates} strict-sni"
     binds = spec.binds.get(frontend.port, [])
-    for bind in [Bind(spec.container_ip, frontend.port), *binds]:
+    for bind in [Bind(spec.container_ip, frontend.port + spec.port_offset), *binds]:
         lines.append(f"    bind {bind}{options}")
     lines += _tab(frontend.config)
     mode = "http" if frontend.protocol in _HTTP else "tcp"

@@ -8,9 +8,10 @@ import contextlib
 import ctypes
 import logging
 import os
+import re
 import shutil
 import signal
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from .deployment import StartFailed
 
@@ -25,6 +26,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def _die_with_parent() -> None:
     """In the child: a stand-in that is killed must not leave proxies behind that hold its addresses."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+class Status(NamedTuple):
+    """The present worker's process id, and how many reloads have failed one after the other."""
+
+    worker: str | None
+    failed: int
 
 
 class HaproxyProcess:
@@ -57,7 +65,8 @@ class HaproxyProcess:
         return os.path.join(self.directory, f"certs{self._version + 1}")
 
     async def check(self, text: str, certificates: dict[str, str]) -> str | None:
-        """Write the next version beside the current and let HAProxy judge it. Returns its complaint, if any."""
+        """Write the next version beside the current and let HAProxy judge it. Returns its complaint, if
+        any."""
         directory = self.certificate_directory()
         shutil.rmtree(directory, ignore_errors=True)
         os.makedirs(directory, mode=0o700)
@@ -82,18 +91,20 @@ class HaproxyProcess:
                 stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_die_with_parent,
                 start_new_session=True)
         try:
-            await asyncio.wait_for(self._until_worker_is_not(None), _READY_S)
+            await asyncio.wait_for(self._until_worker_changes(Status(None, 0)), _READY_S)
         except (asyncio.TimeoutError, StartFailed):
             await self.stop(graceful=False)
             raise StartFailed(self._complaint(start)) from None
         self._watch = asyncio.get_running_loop().create_task(self._watch_exit(self._process))
 
     async def reload(self) -> None:
-        """Go over to what was checked last. Connections in use are finished by the old worker."""
-        before = await self._worker()
+        """Go over to what was checked last. Connections in use are finished by the old worker. Raises
+        StartFailed when the new one does not come up, for example because an address is in use: the old one
+        goes on."""
+        before = await self._status()
         self._adopt_next()
         self._signal(signal.SIGUSR2)
-        await asyncio.wait_for(self._until_worker_is_not(before), _READY_S)
+        await asyncio.wait_for(self._until_worker_changes(before), _READY_S)
         self.reloads += 1
         self._drop_old_certificates()
 
@@ -136,8 +147,8 @@ class HaproxyProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
-    async def _worker(self) -> str | None:
-        """The process id of the current worker, as the master tells it."""
+    async def _status(self) -> Status | None:
+        """What the master tells of itself; None while it cannot be reached."""
         try:
             reader, writer = await asyncio.open_unix_connection(self.master_socket)
         except OSError:
@@ -151,16 +162,20 @@ class HaproxyProcess:
             return None
         finally:
             writer.close()
+        failed = re.search(r"\[failed: (\d+)\]", answer)
         current = answer.partition("# workers")[2].partition("# old workers")[0]
-        pids = [line.split()[0] for line in current.splitlines() if line.split() and line.split()[0].isdigit()]
-        return pids[0] if pids else None
+        pids = re.findall(r"^(\d+)\s", current, re.MULTILINE)
+        return Status(pids[0] if pids else None, int(failed.group(1)) if failed else 0)
 
-    async def _until_worker_is_not(self, known: str | None) -> None:
+    async def _until_worker_changes(self, before: Status | None) -> None:
+        known = before or Status(None, 0)
         while True:
             if not self.running:
                 raise StartFailed("haproxy ended")
-            worker = await self._worker()
-            if worker is not None and worker != known:
+            status = await self._status()
+            if status is not None and status.failed > known.failed:
+                raise StartFailed("haproxy could not start a worker with the new configuration")
+            if status is not None and status.worker not in (None, known.worker):
                 return
             await asyncio.sleep(_POLL_S)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that mirror a Kubernetes cluster, as the server keeps them after events from kubernetes-agent: one stack a
-namespace, one kubernetesService a Service, one container a pod address."""
+"""Rows that mirror a Kubernetes cluster, as the server keeps them after events from kubernetes-agent: one
+stack a namespace, one kubernetesService a Service, one container a pod address."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _PREFIX = "kubernetes://"
 
 @dataclass
 class Pod:
-    """One pod as a Rancher container. `ports` maps a container port to the real address behind it, where that is
-    not the pod's own IP and port: {"8080": "127.0.0.1:34567"}."""
+    """One pod as a Rancher container. `ports` maps a container port to the real address behind it, where that
+    is not the pod's own IP and port: {"8080": "127.0.0.1:34567"}."""
 
     ip: str
     host: str | None = None
@@ -27,7 +27,8 @@ class Pod:
     def parse(cls, value: Any) -> "Pod":
         if isinstance(value, str):
             return cls(value)
-        return cls(value["ip"], value.get("host"), value.get("state", "running"), dict(value.get("ports", {})))
+        return cls(value["ip"], value.get("host"), value.get("state", "running"),
+                   dict(value.get("ports", {})))
 
 
 def selector_text(selector: dict[str, str] | None, namespace: str) -> str | None:
@@ -71,8 +72,8 @@ class KubernetesRows:
     def upsert(self, uid: str, name: str, namespace: str = "default", namespace_uid: str | None = None,
                selector: str | None = None, vip: str | None = None, template: dict[str, Any] | None = None,
                at_once: bool = False) -> Row | None:
-        """Create or update the row of a Service. `at_once` skips the states on the way to active. None: the Service
-        is withheld, or an older one of its name is still being removed (ask again)."""
+        """Create or update the row of a Service. `at_once` skips the states on the way to active. None: the
+        Service is withheld, or an older one of its name is still being removed (ask again)."""
         if uid in self.withheld or name in self.withheld:
             return None
         row = self.find(uid)
@@ -81,7 +82,8 @@ class KubernetesRows:
             if self._replace(stack, name, uid):
                 return None
             row = self._create(stack, uid, name, at_once)
-        changes = {"selectorContainer": selector, "vip": vip, "template": template or {"metadata": {"name": name}}}
+        changes = {"selectorContainer": selector, "vip": vip,
+                   "template": template or {"metadata": {"name": name}}}
         if any(row[k] != v for k, v in changes.items()):
             row.fields.update(changes)
             self.store.touch(row)
@@ -148,7 +150,8 @@ class KubernetesRows:
     def _join(self, service: Row, pod: Pod, container: Row | None) -> None:
         if container is None:
             self.store.add("container", {
-                "name": f"k8s-{service.name}-{pod.ip.replace('.', '-')}", "kind": "container", "state": pod.state,
+                "name": f"k8s-{service.name}-{pod.ip.replace('.', '-')}", "kind": "container",
+                "state": pod.state,
                 "accountId": self.project, "primaryIpAddress": pod.ip, "hostId": self._host(pod.host),
                 "serviceIds": [service.id], "healthState": None, "transitioning": "no", "labels": {},
                 "system": False}, {"pod": True, "ports": pod.ports})

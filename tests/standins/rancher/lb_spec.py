@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an LB container learns about itself: its service's rules with targets resolved to endpoints, certificates by
-name, stickiness, custom configuration. The counterpart of Rancher's metadata service."""
+"""What an LB container learns about itself: its service's rules with targets resolved to endpoints,
+certificates by name, stickiness, custom configuration. The counterpart of Rancher's metadata service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class SpecBuilder:
     def __init__(self, store: Store, port_offset: int = 0, address_map: dict[str, str] | None = None):
         self.store = store
         self.port_offset = port_offset
-        self.address_map = address_map if address_map is not None else {}   # "ip:port" of a pod -> real address
+        # "ip:port" of a pod -> where it really listens
+        self.address_map = address_map if address_map is not None else {}
 
     def build(self, container: Row, service: Row) -> Spec:
         config = service["lbConfig"] or {}
@@ -27,15 +28,15 @@ class SpecBuilder:
         default = self.store.get("certificate", certificate_id)
         return Spec(
             rules=self._rules(container, service, config.get("portRules") or []),
-            container_ip=container["primaryIpAddress"], health_port=self.private_port(42),
+            container_ip=container["primaryIpAddress"], port_offset=self.port_offset,
             binds=self._binds(container),
             has_default_certificate=bool(certificate_id),
             default_certificate=default.name if default is not None and default.live else "",
             stickiness=config.get("stickinessPolicy"), custom=config.get("config"))
 
     def certificates(self, service: Row) -> dict[str, str]:
-        """File name -> PEM of every certificate of a balancer. One that is gone leaves an unnamed, empty file, which
-        HAProxy refuses: so did the image, which went on with its last configuration."""
+        """File name -> PEM of every certificate of a balancer. One that is gone leaves an unnamed, empty
+        file, which HAProxy refuses: so did the image, which went on with its last configuration."""
         config = service["lbConfig"] or {}
         ids = [i for i in [config.get("defaultCertificateId"), *(config.get("certificateIds") or [])] if i]
         files: dict[str, str] = {}
@@ -56,9 +57,6 @@ class SpecBuilder:
             address = port.ip if port.ip and port.ip != "0.0.0.0" else host["agentIpAddress"]
             found.append((port, address, port.public + self.port_offset))
         return found
-
-    def private_port(self, port: int) -> int:
-        return port + self.port_offset
 
     def _binds(self, container: Row) -> dict[int, list[Bind]]:
         binds: dict[int, list[Bind]] = {}

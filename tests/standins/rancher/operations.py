@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import certificates, ports, schema, states
-from .deployment import Deployment
+from .deployment import RUNS_NOWHERE, Deployment
 from .engine import Engine
 from .errors import ApiError, conflict, invalid, not_allowed, not_found
 from .processes import Processes
@@ -87,7 +87,8 @@ class Operations:
         self._check_update(row, changes, caller)
         changed, scheduled = self._store_changes(row, changes)
         if scheduled and row.state not in _UPDATABLE_AT_REST:
-            # Where the state does not permit the process the answer is 409, and yet the fields have been stored.
+            # Where the state does not permit the process the answer is 409, and yet the fields have been
+            # stored.
             self.engine.start(row, "update")
         return Outcome(row, 200, changed)
 
@@ -161,7 +162,8 @@ class Operations:
             docker += [f"  {service.name}:", f"    image: {image.removeprefix('docker:')}"]
             rancher += [f"  {service.name}:", f"    scale: {service['scale'] or 1}"]
         body = {"type": "composeConfig", "baseType": "composeConfig", "links": {}, "actions": {},
-                "dockerComposeConfig": "\n".join(docker) + "\n", "rancherComposeConfig": "\n".join(rancher) + "\n"}
+                "dockerComposeConfig": "\n".join(docker) + "\n",
+                "rancherComposeConfig": "\n".join(rancher) + "\n"}
         return Outcome(None, 200, False, body)
 
     # Inside
@@ -191,7 +193,8 @@ class Operations:
         stack = self.store.get("stack", fields["stackId"])
         fields["system"] = bool(stack is not None and stack["system"])
 
-    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller, cert_needed: bool = True) -> None:
+    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller,
+                      cert_needed: bool = True) -> None:
         if row.type == "stack" and "name" in changes:
             self._stack_name(changes["name"], caller.project, row)
         elif row.type == "certificate":
@@ -202,11 +205,12 @@ class Operations:
         elif row.table == "service":
             self.rules.update(row, changes, caller.role)
             # Written by the server alone, except for balancers that run nowhere.
-            if (row["launchConfig"] or {}).get("imageUuid") != "docker:rancher/none":
+            if (row["launchConfig"] or {}).get("imageUuid") != RUNS_NOWHERE:
                 changes.pop("publicEndpoints", None)
 
     def _store_changes(self, row: Row, changes: dict[str, Any]) -> tuple[bool, bool]:
-        """Save what differs. Tells whether anything really changed, and whether an update is to be scheduled."""
+        """Save what differs. Tells whether anything really changed, and whether an update is to be
+        scheduled."""
         changed = scheduled = False
         schedules = _SCHEDULES.get(row.table, frozenset())
         if row.type == "loadBalancerService":
@@ -244,7 +248,8 @@ class Operations:
 
     def _stack_name(self, name: Any, project: str, own: Row | None) -> None:
         check_name(name)
-        if any(own is None or r.id != own.id for r in self.store.find("stack_by_name", (project, name.lower()))):
+        if any(own is None or r.id != own.id for r in self.store.find("stack_by_name",
+                                                                      (project, name.lower()))):
             raise invalid("NotUnique", "name")
 
     def _certificate_name(self, name: Any, project: str, own: Row | None) -> None:

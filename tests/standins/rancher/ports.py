@@ -18,8 +18,8 @@ class PortSpec:
 
     @property
     def slot(self) -> tuple[str | None, int, str]:
-        """What excludes another port on the same host. As in the real allocator, a port with a bind address and
-        one without do not exclude each other."""
+        """What excludes another port on the same host. As in the real allocator, a port with a bind address
+        and one without do not exclude each other."""
         return (self.ip, self.public, self.protocol)
 
     def __str__(self) -> str:

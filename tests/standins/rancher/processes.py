@@ -81,7 +81,8 @@ class Processes:
         self._count(service)
 
     def relink(self, service: Row) -> None:
-        """Derive linkedServices of a load balancer from its port rules and the links that were set by hand."""
+        """Derive linkedServices of a load balancer from its port rules and the links that were set by
+        hand."""
         if service.type != "loadBalancerService":
             return
         linked: dict[str, str] = {}
@@ -125,7 +126,9 @@ class Processes:
 
     def _path(self, service: Row, target: Row) -> str:
         stack = self.store.get("stack", target["stackId"])
-        return target.name if stack is None or stack.id == service["stackId"] else f"{stack.name}/{target.name}"
+        if stack is None or stack.id == service["stackId"]:
+            return target.name
+        return f"{stack.name}/{target.name}"
 
     def _count(self, service: Row) -> None:
         service["currentScale"] = len(self.deployment.of(service))

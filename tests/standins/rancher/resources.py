@@ -79,7 +79,8 @@ class Renderer:
     def _links(self, row: Row, kind: schema.Type, own: str, urls: Urls) -> dict[str, str]:
         links = {"self": own}
         for link in kind.links:
-            links["environment" if link == "stack" and urls.version == "v1" else link] = f"{own}/{link.lower()}"
+            shown = "environment" if link == "stack" and urls.version == "v1" else link
+            links[shown] = f"{own}/{link.lower()}"
         if row.type == "project":
             scoped = Urls(urls.base, urls.version, row.id)
             links.update({schema.plural(t, urls.version): scoped.collection(t) for t in schema.LISTED})
@@ -99,7 +100,8 @@ class Renderer:
             containers = self.store.find("instance_by_host", row.id)
             body["instanceIds"] = [c.id for c in containers]
             balancers = {i for c in containers if not c.internal.get("pod") for i in c["serviceIds"] or []}
-            endpoints = [e for i in sorted(balancers) for e in self._endpoints_of(i) if e.get("hostId") == row.id]
+            endpoints = [e for i in sorted(balancers) for e in self._endpoints_of(i)
+                         if e.get("hostId") == row.id]
             body["publicEndpoints"] = endpoints
 
     def _endpoints_of(self, service_id: str) -> list[dict[str, Any]]:

@@ -95,7 +95,8 @@ class Scheduler:
     def matching_hosts(self, service: Row) -> list[Row]:
         """Active hosts that satisfy the hard label rules, without a look at ports."""
         rules = [c for c in constraints(labels_of(service)) if c.hard]
-        return [h for h in self.active_hosts(service["accountId"]) if all(c.matches(self.store, h) for c in rules)]
+        return [h for h in self.active_hosts(service["accountId"])
+                if all(c.matches(self.store, h) for c in rules)]
 
     def pick(self, service: Row, hosts: Iterable[Row] | None = None) -> Row:
         """The best host for one more container of a service; raises AllocationFailed."""
@@ -109,7 +110,8 @@ class Scheduler:
             needs = ", ".join(f"{p.public}/{p.protocol}" for p in wanted)
             raise AllocationFailed([f"host needs ports {needs} available"], wanted)
         soft = [c for c in constraints(labels_of(service)) if not c.hard]
-        return min(free, key=lambda h: (sum(not c.matches(self.store, h) for c in soft), self._load(h), h.num))
+        return min(free, key=lambda h: (sum(not c.matches(self.store, h) for c in soft),
+                                        self._load(h), h.num))
 
     def taken(self, host: Row, wanted: Iterable[PortSpec], apart_from: str | None = None) -> list[PortSpec]:
         """Those of the wanted ports that something on the host already publishes."""

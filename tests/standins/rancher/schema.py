@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The types of the API: which fields they have, who may set them, what their values must look like.
 
-`perm` holds the letters c (may be set at creation), r (is shown) and u (may be set by PUT), for the project role.
-A field type is one of string, int, boolean, date, enum, json, map, array[T], reference[type] or the name of a
-nested type.
+`perm` holds the letters c (may be set at creation), r (is shown) and u (may be set by PUT), for the project
+role. A field type is one of string, int, boolean, date, enum, json, map, array[T], reference[type] or the
+name of a nested type.
 """
 
 from __future__ import annotations
@@ -115,13 +115,15 @@ _HEALTH_CHECK = {
     "healthyThreshold": Field("int"), "initializingTimeout": Field("int"), "interval": Field("int"),
     "name": _string(), "port": Field("int"), "recreateOnQuorumStrategyConfig": Field("json"),
     "reinitializingTimeout": Field("int"), "requestLine": _string(), "responseTimeout": Field("int"),
-    "strategy": Field("enum", options=("none", "recreate", "recreateOnQuorum")), "unhealthyThreshold": Field("int"),
+    "strategy": Field("enum", options=("none", "recreate", "recreateOnQuorum")),
+    "unhealthyThreshold": Field("int"),
 }
 
 _LAUNCH_FLAGS = ("privileged", "publishAllPorts", "readOnly", "runInit", "stdinOpen", "tty", "system")
 _LAUNCH_JSON = (
     "blkioDeviceOptions", "capAdd", "capDrop", "command", "dataVolumes", "dataVolumesFrom",
-    "dataVolumesFromLaunchConfigs", "devices", "dns", "dnsOpt", "dnsSearch", "entryPoint", "environment", "expose",
+    "dataVolumesFromLaunchConfigs", "devices", "dns", "dnsOpt", "dnsSearch", "entryPoint", "environment",
+    "expose",
     "extraHosts", "groupAdd", "logConfig", "networkIds", "restartPolicy", "securityOpt", "sysctls", "tmpfs",
     "ulimits",
 )
@@ -129,14 +131,16 @@ _LAUNCH_STRINGS = (
     "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "networkMode", "pidMode",
     "requestedHostId", "requestedIpAddress", "stopSignal", "user", "userdata", "volumeDriver", "workingDir",
 )
-_LAUNCH_INTS = ("cpuShares", "memory", "memoryMb", "memoryReservation", "memorySwap", "milliCpuReservation", "shmSize")
+_LAUNCH_INTS = ("cpuShares", "memory", "memoryMb", "memoryReservation", "memorySwap", "milliCpuReservation",
+                "shmSize")
 
 _LAUNCH_CONFIG = {
     "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map"),
     "healthCheck": Field("instanceHealthCheck"),
     "kind": _string(default="container"), "startOnCreate": Field("boolean", default=True),
     "instanceTriggeredStop": Field("enum", default="stop", options=("stop", "remove", "terminate")),
-    "vcpu": Field("int", default=1), "version": _string(default="0"), "drainTimeoutMs": Field("int", default=0),
+    "vcpu": Field("int", default=1), "version": _string(default="0"),
+    "drainTimeoutMs": Field("int", default=0),
     **{name: Field("boolean", default=False) for name in _LAUNCH_FLAGS},
     **{name: Field("json") for name in _LAUNCH_JSON},
     **{name: _string() for name in _LAUNCH_STRINGS},
@@ -160,15 +164,18 @@ NESTED = {
     }),
     "loadBalancerCookieStickinessPolicy": Type(
         "loadBalancerCookieStickinessPolicy", "loadBalancerCookieStickinessPolicies", {
-            "name": _string("cr"), "cookie": _string("cr", nullable=False), "domain": _string("cr", nullable=False),
-            "indirect": Field("boolean", "cr", default=False), "nocache": Field("boolean", "cr", default=False),
+            "name": _string("cr"), "cookie": _string("cr", nullable=False),
+            "domain": _string("cr", nullable=False),
+            "indirect": Field("boolean", "cr", default=False),
+            "nocache": Field("boolean", "cr", default=False),
             "postonly": Field("boolean", "cr", default=False),
             "mode": Field("enum", "cr", default="insert", options=("rewrite", "insert", "prefix")),
         }),
     "instanceHealthCheck": Type("instanceHealthCheck", "instanceHealthChecks", _HEALTH_CHECK),
     "launchConfig": Type("launchConfig", "launchConfigs", _LAUNCH_CONFIG),
     "scalePolicy": Type("scalePolicy", "scalePolicies", {
-        "min": Field("int", min=1, required=True), "max": Field("int", min=1), "increment": Field("int", min=1)}),
+        "min": Field("int", min=1, required=True), "max": Field("int", min=1),
+        "increment": Field("int", min=1)}),
     "publicEndpoint": Type("publicEndpoint", "publicEndpoints", {
         "ipAddress": _string(), "port": Field("int"), "serviceId": _string(), "hostId": _string(),
         "instanceId": _string()}),
@@ -204,7 +211,8 @@ TYPES = {t.id: t for t in (
     }, "service", ("GET",), ("GET",), (), _SERVICE_LINKS),
     Type("externalService", "externalServices", {
         **_service(("scale", "vip", "createIndex", "selectorContainer", "publicEndpoints", "selectorLink",
-                    "retainIp", "assignServiceIpAddress", "scalePolicy", "currentScale", "lbConfig", "instanceIds")),
+                    "retainIp", "assignServiceIpAddress", "scalePolicy", "currentScale", "lbConfig",
+                    "instanceIds")),
         "externalIpAddresses": Field("array[string]"), "hostname": _string(),
         "healthCheck": Field("instanceHealthCheck", "cr"),
     }, "service", _CRUD_COLLECTION, _CRUD_RESOURCE,
@@ -215,7 +223,8 @@ TYPES = {t.id: t for t in (
         "cert": _string(required=True, nullable=False, max_length=65535),
         "key": _string("cu", required=True, nullable=False, max_length=65535),
         "certChain": _string(max_length=65535),
-        "CN": _string("r"), "algorithm": _string("r"), "certFingerprint": _string("r"), "expiresAt": _string("r"),
+        "CN": _string("r"), "algorithm": _string("r"), "certFingerprint": _string("r"),
+        "expiresAt": _string("r"),
         "issuedAt": _string("r"), "issuer": _string("r"), "keySize": Field("int", "r"),
         "serialNumber": _string("r"), "subjectAlternativeNames": Field("array[string]", "r"),
         "version": _string("r"),
@@ -226,7 +235,8 @@ TYPES = {t.id: t for t in (
         "instanceIds": Field("array[reference[instance]]", "r"), "labels": Field("map", "ru"),
         "publicEndpoints": Field("array[publicEndpoint]", "r"),
     }, links=("account", "instances")),
-    Type("instance", "instances", {**_COMMON, "externalId": _string("r", filterable=True), "hostId": _string("r")}),
+    Type("instance", "instances", {**_COMMON, "externalId": _string("r", filterable=True),
+                                   "hostId": _string("r")}),
     Type("container", "containers", {
         **_COMMON, "createIndex": Field("int", "r"), "deploymentUnitUuid": _string("r"),
         "externalId": _string("r", filterable=True), "healthState": _string("r"),
@@ -248,7 +258,8 @@ TYPES = {t.id: t for t in (
          "", ("GET", "POST"), ()),
 )}
 
-LISTED = ("stack", "service", "loadBalancerService", "kubernetesService", "externalService", "certificate", "host",
+LISTED = ("stack", "service", "loadBalancerService", "kubernetesService", "externalService", "certificate",
+          "host",
           "instance", "container", "setting", "project", "schema", "subscribe")
 
 
@@ -298,7 +309,8 @@ def _field_schema(spec: Field) -> dict[str, Any]:
 
 
 def describe(type_id: str, version: str, prefix: str) -> dict[str, Any]:
-    """The schema resource of a type, as clients read it during discovery. `prefix` is the URL before the plural."""
+    """The schema resource of a type, as clients read it during discovery. `prefix` is the URL before the
+    plural."""
     kind = TYPES.get(type_id) or NESTED[type_id]
     shown = "environment" if version == "v1" and type_id == "stack" else type_id
     links = {"self": f"{prefix}/schemas/{shown}"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that exist before the test begins: load balancers made by the Go controller, in both of its name forms, and
-mirrors of Kubernetes Services; one by one or ten thousand at once."""
+"""Rows that exist before the test begins: load balancers made by the Go controller, in both of its name
+forms, and mirrors of Kubernetes Services; one by one or ten thousand at once."""
 
 from __future__ import annotations
 
@@ -41,19 +41,21 @@ class Seeding:
         for row in self.store.find("stack_by_name", (self.project, name.lower())):
             return row
         return self.store.add("stack", {
-            "name": name, "externalId": external_id, "kind": "stack", "accountId": self.project, "state": "active",
+            "name": name, "externalId": external_id, "kind": "stack", "accountId": self.project,
+            "state": "active",
             "transitioning": "no", "system": False, "startOnCreate": False})
 
     # Services
 
     def services(self, items: list[dict[str, Any]]) -> list[Row]:
-        """Mirrors of Services, active at once. Members: uid, name, namespace, namespaceUid, selector (a map), vip,
-        template, pods (as for set-pods)."""
+        """Mirrors of Services, active at once. Members: uid, name, namespace, namespaceUid, selector (a map),
+        vip, template, pods (as for set-pods)."""
         rows = []
         for item in items:
             namespace = item.get("namespace", "default")
             selector = selector_text(item.get("selector", {"app": item["name"]}), namespace)
-            row = self.kubernetes.upsert(item["uid"], item["name"], namespace, item.get("namespaceUid"), selector,
+            row = self.kubernetes.upsert(item["uid"], item["name"], namespace, item.get("namespaceUid"),
+                                         selector,
                                          item.get("vip"), item.get("template"), at_once=True)
             if row is None:
                 raise ValueError(f"{item['name']}: withheld, or an older Service of this name is in the way")
@@ -67,9 +69,11 @@ class Seeding:
     def balancers(self, items: list[dict[str, Any]], place: bool) -> list[Row]:
         """Balancers as the Go controller leaves them. Members of an item:
 
-        namespace, name (of the Ingress), form (current or legacy), separator; rules: a list of {hostname, path, uid
-        or serviceId, targetPort} or the shorthand hostname, path, uid, targetPort; httpPort (80; null for none),
-        httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host (id) to be placed on.
+        namespace, name (of the Ingress), form (current or legacy), separator; rules: a list of {hostname,
+        path, uid or serviceId, targetPort} or the shorthand hostname, path, uid, targetPort; httpPort (80;
+        null for none), httpsPort with defaultCertificateId; scale, labels, config, stickinessPolicy; host
+        (id) to be placed on. For balancers of somebody else: balancerName and externalId (may be null).
+
         With `place` each is given a container, published without regard to port conflicts."""
         stack = self.stack()
         hosts = [h for h in self.store.live("host") if h["accountId"] == self.project and h.state == "active"]
@@ -83,17 +87,20 @@ class Seeding:
         return rows
 
     def _balancer(self, stack: Row, item: dict[str, Any]) -> Row:
-        name = balancer_name(item.get("namespace", "default"), item["name"], item.get("form", "current"),
-                             item.get("separator", "rancherlb"))
+        name = item.get("balancerName") or balancer_name(
+            item.get("namespace", "default"), item["name"], item.get("form", "current"),
+            item.get("separator", "rancherlb"))
         frontends = [(port, protocol) for port, protocol in
                      ((item.get("httpPort", 80), "http"), (item.get("httpsPort"), "https")) if port]
         rules = [self._rule(rule, port, protocol) for port, protocol in frontends
-                 for rule in item.get("rules") or [item]]
+                 for rule in item.get("rules", [item])]
         setting = self.store.get("setting", "lb.instance.image")
         launch: dict[str, Any] = {
-            "type": "launchConfig", "imageUuid": "docker:" + (setting["value"] if setting else _DEFAULT_IMAGE),
-            "ports": [f"{port}:{port}/tcp" for port, _ in frontends], "kind": "container", "startOnCreate": True,
-            "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0", "drainTimeoutMs": 0, "privileged": False,
+            "type": "launchConfig",
+            "imageUuid": "docker:" + (setting["value"] if setting else _DEFAULT_IMAGE),
+            "ports": [f"{port}:{port}/tcp" for port, _ in frontends], "kind": "container",
+            "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0",
+            "drainTimeoutMs": 0, "privileged": False,
             "publishAllPorts": False, "readOnly": False, "runInit": False, "stdinOpen": False, "tty": False,
             "system": False,
         }
@@ -105,9 +112,11 @@ class Seeding:
             if item.get(member) is not None:
                 config[member] = item[member]
         row = self.store.add("loadBalancerService", {
-            "name": name, "externalId": STACK_EXTERNAL_ID + name, "stackId": stack.id, "accountId": self.project,
+            "name": name, "externalId": item.get("externalId", STACK_EXTERNAL_ID + name), "stackId": stack.id,
+            "accountId": self.project,
             "kind": "loadBalancerService", "state": "active", "transitioning": "no", "healthState": "healthy",
-            "scale": item.get("scale", 1), "currentScale": item.get("scale", 1), "assignServiceIpAddress": False,
+            "scale": item.get("scale", 1), "currentScale": item.get("scale", 1),
+            "assignServiceIpAddress": False,
             "startOnCreate": False, "system": False, "launchConfig": launch, "lbConfig": config,
             "publicEndpoints": None, "instanceIds": None, "linkedServices": self._links(rules)})
         self.journal.seeded(name)
@@ -137,10 +146,12 @@ class Seeding:
     def _place(self, row: Row, host: Row) -> None:
         """A running container on paper; the caller starts it where there is a data plane."""
         container = self.store.add("container", {
-            "name": f"{STACK_NAME}-{row.name}-1", "kind": "container", "accountId": self.project, "state": "running",
+            "name": f"{STACK_NAME}-{row.name}-1", "kind": "container", "accountId": self.project,
+            "state": "running",
             "transitioning": "no", "hostId": host.id, "imageUuid": row["launchConfig"]["imageUuid"],
             "labels": row["launchConfig"]["labels"], "ports": row["launchConfig"]["ports"],
-            "serviceIds": [row.id], "createIndex": 1, "healthState": "healthy", "startCount": 1, "system": False,
+            "serviceIds": [row.id], "createIndex": 1, "healthState": "healthy", "startCount": 1,
+            "system": False,
             "primaryIpAddress": self.network.container_address(())})
         endpoints = [{"type": "publicEndpoint", "ipAddress": host["agentIpAddress"],
                       "port": int(text.partition(":")[0]), "serviceId": row.id, "hostId": host.id,
@@ -154,7 +165,8 @@ class Seeding:
              service: str = "svc-{n:05d}", host: str = "h{n:05d}.example.com", path: str = "/p",
              uid: str = "00000000-0000-4000-8000-{n:012d}", target_port: int = 8080, form: str = "current",
              balancers: bool = True) -> dict[str, Any]:
-        """Services, and with `balancers` an adopted balancer for each; the patterns know the number as {n}."""
+        """Services, and with `balancers` an adopted balancer for each; the patterns know the number as
+        {n}."""
         numbers = range(first, first + count)
         self.services([{"uid": uid.format(n=n), "name": service.format(n=n), "namespace": namespace}
                        for n in numbers])

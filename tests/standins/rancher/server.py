@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the parts together: one simulated Rancher server with its hosts, its network and its two HTTP faces."""
+"""Puts the parts together: one simulated Rancher server with its hosts, its network and its two HTTP
+faces."""
 
 from __future__ import annotations
 
@@ -141,7 +142,8 @@ class Standin:
         self.accounts = Accounts(self.store, PROJECT, options.security)
         renderer = Renderer(self.store)
         self.subscriptions = Subscriptions(self.store, self.behaviour, renderer)
-        self.api = Api(self.store, self.behaviour, self.accounts, self.operations, renderer, self.subscriptions,
+        self.api = Api(self.store, self.behaviour, self.accounts, self.operations, renderer,
+                       self.subscriptions,
                        self.faults, self.journal)
         self.agent = Agent(self.kubernetes, self.behaviour, options.cluster, options.agent_interval,
                            options.agent_only_ready) if options.cluster else None
@@ -178,7 +180,8 @@ class Standin:
         self.network.close()
 
     async def restart(self, down: float = 0.0) -> None:
-        """As if the server process had died and come back: what is in memory only is gone, load balancers go on."""
+        """As if the server process had died and come back: what is in memory only is gone, load balancers go
+        on."""
         if not self.store.persistent:
             raise ValueError("a restart needs a state file")
         await self.api_down()
@@ -245,7 +248,8 @@ class Standin:
         found = []
         for container in self.deployment.of(balancer):
             if container.state == "running":
-                found += [{"address": address, "port": real, "publicPort": port.public, "privatePort": port.private,
+                found += [{"address": address, "port": real, "publicPort": port.public,
+                           "privatePort": port.private,
                            "hostId": container["hostId"], "instanceId": container.id}
                           for port, address, real in self.builder.listening(container)]
         return found
@@ -268,7 +272,8 @@ class Standin:
         if self.options.image is not None:
             setting_row(self.store, "lb.instance.image", self.options.image)
         if self.options.access_key:
-            self.accounts.add(Key(self.options.access_key, self.options.secret_key or "", self.options.role, PROJECT))
+            self.accounts.add(Key(self.options.access_key, self.options.secret_key or "", self.options.role,
+                                  PROJECT))
         elif not self.accounts.keys:
             self.accounts.new(self.options.role, PROJECT)
         self.store.flush()

@@ -16,7 +16,8 @@ _IMAGE = re.compile(r"docker:[^\s:/]+(:\d+)?(/[^\s:/]+)*(:[\w.-]+)?(@sha256:[0-9
 _ROLE = "io.rancher.container.agent.role"
 _HEALTH_CHECK = {
     "type": "instanceHealthCheck", "port": HEALTH_PORT, "interval": 2000, "responseTimeout": 2000,
-    "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000, "reinitializingTimeout": 60000,
+    "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000,
+    "reinitializingTimeout": 60000,
 }
 
 

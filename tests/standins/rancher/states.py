@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life cycles of the rows as tables: which process leads from which state through which to which, and which
-actions a row shows in which state. Pure data and look-ups."""
+"""The life cycles of the rows as tables: which process leads from which state through which to which, and
+which actions a row shows in which state. Pure data and look-ups."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ def _table(text: str) -> dict[tuple[str, str], Step]:
     return steps
 
 
+# A process may also start from its own transitional state: that is how interrupted work is taken up again.
 _STACK = _table("""
-create  | requested | activating | active
-update  | active | updating-active | active
-remove  | requested active activating updating-active error erroring upgrading upgraded canceled-upgrade canceling-upgrade rolling-back finishing-upgrade removing | removing | removed
-error   | activating | erroring | error
-upgrade | active | upgrading | upgraded
-finishupgrade | upgraded | finishing-upgrade | active
-rollback | upgraded canceled-upgrade | rolling-back | active
-cancelupgrade | upgrading | canceling-upgrade | canceled-upgrade
+create  | requested activating | activating | active
+update  | active updating-active | updating-active | active
+remove  | requested active activating updating-active error erroring removing | removing | removed
+remove  | upgrading upgraded canceled-upgrade canceling-upgrade rolling-back | removing | removed
+remove  | finishing-upgrade | removing | removed
+error   | activating erroring | erroring | error
+upgrade | active upgrading | upgrading | upgraded
+finishupgrade | upgraded finishing-upgrade | finishing-upgrade | active
+rollback      | upgraded canceled-upgrade rolling-back | rolling-back | active
+cancelupgrade | upgrading canceling-upgrade | canceling-upgrade | canceled-upgrade
 """)
 
 _SERVICE = _table("""
@@ -43,8 +46,12 @@ update     | activating | activating | active
 update     | upgrading | = | upgraded
 update     | rolling-back finishing-upgrade | = | active
 update     | canceling-upgrade | = | canceled-upgrade
-deactivate | restarting active activating updating-inactive updating-active deactivating | deactivating | inactive
-remove     | inactive registering active activating updating-inactive updating-active upgrading canceling-upgrade rolling-back deactivating requested canceled-upgrade upgraded finishing-upgrade restarting removing | removing | removed
+deactivate | restarting active activating deactivating | deactivating | inactive
+deactivate | updating-inactive updating-active | deactivating | inactive
+remove     | requested registering inactive activating active deactivating removing | removing | removed
+remove     | updating-inactive updating-active restarting | removing | removed
+remove     | upgrading upgraded canceling-upgrade canceled-upgrade | removing | removed
+remove     | rolling-back finishing-upgrade | removing | removed
 upgrade    | active activating inactive updating-active upgrading | upgrading | upgraded
 finishupgrade   | upgraded finishing-upgrade | finishing-upgrade | active
 rollback        | upgrading upgraded canceled-upgrade rolling-back | rolling-back | active
@@ -58,15 +65,6 @@ create | requested activating | activating | active
 update | active updating-active | updating-active | active
 remove | requested active activating removing | removing | removed
 """)
-
-# create of a stack may be resumed after a restart of the server, hence activating as its own start.
-_STACK[("create", "activating")] = Step("create", "activating", "active")
-_STACK[("update", "updating-active")] = Step("update", "updating-active", "active")
-_STACK[("error", "erroring")] = Step("error", "erroring", "error")
-for _process, _via, _end in (("upgrade", "upgrading", "upgraded"), ("finishupgrade", "finishing-upgrade", "active"),
-                             ("rollback", "rolling-back", "active"),
-                             ("cancelupgrade", "canceling-upgrade", "canceled-upgrade")):
-    _STACK[(_process, _via)] = Step(_process, _via, _end)
 
 LIFE = {"stack": _STACK, "service": _SERVICE, "certificate": _CERTIFICATE}
 
@@ -108,7 +106,8 @@ _SERVICE_ACTIONS = {
 }
 _STACK_ALWAYS = ("addoutputs", "exportconfig", "activateservices", "deactivateservices")
 _STACK_ACTIONS = {
-    "requested": ("create", "remove"), "activating": ("remove", "error"), "active": ("update", "remove", "upgrade"),
+    "requested": ("create", "remove"), "activating": ("remove", "error"),
+    "active": ("update", "remove", "upgrade"),
     "updating-active": ("remove",), "error": ("remove",), "erroring": ("remove",),
     "upgraded": ("finishupgrade", "rollback", "remove"), "upgrading": ("cancelupgrade", "remove"),
     "canceled-upgrade": ("rollback", "remove"),

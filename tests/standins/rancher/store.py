@@ -17,7 +17,8 @@ from typing import Any, Callable, Iterable, Iterator
 from . import ports
 
 # Short names of the typed ids; a setting's id is its name.
-PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h", "instance": "1i"}
+PREFIXES = {"stack": "1st", "service": "1s", "certificate": "1c", "project": "1a", "host": "1h",
+            "instance": "1i"}
 
 TABLES = {
     "stack": "stack", "service": "service", "loadBalancerService": "service", "kubernetesService": "service",
@@ -199,7 +200,8 @@ class Store:
         with self._db:
             self._db.executemany("DELETE FROM rows WHERE id = ?", gone)
             self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)", kept)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)", (json.dumps(self.sequences),))
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)",
+                             (json.dumps(self.sequences),))
 
     def set_meta(self, key: str, value: Any) -> None:
         self.meta[key] = value

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event subscriptions over websockets: pings, batched change messages, and the ways in which they can go wrong."""
+"""Event subscriptions over websockets: pings, batched change messages, and the ways in which they can go
+wrong."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ class Subscriptions:
                 self._publisher = asyncio.get_running_loop().create_task(self._publish())
 
     async def _publish(self) -> None:
-        """Send what has changed, as one message a row and not before the interval since the last batch is over."""
+        """Send what has changed, as one message a row and not before the interval since the last batch is
+        over."""
         due = self._last_batch + self.behaviour.event_interval
         await asyncio.sleep(max(0.01, due - asyncio.get_running_loop().time()))
         self._last_batch = asyncio.get_running_loop().time()
@@ -93,8 +95,10 @@ class Subscriptions:
         resource = self.renderer.text(row, subscriber.urls, subscriber.caller.role)
         shown_type = "environment" if row.type == "stack" and subscriber.urls.version == "v1" else row.type
         head = dumps({
-            "id": str(uuid.uuid4()), "name": "resource.change", "replyTo": None, "time": int(time.time() * 1000),
-            "resourceType": shown_type, "resourceId": subscriber.urls.id(row.type, row.id), "transitioning": None,
+            "id": str(uuid.uuid4()), "name": "resource.change", "replyTo": None,
+            "time": int(time.time() * 1000),
+            "resourceType": shown_type, "resourceId": subscriber.urls.id(row.type, row.id),
+            "transitioning": None,
             "previousIds": "x" * _HUGE if self.mode == "huge" else None,
         })
         return f'{head[:-1]},"data":{{"resource":{resource}}}}}'

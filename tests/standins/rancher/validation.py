@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a request body against a type's fields: the part of validation that is the same for all types.
 
-Unknown fields and fields the role may not write are dropped without a word. Nested objects are always checked as if
-they were being created: defaults are filled in, required members must be there, also on PUT.
+Unknown fields and fields the role may not write are dropped without a word. Nested objects are always checked
+as if they were being created: defaults are filled in, required members must be there, also on PUT.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ _SIMPLE: dict[str, Callable[[str, Field, Any], Any]] = {
 
 
 def check_name(name: Any, field: str = "name") -> None:
-    """Names of stacks and services: letters, digits and dashes, no dash at an end, no two together, 1 to 63."""
+    """Names of stacks and services: letters, digits and dashes, no dash at an end, no two together, 1 to
+    63."""
     if not isinstance(name, str) or not name:
         raise invalid("MinLengthExceeded", field)
     if len(name) > 63:

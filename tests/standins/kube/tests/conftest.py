@@ -9,11 +9,21 @@ import pytest
 
 from standins.kube.client import KubeStandin
 
+from .examples import place
 from .raw import RawClient
 
 # Written to where tests must not find what an earlier one left.
-KINDS_CLEANED = ("ingresses", "services", "endpointslices", "endpoints", "secrets", "configmaps", "events", "leases",
-                 "ingressclasses")
+KINDS_CLEANED = (
+    "ingresses",
+    "services",
+    "endpointslices",
+    "endpoints",
+    "secrets",
+    "configmaps",
+    "events",
+    "leases",
+    "ingressclasses",
+)
 
 
 @pytest.fixture(scope="session")
@@ -58,16 +68,41 @@ def raw(kube: KubeStandin) -> RawClient:
     return RawClient(kube)
 
 
+@pytest.fixture
+def cluster(start: Callable[..., KubeStandin]) -> KubeStandin:
+    """The three example Ingresses under the revisions of the examples."""
+    kube = start("1.34", "--first-revision", "14000", "--controller-user", "system:serviceaccount:lb:watcher")
+    place(kube, "web-b", 14990, {"ingress": [{"ip": "192.0.2.10"}]})
+    place(kube, "web-a", 15001)
+    place(kube, "web-c", 15040)
+    kube.bump(2)
+    return kube
+
+
 def ingress(name: str, namespace: str = "default", host: str = "", **more: Any) -> dict[str, Any]:
     """An Ingress with one rule."""
     backend = {"service": {"name": name, "port": {"number": 80}}}
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
-            "metadata": {"name": name, "namespace": namespace, **more.pop("metadata", {})},
-            "spec": {"rules": [{"host": host or f"{name}.example.org",
-                                "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}], **more}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": name, "namespace": namespace, **more.pop("metadata", {})},
+        "spec": {
+            "rules": [
+                {
+                    "host": host or f"{name}.example.org",
+                    "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]},
+                }
+            ],
+            **more,
+        },
+    }
 
 
 def service(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
     """A Service with one port."""
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
-            "spec": {"ports": [{"port": 80}], "selector": {"app": name}, **spec}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"ports": [{"port": 80}], "selector": {"app": name}, **spec},
+    }

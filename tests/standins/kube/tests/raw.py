@@ -18,7 +18,7 @@ INGRESSES = "/apis/networking.k8s.io/v1/ingresses"
 
 @dataclass
 class RawAnswer:
-    """What came back. end: `length` or `zero-chunk` for whole bodies, `fin`, `rst` or `silence` for others."""
+    """What came back. end: `length` or `zero-chunk` for whole bodies, else `fin`, `rst` or `silence`."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,9 @@ class RawStream:
         self.answer.head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
         lines = self.answer.head.decode().split("\r\n")
         self.answer.status = int(lines[0].split()[1])
-        self.answer.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+        self.answer.headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
+        }
         return self.answer
 
     def read_chunk(self, timeout_s: float = TIMEOUT_S) -> bytes | None:
@@ -88,7 +90,7 @@ class RawStream:
                 return None
         size, _, rest = self._buffer.partition(b"\r\n")
         length = int(size, 16)
-        chunk, self._buffer = rest[:length], rest[length + 2:]
+        chunk, self._buffer = rest[:length], rest[length + 2 :]
         if not length:
             self.answer.end = "zero-chunk"
             return None
@@ -111,7 +113,7 @@ class RawStream:
 
     def frames(self, count: int, timeout_s: float = TIMEOUT_S) -> list[dict[str, Any]]:
         """So many frames."""
-        found = []
+        found: list[dict[str, Any]] = []
         for _ in range(count):
             frame = self.frame(timeout_s)
             assert frame is not None, f"ended by {self.answer.end} after {found}"
@@ -151,20 +153,27 @@ class RawClient:
     def open(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> RawStream:
         """Sends a request; header names are written with underscores."""
         token = self._token if self._token is not None else self._standin.token_file.read_text()
-        sent = {"Host": "10.96.0.1:443", "User-Agent": "lbwatch/0.1 (linux/amd64)", "Accept": "application/json",
-                "Authorization": f"Bearer {token}"}
+        sent = {
+            "Host": "10.96.0.1:443",
+            "User-Agent": "lbwatch/0.1 (linux/amd64)",
+            "Accept": "application/json",
+            "Authorization": f"Bearer {token}",
+        }
         sent |= {name.replace("_", "-").title(): value for name, value in headers.items()}
         if body:
             sent["Content-Length"] = str(len(body))
-        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in sent.items() if value)]
+        lines = [
+            f"{method} {target} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in sent.items() if value),
+        ]
         return RawStream(self.address, "\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
-    def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> RawAnswer:
+    def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: Any) -> RawAnswer:
         """One request and its whole answer."""
         with self.open(target, method, body, **headers) as stream:
             return stream.whole()
 
-    def watch(self, target: str, **headers: str) -> RawStream:
+    def watch(self, target: str, **headers: Any) -> RawStream:
         """Opens a watch and reads its head."""
         stream = self.open(target + ("&" if "?" in target else "?") + "watch=true", **headers)
         stream.read_head()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every request that the Go ingress controller sent to a Rancher server while it made, served and removed one load
-balancer, in order, as recorded from a run of it.
+"""Every request that the Go ingress controller sent to a Rancher server while it made, served and removed one
+load balancer, in order, as recorded from a run of it.
 
 An entry is: seconds since the start, method, path with query, body, status. Ids are placeholders.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-_NO_LINKS = {"links": None, "actions": None}
-_STACK = "/v2-beta/stacks?externalId=kubernetes-ingress-lbs%3A%2F%2F&name=kubernetes-ingress-lbs&removed_null=1"
+_NO_LINKS: dict[str, Any] = {"links": None, "actions": None}
+_STACK = ("/v2-beta/stacks?externalId=kubernetes-ingress-lbs%3A%2F%2F&name=kubernetes-ingress-lbs"
+          "&removed_null=1")
 _LBS = "/v2-beta/loadbalancerservices"
 _BY_NAME = _LBS + "?name=default-rancherlb-ing-00001&removed_null=1&stackId={stack}"
 _BY_OLD_NAME = _LBS + "?name=default-ing-00001&removed_null=1&stackId={stack}"
@@ -20,7 +21,8 @@ _TARGET = "/v2-beta/kubernetesservices?externalId=00000000-0000-4000-8000-000000
 STACK = {**_NO_LINKS, "externalId": "kubernetes-ingress-lbs://", "name": "kubernetes-ingress-lbs"}
 BALANCER = {
     **_NO_LINKS, "externalId": "kubernetes-ingress-lbs://default-rancherlb-ing-00001",
-    "launchConfig": {**_NO_LINKS, "imageUuid": "docker:rancher/lb-service-haproxy:v0.7.15", "ports": ["80:80"]},
+    "launchConfig": {**_NO_LINKS, "imageUuid": "docker:rancher/lb-service-haproxy:v0.7.15",
+                     "ports": ["80:80"]},
     "lbConfig": {**_NO_LINKS}, "name": "default-rancherlb-ing-00001", "stackId": "{stack}",
 }
 RULES = {"lbConfig": {**_NO_LINKS, "portRules": [

@@ -36,7 +36,8 @@ class Cluster:
         self.objects["/api/v1/namespaces"].append({"metadata": {"name": name, "uid": uid}})
         self.changed()
 
-    def service(self, name: str, uid: str, selector: dict[str, str] | None = None, namespace: str = "default") -> None:
+    def service(self, name: str, uid: str, selector: dict[str, str] | None = None,
+                namespace: str = "default") -> None:
         self.objects["/api/v1/services"].append({
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "spec": {"clusterIP": "10.43.0.1", "selector": selector, "ports": [{"port": 80}]}})
@@ -78,7 +79,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             if len(page) > start + 2:
                 meta["continue"] = str(start + 2)
             page = page[start:start + 2]
-        body = b"{broken" if cluster.fail == "garbage" else json.dumps({"items": page, "metadata": meta}).encode()
+        body = json.dumps({"items": page, "metadata": meta}).encode()
+        if cluster.fail == "garbage":
+            body = b"{broken"
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -105,7 +108,8 @@ def cluster() -> Iterator[Cluster]:
 
 def start(cluster: Cluster, dataplane: bool = False, **options: Any) -> Rancher:
     settings = {**FAST, **options.pop("settings", {})}
-    return Rancher(dataplane=dataplane, settings=settings, kubernetes_url=cluster.url, agent_interval=0.05, **options)
+    return Rancher(dataplane=dataplane, settings=settings, kubernetes_url=cluster.url, agent_interval=0.05,
+                   **options)
 
 
 def services(server: Rancher) -> dict[str, dict[str, Any]]:
@@ -114,7 +118,8 @@ def services(server: Rancher) -> dict[str, dict[str, Any]]:
 
 def ips(server: Rancher, uid: str) -> set[str]:
     row = services(server).get(uid) or {}
-    return {c["primaryIpAddress"] for c in server.rows("container") if c["id"] in (row.get("instanceIds") or [])}
+    return {c["primaryIpAddress"] for c in server.rows("container")
+            if c["id"] in (row.get("instanceIds") or [])}
 
 
 def ep(ip: str, **conditions: bool) -> dict[str, Any]:
@@ -129,12 +134,15 @@ def test_services_and_endpoints_are_followed(cluster: Cluster) -> None:
         cluster.service(f"more{number}", f"m{number}", {"app": "x"})
     with start(cluster) as server:
         server.wait_for(lambda: len(services(server)) == 6 and ips(server, "u1"))
-        row = server.wait_for(lambda: next((r for r in [services(server)["u1"]] if r["state"] == "active"), None))
-        assert row["selectorContainer"] == "app=web,io.kubernetes.pod.namespace=default" and row["vip"] == "10.43.0.1"
+        row = server.wait_for(lambda: next((r for r in [services(server)["u1"]] if r["state"] == "active"),
+                                           None))
+        assert row["selectorContainer"] == "app=web,io.kubernetes.pod.namespace=default"
+        assert row["vip"] == "10.43.0.1"
         assert row["template"]["metadata"]["uid"] == "u1"
         stack = server.get(row["stackId"], "stacks")
         assert (stack["name"], stack["externalId"]) == ("default", "kubernetes://ns-1")
-        assert ips(server, "u1") == {"10.42.0.1", "10.42.0.2", "10.42.0.3"}, "readiness is not Rancher's business"
+        # Readiness is not Rancher's business.
+        assert ips(server, "u1") == {"10.42.0.1", "10.42.0.2", "10.42.0.3"}
         cluster.slice("web-1", "web")
         server.wait_for(lambda: ips(server, "u1") == {"10.42.0.3"})
         assert all("kubernetes-agent" in a for a in cluster.agents)
@@ -181,13 +189,14 @@ def test_removal_and_replacement(cluster: Cluster) -> None:
     cluster.service("web", "u1", {"app": "web"})
     cluster.service("gone", "u2", {"app": "gone"})
     with start(cluster) as server:
-        server.wait_for(lambda: {"u1", "u2"} <= {u for u, r in services(server).items() if r["state"] == "active"})
+        server.wait_for(lambda: [r["state"] for r in services(server).values()] == ["active"] * 2)
         old = services(server)["u1"]["id"]
         made = server.make("lb", [rule(old)]).json
         cluster.remove("/api/v1/services", "gone")
         cluster.remove("/api/v1/services", "web")
         cluster.service("web", "u3", {"app": "web"})
-        server.wait_for(lambda: set(services(server)) == {"u3"} and services(server)["u3"]["state"] == "active")
+        server.wait_for(lambda: set(services(server)) == {"u3"}
+                        and services(server)["u3"]["state"] == "active")
         server.settle()
         assert server.get(made["id"])["lbConfig"]["portRules"] == []
         cluster.objects["/api/v1/services"].clear()
@@ -245,7 +254,8 @@ def test_traffic_follows_endpoints(cluster: Cluster, backend: Any) -> None:
     cluster.service("web", "u1", {"app": "web"})
     cluster.slice("web-1", "web", ep("10.42.0.1"))
     with start(cluster, dataplane=True) as server:
-        server.control("map-address", addresses={"10.42.0.1:8080": first.address, "10.42.0.2:8080": second.address})
+        server.control("map-address", addresses={"10.42.0.1:8080": first.address,
+                                                 "10.42.0.2:8080": second.address})
         server.wait_for(lambda: ips(server, "u1"))
         server.settle()
         server.make("web", [rule(services(server)["u1"]["id"])])

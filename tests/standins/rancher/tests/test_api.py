@@ -25,7 +25,8 @@ def code(answer) -> tuple:
 
 
 @pytest.mark.parametrize("path", ["/v2-beta/stacks", "/v2-beta/stack", "/v2-beta/STACKS", "/v2-beta/Stacks/",
-                                  "/v2-beta/projects/1a5/stacks", "/v1/environments", "/v1/projects/1a5/environment"])
+                                  "/v2-beta/projects/1a5/stacks", "/v1/environments",
+                                  "/v1/projects/1a5/environment"])
 def test_collection_spellings(rancher: Rancher, path: str) -> None:
     rancher.stack()
     assert names(rancher, path) == ["kubernetes-ingress-lbs"]
@@ -45,13 +46,15 @@ def test_project_part_is_echoed_and_headers_select(rancher: Rancher) -> None:
     scoped = rancher.api("GET", "stacks").json["data"][0]
     plain = rancher.api("GET", "/v2-beta/stacks").json["data"][0]
     assert "/projects/1a5/" in scoped["links"]["self"] and "/projects/" not in plain["links"]["self"]
-    for path, headers in (("/v2-beta/stacks", {"X-API-Project-Id": "1a99"}), ("/v2-beta/stacks?projectId=1a99", {}),
+    for path, headers in (("/v2-beta/stacks", {"X-API-Project-Id": "1a99"}),
+                          ("/v2-beta/stacks?projectId=1a99", {}),
                           ("/v2-beta/projects/1a99/stacks", {})):
         assert code(rancher.api("GET", path, headers=headers)) == (403, "Forbidden", None)
 
 
 def test_forwarded_headers_shape_links(rancher: Rancher) -> None:
-    headers = {"X-Forwarded-Host": "rancher.example.com", "X-Forwarded-Proto": "https", "X-Forwarded-Port": "8443"}
+    headers = {"X-Forwarded-Host": "rancher.example.com", "X-Forwarded-Proto": "https",
+               "X-Forwarded-Port": "8443"}
     assert rancher.api("GET", "stacks", headers=headers).json["links"]["self"] == \
         "https://rancher.example.com:8443/v2-beta/projects/1a5/stacks"
 
@@ -88,7 +91,8 @@ def test_version_one_names(rancher: Rancher) -> None:
     assert (old["type"], old["id"], old["kind"]) == ("environment", "1e" + stack[3:], "environment")
     assert old["links"]["self"].endswith(f"/v1/environments/{old['id']}")
     assert rancher.api("GET", f"/v1/environments/{old['id']}").json["name"] == "kubernetes-ingress-lbs"
-    body = {"name": "web", "environmentId": old["id"], "launchConfig": {"imageUuid": "docker:x/y:1"}, "lbConfig": {}}
+    body = {"name": "web", "environmentId": old["id"], "launchConfig": {"imageUuid": "docker:x/y:1"},
+            "lbConfig": {}}
     made = rancher.api("POST", "/v1/loadbalancerservices", body)
     assert made.status == 201 and made.json["environmentId"] == old["id"]
     assert "environment" in made.json["links"] and "stack" not in made.json["links"]
@@ -107,7 +111,8 @@ def test_discovery(rancher: Rancher, start: str) -> None:
     assert schemas["type"] == "collection" and schemas["resourceType"] == "schema"
     by_id = {s["id"]: s for s in schemas["data"]}
     collection = by_id["loadBalancerService"]["links"]["collection"]
-    assert rancher.api("GET", collection.removeprefix(rancher.base)).json["resourceType"] == "loadBalancerService"
+    listed = rancher.api("GET", collection.removeprefix(rancher.base)).json
+    assert listed["resourceType"] == "loadBalancerService"
     if start.endswith("1a5"):
         assert "/projects/1a5/" in collection
     stack = by_id["environment" if start == "/v1" else "stack"]
@@ -166,17 +171,21 @@ def test_no_security() -> None:
 def three(rancher: Rancher) -> Rancher:
     target = rancher.target()
     for name, port in (("alpha", 81), ("Beta", 82), ("gamma", 83)):
-        rancher.make(name, [rule(target)], [f"{port}:{port}"], externalId=f"x://{name}" if name != "gamma" else None)
+        rancher.make(name, [rule(target)], [f"{port}:{port}"],
+                     externalId=f"x://{name}" if name != "gamma" else None)
     return rancher
 
 
 FILTERS = [
     ("name=alpha", ["alpha"]), ("name=ALPHA", ["alpha"]), ("name=beta", ["Beta"]),
     ("name=alpha&name=gamma", []), ("name=alpha&name=alpha", ["alpha"]),
-    ("name_ne=alpha", ["Beta", "gamma"]), ("name_prefix=al", ["alpha"]), ("name_like=%25a%25a", ["alpha", "gamma"]),
+    ("name_ne=alpha", ["Beta", "gamma"]), ("name_prefix=al", ["alpha"]),
+    ("name_like=%25a%25a", ["alpha", "gamma"]),
    
-    ("name_like=_eta", ["Beta"]), ("name_notlike=%25ph%25", ["Beta", "gamma"]), ("name_gt=b", ["Beta", "gamma"]),
-    ("externalId_null=", ["gamma"]), ("externalId_notnull=1", ["alpha", "Beta"]), ("externalId=x%3A%2F%2Falpha", ["alpha"]),
+    ("name_like=_eta", ["Beta"]), ("name_notlike=%25ph%25", ["Beta", "gamma"]),
+    ("name_gt=b", ["Beta", "gamma"]),
+    ("externalId_null=", ["gamma"]), ("externalId_notnull=1", ["alpha", "Beta"]),
+    ("externalId=x%3A%2F%2Falpha", ["alpha"]),
     ("state=active", ["alpha", "Beta", "gamma"]), ("state=inactive", []),
     ("removed_null=1", ["alpha", "Beta", "gamma"]), ("removed_null=false", ["alpha", "Beta", "gamma"]),
     ("removed_notnull=1", []), ("stackId=1st999", []), ("stackId=nonsense", []),
@@ -184,7 +193,8 @@ FILTERS = [
     ("fqdn=x", ["alpha", "Beta", "gamma"]), ("stackId_prefix=zz", ["alpha", "Beta", "gamma"]),
     ("sort=name", ["alpha", "Beta", "gamma"]), ("sort=name&order=desc", ["gamma", "Beta", "alpha"]),
     ("sort=scale&order=desc", ["alpha", "Beta", "gamma"]),
-    ("limit=2", ["alpha", "Beta"]), ("limit=2&marker=m2", ["gamma"]), ("limit=nonsense", ["alpha", "Beta", "gamma"]),
+    ("limit=2", ["alpha", "Beta"]), ("limit=2&marker=m2", ["gamma"]),
+    ("limit=nonsense", ["alpha", "Beta", "gamma"]),
     ("limit=0", ["alpha", "Beta", "gamma"]), ("limit=2&marker=m9", []),
 ]
 
@@ -195,7 +205,8 @@ def test_filters_order_and_limits(three: Rancher) -> None:
 
 
 def test_limits(rancher: Rancher) -> None:
-    for query, limit in (("", 100), ("limit=5", 5), ("limit=9999", 3000), ("limit=-1", 3000), ("limit=x", 100)):
+    for query, limit in (("", 100), ("limit=5", 5), ("limit=9999", 3000), ("limit=-1", 3000),
+                         ("limit=x", 100)):
         assert rancher.api("GET", "stacks?" + query).json["pagination"]["limit"] == limit
     rancher.control("configure", max_limit=100)
     assert rancher.api("GET", "stacks?limit=1000").json["pagination"]["limit"] == 100
@@ -247,7 +258,8 @@ def test_bad_bodies(rancher: Rancher) -> None:
         assert code(rancher.api("POST", "stacks", body)) == (400, "InvalidBodyContent", None)
 
 
-@pytest.mark.parametrize("path", ["/v3/stacks", "/v2-beta/nonsense", "/v2-beta/stacks/1st99", "/v2-beta/stacks/x",
+@pytest.mark.parametrize("path", ["/v3/stacks", "/v2-beta/nonsense", "/v2-beta/stacks/1st99",
+                                  "/v2-beta/stacks/x",
                                   "/v2-beta/stacks/1s1", "/v2-beta/services/%31st1/a/b", "/nonsense"])
 def test_not_found(rancher: Rancher, path: str) -> None:
     assert code(rancher.api("GET", path)) == (404, "Not Found", None)
@@ -262,7 +274,8 @@ def test_not_allowed(rancher: Rancher) -> None:
 
 
 def test_body_fields_stand_over_the_query(rancher: Rancher) -> None:
-    assert rancher.api("POST", "stacks?name=from-query&externalId=q", {"externalId": "b"}).json["externalId"] == "b"
+    assert rancher.api("POST", "stacks?name=from-query&externalId=q",
+                       {"externalId": "b"}).json["externalId"] == "b"
     assert names(rancher, "stacks") == ["from-query"]
 
 
@@ -276,7 +289,8 @@ def test_export_and_outputs(rancher: Rancher) -> None:
     stack = made["stackId"]
     exported = rancher.api("POST", f"stacks/{stack}?action=exportconfig").json
     assert "web:" in exported["dockerComposeConfig"] and "scale: 1" in exported["rancherComposeConfig"]
-    assert rancher.api("POST", f"stacks/{stack}?action=addoutputs", {"outputs": {"a": "b"}}).json["outputs"] == \
+    assert rancher.api("POST", f"stacks/{stack}?action=addoutputs",
+                       {"outputs": {"a": "b"}}).json["outputs"] == \
         {"a": "b"}
 
 
@@ -289,7 +303,8 @@ def test_https(tmp_path: Path, foo_pair: Pair) -> None:
 
 
 def test_control_by_port_and_given_keys() -> None:
-    with Rancher(dataplane=False, control_port=0, access_key="a", secret_key="b", hosts=1, image="x/y:1") as server:
+    with Rancher(dataplane=False, control_port=0, access_key="a", secret_key="b", hosts=1,
+                 image="x/y:1") as server:
         assert server.info["control"].startswith("http://127.0.0.1:")
         assert (server.access_key, len(server.rows("host"))) == ("a", 1)
         assert server.api("GET", "settings/lb.instance.image").json["value"] == "x/y:1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fourteen exchanges that the reference of the v2-beta API names, one test each."""
+"""Fourteen exchanges with the v2-beta API that a provider depends on, one test each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def subset(actual: dict[str, Any], wanted: dict[str, Any]) -> None:
 def error(answer: Any, status: int, code: str, field: str | None = None, message: str | None = None) -> None:
     assert answer.status == status, answer.text
     body = answer.json
-    subset(body, {"type": "error", "baseType": "error", "links": {}, "actions": {}, "status": status, "code": code,
+    subset(body, {"type": "error", "baseType": "error", "links": {}, "actions": {}, "status": status,
+                  "code": code,
                   "message": message, "detail": None})
     assert body["id"] and body.get("fieldName") == field
 
@@ -71,8 +72,10 @@ def test_e3_create_stack(rancher: Rancher) -> None:
                                     "deactivateservices"}
     assert body["actions"]["remove"] == own + "/?action=remove"
     subset(body, {**STACK, "type": "stack", "baseType": "stack", "state": "activating", "accountId": "1a5",
-                  "kind": "stack", "healthState": None, "serviceIds": None, "system": False, "startOnCreate": False,
-                  "transitioning": "yes", "transitioningMessage": "In Progress", "transitioningProgress": None,
+                  "kind": "stack", "healthState": None, "serviceIds": None, "system": False,
+                  "startOnCreate": False,
+                  "transitioning": "yes", "transitioningMessage": "In Progress",
+                  "transitioningProgress": None,
                   "removed": None})
     assert isinstance(body["createdTS"], int) and body["created"].endswith("Z") and "removedTS" not in body
     error(rancher.api("POST", "stacks", STACK), 422, "NotUnique", "name")
@@ -94,7 +97,8 @@ def test_e4_image_setting(rancher: Rancher) -> None:
 
 
 def test_e5_find_the_target(rancher: Rancher) -> None:
-    rancher.control("set-service", uid=SERVICE_UID, name="nginx-service", namespace="default", namespace_uid="n-1",
+    rancher.control("set-service", uid=SERVICE_UID, name="nginx-service", namespace="default",
+                    namespace_uid="n-1",
                     selector={"app": "nginx"}, vip="10.43.12.7", at_once=True)
     rancher.control("set-service", uid="another", name="another", at_once=True)
     rancher.control("set-pods", uid=SERVICE_UID, pods=["10.42.0.9"])
@@ -102,7 +106,8 @@ def test_e5_find_the_target(rancher: Rancher) -> None:
     assert body["resourceType"] == "kubernetesService" and len(body["data"]) == 1
     row = body["data"][0]
     subset(row, {"type": "kubernetesService", "baseType": "service", "actions": {}, "name": "nginx-service",
-                 "externalId": SERVICE_UID, "accountId": "1a5", "kind": "kubernetesService", "state": "active",
+                 "externalId": SERVICE_UID, "accountId": "1a5", "kind": "kubernetesService",
+                 "state": "active",
                  "vip": "10.43.12.7", "selectorContainer": "app=nginx,io.kubernetes.pod.namespace=default",
                  "linkedServices": None, "healthState": "healthy", "system": False, "transitioning": "no",
                  "transitioningMessage": None, "transitioningProgress": None, "removed": None})
@@ -128,8 +133,10 @@ def test_e6_create_balancer(rancher: Rancher) -> None:
         "state": "registering", "kind": "loadBalancerService", "accountId": "1a5", "stackId": stack,
         "description": None, "externalId": "kubernetes-ingress-lbs://default-rancherlb-web", "scale": 1,
         "currentScale": None, "scalePolicy": None, "assignServiceIpAddress": False, "startOnCreate": True,
-        "retainIp": None, "system": False, "vip": None, "fqdn": None, "healthState": None, "instanceIds": None,
-        "linkedServices": None, "publicEndpoints": None, "metadata": None, "selectorLink": None, "upgrade": None,
+        "retainIp": None, "system": False, "vip": None, "fqdn": None, "healthState": None,
+        "instanceIds": None,
+        "linkedServices": None, "publicEndpoints": None, "metadata": None, "selectorLink": None,
+        "upgrade": None,
         "removed": None, "transitioning": "yes", "transitioningMessage": "In Progress",
         "transitioningProgress": None})
     assert body["launchConfig"] == {
@@ -140,8 +147,10 @@ def test_e6_create_balancer(rancher: Rancher) -> None:
         "healthCheck": {"type": "instanceHealthCheck", "port": 42, "interval": 2000, "responseTimeout": 2000,
                         "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000,
                         "reinitializingTimeout": 60000},
-        "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0", "drainTimeoutMs": 0,
-        "privileged": False, "publishAllPorts": False, "readOnly": False, "runInit": False, "stdinOpen": False,
+        "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0",
+        "drainTimeoutMs": 0,
+        "privileged": False, "publishAllPorts": False, "readOnly": False, "runInit": False,
+        "stdinOpen": False,
         "tty": False, "system": False}
     assert body["lbConfig"] == {"type": "lbConfig", "portRules": [{
         "type": "portRule", "sourcePort": 80, "protocol": "http", "hostname": "foo.bar.com", "path": "/foo",
@@ -164,9 +173,11 @@ def test_e7_activate(rancher: Rancher) -> None:
     assert answer.status == 202
     subset(answer.json, {"state": "activating", "transitioning": "yes"})
     assert set(answer.json["actions"]) == {"update", "deactivate", "remove", "upgrade"} | LINK_ACTIONS
-    error(rancher.api("POST", f"loadbalancerservices/{made['id']}?action=activate"), 422, "ActionNotAvailable",
+    error(rancher.api("POST", f"loadbalancerservices/{made['id']}?action=activate"), 422,
+          "ActionNotAvailable",
           "action")
-    error(rancher.api("POST", f"loadbalancerservices/{made['id']}?action=nonsense"), 422, "InvalidAction", "action")
+    error(rancher.api("POST", f"loadbalancerservices/{made['id']}?action=nonsense"), 422, "InvalidAction",
+          "action")
 
 
 def test_e8_active(rancher: Rancher) -> None:
@@ -177,8 +188,10 @@ def test_e8_active(rancher: Rancher) -> None:
     instance = row["instanceIds"][0]
     subset(row, {
         "state": "active", "scale": 1, "currentScale": 1, "instanceIds": [instance], "healthState": "healthy",
-        "linkedServices": {"default/nginx-service": target}, "transitioning": "no", "transitioningMessage": None,
-        "publicEndpoints": [{"type": "publicEndpoint", "ipAddress": f"{rancher.info['network']}.1.1", "port": 80,
+        "linkedServices": {"default/nginx-service": target}, "transitioning": "no",
+        "transitioningMessage": None,
+        "publicEndpoints": [{"type": "publicEndpoint", "ipAddress": f"{rancher.info['network']}.1.1",
+                             "port": 80,
                              "serviceId": made["id"], "hostId": "1h1", "instanceId": instance}]})
 
 
@@ -199,7 +212,8 @@ def test_e9_change_rules_scale_ports(rancher: Rancher) -> None:
     rancher.settle()
     after = rancher.get(made["id"])
     assert len(after["publicEndpoints"]) == 4 and after["instanceIds"] == row["instanceIds"]
-    error(rancher.put(made["id"], {"lbConfig": {"portRules": [{"sourcePort": 80, "serviceId": target}]}}), 422,
+    error(rancher.put(made["id"], {"lbConfig": {"portRules": [{"sourcePort": 80, "serviceId": target}]}}),
+          422,
           "MissingRequired", "targetPort")
 
 
@@ -208,14 +222,16 @@ def test_e10_port_conflict(rancher: Rancher) -> None:
     rancher.control("deactivate-host", host="1h2")
     first = rancher.make("first", [rule(target)]).json
     made = rancher.make("second", [rule(target)]).json
-    row = rancher.wait_for(lambda: next((r for r in [rancher.get(made["id"])] if r["transitioning"] == "error"), None))
+    row = rancher.wait_for(lambda: next((r for r in [rancher.get(made["id"])]
+                                         if r["transitioning"] == "error"), None))
     subset(row, {"state": "activating", "publicEndpoints": None, "currentScale": None})
     assert set(row["actions"]) == {"update", "deactivate", "remove", "upgrade"} | LINK_ACTIONS
     assert row["transitioningMessage"].endswith(
         "in state [error]: Allocation failed: host needs ports 80/tcp available")
     assert row["transitioningMessage"].startswith("Failed to allocate instance [container:1i")
     rancher.api("DELETE", f"loadbalancerservices/{first['id']}")
-    row = rancher.wait_for(lambda: next((r for r in [rancher.get(made["id"])] if r["state"] == "active"), None))
+    row = rancher.wait_for(lambda: next((r for r in [rancher.get(made["id"])] if r["state"] == "active"),
+                                        None))
     subset(row, {"transitioning": "no", "transitioningMessage": None, "currentScale": 1})
 
 
@@ -227,7 +243,8 @@ def test_e11_certificate(rancher: Rancher, foo_pair: Pair, other_pair: Pair) -> 
     body = answer.json
     subset(body, {
         "type": "certificate", "baseType": "certificate", "name": "default-web-tls", "description": None,
-        "state": "activating", "accountId": "1a5", "cert": foo_pair.cert, "key": foo_pair.key, "certChain": None,
+        "state": "activating", "accountId": "1a5", "cert": foo_pair.cert, "key": foo_pair.key,
+        "certChain": None,
         "CN": "foo.bar.com", "issuer": "CN=foo.bar.com", "issuedAt": "Tue Jan 02 03:04:05 UTC 2024",
         "algorithm": "SHA256WITHRSA", "version": "3", "serialNumber": "1234567", "keySize": 2048,
         "subjectAlternativeNames": ["foo.bar.com"], "removed": None, "transitioning": "yes"})
@@ -244,7 +261,8 @@ def test_e11_certificate(rancher: Rancher, foo_pair: Pair, other_pair: Pair) -> 
     rancher.make("zzz", lb={"defaultCertificateId": body["id"]}, ports=["81:81"])
     message = "Certificate is in use by load balancer services: default-rancherlb-web,zzz"
     error(rancher.api("DELETE", f"certificates/{body['id']}"), 405, "InvalidAction", message=message)
-    error(rancher.api("POST", f"certificates/{body['id']}?action=remove"), 405, "InvalidAction", message=message)
+    error(rancher.api("POST", f"certificates/{body['id']}?action=remove"), 405, "InvalidAction",
+          message=message)
 
 
 def test_e12_remove(rancher: Rancher) -> None:
@@ -266,7 +284,8 @@ def test_e12_remove(rancher: Rancher) -> None:
     subset(row, {"state": "removed"})
     assert row["removed"] and isinstance(row["removedTS"], int) and set(row["actions"]) == LINK_ACTIONS
     assert rancher.api("GET", "loadbalancerservices").json["data"] == []
-    assert rancher.api("DELETE", f"loadbalancerservices/{made['id']}").status == 200, "a repetition is harmless"
+    # A repetition is harmless.
+    assert rancher.api("DELETE", f"loadbalancerservices/{made['id']}").status == 200
     error(rancher.api("GET", "loadbalancerservices/1s99999"), 404, "Not Found", message="Not Found")
     rancher.control("configure", purge_after=0)
     rancher.wait_for(lambda: rancher.api("GET", f"loadbalancerservices/{made['id']}").status == 404)
@@ -282,7 +301,8 @@ def test_e13_paging(rancher: Rancher) -> None:
         path = (body["pagination"]["next"] or "").removeprefix(rancher.base)
     assert pages[0]["pagination"] == {
         "first": None, "previous": None, "limit": 2, "total": None, "partial": True,
-        "next": f"{rancher.project_url}/loadbalancerservices?stackId={stack}&removed_null=1&limit=2&marker=m2"}
+        "next": f"{rancher.project_url}/loadbalancerservices?stackId={stack}&removed_null=1&limit=2"
+                "&marker=m2"}
     assert pages[-1]["pagination"]["next"] is None and pages[-1]["pagination"]["partial"] is False
     assert [len(p["data"]) for p in pages] == [2, 2, 1]
     assert len({r["id"] for p in pages for r in p["data"]}) == 5

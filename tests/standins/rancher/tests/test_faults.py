@@ -17,7 +17,8 @@ from .conftest import Rancher, rule
 
 
 def test_errors_by_status(rancher: Rancher) -> None:
-    for status, code in ((409, "Conflict"), (500, "Internal Server Error"), (401, "Unauthorized"), (503, "ServerError")):
+    for status, code in ((409, "Conflict"), (500, "Internal Server Error"), (401, "Unauthorized"),
+                         (503, "ServerError")):
         rancher.fault("error", status=status, count=1)
         answer = rancher.api("GET", "stacks")
         assert (answer.status, answer.json["code"]) == (status, code)
@@ -202,7 +203,8 @@ def test_a_stack_that_is_in_the_way_or_taken_away(rancher: Rancher) -> None:
 
 def test_a_stale_error_mark(rancher: Rancher) -> None:
     made = rancher.make("a").json
-    rancher.control("set-fields", id=made["id"], fields={"transitioning": "error", "transitioningMessage": "old"})
+    rancher.control("set-fields", id=made["id"],
+                    fields={"transitioning": "error", "transitioningMessage": "old"})
     row = rancher.get(made["id"])
     assert (row["state"], row["transitioning"], row["transitioningMessage"]) == ("active", "error", "old")
     rancher.put(made["id"], {"lbConfig": {"portRules": []}})
@@ -211,9 +213,11 @@ def test_a_stale_error_mark(rancher: Rancher) -> None:
 
 
 def test_a_foreign_balancer_and_a_vanished_row(rancher: Rancher) -> None:
-    made = rancher.make("somebody-elses", externalId=None).json
-    rancher.control("forget-row", id=made["id"])
-    assert rancher.api("GET", f"loadbalancerservices/{made['id']}").status == 404
+    rancher.control("seed-balancers", items=[{"balancerName": "theirs", "externalId": None, "rules": []}])
+    row = rancher.balancer("theirs")
+    assert row is not None and row["externalId"] is None and row["stackId"] == rancher.stack()
+    rancher.control("forget-row", id=row["id"])
+    assert rancher.api("GET", f"loadbalancerservices/{row['id']}").status == 404
 
 
 def test_a_missing_image_setting(rancher: Rancher) -> None:
@@ -253,11 +257,12 @@ def test_counters_and_log(rancher: Rancher) -> None:
     counters = rancher.counters()
     assert counters["requests"]["PUT loadBalancerService"] == 3 and counters["requests"]["GET stack"] == 2
     assert counters["writes"] == {"changed": 5, "noop": 2, "failed": 1}
-    assert counters["puts"] == {"web": 3} and counters["created"] == {"web": 2} and counters["removed"] == {"web": 1}
+    assert counters["puts"] == {"web": 3}
+    assert (counters["created"], counters["removed"]) == ({"web": 2}, {"web": 1})
     assert (counters["recreations"], counters["faults"]) == (1, 1)
     log = rancher.requests(method="PUT", type="loadBalancerService")
     assert [e["body"] for e in log] == [{"scale": 2}, {"scale": 2}, {"scale": -1}]
-    assert [e["changed"] for e in log] == [True, False, None] and [e["status"] for e in log] == [200, 200, 422]
+    assert [(e["changed"], e["status"]) for e in log] == [(True, 200), (False, 200), (None, 422)]
     assert log[0]["name"] == "web" and log[0]["key"] == rancher.access_key
     assert rancher.requests(since=log[-1]["number"])[0]["number"] == log[-1]["number"] + 1
     assert rancher.requests(method="GET", status=None)[-1]["fault"] == "reset"

@@ -10,7 +10,8 @@ import pytest
 
 from standins.rancher import custom_config
 from standins.rancher.gosort import go_sorted
-from standins.rancher.haproxy_config import Bind, Endpoint, Paths, Rule, Spec, _Backend, _less, backend_name, render
+from standins.rancher.haproxy_config import (Bind, Endpoint, Paths, Rule, Spec, _Backend, _less, backend_name,
+                                              render)
 
 PATHS = Paths("/certs", "/stats.sock")
 POD = Endpoint("10.42.0.5", "127.0.0.1:4000")
@@ -51,13 +52,15 @@ def test_backend_names() -> None:
 def test_a_simple_rule() -> None:
     found = of(rule("foo.bar.com", "/foo"), binds={80: [Bind("127.77.1.1", 80)]})
     assert found["frontend 80"] == [
-        "bind 127.77.128.1:80", "bind 127.77.1.1:80", "mode http", "http-request set-var(txn.source_port) int(80)",
+        "bind 127.77.128.1:80", "bind 127.77.1.1:80", "mode http",
+        "http-request set-var(txn.source_port) int(80)",
         "acl 80_foo_bar_com_foo_host hdr(host) -i foo.bar.com",
         "acl 80_foo_bar_com_foo_host hdr(host) -i foo.bar.com:80",
         "acl 80_foo_bar_com_foo_path path_beg -i /foo",
         "use_backend 80_foo_bar_com_foo if 80_foo_bar_com_foo_host 80_foo_bar_com_foo_path"]
     assert found["backend 80_foo_bar_com_foo"] == [
-        "acl forwarded_proto hdr_cnt(X-Forwarded-Proto) eq 0", "acl forwarded_port hdr_cnt(X-Forwarded-Port) eq 0",
+        "acl forwarded_proto hdr_cnt(X-Forwarded-Proto) eq 0",
+        "acl forwarded_port hdr_cnt(X-Forwarded-Port) eq 0",
         "http-request add-header X-Forwarded-Port %[var(txn.source_port)] if forwarded_port",
         "http-request add-header X-Forwarded-Proto https if { ssl_fc } forwarded_proto", "mode http",
         f"server {POD_NAME} 127.0.0.1:4000"]
@@ -98,7 +101,8 @@ def test_sni() -> None:
 
 
 def test_priority_comes_first_then_the_kinds_of_host() -> None:
-    found = of(rule("*.w.com"), rule("", "/p"), rule("a.com"), rule("z.com", priority=2), rule("y.com", priority=1),
+    found = of(rule("*.w.com"), rule("", "/p"), rule("a.com"), rule("z.com", priority=2),
+               rule("y.com", priority=1),
                rule())
     assert routes(found["frontend 80"]) == ["80_y_com_", "80_z_com_", "80_a_com_", "80_w_com_", "80_p", "80_"]
 
@@ -127,12 +131,14 @@ def test_colliding_names_lose_the_second_backend() -> None:
 def test_certificates() -> None:
     strict = of(rule(protocol="https", port=443))["frontend 443"][0]
     assert strict == "bind 127.77.128.1:443 ssl crt /certs strict-sni"
-    default = of(rule(protocol="https", port=443), has_default_certificate=True, default_certificate="my cert")
+    default = of(rule(protocol="https", port=443), has_default_certificate=True,
+                 default_certificate="my cert")
     assert default["frontend 443"][0] == "bind 127.77.128.1:443 ssl crt /certs/my\\ cert.pem crt /certs"
 
 
 def test_stickiness() -> None:
-    policy = {"mode": "insert", "indirect": True, "nocache": True, "postonly": False, "domain": ".x", "name": "n"}
+    policy = {"mode": "insert", "indirect": True, "nocache": True, "postonly": False, "domain": ".x",
+              "name": "n"}
     found = of(rule("a.com"), rule("b.com"), Rule(90, "tcp", endpoints=(POD,)), stickiness=policy)
     lines = [line for header, body in found.items() if header.startswith("backend") for line in body]
     cookies = [line for line in lines if line.startswith("cookie")]
@@ -183,14 +189,17 @@ def test_custom_text_is_merged() -> None:
     assert "tune.bufsize 32768" in found["global"]
     assert "timeout client 7000" in found["defaults"] and "timeout client 50000" not in found["defaults"]
     assert "timeout server 50000" in found["defaults"]
-    assert found["frontend 80"][0] == "bind 127.77.128.1:80 accept-proxy" and "option httplog" in found["frontend 80"]
+    assert found["frontend 80"][0] == "bind 127.77.128.1:80 accept-proxy"
+    assert "option httplog" in found["frontend 80"]
     backend = found["backend 80_a_com_"]
     assert "balance leastconn" in backend and "option httpclose" in backend
     assert "http-request add-header X-Forwarded-Proto http" in backend
     assert not any("https if { ssl_fc }" in line for line in backend)
     assert backend[-1].endswith("127.0.0.1:4000 check inter 500")
-    assert found["frontend extra"] == ["bind 127.77.128.1:8080", "bind 127.77.128.1:8081", "default_backend nowhere"]
-    assert found["listen stats"] == ["bind 127.77.128.1:9000"] and found["userlist u"] == ["user a password b"]
+    assert found["frontend extra"] == ["bind 127.77.128.1:8080", "bind 127.77.128.1:8081",
+                                       "default_backend nowhere"]
+    assert found["listen stats"] == ["bind 127.77.128.1:9000"]
+    assert found["userlist u"] == ["user a password b"]
     assert found["backend unknown"] == ["balance source"], "server lines of an unmatched backend are dropped"
 
 
@@ -206,7 +215,8 @@ def test_custom_parser() -> None:
 def test_sort_sorts() -> None:
     numbers = random.Random(1)
     for size in (0, 1, 2, 12, 13, 40, 41, 200, 1000):
-        for values in ([numbers.random() for _ in range(size)], list(range(size)), [0] * size, list(range(size, 0, -1)),
+        for values in ([numbers.random() for _ in range(size)], list(range(size)), [0] * size,
+                       list(range(size, 0, -1)),
                        [n % 3 for n in range(size)]):
             assert go_sorted(values, lambda a, b: a < b) == sorted(values)
 
@@ -222,6 +232,7 @@ def test_comparison_contradicts_itself() -> None:
     """Why a priority is needed: two exact hosts with paths are each before the other."""
     a, b = (_Backend("n", "a.com", "eq", path, "http", 0, []) for path in ("/a", "/b"))
     assert _less(a, b) and _less(b, a)
-    with_priority = [_Backend("n", "a.com", "eq", p, "http", n, []) for n, p in enumerate(("/a", "/b", "/c"), 1)]
+    with_priority = [_Backend("n", "a.com", "eq", p, "http", n, []) for n,
+                     p in enumerate(("/a", "/b", "/c"), 1)]
     for x, y in itertools.combinations(with_priority, 2):
         assert _less(x, y) and not _less(y, x)

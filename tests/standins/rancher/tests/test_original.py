@@ -60,7 +60,8 @@ def test_what_clients_take_from_discovery(rancher: Rancher) -> None:
 def test_balancers_of_both_name_forms(rancher: Rancher) -> None:
     rancher.control("seed-services", items=[{"uid": UID, "name": "svc-00001"}])
     rancher.control("seed-balancers", items=[
-        {"namespace": "default", "name": "ing-00001", "hostname": "h00001.example.com", "path": "/p", "uid": UID},
+        {"namespace": "default", "name": "ing-00001", "hostname": "h00001.example.com", "path": "/p",
+         "uid": UID},
         {"namespace": "default", "name": "old", "form": "legacy", "hostname": "old.example.com", "uid": UID}])
     rows = rancher.rows("loadBalancerService")
     assert [r["name"] for r in rows] == ["default-rancherlb-ing-00001", "default-old"]
@@ -70,9 +71,11 @@ def test_balancers_of_both_name_forms(rancher: Rancher) -> None:
     for row in rows:
         assert row["externalId"] == "kubernetes-ingress-lbs://" + row["name"] and row["state"] == "active"
         assert row["publicEndpoints"] and row["launchConfig"]["ports"] == ["80:80/tcp"]
-    # What the controller sends for the first, with what the server adds: exactly as if it had been made by requests.
+    # What the controller sends for the first, with what the server adds: exactly as if it had been made by
+    # requests.
     assert rows[0]["lbConfig"] == {"type": "lbConfig", "portRules": [{
-        "type": "portRule", "hostname": "h00001.example.com", "path": "/p", "protocol": "http", "serviceId": target,
+        "type": "portRule", "hostname": "h00001.example.com", "path": "/p", "protocol": "http",
+        "serviceId": target,
         "sourcePort": 80, "targetPort": 8080}]}
     assert rancher.counters()["writes"] == {"changed": 0, "noop": 0, "failed": 0}
     rancher.api("DELETE", f"loadbalancerservices/{rows[0]['id']}")

@@ -44,7 +44,8 @@ def test_balancers_spread_and_conflict(rancher: Rancher) -> None:
 
 
 @pytest.mark.parametrize("style,text", [
-    ("scheduler", "No healthy hosts meet the resource constraints: [host needs ports 80/tcp, 443/tcp available]"),
+    ("scheduler",
+     "No healthy hosts meet the resource constraints: [host needs ports 80/tcp, 443/tcp available]"),
     ("old", "Scheduling failed: host needs ports 80/tcp, 443/tcp available")])
 def test_wording_of_conflicts(rancher: Rancher, style: str, text: str) -> None:
     rancher.control("configure", conflict_text=style)
@@ -89,7 +90,8 @@ def test_host_labels() -> None:
             server.make(f"lb{number}", labels=labels, ports=[f"{9000 + number}:80"])
             assert hosts_of(server, f"lb{number}") == wanted, labels
         server.make("never", labels={AFFINITY: "zone=z"})
-        assert "needs host with label zone: z" in when(server, "never", transitioning="error")["transitioningMessage"]
+        assert "needs host with label zone: z" in when(server, "never",
+                                                       transitioning="error")["transitioningMessage"]
         server.control("label-host", host="1h1", labels={"zone": "z"})
         when(server, "never", state="active")
 
@@ -173,6 +175,19 @@ def test_pinned_endpoints(rancher: Rancher) -> None:
         assert rancher.get(made["id"])["publicEndpoints"] == value
     rancher.control("set-endpoints", lb="a", normal=True)
     assert hosts_of(rancher, "a") == ["1h1"]
+
+
+def test_balancers_that_run_nowhere_are_published_by_their_owner(rancher: Rancher) -> None:
+    body = {"name": "none", "stackId": rancher.stack(), "startOnCreate": True, "lbConfig": {},
+            "launchConfig": {"imageUuid": "docker:rancher/none"}}
+    none = rancher.api("POST", "loadbalancerservices", body).json["id"]
+    real = rancher.make("real").json["id"]
+    endpoints = [{"ipAddress": "192.0.2.7", "port": 80}]
+    for row_id in (none, real):
+        assert rancher.put(row_id, {"publicEndpoints": endpoints, "scale": 1}).status == 200
+    rancher.settle()
+    assert rancher.get(none)["publicEndpoints"][0]["ipAddress"] == "192.0.2.7"
+    assert rancher.get(real)["publicEndpoints"][0]["ipAddress"] != "192.0.2.7"
 
 
 def test_endpoints_may_come_late(rancher: Rancher) -> None:

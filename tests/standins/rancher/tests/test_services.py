@@ -71,7 +71,8 @@ def test_port_rules(rancher: Rancher) -> None:
     for given, wanted, field in RULES:
         filled = {k: target if v == "T" else v for k, v in given.items()}
         assert code(rancher.make("x", [filled])) == (422, wanted, field), given
-        assert code(rancher.put(made["id"], {"lbConfig": {"portRules": [filled]}})) == (422, wanted, field), given
+        assert code(rancher.put(made["id"], {"lbConfig": {"portRules": [filled]}})) == (422, wanted,
+                                                                                        field), given
 
 
 LB_CONFIGS: list[tuple[Any, str, str]] = [
@@ -102,7 +103,8 @@ def test_lb_config(rancher: Rancher) -> None:
 
 PORTS = [
     ("x", "PortInvalidPrivatePort"), ("80:80:80:80", "PortWrongFormat"), ("0:80", "PortInvalidPublicPort"),
-    ("80:70000", "PortInvalidPrivatePort"), ("80/sctp", "PortInvalidProtocol"), ("1.2.3.999:80:80", "PortWrongFormat"),
+    ("80:70000", "PortInvalidPrivatePort"), ("80/sctp", "PortInvalidProtocol"),
+    ("1.2.3.999:80:80", "PortWrongFormat"),
     (":80", "PortWrongFormat"),
 ]
 
@@ -174,11 +176,13 @@ def test_labels_depend_on_the_image(rancher: Rancher) -> None:
     stack = rancher.stack()
 
     def labels(name: str, image: str, sent: dict[str, str]) -> dict[str, str]:
-        body = {"name": name, "stackId": stack, "lbConfig": {}, "launchConfig": {"imageUuid": image, "labels": sent}}
+        body = {"name": name, "stackId": stack, "lbConfig": {},
+                "launchConfig": {"imageUuid": image, "labels": sent}}
         return rancher.api("POST", "loadbalancerservices", body).json["launchConfig"]["labels"]
 
     role, create = "io.rancher.container.agent.role", "io.rancher.container.create_agent"
-    assert labels("old", "docker:rancher/lb-service-haproxy:v0.7.9", {}) == {role: "environmentAdmin", create: "true"}
+    assert labels("old", "docker:rancher/lb-service-haproxy:v0.7.9", {}) == {role: "environmentAdmin",
+                                                                             create: "true"}
     assert labels("own", "docker:someone/else:1", {role: "agent", "x": "y"}) == {role: "agent", "x": "y"}
     assert labels("new", "docker:rancher/lb-service-haproxy:v0.7.12", {role: "system"})[role] == \
         "environmentAdmin,agent"
@@ -192,8 +196,10 @@ def test_careless_put_loses_what_the_server_added(rancher: Rancher) -> None:
 
 def test_lb_config_is_replaced_whole(rancher: Rancher, foo_pair: Pair) -> None:
     target = rancher.target()
-    certificate = rancher.api("POST", "certificates", {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json
-    made = rancher.make("web", [rule(target)], lb={"defaultCertificateId": certificate["id"], "config": "x"}).json
+    certificate = rancher.api("POST", "certificates",
+                              {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json
+    made = rancher.make("web", [rule(target)],
+                        lb={"defaultCertificateId": certificate["id"], "config": "x"}).json
     rancher.put(made["id"], {"lbConfig": {"portRules": [rule(target)]}})
     config = rancher.get(made["id"])["lbConfig"]
     assert set(config) == {"type", "portRules"}
@@ -204,7 +210,8 @@ def test_switch_to_global_is_refused(rancher: Rancher) -> None:
     launch = rancher.get(made["id"])["launchConfig"]
     launch["labels"]["io.rancher.scheduler.global"] = "true"
     answer = rancher.put(made["id"], {"launchConfig": launch})
-    assert answer.status == 422 and answer.json["code"] == "InvalidOption" and "global" in answer.json["fieldName"]
+    assert (answer.status, answer.json["code"]) == (422, "InvalidOption")
+    assert "global" in answer.json["fieldName"]
 
 
 # States
@@ -213,7 +220,8 @@ def test_switch_to_global_is_refused(rancher: Rancher) -> None:
 def test_update_out_of_season(rancher: Rancher) -> None:
     made = rancher.make("web", startOnCreate=False).json
     for state, status in (("requested", 409), ("registering", 409), ("deactivating", 409), ("removing", 409),
-                          ("removed", 409), ("restarting", 409), ("upgraded", 200), ("canceled-upgrade", 200)):
+                          ("removed", 409), ("restarting", 409), ("upgraded", 200),
+                          ("canceled-upgrade", 200)):
         rancher.control("set-fields", id=made["id"], fields={"state": state, "scale": 1})
         answer = rancher.put(made["id"], {"scale": 3})
         assert answer.status == status, state
@@ -221,6 +229,27 @@ def test_update_out_of_season(rancher: Rancher) -> None:
         assert rancher.rows("loadBalancerService")[0]["state"] == state
         rancher.control("set-fields", id=made["id"], fields={"state": state, "description": None})
         assert rancher.put(made["id"], {"description": "x"}).status == 200, "no process is needed for that"
+
+
+ACTIONS = {
+    "requested": "create remove", "registering": "remove", "inactive": "activate update remove upgrade",
+    "activating": "update deactivate remove upgrade", "active": "update deactivate remove upgrade restart",
+    "updating-inactive": "deactivate remove", "updating-active": "update deactivate remove upgrade",
+    "deactivating": "remove", "upgrading": "update remove cancelupgrade rollback",
+    "upgraded": "rollback finishupgrade remove", "removing": "", "removed": "",
+}
+
+
+def test_actions_by_state(rancher: Rancher) -> None:
+    made = rancher.make("web", startOnCreate=False).json
+    for state, wanted in ACTIONS.items():
+        rancher.control("set-fields", id=made["id"], fields={"state": state})
+        shown = set(rancher.get(made["id"])["actions"])
+        assert shown == set(wanted.split()) | LINKS, state
+        for action in {"activate", "deactivate", "restart", "purge"} - shown:
+            answer = rancher.api("POST", f"loadbalancerservices/{made['id']}?action={action}")
+            refusal = "InvalidAction" if action == "purge" else "ActionNotAvailable"
+            assert code(answer) == (422, refusal, "action"), (state, action)
 
 
 def test_equal_scale_schedules_nothing_but_equal_lb_config_does(rancher: Rancher) -> None:
@@ -238,7 +267,8 @@ def test_update_of_an_inactive_service_only_stores(rancher: Rancher) -> None:
     assert rancher.put(made["id"], {"scale": 2}).json["state"] == "updating-inactive"
     rancher.settle()
     row = rancher.get(made["id"])
-    assert (row["state"], row["scale"], row["currentScale"], row["publicEndpoints"]) == ("inactive", 2, None, None)
+    assert (row["state"], row["scale"], row["currentScale"], row["publicEndpoints"]) == ("inactive", 2, None,
+                                                                                         None)
 
 
 def test_deactivate_and_activate(rancher: Rancher) -> None:
@@ -291,7 +321,8 @@ def test_upgrade_and_rollback(rancher: Rancher) -> None:
     assert rancher.api("POST", action + "upgrade", fresh).json["state"] == "upgrading"
     rancher.settle()
     row = rancher.get(made["id"])
-    assert row["state"] == "upgraded" and set(row["actions"]) == {"rollback", "finishupgrade", "remove"} | LINKS
+    assert row["state"] == "upgraded" and set(row["actions"]) == {"rollback", "finishupgrade",
+                                                                  "remove"} | LINKS
     assert row["instanceIds"] != before["instanceIds"] and "healthCheck" in row["launchConfig"]
     rancher.api("POST", action + "rollback")
     rancher.settle()
@@ -340,7 +371,8 @@ def test_service_links(rancher: Rancher) -> None:
     target = rancher.target()
     made = rancher.make("web").json
     action = f"loadbalancerservices/{made['id']}?action="
-    answer = rancher.api("POST", action + "addservicelink", {"serviceLink": {"serviceId": target, "name": "alias"}})
+    answer = rancher.api("POST", action + "addservicelink",
+                         {"serviceLink": {"serviceId": target, "name": "alias"}})
     assert answer.status == 200 and answer.json["linkedServices"] == {"alias": target}
     answer = rancher.api("POST", action + "removeservicelink", {"serviceLink": {"serviceId": target}})
     assert answer.json["linkedServices"] is None
@@ -356,7 +388,8 @@ def test_service_links(rancher: Rancher) -> None:
 def test_external_services(rancher: Rancher) -> None:
     stack = rancher.stack()
     body = {"name": "ext", "stackId": stack, "startOnCreate": True}
-    assert code(rancher.api("POST", "externalservices", body)) == (422, "MissingRequired", "externalIpAddresses")
+    assert code(rancher.api("POST", "externalservices", body)) == (422, "MissingRequired",
+                                                                   "externalIpAddresses")
     both = {**body, "externalIpAddresses": ["127.0.0.9"], "hostname": "x.example.com"}
     assert code(rancher.api("POST", "externalservices", both)) == (422, "InvalidOption", "hostname")
     made = rancher.api("POST", "externalservices", {**body, "externalIpAddresses": ["127.0.0.9"]}).json
@@ -379,12 +412,16 @@ def test_certificate_rules(rancher: Rancher, foo_pair: Pair, other_pair: Pair) -
         answer = rancher.api("POST", "certificates", {k: v for k, v in body.items() if k != missing})
         assert code(answer) == (422, "MissingRequired", missing)
     for bad in ("nonsense", foo_pair.key, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"):
-        assert code(rancher.api("POST", "certificates", {**body, "cert": bad})) == (422, "InvalidFormat", "cert")
-    made = rancher.api("POST", "certificates", {**body, "key": other_pair.key, "cert": foo_pair.cert + other_pair.cert})
-    assert made.status == 201 and made.json["CN"] == "foo.bar.com", "the first counts, the key is not looked at"
+        assert code(rancher.api("POST", "certificates", {**body, "cert": bad})) == (422, "InvalidFormat",
+                                                                                    "cert")
+    made = rancher.api("POST", "certificates",
+                       {**body, "key": other_pair.key, "cert": foo_pair.cert + other_pair.cert})
+    # The first counts, and the key is not looked at.
+    assert made.status == 201 and made.json["CN"] == "foo.bar.com"
     assert code(rancher.api("POST", "certificates", {**body, "name": "C"})) == (422, "NotUnique", "name")
     rancher.settle()
-    assert code(rancher.put(made.json["id"], {"key": foo_pair.key}, "certificates")) == (422, "InvalidFormat", "cert")
+    assert code(rancher.put(made.json["id"], {"key": foo_pair.key}, "certificates")) == (422, "InvalidFormat",
+                                                                                         "cert")
 
 
 def test_certificate_states(rancher: Rancher, foo_pair: Pair) -> None:
@@ -406,7 +443,8 @@ def test_only_the_default_certificate_is_protected(rancher: Rancher, foo_pair: P
     made = rancher.api("POST", "certificates", {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json
     rancher.settle()
     lb = rancher.make("web", lb={"certificateIds": [made["id"]]}).json
-    default = rancher.api("POST", "certificates", {"name": "d", "cert": foo_pair.cert, "key": foo_pair.key}).json
+    default = rancher.api("POST", "certificates",
+                          {"name": "d", "cert": foo_pair.cert, "key": foo_pair.key}).json
     rancher.settle()
     rancher.put(lb["id"], {"lbConfig": {"portRules": [], "defaultCertificateId": default["id"],
                                         "certificateIds": [made["id"]]}})
@@ -414,7 +452,8 @@ def test_only_the_default_certificate_is_protected(rancher: Rancher, foo_pair: P
     assert rancher.api("DELETE", f"certificates/{made['id']}").status == 200
     rancher.control("configure", step_delays={"service.removing": 30.0})
     rancher.api("DELETE", f"loadbalancerservices/{lb['id']}")
-    assert rancher.api("DELETE", f"certificates/{default['id']}").status == 405, "a balancer in removing counts"
+    # A balancer that is being removed still counts.
+    assert rancher.api("DELETE", f"certificates/{default['id']}").status == 405
     rancher.control("configure", step_delays={})
     rancher.settle()
     assert rancher.api("DELETE", f"certificates/{default['id']}").status == 200
@@ -423,7 +462,8 @@ def test_only_the_default_certificate_is_protected(rancher: Rancher, foo_pair: P
 @pytest.mark.parametrize("role,visible", [("environment", False), ("projectadmin", True)])
 def test_key_is_read_back_by_project_admins_only(foo_pair: Pair, role: str, visible: bool) -> None:
     with Rancher(dataplane=False, role=role) as server:
-        made = server.api("POST", "certificates", {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json
+        made = server.api("POST", "certificates",
+                          {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json
         assert made["key"] == foo_pair.key
         assert server.get(made["id"], "certificates")["key"] == (foo_pair.key if visible else None)
         log = server.requests(method="POST", type="certificate")

@@ -26,7 +26,8 @@ def reachable(server: Rancher) -> bool:
 
 def snapshot(server: Rancher) -> dict[str, Any]:
     """All rows, without the links (the port of the API may be another)."""
-    return {kind: [{k: v for k, v in row.items() if k not in ("links", "actions")} for row in server.rows(kind, True)]
+    return {kind: [{k: v for k, v in row.items() if k not in ("links",
+                                                              "actions")} for row in server.rows(kind, True)]
             for kind in ("stack", "service", "certificate", "instance", "host", "project", "setting")}
 
 
@@ -47,11 +48,13 @@ def test_nothing_is_lost(tmp_path: Path, foo_pair: Pair, way: str) -> None:
     with Rancher(dataplane=False, settings=FAST, state=state) as server:
         assert (server.access_key, server.secret_key) == keys
         server.settle()
-        assert server.get(last, "stacks")["state"] == "active", "an answered write survives, its process goes on"
+        # An answered write survives, and its process goes on.
+        assert server.get(last, "stacks")["state"] == "active"
         after = snapshot(server)
         after["stack"] = [s for s in after["stack"] if s["id"] != last]
         assert after == before
-        assert server.api("POST", "stacks", {"name": "next"}).json["id"] not in [s["id"] for s in before["stack"]]
+        assert server.api("POST", "stacks",
+                          {"name": "next"}).json["id"] not in [s["id"] for s in before["stack"]]
 
 
 def test_processes_are_taken_up(tmp_path: Path) -> None:

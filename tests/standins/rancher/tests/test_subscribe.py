@@ -22,7 +22,8 @@ PATH = "/subscribe?eventNames=resource.change"
 
 
 @asynccontextmanager
-async def subscribed(rancher: Rancher, path: str = PATH, **options: Any) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+async def subscribed(rancher: Rancher, path: str = PATH,
+                     **options: Any) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     auth = aiohttp.BasicAuth(rancher.access_key, rancher.secret_key)
     async with aiohttp.ClientSession(auth=auth) as session:
         async with session.ws_connect(rancher.project_url + path, **options) as ws:
@@ -177,7 +178,8 @@ def test_slow_readers_are_disconnected(rancher: Rancher) -> None:
     raw.connect((parts.hostname, parts.port))
     pair = base64.b64encode(f"{rancher.access_key}:{rancher.secret_key}".encode()).decode()
     raw.sendall((f"GET /v2-beta{PATH} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                 f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
+                 "Sec-WebSocket-Version: 13\r\n"
+                 f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}\r\n"
                  f"Authorization: Basic {pair}\r\n\r\n").encode())
     rancher.wait_for(lambda: rancher.control("websocket")["subscribers"] == 1)
     rancher.control("configure", event_interval=0.0)

@@ -17,7 +17,8 @@ import pytest
 from .conftest import FAST, Pair, Rancher, rule
 
 
-def ask(address: tuple[str, int], path: str = "/", host: str = "foo.bar.com", headers: dict[str, str] | None = None,
+def ask(address: tuple[str, int], path: str = "/", host: str = "foo.bar.com",
+        headers: dict[str, str] | None = None,
         source: tuple[str, int] | None = None) -> tuple[int, dict[str, Any], http.client.HTTPMessage]:
     connection = http.client.HTTPConnection(*address, timeout=5, source_address=source)
     try:
@@ -96,7 +97,8 @@ def test_host_and_path(live: Rancher, backend: Any) -> None:
     status, body, _ = ask(where, "/FOObar")
     assert (status, body["backend"]) == (200, "a")
     headers = body["headers"]
-    assert headers["x-forwarded-port"] == "80" and headers["x-forwarded-for"] and "x-forwarded-proto" not in headers
+    assert headers["x-forwarded-port"] == "80" and headers["x-forwarded-for"]
+    assert "x-forwarded-proto" not in headers
     assert ask(where, "/foo", "FOO.bar.com:80")[0] == 200
     assert ask(where, "/other")[0] == 503 and ask(where, "/foo", "other.com")[0] == 503
     kept = ask(where, "/foo", headers={"X-Forwarded-Port": "9", "X-Forwarded-Proto": "gopher"})[1]["headers"]
@@ -104,14 +106,16 @@ def test_host_and_path(live: Rancher, backend: Any) -> None:
 
 
 def test_wildcard_hosts_and_priority(live: Rancher, backend: Any) -> None:
-    short, long, wild, default = (live.target(n, [backend(n).pod]) for n in ("short", "long", "wild", "default"))
+    short, long, wild, default = (live.target(n, [backend(n).pod]) for n in ("short", "long", "wild",
+                                                                             "default"))
     live.make("web", [
         rule(default, priority=9), rule(wild, hostname="*.bar.com", priority=3),
         rule(short, hostname="foo.bar.com", path="/", priority=2),
         rule(long, hostname="foo.bar.com", path="/long", priority=1)])
     where = address(live, "web")
     for path, host, wanted in (("/long/x", "foo.bar.com", "long"), ("/lo", "foo.bar.com", "short"),
-                               ("/", "a.b.bar.com", "wild"), ("/", "bar.com", "default"), ("/", "1.2.3.4", "default")):
+                               ("/", "a.b.bar.com", "wild"), ("/", "bar.com", "default"),
+                               ("/", "1.2.3.4", "default")):
         assert ask(where, path, host)[1]["backend"] == wanted, (path, host)
 
 
@@ -146,7 +150,8 @@ def test_unpublished_ports_are_reached_inside_only(live: Rancher, backend: Any) 
 
 def test_stickiness(live: Rancher, backend: Any) -> None:
     target = live.target("web", [backend(n).pod for n in "abc"])
-    live.make("web", [rule(target)], lb={"stickinessPolicy": {"cookie": "SID", "mode": "insert", "indirect": True}})
+    live.make("web", [rule(target)], lb={"stickinessPolicy": {"cookie": "SID", "mode": "insert",
+                                                              "indirect": True}})
     where = address(live, "web")
     assert {ask(where)[1]["backend"] for _ in range(6)} == set("abc")
     _, first, headers = ask(where)
@@ -160,8 +165,9 @@ def peer_name(where: tuple[str, int], server: str | None) -> bytes | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with socket.create_connection(where, timeout=5) as raw, context.wrap_socket(raw, server_hostname=server) as tls:
-        return tls.getpeercert(binary_form=True)
+    with socket.create_connection(where, timeout=5) as raw:
+        with context.wrap_socket(raw, server_hostname=server) as tls:
+            return tls.getpeercert(binary_form=True)
 
 
 def test_tls(live: Rancher, backend: Any, foo_pair: Pair, other_pair: Pair) -> None:
@@ -170,7 +176,8 @@ def test_tls(live: Rancher, backend: Any, foo_pair: Pair, other_pair: Pair) -> N
            for n, p in (("foo cert", foo_pair), ("other", other_pair))]
     live.settle()
     rules = [rule(target, port=443, protocol="https")]
-    made = live.make("web", rules, ports=["443:443"], lb={"defaultCertificateId": ids[0], "certificateIds": [ids[1]]}).json
+    made = live.make("web", rules, ports=["443:443"],
+                     lb={"defaultCertificateId": ids[0], "certificateIds": [ids[1]]}).json
     where = address(live, "web")
     foo, other = (ssl.PEM_cert_to_DER_cert(p.cert) for p in (foo_pair, other_pair))
     assert peer_name(where, "foo.bar.com") == foo and peer_name(where, None) == foo
@@ -191,7 +198,8 @@ def test_tls(live: Rancher, backend: Any, foo_pair: Pair, other_pair: Pair) -> N
 def test_a_renewed_certificate_waits_for_the_next_change(live: Rancher, backend: Any, foo_pair: Pair,
                                                          other_pair: Pair) -> None:
     target = live.target("web", [backend("a").pod])
-    certificate = live.api("POST", "certificates", {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json["id"]
+    certificate = live.api("POST", "certificates",
+                           {"name": "c", "cert": foo_pair.cert, "key": foo_pair.key}).json["id"]
     live.settle()
     rules = [rule(target, port=443, protocol="https")]
     made = live.make("web", rules, ports=["443:443"], lb={"defaultCertificateId": certificate}).json
@@ -208,17 +216,21 @@ def test_a_refused_configuration_leaves_the_last_in_force(live: Rancher, backend
                                                           other_pair: Pair) -> None:
     target = live.target("web", [backend("a").pod])
     made = live.make("web", [rule(target)]).json
-    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, path="/x")], "config": "defaults\n  nonsense here"}})
+    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, path="/x")],
+                                       "config": "defaults\n  nonsense here"}})
     live.settle()
     proxy = live.control("proxies", lb="web")[0]
     assert "nonsense" in proxy["rejected"] and ask(address(live, "web"), "/y")[0] == 200
     assert live.get(made["id"])["state"] == "active"
-    mixed = live.api("POST", "certificates", {"name": "c", "cert": foo_pair.cert, "key": other_pair.key}).json["id"]
+    mixed = live.api("POST", "certificates",
+                     {"name": "c", "cert": foo_pair.cert, "key": other_pair.key}).json["id"]
     live.settle()
-    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, protocol="https")], "defaultCertificateId": mixed}})
+    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, protocol="https")],
+                                       "defaultCertificateId": mixed}})
     live.settle()
     assert live.control("proxies", lb="web")[0]["rejected"] and ask(address(live, "web"))[0] == 200
-    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, path="/x")], "config": "defaults\n  retries 1"}})
+    live.put(made["id"], {"lbConfig": {"portRules": [rule(target, path="/x")],
+                                       "config": "defaults\n  retries 1"}})
     live.settle()
     proxy = live.control("proxies", lb="web")[0]
     assert proxy["rejected"] is None and "    retries 1" in proxy["config"]
@@ -249,7 +261,8 @@ def echo_once(text: bytes) -> tuple[str, threading.Thread]:
 def test_tcp(live: Rancher) -> None:
     real, thread = echo_once(b"hello")
     target = live.target("db", [{"ip": "10.42.0.5", "ports": {"5432": real}}])
-    live.make("db", [rule(target, port=5432, target=5432, protocol="tcp", hostname="ignored.com")], ports=["5432:5432"])
+    live.make("db", [rule(target, port=5432, target=5432, protocol="tcp", hostname="ignored.com")],
+              ports=["5432:5432"])
     with socket.create_connection(address(live, "db"), timeout=5) as connection:
         connection.sendall(b"x")
         assert connection.recv(100) == b"hello"
@@ -287,7 +300,8 @@ def test_sni_passthrough(live: Rancher, foo_pair: Pair, other_pair: Pair, tmp_pa
 def test_external_service_as_target(live: Rancher, backend: Any) -> None:
     real = backend("out").address
     live.control("map-address", addresses={"127.0.0.200:8080": real})
-    external = live.api("POST", "externalservices", {"name": "ext", "stackId": live.stack(), "startOnCreate": True,
+    external = live.api("POST", "externalservices",
+                        {"name": "ext", "stackId": live.stack(), "startOnCreate": True,
                                                      "externalIpAddresses": ["127.0.0.200"]}).json
     live.settle()
     live.make("web", [rule(external["id"])])
@@ -319,7 +333,8 @@ def test_changes_under_load_lose_nothing(live: Rancher, backend: Any) -> None:
     where = address(live, "web")
     with Load(lambda: where) as load:
         for step in range(6):
-            live.put(made["id"], {"lbConfig": {"portRules": [rule(target), rule(target, path=f"/p{step}", priority=1)]}})
+            live.put(made["id"], {"lbConfig": {"portRules": [rule(target),
+                                                             rule(target, path=f"/p{step}", priority=1)]}})
             live.control("set-pods", uid="uid-web", pods=pods[step % 3:] + pods[:step % 2])
             live.settle()
         launch = {**live.get(made["id"])["launchConfig"], "ports": ["80:80", "81:80"]}
@@ -366,11 +381,26 @@ def test_an_address_that_something_else_holds(live: Rancher, backend: Any) -> No
     live.control("deactivate-host", host="1h2")
     with socket.create_server((f"{live.info['network']}.1.1", 80)):
         live.make("web", [rule(target)])
-        row = live.wait_for(lambda: next((r for r in [live.balancer("web")] if r["transitioning"] == "error"), None))
+        row = live.wait_for(lambda: next((r for r in [live.balancer("web")] if r["transitioning"] == "error"),
+                                         None))
         assert "Failed to start instance" in row["transitioningMessage"]
         assert "cannot bind" in row["transitioningMessage"]
     live.wait_for(lambda: live.balancer("web")["state"] == "active")
     assert ask(address(live, "web"))[0] == 200
+
+
+def test_a_port_that_something_else_holds_can_be_added_later(live: Rancher, backend: Any) -> None:
+    target = live.target("web", [backend("a").pod])
+    made = live.make("web", [rule(target)]).json
+    launch = {**live.get(made["id"])["launchConfig"], "ports": ["80:80", "81:80"]}
+    with socket.create_server((f"{live.info['network']}.1.1", 81)):
+        live.put(made["id"], {"launchConfig": launch})
+        live.wait_for(lambda: live.balancer("web")["transitioning"] == "error")
+        row = live.balancer("web")
+        assert row["state"] == "updating-active" and [e["port"] for e in row["publicEndpoints"]] == [80]
+        assert ask(address(live, "web"))[0] == 200
+    live.wait_for(lambda: live.balancer("web")["state"] == "active")
+    assert ask((f"{live.info['network']}.1.1", 81), host="x")[0] == 200
 
 
 def test_a_dead_haproxy_is_started_again(live: Rancher, backend: Any) -> None:
@@ -389,6 +419,8 @@ def test_port_offset(backend: Any) -> None:
         endpoint = server.balancer("web")["publicEndpoints"][0]
         where = address(server, "web")
         assert endpoint["port"] == 80 and where == (endpoint["ipAddress"], 20080)
+        inside = server.rows("container")[-1]["primaryIpAddress"]
+        assert refused((inside, 80)) and not refused((inside, 20080)), "no low port is taken anywhere"
         for host in ("foo.bar.com", "foo.bar.com:80", "foo.bar.com:20080"):
             assert ask(where, host=host)[1]["headers"]["x-forwarded-port"] == "80"
 
@@ -400,7 +432,8 @@ def test_removal_and_end_leave_no_process(backend: Any) -> None:
         assert len(pids) == 2
         server.put(made["id"], {"scale": 1})
         server.settle()
-        assert len(server.control("proxies", lb="web")) == 1 and refused((f"{server.info['network']}.2.1", 80))
+        assert len(server.control("proxies", lb="web")) == 1 and refused((f"{server.info['network']}.2.1",
+                                                                          80))
         server.kill()
         server.wait_for(lambda: all(gone(pid) for pid in pids), what="the end of all proxies")
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Inside of state.c: objects by kind and id, and the references between them as edges both ways.
+ * An object that is only referred to is there without a payload. Nobody else includes this.
+ */
+#pragma once
+
+#include "common/tree.h"
+#include "provider-common/state.h"
+
+#include <bsd/sys/queue.h>
+
+/* The bytes of one message. */
+struct payload {
+	uint32_t len;
+	bool is_secret;
+	char bytes[];
+};
+
+/* `from` refers to `to`. */
+struct edge {
+	struct object *from;
+	struct object *to;
+	LIST_ENTRY(edge) in;   /* among what refers to `to` */
+	SLIST_ENTRY(edge) out; /* among what `from` refers to */
+};
+
+LIST_HEAD(edges_in, edge);
+SLIST_HEAD(edges_out, edge);
+
+struct object {
+	RB_ENTRY(object) node;
+	struct edges_in in;
+	struct edges_out out;
+	struct payload *payload; /* NULL: not present */
+	void *user;
+	void *report;
+	uint64_t rev;     /* as the translator gave it */
+	uint64_t content; /* digest of what is kept of it */
+	uint32_t seen;    /* snapshot that repeated it */
+	uint16_t id_len;
+	uint8_t kind;
+	bool is_touched : 1;
+	bool is_loose : 1;
+	bool is_removed : 1; /* in the commit at hand */
+	char id[];
+};
+
+struct object_list {
+	struct arena *arena;
+	struct object **items;
+	size_t count;
+};
+
+/* Any of the four kinds; all begin with the key. */
+union any_object {
+	struct lb_key key;
+	struct load_balancer load_balancer;
+	struct virtual_host virtual_host;
+	struct pool pool;
+	struct certificate certificate;
+};
+
+RB_HEAD(object_tree, object);
+
+struct graph {
+	struct object_tree objects[LB_KIND_COUNT];
+};
+
+struct payload *payload_new(enum lb_kind kind, struct str bytes);
+/* Wipes certificates. */
+void payload_free(struct payload *payload);
+
+void graph_init(struct graph *graph);
+void graph_fini(struct graph *graph);
+/* Present or not; NULL when nothing refers to it either. */
+struct object *graph_find(const struct graph *graph, enum lb_kind kind, struct str id);
+struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct str id);
+struct object *graph_first(const struct graph *graph, enum lb_kind kind);
+struct object *graph_next(struct object *object);
+
+/* Adds the edges of what `value`, the decoded object, refers to. */
+void graph_link(struct graph *graph, struct object *object, const union any_object *value);
+/* Drops them. Objects that nobody may need any more are put on `loose`. */
+void graph_unlink(struct object *object, struct object_list *loose);
+/* Puts the object on the list if it is not present and nothing refers to it. */
+void graph_note_loose(struct object *object, struct object_list *loose);
+/* Frees those on the list that still are so. */
+void graph_free_loose(struct graph *graph, struct object_list *loose);
+
+/* Adds the load balancers that depend on the object, each once. graph_end_touching() must follow;
+ * it keeps those that are present. */
+void graph_touch_users(struct object *object, struct object_list *touched);
+void graph_end_touching(struct object_list *touched);

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-common/provider.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-common/log_events.h"
+#include "provider-common/reports.h"
+
+#include <errno.h>
+
+struct provider {
+	struct provider_config config;
+	struct link *link;
+	struct state *state;
+	struct reports *reports;
+	struct arena arena;
+	/* Runs before the loop goes to sleep while there may be something to send. */
+	ev_prepare sender;
+	bool is_begun;         /* this connection has begun its snapshot */
+	bool is_told_snapshot; /* this connection has completed it */
+	uint64_t commits;      /* of this connection */
+	uint64_t serial;       /* of the last of them */
+};
+
+/* ---- upwards ---- */
+
+/* The translator learns nothing before it has said what it wants: a status of something that it is
+ * about to remove would only confuse. */
+static bool may_send(const struct provider *provider)
+{
+	return link_is_up(provider->link) && provider->is_told_snapshot &&
+	       !link_is_full(provider->link);
+}
+
+static void send_reports(struct provider *provider)
+{
+	struct str payload;
+	while (may_send(provider) && reports_take(provider->reports, &payload))
+		link_send_payload(provider->link, payload);
+}
+
+static void on_sender(struct ev_loop *loop, ev_prepare *watcher, int events)
+{
+	struct provider *provider = watcher->data;
+	(void)events;
+	/* What cannot be sent now is sent when there is room, or when the link is up again. */
+	ev_prepare_stop(loop, watcher);
+	send_reports(provider);
+}
+
+void provider_status_changed(struct provider *provider, struct object *load_balancer)
+{
+	reports_mark(provider->reports, load_balancer);
+	ev_prepare_start(provider->config.loop, &provider->sender);
+}
+
+void provider_event(struct provider *provider, const struct lb_event *event)
+{
+	reports_add_event(provider->reports, event);
+	ev_prepare_start(provider->config.loop, &provider->sender);
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	struct provider *provider = ctx;
+	return provider->config.ops->fill_status(
+		provider->config.ctx, load_balancer, arena, status);
+}
+
+static void on_unsendable(void *ctx, struct str id, const char *why)
+{
+	(void)ctx;
+	log_event(&EV_REPORT_UNSENDABLE, LOG_TEXT("lb", id), LOG_STR("reason", why));
+}
+
+/* ---- downwards ---- */
+
+static int take_upsert(struct provider *provider, struct link *link, const struct message *message)
+{
+	struct schema_error error = {""};
+	/* A kind that only the source link has. */
+	if (message->lb_kind == LB_NONE)
+		return 0;
+	int err = state_stage_upsert(provider->state, message, &provider->arena, &error);
+	arena_reset(&provider->arena);
+	if (err != 0)
+		link_complain(link, "upsert: %s", error.text);
+	return err;
+}
+
+static int take_remove(struct provider *provider, struct link *link, const struct message *message)
+{
+	struct schema_error error = {""};
+	struct lb_remove remove;
+	int err = link_decode(link, message, &provider->arena, &remove);
+	if (err != 0)
+		return err;
+	err = state_stage_remove(provider->state, &remove, &error);
+	arena_reset(&provider->arena);
+	if (err != 0)
+		link_complain(link, "remove: %s", error.text);
+	return err;
+}
+
+static void forget_removed(struct provider *provider, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count; i++) {
+		if (commit->changes[i].type == STATE_REMOVED)
+			reports_forget(provider->reports, commit->changes[i].object);
+	}
+}
+
+/* Everything is told anew on each connection. */
+static void mark_all(struct provider *provider)
+{
+	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(object))
+		provider_status_changed(provider, object);
+}
+
+static int take_commit(struct provider *provider, struct link *link, const struct message *message)
+{
+	struct lb_commit body;
+	struct state_commit commit;
+	int err = link_decode(link, message, &provider->arena, &body);
+	arena_reset(&provider->arena);
+	if (err != 0)
+		return err;
+	if (provider->commits != 0 && body.serial != provider->serial + 1) {
+		link_complain(link, "commit: serial %llu follows %llu",
+			(unsigned long long)body.serial, (unsigned long long)provider->serial);
+		return -EPROTO;
+	}
+	provider->commits++;
+	provider->serial = body.serial;
+	state_commit(provider->state, &commit);
+	forget_removed(provider, &commit);
+	provider->config.ops->on_commit(provider->config.ctx, &commit);
+	state_commit_done(provider->state);
+	if (commit.is_snapshot) {
+		provider->is_told_snapshot = true;
+		log_event(&EV_SNAPSHOT_COMPLETE,
+			LOG_INT("load_balancers", state_count(provider->state, LB_LOAD_BALANCER)),
+			LOG_INT("virtual_hosts", state_count(provider->state, LB_VIRTUAL_HOST)),
+			LOG_INT("pools", state_count(provider->state, LB_POOL)),
+			LOG_INT("certificates", state_count(provider->state, LB_CERTIFICATE)));
+		mark_all(provider);
+	}
+	return 0;
+}
+
+static int on_message(void *ctx, struct link *link, const struct message *message)
+{
+	struct provider *provider = ctx;
+	if (message->type == MESSAGE_SYNC_BEGIN) {
+		provider->is_begun = true;
+		state_begin_snapshot(provider->state);
+		return 0;
+	}
+	if (!provider->is_begun) {
+		link_complain(link, "%s before sync-begin", message_word(message->type));
+		return -EPROTO;
+	}
+	switch (message->type) {
+	case MESSAGE_UPSERT:
+		return take_upsert(provider, link, message);
+	case MESSAGE_REMOVE:
+		return take_remove(provider, link, message);
+	case MESSAGE_COMMIT:
+		return take_commit(provider, link, message);
+	default:
+		link_complain(link, "%s is not for a provider", message_word(message->type));
+		return -EPROTO;
+	}
+}
+
+/* ---- link ---- */
+
+static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
+{
+	struct provider *provider = ctx;
+	(void)link;
+	(void)peer;
+	provider->is_begun = false;
+	provider->is_told_snapshot = false;
+	provider->commits = 0;
+	reports_forget_told(provider->reports);
+	if (provider->config.ops->on_link != NULL)
+		provider->config.ops->on_link(provider->config.ctx, true);
+	return NULL;
+}
+
+static void on_down(void *ctx, struct link *link)
+{
+	struct provider *provider = ctx;
+	(void)link;
+	state_drop_staged(provider->state);
+	provider->is_told_snapshot = false;
+	if (provider->config.ops->on_link != NULL)
+		provider->config.ops->on_link(provider->config.ctx, false);
+}
+
+static void on_dry(void *ctx, struct link *link)
+{
+	(void)ctx;
+	(void)link;
+}
+
+static void on_room(void *ctx, struct link *link)
+{
+	(void)link;
+	send_reports(ctx);
+}
+
+static const struct link_ops link_ops = {
+	.on_up = on_up,
+	.on_message = on_message,
+	.on_dry = on_dry,
+	.on_room = on_room,
+	.on_down = on_down,
+};
+
+static const struct reports_ops reports_ops = {
+	.fill_status = fill_status,
+	.on_unsendable = on_unsendable,
+};
+
+/* ---- life ---- */
+
+struct provider *provider_new(const struct provider_config *config)
+{
+	struct provider *provider = xcalloc(1, sizeof(*provider));
+	provider->config = *config;
+	provider->config.socket_path = NULL;
+	arena_init(&provider->arena);
+	ev_prepare_init(&provider->sender, on_sender);
+	provider->sender.data = provider;
+	struct state_config state_config = {
+		.reduce = config->ops->reduce,
+		.want_touched = config->want_touched,
+	};
+	provider->state = state_new(&state_config);
+	provider->reports = reports_new(PROVIDER_EVENTS_MAX, &reports_ops, provider);
+	struct link_config link_config = {
+		.loop = config->loop,
+		.path = config->socket_path,
+		.hello =
+			{
+				.version_min = PROTO_VERSION_MIN,
+				.version_max = PROTO_VERSION_MAX,
+				.role = ROLE_PROVIDER,
+				.name = config->name,
+				.software = config->software,
+				.capabilities = config->capabilities,
+			},
+		.peer_role = ROLE_TRANSLATOR,
+		.ops = &link_ops,
+		.ctx = provider,
+	};
+	provider->link = link_connect(&link_config);
+	return provider;
+}
+
+void provider_free(struct provider *provider, const char *reason)
+{
+	if (provider == NULL)
+		return;
+	ev_prepare_stop(provider->config.loop, &provider->sender);
+	link_free(provider->link, reason);
+	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(object))
+		reports_forget(provider->reports, object);
+	reports_free(provider->reports);
+	state_free(provider->state);
+	arena_fini(&provider->arena);
+	free(provider);
+}
+
+struct state *provider_state(struct provider *provider)
+{
+	return provider->state;
+}
+
+bool provider_is_connected(const struct provider *provider)
+{
+	return link_is_up(provider->link);
+}
+
+void provider_decode(struct provider *provider, const struct object *object, struct arena *arena,
+	void *ret_value)
+{
+	state_decode(provider->state, object, arena, ret_value);
+}

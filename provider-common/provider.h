@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The provider's end of the link to the translator, and the contract for a new provider in C.
+ *
+ * A provider fills struct provider_ops and struct provider_config, makes a struct provider from its
+ * main(), and from then on
+ *
+ *   - reads what is wanted from provider_state(): always a consistent state, because it changes
+ * only between two commits;
+ *   - is told by on_commit() what a commit has changed, and makes the real load balancer agree with
+ *     the state, in its own time: nothing waits for it;
+ *   - calls provider_status_changed() when what it has to say of a load balancer may have changed,
+ *     and is asked by fill_status() when there is room to say it. Nothing is queued meanwhile: what
+ *     is sent is what is true at that moment, and what was sent already is not sent again;
+ *   - calls provider_event() for what happened and is worth a line in the owners' history.
+ *
+ * Rules that keep traffic going whoever dies:
+ *
+ *   - When the link is lost nothing changes: the state stays, and the provider goes on with it.
+ *   - After a restart the provider finds out what exists and compares. It removes nothing before
+ *     on_commit() has brought a snapshot (state_is_complete()), and then only what it made itself.
+ *   - A load balancer that fails is reported and tried again alone.
+ *
+ * Whether the provider makes one real load balancer for each load-balancer object (grouping
+ * per-ingress, one object for each Ingress or group) or serves one object that holds everything
+ * (merged) is said in the capabilities; nothing here depends on it but `want_touched`.
+ */
+#pragma once
+
+#include "proto/link.h"
+#include "provider-common/state.h"
+
+#include <ev.h>
+#include <stdbool.h>
+
+enum {
+	PROVIDER_EVENTS_MAX =
+		256, /* events that wait for the link; the oldest are dropped beyond */
+};
+
+struct provider;
+
+struct provider_ops {
+	/* See state_config.reduce; may be NULL. */
+	bool (*reduce)(enum lb_kind kind, void *value);
+	/* The state has changed as told. Objects that were removed must give back their user
+	 * pointer. */
+	void (*on_commit)(void *ctx, const struct state_commit *commit);
+	/* Fill *status for a load balancer that is present: state, message, addresses, notices; id
+	 * and rev are filled in already. Everything it points to must live in the arena, in the
+	 * object, or longer than the call. false: there is nothing to say yet. */
+	bool (*fill_status)(void *ctx, struct object *load_balancer, struct arena *arena,
+		struct lb_status *status);
+	/* The link came up or was lost; may be NULL. */
+	void (*on_link)(void *ctx, bool is_up);
+};
+
+struct provider_config {
+	struct ev_loop *loop;
+	const char *socket_path; /* copied */
+	/* Must live as long as the provider: */
+	struct str name;     /* short, such as "rancher" */
+	struct str software; /* program and version */
+	struct capabilities *capabilities;
+	bool want_touched; /* see state_config */
+	const struct provider_ops *ops;
+	void *ctx;
+};
+
+/* Begins to connect, for ever. */
+struct provider *provider_new(const struct provider_config *config);
+/* Says bye with the reason. The user pointers of objects are not looked at any more. */
+void provider_free(struct provider *provider, const char *reason);
+
+struct state *provider_state(struct provider *provider);
+bool provider_is_connected(const struct provider *provider);
+/* Decodes an object of the state; see state_decode(). */
+void provider_decode(struct provider *provider, const struct object *object, struct arena *arena,
+	void *ret_value);
+
+/* `load_balancer` is present. Cheap; may be called as often as one likes. */
+void provider_status_changed(struct provider *provider, struct object *load_balancer);
+/* Best effort: told once, and lost when nobody listens for long. The event is copied. */
+void provider_event(struct provider *provider, const struct lb_event *event);

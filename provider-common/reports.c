@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-common/reports.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+
+#include <bsd/sys/queue.h>
+#include <sha2.h>
+
+enum { SCRATCH_KEPT_LEN = 16 * 1024 };
+
+/* What belongs to one load balancer; hangs on the object. */
+struct report {
+	TAILQ_ENTRY(report) entry; /* while marked */
+	struct object *object;
+	uint32_t told_in; /* epoch in which `digest` was told; 0: never */
+	bool is_marked;
+	uint64_t digest;
+};
+
+struct waiting_event {
+	TAILQ_ENTRY(waiting_event) entry;
+	size_t len;
+	char payload[];
+};
+
+TAILQ_HEAD(report_list, report);
+TAILQ_HEAD(event_list, waiting_event);
+
+struct reports {
+	const struct reports_ops *ops;
+	void *ctx;
+	struct report_list marked;
+	struct event_list events;
+	size_t event_count;
+	size_t events_max;
+	uint32_t epoch; /* counts how often the other side has begun to know nothing */
+	struct buf scratch;
+	struct arena arena;
+};
+
+struct reports *reports_new(size_t events_max, const struct reports_ops *ops, void *ctx)
+{
+	struct reports *reports = xcalloc(1, sizeof(*reports));
+	reports->ops = ops;
+	reports->ctx = ctx;
+	reports->events_max = events_max;
+	reports->epoch = 1;
+	TAILQ_INIT(&reports->marked);
+	TAILQ_INIT(&reports->events);
+	buf_init(&reports->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	arena_init(&reports->arena);
+	return reports;
+}
+
+static void drop_oldest_event(struct reports *reports)
+{
+	struct waiting_event *event = TAILQ_FIRST(&reports->events);
+	TAILQ_REMOVE(&reports->events, event, entry);
+	reports->event_count--;
+	free(event);
+}
+
+void reports_free(struct reports *reports)
+{
+	if (reports == NULL)
+		return;
+	while (reports->event_count != 0)
+		drop_oldest_event(reports);
+	buf_fini(&reports->scratch);
+	arena_fini(&reports->arena);
+	free(reports);
+}
+
+void reports_mark(struct reports *reports, struct object *load_balancer)
+{
+	struct report *report = object_report(load_balancer);
+	must(object_is_present(load_balancer) && object_kind(load_balancer) == LB_LOAD_BALANCER);
+	if (report == NULL) {
+		report = xcalloc(1, sizeof(*report));
+		report->object = load_balancer;
+		object_set_report(load_balancer, report);
+	}
+	if (report->is_marked)
+		return;
+	report->is_marked = true;
+	TAILQ_INSERT_TAIL(&reports->marked, report, entry);
+}
+
+void reports_forget(struct reports *reports, struct object *load_balancer)
+{
+	struct report *report = object_report(load_balancer);
+	if (report == NULL)
+		return;
+	if (report->is_marked)
+		TAILQ_REMOVE(&reports->marked, report, entry);
+	object_set_report(load_balancer, NULL);
+	free(report);
+}
+
+void reports_forget_told(struct reports *reports)
+{
+	reports->epoch++;
+}
+
+bool reports_waiting(const struct reports *reports)
+{
+	return !TAILQ_EMPTY(&reports->marked) || !TAILQ_EMPTY(&reports->events);
+}
+
+/* The payload of one message in the scratch buffer; absent when it cannot be encoded. */
+static struct str encode(
+	struct reports *reports, enum message_type type, const void *value, struct str id)
+{
+	struct schema_error error = {""};
+	buf_clear(&reports->scratch);
+	if (message_encode(type, value, &reports->scratch, &error) != 0) {
+		reports->ops->on_unsendable(reports->ctx, id, error.text);
+		return STR_NONE;
+	}
+	return str_skip(buf_str(&reports->scratch), FRAME_HEAD_LEN);
+}
+
+void reports_add_event(struct reports *reports, const struct lb_event *event)
+{
+	struct str payload = encode(reports, MESSAGE_LB_EVENT, event, event->id);
+	if (str_is_empty(payload))
+		return;
+	struct waiting_event *waiting = xmalloc(sizeof(*waiting) + payload.len);
+	waiting->len = payload.len;
+	memcpy(waiting->payload, payload.p, payload.len);
+	TAILQ_INSERT_TAIL(&reports->events, waiting, entry);
+	reports->event_count++;
+	if (reports->event_count > reports->events_max)
+		drop_oldest_event(reports);
+}
+
+static uint64_t digest_of(struct str payload)
+{
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	SHA2_CTX context;
+	uint64_t digest;
+	SHA256Init(&context);
+	SHA256Update(&context, (const uint8_t *)payload.p, payload.len);
+	SHA256Final(sum, &context);
+	memcpy(&digest, sum, sizeof(digest));
+	return digest;
+}
+
+/* Takes the mark off the first one. False when there is nothing (new) to tell of it. */
+static bool take_status(struct reports *reports, struct str *ret_payload)
+{
+	struct report *report = TAILQ_FIRST(&reports->marked);
+	TAILQ_REMOVE(&reports->marked, report, entry);
+	report->is_marked = false;
+	struct lb_status status = {
+		.id = object_id(report->object),
+		.rev = object_rev(report->object),
+	};
+	struct str payload = STR_NONE;
+	if (reports->ops->fill_status(reports->ctx, report->object, &reports->arena, &status))
+		payload = encode(reports, MESSAGE_LB_STATUS, &status, status.id);
+	arena_reset(&reports->arena);
+	if (str_is_empty(payload))
+		return false;
+	uint64_t digest = digest_of(payload);
+	if (report->told_in == reports->epoch && report->digest == digest)
+		return false;
+	report->told_in = reports->epoch;
+	report->digest = digest;
+	*ret_payload = payload;
+	return true;
+}
+
+bool reports_take(struct reports *reports, struct str *ret_payload)
+{
+	if (buf_len(&reports->scratch) > SCRATCH_KEPT_LEN) {
+		buf_clear(&reports->scratch);
+		buf_shrink(&reports->scratch, SCRATCH_KEPT_LEN);
+	}
+	while (!TAILQ_EMPTY(&reports->marked)) {
+		if (take_status(reports, ret_payload))
+			return true;
+	}
+	struct waiting_event *event = TAILQ_FIRST(&reports->events);
+	if (event == NULL)
+		return false;
+	buf_clear(&reports->scratch);
+	must(buf_append(&reports->scratch, event->payload, event->len) == 0);
+	drop_oldest_event(reports);
+	*ret_payload = buf_str(&reports->scratch);
+	return true;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What goes up to the translator: which load balancers have something to say, and the events that
+ * wait. No I/O: frames are handed out one by one to whoever has room for them.
+ *
+ * Statuses are levels. A load balancer is marked, and its status is made when it can be sent, so
+ * the newest wins and nothing grows while the translator does not read. Events are told once; a
+ * bounded number of them waits.
+ */
+#pragma once
+
+#include "provider-common/state.h"
+
+#include <stdbool.h>
+
+struct reports;
+
+struct reports_ops {
+	/* As provider_ops.fill_status. */
+	bool (*fill_status)(void *ctx, struct object *load_balancer, struct arena *arena,
+		struct lb_status *status);
+	/* A status or an event breaks a limit of the protocol and cannot be sent. */
+	void (*on_unsendable)(void *ctx, struct str id, const char *why);
+};
+
+struct reports *reports_new(size_t events_max, const struct reports_ops *ops, void *ctx);
+void reports_free(struct reports *reports);
+
+void reports_mark(struct reports *reports, struct object *load_balancer);
+/* The load balancer is removed: forgets all about it, also that it is marked. */
+void reports_forget(struct reports *reports, struct object *load_balancer);
+void reports_add_event(struct reports *reports, const struct lb_event *event);
+/* The other side knows nothing (any more): what was told counts as untold. Marks are left to the
+ * caller. */
+void reports_forget_told(struct reports *reports);
+
+/* Whether there may be something to take. */
+bool reports_waiting(const struct reports *reports);
+/* The next payload to send, good until the next call; false when there is none. Statuses come
+ * before events. */
+bool reports_take(struct reports *reports, struct str *ret_payload);

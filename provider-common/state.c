@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-common/state.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+#include "provider-common/graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct staged {
+	RB_ENTRY(staged) node;
+	struct payload *payload; /* NULL: removed */
+	uint64_t rev;
+	uint64_t content;
+	enum lb_kind kind;
+	size_t id_len;
+	char id[];
+};
+
+RB_HEAD(staged_tree, staged);
+
+struct state {
+	struct state_config config;
+	struct graph graph;
+	size_t present[LB_KIND_COUNT];
+	struct staged_tree staged;
+	size_t staged_count;
+	uint32_t snapshot; /* number of the newest */
+	bool in_snapshot;
+	bool is_complete;
+	bool is_committing;
+	struct message_reader *reader;
+	struct buf scratch; /* for encoding what was reduced */
+	struct arena decoding;
+	/* Of the commit at hand: */
+	struct arena arena;
+	struct state_change *changes;
+	size_t change_count;
+	struct object_list touched;
+	struct object_list loose; /* may have become useless */
+};
+
+static int compare_staged(const struct staged *a, const struct staged *b)
+{
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return str_cmp((struct str){a->id, a->id_len}, (struct str){b->id, b->id_len});
+}
+
+RB_GENERATE_LOCAL(staged_tree, staged, node, compare_staged)
+
+static struct staged *find_staged(struct state *state, enum lb_kind kind, struct str id)
+{
+	struct staged *at = RB_ROOT(&state->staged);
+	while (at != NULL) {
+		int order = (int)kind - (int)at->kind;
+		if (order == 0)
+			order = str_cmp(id, (struct str){at->id, at->id_len});
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, node) : RB_RIGHT(at, node);
+	}
+	return NULL;
+}
+
+static void decode_payload(struct state *state, enum lb_kind kind, const struct payload *payload,
+	struct arena *arena, void *ret_value)
+{
+	struct schema_error error = {""};
+	struct message message;
+	/* It was checked when it came. */
+	must(message_open(state->reader, (struct str){payload->bytes, payload->len}, &message,
+		     &error) == 0);
+	must(message.lb_kind == kind);
+	must(message_decode(&message, arena, ret_value, &error) == 0);
+}
+
+/* ---- staging ---- */
+
+static void free_staged(struct state *state, struct staged *staged)
+{
+	RB_REMOVE(staged_tree, &state->staged, staged);
+	payload_free(staged->payload);
+	free(staged);
+	state->staged_count--;
+}
+
+void state_drop_staged(struct state *state)
+{
+	struct staged *staged;
+	while ((staged = RB_ROOT(&state->staged)) != NULL)
+		free_staged(state, staged);
+	state->in_snapshot = false;
+}
+
+void state_begin_snapshot(struct state *state)
+{
+	state_drop_staged(state);
+	state->snapshot++;
+	state->in_snapshot = true;
+}
+
+static int stage(struct state *state, enum lb_kind kind, struct str id, struct staged **ret_staged,
+	struct schema_error *ret_error)
+{
+	struct staged *staged = find_staged(state, kind, id);
+	size_t total = state->staged_count;
+	for (int i = 0; i < LB_KIND_COUNT; i++)
+		total += state->present[i];
+	if (staged == NULL && total >= STATE_OBJECTS_MAX) {
+		snprintf(ret_error->text, sizeof(ret_error->text), "more than %d objects",
+			STATE_OBJECTS_MAX);
+		return -EMSGSIZE;
+	}
+	if (staged == NULL) {
+		staged = xcalloc(1, sizeof(*staged) + id.len);
+		staged->kind = kind;
+		staged->id_len = id.len;
+		if (id.len != 0)
+			memcpy(staged->id, id.p, id.len);
+		RB_INSERT(staged_tree, &state->staged, staged);
+		state->staged_count++;
+	}
+	payload_free(staged->payload);
+	staged->payload = NULL;
+	*ret_staged = staged;
+	return 0;
+}
+
+/* What is kept of the object: the message as it came, or encoded anew without what the provider
+ * does not want. */
+static struct payload *keep(struct state *state, const struct message *message,
+	union any_object *value, uint64_t *ret_content)
+{
+	struct schema_error error = {""};
+	*ret_content = value->key.rev;
+	if (state->config.reduce == NULL || value->key.kind == LB_LOAD_BALANCER ||
+		!state->config.reduce(value->key.kind, value))
+		return payload_new(value->key.kind, message->payload);
+	buf_clear(&state->scratch);
+	/* Less than what has just been decoded breaks no limit. */
+	must(message_encode_object(value, &state->scratch, ret_content, &error) == 0);
+	struct payload *payload =
+		payload_new(value->key.kind, str_skip(buf_str(&state->scratch), FRAME_HEAD_LEN));
+	if (value->key.kind == LB_CERTIFICATE)
+		buf_wipe_fini(&state->scratch);
+	return payload;
+}
+
+int state_stage_upsert(struct state *state, const struct message *message, struct arena *arena,
+	struct schema_error *ret_error)
+{
+	union any_object value;
+	must(!state->is_committing && message->type == MESSAGE_UPSERT &&
+		message->lb_kind != LB_NONE);
+	int err = message_decode(message, arena, &value, ret_error);
+	if (err != 0)
+		return err;
+	struct object *object = graph_find(&state->graph, value.key.kind, value.key.id);
+	if (object != NULL)
+		object->seen = state->snapshot;
+	if (object != NULL && object->payload != NULL && object->rev == value.key.rev) {
+		struct staged *staged = find_staged(state, value.key.kind, value.key.id);
+		if (staged != NULL)
+			free_staged(state, staged);
+		return 0;
+	}
+	struct staged *staged;
+	err = stage(state, value.key.kind, value.key.id, &staged, ret_error);
+	if (err != 0)
+		return err;
+	staged->rev = value.key.rev;
+	staged->payload = keep(state, message, &value, &staged->content);
+	return 0;
+}
+
+int state_stage_remove(
+	struct state *state, const struct lb_remove *remove, struct schema_error *ret_error)
+{
+	must(!state->is_committing);
+	struct staged *staged = find_staged(state, remove->kind, remove->id);
+	if (state_find(state, remove->kind, remove->id) == NULL) {
+		if (staged != NULL)
+			free_staged(state, staged);
+		return 0;
+	}
+	return stage(state, remove->kind, remove->id, &staged, ret_error);
+}
+
+/* ---- commit ---- */
+
+static void note_change(struct state *state, enum state_change_type type, struct object *object)
+{
+	struct state_change *change = arena_push(
+		&state->arena, (void **)&state->changes, &state->change_count, sizeof(*change));
+	*change = (struct state_change){type, object};
+}
+
+static void touch_if_wanted(struct state *state, struct object *object)
+{
+	if (state->config.want_touched)
+		graph_touch_users(object, &state->touched);
+}
+
+/* The payload stays until the commit is done, for whoever hears of the removal. */
+static void remove_object(struct state *state, struct object *object)
+{
+	touch_if_wanted(state, object);
+	graph_unlink(object, &state->loose);
+	object->is_removed = true;
+	state->present[object->kind]--;
+	note_change(state, STATE_REMOVED, object);
+}
+
+static void replace_object(struct state *state, struct object *object, struct staged *staged)
+{
+	bool is_new = object->payload == NULL;
+	object->rev = staged->rev;
+	object->seen = state->snapshot;
+	if (!is_new && object->content == staged->content)
+		return;
+	if (!is_new)
+		touch_if_wanted(state, object);
+	else
+		state->present[object->kind]++;
+	graph_unlink(object, &state->loose);
+	payload_free(object->payload);
+	object->payload = staged->payload;
+	object->content = staged->content;
+	staged->payload = NULL;
+	union any_object value;
+	decode_payload(state, object->kind, object->payload, &state->decoding, &value);
+	graph_link(&state->graph, object, &value);
+	arena_reset(&state->decoding);
+	touch_if_wanted(state, object);
+	note_change(state, is_new ? STATE_ADDED : STATE_CHANGED, object);
+}
+
+static void apply_staged(struct state *state)
+{
+	struct staged *staged;
+	struct staged *next;
+	RB_FOREACH_SAFE (staged, staged_tree, &state->staged, next) {
+		struct str id = {staged->id, staged->id_len};
+		struct object *object = graph_find(&state->graph, staged->kind, id);
+		if (staged->payload != NULL)
+			replace_object(
+				state, graph_find_or_add(&state->graph, staged->kind, id), staged);
+		else if (object != NULL && object->payload != NULL)
+			remove_object(state, object);
+		free_staged(state, staged);
+	}
+}
+
+static void remove_unseen(struct state *state)
+{
+	struct object *object;
+	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
+		object = graph_first(&state->graph, (enum lb_kind)kind);
+		for (; object != NULL; object = graph_next(object)) {
+			if (object_is_present(object) && object->seen != state->snapshot)
+				remove_object(state, object);
+		}
+	}
+}
+
+void state_commit(struct state *state, struct state_commit *ret_commit)
+{
+	must(!state->is_committing);
+	state->is_committing = true;
+	bool is_snapshot = state->in_snapshot;
+	apply_staged(state);
+	if (is_snapshot)
+		remove_unseen(state);
+	state->in_snapshot = false;
+	state->is_complete = state->is_complete || is_snapshot;
+	graph_end_touching(&state->touched);
+	*ret_commit = (struct state_commit){
+		.is_snapshot = is_snapshot,
+		.changes = state->changes,
+		.change_count = state->change_count,
+		.touched = state->touched.items,
+		.touched_count = state->touched.count,
+	};
+}
+
+void state_commit_done(struct state *state)
+{
+	must(state->is_committing);
+	for (size_t i = 0; i < state->change_count; i++) {
+		struct object *object = state->changes[i].object;
+		if (state->changes[i].type != STATE_REMOVED)
+			continue;
+		must(object->user == NULL && object->report == NULL);
+		payload_free(object->payload);
+		object->payload = NULL;
+		object->is_removed = false;
+		graph_note_loose(object, &state->loose);
+	}
+	graph_free_loose(&state->graph, &state->loose);
+	state->changes = NULL;
+	state->change_count = 0;
+	state->touched = state->loose = (struct object_list){.arena = &state->arena};
+	arena_reset(&state->arena);
+	state->is_committing = false;
+}
+
+bool state_is_complete(const struct state *state)
+{
+	return state->is_complete;
+}
+
+/* ---- reading ---- */
+
+struct object *state_find(const struct state *state, enum lb_kind kind, struct str id)
+{
+	struct object *object = graph_find(&state->graph, kind, id);
+	return object != NULL && object_is_present(object) ? object : NULL;
+}
+
+static struct object *skip_absent(struct object *object)
+{
+	while (object != NULL && !object_is_present(object))
+		object = graph_next(object);
+	return object;
+}
+
+struct object *state_first(const struct state *state, enum lb_kind kind)
+{
+	return skip_absent(graph_first(&state->graph, kind));
+}
+
+struct object *state_next(struct object *object)
+{
+	return skip_absent(graph_next(object));
+}
+
+size_t state_count(const struct state *state, enum lb_kind kind)
+{
+	return state->present[kind];
+}
+
+void state_decode(
+	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
+{
+	must(object->payload != NULL);
+	decode_payload(state, object->kind, object->payload, arena, ret_value);
+}
+
+/* ---- life ---- */
+
+struct state *state_new(const struct state_config *config)
+{
+	struct state *state = xcalloc(1, sizeof(*state));
+	state->config = *config;
+	graph_init(&state->graph);
+	RB_INIT(&state->staged);
+	state->reader = message_reader_new();
+	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	arena_init(&state->decoding);
+	arena_init(&state->arena);
+	state->touched = state->loose = (struct object_list){.arena = &state->arena};
+	return state;
+}
+
+void state_free(struct state *state)
+{
+	if (state == NULL)
+		return;
+	must(!state->is_committing);
+	state_drop_staged(state);
+	graph_fini(&state->graph);
+	message_reader_free(state->reader);
+	buf_wipe_fini(&state->scratch);
+	arena_fini(&state->decoding);
+	arena_fini(&state->arena);
+	free(state);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The state that the translator wants, as this provider has it: load balancers, virtual hosts,
+ * pools and certificates by kind and id. No I/O.
+ *
+ * What arrives between two commits is staged; state_commit() swaps it in, so whoever reads the
+ * state reads a consistent one:
+ *
+ *   sync-begin    state_begin_snapshot()        what is not repeated before the next commit is gone
+ *   upsert        state_stage_upsert()          newest wins; one whose revision stands already is
+ * no change remove        state_stage_remove() commit        state_commit(), then
+ * state_commit_done() link lost     state_drop_staged()           the committed state stays as it
+ * is
+ *
+ * An object is kept as the bytes of its message, decoded on demand: that is a fraction of the
+ * structs. References between objects are kept as edges both ways, so that a change finds what
+ * depends on it; an id that is referred to but not there is an object that is not present.
+ * Certificates are wiped when they are freed.
+ */
+#pragma once
+
+#include "proto/message.h"
+
+#include <stdbool.h>
+
+enum {
+	STATE_OBJECTS_MAX = 1000 * 1000, /* present and staged together */
+};
+
+struct state;
+struct object;
+
+struct state_config {
+	/* May zero members that the provider never reads (a Rancher provider has no use for
+	 * endpoints): what is zero is not kept, and a change of nothing else is no change. `value`
+	 * is a virtual_host, pool or certificate, good during the call. Returns whether anything
+	 * was taken away. NULL: everything is kept. */
+	bool (*reduce)(enum lb_kind kind, void *value);
+	/* Find out at each commit which load balancers depend on what changed. For providers that
+	 * make one real load balancer for each object; one that merges all has no use for it. */
+	bool want_touched;
+};
+
+enum state_change_type { STATE_ADDED, STATE_CHANGED, STATE_REMOVED };
+
+struct state_change {
+	enum state_change_type type;
+	struct object *object; /* what was removed can still be decoded until state_commit_done() */
+};
+
+struct state_commit {
+	bool is_snapshot; /* the first commit of a connection: the state is complete */
+	const struct state_change *changes;
+	size_t change_count;
+	/* Load balancers, present, each once, that were changed themselves or depend on an object
+	 * that was. */
+	struct object *const *touched;
+	size_t touched_count;
+};
+
+struct state *state_new(const struct state_config *config);
+void state_free(struct state *state);
+
+void state_begin_snapshot(struct state *state);
+/* `message` is an upsert of one of the four kinds. -EBADMSG or -EMSGSIZE with *ret_error: it breaks
+ * the protocol, the link has to go. The arena is used for decoding and may be reset afterwards. */
+[[nodiscard]] int state_stage_upsert(struct state *state, const struct message *message,
+	struct arena *arena, struct schema_error *ret_error);
+[[nodiscard]] int state_stage_remove(
+	struct state *state, const struct lb_remove *remove, struct schema_error *ret_error);
+void state_drop_staged(struct state *state);
+/* *ret_commit is good until state_commit_done(), which must follow. Staging in between is not
+ * allowed. */
+void state_commit(struct state *state, struct state_commit *ret_commit);
+void state_commit_done(struct state *state);
+/* A snapshot has been committed at some time: what is not in the state does not exist. */
+bool state_is_complete(const struct state *state);
+
+/* NULL when there is none, or when it is not present. */
+struct object *state_find(const struct state *state, enum lb_kind kind, struct str id);
+/* All objects of a kind that are present, sorted by id: for (o = state_first(s, k); o != NULL; o =
+ * state_next(o)). */
+struct object *state_first(const struct state *state, enum lb_kind kind);
+struct object *state_next(struct object *object);
+size_t state_count(const struct state *state, enum lb_kind kind);
+/* Decodes the object into *ret_value, a struct of its kind. Texts point into the object and are
+ * good until it changes (at the next commit), lists live in the arena. */
+void state_decode(
+	struct state *state, const struct object *object, struct arena *arena, void *ret_value);
+
+/* The virtual hosts of a load balancer, sorted by id; the array lives in the arena. */
+size_t state_hosts_of(
+	const struct object *load_balancer, struct arena *arena, struct object ***ret_hosts);
+/* The load balancers that use a virtual host, pool or certificate, present, each once. */
+size_t state_users_of(
+	struct object *object, struct arena *arena, struct object ***ret_load_balancers);
+
+enum lb_kind object_kind(const struct object *object);
+struct str object_id(const struct object *object);
+/* The revision that the translator gave it. */
+uint64_t object_rev(const struct object *object);
+bool object_is_present(const struct object *object);
+/* What the provider has attached to the object; NULL at first. It must be taken back when the
+ * object is removed. */
+void *object_user(const struct object *object);
+void object_set_user(struct object *object, void *user);
+/* Likewise, for provider-common itself. */
+void *object_report(const struct object *object);
+void object_set_report(struct object *object, void *report);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where traffic enters a load balancer: Rancher's publicEndpoints and fqdn, packed, sorted and without
+ * repetitions (Rancher lists each address once for each port and instance).
+ *
+ * And what is shown of them: a load balancer that is there but has no endpoint at the moment keeps the
+ * addresses it had for a time of grace, because instances move. No I/O, no clock.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "proto/model.h"
+
+enum { ENDPOINTS_MAX = 4096 };
+
+struct endpoint {
+	uint8_t family; /* 4 or 6 */
+	uint8_t bytes[16];
+	uint16_t port;
+};
+
+struct endpoint_set {
+	uint32_t count;
+	struct endpoint items[];
+};
+
+bool endpoint_parse(struct str ip, uint64_t port, struct endpoint *ret_endpoint);
+/* Sorts `items` in place and copies them without repetitions; NULL when there are none. free() it. */
+struct endpoint_set *endpoint_set_new(struct endpoint *items, size_t count);
+bool endpoint_set_eq(const struct endpoint_set *a, const struct endpoint_set *b);
+struct endpoint_set *endpoint_set_copy(const struct endpoint_set *set);
+
+/* A host name in lower case, in the arena; absent when it is none that can stand in a status. */
+struct str address_hostname(struct str fqdn, struct arena *arena);
+/* The addresses as told upwards: by IP as text, then the host name. `fqdn` may be absent. */
+size_t addresses_list(const struct endpoint_set *set, struct str fqdn, struct arena *arena,
+	struct address **ret_addresses);
+
+/* What is shown of one load balancer. */
+struct shown {
+	struct endpoint_set *last; /* the last endpoints there were; NULL: none */
+	double none_since; /* when it was first seen without any; 0: it has some, or was not seen */
+	bool is_known;     /* `last` may be told */
+	bool had_any;      /* it has had addresses, or may have had them before we started */
+};
+
+enum shown_change {
+	SHOWN_SAME,
+	SHOWN_CHANGED, /* tell it */
+	SHOWN_GRACE,   /* there are none now: call shown_expire() when the time is up */
+};
+
+/* The load balancer has just been seen with these endpoints. */
+enum shown_change shown_update(struct shown *shown, const struct endpoint_set *set, double now);
+/* The time of grace is over: returns whether that must be told, and in *ret_warn whether with a warning. */
+bool shown_expire(struct shown *shown, double now, double grace_s, bool *ret_warn);
+void shown_fini(struct shown *shown);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/ask.h"
+
+/* Refused keys are a person's matter: asked again, but not often. */
+static const double REFUSED_KEYS_S = 10;
+static const double RETRY_AFTER_MAX_S = 60;
+
+void ask_judge(struct turns *turns, const struct turn *turn, const struct api_answer *answer)
+{
+	double at_least_s = answer->retry_after_s;
+	switch (answer->outcome) {
+	case API_OK:
+	case API_CONFLICT:
+	case API_REFUSED:
+	case API_NOT_FOUND:
+	case API_NOT_ALLOWED:
+	case API_DENIED:
+		turns_succeeded(turns);
+		break;
+	case API_FAILED:
+		turns_doubt(turns, turn, answer->text);
+		break;
+	case API_OUTAGE:
+		if (answer->is_unauthorized)
+			at_least_s = REFUSED_KEYS_S;
+		turns_outage(turns, answer->text,
+			at_least_s < RETRY_AFTER_MAX_S ? at_least_s : RETRY_AFTER_MAX_S);
+		break;
+	}
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/balancer.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-rancher/ask.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/world.h"
+
+static void drive(struct balancer *balancer, enum lb_fsm_event event);
+
+/* ---- what is wanted ---- */
+
+struct lookup {
+	struct controller *controller;
+	struct arena *arena;
+};
+
+/* A named target port is known from endpoints only. While there are none the last one is kept, so that a Service which goes to zero
+ * and back costs nothing. It hangs on the object. */
+static void remember_port(struct object *object, struct pool *pool)
+{
+	if (pool->target_port != 0)
+		object_set_user(object, (void *)(uintptr_t)pool->target_port);
+	else
+		pool->target_port = (uint64_t)(uintptr_t)object_user(object);
+}
+
+static const struct pool *find_pool(void *ctx, struct str id)
+{
+	struct lookup *lookup = ctx;
+	struct provider *provider = lookup->controller->provider;
+	struct object *object = state_find(provider_state(provider), LB_POOL, id);
+	if (object == NULL)
+		return NULL;
+	struct pool *pool = arena_alloc(lookup->arena, sizeof(*pool));
+	provider_decode(provider, object, lookup->arena, pool);
+	remember_port(object, pool);
+	return pool;
+}
+
+static struct str find_service(void *ctx, struct str uid)
+{
+	struct lookup *lookup = ctx;
+	return services_find(lookup->controller->services, uid);
+}
+
+static enum certificate_answer find_certificate(
+	void *ctx, struct str id, struct str *ret_id, uint64_t *ret_digest)
+{
+	struct lookup *lookup = ctx;
+	return certs_find(lookup->controller->certs, id, ret_id, ret_digest);
+}
+
+void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired)
+{
+	struct controller *controller = balancer->controller;
+	struct lookup lookup = {controller, arena};
+	struct desired_lookup desired_lookup = {
+		{&lookup, find_pool, find_service}, find_certificate};
+	struct desired_options options = {
+		.separator = controller->config->separator,
+		.allow_custom_config = controller->config->allow_custom_config,
+	};
+	struct load_balancer *lb = arena_alloc(arena, sizeof(*lb));
+	struct object **hosts;
+	size_t count = state_hosts_of(balancer->object, arena, &hosts);
+	struct virtual_host *values = arena_calloc(arena, count + 1, sizeof(*values));
+	provider_decode(controller->provider, balancer->object, arena, lb);
+	for (size_t i = 0; i < count; i++)
+		provider_decode(controller->provider, hosts[i], arena, &values[i]);
+	desired_build(lb, values, count, &desired_lookup, &options, arena, ret_desired);
+}
+
+bool balancer_rebuild(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	struct lb_facets before = balancer->wanted;
+	bool had_wanted = balancer->has_wanted;
+	struct desired desired;
+	struct arena arena;
+	must(balancer->object != NULL);
+	arena_init(&arena);
+	balancer_build(balancer, &arena, &desired);
+	spec_facets(&desired.spec, &arena, &balancer->wanted);
+	balancer->routes = spec_routes(&desired.spec, &arena);
+	balancer->waits_for_services = desired.unknown_count != 0;
+	balancer->waits_for_certificates = desired.waits_for_certificates;
+	balancer->has_notices = desired.notice_count != 0;
+	balancer->has_wanted = true;
+	services_stop_waiting(controller->services, balancer);
+	for (size_t i = 0; i < desired.unknown_count; i++)
+		services_wait(controller->services, desired.unknown_uids[i], balancer);
+	arena_fini(&arena);
+	return !had_wanted || !facets_eq(&before, &balancer->wanted);
+}
+
+/* ---- planning ---- */
+
+static unsigned missing(const struct balancer *balancer)
+{
+	unsigned needs = world_lacks(balancer->controller->world);
+	if (balancer->waits_for_services)
+		needs |= PLAN_NEED_SERVICES;
+	if (balancer->waits_for_certificates)
+		needs |= PLAN_NEED_CERTIFICATES;
+	return needs;
+}
+
+static void note_settled(struct balancer *balancer)
+{
+	balancer->was_settled = true;
+	balancer->is_drift = balancer->drift_is_read = false;
+	balancer->waiting_since = 0;
+	if (balancer->trouble != NULL) {
+		log_event(&EV_BALANCER_RECOVERED, LOG_STR("lb", balancer->identity));
+		free(balancer->trouble->text);
+		free(balancer->trouble);
+		balancer->trouble = NULL;
+	}
+}
+
+static struct plan plan_for(struct balancer *balancer)
+{
+	double now = ev_now(balancer->controller->loop);
+	if (balancer->object != NULL && !balancer->has_wanted)
+		balancer_rebuild(balancer);
+	if (balancer->row == NULL && balancer->waiting_since <= 0)
+		balancer->waiting_since = now;
+	struct plan_input in = {
+		.wanted = balancer->object != NULL ? &balancer->wanted : NULL,
+		.row = balancer->row,
+		.missing = missing(balancer),
+		.now = now,
+		.waiting_since = balancer->waiting_since,
+		.is_fresh = balancer->fresh != NULL,
+		.is_repeat = balancer->is_repeat,
+		.must_read = balancer->must_read,
+		.is_drift = balancer->is_drift,
+		.drift_since = balancer->drift_since,
+		.drift_is_read = balancer->drift_is_read,
+	};
+	return plan_next(&in);
+}
+
+/* Plans, and says what that means for the state machine. */
+static enum lb_fsm_event make_plan(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	struct lb_name name;
+	struct plan plan = plan_for(balancer);
+	if (plan.step == PLAN_CREATE &&
+		!balancers_find_name(controller->balancers, balancer, &name))
+		plan = (struct plan){.step = PLAN_LATER, .delay_s = 1};
+	balancer->plan = plan;
+	if (plan.needs != 0)
+		world_need(controller->world, plan.needs);
+	if (plan.is_settled)
+		note_settled(balancer);
+	balancer_tell(balancer);
+	switch (plan.step) {
+	case PLAN_NOTHING:
+		return LB_EVENT_REST;
+	case PLAN_LATER:
+		return LB_EVENT_LATER;
+	case PLAN_FORGET:
+		return LB_EVENT_END;
+	case PLAN_CREATE:
+	case PLAN_READ:
+	case PLAN_UPDATE:
+	case PLAN_ACTIVATE:
+	case PLAN_REMOVE:
+		return LB_EVENT_STEP;
+	}
+	must(false);
+}
+
+/* ---- the state machine ---- */
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	drive(timer->data, LB_EVENT_TIMER);
+}
+
+static void stop_timer(struct balancer *balancer)
+{
+	if (balancer->timer == NULL)
+		return;
+	ev_timer_stop(balancer->controller->loop, balancer->timer);
+	free(balancer->timer);
+	balancer->timer = NULL;
+}
+
+/* Most of them need none most of the time. */
+static void start_timer(struct balancer *balancer, double delay_s)
+{
+	stop_timer(balancer);
+	balancer->timer = xcalloc(1, sizeof(*balancer->timer));
+	ev_timer_init(balancer->timer, on_timer, delay_s, 0.);
+	balancer->timer->data = balancer;
+	ev_timer_start(balancer->controller->loop, balancer->timer);
+}
+
+static void end_turn(struct balancer *balancer)
+{
+	turns_leave(balancer->controller->turns, &balancer->turn);
+	json_free(balancer->fresh);
+	balancer->fresh = NULL;
+}
+
+static void on_turn(struct turn *turn)
+{
+	drive((struct balancer *)(void *)((char *)turn - offsetof(struct balancer, turn)),
+		LB_EVENT_TURN);
+}
+
+/* An event may have told of a later state than the answer to our own request. */
+static bool was_overtaken(struct balancer *balancer)
+{
+	bool look = balancer->is_overtaken && balancer->row != NULL &&
+		    !server_state_lasts(balancer->row->state);
+	balancer->is_overtaken = false;
+	if (look)
+		balancer->must_read = true;
+	return look;
+}
+
+/* Carries out an action. Returns whether another event follows at once, in *ret_event. */
+static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fsm_event *ret_event)
+{
+	struct controller *controller = balancer->controller;
+	switch (action) {
+	case LB_ACTION_BUG:
+		must(false);
+	case LB_ACTION_NONE:
+		return false;
+	case LB_ACTION_REPLAN:
+		stop_timer(balancer);
+		[[fallthrough]];
+	case LB_ACTION_PLAN:
+		*ret_event = make_plan(balancer);
+		return true;
+	case LB_ACTION_QUEUE:
+		turns_wait(controller->turns, &balancer->turn, false);
+		return false;
+	case LB_ACTION_SEND:
+		balancer_send(balancer);
+		return false;
+	case LB_ACTION_RETURN:
+		end_turn(balancer);
+		*ret_event = LB_EVENT_NEWS;
+		return was_overtaken(balancer);
+	case LB_ACTION_REQUEUE:
+		end_turn(balancer);
+		turns_wait(controller->turns, &balancer->turn, false);
+		balancer_tell(balancer);
+		return false;
+	case LB_ACTION_ARM:
+		end_turn(balancer);
+		start_timer(balancer, balancer->plan.delay_s);
+		return false;
+	case LB_ACTION_RETRY:
+		end_turn(balancer);
+		start_timer(balancer, backoff_next(&balancer->trouble->backoff));
+		balancer_tell(balancer);
+		return false;
+	case LB_ACTION_NOTE:
+		balancer->is_overtaken = true;
+		return false;
+	case LB_ACTION_FREE:
+		balancers_forget(controller->balancers, balancer);
+		return false;
+	}
+	must(false);
+}
+
+static void drive(struct balancer *balancer, enum lb_fsm_event event)
+{
+	bool goes_on = true;
+	/* The timer of the event is over. */
+	if (event == LB_EVENT_TIMER)
+		stop_timer(balancer);
+	while (goes_on) {
+		struct lb_fsm_move move = lb_fsm_next((enum lb_fsm_state)balancer->state, event);
+		balancer->state = (uint8_t)move.next;
+		goes_on = act(balancer, move.action, &event);
+	}
+}
+
+/* Nothing is planned before it is known what is there. */
+static bool may_act(const struct balancer *balancer)
+{
+	return world_is_known(balancer->controller->world);
+}
+
+void balancer_on_news(struct balancer *balancer)
+{
+	if (may_act(balancer))
+		drive(balancer, LB_EVENT_NEWS);
+}
+
+void balancer_on_change(struct balancer *balancer)
+{
+	balancer->was_settled = balancer->plan.is_settled = false;
+	balancer->is_drift = balancer->drift_is_read = false;
+	balancer_tell(balancer);
+	if (may_act(balancer))
+		drive(balancer, LB_EVENT_CHANGE);
+}
+
+void balancer_on_answer(void *ctx, const struct api_answer *answer)
+{
+	struct balancer *balancer = ctx;
+	balancer->request = NULL;
+	ask_judge(balancer->controller->turns, &balancer->turn, answer);
+	drive(balancer, balancer_take_answer(balancer, answer));
+}
+
+/* ---- rows ---- */
+
+void balancer_claim(struct balancer *balancer, struct lb_row *row)
+{
+	must(balancer->row == NULL);
+	observed_claim(balancer->controller->observed, row, balancer);
+	balancer->row = row;
+	balancer->waiting_since = 0;
+	balancer->must_read = balancer->is_name_taken = false;
+}
+
+static void take_addresses(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
+	switch (shown_update(&balancer->shown, set, ev_now(controller->loop))) {
+	case SHOWN_SAME:
+		break;
+	case SHOWN_CHANGED:
+		balancers_end_grace(controller->balancers, balancer);
+		break;
+	case SHOWN_GRACE:
+		balancers_begin_grace(controller->balancers, balancer);
+		break;
+	}
+	/* Also for the host name, which is read from the row. */
+	balancer_tell(balancer);
+}
+
+void balancer_on_row_gone(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	struct lb_row *row = balancer->row;
+	balancer->row = NULL;
+	balancer->must_read = balancer->is_repeat = balancer->was_settled = false;
+	balancer->is_drift = balancer->drift_is_read = false;
+	observed_release(controller->observed, row);
+	observed_forget(controller->observed, row);
+	take_addresses(balancer);
+}
+
+void balancer_on_row_seen(struct balancer *balancer, unsigned changes)
+{
+	if ((changes & ROW_ADDRESSES) != 0)
+		take_addresses(balancer);
+	balancer_tell(balancer);
+}
+
+/* It was as wanted, and is not any more: somebody else, or the server, has changed it. */
+static void look_for_drift(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	if (!balancer->was_settled || balancer->is_drift || balancer->object == NULL ||
+		balancer->state == LB_FSM_BUSY || !balancer->has_wanted ||
+		facets_differ(&balancer->wanted, &balancer->row->facets) == 0)
+		return;
+	balancer->is_drift = true;
+	balancer->drift_since = ev_now(controller->loop);
+	log_event(&EV_BALANCER_DRIFT, LOG_STR("lb", balancer->identity),
+		LOG_STR("name", balancer->row->name));
+	/* The server takes the rules of a Service away when it goes. */
+	balancer->has_wanted = false;
+	world_doubt_services(controller->world);
+}
+
+void balancer_on_row(struct balancer *balancer, unsigned changes)
+{
+	if (balancer->row->state == SERVER_STATE_REMOVED) {
+		balancer_on_row_gone(balancer);
+		balancer_on_news(balancer);
+		return;
+	}
+	if ((changes & ROW_FACETS) != 0)
+		look_for_drift(balancer);
+	if (changes != 0)
+		balancer_on_row_seen(balancer, changes);
+	if ((changes & (ROW_STATE | ROW_FACETS)) != 0)
+		balancer_on_news(balancer);
+}
+
+/* ---- life ---- */
+
+struct balancer *balancer_new(struct controller *controller, const char *identity)
+{
+	struct balancer *balancer = xcalloc(1, sizeof(*balancer));
+	balancer->controller = controller;
+	balancer->turn.on_turn = on_turn;
+	balancer->identity = xstrdup(identity);
+	return balancer;
+}
+
+static void drop_farewell(struct balancer *balancer)
+{
+	if (balancer->farewell == NULL)
+		return;
+	arena_fini(&balancer->farewell->arena);
+	free(balancer->farewell);
+	balancer->farewell = NULL;
+}
+
+void balancer_revive(struct balancer *balancer, struct object *object)
+{
+	must(balancer->object == NULL);
+	drop_farewell(balancer);
+	balancer->object = object;
+	balancer->has_wanted = balancer->has_looked = false;
+}
+
+void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb)
+{
+	if (balancer->farewell != NULL)
+		return;
+	struct farewell *farewell = xcalloc(1, sizeof(*farewell));
+	arena_init(&farewell->arena);
+	struct object_ref *owners =
+		arena_calloc(&farewell->arena, lb->owners.count + 1, sizeof(*owners));
+	for (size_t i = 0; i < lb->owners.count; i++) {
+		owners[i].namespace = arena_str(&farewell->arena, lb->owners.items[i].namespace);
+		owners[i].name = arena_str(&farewell->arena, lb->owners.items[i].name);
+		owners[i].uid = arena_str(&farewell->arena, lb->owners.items[i].uid);
+	}
+	farewell->event.id = arena_str(&farewell->arena, lb->key.id);
+	farewell->event.owners.items = owners;
+	farewell->event.owners.count = lb->owners.count;
+	balancer->farewell = farewell;
+}
+
+void balancer_free(struct balancer *balancer)
+{
+	struct controller *controller = balancer->controller;
+	api_cancel(balancer->request);
+	end_turn(balancer);
+	stop_timer(balancer);
+	services_stop_waiting(controller->services, balancer);
+	if (balancer->row != NULL)
+		observed_release(controller->observed, balancer->row);
+	drop_farewell(balancer);
+	if (balancer->trouble != NULL) {
+		free(balancer->trouble->text);
+		free(balancer->trouble);
+	}
+	shown_fini(&balancer->shown);
+	free(balancer->tried_name);
+	free(balancer->identity);
+	free(balancer);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One load balancer that is wanted, or has to go: its state machine (lb_fsm.def) with the requests, timers and
+ * failures of it. Only balancers.c and this know the struct.
+ */
+#pragma once
+
+#include "common/backoff.h"
+#include "provider-rancher/controller.h"
+#include "provider-rancher/desired.h"
+#include "provider-rancher/lb_fsm.h"
+#include "provider-rancher/plan.h"
+
+#include <ev.h>
+
+/* What failed, and when it is tried again. */
+struct trouble {
+	struct backoff backoff;
+	enum api_outcome kind;
+	unsigned times; /* in a row */
+	char *text;
+};
+
+/* The last words of a load balancer whose Ingress is gone: the event needs its owners. */
+struct farewell {
+	struct arena arena;
+	struct lb_event event;
+};
+
+struct balancer {
+	RB_ENTRY(balancer) by_identity;
+	TAILQ_ENTRY(balancer) grace; /* while shown.none_since is set */
+	struct controller *controller;
+	struct object *object;     /* NULL: not wanted any more */
+	struct farewell *farewell; /* then */
+	struct lb_row *row;        /* claimed; NULL: it is not there */
+	struct lb_facets wanted;
+	uint64_t routes;
+	struct shown shown;
+	struct turn turn;
+	struct api_request *request;
+	struct json *fresh;      /* what the last READ of this turn has shown; NULL: none */
+	struct plan plan;        /* that is being carried out, or was made last */
+	struct trouble *trouble; /* NULL: none */
+	ev_timer *timer;         /* of WAITING and BACKOFF; NULL otherwise */
+	double waiting_since;    /* to be created; 0: it does not */
+	double drift_since;
+	char *identity;      /* see naming_text() */
+	char *tried_name;    /* with which a creation was tried last; NULL: none was */
+	uint8_t state;       /* enum lb_fsm_state */
+	bool has_wanted : 1; /* `wanted` and `routes` are up to date */
+	bool waits_for_services : 1;
+	bool waits_for_certificates : 1;
+	bool has_notices : 1;
+	bool was_settled : 1; /* it was as wanted when it was looked at last */
+	bool is_drift : 1;
+	bool drift_is_read : 1;
+	bool is_repeat : 1;    /* an update may have been stored without being carried out */
+	bool must_read : 1;    /* see plan.h */
+	bool is_overtaken : 1; /* news came while a request was under way */
+	bool is_name_taken : 1;
+	bool is_in_grace : 1;
+	bool is_listed : 1;  /* in the tree by identity */
+	bool has_looked : 1; /* for a row that is its own */
+	bool is_changed : 1; /* by the commit that is being taken */
+};
+
+/* Makes one that does nothing yet. */
+struct balancer *balancer_new(struct controller *controller, const char *identity);
+/* Cancels what is under way, and lets go of the row. */
+void balancer_free(struct balancer *balancer);
+
+/* Something it depends on has been told, or changed in Rancher. May free it. */
+void balancer_on_news(struct balancer *balancer);
+/* Something else is wanted of it. May free it. */
+void balancer_on_change(struct balancer *balancer);
+/* Its row has been told anew, by a list or an event. May free it. */
+void balancer_on_row(struct balancer *balancer, unsigned changes);
+/* Likewise by an answer to its own request: nothing is planned yet. */
+void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
+/* It is not in Rancher any more: lets go of the row, and forgets it. */
+void balancer_on_row_gone(struct balancer *balancer);
+/* What is wanted of it may have changed: works it out anew. Returns whether it has. */
+bool balancer_rebuild(struct balancer *balancer);
+/* The full thing, in the arena; object must be there. */
+void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired);
+
+void balancer_claim(struct balancer *balancer, struct lb_row *row);
+/* Something of its status may have changed. */
+void balancer_tell(struct balancer *balancer);
+/* In the words of its status; false: there is nothing to say yet. */
+bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);
+/* It is wanted (again), as this object says. */
+void balancer_revive(struct balancer *balancer, struct object *object);
+/* Keeps the owners for the event of its removal; before the object is gone. */
+void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb);
+
+/* The request of balancer->plan; the answer comes to balancer_on_answer(). */
+void balancer_send(struct balancer *balancer);
+void balancer_on_answer(void *ctx, const struct api_answer *answer);
+/* What the answer has changed; returns the event for the state machine. */
+enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct api_answer *answer);

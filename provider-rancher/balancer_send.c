@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The requests of one load balancer and what their answers mean; see balancer.h. */
+#include "provider-rancher/balancer.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/world.h"
+
+/* ---- bodies ---- */
+
+static void write_create(struct balancer *balancer, struct json *body)
+{
+	struct controller *controller = balancer->controller;
+	struct desired desired;
+	struct lb_name name;
+	struct arena arena;
+	arena_init(&arena);
+	balancer_build(balancer, &arena, &desired);
+	/* The plan has seen that it can be had. */
+	must(balancers_find_name(controller->balancers, balancer, &name));
+	free(balancer->tried_name);
+	balancer->tried_name = xstrdup(name.text);
+	json_add_str(body, "name", str_from(name.text));
+	json_add_str(body, "stackId", str_from(world_stack_id(controller->world)));
+	json_add_str(body, "externalId",
+		arena_printf(&arena, "%s%s", controller->external_id_prefix, name.text));
+	json_add_str(body, "description", desired.spec.description);
+	json_add_bool(body, "startOnCreate", true);
+	if (desired.spec.scale != 0)
+		json_add_int(body, "scale", (int64_t)desired.spec.scale);
+	api_write_launch_config(body, &desired.spec, world_image(controller->world));
+	api_write_lb_config(body, &desired.spec);
+	if (desired.spec.contents != 0)
+		api_write_metadata(body, NULL, &desired.spec);
+	arena_fini(&arena);
+}
+
+static void write_update(struct balancer *balancer, struct json *body)
+{
+	unsigned parts = balancer->plan.parts;
+	const struct json *fresh = json_get(balancer->fresh, "lb");
+	struct desired desired;
+	struct arena arena;
+	arena_init(&arena);
+	balancer_build(balancer, &arena, &desired);
+	if ((parts & PART_CONFIG) != 0)
+		api_write_lb_config(body, &desired.spec);
+	if ((parts & (PART_PORTS | PART_LABELS)) != 0)
+		api_change_launch_config(body, json_get(fresh, "launchConfig"), &desired.spec);
+	/* Without a wish it is the end of one. */
+	if ((parts & PART_SCALE) != 0)
+		json_add_int(
+			body, "scale", desired.spec.scale != 0 ? (int64_t)desired.spec.scale : 1);
+	if ((parts & PART_DESCRIPTION) != 0)
+		json_add_str(body, "description", desired.spec.description);
+	if ((parts & PART_CONTENTS) != 0)
+		api_write_metadata(body, json_get(fresh, "metadata"), &desired.spec);
+	arena_fini(&arena);
+}
+
+/* By the name of a creation whose answer was lost, or which was refused because of the name. */
+static char *lookup_path(const struct balancer *balancer)
+{
+	const struct controller *controller = balancer->controller;
+	return xasprintf("/loadbalancerservices?stackId=%s&name=%s&removed_null=1&limit=%d",
+		world_stack_id(controller->world), balancer->tried_name,
+		(int)controller->config->page_size);
+}
+
+void balancer_send(struct balancer *balancer)
+{
+	struct json *body = NULL;
+	char *path = NULL;
+	struct api_call call = {.method = "GET", .on_done = balancer_on_answer, .ctx = balancer};
+	if (balancer->row != NULL)
+		path = xasprintf("/loadbalancerservices/%s%s", balancer->row->id,
+			balancer->plan.step == PLAN_ACTIVATE ? "?action=activate" : "");
+	switch (balancer->plan.step) {
+	case PLAN_CREATE:
+		call.method = "POST";
+		path = xstrdup("/loadbalancerservices");
+		body = json_new_object();
+		write_create(balancer, body);
+		break;
+	case PLAN_READ:
+		call.is_list = balancer->row == NULL;
+		if (call.is_list)
+			path = lookup_path(balancer);
+		break;
+	case PLAN_UPDATE:
+		call.method = "PUT";
+		body = json_new_object();
+		write_update(balancer, body);
+		break;
+	case PLAN_ACTIVATE:
+		call.method = "POST";
+		body = json_new_object();
+		break;
+	case PLAN_REMOVE:
+		call.method = "DELETE";
+		break;
+	case PLAN_NOTHING:
+	case PLAN_LATER:
+	case PLAN_FORGET:
+		must(false);
+	}
+	call.path = path;
+	call.body = body;
+	balancer->request = api_start(balancer->controller->api, &call);
+	json_free(body);
+	free(path);
+}
+
+/* ---- events ---- */
+
+static void announce(
+	struct balancer *balancer, enum event_type type, const char *reason, struct str message)
+{
+	struct lb_event event = {.type = type, .reason = str_from(reason), .message = message};
+	if (balancer->object != NULL) {
+		event.id = object_id(balancer->object);
+	} else if (balancer->farewell != NULL) {
+		event.id = balancer->farewell->event.id;
+		event.owners.items = balancer->farewell->event.owners.items;
+		event.owners.count = balancer->farewell->event.owners.count;
+	} else {
+		return;
+	}
+	provider_event(balancer->controller->provider, &event);
+}
+
+static void announce_step(struct balancer *balancer)
+{
+	static const struct {
+		enum lb_part part;
+		const char *word;
+	} words[] = {{PART_CONFIG, "rules"}, {PART_PORTS, "ports"}, {PART_LABELS, "labels"},
+		{PART_SCALE, "scale"}, {PART_CONTENTS, "certificates"}};
+	const struct lb_row *row = balancer->row;
+	struct arena arena;
+	arena_init(&arena);
+	struct str what = arena_printf(&arena, "load balancer %s (%s)", row->name, row->id);
+	struct str parts = STR("");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if ((balancer->plan.parts & words[i].part) != 0)
+			parts = arena_printf(&arena, "%.*s%s%s", STR_FMT(parts),
+				parts.len != 0 ? ", " : "", words[i].word);
+	}
+	switch (balancer->plan.step) {
+	case PLAN_CREATE:
+		log_event(&EV_BALANCER_CREATED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+		announce(balancer, EVENT_NORMAL, "LoadBalancerCreated",
+			arena_printf(&arena, "created %.*s in Rancher", STR_FMT(what)));
+		break;
+	case PLAN_UPDATE:
+		log_event(&EV_BALANCER_UPDATED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_TEXT("parts", parts));
+		if (parts.len != 0)
+			announce(balancer, EVENT_NORMAL, "LoadBalancerUpdated",
+				arena_printf(&arena, "updated %.*s: %.*s", STR_FMT(what),
+					STR_FMT(parts)));
+		break;
+	case PLAN_REMOVE:
+		log_event(&EV_BALANCER_REMOVED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+		announce(balancer, EVENT_NORMAL,
+			balancer->plan.is_recreate ? "LoadBalancerRecreated"
+						   : "LoadBalancerDeleted",
+			arena_printf(&arena, "removed %.*s%s", STR_FMT(what),
+				balancer->plan.is_recreate
+					? ", in order to make it anew: Rancher does not change "
+					  "global scheduling in place"
+					: ""));
+		break;
+	default:
+		break;
+	}
+	arena_fini(&arena);
+}
+
+/* ---- failures ---- */
+
+static void limits_of(enum api_outcome kind, double *ret_first_s, double *ret_cap_s)
+{
+	switch (kind) {
+	case API_CONFLICT:
+		*ret_first_s = 0.25;
+		*ret_cap_s = 5;
+		return;
+	case API_REFUSED:
+		*ret_first_s = 2;
+		*ret_cap_s = 60;
+		return;
+	case API_DENIED:
+		*ret_first_s = 10;
+		*ret_cap_s = 60;
+		return;
+	default:
+		*ret_first_s = 0.5;
+		*ret_cap_s = 30;
+	}
+}
+
+static enum lb_fsm_event fail(struct balancer *balancer, const struct api_answer *answer)
+{
+	struct trouble *trouble = balancer->trouble;
+	double first_s;
+	double cap_s;
+	if (trouble == NULL)
+		balancer->trouble = trouble = xcalloc(1, sizeof(*trouble));
+	if (trouble->times == 0 || trouble->kind != answer->outcome) {
+		limits_of(answer->outcome, &first_s, &cap_s);
+		backoff_init(&trouble->backoff, first_s, cap_s);
+		trouble->kind = answer->outcome;
+		trouble->times = 0;
+	}
+	trouble->times++;
+	if (trouble->text == NULL || strcmp(trouble->text, answer->text) != 0) {
+		free(trouble->text);
+		trouble->text = xstrdup(answer->text);
+		log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->identity),
+			LOG_STR("reason", answer->text));
+	}
+	return LB_EVENT_FAILED;
+}
+
+static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_answer *answer)
+{
+	struct world *world = balancer->controller->world;
+	const struct rancher_error *error = &answer->error;
+	if (balancer->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
+		!balancer->is_name_taken) {
+		/* Ours, if an answer was lost; else another name is used. */
+		balancer->is_name_taken = true;
+		balancer->must_read = true;
+		return LB_EVENT_DONE;
+	}
+	if (str_eq_c(error->code, "ActionNotAvailable"))
+		balancer->must_read = true;
+	/* What is referred to may be gone: finds out, so that the next try knows. */
+	if (str_eq_c(error->field, "stackId"))
+		world_doubt_stack(world);
+	else if (str_eq_c(error->field, "imageUuid"))
+		world_doubt_image(world);
+	else if (str_eq_c(error->code, "InvalidReference")) {
+		world_doubt_services(world);
+		world_doubt_certificates(world);
+	}
+	return fail(balancer, answer);
+}
+
+static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_answer *answer)
+{
+	if (balancer->plan.step == PLAN_CREATE || balancer->row == NULL) {
+		world_doubt_stack(balancer->controller->world);
+		return fail(balancer, answer);
+	}
+	log_event(&EV_BALANCER_GONE, LOG_STR("lb", balancer->identity),
+		LOG_STR("name", balancer->row->name));
+	balancer->row->state = SERVER_STATE_REMOVED;
+	balancer_on_row_gone(balancer);
+	return LB_EVENT_DONE;
+}
+
+/* ---- answers ---- */
+
+static void drop_fresh(struct balancer *balancer)
+{
+	json_free(balancer->fresh);
+	balancer->fresh = NULL;
+}
+
+/* Looks among those of the name whether ours is there. */
+static void take_lookup(struct balancer *balancer, const struct api_answer *answer)
+{
+	struct controller *controller = balancer->controller;
+	struct str next;
+	const struct json *item = json_first(api_read_page(answer->body, &next));
+	for (; item != NULL; item = json_next(item)) {
+		unsigned changes = 0;
+		struct lb_row *row =
+			world_take_lb(controller->world, item, answer->number, &changes);
+		if (row != NULL && row->owner != NULL && row->owner != balancer)
+			balancers_on_row(controller->balancers, row, changes);
+	}
+	struct lb_row *found = balancers_find_row(controller->balancers, balancer);
+	if (found != NULL)
+		balancer_claim(balancer, found);
+	balancer->must_read = false;
+}
+
+static void take_read(struct balancer *balancer, const struct api_answer *answer)
+{
+	unsigned changes = 0;
+	drop_fresh(balancer);
+	if (balancer->row == NULL) {
+		take_lookup(balancer, answer);
+		return;
+	}
+	struct lb_row *row =
+		world_take_lb(balancer->controller->world, answer->body, answer->number, &changes);
+	/* In another stack, or no load balancer any more. */
+	if (row != balancer->row)
+		balancer->row->state = SERVER_STATE_REMOVED;
+	if (balancer->row->state == SERVER_STATE_REMOVED) {
+		balancer_on_row_gone(balancer);
+		return;
+	}
+	balancer_on_row_seen(balancer, changes);
+	balancer->must_read = false;
+	balancer->drift_is_read = balancer->is_drift;
+	balancer->fresh = json_new_object();
+	json_add_copy(balancer->fresh, "lb", answer->body);
+}
+
+static void take_written(struct balancer *balancer, const struct api_answer *answer)
+{
+	struct controller *controller = balancer->controller;
+	enum plan_step step = balancer->plan.step;
+	unsigned changes = 0;
+	bool was_lasting = balancer->row == NULL || server_state_lasts(balancer->row->state);
+	drop_fresh(balancer);
+	struct lb_row *row =
+		world_take_lb(controller->world, answer->body, answer->number, &changes);
+	world_watch(controller->world);
+	if (row == NULL || (balancer->row != NULL && row != balancer->row)) {
+		/* An answer that tells nothing of it. */
+		balancer->must_read = true;
+		return;
+	}
+	if (step == PLAN_CREATE)
+		balancer_claim(balancer, row);
+	if (step == PLAN_UPDATE)
+		balancer->is_repeat = !was_lasting;
+	announce_step(balancer);
+	if (row->state == SERVER_STATE_REMOVED)
+		balancer_on_row_gone(balancer);
+	else
+		balancer_on_row_seen(balancer, changes);
+}
+
+enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct api_answer *answer)
+{
+	switch (answer->outcome) {
+	case API_OK:
+		if (balancer->plan.step == PLAN_READ)
+			take_read(balancer, answer);
+		else
+			take_written(balancer, answer);
+		return LB_EVENT_DONE;
+	case API_REFUSED:
+		return on_refused(balancer, answer);
+	case API_NOT_FOUND:
+		return on_gone(balancer, answer);
+	case API_CONFLICT:
+		/* The fields have been stored all the same, and perhaps nobody carries them out. */
+		balancer->must_read = true;
+		balancer->is_repeat = balancer->is_repeat || balancer->plan.step == PLAN_UPDATE;
+		return fail(balancer, answer);
+	case API_FAILED:
+		balancer->must_read = balancer->must_read || answer->is_unknown;
+		return fail(balancer, answer);
+	case API_NOT_ALLOWED:
+	case API_DENIED:
+		return fail(balancer, answer);
+	case API_OUTAGE:
+		return LB_EVENT_OUTAGE;
+	}
+	must(false);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is told of one load balancer; see balancer.h. */
+#include "provider-rancher/balancer.h"
+
+#include "provider-rancher/world.h"
+
+enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
+
+void balancer_tell(struct balancer *balancer)
+{
+	if (balancer->object != NULL)
+		provider_status_changed(balancer->controller->provider, balancer->object);
+}
+
+static bool is_failing(const struct balancer *balancer)
+{
+	const struct trouble *trouble = balancer->trouble;
+	return trouble != NULL &&
+	       (trouble->kind != API_CONFLICT || trouble->times >= CONFLICTS_QUIET);
+}
+
+/* It cannot be carried on with, and why. */
+static const char *find_failure(const struct balancer *balancer)
+{
+	const struct controller *controller = balancer->controller;
+	const char *outage = turns_outage_reason(controller->turns);
+	if (balancer->state == LB_FSM_QUEUED && outage != NULL)
+		return outage;
+	if (is_failing(balancer))
+		return balancer->trouble->text;
+	if (balancer->plan.needs != 0 && balancer->row == NULL)
+		return world_trouble(controller->world, balancer->plan.needs);
+	return NULL;
+}
+
+static void fill_state(
+	const struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	const struct lb_row *row = balancer->row;
+	const char *failure = find_failure(balancer);
+	status->state = LB_STATE_PENDING;
+	if (failure != NULL) {
+		status->state = LB_STATE_FAILED;
+		status->message = arena_str(arena, str_from(failure));
+	} else if (row != NULL && row->transitioning == TRANSITIONING_ERROR) {
+		status->state = LB_STATE_FAILED;
+		status->message = arena_printf(arena, "Rancher reports, while %s: %s",
+			server_state_word(row->state),
+			row->message != NULL ? row->message : "no reason");
+	} else if (row != NULL && balancer->plan.is_settled && balancer->has_wanted &&
+		   server_state_lasts(row->state)) {
+		status->state = LB_STATE_APPLIED;
+	}
+}
+
+bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	const struct lb_row *row = balancer->row;
+	struct desired desired;
+	fill_state(balancer, arena, status);
+	status->addresses_known = balancer->shown.is_known;
+	if (balancer->shown.is_known)
+		status->addresses.count = addresses_list(balancer->shown.last,
+			row != NULL ? str_from(row->fqdn) : STR_NONE, arena,
+			&status->addresses.items);
+	if (balancer->has_notices) {
+		balancer_build(balancer, arena, &desired);
+		status->notices.items = desired.notices;
+		status->notices.count = desired.notice_count;
+	}
+	return true;
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/balancers.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancer.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/claims.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/world.h"
+
+RB_HEAD(balancer_tree, balancer);
+TAILQ_HEAD(balancer_list, balancer);
+
+struct balancers {
+	struct controller *controller;
+	struct balancer_tree by_identity;
+	/* Those without addresses, in the order in which their time is over. */
+	struct balancer_list grace;
+	ev_timer grace_timer;
+	struct claims claims;
+	bool has_claimed; /* what was there at the start has been given to whom it belongs */
+	bool has_judged;  /* and what belongs to nobody has been looked at */
+};
+
+static int compare(const struct balancer *a, const struct balancer *b)
+{
+	return strcmp(a->identity, b->identity);
+}
+
+RB_GENERATE_LOCAL(balancer_tree, balancer, by_identity, compare)
+
+static struct balancer *find(const struct balancers *balancers, const char *identity)
+{
+	struct balancer *at = RB_ROOT(&balancers->by_identity);
+	while (at != NULL) {
+		int order = strcmp(identity, at->identity);
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, by_identity) : RB_RIGHT(at, by_identity);
+	}
+	return NULL;
+}
+
+static void enlist(struct balancers *balancers, struct balancer *balancer)
+{
+	balancer->is_listed = RB_INSERT(balancer_tree, &balancers->by_identity, balancer) == NULL;
+}
+
+void balancers_forget(struct balancers *balancers, struct balancer *balancer)
+{
+	must(balancer->object == NULL);
+	balancers_end_grace(balancers, balancer);
+	if (balancer->is_listed)
+		RB_REMOVE(balancer_tree, &balancers->by_identity, balancer);
+	balancer_free(balancer);
+}
+
+/* ---- claims ---- */
+
+static bool is_wanted(
+	void *ctx, const struct identity *identity, struct lb_row **ret_row, uint64_t *ret_routes)
+{
+	struct arena arena;
+	arena_init(&arena);
+	const struct balancer *balancer = find(ctx, naming_text(identity, &arena).p);
+	arena_fini(&arena);
+	if (balancer == NULL || balancer->object == NULL)
+		return false;
+	*ret_row = balancer->row;
+	*ret_routes = balancer->routes;
+	return true;
+}
+
+static struct identity identity_of(const struct balancer *balancer)
+{
+	struct identity identity = {.is_group = false};
+	must(naming_parse_text(str_from(balancer->identity), &identity));
+	return identity;
+}
+
+struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *balancer)
+{
+	struct identity identity = identity_of(balancer);
+	return claims_find(&balancers->claims, &identity, balancer->routes, true);
+}
+
+bool balancers_find_name(
+	struct balancers *balancers, struct balancer *balancer, struct lb_name *ret_name)
+{
+	struct identity identity = identity_of(balancer);
+	return claims_name(&balancers->claims, &identity, balancer->is_name_taken, ret_name) ==
+	       CLAIMS_NAME_FREE;
+}
+
+static void look_for_row(struct balancers *balancers, struct balancer *balancer, bool by_any_name)
+{
+	if (balancer->object == NULL || balancer->row != NULL || balancer->has_looked)
+		return;
+	struct identity identity = identity_of(balancer);
+	struct lb_row *row =
+		claims_find(&balancers->claims, &identity, balancer->routes, by_any_name);
+	balancer->has_looked = by_any_name;
+	if (row == NULL)
+		return;
+	if (row->identity == NULL)
+		log_event(&EV_BALANCER_ADOPTED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+	balancer_claim(balancer, row);
+	/* It may have had addresses before we came. */
+	balancer->shown.had_any = true;
+	balancer_on_row_seen(balancer, ROW_ADDRESSES);
+}
+
+/* ---- what belongs to nobody ---- */
+
+static void remove_orphan(struct balancers *balancers, struct lb_row *row)
+{
+	struct balancer *balancer = balancer_new(
+		balancers->controller, row->identity != NULL ? row->identity : row->name);
+	log_event(&EV_BALANCER_ORPHAN, LOG_STR("lb", balancer->identity),
+		LOG_STR("name", row->name), LOG_STR("id", row->id));
+	enlist(balancers, balancer);
+	balancer_claim(balancer, row);
+	balancer_on_change(balancer);
+}
+
+static void judge(struct balancers *balancers, struct lb_row *row)
+{
+	enum claims_verdict verdict = claims_judge(&balancers->claims, row);
+	if (verdict == CLAIMS_ORPHAN && row->identity == NULL &&
+		balancers->controller->config->keep_unclaimed)
+		verdict = CLAIMS_DOUBT;
+	if (verdict == CLAIMS_ORPHAN) {
+		/* What appears later is looked at twice: it may belong to somebody who is about to be told. */
+		if (!balancers->has_judged || row->was_seen_orphaned)
+			remove_orphan(balancers, row);
+		else
+			row->was_seen_orphaned = true;
+		return;
+	}
+	if (verdict == CLAIMS_DOUBT && !row->is_told_of)
+		log_event(&EV_BALANCER_LEFT_ALONE, LOG_STR("name", row->name),
+			LOG_STR("id", row->id));
+	row->is_told_of = verdict == CLAIMS_DOUBT;
+}
+
+static void judge_all(struct balancers *balancers)
+{
+	struct lb_row *row;
+	struct lb_row *next;
+	/* Before everything that is wanted is known nobody is an orphan. */
+	if (!state_is_complete(provider_state(balancers->controller->provider)))
+		return;
+	for (row = observed_first_unclaimed(balancers->controller->observed); row != NULL;
+		row = next) {
+		next = observed_next_unclaimed(row);
+		judge(balancers, row);
+	}
+	balancers->has_judged = true;
+}
+
+/* ---- what is there ---- */
+
+void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned changes)
+{
+	if (row->owner != NULL)
+		balancer_on_row(row->owner, changes);
+	else if (row->state == SERVER_STATE_REMOVED)
+		observed_forget(balancers->controller->observed, row);
+}
+
+void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
+{
+	struct balancer *balancer = row->owner;
+	if (balancer == NULL) {
+		observed_forget(balancers->controller->observed, row);
+		return;
+	}
+	/* Pages drift: it is asked for by itself before it is believed to be gone. */
+	if (balancer->state != LB_FSM_BUSY)
+		balancer->must_read = true;
+	balancer_on_news(balancer);
+}
+
+static void claim_all(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+		if (balancer->object != NULL && !balancer->has_wanted)
+			balancer_rebuild(balancer);
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		RB_FOREACH (balancer, balancer_tree, &balancers->by_identity)
+			look_for_row(balancers, balancer, pass == 1);
+	}
+	balancers->has_claimed = true;
+}
+
+void balancers_on_world(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	struct balancer *next;
+	if (!world_is_known(balancers->controller->world))
+		return;
+	bool is_first = !balancers->has_claimed;
+	if (is_first)
+		claim_all(balancers);
+	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
+		if (is_first || !balancer->plan.is_settled)
+			balancer_on_news(balancer);
+	}
+	judge_all(balancers);
+	certs_on_world(balancers->controller->certs);
+}
+
+void balancers_tell_waiting(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	struct balancer *next;
+	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
+		if (balancer->plan.needs != 0)
+			balancer_on_news(balancer);
+	}
+}
+
+void balancers_tell_statuses(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+		if (!balancer->plan.is_settled)
+			balancer_tell(balancer);
+	}
+}
+
+bool balancers_are_busy(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+		if (!balancer->plan.is_settled || balancer->row == NULL ||
+			!server_state_lasts(balancer->row->state) || balancer->shown.none_since > 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- what is wanted ---- */
+
+/* Its object is gone, or has become another's. */
+static void detach(struct balancer *balancer, const struct load_balancer *lb)
+{
+	struct balancers *balancers = balancer->controller->balancers;
+	balancer_keep_farewell(balancer, lb);
+	balancer->object = NULL;
+	balancer->has_wanted = balancer->has_notices = false;
+	balancer->waits_for_services = balancer->waits_for_certificates = false;
+	services_stop_waiting(balancer->controller->services, balancer);
+	balancers_end_grace(balancers, balancer);
+	/* Nothing is there that we know of; what there may be is found by its mark. */
+	if (balancer->row == NULL && balancer->state == LB_FSM_IDLE)
+		balancers_forget(balancers, balancer);
+	else
+		balancer_on_change(balancer);
+}
+
+static void attach(struct balancers *balancers, struct object *object, struct arena *arena)
+{
+	struct load_balancer lb;
+	provider_decode(balancers->controller->provider, object, arena, &lb);
+	struct identity identity = {lb.is_group, lb.namespace, lb.name};
+	const char *text = naming_text(&identity, arena).p;
+	struct balancer *before = object_user(object);
+	if (before != NULL && strcmp(before->identity, text) == 0)
+		return;
+	if (before != NULL) {
+		object_set_user(object, NULL);
+		detach(before, &lb);
+	}
+	struct balancer *balancer = find(balancers, text);
+	if (balancer == NULL) {
+		balancer = balancer_new(balancers->controller, text);
+		enlist(balancers, balancer);
+	} else if (balancer->object != NULL) {
+		log_event(&EV_BALANCER_TWICE, LOG_STR("lb", text));
+		return;
+	}
+	/* One that was about to go may come back: its last words are not needed then. */
+	balancer_revive(balancer, object);
+	object_set_user(object, balancer);
+}
+
+static void take_removed(struct balancers *balancers, struct object *object, struct arena *arena)
+{
+	struct load_balancer lb;
+	struct balancer *balancer = object_user(object);
+	object_set_user(object, NULL);
+	if (object_kind(object) != LB_LOAD_BALANCER || balancer == NULL)
+		return;
+	provider_decode(balancers->controller->provider, object, arena, &lb);
+	detach(balancer, &lb);
+}
+
+static void take_touched(struct balancers *balancers, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->touched_count; i++) {
+		struct balancer *balancer = object_user(commit->touched[i]);
+		if (balancer != NULL)
+			balancer->is_changed = balancer_rebuild(balancer);
+	}
+	for (int pass = 0; pass < 2 && balancers->has_claimed; pass++) {
+		for (size_t i = 0; i < commit->touched_count; i++) {
+			struct balancer *balancer = object_user(commit->touched[i]);
+			if (balancer != NULL)
+				look_for_row(balancers, balancer, pass == 1);
+		}
+	}
+	for (size_t i = 0; i < commit->touched_count; i++) {
+		struct balancer *balancer = object_user(commit->touched[i]);
+		if (balancer == NULL)
+			continue;
+		/* Its revision or its notices may be others now. */
+		balancer_tell(balancer);
+		if (balancer->is_changed)
+			balancer_on_change(balancer);
+		else if (!balancer->plan.is_settled)
+			balancer_on_news(balancer);
+	}
+}
+
+void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit)
+{
+	struct arena arena;
+	arena_init(&arena);
+	for (size_t i = 0; i < commit->change_count; i++) {
+		const struct state_change *change = &commit->changes[i];
+		enum lb_kind kind = object_kind(change->object);
+		if (kind == LB_CERTIFICATE)
+			certs_on_change(balancers->controller->certs, change);
+		else if (change->type == STATE_REMOVED)
+			take_removed(balancers, change->object, &arena);
+		arena_reset(&arena);
+	}
+	for (size_t i = 0; i < commit->change_count; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (object_kind(change->object) == LB_LOAD_BALANCER &&
+			change->type != STATE_REMOVED)
+			attach(balancers, change->object, &arena);
+		arena_reset(&arena);
+	}
+	arena_fini(&arena);
+	take_touched(balancers, commit);
+	if (commit->is_snapshot)
+		balancers_on_world(balancers);
+	controller_check_ready(balancers->controller);
+}
+
+bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
+	struct lb_status *status)
+{
+	struct balancer *balancer = object_user(object);
+	if (balancer == NULL) {
+		status->state = LB_STATE_FAILED;
+		status->message = STR("another load balancer has the same namespace and name");
+		return true;
+	}
+	status->state = LB_STATE_PENDING;
+	if (!balancers->has_claimed)
+		return true;
+	return balancer_fill_status(balancer, arena, status);
+}
+
+void balancers_touch(struct balancer *balancer)
+{
+	if (balancer->object == NULL)
+		return;
+	bool is_changed = balancer_rebuild(balancer);
+	balancer_tell(balancer);
+	if (is_changed)
+		balancer_on_change(balancer);
+	else
+		balancer_on_news(balancer);
+}
+
+void balancers_touch_object(struct balancers *balancers, struct object *object)
+{
+	(void)balancers;
+	struct balancer *balancer = object_user(object);
+	if (balancer != NULL)
+		balancers_touch(balancer);
+}
+
+bool balancers_overtake(struct balancer *balancer)
+{
+	if (balancer->state != LB_FSM_BUSY)
+		return false;
+	balancer_on_news(balancer);
+	return true;
+}
+
+/* ---- grace ---- */
+
+static void set_grace_timer(struct balancers *balancers)
+{
+	struct ev_loop *loop = balancers->controller->loop;
+	const struct balancer *first = TAILQ_FIRST(&balancers->grace);
+	ev_timer_stop(loop, &balancers->grace_timer);
+	if (first == NULL)
+		return;
+	double left_s = first->shown.none_since + balancers->controller->config->endpoint_grace -
+			ev_now(loop);
+	ev_timer_set(&balancers->grace_timer, left_s > 0 ? left_s : 0, 0.);
+	ev_timer_start(loop, &balancers->grace_timer);
+}
+
+void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer)
+{
+	if (balancer->is_in_grace || balancer->object == NULL)
+		return;
+	balancer->is_in_grace = true;
+	TAILQ_INSERT_TAIL(&balancers->grace, balancer, grace);
+	set_grace_timer(balancers);
+}
+
+void balancers_end_grace(struct balancers *balancers, struct balancer *balancer)
+{
+	if (!balancer->is_in_grace)
+		return;
+	balancer->is_in_grace = false;
+	TAILQ_REMOVE(&balancers->grace, balancer, grace);
+	set_grace_timer(balancers);
+}
+
+static void warn_of_no_addresses(const struct balancer *balancer)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct lb_event event = {
+		.id = object_id(balancer->object),
+		.type = EVENT_WARNING,
+		.reason = STR("AddressesRemoved"),
+		.message = arena_printf(&arena,
+			"the load balancer has had no public endpoint for %g s; its addresses are "
+			"taken out of the status",
+			balancer->controller->config->endpoint_grace),
+	};
+	provider_event(balancer->controller->provider, &event);
+	log_event(&EV_ADDRESSES_REMOVED, LOG_STR("lb", balancer->identity));
+	arena_fini(&arena);
+}
+
+static void on_grace_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct balancers *balancers = timer->data;
+	struct balancer *balancer;
+	double grace_s = balancers->controller->config->endpoint_grace;
+	(void)events;
+	while ((balancer = TAILQ_FIRST(&balancers->grace)) != NULL) {
+		bool warn = false;
+		/* The timer may be early by a rounding. */
+		double now = ev_now(loop) + 0.001;
+		if (now - balancer->shown.none_since < grace_s)
+			break;
+		if (shown_expire(&balancer->shown, now, grace_s, &warn))
+			balancer_tell(balancer);
+		if (warn)
+			warn_of_no_addresses(balancer);
+		balancers_end_grace(balancers, balancer);
+	}
+	set_grace_timer(balancers);
+}
+
+/* ---- life ---- */
+
+struct balancers *balancers_new(struct controller *controller)
+{
+	struct balancers *balancers = xcalloc(1, sizeof(*balancers));
+	balancers->controller = controller;
+	RB_INIT(&balancers->by_identity);
+	TAILQ_INIT(&balancers->grace);
+	ev_init(&balancers->grace_timer, on_grace_over);
+	balancers->grace_timer.data = balancers;
+	balancers->claims = (struct claims){
+		.observed = controller->observed,
+		.separator = controller->config->separator,
+		.ctx = balancers,
+		.is_wanted = is_wanted,
+	};
+	return balancers;
+}
+
+void balancers_free(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	struct balancer *next;
+	if (balancers == NULL)
+		return;
+	/* Orphans are not in the tree if somebody else had their identity: they are found by their rows. */
+	struct lb_row *row = observed_first(balancers->controller->observed);
+	for (; row != NULL; row = observed_next(row)) {
+		if (row->owner != NULL && !row->owner->is_listed)
+			balancer_free(row->owner);
+	}
+	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
+		balancer->object = NULL;
+		balancers_forget(balancers, balancer);
+	}
+	ev_timer_stop(balancers->controller->loop, &balancers->grace_timer);
+	free(balancers);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * All load balancers: those that are wanted, and those that have to go. Takes commits of what is wanted and rows
+ * of what is there, finds out what belongs to whom, and wakes exactly those whom it concerns.
+ */
+#pragma once
+
+#include "provider-rancher/controller.h"
+#include "provider-rancher/naming.h"
+
+struct balancers;
+
+struct balancers *balancers_new(struct controller *controller);
+void balancers_free(struct balancers *balancers);
+
+/* ---- what is wanted ---- */
+
+void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit);
+bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
+	struct lb_status *status);
+
+/* ---- what is there ---- */
+
+/* A row was told; `changes` are of enum row_change. */
+void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned changes);
+/* A complete list has not shown it. */
+void balancers_on_unseen(struct balancers *balancers, struct lb_row *row);
+/* A list is complete, or something else has become known: claims, orphans, and those who waited for it. */
+void balancers_on_world(struct balancers *balancers);
+/* Stack or image can be had now, or not. */
+void balancers_tell_waiting(struct balancers *balancers);
+/* The statuses of those who want a request may have changed: an outage has begun or ended. */
+void balancers_tell_statuses(struct balancers *balancers);
+
+/* ---- one of them ---- */
+
+/* Something that one depends on has changed: a Service, a certificate. */
+void balancers_touch(struct balancer *balancer);
+void balancers_touch_object(struct balancers *balancers, struct object *object);
+/* An event has told of it. While it makes requests that is only noted, and true is returned. */
+bool balancers_overtake(struct balancer *balancer);
+/* Whether anything is under way or failing. */
+bool balancers_are_busy(struct balancers *balancers);
+
+/* For balancer.c. */
+struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *balancer);
+/* Whether its name can be used now; false: somebody on the way out still has it. */
+bool balancers_find_name(
+	struct balancers *balancers, struct balancer *balancer, struct lb_name *ret_name);
+void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer);
+void balancers_end_grace(struct balancers *balancers, struct balancer *balancer);
+void balancers_forget(struct balancers *balancers, struct balancer *balancer);

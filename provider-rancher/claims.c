@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/claims.h"
+
+#include <strings.h>
+
+/* The original's default; its load balancers are recognised also when another one is configured by now. */
+static const char DEFAULT_SEPARATOR[] = "rancherlb";
+
+static bool is_same_identity(const struct identity *a, const struct identity *b)
+{
+	return a->is_group == b->is_group && str_eq(a->namespace, b->namespace) &&
+	       str_eq(a->name, b->name);
+}
+
+/* ---- by mark ---- */
+
+static struct lb_row *find_marked(const struct claims *claims, const struct identity *identity)
+{
+	struct lb_name primary;
+	struct arena arena;
+	arena_init(&arena);
+	naming_primary(identity, claims->separator, &primary);
+	struct lb_row *first =
+		observed_find_identity(claims->observed, naming_text(identity, &arena).p);
+	struct lb_row *found = NULL;
+	for (struct lb_row *row = first; row != NULL; row = observed_next_identity(row)) {
+		if (!row->has_our_external_id || row->state == SERVER_STATE_REMOVING)
+			continue;
+		if (found == NULL || strcasecmp(row->name, primary.text) == 0)
+			found = row;
+	}
+	arena_fini(&arena);
+	return found;
+}
+
+/* ---- by name ---- */
+
+/* Somebody else who is still looking for a load balancer could have been given this name as well. */
+static bool is_rival(const struct claims *claims, const struct identity *self,
+	const struct identity *other, uint64_t row_routes, bool *ret_fits)
+{
+	struct lb_row *row = NULL;
+	uint64_t routes = 0;
+	if (is_same_identity(self, other) ||
+		!claims->is_wanted(claims->ctx, other, &row, &routes) || row != NULL)
+		return false;
+	*ret_fits = *ret_fits || routes == row_routes;
+	return true;
+}
+
+static bool may_take(const struct claims *claims, const struct identity *identity, uint64_t routes,
+	const struct lb_row *row)
+{
+	struct identity others[3 * NAMING_SPLITS_MAX];
+	struct str name = str_from(row->name);
+	size_t count = naming_split_legacy(name, others);
+	count += naming_split(name, claims->separator, others + count);
+	count += naming_split(name, DEFAULT_SEPARATOR, others + count);
+	bool has_rival = false;
+	bool rival_fits = false;
+	for (size_t i = 0; i < count; i++)
+		has_rival |= is_rival(claims, identity, &others[i], row->routes, &rival_fits);
+	/* Among several the one whose hosts and paths it serves. */
+	return !has_rival || (row->routes == routes && !rival_fits);
+}
+
+static struct lb_row *find_named(const struct claims *claims, const struct identity *identity,
+	uint64_t routes, const struct lb_name *name)
+{
+	struct lb_row *row = observed_find_name(claims->observed, name->text);
+	if (row == NULL || row->owner != NULL || row->identity != NULL ||
+		!row->has_our_external_id || row->state == SERVER_STATE_REMOVING ||
+		!may_take(claims, identity, routes, row))
+		return NULL;
+	return row;
+}
+
+struct lb_row *claims_find(const struct claims *claims, const struct identity *identity,
+	uint64_t routes, bool by_any_name)
+{
+	struct lb_name name;
+	struct lb_row *row = find_marked(claims, identity);
+	/* The original knew no groups. */
+	if (row != NULL || identity->is_group)
+		return row;
+	naming_primary(identity, claims->separator, &name);
+	row = find_named(claims, identity, routes, &name);
+	if (row != NULL || !by_any_name)
+		return row;
+	if (strcmp(claims->separator, DEFAULT_SEPARATOR) != 0) {
+		naming_primary(identity, DEFAULT_SEPARATOR, &name);
+		row = find_named(claims, identity, routes, &name);
+	}
+	if (row == NULL && naming_legacy(identity, &name))
+		row = find_named(claims, identity, routes, &name);
+	return row;
+}
+
+/* ---- names for new ones ---- */
+
+enum claims_name claims_name(const struct claims *claims, const struct identity *identity,
+	bool is_taken, struct lb_name *ret_name)
+{
+	naming_primary(identity, claims->separator, ret_name);
+	const struct lb_row *row = observed_find_name(claims->observed, ret_name->text);
+	if (row != NULL && server_state_put(row->state) == SERVER_PUT_GOING)
+		return CLAIMS_NAME_GOING;
+	if (row != NULL || is_taken)
+		naming_hashed(identity, claims->separator, ret_name);
+	return CLAIMS_NAME_FREE;
+}
+
+/* ---- orphans ---- */
+
+static enum claims_verdict judge_named(const struct claims *claims, const struct lb_row *row)
+{
+	struct identity identities[2 * NAMING_SPLITS_MAX];
+	struct str name = str_from(row->name);
+	size_t count = naming_split(name, claims->separator, identities);
+	count += naming_split(name, DEFAULT_SEPARATOR, identities + count);
+	/* A name without a separator may have been made with another one, and be anybody's. */
+	if (count == 0)
+		return CLAIMS_DOUBT;
+	for (size_t i = 0; i < count; i++) {
+		struct lb_row *other = NULL;
+		uint64_t routes = 0;
+		if (claims->is_wanted(claims->ctx, &identities[i], &other, &routes))
+			return CLAIMS_DOUBT;
+	}
+	return CLAIMS_ORPHAN;
+}
+
+enum claims_verdict claims_judge(const struct claims *claims, const struct lb_row *row)
+{
+	struct identity identity;
+	struct lb_row *other = NULL;
+	uint64_t routes = 0;
+	if (!row->has_our_external_id || server_state_put(row->state) == SERVER_PUT_GOING ||
+		server_state_put(row->state) == SERVER_PUT_GONE)
+		return CLAIMS_LEAVE;
+	if (row->identity == NULL)
+		return judge_named(claims, row);
+	if (!naming_parse_text(str_from(row->identity), &identity))
+		return CLAIMS_DOUBT;
+	return claims->is_wanted(claims->ctx, &identity, &other, &routes) ? CLAIMS_DOUBT
+									  : CLAIMS_ORPHAN;
+}

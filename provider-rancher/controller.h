@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the rooms of this process share. One of each; main.c makes and frees them in order.
+ *
+ *   provider   what is wanted (provider-common)       world      asks Rancher what is there
+ *   balancers  one state machine for each that        certs      likewise for certificates
+ *              is wanted or has to go                 feed       Rancher's change events
+ *   observed   rows of load balancers                 services   uids to ids
+ *   api, turns requests, and whose turn it is
+ */
+#pragma once
+
+#include "provider-common/provider.h"
+#include "provider-rancher/api.h"
+#include "provider-rancher/observed.h"
+#include "provider-rancher/services.h"
+#include "provider-rancher/turns.h"
+
+struct controller {
+	struct daemon *daemon;
+	struct ev_loop *loop;
+	const struct config *config;
+	struct credentials keys;
+	struct http_peer peer;
+	struct api *api;
+	struct turns *turns;
+	struct observed *observed;
+	struct services *services;
+	struct certs *certs;
+	struct world *world;
+	struct balancers *balancers;
+	struct feed *feed;
+	struct provider *provider;
+	char *external_id_prefix;
+	bool is_linked; /* the translator is connected */
+};
+
+/* Says what readiness waits for. Cheap. */
+void controller_check_ready(struct controller *controller);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/desired.h"
+
+#include "provider-rancher/checks.h"
+#include "provider-rancher/digest.h"
+#include "provider-rancher/labels.h"
+
+#include <stdlib.h>
+
+enum { HEALTH_CHECK_PORT = 42 /* of Rancher's load balancer itself */ };
+
+struct builder {
+	const struct load_balancer *lb;
+	const struct desired_lookup *lookup;
+	const struct desired_options *options;
+	struct arena *arena;
+	struct notices notices;
+	struct routes routes;
+	struct desired *desired;
+	struct digest contents;
+	bool has_contents;
+};
+
+/* ---- certificates ---- */
+
+static bool find_certificate(struct builder *b, struct str id, struct str *ret_id)
+{
+	uint64_t digest = 0;
+	switch (b->lookup->certificate(b->lookup->rules.ctx, id, ret_id, &digest)) {
+	case CERTIFICATE_STALE:
+		notices_add(&b->notices, NOTICE_CERTIFICATE_STALE, STR_NONE, id);
+		[[fallthrough]];
+	case CERTIFICATE_READY:
+		digest_add_str(&b->contents, *ret_id);
+		digest_add_int(&b->contents, digest);
+		b->has_contents = true;
+		return true;
+	case CERTIFICATE_PENDING:
+		b->desired->waits_for_certificates = true;
+		return false;
+	case CERTIFICATE_FAILED:
+		notices_add(&b->notices, NOTICE_CERTIFICATE_FAILED, STR_NONE, id);
+		return false;
+	case CERTIFICATE_ABSENT:
+		return false;
+	}
+	return false;
+}
+
+static bool knows(const struct lb_spec *spec, struct str id)
+{
+	if (str_eq(spec->default_certificate, id))
+		return true;
+	for (size_t i = 0; i < spec->certificates.count; i++) {
+		if (str_eq(spec->certificates.items[i], id))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether the listener has any certificate to show. */
+static bool add_certificates(struct builder *b, const struct listener *listener)
+{
+	struct lb_spec *spec = &b->desired->spec;
+	struct str id = STR_NONE;
+	bool has_any = false;
+	if (listener->default_certificate.len != 0 &&
+		find_certificate(b, listener->default_certificate, &id)) {
+		has_any = true;
+		/* Rancher has one default for all ports. */
+		if (spec->default_certificate.len == 0)
+			spec->default_certificate = id;
+	}
+	for (size_t i = 0; i < listener->certificates.count; i++) {
+		struct str wanted = listener->certificates.items[i];
+		if (str_eq(wanted, listener->default_certificate) ||
+			!find_certificate(b, wanted, &id))
+			continue;
+		has_any = true;
+		if (knows(spec, id))
+			continue;
+		struct str *place = arena_push(b->arena, (void **)&spec->certificates.items,
+			&spec->certificates.count, sizeof(*place));
+		*place = id;
+	}
+	return has_any;
+}
+
+/* ---- listeners ---- */
+
+static struct str port_text(struct builder *b, uint64_t port)
+{
+	return arena_printf(b->arena, "port %u", (unsigned)port);
+}
+
+static bool is_listening(const struct lb_spec *spec, uint64_t port)
+{
+	for (size_t i = 0; i < spec->ports.count; i++) {
+		if (spec->ports.items[i].public_port == port)
+			return true;
+	}
+	return false;
+}
+
+static void add_listener(struct builder *b, const struct listener *listener)
+{
+	struct lb_spec *spec = &b->desired->spec;
+	bool is_https = listener->protocol == LISTENER_HTTPS;
+	if ((listener->protocol != LISTENER_HTTP && !is_https) ||
+		listener->port == HEALTH_CHECK_PORT || listener->port == 0 ||
+		is_listening(spec, listener->port)) {
+		notices_add(&b->notices, NOTICE_LISTENER, STR_NONE, port_text(b, listener->port));
+		return;
+	}
+	if (is_https && !add_certificates(b, listener)) {
+		if (!b->desired->waits_for_certificates)
+			notices_add(&b->notices, NOTICE_NO_CERTIFICATE, STR_NONE,
+				port_text(b, listener->port));
+		return;
+	}
+	struct published_port *port = arena_push(
+		b->arena, (void **)&spec->ports.items, &spec->ports.count, sizeof(*port));
+	*port = (struct published_port){listener->port, listener->port, false};
+	rules_add_port(&b->routes, listener->port, is_https ? "https" : "http", b->arena, spec);
+}
+
+/* ---- labels and the rest ---- */
+
+static void add_label(struct builder *b, const struct label *label)
+{
+	struct lb_spec *spec = &b->desired->spec;
+	struct str key = label_key(label->key, b->arena);
+	if (!label_is_safe(key) || !label_value_is_good(label->value)) {
+		notices_add(&b->notices, NOTICE_LABEL_REFUSED, STR_NONE, label->key);
+		return;
+	}
+	for (size_t i = 0; i < spec->labels.count; i++) {
+		if (str_eq(spec->labels.items[i].key, key))
+			return;
+	}
+	struct label *place = arena_push(
+		b->arena, (void **)&spec->labels.items, &spec->labels.count, sizeof(*place));
+	*place = (struct label){key, label->value};
+	spec->is_global = spec->is_global || label_is_global(key, label->value);
+}
+
+static void add_config(struct builder *b)
+{
+	struct lb_spec *spec = &b->desired->spec;
+	if (b->lb->custom_config.len != 0) {
+		if (b->options->allow_custom_config)
+			spec->config = b->lb->custom_config;
+		else
+			notices_add(&b->notices, NOTICE_CONFIG_REFUSED, STR_NONE, STR_NONE);
+	}
+	checks_render(b->lb, &b->routes, spec, b->arena, &b->notices, &spec->config);
+}
+
+static void add_description(struct builder *b)
+{
+	struct lb_mark mark = {
+		.identity = b->desired->identity,
+		.has_scale = b->lb->scale != 0,
+	};
+	b->desired->spec.description = mark_of_lb(&mark, b->arena);
+}
+
+void desired_build(const struct load_balancer *lb, const struct virtual_host *hosts,
+	size_t host_count, const struct desired_lookup *lookup,
+	const struct desired_options *options, struct arena *arena, struct desired *ret_desired)
+{
+	struct builder b = {
+		.lb = lb,
+		.lookup = lookup,
+		.options = options,
+		.arena = arena,
+		.desired = ret_desired,
+	};
+	*ret_desired = (struct desired){
+		.identity = {lb->is_group, lb->namespace, lb->name},
+		.spec = {.scale = lb->scale, .stickiness = lb->stickiness},
+	};
+	notices_init(&b.notices, arena);
+	digest_begin(&b.contents);
+	rules_collect(lb, hosts, host_count, &lookup->rules, arena, &b.notices, &b.routes);
+	for (size_t i = 0; i < lb->listeners.count; i++)
+		add_listener(&b, &lb->listeners.items[i]);
+	rules_name_backends(&ret_desired->spec, arena);
+	for (size_t i = 0; i < lb->labels.count; i++)
+		add_label(&b, &lb->labels.items[i]);
+	add_config(&b);
+	add_description(&b);
+	if (b.has_contents)
+		ret_desired->spec.contents = digest_end(&b.contents);
+	ret_desired->unknown_uids = b.routes.unknown_uids;
+	ret_desired->unknown_count = b.routes.unknown_count;
+	ret_desired->notice_count = notices_list(&b.notices, &ret_desired->notices);
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/feed.h"
+
+#include "common/backoff.h"
+#include "common/version.h"
+#include "common/ws.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/rancher_url.h"
+#include "provider-rancher/world.h"
+
+enum { MESSAGE_LEN_MAX = 16 * 1024 * 1024 };
+static const double PING_AFTER_S = 5;
+static const double DEAD_AFTER_S = 15;
+/* Changes are told at most once a second for each resource; a list may be sooner. */
+static const double LATE_S = 5;
+static const double REFUSED_S = 60;
+
+struct feed {
+	struct controller *controller;
+	struct ws *ws;
+	char *url;
+	ev_timer retry;
+	ev_timer late; /* runs while a change that a list has shown is not yet told */
+	struct backoff backoff;
+	bool is_open;
+	bool is_proven;
+};
+
+static void set_proven(struct feed *feed, bool is_proven)
+{
+	if (feed->is_proven == is_proven)
+		return;
+	feed->is_proven = is_proven;
+	log_event(is_proven ? &EV_FEED_PROVEN : &EV_FEED_DOUBTED);
+}
+
+bool feed_is_proven(const struct feed *feed)
+{
+	return feed->is_proven;
+}
+
+/* ---- events ---- */
+
+/* What is told now was true a moment ago. While a request of ours is under way its answer tells more certainly. */
+static void take_lb(struct feed *feed, const struct json *resource)
+{
+	struct controller *controller = feed->controller;
+	struct str id = json_text(json_get(resource, "id"));
+	struct lb_row *row = observed_find(controller->observed, id);
+	unsigned changes = 0;
+	ev_timer_stop(controller->loop, &feed->late);
+	if (row == NULL)
+		return;
+	if (row->owner != NULL && balancers_overtake(row->owner))
+		return;
+	/* An abridged copy is only a hint. */
+	if (!json_is_object(json_get(resource, "lbConfig")) ||
+		!json_is_object(json_get(resource, "launchConfig"))) {
+		world_poll(controller->world);
+		return;
+	}
+	row = world_take_lb(controller->world, resource, api_number(controller->api), &changes);
+	if (row != NULL)
+		balancers_on_row(controller->balancers, row, changes);
+}
+
+static void take_change(struct feed *feed, struct str type, const struct json *resource)
+{
+	struct controller *controller = feed->controller;
+	if (str_eq_c(type, "loadBalancerService"))
+		take_lb(feed, resource);
+	else if (str_eq_c(type, "kubernetesService"))
+		world_take_service(controller->world, resource);
+	else if (str_eq_c(type, "certificate"))
+		certs_take(controller->certs, resource, api_number(controller->api));
+	else if (str_eq_c(type, "stack"))
+		world_take_stack(controller->world, resource);
+}
+
+static void on_text(void *ctx, struct str message)
+{
+	struct feed *feed = ctx;
+	const char *problem = NULL;
+	struct str name = STR_NONE;
+	struct str type = STR_NONE;
+	struct json *document = json_parse(message, &problem, NULL);
+	if (document == NULL) {
+		log_event(&EV_FEED_UNREADABLE, LOG_STR("reason", problem));
+		return;
+	}
+	(void)json_get_str(document, "name", &name);
+	(void)json_get_str(document, "resourceType", &type);
+	/* "resource.change;account=..." is the same. */
+	if (str_starts_with(name, STR("resource.change"))) {
+		set_proven(feed, true);
+		take_change(feed, type, json_path(document, "data", "resource", NULL));
+	}
+	/* It may hold a certificate with its key. */
+	json_free_wiped(document);
+}
+
+/* ---- connection ---- */
+
+static void on_open(void *ctx)
+{
+	struct feed *feed = ctx;
+	feed->is_open = true;
+	backoff_succeeded(&feed->backoff);
+	log_event(&EV_FEED_UP);
+	/* Nothing is replayed. */
+	world_poll(feed->controller->world);
+}
+
+static void on_closed(void *ctx, long http_status, const char *reason)
+{
+	struct feed *feed = ctx;
+	double delay_s = backoff_next(&feed->backoff);
+	log_event(&EV_FEED_DOWN, LOG_INT("status", http_status), LOG_STR("reason", reason));
+	set_proven(feed, false);
+	feed->is_open = false;
+	ws_free(feed->ws);
+	feed->ws = NULL;
+	ev_timer_stop(feed->controller->loop, &feed->late);
+	/* A server that does not want it will not want it in a moment. */
+	if (http_status != 0 && http_status != 101 && http_status < 500 && delay_s < REFUSED_S)
+		delay_s = REFUSED_S * (1 + backoff_random());
+	ev_timer_set(&feed->retry, delay_s, 0.);
+	ev_timer_start(feed->controller->loop, &feed->retry);
+	/* The next list may have been far away. */
+	world_watch(feed->controller->world);
+}
+
+static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct feed *feed = timer->data;
+	const struct credentials *keys = &feed->controller->keys;
+	(void)events;
+	struct ws_call call = {
+		.loop = loop,
+		.url = feed->url,
+		.user_agent = "sluice-provider-rancher/" SLUICE_VERSION,
+		.username = keys->access_key.text,
+		.password = &keys->secret_key,
+		.peer = &feed->controller->peer,
+		.message_max = MESSAGE_LEN_MAX,
+		.connect_timeout_s = feed->controller->config->client_timeout,
+		.ping_after_s = PING_AFTER_S,
+		.dead_after_s = DEAD_AFTER_S,
+		.on_open = on_open,
+		.on_text = on_text,
+		.on_closed = on_closed,
+		.ctx = feed,
+	};
+	feed->ws = ws_open(&call);
+}
+
+static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	set_proven(timer->data, false);
+}
+
+void feed_missed(struct feed *feed)
+{
+	if (!feed->is_proven || ev_is_active(&feed->late))
+		return;
+	ev_timer_set(&feed->late, LATE_S, 0.);
+	ev_timer_start(feed->controller->loop, &feed->late);
+}
+
+struct feed *feed_new(struct controller *controller)
+{
+	struct feed *feed = xcalloc(1, sizeof(*feed));
+	feed->controller = controller;
+	feed->url = rancher_url_subscribe(api_base(controller->api));
+	ev_init(&feed->retry, on_retry);
+	ev_init(&feed->late, on_late);
+	feed->retry.data = feed->late.data = feed;
+	backoff_init(&feed->backoff, 0.5, 30);
+	return feed;
+}
+
+void feed_start(struct feed *feed)
+{
+	if (!feed->controller->config->events)
+		return;
+	ev_timer_set(&feed->retry, 0., 0.);
+	ev_timer_start(feed->controller->loop, &feed->retry);
+}
+
+void feed_free(struct feed *feed)
+{
+	if (feed == NULL)
+		return;
+	if (feed->ws != NULL)
+		ws_free(feed->ws);
+	ev_timer_stop(feed->controller->loop, &feed->retry);
+	ev_timer_stop(feed->controller->loop, &feed->late);
+	free(feed->url);
+	free(feed);
+}

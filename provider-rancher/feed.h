@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rancher's change events by websocket. Whether they reach an account depends on the server's version and the
+ * role of the keys, and nothing is replayed after a connection was lost. So they are a way to hear sooner, and lists go on:
+ *
+ *   - Each new connection is followed by a list.
+ *   - The feed counts as proven when it has delivered a change of anything, and until the connection is lost, or a list shows a
+ *     change that the feed should have told. While it is proven, and nothing is under way, lists are made less often.
+ */
+#pragma once
+
+#include "provider-rancher/controller.h"
+
+struct feed;
+
+struct feed *feed_new(struct controller *controller);
+void feed_free(struct feed *feed);
+/* Keeps connecting from now on, unless it is turned off. */
+void feed_start(struct feed *feed);
+
+bool feed_is_proven(const struct feed *feed);
+/* A list has shown a change that no event told. */
+void feed_missed(struct feed *feed);

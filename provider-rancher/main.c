@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-provider-rancher: makes Rancher load balancers agree with what the translator wants, and tells it
+ * where traffic enters.
+ *
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by
+ * provider.sock; what is there from Rancher's API by lists and change events. Out: requests to that API;
+ * statuses and events to the translator.
+ *
+ * Trusted with: Rancher's API keys, with which one may do anything in the project, and the private keys
+ * of certificates. Neither is logged; both are wiped when they are not needed any more. It needs the network and
+ * one Unix socket, and writes no files.
+ *
+ * When a neighbour dies:
+ *   translator  nothing is removed or changed; what was wanted last stays in force, and load balancers
+ *               that had not been finished are finished. After it is back its snapshot is compared.
+ *   Rancher     traffic goes on. What was wanted meanwhile is carried out once it is back; one request at a time
+ *               finds out. The Ingresses concerned are told.
+ *   this one    traffic goes on. After a start everything is listed, compared, and only what differs
+ *               is written.
+ *
+ * Read next: controller.h for the rooms, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
+ */
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/feed.h"
+#include "provider-rancher/labels.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/rancher_url.h"
+#include "provider-rancher/world.h"
+
+static struct config config;
+static struct controller controller;
+
+void controller_check_ready(struct controller *c)
+{
+	if (c->world == NULL || c->provider == NULL)
+		return;
+	char *missing = world_missing_text(c->world);
+	if (missing == NULL && !state_is_complete(provider_state(c->provider)))
+		missing = xstrdup(
+			c->is_linked ? "the translator's first snapshot" : "the translator");
+	daemon_set_missing(c->daemon, missing);
+	free(missing);
+}
+
+/* ---- keys ---- */
+
+static void read_keys_again(void)
+{
+	bool changed = false;
+	char *problem = config_read_keys(&config, &controller.keys, &changed);
+	if (problem != NULL)
+		log_event(&EV_KEYS_UNREADABLE, LOG_STR("reason", problem));
+	else if (changed)
+		log_event(&EV_KEYS_CHANGED);
+	free(problem);
+	if (changed)
+		turns_hurry(controller.turns);
+}
+
+static void on_outage(void *ctx, const char *reason)
+{
+	struct controller *c = ctx;
+	if (reason != NULL) {
+		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
+		/* The keys may have been replaced in their files. */
+		read_keys_again();
+	} else {
+		log_event(&EV_OUTAGE_OVER);
+	}
+	balancers_tell_statuses(c->balancers);
+	controller_check_ready(c);
+}
+
+/* ---- the translator ---- */
+
+/* Rancher finds endpoints by itself: a change of nothing else costs nothing here. */
+static bool reduce(enum lb_kind kind, void *value)
+{
+	struct pool *pool = value;
+	if (kind != LB_POOL || pool->endpoints.count == 0)
+		return false;
+	pool->endpoints.count = 0;
+	return true;
+}
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	return balancers_fill_status(
+		((struct controller *)ctx)->balancers, load_balancer, arena, status);
+}
+
+static void on_link(void *ctx, bool is_up)
+{
+	struct controller *c = ctx;
+	c->is_linked = is_up;
+	controller_check_ready(c);
+}
+
+static const struct provider_ops provider_ops = {
+	.reduce = reduce,
+	.on_commit = on_commit,
+	.fill_status = fill_status,
+	.on_link = on_link,
+};
+
+static void on_certificate_use(void *ctx, struct str id, int change)
+{
+	certs_on_use(((struct controller *)ctx)->certs, id, change);
+}
+
+static void make_provider(struct controller *c)
+{
+	static struct str protocols[] = {STR("http"), STR("https")};
+	static struct capabilities capabilities = {
+		.grouping = GROUPING_PER_INGRESS,
+		.protocols = {protocols, 2},
+	};
+	char *path = daemon_runtime_path(&config.common, "provider.sock");
+	struct provider_config provider_config = {
+		.loop = c->loop,
+		.socket_path = path,
+		.name = STR("rancher"),
+		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
+		.capabilities = &capabilities,
+		.want_touched = true,
+		.ops = &provider_ops,
+		.ctx = c,
+	};
+	c->provider = provider_new(&provider_config);
+	free(path);
+}
+
+/* ---- life ---- */
+
+static void make_rooms(struct controller *c)
+{
+	const char *problem = NULL;
+	char *base = rancher_url_base(str_from(config.url), &problem);
+	unsigned connections = (unsigned)config.parallel + 1;
+	c->external_id_prefix = xasprintf("%s://", config.stack);
+	c->api = api_new(c->loop, base, &c->peer, &c->keys, config.client_timeout, connections);
+	c->turns = turns_new(c->loop, (size_t)config.parallel, on_outage, c);
+	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
+	c->services = services_new();
+	c->certs = certs_new(c);
+	c->balancers = balancers_new(c);
+	c->world = world_new(c);
+	c->feed = feed_new(c);
+	make_provider(c);
+	free(base);
+}
+
+static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
+{
+	bool changed = false;
+	(void)configuration;
+	char *problem = config_check(&config);
+	if (problem == NULL)
+		problem = config_read_keys(&config, &controller.keys, &changed);
+	if (problem != NULL) {
+		*ret_usage = true;
+		return problem;
+	}
+	controller.daemon = daemon;
+	controller.loop = daemon_loop(daemon);
+	controller.config = &config;
+	config_fill_peer(&config, &controller.peer);
+	make_rooms(&controller);
+	controller_check_ready(&controller);
+	world_start(controller.world);
+	feed_start(controller.feed);
+	return NULL;
+}
+
+static void stop(void)
+{
+	struct controller *c = &controller;
+	feed_free(c->feed);
+	balancers_free(c->balancers);
+	certs_free(c->certs);
+	world_free(c->world);
+	provider_free(c->provider, "shutting down");
+	services_free(c->services);
+	observed_free(c->observed);
+	turns_free(c->turns);
+	api_free(c->api);
+	free(c->external_id_prefix);
+	http_peer_fini(&c->peer);
+	credentials_fini(&c->keys);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &config_table,
+		.common_offset = offsetof(struct config, common),
+		.start = start,
+		.stop = stop,
+		.reload = read_keys_again,
+	};
+	return daemon_main(&spec, &config, argc, argv);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/observed.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+
+#include <strings.h>
+
+RB_HEAD(row_ids, lb_row);
+RB_HEAD(row_names, lb_row);
+RB_HEAD(row_identities, lb_row);
+TAILQ_HEAD(row_list, lb_row);
+
+struct observed {
+	struct row_ids by_id;
+	struct row_names by_name;
+	struct row_identities by_identity;
+	struct row_list unclaimed;
+	size_t count;
+	struct str external_id_prefix;
+	void (*on_certificate)(void *ctx, struct str id, int change);
+	void *ctx;
+};
+
+static int compare_ids(const struct lb_row *a, const struct lb_row *b)
+{
+	return strcmp(a->id, b->id);
+}
+
+/* A name may be there twice for a moment: one on its way out, and its successor. */
+static int compare_names(const struct lb_row *a, const struct lb_row *b)
+{
+	int order = strcasecmp(a->name, b->name);
+	return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+static int compare_identities(const struct lb_row *a, const struct lb_row *b)
+{
+	int order = strcmp(a->identity, b->identity);
+	return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+RB_GENERATE_LOCAL(row_ids, lb_row, by_id, compare_ids)
+RB_GENERATE_LOCAL(row_names, lb_row, by_name, compare_names)
+RB_GENERATE_LOCAL(row_identities, lb_row, by_identity, compare_identities)
+
+struct observed *observed_new(const char *external_id_prefix,
+	void (*on_certificate)(void *ctx, struct str id, int change), void *ctx)
+{
+	struct observed *observed = xcalloc(1, sizeof(*observed));
+	RB_INIT(&observed->by_id);
+	RB_INIT(&observed->by_name);
+	RB_INIT(&observed->by_identity);
+	TAILQ_INIT(&observed->unclaimed);
+	observed->external_id_prefix = str_from(external_id_prefix);
+	observed->on_certificate = on_certificate;
+	observed->ctx = ctx;
+	return observed;
+}
+
+/* ---- certificates in use ---- */
+
+static void tell_certificates(struct observed *observed, const char *ids, int change)
+{
+	if (observed->on_certificate == NULL)
+		return;
+	while (ids != NULL && *ids != '\0') {
+		size_t len = strcspn(ids, " ");
+		observed->on_certificate(observed->ctx, (struct str){ids, len}, change);
+		ids += len + 1;
+	}
+}
+
+static struct str join_certificates(const struct lb_spec *spec, struct arena *arena)
+{
+	struct str text = STR("");
+	if (spec->default_certificate.len != 0)
+		text = arena_printf(arena, "%.*s ", STR_FMT(spec->default_certificate));
+	for (size_t i = 0; i < spec->certificates.count; i++) {
+		if (!str_eq(spec->certificates.items[i], spec->default_certificate))
+			text = arena_printf(arena, "%.*s%.*s ", STR_FMT(text),
+				STR_FMT(spec->certificates.items[i]));
+	}
+	return text;
+}
+
+/* ---- rows ---- */
+
+static void replace_text(char **text, struct str with)
+{
+	if (*text != NULL && str_eq_c(with, *text))
+		return;
+	free(*text);
+	*text = with.len != 0 ? str_dup(with) : NULL;
+}
+
+static void free_row(struct lb_row *row)
+{
+	free(row->endpoints);
+	free(row->name);
+	free(row->identity);
+	free(row->message);
+	free(row->fqdn);
+	free(row->certificates);
+	free(row);
+}
+
+/* ---- claims ---- */
+
+static void enter_unclaimed(struct observed *observed, struct lb_row *row)
+{
+	TAILQ_INSERT_TAIL(&observed->unclaimed, row, unclaimed);
+	if (row->identity != NULL)
+		RB_INSERT(row_identities, &observed->by_identity, row);
+}
+
+static void leave_unclaimed(struct observed *observed, struct lb_row *row)
+{
+	TAILQ_REMOVE(&observed->unclaimed, row, unclaimed);
+	if (row->identity != NULL)
+		RB_REMOVE(row_identities, &observed->by_identity, row);
+}
+
+void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner)
+{
+	must(row->owner == NULL && owner != NULL);
+	leave_unclaimed(observed, row);
+	row->owner = owner;
+}
+
+void observed_release(struct observed *observed, struct lb_row *row)
+{
+	must(row->owner != NULL);
+	row->owner = NULL;
+	enter_unclaimed(observed, row);
+}
+
+struct lb_row *observed_first_unclaimed(const struct observed *observed)
+{
+	return TAILQ_FIRST(&observed->unclaimed);
+}
+
+struct lb_row *observed_next_unclaimed(struct lb_row *row)
+{
+	return TAILQ_NEXT(row, unclaimed);
+}
+
+struct lb_row *observed_find_identity(const struct observed *observed, const char *identity)
+{
+	struct lb_row *at = RB_ROOT(&observed->by_identity);
+	struct lb_row *found = NULL;
+	while (at != NULL) {
+		int order = strcmp(identity, at->identity);
+		if (order == 0)
+			found = at;
+		at = order <= 0 ? RB_LEFT(at, by_identity) : RB_RIGHT(at, by_identity);
+	}
+	return found;
+}
+
+struct lb_row *observed_next_identity(struct lb_row *row)
+{
+	struct lb_row *next = row_identities_RB_NEXT(row);
+	return next != NULL && strcmp(next->identity, row->identity) == 0 ? next : NULL;
+}
+
+/* ---- rows by id and name ---- */
+
+void observed_forget(struct observed *observed, struct lb_row *row)
+{
+	must(row->owner == NULL);
+	leave_unclaimed(observed, row);
+	tell_certificates(observed, row->certificates, -1);
+	RB_REMOVE(row_ids, &observed->by_id, row);
+	RB_REMOVE(row_names, &observed->by_name, row);
+	observed->count--;
+	free_row(row);
+}
+
+void observed_free(struct observed *observed)
+{
+	struct lb_row *row;
+	if (observed == NULL)
+		return;
+	observed->on_certificate = NULL;
+	while ((row = RB_ROOT(&observed->by_id)) != NULL) {
+		if (row->owner != NULL)
+			observed_release(observed, row);
+		observed_forget(observed, row);
+	}
+	free(observed);
+}
+
+struct lb_row *observed_find(const struct observed *observed, struct str id)
+{
+	struct lb_row *at = RB_ROOT(&observed->by_id);
+	while (at != NULL) {
+		int order = str_cmp(id, str_from(at->id));
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, by_id) : RB_RIGHT(at, by_id);
+	}
+	return NULL;
+}
+
+struct lb_row *observed_find_name(const struct observed *observed, const char *name)
+{
+	struct lb_row *at = RB_ROOT(&observed->by_name);
+	while (at != NULL) {
+		int order = strcasecmp(name, at->name);
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
+	}
+	return NULL;
+}
+
+struct lb_row *observed_first(const struct observed *observed)
+{
+	struct lb_row *first = RB_ROOT(&observed->by_id);
+	while (first != NULL && RB_LEFT(first, by_id) != NULL)
+		first = RB_LEFT(first, by_id);
+	return first;
+}
+
+struct lb_row *observed_next(struct lb_row *row)
+{
+	return row_ids_RB_NEXT(row);
+}
+
+size_t observed_count(const struct observed *observed)
+{
+	return observed->count;
+}
+
+/* ---- observations ---- */
+
+static struct lb_row *add_row(struct observed *observed, const struct rancher_lb *lb)
+{
+	struct lb_row *row = xcalloc(1, sizeof(*row));
+	must(lb->id.len <= API_ID_LEN_MAX);
+	memcpy(row->id, lb->id.p, lb->id.len);
+	row->name = str_dup(lb->name);
+	RB_INSERT(row_ids, &observed->by_id, row);
+	RB_INSERT(row_names, &observed->by_name, row);
+	enter_unclaimed(observed, row);
+	observed->count++;
+	return row;
+}
+
+static void rename_row(struct observed *observed, struct lb_row *row, struct str name)
+{
+	if (str_eq_c(name, row->name))
+		return;
+	RB_REMOVE(row_names, &observed->by_name, row);
+	replace_text(&row->name, name);
+	RB_INSERT(row_names, &observed->by_name, row);
+}
+
+static void take_identity(struct observed *observed, struct lb_row *row,
+	const struct rancher_lb *lb, struct arena *arena)
+{
+	struct lb_mark mark;
+	bool is_marked = mark_read_lb(lb->spec.description, &mark);
+	struct str identity = is_marked ? naming_text(&mark.identity, arena) : STR_NONE;
+	if (!str_eq(identity, str_from(row->identity))) {
+		if (row->owner == NULL)
+			leave_unclaimed(observed, row);
+		replace_text(&row->identity, identity);
+		if (row->owner == NULL)
+			enter_unclaimed(observed, row);
+	}
+	row->has_scale_mark = is_marked && mark.has_scale;
+	row->has_our_external_id =
+		str_starts_with(lb->external_id, observed->external_id_prefix) &&
+		(is_marked || str_eq(str_skip(lb->external_id, observed->external_id_prefix.len),
+				      lb->name));
+}
+
+static unsigned take_facets(struct observed *observed, struct lb_row *row,
+	const struct rancher_lb *lb, struct arena *arena)
+{
+	struct lb_facets facets;
+	spec_facets(&lb->spec, arena, &facets);
+	row->routes = spec_routes(&lb->spec, arena);
+	bool differs = row->has_foreign_metadata != lb->has_foreign_metadata ||
+		       !facets_eq(&facets, &row->facets);
+	row->has_foreign_metadata = lb->has_foreign_metadata;
+	row->facets = facets;
+	struct str ids = join_certificates(&lb->spec, arena);
+	if (!str_eq(ids, str_from(row->certificates))) {
+		tell_certificates(observed, row->certificates, -1);
+		replace_text(&row->certificates, ids);
+		tell_certificates(observed, row->certificates, 1);
+	}
+	return differs ? ROW_FACETS : 0;
+}
+
+static unsigned take_state(struct lb_row *row, const struct rancher_lb *lb, double now)
+{
+	struct str message = lb->transitioning == TRANSITIONING_ERROR ? lb->message : STR_NONE;
+	if (row->state == lb->state && row->transitioning == lb->transitioning &&
+		str_eq(message, str_from(row->message)))
+		return 0;
+	if (row->state != lb->state)
+		row->since = now;
+	row->state = (uint8_t)lb->state;
+	row->transitioning = (uint8_t)lb->transitioning;
+	replace_text(&row->message, message);
+	return ROW_STATE;
+}
+
+static unsigned take_addresses(struct lb_row *row, const struct rancher_lb *lb)
+{
+	struct endpoint_set *set = endpoint_set_new(lb->endpoints, lb->endpoint_count);
+	bool differs =
+		!endpoint_set_eq(set, row->endpoints) || !str_eq(lb->fqdn, str_from(row->fqdn));
+	free(row->endpoints);
+	row->endpoints = set;
+	replace_text(&row->fqdn, lb->fqdn);
+	return differs ? ROW_ADDRESSES : 0;
+}
+
+struct lb_row *observed_take(struct observed *observed, const struct rancher_lb *lb, uint64_t asked,
+	double now, struct arena *arena, unsigned *ret_changes)
+{
+	struct lb_row *row = observed_find(observed, lb->id);
+	unsigned changes = 0;
+	*ret_changes = 0;
+	if (row == NULL) {
+		if (lb->state == SERVER_STATE_REMOVED)
+			return NULL;
+		row = add_row(observed, lb);
+		row->since = now;
+		changes = ROW_NEW | ROW_FACETS | ROW_STATE | ROW_ADDRESSES;
+	} else if (asked < row->asked) {
+		return row;
+	}
+	row->asked = asked;
+	rename_row(observed, row, lb->name);
+	take_identity(observed, row, lb, arena);
+	changes |= take_facets(observed, row, lb, arena);
+	changes |= take_state(row, lb, now);
+	changes |= take_addresses(row, lb);
+	*ret_changes = changes;
+	return row;
+}

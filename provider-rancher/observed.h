@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What Rancher has: one row for each load balancer of our stack, with no more than is needed to compare it
+ * and to tell its addresses. Rows come from lists, single answers and change events, and know when each was
+ * asked for, so that an old answer never overwrites a newer one. No I/O.
+ */
+#pragma once
+
+#include "common/tree.h"
+#include "provider-rancher/api_json.h"
+#include "provider-rancher/mark.h"
+
+#include <bsd/sys/queue.h>
+
+struct balancer;
+
+struct lb_row {
+	RB_ENTRY(lb_row) by_id;
+	RB_ENTRY(lb_row) by_name;
+	RB_ENTRY(lb_row) by_identity;  /* while it is marked and unclaimed */
+	TAILQ_ENTRY(lb_row) unclaimed; /* while it is */
+	struct balancer *owner;        /* who has claimed it; NULL: nobody */
+	struct lb_facets facets;
+	uint64_t routes; /* digest of hosts and paths, see spec_routes() */
+	uint64_t seen;   /* the list that showed it last */
+	uint64_t asked;  /* number of the newest question whose answer told of it */
+	double since;    /* when it came into its state */
+	struct endpoint_set *endpoints;
+	char *name;
+	char *identity; /* of the mark, as naming_text(); NULL: there is none */
+	char *message;  /* of the transition; NULL: none */
+	char *fqdn;
+	char *certificates; /* ids that it uses, with a ' ' behind each; NULL: none */
+	uint8_t state;      /* enum server_state */
+	uint8_t transitioning;
+	bool has_our_external_id;
+	bool has_foreign_metadata;
+	bool has_scale_mark;
+	bool was_seen_orphaned; /* unclaimed in an earlier list already */
+	bool is_told_of;        /* that it is left alone has been logged */
+	char id[API_ID_LEN_MAX + 1];
+};
+
+/* What an observation has changed. */
+enum row_change {
+	ROW_NEW = 1 << 0,
+	ROW_FACETS = 1 << 1, /* what is compared with what is wanted */
+	ROW_STATE = 1 << 2,
+	ROW_ADDRESSES = 1 << 3,
+};
+
+struct observed;
+
+/* on_certificate tells that a row begins (1) or ceases (-1) to use a certificate; may be NULL. */
+struct observed *observed_new(const char *external_id_prefix,
+	void (*on_certificate)(void *ctx, struct str id, int change), void *ctx);
+void observed_free(struct observed *observed);
+
+struct lb_row *observed_find(const struct observed *observed, struct str id);
+/* Names are compared without case, as Rancher does. */
+struct lb_row *observed_find_name(const struct observed *observed, const char *name);
+/* Unclaimed rows with the mark of this identity (as naming_text()), by id. */
+struct lb_row *observed_find_identity(const struct observed *observed, const char *identity);
+struct lb_row *observed_next_identity(struct lb_row *row);
+/* All, by id. */
+struct lb_row *observed_first(const struct observed *observed);
+struct lb_row *observed_next(struct lb_row *row);
+/* Those that nobody has claimed. */
+struct lb_row *observed_first_unclaimed(const struct observed *observed);
+struct lb_row *observed_next_unclaimed(struct lb_row *row);
+size_t observed_count(const struct observed *observed);
+
+void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner);
+void observed_release(struct observed *observed, struct lb_row *row);
+
+/* Takes what was answered to question number `asked`; questions are numbered in the order in which they are
+ * asked, and for writes the number is taken when the answer comes: whatever was asked before says
+ * nothing any more. *ret_changes is empty when the row has been told of by a newer answer. A load balancer in state
+ * removed makes no new row: NULL. */
+struct lb_row *observed_take(struct observed *observed, const struct rancher_lb *lb, uint64_t asked,
+	double now, struct arena *arena, unsigned *ret_changes);
+/* Must be unclaimed. */
+void observed_forget(struct observed *observed, struct lb_row *row);

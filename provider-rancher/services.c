@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/services.h"
+
+#include "common/must.h"
+#include "common/tree.h"
+#include "common/xalloc.h"
+
+struct service {
+	RB_ENTRY(service) node;
+	uint64_t list; /* that showed it last; newer than any list when an event did */
+	uint8_t uid_len;
+	char id[API_ID_LEN_MAX + 1];
+	char uid[];
+};
+
+struct wait {
+	RB_ENTRY(wait) by_uid;
+	RB_ENTRY(wait) by_balancer;
+	struct balancer *balancer;
+	size_t uid_len;
+	char uid[];
+};
+
+RB_HEAD(service_tree, service);
+RB_HEAD(wait_uids, wait);
+RB_HEAD(wait_balancers, wait);
+
+struct services {
+	struct service_tree all;
+	size_t count;
+	uint64_t newest_list;
+	struct wait_uids waits_by_uid;
+	struct wait_balancers waits_by_balancer;
+};
+
+static struct str uid_of(const struct service *service)
+{
+	return (struct str){service->uid, service->uid_len};
+}
+
+static struct str uid_of_wait(const struct wait *wait)
+{
+	return (struct str){wait->uid, wait->uid_len};
+}
+
+static int compare_services(const struct service *a, const struct service *b)
+{
+	return str_cmp(uid_of(a), uid_of(b));
+}
+
+static int compare_pointers(const void *a, const void *b)
+{
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int compare_waits_by_uid(const struct wait *a, const struct wait *b)
+{
+	int order = str_cmp(uid_of_wait(a), uid_of_wait(b));
+	return order != 0 ? order : compare_pointers(a->balancer, b->balancer);
+}
+
+static int compare_waits_by_balancer(const struct wait *a, const struct wait *b)
+{
+	int order = compare_pointers(a->balancer, b->balancer);
+	return order != 0 ? order : str_cmp(uid_of_wait(a), uid_of_wait(b));
+}
+
+RB_GENERATE_LOCAL(service_tree, service, node, compare_services)
+RB_GENERATE_LOCAL(wait_uids, wait, by_uid, compare_waits_by_uid)
+RB_GENERATE_LOCAL(wait_balancers, wait, by_balancer, compare_waits_by_balancer)
+
+/* ---- services ---- */
+
+static struct service *find(const struct services *services, struct str uid)
+{
+	struct service *at = RB_ROOT(&services->all);
+	while (at != NULL) {
+		int order = str_cmp(uid, uid_of(at));
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, node) : RB_RIGHT(at, node);
+	}
+	return NULL;
+}
+
+struct str services_find(const struct services *services, struct str uid)
+{
+	const struct service *service = find(services, uid);
+	return service != NULL ? str_from(service->id) : STR_NONE;
+}
+
+size_t services_count(const struct services *services)
+{
+	return services->count;
+}
+
+static void forget(struct services *services, struct service *service)
+{
+	RB_REMOVE(service_tree, &services->all, service);
+	services->count--;
+	free(service);
+}
+
+static struct service *add(struct services *services, struct str uid)
+{
+	must(uid.len <= UINT8_MAX);
+	struct service *service = xcalloc(1, sizeof(*service) + uid.len);
+	service->uid_len = (uint8_t)uid.len;
+	memcpy(service->uid, uid.p, uid.len);
+	RB_INSERT(service_tree, &services->all, service);
+	services->count++;
+	return service;
+}
+
+/* ---- who waits ---- */
+
+static void free_wait(struct services *services, struct wait *wait)
+{
+	RB_REMOVE(wait_uids, &services->waits_by_uid, wait);
+	RB_REMOVE(wait_balancers, &services->waits_by_balancer, wait);
+	free(wait);
+}
+
+/* The first with this uid, or with a greater one. */
+static struct wait *first_wait(const struct services *services, struct str uid)
+{
+	struct wait *at = RB_ROOT(&services->waits_by_uid);
+	struct wait *found = NULL;
+	while (at != NULL) {
+		if (str_cmp(uid, uid_of_wait(at)) <= 0) {
+			found = at;
+			at = RB_LEFT(at, by_uid);
+		} else {
+			at = RB_RIGHT(at, by_uid);
+		}
+	}
+	return found;
+}
+
+void services_wait(struct services *services, struct str uid, struct balancer *balancer)
+{
+	struct wait *wait = xcalloc(1, sizeof(*wait) + uid.len);
+	wait->balancer = balancer;
+	wait->uid_len = uid.len;
+	memcpy(wait->uid, uid.p, uid.len);
+	if (RB_INSERT(wait_uids, &services->waits_by_uid, wait) != NULL) {
+		free(wait);
+		return;
+	}
+	must(RB_INSERT(wait_balancers, &services->waits_by_balancer, wait) == NULL);
+}
+
+void services_stop_waiting(struct services *services, struct balancer *balancer)
+{
+	struct wait *at = RB_ROOT(&services->waits_by_balancer);
+	struct wait *next = NULL;
+	struct wait *first = NULL;
+	while (at != NULL) {
+		int order = compare_pointers(balancer, at->balancer);
+		if (order == 0)
+			first = at;
+		at = order <= 0 ? RB_LEFT(at, by_balancer) : RB_RIGHT(at, by_balancer);
+	}
+	for (at = first; at != NULL && at->balancer == balancer; at = next) {
+		next = wait_balancers_RB_NEXT(at);
+		free_wait(services, at);
+	}
+}
+
+size_t services_awaited(const struct services *services, struct str *ret_uids, size_t max)
+{
+	size_t count = 0;
+	struct wait *wait = first_wait(services, STR(""));
+	for (; wait != NULL && count < max; wait = wait_uids_RB_NEXT(wait)) {
+		if (count == 0 || !str_eq(ret_uids[count - 1], uid_of_wait(wait)))
+			ret_uids[count++] = uid_of_wait(wait);
+	}
+	return count;
+}
+
+bool services_has_waiting(const struct services *services)
+{
+	return !RB_EMPTY(&services->waits_by_uid);
+}
+
+static void wake(struct services *services, struct str uid,
+	void (*on_known)(void *ctx, struct balancer *balancer), void *ctx)
+{
+	struct wait *wait;
+	while ((wait = first_wait(services, uid)) != NULL && str_eq(uid_of_wait(wait), uid)) {
+		struct balancer *balancer = wait->balancer;
+		free_wait(services, wait);
+		on_known(ctx, balancer);
+	}
+}
+
+/* ---- what is told ---- */
+
+void services_take(struct services *services, const struct rancher_service *told, uint64_t list,
+	void (*on_known)(void *ctx, struct balancer *balancer), void *ctx)
+{
+	struct service *service = find(services, told->uid);
+	if (list > services->newest_list)
+		services->newest_list = list;
+	if (told->is_gone) {
+		/* Of a Service that was replaced in Rancher, the old one may be told after the new one. */
+		if (service != NULL && str_eq_c(told->id, service->id))
+			forget(services, service);
+		return;
+	}
+	if (service == NULL)
+		service = add(services, told->uid);
+	/* What an event tells while a list is under way need not be in the list. */
+	uint64_t seen = list != 0 ? list : services->newest_list + 1;
+	if (seen > service->list)
+		service->list = seen;
+	memcpy(service->id, told->id.p, told->id.len);
+	service->id[told->id.len] = '\0';
+	wake(services, told->uid, on_known, ctx);
+}
+
+void services_end_list(struct services *services, uint64_t list)
+{
+	struct service *service;
+	struct service *next;
+	RB_FOREACH_SAFE (service, service_tree, &services->all, next) {
+		if (service->list < list)
+			forget(services, service);
+	}
+}
+
+struct services *services_new(void)
+{
+	struct services *services = xcalloc(1, sizeof(*services));
+	RB_INIT(&services->all);
+	RB_INIT(&services->waits_by_uid);
+	RB_INIT(&services->waits_by_balancer);
+	return services;
+}
+
+void services_free(struct services *services)
+{
+	struct service *service;
+	struct wait *wait;
+	if (services == NULL)
+		return;
+	while ((service = RB_ROOT(&services->all)) != NULL)
+		forget(services, service);
+	while ((wait = RB_ROOT(&services->waits_by_uid)) != NULL)
+		free_wait(services, wait);
+	free(services);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/spec.h"
+
+#include "provider-rancher/digest.h"
+
+#include <stdlib.h>
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_rules(const void *left, const void *right)
+{
+	const struct port_rule *a = left;
+	const struct port_rule *b = right;
+	int order = compare_numbers(a->source_port, b->source_port);
+	if (order == 0)
+		order = compare_numbers(a->priority, b->priority);
+	if (order == 0)
+		order = str_cmp(a->host, b->host);
+	if (order == 0)
+		order = str_cmp(a->path, b->path);
+	if (order == 0)
+		order = str_cmp(a->service_id, b->service_id);
+	if (order == 0)
+		order = compare_numbers(a->target_port, b->target_port);
+	if (order == 0)
+		order = str_cmp(a->backend, b->backend);
+	return order != 0 ? order : str_cmp(a->protocol, b->protocol);
+}
+
+static int compare_ports(const void *left, const void *right)
+{
+	const struct published_port *a = left;
+	const struct published_port *b = right;
+	int order = compare_numbers(a->public_port, b->public_port);
+	if (order == 0)
+		order = compare_numbers(a->private_port, b->private_port);
+	return order != 0 ? order : (int)a->is_udp - (int)b->is_udp;
+}
+
+static int compare_labels(const void *left, const void *right)
+{
+	return str_cmp(((const struct label *)left)->key, ((const struct label *)right)->key);
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+	return str_cmp(*(const struct str *)left, *(const struct str *)right);
+}
+
+static void *sorted_copy(const void *items, size_t count, size_t size,
+	int (*compare)(const void *, const void *), struct arena *arena)
+{
+	void *copy = arena_calloc(arena, count + 1, size);
+	if (count != 0) {
+		memcpy(copy, items, count * size);
+		qsort(copy, count, size, compare);
+	}
+	return copy;
+}
+
+static void add_rules(struct digest *digest, const struct lb_spec *spec, struct arena *arena)
+{
+	const struct port_rule *rules = sorted_copy(
+		spec->rules.items, spec->rules.count, sizeof(*rules), compare_rules, arena);
+	digest_add_int(digest, spec->rules.count);
+	for (size_t i = 0; i < spec->rules.count; i++) {
+		digest_add_int(digest, rules[i].source_port);
+		digest_add_str(digest, rules[i].protocol);
+		digest_add_str(digest, rules[i].host);
+		digest_add_str(digest, rules[i].path);
+		digest_add_str(digest, rules[i].backend);
+		digest_add_str(digest, rules[i].service_id);
+		digest_add_int(digest, rules[i].target_port);
+		digest_add_int(digest, rules[i].priority);
+		digest_add_int(digest, rules[i].foreign);
+	}
+}
+
+static void add_certificates(struct digest *digest, const struct lb_spec *spec, struct arena *arena)
+{
+	const struct str *ids = sorted_copy(spec->certificates.items, spec->certificates.count,
+		sizeof(*ids), compare_texts, arena);
+	struct str last = spec->default_certificate;
+	digest_add_str(digest, spec->default_certificate);
+	for (size_t i = 0; i < spec->certificates.count; i++) {
+		/* The default one and repetitions say nothing more. */
+		if (!str_eq(ids[i], last) && !str_eq(ids[i], spec->default_certificate))
+			digest_add_str(digest, ids[i]);
+		last = ids[i];
+	}
+}
+
+static void add_stickiness(struct digest *digest, const struct stickiness *stickiness)
+{
+	digest_add_int(digest, stickiness != NULL);
+	if (stickiness == NULL)
+		return;
+	digest_add_str(digest, stickiness->name);
+	digest_add_str(digest, stickiness->cookie);
+	digest_add_str(digest, stickiness->domain);
+	digest_add_int(digest, stickiness->mode);
+	digest_add_int(digest, (uint64_t)stickiness->indirect | (uint64_t)stickiness->nocache << 1 |
+				       (uint64_t)stickiness->postonly << 2);
+}
+
+/* White space at the end of the text changes nothing, and does not survive every way it is edited. */
+static struct str trim_end(struct str text)
+{
+	while (text.len != 0 && strchr(" \t\r\n", text.p[text.len - 1]) != NULL)
+		text.len--;
+	return text;
+}
+
+static uint64_t config_facet(const struct lb_spec *spec, struct arena *arena)
+{
+	struct digest digest;
+	digest_begin(&digest);
+	add_rules(&digest, spec, arena);
+	add_certificates(&digest, spec, arena);
+	add_stickiness(&digest, spec->stickiness);
+	digest_add_str(&digest, trim_end(spec->config));
+	return digest_end(&digest);
+}
+
+static uint64_t ports_facet(const struct lb_spec *spec, struct arena *arena)
+{
+	const struct published_port *ports = sorted_copy(
+		spec->ports.items, spec->ports.count, sizeof(*ports), compare_ports, arena);
+	struct digest digest;
+	digest_begin(&digest);
+	for (size_t i = 0; i < spec->ports.count; i++) {
+		if (i != 0 && compare_ports(&ports[i - 1], &ports[i]) == 0)
+			continue;
+		digest_add_int(&digest, ports[i].public_port);
+		digest_add_int(&digest, ports[i].private_port);
+		digest_add_int(&digest, ports[i].is_udp);
+	}
+	return digest_end(&digest);
+}
+
+static uint64_t labels_facet(const struct lb_spec *spec, struct arena *arena)
+{
+	const struct label *labels = sorted_copy(
+		spec->labels.items, spec->labels.count, sizeof(*labels), compare_labels, arena);
+	struct digest digest;
+	digest_begin(&digest);
+	for (size_t i = 0; i < spec->labels.count; i++) {
+		digest_add_str(&digest, labels[i].key);
+		digest_add_str(&digest, labels[i].value);
+	}
+	return digest_end(&digest);
+}
+
+void spec_facets(const struct lb_spec *spec, struct arena *arena, struct lb_facets *ret_facets)
+{
+	*ret_facets = (struct lb_facets){
+		.config = config_facet(spec, arena),
+		.ports = ports_facet(spec, arena),
+		.labels = labels_facet(spec, arena),
+		.description = digest_of(spec->description),
+		.contents = spec->contents,
+		.scale = spec->scale,
+		.is_global = spec->is_global,
+	};
+}
+
+static int compare_routes(const void *left, const void *right)
+{
+	const struct port_rule *a = left;
+	const struct port_rule *b = right;
+	int order = str_cmp(a->host, b->host);
+	return order != 0 ? order : str_cmp(a->path, b->path);
+}
+
+uint64_t spec_routes(const struct lb_spec *spec, struct arena *arena)
+{
+	const struct port_rule *rules = sorted_copy(
+		spec->rules.items, spec->rules.count, sizeof(*rules), compare_routes, arena);
+	struct digest digest;
+	digest_begin(&digest);
+	for (size_t i = 0; i < spec->rules.count; i++) {
+		if (i != 0 && compare_routes(&rules[i - 1], &rules[i]) == 0)
+			continue;
+		digest_add_str(&digest, rules[i].host);
+		digest_add_str(&digest, rules[i].path);
+	}
+	return digest_end(&digest);
+}
+
+bool facets_eq(const struct lb_facets *a, const struct lb_facets *b)
+{
+	return a->config == b->config && a->ports == b->ports && a->labels == b->labels &&
+	       a->description == b->description && a->contents == b->contents &&
+	       a->scale == b->scale && a->is_global == b->is_global;
+}
+
+unsigned facets_differ(const struct lb_facets *wanted, const struct lb_facets *there)
+{
+	unsigned parts = 0;
+	if (wanted->config != there->config)
+		parts |= PART_CONFIG;
+	if (wanted->ports != there->ports)
+		parts |= PART_PORTS;
+	if (wanted->labels != there->labels)
+		parts |= PART_LABELS;
+	if (wanted->description != there->description)
+		parts |= PART_DESCRIPTION;
+	if (wanted->contents != there->contents)
+		parts |= PART_CONTENTS;
+	/* The server ignores the scale of one that runs on every host. */
+	if (wanted->scale != 0 && wanted->scale != there->scale && !wanted->is_global)
+		parts |= PART_SCALE;
+	return parts;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/stack.h"
+
+#include "common/backoff.h"
+#include "common/xalloc.h"
+#include "provider-rancher/ask.h"
+#include "provider-rancher/inquiry.h"
+#include "provider-rancher/log_events.h"
+
+#include <strings.h>
+
+static const double DOUBT_EVERY_S = 5;
+
+struct stack {
+	struct controller *controller;
+	void (*on_known)(void *ctx, bool is_new);
+	void (*on_failed)(void *ctx);
+	void *ctx;
+	struct inquiry *inquiry;
+	char *id;       /* NULL: there is none */
+	char *found_id; /* by the question that is being answered */
+	bool is_foreign;
+	bool is_needed;
+	/* Making it. */
+	struct turn turn;
+	struct api_request *request;
+	char *trouble;
+	struct backoff backoff;
+};
+
+/* ---- finding ---- */
+
+static char *path(void *ctx)
+{
+	struct stack *stack = ctx;
+	const struct config *config = stack->controller->config;
+	free(stack->found_id);
+	stack->found_id = NULL;
+	return xasprintf(
+		"/stacks?name=%s&removed_null=1&limit=%d", config->stack, (int)config->page_size);
+}
+
+/* By name alone: one of this name with another externalId would make it impossible to make ours. */
+static void on_item(void *ctx, const struct json *item, uint64_t number)
+{
+	struct stack *stack = ctx;
+	struct rancher_stack found;
+	const char *name = stack->controller->config->stack;
+	(void)number;
+	/* A filter that the server does not know is ignored by it: the answer is looked at. */
+	if (api_read_stack(item, &found) != NULL || found.state == SERVER_STATE_REMOVED ||
+		found.name.len != strlen(name) ||
+		strncasecmp(found.name.p, name, found.name.len) != 0)
+		return;
+	bool is_ours = str_eq_c(found.external_id, stack->controller->external_id_prefix);
+	if (stack->found_id != NULL && !is_ours)
+		return;
+	free(stack->found_id);
+	stack->found_id = str_dup(found.id);
+	stack->is_foreign = !is_ours;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Returns whether it is another one than before. */
+static bool set_id(struct stack *stack, const char *id, bool is_made)
+{
+	if (is_same(stack->id, id))
+		return false;
+	free(stack->id);
+	stack->id = id != NULL ? xstrdup(id) : NULL;
+	if (id == NULL)
+		return true;
+	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
+	if (!is_made && stack->is_foreign)
+		log_event(&EV_STACK_FOREIGN, LOG_STR("id", id));
+	return true;
+}
+
+static void want_made(struct stack *stack)
+{
+	if (stack->id == NULL && stack->is_needed && stack_is_known(stack) &&
+		!stack->turn.is_waiting && !stack->turn.is_held)
+		turns_wait(stack->controller->turns, &stack->turn, true);
+}
+
+static void on_end(void *ctx, uint64_t number)
+{
+	struct stack *stack = ctx;
+	(void)number;
+	bool is_new = set_id(stack, stack->found_id, false);
+	want_made(stack);
+	stack->on_known(stack->ctx, is_new);
+}
+
+static void on_inquiry_failed(void *ctx, const struct api_answer *answer)
+{
+	struct stack *stack = ctx;
+	(void)answer;
+	stack->on_failed(stack->ctx);
+}
+
+static const struct inquiry_ops inquiry_ops = {path, on_item, on_end, on_inquiry_failed};
+
+/* ---- making ---- */
+
+static void on_made(void *ctx, const struct api_answer *answer)
+{
+	struct stack *stack = ctx;
+	struct rancher_stack made;
+	stack->request = NULL;
+	ask_judge(stack->controller->turns, &stack->turn, answer);
+	turns_leave(stack->controller->turns, &stack->turn);
+	free(stack->trouble);
+	stack->trouble = NULL;
+	if (answer->outcome == API_OK && api_read_stack(answer->body, &made) == NULL) {
+		char *id = str_dup(made.id);
+		backoff_succeeded(&stack->backoff);
+		set_id(stack, id, true);
+		free(id);
+		stack->on_known(stack->ctx, true);
+		return;
+	}
+	/* Somebody else may have made it, our answer may have been lost, or the name is still held by one on its way out: looks
+	 * for it, and goes on from there. */
+	stack->trouble = xasprintf("the stack cannot be made: %s", answer->text);
+	log_event(&EV_STACK_FAILED, LOG_STR("reason", answer->text));
+	inquiry_want_after(stack->inquiry, backoff_next(&stack->backoff));
+	stack->on_failed(stack->ctx);
+}
+
+static void on_turn(struct turn *turn)
+{
+	struct stack *stack = (struct stack *)((char *)turn - offsetof(struct stack, turn));
+	struct json *body = json_new_object();
+	json_add_str(body, "name", str_from(stack->controller->config->stack));
+	json_add_str(body, "externalId", str_from(stack->controller->external_id_prefix));
+	struct api_call call = {
+		.method = "POST",
+		.path = "/stacks",
+		.body = body,
+		.on_done = on_made,
+		.ctx = stack,
+	};
+	stack->request = api_start(stack->controller->api, &call);
+	json_free(body);
+}
+
+void stack_need(struct stack *stack)
+{
+	stack->is_needed = true;
+	/* One that could not be made is looked for first, after a while. */
+	if (stack->trouble == NULL)
+		want_made(stack);
+}
+
+void stack_doubt(struct stack *stack)
+{
+	double age = ev_now(stack->controller->loop) - inquiry_answered_at(stack->inquiry);
+	inquiry_want_after(stack->inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+}
+
+/* ---- life ---- */
+
+bool stack_is_known(const struct stack *stack)
+{
+	return inquiry_is_answered(stack->inquiry);
+}
+
+const char *stack_id(const struct stack *stack)
+{
+	return stack->id;
+}
+
+const char *stack_trouble(const struct stack *stack)
+{
+	return stack->trouble != NULL ? stack->trouble : inquiry_trouble(stack->inquiry);
+}
+
+struct stack *stack_new(struct controller *controller, void (*on_known)(void *ctx, bool is_new),
+	void (*on_failed)(void *ctx), void *ctx)
+{
+	struct stack *stack = xcalloc(1, sizeof(*stack));
+	stack->controller = controller;
+	stack->on_known = on_known;
+	stack->on_failed = on_failed;
+	stack->ctx = ctx;
+	stack->turn.on_turn = on_turn;
+	backoff_init(&stack->backoff, 0.5, 30);
+	struct inquiry_config config = {
+		.loop = controller->loop,
+		.api = controller->api,
+		.turns = controller->turns,
+		.name = "stack",
+		.is_list = true,
+		.ops = &inquiry_ops,
+		.ctx = stack,
+	};
+	stack->inquiry = inquiry_new(&config);
+	return stack;
+}
+
+void stack_free(struct stack *stack)
+{
+	if (stack == NULL)
+		return;
+	inquiry_free(stack->inquiry);
+	api_cancel(stack->request);
+	turns_leave(stack->controller->turns, &stack->turn);
+	free(stack->id);
+	free(stack->found_id);
+	free(stack->trouble);
+	free(stack);
+}
+
+void stack_start(struct stack *stack)
+{
+	inquiry_want(stack->inquiry);
+}

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/world.h"
+
+#include "common/backoff.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/feed.h"
+#include "provider-rancher/inquiry.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/plan.h"
+#include "provider-rancher/stack.h"
+
+enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth a list */ };
+static const double RELIST_S = 600; /* certificates and Services, as a safety net */
+static const double IMAGE_FRESH_S = 60;
+static const double DOUBT_EVERY_S = 5; /* lists because of doubt, at most so often */
+
+struct world {
+	struct controller *controller;
+	struct stack *stack;
+	struct inquiry *balancers;
+	struct inquiry *certificates;
+	struct inquiry *services;
+	struct inquiry *lookup; /* one awaited Service */
+	struct inquiry *image;
+	struct arena arena;
+	char *image_uuid;
+	struct backoff lookups;
+	size_t next_lookup;
+};
+
+/* ---- the stack ---- */
+
+static void on_stack(void *ctx, bool is_new)
+{
+	struct world *world = ctx;
+	if (is_new)
+		inquiry_forget(world->balancers);
+	if (stack_id(world->stack) != NULL)
+		inquiry_want(world->balancers);
+	else
+		balancers_on_world(world->controller->balancers);
+	controller_check_ready(world->controller);
+}
+
+static void on_stack_failed(void *ctx)
+{
+	struct world *world = ctx;
+	controller_check_ready(world->controller);
+	balancers_tell_statuses(world->controller->balancers);
+}
+
+/* Ours has gone, or one that may be ours has come. */
+void world_take_stack(struct world *world, const struct json *value)
+{
+	struct rancher_stack told;
+	const char *id = stack_id(world->stack);
+	if (api_read_stack(value, &told) != NULL)
+		return;
+	bool is_gone = told.state == SERVER_STATE_REMOVED;
+	if (id != NULL ? is_gone && str_eq_c(told.id, id)
+		       : !is_gone && str_eq_c(told.name, world->controller->config->stack))
+		stack_doubt(world->stack);
+}
+
+/* ---- load balancers ---- */
+
+static char *balancers_path(void *ctx)
+{
+	struct world *world = ctx;
+	if (stack_id(world->stack) == NULL)
+		return NULL;
+	return xasprintf("/loadbalancerservices?stackId=%s&removed_null=1&limit=%d",
+		stack_id(world->stack), (int)world->controller->config->page_size);
+}
+
+struct lb_row *world_take_lb(
+	struct world *world, const struct json *value, uint64_t number, unsigned *ret_changes)
+{
+	struct rancher_lb lb;
+	struct lb_row *row = NULL;
+	unsigned changes = 0;
+	const char *problem = api_read_lb(value, &world->arena, &lb);
+	if (problem != NULL)
+		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "loadBalancerService"),
+			LOG_STR("reason", problem));
+	else if (stack_id(world->stack) != NULL && str_eq_c(lb.stack_id, stack_id(world->stack)))
+		row = observed_take(world->controller->observed, &lb, number,
+			ev_now(world->controller->loop), &world->arena, &changes);
+	arena_reset(&world->arena);
+	if (ret_changes != NULL)
+		*ret_changes = changes;
+	return row;
+}
+
+static void on_balancer(void *ctx, const struct json *item, uint64_t number)
+{
+	struct world *world = ctx;
+	unsigned changes = 0;
+	struct lb_row *row = world_take_lb(world, item, number, &changes);
+	if (row == NULL)
+		return;
+	row->seen = number;
+	if ((changes & ROW_NEW) == 0 && changes != 0)
+		feed_missed(world->controller->feed);
+	balancers_on_row(world->controller->balancers, row, changes);
+}
+
+static void schedule_poll(struct world *world)
+{
+	const struct config *config = world->controller->config;
+	double interval_s = config->poll_interval;
+	if (feed_is_proven(world->controller->feed) &&
+		!balancers_are_busy(world->controller->balancers) &&
+		config->idle_poll_interval > interval_s)
+		interval_s = config->idle_poll_interval;
+	inquiry_want_after(world->balancers, interval_s * (0.9 + 0.2 * backoff_random()));
+}
+
+static void on_balancers_end(void *ctx, uint64_t number)
+{
+	struct world *world = ctx;
+	struct lb_row *row = observed_first(world->controller->observed);
+	struct lb_row *next;
+	for (; row != NULL; row = next) {
+		next = observed_next(row);
+		/* Pages are counted, so that a row may slip through between two of them: whoever it belongs to looks. */
+		if (row->seen < number && row->asked < number)
+			balancers_on_unseen(world->controller->balancers, row);
+	}
+	balancers_on_world(world->controller->balancers);
+	schedule_poll(world);
+	controller_check_ready(world->controller);
+}
+
+static void on_balancers_failed(void *ctx, const struct api_answer *answer)
+{
+	struct world *world = ctx;
+	/* The stack's id may have become worthless. */
+	if (answer->outcome == API_NOT_FOUND || answer->outcome == API_REFUSED)
+		world_doubt_stack(world);
+	controller_check_ready(world->controller);
+}
+
+/* ---- certificates ---- */
+
+static char *certificates_path(void *ctx)
+{
+	struct world *world = ctx;
+	return xasprintf(
+		"/certificates?removed_null=1&limit=%d", (int)world->controller->config->page_size);
+}
+
+static void on_certificate(void *ctx, const struct json *item, uint64_t number)
+{
+	struct world *world = ctx;
+	certs_take(world->controller->certs, item, number);
+}
+
+static void on_certificates_end(void *ctx, uint64_t number)
+{
+	struct world *world = ctx;
+	certs_end_list(world->controller->certs, number);
+	inquiry_want_after(world->certificates, RELIST_S * (1 + backoff_random()));
+	balancers_on_world(world->controller->balancers);
+	controller_check_ready(world->controller);
+}
+
+/* ---- Services ---- */
+
+static char *services_path(void *ctx)
+{
+	struct world *world = ctx;
+	return xasprintf("/kubernetesservices?removed_null=1&limit=%d",
+		(int)world->controller->config->page_size);
+}
+
+static void on_known(void *ctx, struct balancer *balancer)
+{
+	(void)ctx;
+	balancers_touch(balancer);
+}
+
+static void take_service(struct world *world, const struct json *item, uint64_t list)
+{
+	struct rancher_service service;
+	const char *problem = api_read_service(item, &service);
+	if (problem != NULL)
+		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "kubernetesService"),
+			LOG_STR("reason", problem));
+	else
+		services_take(world->controller->services, &service, list, on_known, NULL);
+}
+
+void world_take_service(struct world *world, const struct json *value)
+{
+	take_service(world, value, 0);
+}
+
+static void on_service(void *ctx, const struct json *item, uint64_t number)
+{
+	take_service(ctx, item, number);
+}
+
+static void schedule_lookup(struct world *world)
+{
+	if (services_has_waiting(world->controller->services))
+		inquiry_want_after(world->lookup, backoff_next(&world->lookups));
+	else
+		backoff_succeeded(&world->lookups);
+}
+
+static void on_services_end(void *ctx, uint64_t number)
+{
+	struct world *world = ctx;
+	services_end_list(world->controller->services, number);
+	inquiry_want_after(world->services, RELIST_S * (1 + backoff_random()));
+	schedule_lookup(world);
+	balancers_on_world(world->controller->balancers);
+	controller_check_ready(world->controller);
+}
+
+/* A few that are awaited are asked for by uid, one after the other; many by the list of all. */
+static char *lookup_path(void *ctx)
+{
+	struct world *world = ctx;
+	struct str uids[LOOKUPS_MAX + 1];
+	size_t count = services_awaited(world->controller->services, uids, LOOKUPS_MAX + 1);
+	if (count == 0)
+		return NULL;
+	if (count > LOOKUPS_MAX) {
+		inquiry_want(world->services);
+		return NULL;
+	}
+	char *uid = http_escape(uids[world->next_lookup++ % count]);
+	char *path = xasprintf("/kubernetesservices?externalId=%s&removed_null=1&limit=%d", uid,
+		(int)world->controller->config->page_size);
+	free(uid);
+	return path;
+}
+
+static void on_lookup(void *ctx, const struct json *item, uint64_t number)
+{
+	(void)number;
+	take_service(ctx, item, 0);
+}
+
+static void on_lookup_end(void *ctx, uint64_t number)
+{
+	(void)number;
+	schedule_lookup(ctx);
+}
+
+/* ---- image ---- */
+
+static char *image_path(void *ctx)
+{
+	(void)ctx;
+	return xstrdup("/settings/lb.instance.image");
+}
+
+static void on_image(void *ctx, const struct json *item, uint64_t number)
+{
+	struct world *world = ctx;
+	struct str value = api_read_setting(item);
+	(void)number;
+	free(world->image_uuid);
+	world->image_uuid = value.len != 0 ? xasprintf("docker:%.*s", STR_FMT(value)) : NULL;
+	if (world->image_uuid == NULL)
+		log_event(&EV_IMAGE_UNSET);
+}
+
+static void on_image_end(void *ctx, uint64_t number)
+{
+	struct world *world = ctx;
+	(void)number;
+	if (world->image_uuid == NULL)
+		inquiry_want_after(world->image, IMAGE_FRESH_S / 2);
+	balancers_tell_waiting(world->controller->balancers);
+}
+
+static void on_failed(void *ctx, const struct api_answer *answer)
+{
+	struct world *world = ctx;
+	(void)answer;
+	controller_check_ready(world->controller);
+	balancers_tell_statuses(world->controller->balancers);
+}
+
+/* ---- what others ask for ---- */
+
+bool world_is_known(const struct world *world)
+{
+	return stack_is_known(world->stack) && inquiry_is_answered(world->certificates) &&
+	       inquiry_is_answered(world->services) &&
+	       (stack_id(world->stack) == NULL || inquiry_is_answered(world->balancers));
+}
+
+static char *describe(const char *name, const char *trouble)
+{
+	return xasprintf("Rancher's %s%s%s", name, trouble != NULL ? ": " : "",
+		trouble != NULL ? trouble : "");
+}
+
+char *world_missing_text(const struct world *world)
+{
+	const struct {
+		const char *name;
+		const struct inquiry *inquiry;
+	} parts[] = {{"certificates", world->certificates}, {"kubernetesServices", world->services},
+		{"load balancers", world->balancers}};
+	if (world_is_known(world))
+		return NULL;
+	if (!stack_is_known(world->stack))
+		return describe("stack", stack_trouble(world->stack));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (inquiry_is_answered(parts[i].inquiry))
+			continue;
+		return describe(parts[i].name, inquiry_trouble(parts[i].inquiry));
+	}
+	return xstrdup("Rancher");
+}
+
+const char *world_stack_id(const struct world *world)
+{
+	return stack_id(world->stack);
+}
+
+struct str world_image(const struct world *world)
+{
+	return str_from(world->image_uuid);
+}
+
+unsigned world_lacks(const struct world *world)
+{
+	unsigned lacks = 0;
+	double age = ev_now(world->controller->loop) - inquiry_answered_at(world->image);
+	if (stack_id(world->stack) == NULL)
+		lacks |= PLAN_NEED_STACK;
+	if (world->image_uuid == NULL ||
+		(world->controller->config->image == NULL && age > IMAGE_FRESH_S))
+		lacks |= PLAN_NEED_IMAGE;
+	return lacks;
+}
+
+void world_need(struct world *world, unsigned needs)
+{
+	if ((needs & PLAN_NEED_STACK) != 0)
+		stack_need(world->stack);
+	if ((needs & PLAN_NEED_IMAGE) != 0 && inquiry_trouble(world->image) == NULL)
+		inquiry_want_after(world->image, 0);
+	if ((needs & PLAN_NEED_SERVICES) != 0 &&
+		services_has_waiting(world->controller->services) &&
+		inquiry_is_answered(world->services))
+		inquiry_want_after(world->lookup, 0.1);
+}
+
+const char *world_trouble(const struct world *world, unsigned needs)
+{
+	if ((needs & PLAN_NEED_STACK) != 0)
+		return stack_trouble(world->stack);
+	if ((needs & PLAN_NEED_IMAGE) == 0)
+		return NULL;
+	if (inquiry_is_answered(world->image) && world->image_uuid == NULL)
+		return "Rancher's setting lb.instance.image is empty";
+	return inquiry_trouble(world->image);
+}
+
+static void doubt(struct world *world, struct inquiry *inquiry)
+{
+	double age = ev_now(world->controller->loop) - inquiry_answered_at(inquiry);
+	inquiry_want_after(inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+}
+
+void world_doubt_stack(struct world *world)
+{
+	stack_doubt(world->stack);
+}
+
+void world_doubt_image(struct world *world)
+{
+	if (world->controller->config->image == NULL)
+		doubt(world, world->image);
+}
+
+void world_doubt_services(struct world *world)
+{
+	doubt(world, world->services);
+}
+
+void world_doubt_certificates(struct world *world)
+{
+	doubt(world, world->certificates);
+}
+
+void world_watch(struct world *world)
+{
+	if (stack_id(world->stack) != NULL)
+		inquiry_want_after(world->balancers, world->controller->config->poll_interval);
+}
+
+void world_poll(struct world *world)
+{
+	if (stack_is_known(world->stack) && stack_id(world->stack) != NULL)
+		inquiry_want(world->balancers);
+}
+
+/* ---- life ---- */
+
+static const struct inquiry_ops balancers_ops = {
+	balancers_path, on_balancer, on_balancers_end, on_balancers_failed};
+static const struct inquiry_ops certificates_ops = {
+	certificates_path, on_certificate, on_certificates_end, on_failed};
+static const struct inquiry_ops services_ops = {
+	services_path, on_service, on_services_end, on_failed};
+static const struct inquiry_ops lookup_ops = {lookup_path, on_lookup, on_lookup_end, NULL};
+static const struct inquiry_ops image_ops = {image_path, on_image, on_image_end, on_failed};
+
+static struct inquiry *make(struct world *world, const char *name, bool is_list, bool is_secret,
+	const struct inquiry_ops *ops)
+{
+	struct inquiry_config config = {
+		.loop = world->controller->loop,
+		.api = world->controller->api,
+		.turns = world->controller->turns,
+		.name = name,
+		.is_list = is_list,
+		.is_secret = is_secret,
+		.ops = ops,
+		.ctx = world,
+	};
+	return inquiry_new(&config);
+}
+
+struct world *world_new(struct controller *controller)
+{
+	struct world *world = xcalloc(1, sizeof(*world));
+	world->controller = controller;
+	arena_init(&world->arena);
+	backoff_init(&world->lookups, 0.25, 30);
+	world->stack = stack_new(controller, on_stack, on_stack_failed, world);
+	world->balancers = make(world, "loadBalancerServices", true, false, &balancers_ops);
+	world->certificates = make(world, "certificates", true, true, &certificates_ops);
+	world->services = make(world, "kubernetesServices", true, false, &services_ops);
+	world->lookup = make(world, "kubernetesService", true, false, &lookup_ops);
+	world->image = make(world, "lb.instance.image", false, false, &image_ops);
+	if (controller->config->image != NULL)
+		world->image_uuid = xasprintf("%s%s",
+			strncmp(controller->config->image, "docker:", 7) == 0 ? "" : "docker:",
+			controller->config->image);
+	return world;
+}
+
+void world_free(struct world *world)
+{
+	if (world == NULL)
+		return;
+	stack_free(world->stack);
+	inquiry_free(world->balancers);
+	inquiry_free(world->certificates);
+	inquiry_free(world->services);
+	inquiry_free(world->lookup);
+	inquiry_free(world->image);
+	arena_fini(&world->arena);
+	free(world->image_uuid);
+	free(world);
+}
+
+void world_start(struct world *world)
+{
+	inquiry_want(world->services);
+	inquiry_want(world->certificates);
+	stack_start(world->stack);
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""provider-rancher alone on this machine: the Rancher stand-in before it, a translator of the tests behind it."""
+from __future__ import annotations
+
+import pathlib
+import shutil
+import tempfile
+from typing import Any
+
+from standins.rancher.client import RancherStandin
+
+from .daemon import Daemon
+from .line import build_folder
+from .provider_link import Translator
+from .wait import stays, wait_for
+
+FAST = {"step_delay": 0.02, "retry_wait": 0.05, "retry_max": 0.5, "event_interval": 0.05, "metadata_poll": 0.05,
+        "host_failure_delay": 0.05}
+
+
+class Bench:
+    """Use it as a context manager. The provider is started with start(), or by start=True."""
+
+    def __init__(self, start: bool = True, settings: dict[str, Any] | None = None, dataplane: bool = False,
+                 arguments: list[str] | None = None, environment: dict[str, str] | None = None, **rancher: Any):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-provider-"))
+        self.rancher = RancherStandin(settings={**FAST, **(settings or {})}, dataplane=dataplane, **{"hosts": 3, **rancher})
+        self.translator = Translator(self.folder)
+        keys = {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
+                "CATTLE_SECRET_KEY": self.rancher.secret_key}
+        self.provider = Daemon(build_folder() / "provider-rancher/sluice-provider-rancher",
+                               ["--runtime-dir", str(self.folder), "--poll-interval", "0.3", "--idle-poll-interval", "0.3",
+                                "--client-timeout", "2", "--endpoint-grace", "1", *(arguments or [])],
+                               self.folder / "provider.log", {**keys, **(environment or {})})
+        if start:
+            self.start()
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        complaints = self.stop()
+        if kind is None:
+            assert not complaints, "\n".join(complaints)
+
+    def stop(self) -> list[str]:
+        was_running = self.provider.process is not None
+        code = self.provider.stop()
+        self.translator.stop()
+        self.rancher.stop()
+        complaints = [line for line in self.provider.lines
+                      if "Sanitizer" in line or "runtime error:" in line or "broken-invariant" in line]
+        if was_running and code != 0:
+            complaints.append(f"the provider ended with {code}: " + "\n".join(self.provider.lines[-20:]))
+        if not complaints:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return complaints
+
+    def start(self) -> None:
+        self.provider.start()
+
+    def restart(self) -> None:
+        self.provider.restart()
+
+    # Rancher
+
+    def services(self, *names: str, **more: Any) -> None:
+        """Rancher knows these Services; their uids are "uid-<name>"."""
+        for name in names:
+            self.rancher.control("set-service", uid=f"uid-{name}", name=name, at_once=True, **more)
+
+    def lb(self, name: str) -> dict[str, Any] | None:
+        return self.rancher.balancer(name)
+
+    def wait_lb(self, name: str, state: str = "active", timeout: float = 20.0) -> dict[str, Any]:
+        return wait_for(lambda: (lb := self.lb(name)) and lb["state"] == state and lb, f"{name} to be {state}", timeout)
+
+    def wait_no_lb(self, name: str, timeout: float = 20.0) -> None:
+        wait_for(lambda: self.lb(name) is None, f"{name} to be gone", timeout)
+
+    def rules(self, name: str) -> list[dict[str, Any]]:
+        lb = self.lb(name)
+        rules = (lb or {}).get("lbConfig", {}).get("portRules") or []
+        return sorted(rules, key=lambda r: (r["sourcePort"], r.get("priority") or 0))
+
+    def writes(self) -> list[tuple[str, str]]:
+        """(verb, name) of every write that the provider has sent, in order."""
+        return [(r["method"] + (f" {r['action']}" if r["action"] else ""), r["name"] or r["id"] or "-")
+                for r in self.rancher.requests() if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
+
+    def reads(self, type_: str) -> list[dict[str, Any]]:
+        return [r for r in self.rancher.requests(method="GET", type=type_) if "provider" in (r["user_agent"] or "")]
+
+    def forget_requests(self) -> None:
+        self.rancher.control("reset-counters")
+
+    def quiet(self, seconds: float = 1.0) -> None:
+        """Nothing more is written, for a while in which several lists are made."""
+        before = len(self.writes())
+        stays(lambda: len(self.writes()) == before, f"silence after {self.writes()}", seconds)
+
+    def certificates(self) -> dict[str, dict[str, Any]]:
+        return {c["name"]: c for c in self.rancher.rows("certificate")}

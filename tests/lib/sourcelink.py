@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The translator's side of the source link, for tests of the watcher: it keeps the records it is told of and remembers every message.
+
+Written from proto/PROTOCOL.md. What it is told is checked against the order that page demands.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import msgpack
+
+from .wait import wait_for
+
+FRAME_MAX = 4 * 1024 * 1024
+PING_AFTER_S = 4.0
+
+
+@dataclass
+class Connection:
+    """One connection of the watcher, from hello to its end."""
+
+    settings: dict[str, Any] | None = None
+    begun: str | None = None
+    ended: list[str] = field(default_factory=list)
+    messages: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    said_bye: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every kind of the settings has had its sync-end."""
+        return self.settings is not None and set(self.ended) >= set(self.settings["kinds"])
+
+
+class SourceLink:
+    """Use it as a context manager: listens at once, serves one watcher at a time, for ever."""
+
+    def __init__(self, runtime: pathlib.Path, name: str = "test"):
+        self.path = runtime / "source.sock"
+        self.name = name
+        self.records: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.connections: list[Connection] = []
+        self.problems: list[str] = []
+        self._listener: socket.socket | None = None
+        self._peer: socket.socket | None = None
+        self._lock = threading.RLock()
+        self._reading = threading.Event()
+        self._reading.set()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    # Life
+
+    def __enter__(self) -> "SourceLink":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> "SourceLink":
+        """Opens the socket; records of an earlier life stay."""
+        self.path.unlink(missing_ok=True)
+        self._stopping = False
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self.path))
+        self._listener.listen(4)
+        self._listener.settimeout(0.05)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Closes the socket and the connection."""
+        self._stopping = True
+        self._reading.set()
+        self.drop()
+        if self._thread is not None:
+            self._thread.join(5)
+        if self._listener is not None:
+            self._listener.close()
+        self._listener = None
+        self.path.unlink(missing_ok=True)
+
+    def drop(self) -> None:
+        """Ends the present connection without a word; the watcher comes back."""
+        with self._lock:
+            peer, self._peer = self._peer, None
+        if peer is not None:
+            peer.close() if self._stopping else _shut(peer)
+
+    def pause(self) -> None:
+        """Stops reading: the watcher's socket fills up."""
+        self._reading.clear()
+
+    def resume(self) -> None:
+        """Reads again."""
+        self._reading.set()
+
+    # Sending
+
+    def send(self, kind: str, body: dict[str, Any]) -> None:
+        """One message upwards, to the watcher."""
+        self.send_bytes(frame(kind, body))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Any bytes."""
+        with self._lock:
+            assert self._peer is not None, "no watcher is connected"
+            self._peer.sendall(data)
+
+    def status(self, record: dict[str, Any], *addresses: str | dict[str, Any], release: bool = False) -> None:
+        """Wishes a status for an object that was told of; addresses are IP addresses, host names or whole entries."""
+        entries = [address if isinstance(address, dict) else address_of(address) for address in addresses]
+        body = key_of(record) | ({"addresses": entries} if entries else {}) | ({"release": True} if release else {})
+        self.send("status", body)
+
+    def event(self, record: dict[str, Any], reason: str, message: str, warning: bool = False, standing: bool = False) -> None:
+        """Asks for a Kubernetes Event."""
+        body = key_of(record) | {"type": "warning" if warning else "normal", "reason": reason, "message": message}
+        self.send("event", body | ({"standing": True} if standing else {}))
+
+    # Looking
+
+    @property
+    def connection(self) -> Connection | None:
+        """The latest connection that said hello."""
+        return self.connections[-1] if self.connections else None
+
+    def record(self, kind: str, name: str, namespace: str = "default") -> dict[str, Any] | None:
+        """The newest form of an object."""
+        with self._lock:
+            return self.records.get((kind, namespace, name))
+
+    def names(self, kind: str) -> set[str]:
+        """namespace/name of all objects of a kind; the name alone of those without a namespace."""
+        with self._lock:
+            return {f"{namespace}/{name}" if namespace else name for k, namespace, name in self.records if k == kind}
+
+    def messages(self, kind: str | None = None, since: int = 0) -> list[tuple[str, dict[str, Any]]]:
+        """Messages of the latest connection from number `since` on, of one type or all."""
+        with self._lock:
+            found = list(self.connection.messages[since:]) if self.connection else []
+        return [message for message in found if kind in (None, message[0])]
+
+    def count(self) -> int:
+        """How many messages the latest connection has brought, for `since`."""
+        with self._lock:
+            return len(self.connection.messages) if self.connection else 0
+
+    def wait_whole(self, connections: int = 1, timeout: float = 20.0) -> Connection:
+        """Waits until that many connections have come, and the last has brought a whole snapshot."""
+        def whole() -> Connection | None:
+            latest = self.connection
+            return latest if latest and len(self.connections) >= connections and latest.is_whole else None
+        return wait_for(whole, f"a whole snapshot in connection {connections}", timeout, 0.01)
+
+    def wait_record(self, kind: str, name: str, namespace: str = "default",
+                    like: Callable[[dict[str, Any]], Any] = lambda record: True, timeout: float = 10.0) -> dict[str, Any]:
+        """Waits for an object of which `like` is true."""
+        def found() -> dict[str, Any] | None:
+            record = self.record(kind, name, namespace)
+            return record if record is not None and like(record) else None
+        return wait_for(found, f"{kind} {namespace}/{name}", timeout, 0.005)
+
+    def wait_gone(self, kind: str, name: str, namespace: str = "default", timeout: float = 10.0) -> None:
+        """Waits until an object is not there (any more)."""
+        wait_for(lambda: self.record(kind, name, namespace) is None, f"{kind} {namespace}/{name} to go", timeout, 0.005)
+
+    # The other side
+
+    def _serve(self) -> None:
+        while not self._stopping:
+            try:
+                peer, _ = self._listener.accept()
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+            peer.settimeout(0.05)
+            with self._lock:
+                self._peer = peer
+            try:
+                self._talk(peer)
+            except (OSError, ConnectionError):
+                pass
+            except Exception as error:  # noqa: BLE001, told to the test
+                self.problems.append(repr(error))
+            finally:
+                peer.close()
+                with self._lock:
+                    self._peer = None if self._peer is peer else self._peer
+
+    def _talk(self, peer: socket.socket) -> None:
+        hello = {"version_min": 1, "version_max": 1, "role": "translator", "name": self.name, "software": "test 0"}
+        peer.sendall(frame("hello", hello))
+        unpacked = b""
+        connection: Connection | None = None
+        pinged_at = time.monotonic()
+        while not self._stopping:
+            self._reading.wait()
+            if time.monotonic() - pinged_at > PING_AFTER_S:
+                pinged_at = time.monotonic()
+                self.send("ping", {"seq": 1})
+            try:
+                data = peer.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not data:
+                return
+            unpacked += data
+            while len(unpacked) >= 4 and len(unpacked) - 4 >= (length := struct.unpack(">I", unpacked[:4])[0]):
+                payload, unpacked = unpacked[4:4 + length], unpacked[4 + length:]
+                kind, body = msgpack.unpackb(payload)[:2]
+                if connection is None:
+                    assert kind == "hello" and body["role"] == "watcher", (kind, body)
+                    connection = Connection()
+                    self.connections.append(connection)
+                else:
+                    self._take(connection, kind, body)
+
+    def _take(self, connection: Connection, kind: str, body: dict[str, Any]) -> None:
+        if kind == "ping":
+            self.send("pong", body)
+            return
+        if kind == "pong":
+            return
+        with self._lock:
+            connection.messages.append((kind, body))
+            getattr(self, "_take_" + kind.replace("-", "_"))(connection, body)
+
+    def _take_bye(self, connection: Connection, body: dict[str, Any]) -> None:
+        connection.said_bye = body["reason"]
+
+    def _take_settings(self, connection: Connection, body: dict[str, Any]) -> None:
+        self._check(connection.settings is None and len(connection.messages) == 1, "settings come first, and once")
+        connection.settings = body
+
+    def _take_sync_begin(self, connection: Connection, body: dict[str, Any]) -> None:
+        self._check(connection.settings is not None and connection.begun is None and body["kind"] not in connection.ended,
+                    f"sync-begin {body} while {connection.begun} is under way")
+        connection.begun = body["kind"]
+        self._stale = {key for key in self.records if key[0] == body["kind"]}
+
+    def _take_sync_end(self, connection: Connection, body: dict[str, Any]) -> None:
+        self._check(connection.begun == body["kind"], f"sync-end {body} without its begin")
+        for key in self._stale:
+            del self.records[key]
+        self._stale = set()
+        connection.begun = None
+        connection.ended.append(body["kind"])
+
+    def _take_upsert(self, connection: Connection, body: dict[str, Any]) -> None:
+        self._check(connection.begun == body["kind"] or connection.is_whole, f"upsert of {body['kind']} out of order")
+        key = (body["kind"], body.get("namespace", ""), body["name"])
+        self.records[key] = body
+        if not connection.is_whole:
+            self._stale.discard(key)
+
+    def _take_delete(self, connection: Connection, body: dict[str, Any]) -> None:
+        key = (body["kind"], body.get("namespace", ""), body["name"])
+        old = self.records.get(key)
+        self._check(old is not None and old.get("uid") == body.get("uid"), f"delete of what is not there: {body}")
+        self.records.pop(key, None)
+
+    def _check(self, good: bool, problem: str) -> None:
+        if not good:
+            self.problems.append(problem)
+
+
+def _shut(peer: socket.socket) -> None:
+    try:
+        peer.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+def frame(kind: str, body: dict[str, Any]) -> bytes:
+    """A message as bytes."""
+    payload = msgpack.packb([kind, body])
+    return struct.pack(">I", len(payload)) + payload
+
+
+def key_of(record: dict[str, Any]) -> dict[str, Any]:
+    """What a record begins with."""
+    return {name: record[name] for name in ("kind", "namespace", "name", "uid") if name in record}
+
+
+def address_of(text: str) -> dict[str, Any]:
+    """An entry of a status."""
+    is_ip = text.replace(".", "").isdigit() or ":" in text
+    return {"ip" if is_ip else "hostname": text}
+
+
+def pss_kib(pid: int) -> int:
+    """The proportional memory of a process."""
+    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def runtime_folder(folder: pathlib.Path) -> pathlib.Path:
+    """A short-named folder for sockets: their paths are bounded by the kernel."""
+    path = folder / "run"
+    os.makedirs(path, exist_ok=True)
+    return path

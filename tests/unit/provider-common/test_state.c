@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-common/state.h"
+
+#include "objects.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct fixture {
+	struct state *state;
+	struct message_reader *reader;
+	struct arena arena;
+	struct buf buf;
+};
+
+static bool drop_endpoints(enum lb_kind kind, void *value)
+{
+	struct pool *pool = value;
+	if (kind != LB_POOL || pool->endpoints.count == 0)
+		return false;
+	pool->endpoints.count = 0;
+	return true;
+}
+
+static int set_up(void **ret_fixture)
+{
+	static const struct state_config config = {.reduce = drop_endpoints, .want_touched = true};
+	struct fixture *f = calloc(1, sizeof(*f));
+	f->state = state_new(&config);
+	f->reader = message_reader_new();
+	arena_init(&f->arena);
+	buf_init(&f->buf, FRAME_LEN_MAX);
+	*ret_fixture = f;
+	return 0;
+}
+
+static int tear_down(void **fixture)
+{
+	struct fixture *f = *fixture;
+	state_free(f->state);
+	message_reader_free(f->reader);
+	arena_fini(&f->arena);
+	buf_fini(&f->buf);
+	free(f);
+	return 0;
+}
+
+static void upsert(struct fixture *f, const void *object)
+{
+	struct schema_error error = {""};
+	struct message message;
+	struct str payload = encode_upsert(&f->buf, object);
+	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
+	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
+	arena_reset(&f->arena);
+}
+
+static void remove_one(struct fixture *f, enum lb_kind kind, const char *id)
+{
+	struct schema_error error = {""};
+	struct lb_remove remove = {.kind = kind, .id = str_from(id)};
+	assert_int_equal(state_stage_remove(f->state, &remove, &error), 0);
+}
+
+static void append(char *text, size_t size, const char *word, struct str id)
+{
+	size_t len = strlen(text);
+	snprintf(text + len, size - len, "%s%s%.*s", len != 0 ? " " : "", word, STR_FMT(id));
+}
+
+/* Commits and says what the commit told: "+added ~changed -removed | touched". */
+static const char *commit(struct fixture *f)
+{
+	static char text[512];
+	static const char *const marks[] = {"+", "~", "-"};
+	struct state_commit told;
+	text[0] = '\0';
+	state_commit(f->state, &told);
+	for (size_t i = 0; i < told.change_count; i++)
+		append(text, sizeof(text), marks[told.changes[i].type],
+			object_id(told.changes[i].object));
+	append(text, sizeof(text), "|", STR_NONE);
+	for (size_t i = 0; i < told.touched_count; i++)
+		append(text, sizeof(text), "", object_id(told.touched[i]));
+	if (told.is_snapshot)
+		append(text, sizeof(text), "(snapshot)", STR_NONE);
+	state_commit_done(f->state);
+	return text;
+}
+
+/* lb1 with hosts h1 (pools p1, p2) and h2 (p2), default pool p3, certificate c1; lb2 with h3 (p2).
+ */
+static void stage_world(struct fixture *f)
+{
+	struct path_rule one_two[] = {
+		{.path = STR("/"), .pool = STR("p1")}, {.path = STR("/two"), .pool = STR("p2")}};
+	struct listener https = {.port = 443,
+		.protocol = LISTENER_HTTPS,
+		.default_certificate = STR("c1"),
+		.certificates = {.items = (struct str[]){STR("c1")}, .count = 1}};
+	struct load_balancer lb1 = make_load_balancer("lb1", "one");
+	struct load_balancer lb2 = make_load_balancer("lb2", "two");
+	lb1.default_pool = STR("p3");
+	lb1.listeners.items = &https;
+	lb1.listeners.count = 1;
+	struct virtual_host h1 = make_host("h1", "lb1", one_two, 2);
+	struct virtual_host h2 = make_host("h2", "lb1", one_two + 1, 1);
+	struct virtual_host h3 = make_host("h3", "lb2", one_two + 1, 1);
+	struct pool p1 = make_pool("p1", 1);
+	struct pool p2 = make_pool("p2", 2);
+	struct pool p3 = make_pool("p3", 3);
+	struct certificate c1 = make_certificate("c1", "key");
+	const void *const all[] = {&h1, &h2, &h3, &p1, &p2, &p3, &c1, &lb1, &lb2};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		upsert(f, all[i]);
+}
+
+static void begin_with_world(struct fixture *f)
+{
+	state_begin_snapshot(f->state);
+	stage_world(f);
+	commit(f);
+}
+
+static void shows_nothing_before_the_commit(void **fixture)
+{
+	struct fixture *f = *fixture;
+	state_begin_snapshot(f->state);
+	stage_world(f);
+	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")));
+	assert_false(state_is_complete(f->state));
+	assert_string_equal(
+		commit(f), "+lb1 +lb2 +h1 +h2 +h3 +p1 +p2 +p3 +c1 | lb1 lb2 (snapshot)");
+	assert_true(state_is_complete(f->state));
+	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
+	assert_non_null(lb1);
+	struct load_balancer value;
+	state_decode(f->state, lb1, &f->arena, &value);
+	assert_true(str_eq_c(value.name, "one"));
+	assert_true(value.key.rev == object_rev(lb1) && value.key.rev != 0);
+	assert_int_equal(state_count(f->state, LB_POOL), 3);
+}
+
+static void lists_what_belongs_together(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct object **list;
+	begin_with_world(f);
+	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
+	assert_int_equal(state_hosts_of(lb1, &f->arena, &list), 2);
+	assert_true(str_eq_c(object_id(list[0]), "h1"));
+	assert_true(str_eq_c(object_id(list[1]), "h2"));
+	struct object *p2 = state_find(f->state, LB_POOL, STR("p2"));
+	assert_int_equal(state_users_of(p2, &f->arena, &list), 2);
+	struct object *p3 = state_find(f->state, LB_POOL, STR("p3"));
+	assert_int_equal(state_users_of(p3, &f->arena, &list), 1);
+	assert_ptr_equal(list[0], lb1);
+	struct object *c1 = state_find(f->state, LB_CERTIFICATE, STR("c1"));
+	assert_int_equal(state_users_of(c1, &f->arena, &list), 1);
+	assert_ptr_equal(list[0], lb1);
+}
+
+static void touches_only_what_depends_on_a_change(void **fixture)
+{
+	struct fixture *f = *fixture;
+	begin_with_world(f);
+	struct pool p1 = make_pool("p1", 11);
+	upsert(f, &p1);
+	assert_string_equal(commit(f), "~p1 | lb1");
+	struct pool p2 = make_pool("p2", 12);
+	upsert(f, &p2);
+	assert_string_equal(commit(f), "~p2 | lb2 lb1");
+	struct certificate c1 = make_certificate("c1", "other key");
+	upsert(f, &c1);
+	assert_string_equal(commit(f), "~c1 | lb1");
+	/* A host that moves touches both. */
+	struct path_rule rule = {.path = STR("/"), .pool = STR("p1")};
+	struct virtual_host h3 = make_host("h3", "lb1", &rule, 1);
+	upsert(f, &h3);
+	assert_string_equal(commit(f), "~h3 | lb2 lb1");
+	remove_one(f, LB_VIRTUAL_HOST, "h3");
+	assert_string_equal(commit(f), "-h3 | lb1");
+}
+
+static void an_equal_revision_is_no_change(void **fixture)
+{
+	struct fixture *f = *fixture;
+	begin_with_world(f);
+	stage_world(f);
+	assert_string_equal(commit(f), "|");
+	/* There and back within one batch: likewise. */
+	struct pool p1 = make_pool("p1", 99);
+	upsert(f, &p1);
+	p1 = make_pool("p1", 1);
+	upsert(f, &p1);
+	assert_string_equal(commit(f), "|");
+	remove_one(f, LB_POOL, "p1");
+	upsert(f, &p1);
+	assert_string_equal(commit(f), "|");
+}
+
+static void a_snapshot_removes_what_it_does_not_repeat(void **fixture)
+{
+	struct fixture *f = *fixture;
+	begin_with_world(f);
+	state_begin_snapshot(f->state);
+	struct load_balancer lb2 = make_load_balancer("lb2", "two");
+	upsert(f, &lb2);
+	struct load_balancer lb3 = make_load_balancer("lb3", "three");
+	upsert(f, &lb3);
+	assert_string_equal(
+		commit(f), "+lb3 -lb1 -h1 -h2 -h3 -p1 -p2 -p3 -c1 | lb3 lb2 (snapshot)");
+	/* And only the first commit after sync-begin does. */
+	upsert(f, &lb3);
+	assert_string_equal(commit(f), "|");
+	assert_int_equal(state_count(f->state, LB_LOAD_BALANCER), 2);
+}
+
+static void a_lost_connection_drops_only_what_is_staged(void **fixture)
+{
+	struct fixture *f = *fixture;
+	begin_with_world(f);
+	remove_one(f, LB_LOAD_BALANCER, "lb1");
+	state_drop_staged(f->state);
+	state_begin_snapshot(f->state);
+	struct load_balancer lb3 = make_load_balancer("lb3", "three");
+	upsert(f, &lb3);
+	state_drop_staged(f->state);
+	assert_non_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")));
+	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb3")));
+	/* What an abandoned snapshot repeated does not count for the next one. */
+	state_begin_snapshot(f->state);
+	stage_world(f);
+	state_drop_staged(f->state);
+	state_begin_snapshot(f->state);
+	assert_string_equal(commit(f), "-lb1 -lb2 -h1 -h2 -h3 -p1 -p2 -p3 -c1 | (snapshot)");
+}
+
+static void what_was_removed_can_be_read_until_the_end(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct state_commit told;
+	struct load_balancer value;
+	begin_with_world(f);
+	remove_one(f, LB_LOAD_BALANCER, "lb2");
+	state_commit(f->state, &told);
+	assert_int_equal(told.change_count, 1);
+	assert_false(object_is_present(told.changes[0].object));
+	state_decode(f->state, told.changes[0].object, &f->arena, &value);
+	assert_true(str_eq_c(value.name, "two"));
+	assert_null(state_find(f->state, LB_LOAD_BALANCER, STR("lb2")));
+	state_commit_done(f->state);
+	/* h3 still refers to it: it may come back. */
+	struct load_balancer lb2 = make_load_balancer("lb2", "again");
+	upsert(f, &lb2);
+	assert_string_equal(commit(f), "+lb2 | lb2");
+	struct object **hosts;
+	struct object *object = state_find(f->state, LB_LOAD_BALANCER, STR("lb2"));
+	assert_int_equal(state_hosts_of(object, &f->arena, &hosts), 1);
+}
+
+static void what_is_reduced_is_not_kept_and_its_change_is_none(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct pool_endpoint endpoints[] = {{.ip = STR("10.0.0.1"), .port = 80, .active = true},
+		{.ip = STR("10.0.0.2"), .port = 80, .active = true}};
+	begin_with_world(f);
+	struct pool p1 = make_pool("p1", 1);
+	uint64_t before = object_rev(state_find(f->state, LB_POOL, STR("p1")));
+	p1.endpoints.items = endpoints;
+	for (p1.endpoints.count = 1; p1.endpoints.count <= 2; p1.endpoints.count++) {
+		upsert(f, &p1);
+		assert_string_equal(commit(f), "|");
+	}
+	assert_true(object_rev(state_find(f->state, LB_POOL, STR("p1"))) != before);
+	struct pool value;
+	state_decode(f->state, state_find(f->state, LB_POOL, STR("p1")), &f->arena, &value);
+	assert_int_equal(value.endpoints.count, 0);
+	assert_int_equal(value.target_port, 1);
+	p1.target_port = 2;
+	p1.endpoints.count = 2;
+	upsert(f, &p1);
+	assert_string_equal(commit(f), "~p1 | lb1");
+}
+
+static void refuses_what_breaks_the_protocol(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct schema_error error = {""};
+	struct message message;
+	/* ["upsert", {"kind": "pool"}]: no id, no revision */
+	static const char bytes[] = "\x92\xa6upsert\x81\xa4kind\xa4pool";
+	assert_int_equal(
+		message_open(f->reader, (struct str){bytes, sizeof(bytes) - 1}, &message, &error),
+		0);
+	state_begin_snapshot(f->state);
+	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), -EBADMSG);
+	assert_string_not_equal(error.text, "");
+}
+
+static void keeps_what_the_provider_attaches(void **fixture)
+{
+	struct fixture *f = *fixture;
+	int mine = 0;
+	struct state_commit told;
+	begin_with_world(f);
+	struct object *lb1 = state_find(f->state, LB_LOAD_BALANCER, STR("lb1"));
+	object_set_user(lb1, &mine);
+	struct load_balancer other = make_load_balancer("lb1", "renamed");
+	upsert(f, &other);
+	commit(f);
+	assert_ptr_equal(state_find(f->state, LB_LOAD_BALANCER, STR("lb1")), lb1);
+	assert_ptr_equal(object_user(lb1), &mine);
+	remove_one(f, LB_LOAD_BALANCER, "lb1");
+	state_commit(f->state, &told);
+	object_set_user(told.changes[0].object, NULL);
+	state_commit_done(f->state);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(shows_nothing_before_the_commit),
+		TEST(lists_what_belongs_together),
+		TEST(touches_only_what_depends_on_a_change),
+		TEST(an_equal_revision_is_no_change),
+		TEST(a_snapshot_removes_what_it_does_not_repeat),
+		TEST(a_lost_connection_drops_only_what_is_staged),
+		TEST(what_was_removed_can_be_read_until_the_end),
+		TEST(what_is_reduced_is_not_kept_and_its_change_is_none),
+		TEST(refuses_what_breaks_the_protocol),
+		TEST(keeps_what_the_provider_attaches),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/status_plan.h"
+#include "watcher/status_text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define A "[{\"ip\":\"192.0.2.1\"}]"
+#define B "[{\"ip\":\"192.0.2.2\"}]"
+
+static struct status_view view(const char *revision, const char *status, bool ours)
+{
+	return (struct status_view){str_from(revision), str_from(status), ours};
+}
+
+static enum status_step decide(
+	struct status_wish *wish, const char *revision, const char *status, bool ours, double now)
+{
+	struct status_view v = view(revision, status, ours);
+	double until = 0;
+	return status_decide(wish, &v, now, &until);
+}
+
+static void a_write_happens_only_while_the_object_shows_something_else(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *want;
+		bool release;
+		const char *shown;
+		bool ours;
+		enum status_step step;
+	} rows[] = {
+		{"new address", A, false, NULL, false, STATUS_WRITE},
+		{"the same", A, false, A, false, STATUS_NOTHING},
+		{"another", A, false, B, false, STATUS_WRITE},
+		{"no addresses any more", NULL, false, A, false, STATUS_WRITE},
+		{"none and none", NULL, false, NULL, false, STATUS_NOTHING},
+		{"released and ours", NULL, true, A, true, STATUS_WRITE},
+		{"released and not ours", NULL, true, A, false, STATUS_NOTHING},
+		{"released and empty", NULL, true, NULL, true, STATUS_NOTHING},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct status_wish wish = {0};
+		(void)status_wish_set(&wish, str_from(rows[i].want), rows[i].release);
+		enum status_step step = decide(&wish, "5", rows[i].shown, rows[i].ours, 100);
+		if (step != rows[i].step)
+			fail_msg("%s: %d", rows[i].name, (int)step);
+		status_wish_fini(&wish);
+	}
+}
+
+static struct status_wish written(const char *want, const char *left, const char *left_at)
+{
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, str_from(want), false);
+	status_begun(&wish, 100);
+	status_written(&wish, str_from(want), str_from(left), str_from(left_at));
+	return wish;
+}
+
+static void a_write_waits_for_the_watch_to_bring_it_back(void **state)
+{
+	(void)state;
+	struct status_wish wish = written(A, A, "20");
+	/* The cache is older than our write: neither a difference nor somebody else's doing. */
+	struct status_view old = view("10", NULL, false);
+	assert_false(status_saw(&wish, &old, 101));
+	assert_int_equal(decide(&wish, "10", NULL, false, 101), STATUS_NOTHING);
+	assert_int_equal(decide(&wish, "20", A, true, 101), STATUS_NOTHING);
+	status_wish_fini(&wish);
+}
+
+static void while_a_write_is_under_way_nothing_else_begins(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR(A), false);
+	status_begun(&wish, 100);
+	assert_int_equal(decide(&wish, "5", NULL, false, 100), STATUS_NOTHING);
+	status_wish_fini(&wish);
+}
+
+static void a_server_that_keeps_less_is_not_written_to_again(void **state)
+{
+	(void)state;
+	struct status_wish wish = written(
+		"[{\"ip\":\"192.0.2.1\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]}]", A, "20");
+	assert_int_equal(decide(&wish, "20", A, true, 101), STATUS_NOTHING);
+	assert_int_equal(decide(&wish, "30", A, true, 101), STATUS_NOTHING); /* some other change */
+	assert_int_equal(decide(&wish, "40", B, false, 101), STATUS_WRITE);
+	(void)status_wish_set(&wish, STR(B), false);
+	assert_int_equal(decide(&wish, "40", A, true, 101), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+static void a_release_takes_back_what_was_written_in_this_life(void **state)
+{
+	(void)state;
+	struct status_wish wish = written(A, A, "20");
+	(void)status_wish_set(&wish, STR_NONE, true);
+	/* Servers without managed fields say nothing of who wrote it. */
+	assert_int_equal(decide(&wish, "20", A, false, 101), STATUS_WRITE);
+	assert_int_equal(status_target(&wish).len, 0);
+	/* Somebody else owns it already. */
+	assert_int_equal(decide(&wish, "30", B, false, 101), STATUS_NOTHING);
+	status_wish_fini(&wish);
+}
+
+static void a_conflict_waits_for_the_newer_object(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	double until = 0;
+	struct status_view v = view("5", NULL, false);
+	(void)status_wish_set(&wish, STR(A), false);
+	status_begun(&wish, 100);
+	status_conflicted(&wish, STR("5"), 100);
+	assert_int_equal(status_decide(&wish, &v, 101, &until), STATUS_WAIT);
+	assert_float_equal(until, 110, 1e-9);
+	/* The newer object may show it already, or not. */
+	assert_int_equal(decide(&wish, "6", A, false, 102), STATUS_NOTHING);
+	assert_int_equal(decide(&wish, "6", NULL, false, 102), STATUS_WRITE);
+	status_begun(&wish, 102);
+	status_conflicted(&wish, STR("6"), 102);
+	/* The watch has not brought it for long: try again. */
+	assert_int_equal(decide(&wish, "6", NULL, false, 113), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+static void a_refusal_lasts_until_the_wish_changes(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR(A), false);
+	status_begun(&wish, 100);
+	status_refused(&wish, STR(A));
+	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_NOTHING);
+	assert_false(status_wish_set(&wish, STR(A), false));
+	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_NOTHING);
+	assert_true(status_wish_set(&wish, STR(B), false));
+	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_WRITE);
+	/* A wish that changed while the write was under way is not what was refused. */
+	status_begun(&wish, 1000);
+	(void)status_wish_set(&wish, STR(A), false);
+	status_refused(&wish, STR(B));
+	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+static void failures_back_off_and_heed_the_server(void **state)
+{
+	static const double want[] = {1, 2, 4, 8, 16, 32, 60, 60};
+	(void)state;
+	struct status_wish wish = {0};
+	double now = 100;
+	(void)status_wish_set(&wish, STR(A), false);
+	for (size_t i = 0; i < 8; i++) {
+		status_begun(&wish, now);
+		assert_float_equal(status_failed(&wish, -1, 0, now), want[i], 1e-9);
+		assert_int_equal(
+			decide(&wish, "5", NULL, false, now + want[i] - 0.01), STATUS_WAIT);
+		now += 200;
+	}
+	assert_float_equal(status_failed(&wish, 300, 0, now), 300, 1e-9);
+	/* A new wish need not wait for what went wrong with the old one. */
+	(void)status_wish_set(&wish, STR(B), false);
+	assert_int_equal(decide(&wish, "5", NULL, false, now), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+static void one_object_is_not_written_without_pause(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	int count = 0;
+	for (int i = 0; i < 100; i++) {
+		(void)status_wish_set(&wish, i % 2 == 0 ? STR(A) : STR(B), false);
+		if (decide(&wish, "5", NULL, false, 100) != STATUS_WRITE)
+			continue;
+		count++;
+		status_begun(&wish, 100);
+		status_written(&wish, STR(A), STR_NONE, STR("5"));
+	}
+	assert_int_equal(count, STATUS_BURST);
+	(void)status_wish_set(&wish, STR(A), false);
+	assert_int_equal(decide(&wish, "6", B, false, 100), STATUS_WAIT);
+	assert_int_equal(decide(&wish, "6", B, false, 103), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+/* We write A, the other writes B, again and again. Returns after how many times it was told to be a fight; 0: never. */
+static int fight(struct status_wish *wish, double every_s, int rounds)
+{
+	double now = 1000;
+	for (int i = 0; i < rounds; i++) {
+		char ours[16];
+		char theirs[16];
+		snprintf(ours, sizeof(ours), "%d", 100 + 2 * i);
+		snprintf(theirs, sizeof(theirs), "%d", 101 + 2 * i);
+		if (decide(wish, ours, B, false, now) != STATUS_WRITE)
+			return -1;
+		status_begun(wish, now);
+		status_written(wish, STR(A), STR(A), str_from(ours));
+		struct status_view v = view(theirs, B, false);
+		if (status_saw(wish, &v, now + 1))
+			return i + 1;
+		now += every_s;
+	}
+	return 0;
+}
+
+static void whoever_replaces_us_five_times_is_left_alone(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR(A), false);
+	assert_int_equal(fight(&wish, 30, 10), 5);
+	assert_int_equal(decide(&wish, "900", B, false, 9000), STATUS_NOTHING);
+	/* They came round by themselves: no fight any more. */
+	assert_int_equal(decide(&wish, "901", A, false, 9001), STATUS_NOTHING);
+	assert_int_equal(decide(&wish, "902", B, false, 9100), STATUS_WRITE);
+	status_wish_fini(&wish);
+}
+
+static void seldom_replacements_are_no_fight(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR(A), false);
+	assert_int_equal(fight(&wish, 200, 20), 0);
+	status_wish_fini(&wish);
+}
+
+/* ---- the canonical text ---- */
+
+static void lists_that_mean_the_same_are_the_same_text(void **state)
+{
+	struct address_port ports[] = {
+		{443, PROTOCOL_TCP}, {80, PROTOCOL_TCP}, {443, PROTOCOL_TCP}};
+	struct address_port sorted[] = {{80, PROTOCOL_TCP}, {443, PROTOCOL_TCP}};
+	struct address one[] = {{.hostname = STR("LB.example")}, {.ip = STR("2001:DB8:0::1")},
+		{.ip = STR("192.0.2.1"), .ports = {ports, 3}}, {.hostname = STR("lb.EXAMPLE")}};
+	struct address other[] = {{.ip = STR("192.0.2.1"), .ports = {sorted, 2}},
+		{.ip = STR("2001:db8::1")}, {.hostname = STR("lb.example")}};
+	struct arena arena;
+	size_t refused = 99;
+	(void)state;
+	arena_init(&arena);
+	struct str a = status_text(one, 4, &arena, &refused);
+	assert_int_equal(refused, 0);
+	assert_true(str_eq(a, status_text(other, 3, &arena, NULL)));
+	assert_true(str_eq_c(a,
+		"[{\"hostname\":\"lb.example\"},{\"ip\":\"192.0.2.1\",\"ports\":[{\"port\":80,"
+		"\"protocol\":\"TCP\"},{\"port\":443,\"protocol\":\"TCP\"}]},"
+		"{\"ip\":\"2001:db8::1\"}]"));
+	arena_fini(&arena);
+}
+
+static void what_is_no_address_is_left_out_and_counted(void **state)
+{
+	struct address list[] = {{.ip = STR("lb1")}, {.ip = STR("1.2.3.4.5")},
+		{.hostname = STR("a b")}, {.hostname = STR("\xc3\xa4.example")},
+		{.ip = STR("192.0.2.1")}, {{0}, {0}, {NULL, 0}}};
+	struct arena arena;
+	size_t refused = 0;
+	(void)state;
+	arena_init(&arena);
+	assert_true(str_eq_c(status_text(list, 6, &arena, &refused), A));
+	assert_int_equal(refused, 5);
+	assert_int_equal(status_text(list, 2, &arena, &refused).len, 0);
+	assert_int_equal(refused, 2);
+	assert_int_equal(status_text(NULL, 0, &arena, &refused).len, 0);
+	assert_int_equal(refused, 0);
+	arena_fini(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_write_happens_only_while_the_object_shows_something_else),
+		cmocka_unit_test(a_write_waits_for_the_watch_to_bring_it_back),
+		cmocka_unit_test(while_a_write_is_under_way_nothing_else_begins),
+		cmocka_unit_test(a_server_that_keeps_less_is_not_written_to_again),
+		cmocka_unit_test(a_release_takes_back_what_was_written_in_this_life),
+		cmocka_unit_test(a_conflict_waits_for_the_newer_object),
+		cmocka_unit_test(a_refusal_lasts_until_the_wish_changes),
+		cmocka_unit_test(failures_back_off_and_heed_the_server),
+		cmocka_unit_test(one_object_is_not_written_without_pause),
+		cmocka_unit_test(whoever_replaces_us_five_times_is_left_alone),
+		cmocka_unit_test(seldom_replacements_are_no_fight),
+		cmocka_unit_test(lists_that_mean_the_same_are_the_same_text),
+		cmocka_unit_test(what_is_no_address_is_left_out_and_counted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

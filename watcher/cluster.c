@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/cluster.h"
+
+#include "common/backoff.h"
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/message.h"
+#include "watcher/log_events.h"
+
+#include <stdio.h>
+
+enum {
+	REFLECTORS_MAX = RECORD_KIND_COUNT * CLUSTER_NAMESPACES_MAX,
+	MISSING_LEN = 2048,
+	PROBLEM_LEN = 512,
+};
+/* After an outage of this length the cluster may be another one. */
+static const double LONG_OUTAGE_S = 300.0;
+/* How often to look again for a kind that must be there. */
+static const double SEARCH_S = 30.0;
+/* Readiness is looked at again so often while something does not work. */
+static const double REVIEW_S = 5.0;
+
+/* Ingresses come last, so that a receiver meets what they need first. */
+static const enum record_kind order[] = {
+	RECORD_INGRESS_CLASS, RECORD_SERVICE, RECORD_ENDPOINTS, RECORD_SECRET, RECORD_INGRESS};
+enum { ORDER_COUNT = sizeof(order) / sizeof(order[0]) };
+
+struct cluster {
+	struct cluster_config config;
+	struct reflector_traits traits;
+	struct discovery *discovery;
+	const struct kind_version *versions[RECORD_KIND_COUNT]; /* in use; NULL: none */
+	struct reflector *reflectors[REFLECTORS_MAX];
+	size_t reflector_count;
+	bool is_lost[REFLECTORS_MAX];
+	bool is_discovered; /* for the first time */
+	bool is_whole;
+	char discovery_problem[PROBLEM_LEN];
+	struct backoff search; /* for what is not served */
+	ev_timer search_timer;
+	ev_timer review;
+};
+
+/* ---- what is missing ---- */
+
+static size_t add_words(char *text, size_t used, const char *kind, const char *why)
+{
+	size_t room = MISSING_LEN - used;
+	int len = snprintf(text + used, room, "%s%s (%s)", used != 0 ? ", " : "", kind, why);
+	return (size_t)len < room ? used + (size_t)len : MISSING_LEN - 1;
+}
+
+static void review(struct cluster *c)
+{
+	char missing[MISSING_LEN] = "";
+	size_t used = 0;
+	if (!c->is_discovered)
+		used = add_words(missing, used, "discovery",
+			c->discovery_problem[0] != '\0' ? c->discovery_problem
+							: "asking the API server");
+	for (size_t i = 0; c->is_discovered && i < ORDER_COUNT; i++) {
+		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
+			used = add_words(missing, used, record_kind_word(order[i]),
+				"not served by the API server");
+	}
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		const struct reflector *r = c->reflectors[i];
+		const char *problem = reflector_problem(r);
+		if (problem == NULL && !reflector_is_synced(r))
+			problem = "first list";
+		if (problem != NULL)
+			used = add_words(missing, used,
+				record_kind_word(reflector_version(r)->kind), problem);
+	}
+	if (used != 0 && !ev_is_active(&c->review))
+		ev_timer_again(c->config.loop, &c->review);
+	else if (used == 0)
+		ev_timer_stop(c->config.loop, &c->review);
+	c->config.ops->on_missing(c->config.ctx, used != 0 ? missing : NULL);
+}
+
+static void on_review(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	review(timer->data);
+}
+
+static void become_whole(struct cluster *c)
+{
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		if (!reflector_is_synced(c->reflectors[i]))
+			return;
+	}
+	if (c->is_whole || !c->is_discovered)
+		return;
+	for (size_t i = 0; i < ORDER_COUNT; i++) {
+		if (c->versions[order[i]] == NULL && order[i] != RECORD_INGRESS_CLASS)
+			return;
+	}
+	c->is_whole = true;
+	c->config.ops->on_whole(c->config.ctx);
+}
+
+/* ---- what reflectors say ---- */
+
+/* From the loop: a reflector must not be freed while it speaks. */
+static void search_later(struct cluster *c, double after_s)
+{
+	if (ev_is_active(&c->search_timer) || discovery_is_running(c->discovery))
+		return;
+	ev_timer_set(&c->search_timer, after_s, 0.);
+	ev_timer_start(c->config.loop, &c->search_timer);
+}
+
+static void on_search(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct cluster *c = timer->data;
+	(void)loop;
+	(void)events;
+	discovery_run(c->discovery);
+}
+
+static void on_changed(void *ctx)
+{
+	struct cluster *c = ctx;
+	c->config.ops->on_changed(c->config.ctx);
+}
+
+static void on_synced(void *ctx, struct reflector *reflector)
+{
+	struct cluster *c = ctx;
+	(void)reflector;
+	backoff_succeeded(&c->search);
+	become_whole(c);
+	review(c);
+}
+
+static void on_health(void *ctx, struct reflector *reflector, double outage_s)
+{
+	struct cluster *c = ctx;
+	(void)reflector;
+	if (outage_s >= LONG_OUTAGE_S)
+		search_later(c, backoff_random() * SEARCH_S);
+	review(c);
+}
+
+static void on_lost(void *ctx, struct reflector *reflector)
+{
+	struct cluster *c = ctx;
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		if (c->reflectors[i] == reflector)
+			c->is_lost[i] = true;
+	}
+	search_later(c, backoff_next(&c->search));
+	review(c);
+}
+
+static void on_refused(
+	void *ctx, struct reflector *reflector, const struct project_meta *meta, const char *why)
+{
+	struct cluster *c = ctx;
+	c->config.ops->on_refused(c->config.ctx, reflector_version(reflector)->kind, meta, why);
+}
+
+static const struct reflector_ops reflector_ops = {
+	.on_changed = on_changed,
+	.on_synced = on_synced,
+	.on_health = on_health,
+	.on_lost = on_lost,
+	.on_refused = on_refused,
+};
+
+/* ---- reflectors ---- */
+
+static struct reflector *start_reflector(
+	struct cluster *c, const struct kind_version *version, const char *namespace)
+{
+	return reflector_new(&(struct reflector_config){
+		.loop = c->config.loop,
+		.api = c->config.api,
+		.store = c->config.store,
+		.version = version,
+		.namespace = namespace,
+		.options = c->config.options,
+		.traits = &c->traits,
+		.ops = &reflector_ops,
+		.ctx = c,
+	});
+}
+
+static void add_reflectors(struct cluster *c, const struct kind_version *version)
+{
+	size_t count = version->namespaced ? c->config.namespaces.count : 0;
+	for (size_t i = 0; i < (count != 0 ? count : 1); i++) {
+		must(c->reflector_count < REFLECTORS_MAX);
+		const char *namespace = count != 0 ? c->config.namespaces.items[i] : NULL;
+		c->reflectors[c->reflector_count++] = start_reflector(c, version, namespace);
+	}
+}
+
+static void tell_kinds(struct cluster *c)
+{
+	int kinds[ORDER_COUNT];
+	size_t count = 0;
+	for (size_t i = 0; i < ORDER_COUNT; i++) {
+		if (c->versions[order[i]] != NULL)
+			kinds[count++] = (int)order[i];
+	}
+	c->config.ops->on_kinds(c->config.ctx, kinds, count);
+}
+
+/* ---- what is served ---- */
+
+/* Reflectors of a kind go on with the version that is now the best; one whose version works is left alone. */
+static void change_version(struct cluster *c, const struct kind_version *version)
+{
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		struct reflector *r = c->reflectors[i];
+		if (reflector_version(r)->kind != version->kind)
+			continue;
+		if (c->is_lost[i]) {
+			c->is_lost[i] = false;
+			reflector_restart(r, version);
+		} else if (reflector_version(r) != version) {
+			const char *namespace = reflector_namespace(r);
+			reflector_free(r);
+			c->reflectors[i] = start_reflector(c, version, namespace);
+		}
+	}
+}
+
+static void note_version(struct cluster *c, const struct kind_version *version)
+{
+	if (c->versions[version->kind] != version)
+		log_event(&EV_DISCOVERED, LOG_STR("kind", record_kind_word(version->kind)),
+			LOG_STR("version", version->group_version),
+			LOG_STR("resource", version->resource));
+	c->versions[version->kind] = version;
+	c->config.ops->on_version(c->config.ctx, version);
+}
+
+static void on_discovered(void *ctx, const struct discovery_result *result)
+{
+	struct cluster *c = ctx;
+	bool kinds_changed = !c->is_discovered;
+	bool is_missing = false;
+	c->discovery_problem[0] = '\0';
+	for (size_t i = 0; i < ORDER_COUNT; i++) {
+		const struct kind_version *version = result->versions[order[i]];
+		bool is_new = c->versions[order[i]] == NULL;
+		bool is_wanted = order[i] != RECORD_INGRESS_CLASS || c->config.wants_classes;
+		if (version == NULL) {
+			if (is_wanted && is_new && !c->is_discovered)
+				log_event(&EV_NOT_SERVED,
+					LOG_STR("kind", record_kind_word(order[i])));
+			is_missing = is_missing || order[i] != RECORD_INGRESS_CLASS;
+			continue;
+		}
+		note_version(c, version);
+		kinds_changed = kinds_changed || is_new;
+		if (is_new)
+			add_reflectors(c, version);
+		else
+			change_version(c, version);
+	}
+	c->is_discovered = true;
+	if (kinds_changed)
+		tell_kinds(c);
+	if (is_missing)
+		search_later(c, SEARCH_S * (1.0 + backoff_random()));
+	review(c);
+}
+
+static void on_discovery_problem(void *ctx, const char *problem)
+{
+	struct cluster *c = ctx;
+	log_event(&EV_DISCOVERY_FAILED, LOG_STR("reason", problem));
+	snprintf(c->discovery_problem, sizeof(c->discovery_problem), "%s", problem);
+	review(c);
+}
+
+/* ---- life ---- */
+
+struct cluster *cluster_new(const struct cluster_config *config)
+{
+	struct cluster *c = xcalloc(1, sizeof(*c));
+	must(config->namespaces.count <= CLUSTER_NAMESPACES_MAX);
+	c->config = *config;
+	c->traits.wants_streams = config->wants_streams;
+	backoff_init(&c->search, config->options->limits.backoff_first_s,
+		config->options->limits.backoff_max_s);
+	struct discovery_config discovery = {
+		.loop = config->loop,
+		.api = config->api,
+		.backoff_first_s = config->options->limits.backoff_first_s,
+		.backoff_max_s = config->options->limits.backoff_max_s,
+		.on_done = on_discovered,
+		.on_problem = on_discovery_problem,
+		.ctx = c,
+	};
+	for (size_t i = 0; i < ORDER_COUNT; i++)
+		discovery.kinds[order[i]] =
+			order[i] != RECORD_INGRESS_CLASS || config->wants_classes;
+	c->discovery = discovery_new(&discovery);
+	ev_init(&c->search_timer, on_search);
+	ev_init(&c->review, on_review);
+	c->review.repeat = REVIEW_S;
+	c->search_timer.data = c->review.data = c;
+	discovery_run(c->discovery);
+	review(c);
+	return c;
+}
+
+void cluster_free(struct cluster *c)
+{
+	if (c == NULL)
+		return;
+	for (size_t i = 0; i < c->reflector_count; i++)
+		reflector_free(c->reflectors[i]);
+	discovery_free(c->discovery);
+	ev_timer_stop(c->config.loop, &c->search_timer);
+	ev_timer_stop(c->config.loop, &c->review);
+	free(c);
+}
+
+void cluster_hurry(struct cluster *c)
+{
+	for (size_t i = 0; i < c->reflector_count; i++)
+		reflector_hurry(c->reflectors[i]);
+	if (ev_is_active(&c->search_timer)) {
+		ev_timer_stop(c->config.loop, &c->search_timer);
+		discovery_run(c->discovery);
+	}
+}

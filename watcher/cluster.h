@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * All reflectors of a cluster: asks what is served, keeps one reflector for each kind and namespace, knows when the state is whole and
+ * what is missing, and asks again when a version is not served any more or after a long outage (an upgrade of the cluster).
+ */
+#pragma once
+
+#include "common/options.h"
+#include "watcher/discovery.h"
+#include "watcher/reflector.h"
+
+struct cluster;
+
+struct cluster_ops {
+	/* The kinds that will be synced, in this order. Again when a kind came to be served later. */
+	void (*on_kinds)(void *ctx, const int *kinds, size_t count);
+	/* The version under which a kind is read from now on. */
+	void (*on_version)(void *ctx, const struct kind_version *version);
+	/* Every kind has synced for the first time. */
+	void (*on_whole)(void *ctx);
+	void (*on_changed)(void *ctx);
+	/* What is missing, in words; NULL: nothing. Told again whenever it may have changed. */
+	void (*on_missing)(void *ctx, const char *missing);
+	/* An object cannot be used. */
+	void (*on_refused)(
+		void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why);
+};
+
+struct cluster_config {
+	struct ev_loop *loop;
+	struct api *api;
+	struct store *store;
+	const struct reflector_options *options; /* kept */
+	struct option_list namespaces;           /* kept; none: all */
+	bool wants_streams;
+	bool wants_classes; /* IngressClass objects */
+	const struct cluster_ops *ops;
+	void *ctx;
+};
+
+enum { CLUSTER_NAMESPACES_MAX = 64 };
+
+struct cluster *cluster_new(const struct cluster_config *config);
+void cluster_free(struct cluster *cluster);
+/* Tries now whatever is waiting for a next try. */
+void cluster_hurry(struct cluster *cluster);

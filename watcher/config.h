@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The watcher's configuration; config.def says what each member means. */
+#pragma once
+
+#include "common/daemon.h"
+
+struct config {
+	struct daemon_options common;
+	char *kubeconfig;
+	char *context;
+	char *kubernetes_url;
+	char *token_file;
+	char *ca_file;
+	struct option_list namespaces;
+	char *ingress_class;
+	char *controller_name;
+	bool without_class;
+	bool ingress_classes;
+	bool streaming_lists;
+	int64_t page_size;
+	double resync;
+	double watch_timeout;
+	double watch_margin;
+	double watch_silence;
+	double stream_timeout;
+	double connect_timeout;
+	double request_timeout;
+	double backoff_first;
+	double backoff_max;
+	double exec_timeout;
+};
+
+extern const struct option_table config_table;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The right to speak with the API server, kept fresh: token files are read again once a minute and at once after a 401, certificate files
+ * once a minute, exec plugins when what they gave expires or is refused. One state serves all requests, so that a rotated token costs one
+ * refresh and not one for each watch. What was good stays in use while a refresh fails.
+ *
+ * What a request is made with is a snapshot: a struct credentials_view holds its TLS part until it is let go.
+ */
+#pragma once
+
+#include "common/http.h"
+#include "watcher/target.h"
+
+#include <ev.h>
+
+struct credentials;
+struct credentials_peer;
+
+struct credentials_view {
+	const struct secret *bearer; /* NULL: none */
+	const char *username;        /* NULL: none */
+	const struct secret *password;
+	struct credentials_peer *peer;
+	unsigned long generation;
+};
+
+enum credentials_state {
+	CREDENTIALS_READY,
+	CREDENTIALS_PENDING, /* being obtained: on_settled() will be called */
+	CREDENTIALS_MISSING, /* cannot be had now, see credentials_problem() */
+};
+
+struct credentials_config {
+	struct ev_loop *loop;
+	const struct target *target; /* kept */
+	double exec_timeout_s;
+	double reread_min_s; /* between two reads after a 401; 0: 1 s */
+	double exec_pause_s; /* between two runs of a plugin; 0: 5 s */
+	/* What was pending is there, or has failed. From the loop. */
+	void (*on_settled)(void *ctx);
+	/* The TLS part has changed: idle connections are not to be used again. From any call of these functions. */
+	void (*on_peer_changed)(void *ctx);
+	void *ctx;
+};
+
+/* Reads what can be read at once. NULL and *ret_problem (the caller frees it) when a file that must be there is not. */
+struct credentials *credentials_new(const struct credentials_config *config, char **ret_problem);
+void credentials_free(struct credentials *c);
+
+/* The view is good until the next call of these functions; its peer as long as it is held. Refreshes what is due. */
+enum credentials_state credentials_get(struct credentials *c, struct credentials_view *ret_view);
+/* A request made with that generation was answered 401. True: there is or will be something newer, so it is worth another try. */
+bool credentials_refused(struct credentials *c, unsigned long generation);
+/* Reads everything again (SIGHUP). */
+void credentials_reload(struct credentials *c);
+/* Why there are none, or why the last refresh failed; "" when all is well. */
+const char *credentials_problem(const struct credentials *c);
+
+const struct http_peer *credentials_peer_hold(struct credentials_peer *peer);
+void credentials_peer_release(struct credentials_peer *peer);

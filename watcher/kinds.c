@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/kinds.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+
+static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] = {
+	[RECORD_INGRESS] =
+		{
+			{RECORD_INGRESS, "networking.k8s.io/v1", "ingresses", "Ingress", true, NULL,
+				project_ingress_v1},
+			{RECORD_INGRESS, "networking.k8s.io/v1beta1", "ingresses", "Ingress", true,
+				NULL, project_ingress_v1beta1},
+			{RECORD_INGRESS, "extensions/v1beta1", "ingresses", "Ingress", true, NULL,
+				project_ingress_v1beta1},
+		},
+	[RECORD_INGRESS_CLASS] =
+		{
+			{RECORD_INGRESS_CLASS, "networking.k8s.io/v1", "ingressclasses",
+				"IngressClass", false, NULL, project_ingress_class},
+			{RECORD_INGRESS_CLASS, "networking.k8s.io/v1beta1", "ingressclasses",
+				"IngressClass", false, NULL, project_ingress_class},
+		},
+	[RECORD_SERVICE] =
+		{
+			{RECORD_SERVICE, "v1", "services", "Service", true, NULL, project_service},
+		},
+	[RECORD_ENDPOINTS] =
+		{
+			{RECORD_ENDPOINTS, "discovery.k8s.io/v1", "endpointslices", "EndpointSlice",
+				true, NULL, project_endpoint_slice_v1},
+			{RECORD_ENDPOINTS, "discovery.k8s.io/v1beta1", "endpointslices",
+				"EndpointSlice", true, NULL, project_endpoint_slice_v1beta1},
+			{RECORD_ENDPOINTS, "v1", "endpoints", "Endpoints", true, NULL,
+				project_endpoints},
+		},
+	[RECORD_SECRET] =
+		{
+			/* Only these: the others are nobody's business here, and there may be very
+			   many. */
+			{RECORD_SECRET, "v1", "secrets", "Secret", true,
+				"type%3Dkubernetes.io%2Ftls", project_secret},
+		},
+};
+
+const struct kind_version *kind_version_at(enum record_kind kind, size_t index)
+{
+	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
+	if (index >= KIND_VERSIONS_MAX || versions[kind][index].resource == NULL)
+		return NULL;
+	return &versions[kind][index];
+}
+
+char *kind_full_resource(const struct kind_version *version)
+{
+	const char *slash = strchr(version->group_version, '/');
+	if (slash == NULL)
+		return xstrdup(version->resource);
+	return xasprintf("%s.%.*s", version->resource, (int)(slash - version->group_version),
+		version->group_version);
+}
+
+char *kind_group_path(const char *group_version)
+{
+	const char *root = strchr(group_version, '/') != NULL ? "/apis" : "/api";
+	return xasprintf("%s/%s", root, group_version);
+}
+
+char *kind_collection_path(const struct kind_version *version, const char *namespace)
+{
+	char *group = kind_group_path(version->group_version);
+	char *path = namespace != NULL && version->namespaced
+			     ? xasprintf("%s/namespaces/%s/%s", group, namespace, version->resource)
+			     : xasprintf("%s/%s", group, version->resource);
+	free(group);
+	return path;
+}

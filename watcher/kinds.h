@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The kinds of Kubernetes objects that are watched: under which API versions each is found, best
+ * first, and how its JSON becomes a record. A kind is looked for in the order of its versions
+ * (Kubernetes deprecated API migration guide).
+ */
+#pragma once
+
+#include "watcher/project.h"
+
+struct kind_version {
+	enum record_kind kind;
+	const char *group_version; /* "networking.k8s.io/v1"; core: "v1" */
+	const char *resource;      /* "ingresses" */
+	const char *object_kind;   /* "Ingress" */
+	bool namespaced;
+	const char *field_selector; /* percent-encoded; NULL: none */
+	project_fn *project;
+};
+
+enum { KIND_VERSIONS_MAX = 3 };
+
+/* The versions of a kind, best first; NULL behind the last. */
+const struct kind_version *kind_version_at(enum record_kind kind, size_t index);
+/* "ingress: list ingresses.networking.k8s.io" names it as the server does: resource.group, or
+ * resource alone. */
+char *kind_full_resource(const struct kind_version *version);
+/* "/apis/networking.k8s.io/v1" or "/api/v1"; the caller frees it. */
+char *kind_group_path(const char *group_version);
+/* The path of the collection, in one namespace or (NULL) all; the caller frees it. */
+char *kind_collection_path(const struct kind_version *version, const char *namespace);

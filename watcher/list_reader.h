@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Takes the answer to a list apart while it arrives: each element of `items` is handed out as text,
+ * and what stands around them (kind, metadata) is kept as a small document with an empty list. So a
+ * page of any size costs the memory of its largest object, and an object that cannot be read spoils
+ * nothing but itself.
+ *
+ * The reader looks at quotes and brackets only; whether an element is JSON is for whoever parses
+ * it. The frame around is given out at the end, to be parsed like any document.
+ */
+#pragma once
+
+#include "common/buf.h"
+
+enum {
+	LIST_BODY_MAX = 64 * 1024 * 1024,
+	LIST_ITEM_MAX = 8 * 1024 * 1024,
+	LIST_FRAME_MAX = 64 * 1024, /* what stands around the items */
+};
+
+enum list_outcome {
+	LIST_OK,
+	LIST_E_TOO_LONG = 1,  /* the body passes its limit: ask for a smaller page */
+	LIST_E_MALFORMED = 2, /* brackets do not fit, or the frame is too long: this is no list */
+};
+
+struct list_reader {
+	struct buf frame;
+	struct buf item;
+	size_t body_len;
+	size_t body_max;
+	int depth;
+	bool in_text;
+	bool escaped;
+	bool in_items;  /* between the brackets of "items" */
+	bool item_lost; /* the present item passes LIST_ITEM_MAX; the rest of it is skipped */
+	bool done;      /* the document has ended */
+	bool seen_items;
+	bool is_secret;
+	size_t items_lost; /* items that were too long */
+	char key[8];       /* the last text of the outer object, to find "items" */
+	size_t key_len;
+};
+
+void list_reader_init(struct list_reader *reader, size_t body_max, bool is_secret);
+void list_reader_fini(struct list_reader *reader);
+/* Ready for another body. */
+void list_reader_clear(struct list_reader *reader);
+
+/* Calls on_item() for each whole element in order. The result is an enum list_outcome, or what
+ * on_item() returned when that was negative; the reader must be cleared then before more is fed. */
+[[nodiscard]] int list_reader_feed(struct list_reader *reader, struct str piece,
+	int (*on_item)(void *ctx, struct str item), void *ctx);
+/* After the last piece: the document without its items. LIST_E_MALFORMED when it has not ended. */
+[[nodiscard]] int list_reader_end(struct list_reader *reader, struct str *ret_frame);

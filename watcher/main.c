@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-watcher: the only process with Kubernetes credentials. It lists and watches Ingresses, IngressClasses, Services, endpoints and TLS
+ * Secrets, turns them into records, and tells the translator of them over source.sock. Upwards it writes Ingress statuses and
+ * Events.
+ *
+ * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
+ * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens nowhere and never writes a file.
+ *
+ * When a neighbour dies:
+ * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch is taken up again where it was, with
+ *   jittered back-off; only a revision that the server no longer has costs a list.
+ * - translator gone: changes coalesce in the store, nothing queues; when it is back it gets a snapshot.
+ * - this process killed: nothing is taken away anywhere. The next life lists, sends a snapshot, and writes no status that is right already.
+ * - SIGTERM: statuses stay as they are; addresses are taken away only when the translator says so.
+ * - out of memory or descriptors: it ends with a line that says so, and its supervisor starts it again.
+ *
+ * Read next: cluster.h (what is watched), reflector_fsm.def (how), project.h (what is kept), outlet.h (what is told), status_plan.h.
+ */
+#include "common/xalloc.h"
+#include "watcher/cluster.h"
+#include "watcher/config.h"
+#include "watcher/events.h"
+#include "watcher/log_events.h"
+#include "watcher/source.h"
+#include "watcher/status.h"
+
+#include <malloc.h>
+#include <stdio.h>
+
+enum { WORD_MAX = 253, MISSING_LEN = 4096, CONNECTIONS_BESIDE_WATCHES = 16 };
+
+/* The parts and how they are joined. */
+static struct {
+	struct daemon *daemon;
+	const struct config *config;
+	struct target target;
+	struct reflector_options reflectors;
+	struct api *api;
+	struct store store;
+	struct source *source;
+	struct status_writer *status;
+	struct events *events;
+	struct cluster *cluster;
+	int kinds[RECORD_KIND_COUNT];
+	size_t kind_count;
+	char *cluster_missing; /* NULL: nothing */
+	char *status_problem;
+} watcher;
+
+/* ---- readiness ---- */
+
+static void set_text(char **text, const char *to)
+{
+	free(*text);
+	*text = to != NULL ? xstrdup(to) : NULL;
+}
+
+static void tell_readiness(void)
+{
+	const char *first = watcher.cluster_missing;
+	const char *second = watcher.status_problem;
+	if (first == NULL || second == NULL) {
+		daemon_set_missing(watcher.daemon, first != NULL ? first : second);
+		return;
+	}
+	char *both = xasprintf("%s, %s", first, second);
+	daemon_set_missing(watcher.daemon, both);
+	free(both);
+}
+
+static void on_missing(void *ctx, const char *missing)
+{
+	(void)ctx;
+	set_text(&watcher.cluster_missing, missing);
+	tell_readiness();
+}
+
+static void on_status_problem(void *ctx, const char *problem)
+{
+	(void)ctx;
+	set_text(&watcher.status_problem, problem);
+	tell_readiness();
+}
+
+/* ---- downwards ---- */
+
+static void on_kinds(void *ctx, const int *kinds, size_t count)
+{
+	(void)ctx;
+	bool is_first = watcher.kind_count == 0;
+	memcpy(watcher.kinds, kinds, count * sizeof(kinds[0]));
+	watcher.kind_count = count;
+	struct source_settings settings = {
+		.kinds = {watcher.kinds, count},
+		.ingress_class = str_from(watcher.config->ingress_class),
+		.controller_name = str_from(watcher.config->controller_name),
+		.without_class = watcher.config->without_class,
+	};
+	if (!is_first) {
+		/* Settings come once in a connection, so another set of kinds wants another connection. */
+		log_event(&EV_KINDS_CHANGED);
+		source_restart(watcher.source, "another kind is watched now");
+	}
+	outlet_set_settings(source_outlet(watcher.source), &settings);
+}
+
+static void on_version(void *ctx, const struct kind_version *version)
+{
+	(void)ctx;
+	events_set_version(watcher.events, version);
+	if (version->kind == RECORD_INGRESS)
+		status_set_version(watcher.status, version);
+}
+
+static void on_whole(void *ctx)
+{
+	(void)ctx;
+	/* What parsing the lists took is not needed again soon. */
+	malloc_trim(0);
+	outlet_set_whole(source_outlet(watcher.source));
+}
+
+static void on_changed(void *ctx)
+{
+	(void)ctx;
+	outlet_flush(source_outlet(watcher.source));
+}
+
+static void on_snapshot(void *ctx)
+{
+	(void)ctx;
+	log_event(&EV_SNAPSHOT_SENT);
+	malloc_trim(0);
+}
+
+/* ---- upwards ---- */
+
+static void on_status(void *ctx, const struct status_update *update)
+{
+	(void)ctx;
+	status_wish(watcher.status, update);
+}
+
+static void on_event(void *ctx, const struct event_note *note)
+{
+	(void)ctx;
+	events_note(watcher.events, note);
+}
+
+/* The owner of an Ingress that we cannot use should see why. */
+static void on_refused(
+	void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why)
+{
+	char message[SCHEMA_ERROR_LEN + 64];
+	(void)ctx;
+	if (kind != RECORD_INGRESS)
+		return;
+	snprintf(message, sizeof(message), "this Ingress cannot be served: %s", why);
+	events_note(watcher.events,
+		&(struct event_note){
+			.key = {RECORD_INGRESS, meta->namespace, meta->name, meta->uid},
+			.type = EVENT_WARNING,
+			.reason = STR("Unusable"),
+			.message = str_from(message),
+			.standing = true,
+		});
+}
+
+static void on_fight(void *ctx, const struct store_ingress *ingress)
+{
+	const struct store_object *object = &ingress->object;
+	char uid[STORE_UID_LEN_MAX];
+	(void)ctx;
+	events_note(watcher.events,
+		&(struct event_note){
+			.key = {RECORD_INGRESS, store_namespace(object), store_name(object),
+				store_uid(object, uid)},
+			.type = EVENT_WARNING,
+			.reason = STR("StatusConflict"),
+			.message = STR(
+				"another controller keeps replacing the addresses in the status; "
+				"they are left to it"),
+		});
+}
+
+/* ---- life ---- */
+
+static const struct source_ops source_ops = {
+	.on_status = on_status,
+	.on_event = on_event,
+	.on_snapshot = on_snapshot,
+};
+
+static const struct cluster_ops cluster_ops = {
+	.on_kinds = on_kinds,
+	.on_version = on_version,
+	.on_whole = on_whole,
+	.on_changed = on_changed,
+	.on_missing = on_missing,
+	.on_refused = on_refused,
+};
+
+static bool is_namespace(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+	return len > 0 && len <= 63 && name[len] == '\0';
+}
+
+static char *check_config(const struct config *config)
+{
+	if (strlen(config->ingress_class) > WORD_MAX || strlen(config->controller_name) > WORD_MAX)
+		return xasprintf(
+			"--ingress-class and --controller-name may have %d bytes", WORD_MAX);
+	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
+		return xasprintf(
+			"at most %d namespaces can be named; leave --namespace out to watch all",
+			CLUSTER_NAMESPACES_MAX);
+	for (size_t i = 0; i < config->namespaces.count; i++) {
+		if (!is_namespace(config->namespaces.items[i]))
+			return xasprintf("--namespace %s: no name of a namespace",
+				config->namespaces.items[i]);
+	}
+	return NULL;
+}
+
+static struct reflector_options reflector_options_of(const struct config *config)
+{
+	return (struct reflector_options){
+		.limits =
+			{
+				.page_size = (unsigned)config->page_size,
+				.backoff_first_s = config->backoff_first,
+				.backoff_max_s = config->backoff_max,
+				.silence_min_s = config->watch_silence,
+			},
+		.watch_timeout_s = config->watch_timeout,
+		.watch_margin_s = config->watch_margin,
+		.answer_timeout_s = config->request_timeout,
+		.stream_timeout_s = config->stream_timeout,
+		.resync_s = config->resync,
+	};
+}
+
+static char *open_api(const struct config *config)
+{
+	struct target_options options = {
+		.url = config->kubernetes_url,
+		.kubeconfig = config->kubeconfig,
+		.context = config->context,
+		.token_file = config->token_file,
+		.ca_file = config->ca_file,
+	};
+	char *problem = target_find(&options, getenv, &watcher.target);
+	if (problem != NULL)
+		return problem;
+	size_t scopes = config->namespaces.count != 0 ? config->namespaces.count : 1;
+	struct api_options api = {
+		.connect_timeout_s = config->connect_timeout,
+		.request_timeout_s = config->request_timeout,
+		.exec_timeout_s = config->exec_timeout,
+		/* Each watch may for a while have a second one beside it. */
+		.connections_max =
+			(unsigned)(2 * RECORD_KIND_COUNT * scopes) + CONNECTIONS_BESIDE_WATCHES,
+	};
+	watcher.api = api_new(daemon_loop(watcher.daemon), &watcher.target, &api, &problem);
+	if (watcher.api != NULL)
+		log_event(&EV_API_SERVER, LOG_STR("server", watcher.target.server),
+			LOG_STR("source", watcher.target.source));
+	return problem;
+}
+
+static void open_parts(const struct config *config)
+{
+	struct ev_loop *loop = daemon_loop(watcher.daemon);
+	char *path = daemon_runtime_path(&config->common, "source.sock");
+	watcher.source = source_new(&(struct source_config){
+		.loop = loop, .path = path, .store = &watcher.store, .ops = &source_ops});
+	free(path);
+	watcher.status = status_new(&(struct status_config){
+		.loop = loop,
+		.api = watcher.api,
+		.store = &watcher.store,
+		.on_fight = on_fight,
+		.on_problem = on_status_problem,
+	});
+	watcher.events = events_new(loop, watcher.api);
+	watcher.cluster = cluster_new(&(struct cluster_config){
+		.loop = loop,
+		.api = watcher.api,
+		.store = &watcher.store,
+		.options = &watcher.reflectors,
+		.namespaces = config->namespaces,
+		.wants_streams = config->streaming_lists,
+		.wants_classes = config->ingress_classes,
+		.ops = &cluster_ops,
+	});
+}
+
+static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
+{
+	watcher.daemon = daemon;
+	watcher.config = ctx;
+	char *problem = check_config(watcher.config);
+	if (problem != NULL) {
+		*ret_usage = true;
+		return problem;
+	}
+	watcher.reflectors = reflector_options_of(watcher.config);
+	store_init(&watcher.store);
+	problem = open_api(watcher.config);
+	if (problem != NULL) {
+		target_fini(&watcher.target);
+		return problem;
+	}
+	open_parts(watcher.config);
+	return NULL;
+}
+
+static void stop(void)
+{
+	cluster_free(watcher.cluster);
+	status_free(watcher.status);
+	events_free(watcher.events);
+	source_free(watcher.source, "the watcher was asked to stop");
+	store_fini(&watcher.store);
+	api_free(watcher.api);
+	target_fini(&watcher.target);
+	free(watcher.cluster_missing);
+	free(watcher.status_problem);
+}
+
+static void reload(void)
+{
+	api_reload(watcher.api);
+	cluster_hurry(watcher.cluster);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &config_table,
+		.common_offset = offsetof(struct config, common),
+		.start = start,
+		.stop = stop,
+		.reload = reload,
+	};
+	struct config config;
+	/* The threads that resolve names need no heaps of their own. */
+	mallopt(M_ARENA_MAX, 1);
+	return daemon_main(&spec, &config, argc, argv);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The source link's sender: tells the translator of the store, never more than once of the same
+ * thing and never faster than it reads.
+ *
+ * When a link is up and every kind has synced, all objects are queued as the snapshot, kind by kind
+ * between their marks. From then on an object that changes is queued unless it already is: what is
+ * sent is its newest form at that moment. An object that goes away leaves a tombstone, but only if
+ * this peer ever heard of it. So the queue never holds more than one entry for each object of the
+ * store and one for each that the peer knows: it is bounded by state, not by speed.
+ *
+ * The sender is given as functions, so that this is plain data handling.
+ */
+#pragma once
+
+#include "watcher/store.h"
+
+enum { OUTLET_KINDS_MAX = RECORD_KIND_COUNT };
+
+struct outlet_ops {
+	/* False: not now; outlet_flush() is called again when there is room. */
+	bool (*has_room)(void *ctx);
+	void (*send_settings)(void *ctx, const struct source_settings *settings);
+	void (*send_mark)(void *ctx, bool begin, enum record_kind kind);
+	void (*send_payload)(void *ctx, struct str payload);
+	/* The snapshot has been sent as a whole. */
+	void (*on_snapshot)(void *ctx);
+};
+
+struct outlet {
+	struct store *store;
+	const struct outlet_ops *ops;
+	void *ctx;
+	struct source_settings settings; /* texts and kinds belong to the owner */
+	bool is_up;                      /* a peer is there */
+	bool has_settings;               /* the kinds are known */
+	bool settings_sent;
+	bool is_whole;  /* every kind has synced */
+	bool has_begun; /* the snapshot was queued for this peer */
+	bool snapshot_done;
+	size_t kind_at; /* the kind of the snapshot that is being sent */
+	bool kind_begun;
+	size_t awaited[RECORD_KIND_COUNT]; /* objects of the snapshot that are still queued */
+	TAILQ_HEAD(outlet_queue, store_object)
+	queue;
+};
+
+/* Observes the store; both ops and store are kept. */
+void outlet_init(
+	struct outlet *outlet, struct store *store, const struct outlet_ops *ops, void *ctx);
+void outlet_fini(struct outlet *outlet);
+/* What the translator is told first. `settings` is copied, its texts and lists are kept. */
+void outlet_set_settings(struct outlet *outlet, const struct source_settings *settings);
+void outlet_link_up(struct outlet *outlet);
+void outlet_link_down(struct outlet *outlet);
+/* Every kind has synced: snapshots may be sent from now on. */
+void outlet_set_whole(struct outlet *outlet);
+/* Sends what can be sent; to be called when there is room and after changes. */
+void outlet_flush(struct outlet *outlet);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * JSON of Kubernetes objects to records: one function for each kind and version. Pure. Records of
+ * all versions look alike (networking.k8s.io/v1, v1beta1 and extensions/v1beta1 become the same
+ * ingress record) and hold only what a translation needs.
+ *
+ * Every member that is looked at has its type checked; null and absent are the same. An object that
+ * does not fit is refused as a whole, with the object's field named, and hurts only itself. Limits
+ * of length are those of the messages and are checked when the record is encoded.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "common/buf.h"
+#include "common/json.h"
+#include "proto/model.h"
+#include "proto/schema.h"
+
+/* What every object has. */
+struct project_meta {
+	struct str namespace;
+	struct str name;
+	struct str uid;
+	struct str revision; /* resourceVersion */
+	uint64_t created;    /* seconds since 1970; 0: not given */
+	const struct json *annotations;
+	const struct json *labels;
+};
+
+struct project_error {
+	char text[SCHEMA_ERROR_LEN]; /* "spec.rules[0].host: must be text" */
+};
+
+/* The memory and the complaint of one projection. Texts in a record point into the JSON or the
+ * arena; what is decoded of a Secret stands in `secret`, which the caller wipes. */
+struct projection {
+	struct arena *arena;
+	struct buf *secret;
+	struct project_error *error;
+};
+
+/* Fills the record that belongs to the function. False: refused, p->error says why. */
+typedef bool project_fn(struct projection *p, const struct json *object,
+	const struct project_meta *meta, void *ret_record);
+
+project_fn project_ingress_v1;
+project_fn project_ingress_v1beta1;
+project_fn project_ingress_class;
+project_fn project_service;
+project_fn project_endpoint_slice_v1;
+project_fn project_endpoint_slice_v1beta1;
+project_fn project_endpoints;
+project_fn project_secret;
+
+/* Name, namespace and so on. False when the object has no usable name; the error says why. */
+bool project_read_meta(
+	struct projection *p, const struct json *object, struct project_meta *ret_meta);
+
+/* The addresses in the status of an Ingress, in any order; entries that make no sense are left out.
+ * *ret_ours: by its managed fields, `manager` wrote them. */
+struct project_status {
+	LIST_OF(struct address) addresses;
+	bool is_ours;
+};
+void project_ingress_status(struct projection *p, const struct json *object, const char *manager,
+	struct project_status *ret_status);
+
+/* Room for any of the records. */
+union project_record {
+	struct record_key key;
+	struct ingress_record ingress;
+	struct ingress_class_record ingress_class;
+	struct service_record service;
+	struct endpoints_record endpoints;
+	struct secret_record secret;
+};
+
+/* ---- for the functions themselves ---- */
+
+/* A place in the object, for complaints: the path is only written out when something is wrong. */
+struct project_place {
+	const struct project_place *outer;
+	const char *key;
+	size_t index; /* 1 + index of a list's element; 0: none */
+};
+
+/* Always false. */
+bool project_refuse(struct projection *p, const struct project_place *place, const char *why);
+/* Members of an object by name; absent is the zero value. False: refused. */
+bool project_get_text(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, struct str *ret_text);
+bool project_get_port(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, uint64_t *ret_port);
+bool project_get_protocol(struct projection *p, const struct json *value,
+	const struct project_place *outer, enum ip_protocol *ret_protocol);
+/* intstr.IntOrString: a number fills *ret_port, a text *ret_text. */
+bool project_get_port_or_text(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, uint64_t *ret_port,
+	struct str *ret_text);
+/* An array (absent: an empty one): its length and a zeroed place in the arena for as many elements
+ * of `size` bytes. */
+bool project_get_list(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, size_t size,
+	const struct json **ret_list, void **ret_items);
+/* Whether it is an object; absent counts as one. */
+bool project_is_map(
+	struct projection *p, const struct json *value, const struct project_place *place);
+bool project_get_map(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, const struct json **ret_map);
+void project_set_key(
+	struct record_key *key, enum record_kind kind, const struct project_meta *meta);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Service and Secret (Kubernetes API reference, core/v1). */
+#include "watcher/project.h"
+
+#include <limits.h>
+#include <openssl/evp.h>
+
+/* ---- Service ---- */
+
+static bool read_type(struct projection *p, const struct json *spec,
+	const struct project_place *outer, enum service_type *ret_type)
+{
+	static const struct {
+		const char *word;
+		enum service_type type;
+	} words[] = {
+		{"ClusterIP", SERVICE_CLUSTER_IP},
+		{"NodePort", SERVICE_NODE_PORT},
+		{"LoadBalancer", SERVICE_LOAD_BALANCER},
+		{"ExternalName", SERVICE_EXTERNAL_NAME},
+	};
+	struct str word;
+	if (!project_get_text(p, spec, outer, "type", &word))
+		return false;
+	*ret_type = SERVICE_CLUSTER_IP;
+	if (word.len == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (str_eq_c(word, words[i].word)) {
+			*ret_type = words[i].type;
+			return true;
+		}
+	}
+	return project_refuse(
+		p, &(struct project_place){outer, "type", 0}, "is no known type of Service");
+}
+
+static bool read_port(struct projection *p, const struct json *json,
+	const struct project_place *place, struct service_port *port)
+{
+	if (!project_is_map(p, json, place) ||
+		!project_get_text(p, json, place, "name", &port->name) ||
+		!project_get_port(p, json, place, "port", &port->port) ||
+		!project_get_protocol(p, json, place, &port->protocol) ||
+		!project_get_port_or_text(
+			p, json, place, "targetPort", &port->target_number, &port->target_name) ||
+		!project_get_text(p, json, place, "appProtocol", &port->app_protocol))
+		return false;
+	/* Absent: the same number. Empty text and 0 count as absent, as with the API server's
+	 * defaults. */
+	if (port->target_number == 0 && port->target_name.len == 0)
+		port->target_number = port->port;
+	return true;
+}
+
+static bool read_ports(struct projection *p, const struct json *spec,
+	const struct project_place *outer, struct service_record *record)
+{
+	struct project_place place = {outer, "ports", 0};
+	const struct json *list = NULL;
+	void *items = NULL;
+	if (!project_get_list(p, spec, outer, "ports", sizeof(struct service_port), &list, &items))
+		return false;
+	record->ports.items = items;
+	for (const struct json *json = json_first(list); json != NULL; json = json_next(json)) {
+		place.index = record->ports.count + 1;
+		if (!read_port(p, json, &place, &record->ports.items[record->ports.count++]))
+			return false;
+	}
+	return true;
+}
+
+bool project_service(struct projection *p, const struct json *object,
+	const struct project_meta *meta, void *ret_record)
+{
+	static const struct project_place place = {NULL, "spec", 0};
+	struct service_record *record = ret_record;
+	const struct json *spec = NULL;
+	const struct json *selector = NULL;
+	struct str cluster_ip;
+	*record = (struct service_record){0};
+	project_set_key(&record->key, RECORD_SERVICE, meta);
+	if (!project_get_map(p, object, NULL, "spec", &spec) ||
+		!read_type(p, spec, &place, &record->type) ||
+		!project_get_text(p, spec, &place, "clusterIP", &cluster_ip) ||
+		!project_get_map(p, spec, &place, "selector", &selector) ||
+		!project_get_text(p, spec, &place, "externalName", &record->external_name))
+		return false;
+	record->headless = str_eq_c(cluster_ip, "None");
+	record->has_selector = json_count(selector) != 0;
+	return read_ports(p, spec, &place, record);
+}
+
+/* ---- Secret ---- */
+
+/* Standard base64 with padding, as in all []byte fields of the API. The result stands at *ret_at of
+ * p->secret, which may move. */
+static bool decode(struct projection *p, const struct json *data, const struct project_place *outer,
+	const char *name, size_t *ret_at, size_t *ret_len)
+{
+	struct project_place place = {outer, name, 0};
+	struct str text;
+	if (!project_get_text(p, data, outer, name, &text))
+		return false;
+	*ret_at = buf_len(p->secret);
+	*ret_len = 0;
+	if (text.len == 0)
+		return true;
+	if (text.len % 4 != 0 || text.len > INT_MAX)
+		return project_refuse(p, &place, "is no base64");
+	uint8_t *room = buf_reserve(p->secret, text.len / 4 * 3);
+	if (room == NULL)
+		return project_refuse(p, &place, "is too long");
+	int len = EVP_DecodeBlock(room, (const unsigned char *)text.p, (int)text.len);
+	if (len < 0)
+		return project_refuse(p, &place, "is no base64");
+	size_t padding = str_ends_with(text, STR("==")) ? 2 : str_ends_with(text, STR("=")) ? 1 : 0;
+	*ret_len = (size_t)len - padding;
+	buf_commit(p->secret, *ret_len);
+	return true;
+}
+
+bool project_secret(struct projection *p, const struct json *object,
+	const struct project_meta *meta, void *ret_record)
+{
+	static const struct project_place place = {NULL, "data", 0};
+	struct secret_record *record = ret_record;
+	const struct json *data = NULL;
+	size_t certificate_at = 0;
+	size_t key_at = 0;
+	*record = (struct secret_record){0};
+	project_set_key(&record->key, RECORD_SECRET, meta);
+	buf_clear(p->secret);
+	if (!project_get_map(p, object, NULL, "data", &data) ||
+		!decode(p, data, &place, "tls.crt", &certificate_at, &record->certificate.len) ||
+		!decode(p, data, &place, "tls.key", &key_at, &record->private_key.len))
+		return false;
+	const char *bytes = buf_len(p->secret) != 0 ? (const char *)buf_data(p->secret) : NULL;
+	if (record->certificate.len != 0)
+		record->certificate.p = bytes + certificate_at;
+	if (record->private_key.len != 0)
+		record->private_key.p = bytes + key_at;
+	return true;
+}

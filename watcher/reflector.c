@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/reflector.h"
+
+#include "common/backoff.h"
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/message.h"
+#include "watcher/channel.h"
+#include "watcher/log_events.h"
+
+#include <stdio.h>
+
+enum { PROBLEM_LEN = 768 };
+/* A failure that lasts longer is told by readiness; refusals are at once. */
+static const double PROBLEM_PATIENCE_S = 30.0;
+static const double RESYNC_JITTER = 0.25;
+
+struct reflector {
+	struct reflector_config config;
+	struct reflector_fsm fsm;
+	struct intake intake;
+	struct channel *main;
+	struct channel *second;
+	char *next_page; /* NULL: the first page */
+	ev_timer wait;
+	ev_timer silence;
+	ev_timer progress; /* of a streaming list */
+	ev_timer resync;
+	bool synced;
+	double failing_since; /* 0: it works */
+	bool is_refused;      /* 401 or 403 */
+	char problem[PROBLEM_LEN];
+	const char *verb; /* of the last request */
+};
+
+static double now_of(const struct reflector *r)
+{
+	return ev_now(r->config.loop);
+}
+
+static struct log_field kind_field(const struct reflector *r)
+{
+	return LOG_STR("kind", record_kind_word(r->config.version->kind));
+}
+
+static struct log_field namespace_field(const struct reflector *r)
+{
+	return LOG_STR("namespace", r->config.namespace != NULL ? r->config.namespace : "");
+}
+
+static struct str scope_of(const struct reflector *r)
+{
+	return str_from(r->config.namespace);
+}
+
+/* ---- why it does not work ---- */
+
+static void note_problem(struct reflector *r, const char *why)
+{
+	char *resource = kind_full_resource(r->config.version);
+	snprintf(r->problem, sizeof(r->problem), "%s %s%s%s: %s", r->verb, resource,
+		r->config.namespace != NULL ? " in namespace " : "",
+		r->config.namespace != NULL ? r->config.namespace : "", why);
+	free(resource);
+}
+
+const char *reflector_problem(const struct reflector *r)
+{
+	if (r->failing_since <= 0)
+		return NULL;
+	if (r->synced && !r->is_refused && now_of(r) - r->failing_since < PROBLEM_PATIENCE_S)
+		return NULL;
+	return r->problem;
+}
+
+static void log_failure(
+	struct reflector *r, enum reflector_event event, const struct reflector_output *out)
+{
+	struct log_event *what = &EV_WATCH_FAILED;
+	if (event == REFLECTOR_EV_FORBIDDEN)
+		what = &EV_FORBIDDEN;
+	else if (event == REFLECTOR_EV_GONE)
+		what = &EV_RELIST;
+	log_event(what, kind_field(r), namespace_field(r),
+		LOG_STR("cause", reflector_event_name(event)), LOG_STR("reason", r->problem),
+		LOG_SECONDS("retry_s", out->wait_s));
+}
+
+static void fail(
+	struct reflector *r, enum reflector_event event, const struct reflector_output *out)
+{
+	if (r->failing_since <= 0)
+		r->failing_since = now_of(r);
+	r->is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
+	log_failure(r, event, out);
+	r->config.ops->on_health(r->config.ctx, r, -1);
+}
+
+static void recover(struct reflector *r)
+{
+	if (r->failing_since <= 0)
+		return;
+	double outage_s = now_of(r) - r->failing_since;
+	r->failing_since = 0;
+	r->is_refused = false;
+	log_event(&EV_WATCH_RECOVERED, kind_field(r), namespace_field(r),
+		LOG_SECONDS("after_s", outage_s));
+	r->config.ops->on_health(r->config.ctx, r, outage_s);
+}
+
+/* ---- requests ---- */
+
+/* The collection's path with a query begun; the caller appends to it. */
+static char *begin_path(const struct reflector *r, const char *query)
+{
+	const struct kind_version *version = r->config.version;
+	char *collection = kind_collection_path(version, r->config.namespace);
+	char *path = xasprintf("%s?%s%s%s", collection,
+		version->field_selector != NULL ? "fieldSelector=" : "",
+		version->field_selector != NULL ? version->field_selector : "",
+		version->field_selector != NULL && query[0] != '\0' ? "&" : "");
+	char *whole = xasprintf("%s%s", path, query);
+	free(collection);
+	free(path);
+	return whole;
+}
+
+static const struct channel_ops channel_ops;
+
+static struct channel_config channel_config_of(struct reflector *r)
+{
+	return (struct channel_config){
+		.loop = r->config.loop,
+		.api = r->config.api,
+		.intake = &r->intake,
+		.ops = &channel_ops,
+		.ctx = r,
+	};
+}
+
+static struct channel *open_page(struct reflector *r)
+{
+	const struct reflector_fsm *m = &r->fsm;
+	struct channel_config config = channel_config_of(r);
+	char limit[32] = "";
+	char *query = NULL;
+	if (!m->whole)
+		snprintf(limit, sizeof(limit), "limit=%u&", m->page_size);
+	if (r->next_page != NULL) {
+		char *token = http_escape(str_from(r->next_page));
+		query = xasprintf("%scontinue=%s", limit, token);
+		free(token);
+	} else if (m->consistent) {
+		query = xstrdup(limit);
+	} else {
+		query = xasprintf("%sresourceVersion=%s&resourceVersionMatch=NotOlderThan", limit,
+			m->revision.text);
+	}
+	char *path = begin_path(r, query);
+	/* Nothing may stand behind the last '&' or the '?'. */
+	size_t len = strlen(path);
+	if (path[len - 1] == '&' || path[len - 1] == '?')
+		path[len - 1] = '\0';
+	r->verb = "list";
+	struct channel *channel = channel_list(&config, path);
+	free(path);
+	free(query);
+	return channel;
+}
+
+static struct channel *open_watch(struct reflector *r, bool is_stream)
+{
+	const struct reflector_options *options = r->config.options;
+	struct channel_config config = channel_config_of(r);
+	double lives_s = options->watch_timeout_s * (1.0 + backoff_random());
+	char *query = xasprintf(
+		"watch=true&allowWatchBookmarks=true&timeoutSeconds=%d%s&resourceVersion=%s",
+		(int)lives_s,
+		is_stream ? "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan" : "",
+		is_stream && r->fsm.consistent ? "" : r->fsm.revision.text);
+	char *path = begin_path(r, query);
+	r->verb = "watch";
+	struct channel *channel = channel_watch(
+		&config, path, options->answer_timeout_s, lives_s + options->watch_margin_s);
+	free(path);
+	free(query);
+	return channel;
+}
+
+/* ---- actions ---- */
+
+static void begin_wait(struct reflector *r, const struct reflector_output *out)
+{
+	double wait_s = out->wait_s + out->wait_jitter_s * backoff_random();
+	ev_timer_stop(r->config.loop, &r->wait);
+	ev_timer_set(&r->wait, wait_s, 0.);
+	ev_timer_start(r->config.loop, &r->wait);
+}
+
+static void end_sync(struct reflector *r)
+{
+	bool is_first = !r->synced;
+	r->synced = true;
+	log_event(is_first ? &EV_KIND_SYNCED : &EV_KIND_RESYNCED, kind_field(r), namespace_field(r),
+		LOG_STR("version", r->config.version->group_version),
+		LOG_INT("objects", r->config.store->counts[r->config.version->kind]),
+		LOG_STR("revision", r->fsm.revision.text));
+	if (is_first)
+		r->config.ops->on_synced(r->config.ctx, r);
+}
+
+static void refuse_streams(struct reflector *r)
+{
+	if (!r->config.traits->refuses_streams)
+		log_event(&EV_NO_STREAMING_LISTS, LOG_STR("reason", r->problem));
+	r->config.traits->refuses_streams = true;
+}
+
+static void replace_main(struct reflector *r, struct channel *by)
+{
+	channel_free(r->main);
+	r->main = by;
+}
+
+static void set_next_page(struct reflector *r, const char *token)
+{
+	char *copy = token != NULL && token[0] != '\0' ? xstrdup(token) : NULL;
+	free(r->next_page);
+	r->next_page = copy;
+}
+
+static void tell(
+	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s);
+
+static void act(struct reflector *r, enum reflector_action_bit bit, enum reflector_event event,
+	const struct reflector_output *out)
+{
+	enum record_kind kind = r->config.version->kind;
+	switch (bit) {
+	case REFLECTOR_BIT_CANCEL:
+		replace_main(r, NULL);
+		ev_timer_stop(r->config.loop, &r->wait);
+		return;
+	case REFLECTOR_BIT_CANCEL_SECOND:
+		channel_free(r->second);
+		r->second = NULL;
+		return;
+	case REFLECTOR_BIT_SWAP:
+		log_event(&EV_WATCH_REPLACED, kind_field(r), namespace_field(r));
+		replace_main(r, r->second);
+		r->second = NULL;
+		return;
+	case REFLECTOR_BIT_NO_STREAMS:
+		refuse_streams(r);
+		return;
+	case REFLECTOR_BIT_MARK:
+		store_unsee(r->config.store, kind, scope_of(r));
+		return;
+	case REFLECTOR_BIT_SWEEP:
+		if (store_sweep(r->config.store, kind, scope_of(r)) != 0)
+			r->config.ops->on_changed(r->config.ctx);
+		return;
+	case REFLECTOR_BIT_SYNCED:
+		end_sync(r);
+		return;
+	case REFLECTOR_BIT_HEALTHY:
+		recover(r);
+		return;
+	case REFLECTOR_BIT_FAILED:
+		fail(r, event, out);
+		return;
+	case REFLECTOR_BIT_STREAM:
+		replace_main(r, open_watch(r, true));
+		return;
+	case REFLECTOR_BIT_LIST:
+		set_next_page(r, NULL);
+		replace_main(r, open_page(r));
+		return;
+	case REFLECTOR_BIT_NEXT:
+		replace_main(r, open_page(r));
+		return;
+	case REFLECTOR_BIT_WATCH:
+		replace_main(r, open_watch(r, false));
+		return;
+	case REFLECTOR_BIT_SECOND:
+		r->second = open_watch(r, false);
+		return;
+	case REFLECTOR_BIT_WAIT:
+		begin_wait(r, out);
+		return;
+	case REFLECTOR_BIT_REDISCOVER:
+		r->config.ops->on_lost(r->config.ctx, r);
+		return;
+	case REFLECTOR_BIT_COUNT:
+		return;
+	}
+}
+
+/* ---- the machine ---- */
+
+static void restart_timer(struct reflector *r, ev_timer *timer, double after_s)
+{
+	timer->repeat = after_s;
+	if (after_s > 0)
+		ev_timer_again(r->config.loop, timer);
+	else
+		ev_timer_stop(r->config.loop, timer);
+}
+
+/* The timers that follow from the state; every event is a sign of life. */
+static void set_timers(struct reflector *r, enum reflector_event event)
+{
+	restart_timer(r, &r->silence, reflector_fsm_silence_s(&r->fsm));
+	if (r->fsm.state != REFLECTOR_STATE_STREAMING)
+		restart_timer(r, &r->progress, 0);
+	/* Bookmarks without the mark are no progress. */
+	else if (event != REFLECTOR_EV_BOOKMARK)
+		restart_timer(r, &r->progress, r->config.options->stream_timeout_s);
+}
+
+static void tell(
+	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s)
+{
+	const struct reflector_traits *traits = r->config.traits;
+	enum reflector_state before = r->fsm.state;
+	struct reflector_input input = {
+		.event = event,
+		.now = now_of(r),
+		.revision = revision,
+		.may_stream = traits->wants_streams && !traits->refuses_streams,
+		.retry_after_s = retry_after_s,
+	};
+	struct reflector_output out = reflector_fsm_step(&r->fsm, &input);
+	if (log_enabled(LOG_LEVEL_DEBUG) && r->fsm.state != before)
+		log_event(&EV_REFLECTOR_STATE, kind_field(r), namespace_field(r),
+			LOG_STR("from", reflector_state_name(before)),
+			LOG_STR("event", reflector_event_name(event)),
+			LOG_STR("to", reflector_state_name(r->fsm.state)));
+	if (out.went_back)
+		log_event(&EV_REVISION_WENT_BACK, kind_field(r), namespace_field(r),
+			LOG_TEXT("revision", revision));
+	set_timers(r, event);
+	for (int bit = 0; bit < REFLECTOR_BIT_COUNT; bit++) {
+		if ((out.actions & (1u << bit)) != 0)
+			act(r, (enum reflector_action_bit)bit, event, &out);
+	}
+}
+
+/* ---- what channels and timers say ---- */
+
+static bool is_failure(enum reflector_event event)
+{
+	return event != REFLECTOR_EV_CHANGE && event != REFLECTOR_EV_BOOKMARK &&
+	       event != REFLECTOR_EV_MARKED && event != REFLECTOR_EV_OPENED &&
+	       event != REFLECTOR_EV_PAGE && event != REFLECTOR_EV_LISTED;
+}
+
+static void on_channel_event(void *ctx, struct channel *channel, enum reflector_event event,
+	struct str revision, double retry_after_s)
+{
+	struct reflector *r = ctx;
+	if (is_failure(event))
+		note_problem(r, channel_problem(channel));
+	if (event == REFLECTOR_EV_PAGE)
+		set_next_page(r, channel_next_page(channel));
+	if (channel == r->second) {
+		if (event == REFLECTOR_EV_OPENED)
+			event = REFLECTOR_EV_SECOND_OPENED;
+		/* That its revision is gone holds for the first one as well. */
+		else if (event != REFLECTOR_EV_GONE)
+			event = REFLECTOR_EV_SECOND_FAILED;
+	}
+	tell(r, event, revision, retry_after_s);
+}
+
+static void on_channel_batch(void *ctx)
+{
+	struct reflector *r = ctx;
+	r->config.ops->on_changed(r->config.ctx);
+}
+
+static const struct channel_ops channel_ops = {
+	.on_event = on_channel_event,
+	.on_batch = on_channel_batch,
+};
+
+static void on_wait(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	tell(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
+}
+
+static void on_silence(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	tell(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
+}
+
+static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct reflector *r = timer->data;
+	(void)loop;
+	(void)events;
+	note_problem(r, "a streaming list did not end");
+	tell(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
+}
+
+static void on_resync(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	tell(timer->data, REFLECTOR_EV_RESYNC, STR_NONE, -1);
+}
+
+/* ---- life ---- */
+
+static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
+{
+	struct reflector *r = ctx;
+	log_event(&EV_OBJECT_REFUSED, kind_field(r), LOG_TEXT("namespace", meta->namespace),
+		LOG_TEXT("name", meta->name), LOG_STR("reason", why));
+	r->config.ops->on_refused(r->config.ctx, r, meta, why);
+}
+
+static void start_resync(struct reflector *r)
+{
+	double period_s = r->config.options->resync_s;
+	double jitter = 1.0 + RESYNC_JITTER * (2.0 * backoff_random() - 1.0);
+	if (period_s > 0) {
+		ev_timer_set(&r->resync, period_s * jitter, period_s * jitter);
+		ev_timer_start(r->config.loop, &r->resync);
+	}
+}
+
+struct reflector *reflector_new(const struct reflector_config *config)
+{
+	struct reflector *r = xcalloc(1, sizeof(*r));
+	r->config = *config;
+	r->verb = "list";
+	reflector_fsm_init(&r->fsm, &config->options->limits);
+	intake_init(&r->intake, config->version, config->store, on_refused, r);
+	ev_init(&r->wait, on_wait);
+	ev_init(&r->silence, on_silence);
+	ev_init(&r->progress, on_no_progress);
+	ev_init(&r->resync, on_resync);
+	r->wait.data = r->silence.data = r->progress.data = r->resync.data = r;
+	start_resync(r);
+	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+	return r;
+}
+
+void reflector_free(struct reflector *r)
+{
+	if (r == NULL)
+		return;
+	channel_free(r->main);
+	channel_free(r->second);
+	ev_timer_stop(r->config.loop, &r->wait);
+	ev_timer_stop(r->config.loop, &r->silence);
+	ev_timer_stop(r->config.loop, &r->progress);
+	ev_timer_stop(r->config.loop, &r->resync);
+	intake_fini(&r->intake);
+	free(r->next_page);
+	free(r);
+}
+
+void reflector_restart(struct reflector *r, const struct kind_version *version)
+{
+	must(version->kind == r->config.version->kind);
+	r->config.version = version;
+	r->intake.version = version;
+	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+}
+
+void reflector_hurry(struct reflector *r)
+{
+	if (r->fsm.state == REFLECTOR_STATE_WAITING)
+		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
+}
+
+const struct kind_version *reflector_version(const struct reflector *r)
+{
+	return r->config.version;
+}
+
+const char *reflector_namespace(const struct reflector *r)
+{
+	return r->config.namespace;
+}
+
+bool reflector_is_synced(const struct reflector *r)
+{
+	return r->synced;
+}

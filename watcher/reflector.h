@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The I/O of one reflector: turns answers, frames and timers into events of its machine (reflector_fsm.h) and the machine's actions into
+ * requests. It has one connection for its watch, and for a short while a second one when the first is doubted.
+ */
+#pragma once
+
+#include "watcher/api.h"
+#include "watcher/intake.h"
+#include "watcher/reflector_fsm.h"
+
+struct reflector;
+
+/* What all reflectors of one server know. */
+struct reflector_traits {
+	bool wants_streams;
+	bool refuses_streams; /* it said no, or never ended one */
+};
+
+struct reflector_options {
+	struct reflector_limits limits;
+	double watch_timeout_s;  /* a watch lives for once to twice this */
+	double watch_margin_s;   /* and is given up so long after that */
+	double answer_timeout_s; /* until a watch is answered */
+	double stream_timeout_s; /* a streaming list may stand still for so long */
+	double resync_s;         /* about so often a full list; 0: never */
+};
+
+struct reflector_ops {
+	/* Objects have changed, or may have: send what there is to send. */
+	void (*on_changed)(void *ctx);
+	/* For the first time the objects are those of the server at one revision. */
+	void (*on_synced)(void *ctx, struct reflector *reflector);
+	/* Readiness may have changed. outage_s >= 0: it works again after so long. */
+	void (*on_health)(void *ctx, struct reflector *reflector, double outage_s);
+	/* The server does not serve this version any more. Do not free the reflector from here. */
+	void (*on_lost)(void *ctx, struct reflector *reflector);
+	/* An object cannot be used. */
+	void (*on_refused)(void *ctx, struct reflector *reflector, const struct project_meta *meta,
+		const char *why);
+};
+
+struct reflector_config {
+	struct ev_loop *loop;
+	struct api *api;
+	struct store *store;
+	const struct kind_version *version;
+	const char *namespace;                   /* kept; NULL: all */
+	const struct reflector_options *options; /* kept */
+	struct reflector_traits *traits;         /* kept */
+	const struct reflector_ops *ops;
+	void *ctx;
+};
+
+/* Begins at once. */
+struct reflector *reflector_new(const struct reflector_config *config);
+void reflector_free(struct reflector *reflector);
+/* Begins again after on_lost(), with a version of the same kind. */
+void reflector_restart(struct reflector *reflector, const struct kind_version *version);
+/* Tries now what it would try later. */
+void reflector_hurry(struct reflector *reflector);
+
+const struct kind_version *reflector_version(const struct reflector *reflector);
+const char *reflector_namespace(const struct reflector *reflector);
+bool reflector_is_synced(const struct reflector *reflector);
+/* Why it does not work, such as "list secrets: 403 Forbidden: ..."; NULL: it works, or has only just stopped. */
+const char *reflector_problem(const struct reflector *reflector);

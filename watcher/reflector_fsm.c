@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/reflector_fsm.h"
+
+#include "common/must.h"
+#include "watcher/reflector_moves.h"
+
+enum { SILENT_PERIODS = 3 };
+static const double BACKOFF_FORGET_S = 120.0;
+
+const char *reflector_state_name(enum reflector_state state)
+{
+	static const char *const names[] = {
+#define FSM_STATE(id, name, help) name,
+#include "watcher/reflector_fsm.def"
+#undef FSM_STATE
+	};
+	return names[state];
+}
+
+const char *reflector_event_name(enum reflector_event event)
+{
+	static const char *const names[] = {
+#define FSM_EVENT(id, name, help) name,
+#include "watcher/reflector_fsm.def"
+#undef FSM_EVENT
+	};
+	return names[event];
+}
+
+void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits)
+{
+	*m = (struct reflector_fsm){.limits = *limits, .consistent = true};
+	m->page_size = limits->page_size;
+}
+
+double reflector_fsm_silence_s(const struct reflector_fsm *m)
+{
+	if (m->state != REFLECTOR_STATE_WATCHING || m->limits.silence_min_s <= 0 ||
+		m->bookmark_gap_s <= 0)
+		return 0;
+	double silence_s = SILENT_PERIODS * m->bookmark_gap_s;
+	return silence_s < m->limits.silence_min_s ? m->limits.silence_min_s : silence_s;
+}
+
+/* ---- the moves ---- */
+
+void reflector_enter(
+	struct reflector_fsm *m, struct step *s, enum reflector_state state, unsigned actions)
+{
+	m->state = state;
+	s->out.actions |= actions;
+}
+
+void reflector_enter_watch(struct reflector_fsm *m, struct step *s, unsigned actions)
+{
+	m->opened = false;
+	m->frames = 0;
+	m->bookmark_at = 0;
+	reflector_enter(m, s, REFLECTOR_STATE_WATCHING, actions);
+}
+
+void reflector_enter_list(struct reflector_fsm *m, struct step *s, unsigned actions)
+{
+	m->paging = false;
+	if (!revision_is_set(&m->revision))
+		m->consistent = true;
+	reflector_enter(m, s, REFLECTOR_STATE_LISTING, actions | DO(MARK) | DO(LIST));
+}
+
+void reflector_enter_round(struct reflector_fsm *m, struct step *s, unsigned actions)
+{
+	if (!s->in->may_stream || m->by_list) {
+		reflector_enter_list(m, s, actions);
+		return;
+	}
+	if (!revision_is_set(&m->revision))
+		m->consistent = true;
+	m->opened = false;
+	m->frames = 0;
+	reflector_enter(m, s, REFLECTOR_STATE_STREAMING, actions | DO(MARK) | DO(STREAM));
+}
+
+void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflector_goal goal)
+{
+	if (m->step_s <= 0 || s->in->now - m->failed_at > BACKOFF_FORGET_S)
+		m->step_s = m->limits.backoff_first_s;
+	else
+		m->step_s *= 2;
+	if (m->step_s > m->limits.backoff_max_s)
+		m->step_s = m->limits.backoff_max_s;
+	m->goal = goal;
+	s->out.wait_s = m->step_s > s->in->retry_after_s ? m->step_s : s->in->retry_after_s;
+	s->out.wait_jitter_s = m->step_s;
+	m->failed_at = s->in->now + s->out.wait_s;
+	reflector_enter(m, s, REFLECTOR_STATE_WAITING, DO(CANCEL) | DO(FAILED) | DO(WAIT));
+}
+
+void reflector_enter_idle(struct reflector_fsm *m, struct step *s)
+{
+	reflector_enter(m, s, REFLECTOR_STATE_IDLE, DO(CANCEL) | DO(CANCEL_SECOND));
+}
+
+/* What comes next may be another version of the same resource: its list is compared with what is
+ * there. */
+void reflector_enter_lost(struct reflector_fsm *m, struct step *s)
+{
+	m->consistent = true;
+	reflector_enter(m, s, REFLECTOR_STATE_LOST,
+		DO(CANCEL) | DO(CANCEL_SECOND) | DO(FAILED) | DO(REDISCOVER));
+}
+
+/* Both ways to a complete state end here. */
+void reflector_end_round(struct reflector_fsm *m, struct step *s)
+{
+	struct str old = str_from(m->revision.text);
+	s->out.went_back = revision_is_older(s->in->revision, old);
+	must(revision_set(&m->revision, s->in->revision));
+	m->consistent = false;
+	m->by_list = false;
+	m->whole = false;
+	m->short_count = 0;
+	s->out.actions |= DO(SWEEP) | DO(SYNCED) | DO(HEALTHY);
+}
+
+void reflector_go_forward(struct reflector_fsm *m, const struct step *s)
+{
+	if (!revision_is_older(s->in->revision, str_from(m->revision.text)))
+		must(revision_set(&m->revision, s->in->revision));
+}
+
+/* ---- states with little to do ---- */
+
+static void step_idle(struct reflector_fsm *m, struct step *s)
+{
+	if (s->in->event == REFLECTOR_EV_START)
+		reflector_enter_round(m, s, 0);
+}
+
+static void step_lost(struct reflector_fsm *m, struct step *s)
+{
+	if (s->in->event == REFLECTOR_EV_START)
+		reflector_enter_round(m, s, 0);
+	else if (s->in->event == REFLECTOR_EV_STOP)
+		reflector_enter_idle(m, s);
+}
+
+static void step_waiting(struct reflector_fsm *m, struct step *s)
+{
+	if (s->in->event == REFLECTOR_EV_STOP) {
+		reflector_enter_idle(m, s);
+	} else if (s->in->event == REFLECTOR_EV_RESYNC) {
+		m->consistent = true;
+		m->goal = REFLECTOR_GOAL_ROUND;
+	} else if (s->in->event == REFLECTOR_EV_TIMER) {
+		switch (m->goal) {
+		case REFLECTOR_GOAL_ROUND:
+			reflector_enter_round(m, s, 0);
+			return;
+		case REFLECTOR_GOAL_WATCH:
+			reflector_enter_watch(m, s, DO(WATCH));
+			return;
+		case REFLECTOR_GOAL_PAGE:
+			reflector_enter(m, s, REFLECTOR_STATE_LISTING, DO(NEXT));
+			return;
+		}
+	}
+	/* Everything else is a late answer to what was cancelled. */
+}
+
+/* A frame or a list without a usable revision cannot be gone on from. */
+static bool carries_revision(const struct reflector_input *in)
+{
+	struct revision ignored;
+	if (in->event != REFLECTOR_EV_LISTED && in->event != REFLECTOR_EV_CHANGE &&
+		in->event != REFLECTOR_EV_BOOKMARK && in->event != REFLECTOR_EV_MARKED)
+		return true;
+	return revision_set(&ignored, in->revision);
+}
+
+struct reflector_output reflector_fsm_step(
+	struct reflector_fsm *m, const struct reflector_input *input)
+{
+	struct reflector_input checked = *input;
+	struct step s = {.in = &checked};
+	if (!carries_revision(input))
+		checked.event = REFLECTOR_EV_BROKEN;
+	switch (m->state) {
+	case REFLECTOR_STATE_IDLE:
+		step_idle(m, &s);
+		break;
+	case REFLECTOR_STATE_STREAMING:
+		reflector_step_streaming(m, &s);
+		break;
+	case REFLECTOR_STATE_LISTING:
+		reflector_step_listing(m, &s);
+		break;
+	case REFLECTOR_STATE_WATCHING:
+		reflector_step_watching(m, &s);
+		break;
+	case REFLECTOR_STATE_DOUBTING:
+		reflector_step_doubting(m, &s);
+		break;
+	case REFLECTOR_STATE_WAITING:
+		step_waiting(m, &s);
+		break;
+	case REFLECTOR_STATE_LOST:
+		step_lost(m, &s);
+		break;
+	case REFLECTOR_STATE_COUNT:
+		must(false);
+	}
+	return s.out;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * List and watch as a pure machine: events in, actions out; see reflector_fsm.def for both. No
+ * clock, no I/O, no randomness: the time comes with each event, and a wait goes out as its smallest
+ * length, to which reflector.c adds jitter.
+ *
+ * What it holds true:
+ * - objects are removed for not being seen only after a whole list that the server said is
+ * complete;
+ * - a watch that ends in good order, is cut, or is refused for load is opened again at the last
+ * revision, without a list;
+ * - every failure waits, longer each time, except where another kind of request answers the very
+ * refusal;
+ * - the revision never goes back, except by a list that says so (a server restored from a backup).
+ */
+#pragma once
+
+#include "watcher/revision.h"
+
+enum reflector_state {
+#define FSM_STATE(id, name, help) REFLECTOR_STATE_##id,
+#include "watcher/reflector_fsm.def"
+#undef FSM_STATE
+	REFLECTOR_STATE_COUNT
+};
+
+enum reflector_event {
+#define FSM_EVENT(id, name, help) REFLECTOR_EV_##id,
+#include "watcher/reflector_fsm.def"
+#undef FSM_EVENT
+	REFLECTOR_EV_COUNT
+};
+
+enum reflector_action_bit {
+#define FSM_ACTION(id, help) REFLECTOR_BIT_##id,
+#include "watcher/reflector_fsm.def"
+#undef FSM_ACTION
+	REFLECTOR_BIT_COUNT
+};
+
+enum reflector_action {
+#define FSM_ACTION(id, help) REFLECTOR_DO_##id = 1 << REFLECTOR_BIT_##id,
+#include "watcher/reflector_fsm.def"
+#undef FSM_ACTION
+};
+
+/* What a wait leads to. */
+enum reflector_goal { REFLECTOR_GOAL_ROUND, REFLECTOR_GOAL_WATCH, REFLECTOR_GOAL_PAGE };
+
+struct reflector_limits {
+	unsigned page_size;
+	double backoff_first_s;
+	double backoff_max_s;
+	double silence_min_s; /* a watch is never doubted after less silence; 0: never at all */
+};
+
+struct reflector_fsm {
+	struct reflector_limits limits;
+	enum reflector_state state;
+	struct revision revision; /* where to watch from; empty: no list has ended yet */
+	enum reflector_goal goal; /* of a wait */
+	bool consistent; /* the next list asks for the newest state, not just for one that is not
+			    older than revision */
+	bool by_list;    /* the next round does not try a streaming list */
+	bool whole;      /* the next list is not paged */
+	bool paging;     /* at least one page of this list has come */
+	unsigned page_size;
+	double step_s; /* of the back-off; 0: nothing failed lately */
+	double failed_at;
+	bool opened; /* the watch that runs was answered */
+	double opened_at;
+	unsigned long frames;  /* in this watch */
+	unsigned short_count;  /* watches in a row that ended at once and without a frame */
+	double bookmark_at;    /* the last one in this watch; 0: none */
+	double bookmark_gap_s; /* the longest time between two bookmarks of this server; 0: not yet
+				  known */
+};
+
+struct reflector_input {
+	enum reflector_event event;
+	double now;           /* any steady clock, in seconds */
+	struct str revision;  /* of LISTED, CHANGE, BOOKMARK, MARKED */
+	bool may_stream;      /* streaming lists are wanted and not known to be refused */
+	double retry_after_s; /* what the server asked for; < 0: nothing */
+};
+
+struct reflector_output {
+	unsigned actions;     /* of enum reflector_action */
+	double wait_s;        /* with WAIT: never less than this, */
+	double wait_jitter_s; /* and at most so much longer */
+	bool went_back;       /* the server's revisions went backwards */
+};
+
+void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits);
+struct reflector_output reflector_fsm_step(
+	struct reflector_fsm *m, const struct reflector_input *input);
+/* Seconds without a frame after which to send SILENT; 0: not now. */
+double reflector_fsm_silence_s(const struct reflector_fsm *m);
+const char *reflector_state_name(enum reflector_state state);
+const char *reflector_event_name(enum reflector_event event);

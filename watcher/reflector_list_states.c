@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The states in which a whole list comes in: as a stream, or page by page. */
+#include "watcher/reflector_moves.h"
+
+void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
+{
+	switch (s->in->event) {
+	case REFLECTOR_EV_STOP:
+		reflector_enter_idle(m, s);
+		return;
+	case REFLECTOR_EV_OPENED:
+		m->opened = true;
+		m->opened_at = s->in->now;
+		return;
+	case REFLECTOR_EV_MARKED:
+		reflector_end_round(m, s);
+		m->bookmark_at = s->in->now;
+		m->frames = 1;
+		reflector_enter(m, s, REFLECTOR_STATE_WATCHING, 0);
+		return;
+	case REFLECTOR_EV_GONE:
+	case REFLECTOR_EV_TOO_NEW:
+		/* The revision that we asked for is the trouble: ask for the newest, once. */
+		if (m->consistent) {
+			m->by_list = true;
+			reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+			return;
+		}
+		m->consistent = true;
+		reflector_enter_round(m, s, DO(CANCEL));
+		return;
+	case REFLECTOR_EV_REFUSED:
+	case REFLECTOR_EV_UNMARKED:
+		reflector_enter_list(m, s, DO(CANCEL) | DO(NO_STREAMS));
+		return;
+	case REFLECTOR_EV_ENDED:
+	case REFLECTOR_EV_DEADLINE:
+		reflector_enter_list(m, s, DO(CANCEL));
+		return;
+	case REFLECTOR_EV_BROKEN:
+	case REFLECTOR_EV_TROUBLE:
+	case REFLECTOR_EV_TOO_LONG:
+		m->by_list = true;
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+		return;
+	case REFLECTOR_EV_CUT:
+	case REFLECTOR_EV_THROTTLED:
+	case REFLECTOR_EV_UNAUTHORIZED:
+	case REFLECTOR_EV_FORBIDDEN:
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+		return;
+	case REFLECTOR_EV_UNSERVED:
+		reflector_enter_lost(m, s);
+		return;
+	/* Initial objects come in the order of their names, so their revisions say nothing;
+	 * bookmarks without the mark neither. */
+	case REFLECTOR_EV_CHANGE:
+	case REFLECTOR_EV_BOOKMARK:
+	/* These belong to other states. */
+	case REFLECTOR_EV_START:
+	case REFLECTOR_EV_TIMER:
+	case REFLECTOR_EV_RESYNC:
+	case REFLECTOR_EV_PAGE:
+	case REFLECTOR_EV_LISTED:
+	case REFLECTOR_EV_SILENT:
+	case REFLECTOR_EV_SECOND_OPENED:
+	case REFLECTOR_EV_SECOND_FAILED:
+	case REFLECTOR_EV_COUNT:
+		return;
+	}
+}
+
+static void list_gone(struct reflector_fsm *m, struct step *s)
+{
+	if (m->paging && !m->whole) {
+		/* The pages before belong to a state that is lost: all in one answer, which cannot
+		 * expire half-way. */
+		m->whole = true;
+		reflector_enter_list(m, s, DO(CANCEL));
+	} else if (!m->paging && !m->consistent) {
+		m->consistent = true;
+		reflector_enter_list(m, s, DO(CANCEL));
+	} else {
+		m->consistent = true;
+		m->whole = false;
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+	}
+}
+
+static void list_too_long(struct reflector_fsm *m, struct step *s)
+{
+	if (m->whole) {
+		m->whole = false;
+		reflector_enter_list(m, s, DO(CANCEL));
+	} else if (m->page_size > 1) {
+		m->page_size /= 2;
+		reflector_enter(m, s, REFLECTOR_STATE_LISTING, DO(CANCEL) | DO(NEXT));
+	} else {
+		m->by_list = true;
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+	}
+}
+
+void reflector_step_listing(struct reflector_fsm *m, struct step *s)
+{
+	switch (s->in->event) {
+	case REFLECTOR_EV_STOP:
+		reflector_enter_idle(m, s);
+		return;
+	case REFLECTOR_EV_PAGE:
+		m->paging = true;
+		s->out.actions |= DO(NEXT);
+		return;
+	case REFLECTOR_EV_LISTED:
+		reflector_end_round(m, s);
+		reflector_enter_watch(m, s, DO(WATCH));
+		return;
+	case REFLECTOR_EV_GONE:
+		list_gone(m, s);
+		return;
+	case REFLECTOR_EV_TOO_NEW:
+		if (m->consistent) {
+			reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+			return;
+		}
+		m->consistent = true;
+		reflector_enter_list(m, s, DO(CANCEL));
+		return;
+	case REFLECTOR_EV_TOO_LONG:
+		list_too_long(m, s);
+		return;
+	/* The pages that came are still good: go on where it stopped. */
+	case REFLECTOR_EV_CUT:
+	case REFLECTOR_EV_DEADLINE:
+	case REFLECTOR_EV_THROTTLED:
+	case REFLECTOR_EV_TROUBLE:
+	case REFLECTOR_EV_UNAUTHORIZED:
+	case REFLECTOR_EV_FORBIDDEN:
+		reflector_enter_wait(m, s, m->paging ? REFLECTOR_GOAL_PAGE : REFLECTOR_GOAL_ROUND);
+		return;
+	case REFLECTOR_EV_ENDED:
+	case REFLECTOR_EV_BROKEN:
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+		return;
+	case REFLECTOR_EV_REFUSED:
+		m->consistent = true;
+		m->whole = false;
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+		return;
+	case REFLECTOR_EV_UNSERVED:
+		reflector_enter_lost(m, s);
+		return;
+	case REFLECTOR_EV_START:
+	case REFLECTOR_EV_TIMER:
+	case REFLECTOR_EV_RESYNC:
+	case REFLECTOR_EV_OPENED:
+	case REFLECTOR_EV_CHANGE:
+	case REFLECTOR_EV_BOOKMARK:
+	case REFLECTOR_EV_MARKED:
+	case REFLECTOR_EV_SILENT:
+	case REFLECTOR_EV_UNMARKED:
+	case REFLECTOR_EV_SECOND_OPENED:
+	case REFLECTOR_EV_SECOND_FAILED:
+	case REFLECTOR_EV_COUNT:
+		return;
+	}
+}

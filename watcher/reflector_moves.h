@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of the reflector's machine share, see reflector_fsm.h: the moves from state to
+ * state. Nobody else includes this. */
+#pragma once
+
+#include "watcher/reflector_fsm.h"
+
+#define DO(action) REFLECTOR_DO_##action
+
+struct step {
+	const struct reflector_input *in;
+	struct reflector_output out;
+};
+
+/* The only place that assigns the state. */
+void reflector_enter(
+	struct reflector_fsm *m, struct step *s, enum reflector_state state, unsigned actions);
+void reflector_enter_watch(struct reflector_fsm *m, struct step *s, unsigned actions);
+void reflector_enter_list(struct reflector_fsm *m, struct step *s, unsigned actions);
+/* A streaming list where that is possible, else a list. */
+void reflector_enter_round(struct reflector_fsm *m, struct step *s, unsigned actions);
+void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflector_goal goal);
+void reflector_enter_idle(struct reflector_fsm *m, struct step *s);
+void reflector_enter_lost(struct reflector_fsm *m, struct step *s);
+void reflector_end_round(struct reflector_fsm *m, struct step *s);
+void reflector_go_forward(struct reflector_fsm *m, const struct step *s);
+
+void reflector_step_streaming(struct reflector_fsm *m, struct step *s);
+void reflector_step_listing(struct reflector_fsm *m, struct step *s);
+void reflector_step_watching(struct reflector_fsm *m, struct step *s);
+void reflector_step_doubting(struct reflector_fsm *m, struct step *s);

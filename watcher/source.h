@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The source link: the outlet's bytes go down to the translator, its wishes and Events come up (proto/PROTOCOL.md, section 4).
+ */
+#pragma once
+
+#include "proto/link.h"
+#include "watcher/outlet.h"
+
+struct source;
+
+struct source_ops {
+	void (*on_status)(void *ctx, const struct status_update *update);
+	void (*on_event)(void *ctx, const struct event_note *note);
+	/* A whole snapshot has been handed to the link. */
+	void (*on_snapshot)(void *ctx);
+};
+
+struct source_config {
+	struct ev_loop *loop;
+	const char *path; /* of the socket */
+	struct store *store;
+	const struct source_ops *ops;
+	void *ctx;
+};
+
+/* Connects, for ever. Observes the store. */
+struct source *source_new(const struct source_config *config);
+void source_free(struct source *source, const char *reason);
+struct outlet *source_outlet(struct source *source);
+/* Says goodbye and comes back, for a snapshot with other settings. */
+void source_restart(struct source *source, const char *reason);

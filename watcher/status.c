@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/status.h"
+
+#include "common/backoff.h"
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "watcher/intake.h"
+#include "watcher/log_events.h"
+#include "watcher/status_plan.h"
+#include "watcher/status_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { PROBLEM_LEN = 512 };
+/* Refusals do not end by themselves soon. */
+static const double FORBIDDEN_WAIT_S = 30.0;
+static const double PAUSE_S = 1.0;
+
+enum place { PLACE_NOWHERE, PLACE_READY, PLACE_WAITING };
+
+/* A wish with its object: one for each Ingress that has an address, so it is kept small. */
+struct job {
+	struct status_wish wish; /* first; the object points here */
+	struct store_ingress *ingress;
+	TAILQ_ENTRY(job) link;
+	double wake_at;
+	enum place place;
+};
+
+TAILQ_HEAD(job_queue, job);
+
+struct write {
+	struct status_writer *writer;
+	struct job *job; /* NULL: free */
+	struct api_request *request;
+	char *target; /* NULL: none */
+	char *revision;
+};
+
+struct status_writer {
+	struct status_config config;
+	const struct kind_version *version;
+	struct job_queue ready;
+	struct job_queue waiting;
+	struct write writes[STATUS_WRITES_MAX];
+	double paused_until; /* the server is in trouble as a whole */
+	double wake_at;      /* not later than the first of those that wait */
+	ev_timer timer;
+	bool is_forbidden;
+};
+
+static double now_of(const struct status_writer *w)
+{
+	return ev_now(w->config.loop);
+}
+
+static struct log_field name_field(const struct job *job, char *text, size_t room)
+{
+	const struct store_object *object = &job->ingress->object;
+	snprintf(text, room, "%.*s/%.*s", STR_FMT(store_namespace(object)),
+		STR_FMT(store_name(object)));
+	return LOG_STR("ingress", text);
+}
+
+enum { NAME_TEXT_LEN = 330 };
+
+static struct status_view view_of(const struct job *job)
+{
+	return (struct status_view){
+		.revision = str_from(job->ingress->revision),
+		.status = str_from(job->ingress->status),
+		.is_ours = job->ingress->status_is_ours,
+	};
+}
+
+/* Of an object that is known to be one. */
+static struct store_ingress *ingress_in(struct store_object *object)
+{
+	struct store_ingress *ingress = store_ingress_of(object);
+	must(ingress != NULL);
+	return ingress;
+}
+
+/* ---- queues ---- */
+
+static void move(struct status_writer *w, struct job *job, enum place place)
+{
+	if (job->place == place)
+		return;
+	if (job->place != PLACE_NOWHERE)
+		TAILQ_REMOVE(job->place == PLACE_READY ? &w->ready : &w->waiting, job, link);
+	if (place != PLACE_NOWHERE)
+		TAILQ_INSERT_TAIL(place == PLACE_READY ? &w->ready : &w->waiting, job, link);
+	job->place = place;
+}
+
+static void pump(struct status_writer *w);
+
+static void schedule(struct status_writer *w)
+{
+	double at = w->wake_at;
+	if (!TAILQ_EMPTY(&w->ready) && w->paused_until < at)
+		at = w->paused_until;
+	ev_timer_stop(w->config.loop, &w->timer);
+	if (isinf(at))
+		return;
+	double after_s = at - now_of(w);
+	ev_timer_set(&w->timer, after_s > 0.01 ? after_s : 0.01, 0.);
+	ev_timer_start(w->config.loop, &w->timer);
+}
+
+static void drop_job(struct status_writer *w, struct job *job)
+{
+	move(w, job, PLACE_NOWHERE);
+	job->ingress->wish = NULL;
+	status_wish_fini(&job->wish);
+	free(job);
+}
+
+/* Where the job belongs now. A release that is done is forgotten. */
+static void check(struct status_writer *w, struct job *job)
+{
+	struct status_view view = view_of(job);
+	double until = 0;
+	enum status_step step = status_decide(&job->wish, &view, now_of(w), &until);
+	if (step == STATUS_WRITE) {
+		move(w, job, PLACE_READY);
+	} else if (step == STATUS_WAIT) {
+		job->wake_at = until;
+		if (until < w->wake_at)
+			w->wake_at = until;
+		move(w, job, PLACE_WAITING);
+	} else if (job->wish.release && !job->wish.in_flight && !job->wish.given_up) {
+		drop_job(w, job);
+	} else {
+		move(w, job, PLACE_NOWHERE);
+	}
+}
+
+/* ---- how writes end ---- */
+
+static void set_forbidden(struct status_writer *w, const char *problem)
+{
+	if (problem == NULL && !w->is_forbidden)
+		return;
+	w->is_forbidden = problem != NULL;
+	w->config.on_problem(w->config.ctx, problem);
+}
+
+static void pause_all(struct status_writer *w, double wait_s)
+{
+	double until = now_of(w) + wait_s * (1.0 + 0.25 * backoff_random());
+	if (until > w->paused_until)
+		w->paused_until = until;
+}
+
+/* The object as the server answered it. */
+static void take_answer(struct write *write, struct str body)
+{
+	struct arena arena;
+	struct project_error error;
+	struct project_status status;
+	struct json *object = json_parse(body, NULL, NULL);
+	struct projection p = {.arena = &arena, .error = &error};
+	struct str target = str_from(write->target);
+	arena_init(&arena);
+	project_ingress_status(&p, object, INTAKE_FIELD_MANAGER, &status);
+	struct str left = status_text(status.addresses.items, status.addresses.count, &arena, NULL);
+	status_written(&write->job->wish, target, left,
+		json_text(json_path(object, "metadata", "resourceVersion", NULL)));
+	arena_fini(&arena);
+	json_free(object);
+}
+
+static void log_failure(const struct write *write, const char *reason, double retry_s)
+{
+	char name[NAME_TEXT_LEN];
+	log_event(&EV_STATUS_FAILED, name_field(write->job, name, sizeof(name)),
+		LOG_STR("reason", reason), LOG_SECONDS("retry_s", retry_s));
+}
+
+static void take_success(struct write *write, const struct api_result *result)
+{
+	char name[NAME_TEXT_LEN];
+	set_forbidden(write->writer, NULL);
+	take_answer(write, result->body);
+	log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
+		LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
+}
+
+static void take_failure(struct write *write, const struct api_result *result)
+{
+	struct status_writer *w = write->writer;
+	struct status_wish *wish = &write->job->wish;
+	char reason[PROBLEM_LEN];
+	char problem[PROBLEM_LEN + 64];
+	double now = now_of(w);
+	long code = result->outcome == API_ANSWERED ? result->code : 0;
+	api_result_text(result, reason, sizeof(reason));
+	if (code == 409) {
+		/* Somebody was faster; the watch will bring what they wrote. */
+		status_conflicted(wish, str_from(write->revision), now);
+		return;
+	}
+	double wait_s = -1;
+	if (code == 0 || code == 429) {
+		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
+		pause_all(w, result->retry_after_s > PAUSE_S ? result->retry_after_s : PAUSE_S);
+	} else if (code == 401 || code == 403) {
+		wait_s = status_failed(wish, FORBIDDEN_WAIT_S, backoff_random(), now);
+		pause_all(w, FORBIDDEN_WAIT_S / 2);
+		snprintf(problem, sizeof(problem), "status: patch ingresses/status: %s", reason);
+		set_forbidden(w, problem);
+	} else if (code >= 500) {
+		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
+	} else {
+		status_refused(wish, str_from(write->target));
+	}
+	if (code == 403) {
+		char name[NAME_TEXT_LEN];
+		log_event(&EV_FORBIDDEN, name_field(write->job, name, sizeof(name)),
+			LOG_STR("reason", problem), LOG_SECONDS("retry_s", wait_s));
+	} else {
+		log_failure(write, reason, wait_s);
+	}
+}
+
+static void end_write(struct write *write)
+{
+	free(write->target);
+	free(write->revision);
+	write->target = write->revision = NULL;
+	write->request = NULL;
+	write->job = NULL;
+}
+
+/* The object may have changed in a way that was not judged while the write was under way. */
+static void see(struct status_writer *w, struct job *job)
+{
+	struct status_view view = view_of(job);
+	if (status_saw(&job->wish, &view, now_of(w))) {
+		char name[NAME_TEXT_LEN];
+		log_event(&EV_STATUS_FIGHT, name_field(job, name, sizeof(name)));
+		w->config.on_fight(w->config.ctx, job->ingress);
+	}
+	check(w, job);
+}
+
+static void on_done(void *ctx, const struct api_result *result)
+{
+	struct write *write = ctx;
+	struct status_writer *w = write->writer;
+	struct job *job = write->job;
+	if (api_is_good(result))
+		take_success(write, result);
+	else
+		take_failure(write, result);
+	end_write(write);
+	see(w, job);
+	pump(w);
+}
+
+/* ---- writing ---- */
+
+static void start_write(struct status_writer *w, struct write *write, struct job *job)
+{
+	const struct store_object *object = &job->ingress->object;
+	struct str target = status_target(&job->wish);
+	char namespace[64];
+	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(store_namespace(object)));
+	char *collection = kind_collection_path(w->version, namespace);
+	char *path = xasprintf("%s/%.*s/status?fieldManager=" INTAKE_FIELD_MANAGER, collection,
+		STR_FMT(store_name(object)));
+	char *body = xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\"},"
+			       "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",
+		job->ingress->revision, target.len != 0 ? (int)target.len : 4,
+		target.len != 0 ? target.p : "null");
+	write->job = job;
+	write->target = target.len != 0 ? str_dup(target) : NULL;
+	write->revision = xstrdup(job->ingress->revision);
+	status_begun(&job->wish, now_of(w));
+	write->request =
+		api_start(w->config.api, &(struct api_call){
+						 .method = "PATCH",
+						 .path = path,
+						 .body = str_from(body),
+						 .content_type = "application/merge-patch+json",
+						 .on_done = on_done,
+						 .ctx = write,
+					 });
+	free(collection);
+	free(path);
+	free(body);
+}
+
+static struct write *free_write(struct status_writer *w)
+{
+	for (size_t i = 0; i < STATUS_WRITES_MAX; i++) {
+		if (w->writes[i].job == NULL)
+			return &w->writes[i];
+	}
+	return NULL;
+}
+
+static void pump(struct status_writer *w)
+{
+	struct job *job;
+	struct write *write;
+	while (w->version != NULL && now_of(w) >= w->paused_until &&
+		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
+		/* A server that gives objects no revision cannot be written to safely. */
+		bool can_write = job->ingress->revision != NULL;
+		move(w, job, PLACE_NOWHERE);
+		if (can_write)
+			start_write(w, write, job);
+	}
+	schedule(w);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct status_writer *w = timer->data;
+	struct job_queue due;
+	struct job *job;
+	(void)loop;
+	(void)events;
+	TAILQ_INIT(&due);
+	if (now_of(w) >= w->wake_at) {
+		w->wake_at = INFINITY;
+		/* Each goes where it belongs now, which may be back among those that wait. */
+		TAILQ_CONCAT(&due, &w->waiting, link);
+	}
+	while ((job = TAILQ_FIRST(&due)) != NULL) {
+		TAILQ_REMOVE(&due, job, link);
+		job->place = PLACE_NOWHERE;
+		check(w, job);
+	}
+	pump(w);
+}
+
+/* ---- what the store and the translator say ---- */
+
+static void on_put(void *ctx, struct store_object *object, enum store_change change)
+{
+	struct status_writer *w = ctx;
+	struct store_ingress *ingress = store_ingress_of(object);
+	(void)change;
+	if (ingress == NULL || ingress->wish == NULL)
+		return;
+	see(w, (struct job *)ingress->wish);
+	pump(w);
+}
+
+static void on_remove(void *ctx, struct store_object *object)
+{
+	struct status_writer *w = ctx;
+	struct store_ingress *ingress = store_ingress_of(object);
+	if (ingress == NULL || ingress->wish == NULL)
+		return;
+	struct job *job = (struct job *)ingress->wish;
+	for (size_t i = 0; i < STATUS_WRITES_MAX; i++) {
+		if (w->writes[i].job == job) {
+			api_cancel(w->writes[i].request);
+			end_write(&w->writes[i]);
+		}
+	}
+	drop_job(w, job);
+	pump(w);
+}
+
+static struct job *job_of(struct store_ingress *ingress)
+{
+	if (ingress->wish == NULL) {
+		struct job *job = xcalloc(1, sizeof(*job));
+		job->ingress = ingress;
+		ingress->wish = &job->wish;
+	}
+	return (struct job *)ingress->wish;
+}
+
+void status_wish(struct status_writer *w, const struct status_update *update)
+{
+	const struct record_key *key = &update->key;
+	if (key->kind != RECORD_INGRESS)
+		return;
+	struct store_object *object =
+		store_find(w->config.store, RECORD_INGRESS, key->namespace, key->name);
+	char uid[STORE_UID_LEN_MAX];
+	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object, uid), key->uid)))
+		return;
+	struct arena arena;
+	size_t refused = 0;
+	arena_init(&arena);
+	struct str want =
+		status_text(update->addresses.items, update->addresses.count, &arena, &refused);
+	if (refused != 0)
+		log_event(&EV_STATUS_BAD_ADDRESS, LOG_TEXT("namespace", key->namespace),
+			LOG_TEXT("name", key->name), LOG_INT("count", refused));
+	/* Nothing usable in a list that is not empty is no wish for an empty status. */
+	if (want.len != 0 || update->addresses.count == 0) {
+		struct job *job = job_of(ingress_in(object));
+		(void)status_wish_set(&job->wish, want, update->release);
+		check(w, job);
+	}
+	arena_fini(&arena);
+	pump(w);
+}
+
+/* ---- life ---- */
+
+void status_set_version(struct status_writer *w, const struct kind_version *version)
+{
+	w->version = version;
+	pump(w);
+}
+
+struct status_writer *status_new(const struct status_config *config)
+{
+	struct status_writer *w = xcalloc(1, sizeof(*w));
+	struct store_observer observer = {.on_put = on_put, .on_remove = on_remove, .ctx = w};
+	w->config = *config;
+	w->wake_at = INFINITY;
+	TAILQ_INIT(&w->ready);
+	TAILQ_INIT(&w->waiting);
+	for (size_t i = 0; i < STATUS_WRITES_MAX; i++)
+		w->writes[i].writer = w;
+	ev_init(&w->timer, on_timer);
+	w->timer.data = w;
+	store_observe(config->store, &observer);
+	return w;
+}
+
+void status_free(struct status_writer *w)
+{
+	struct store_object *object;
+	if (w == NULL)
+		return;
+	for (size_t i = 0; i < STATUS_WRITES_MAX; i++) {
+		if (w->writes[i].job != NULL) {
+			api_cancel(w->writes[i].request);
+			end_write(&w->writes[i]);
+		}
+	}
+	object = store_first(w->config.store, RECORD_INGRESS);
+	for (; object != NULL; object = store_next(object)) {
+		if (ingress_in(object)->wish != NULL)
+			drop_job(w, (struct job *)ingress_in(object)->wish);
+	}
+	ev_timer_stop(w->config.loop, &w->timer);
+	free(w);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What to do about the status of one Ingress. Pure: a wish, the object as the cache has it, the
+ * time; out comes a step.
+ *
+ * A wish is a level, not a command: it stays until it is replaced or its object goes away, and a
+ * write happens only while the object does not show it. Nothing is ever written because this
+ * process started.
+ *
+ * The status list belongs to one writer at a time (it is an atomic list). When somebody else
+ * replaces what we wrote STATUS_FIGHT_COUNT times within STATUS_FIGHT_S, two controllers fight over
+ * the object; the wiser one gives in.
+ */
+#pragma once
+
+#include "watcher/revision.h"
+
+#include <stdbool.h>
+
+enum { STATUS_FIGHT_COUNT = 5, STATUS_BURST = 5 };
+#define STATUS_FIGHT_S 600.0
+
+enum status_step {
+	STATUS_NOTHING, /* until the object or the wish changes */
+	STATUS_WRITE,
+	STATUS_WAIT, /* until *ret_until */
+};
+
+/* The object as the cache has it. */
+struct status_view {
+	struct str revision;
+	struct str status; /* canonical, see status_text.h; empty: none */
+	bool is_ours;      /* by its managed fields */
+};
+
+/* What we did to this object in this life; most objects need none. */
+struct status_past {
+	bool has_left;     /* the next three are set */
+	char *left_for;    /* the wish that was written */
+	char *left;        /* what the server then had: it may drop members that it does not know */
+	char *left_at;     /* the revision of that */
+	char *conflict_at; /* the revision with which a write met 409; NULL: none */
+	double not_before; /* back-off after a failure */
+	double backoff_s;
+	double tokens;
+	double refilled_at;
+	double replaced_at[STATUS_FIGHT_COUNT];
+	unsigned replaced_count;
+};
+
+struct status_wish {
+	char *want;    /* canonical; NULL: no addresses */
+	bool release;  /* take away only what we wrote */
+	bool refused;  /* the server will not have it; until the wish changes */
+	bool given_up; /* two controllers fight: until both want the same */
+	bool in_flight;
+	struct status_past *past; /* NULL: none */
+};
+
+void status_wish_fini(struct status_wish *wish);
+/* Takes a new wish over; false when it is the same as before. */
+bool status_wish_set(struct status_wish *wish, struct str want, bool release);
+
+enum status_step status_decide(
+	struct status_wish *wish, const struct status_view *view, double now, double *ret_until);
+/* What a write would put there: the wish, or nothing for a release. */
+struct str status_target(const struct status_wish *wish);
+/* The cache has another form of the object. True when this makes it a fight: report it, once. */
+bool status_saw(struct status_wish *wish, const struct status_view *view, double now);
+
+/* ---- how a write ended; `target` and `revision` are those of the request ---- */
+
+void status_begun(struct status_wish *wish, double now);
+/* The server answered with the object. */
+void status_written(
+	struct status_wish *wish, struct str target, struct str left, struct str left_at);
+/* 409: only a newer form of the object helps, or time if the cache has missed it. */
+void status_conflicted(struct status_wish *wish, struct str revision, double now);
+/* 404, 422 and the like: the same target is not tried again. */
+void status_refused(struct status_wish *wish, struct str target);
+/* Try again; retry_after_s < 0: the server has not said when. Returns the wait. `random` in [0, 1).
+ */
+double status_failed(struct status_wish *wish, double retry_after_s, double random, double now);

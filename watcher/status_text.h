@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Addresses in their one canonical form: the JSON text of `status.loadBalancer.ingress`, with
+ * addresses and ports sorted, IP addresses as inet_ntop(3) writes them, host names in lower case,
+ * and duplicates gone. Two lists that mean the same are therefore the same bytes, and the text goes
+ * into a patch as it is.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "proto/model.h"
+
+enum { STATUS_ADDRESSES_MAX = 1024, STATUS_TEXT_MAX = 256 * 1024 };
+
+/* Empty (STR_NONE) when no usable address is left. *ret_refused counts those that are neither an IP
+ * address nor a host name; may be NULL. Absent too (and all refused) when the list is longer than
+ * the limits. */
+struct str status_text(
+	const struct address *addresses, size_t count, struct arena *arena, size_t *ret_refused);

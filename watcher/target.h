@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which API server, and by which right: what in-cluster configuration, a kubeconfig, or the Go original's way (KUBERNETES_URL, token on
+ * standard input) come down to. Files are named here, not read: tokens and certificates are rotated while we run (credentials.h reads
+ * them).
+ */
+#pragma once
+
+#include "common/options.h"
+#include "common/secret.h"
+
+#include <stdbool.h>
+
+/* Where the files of a pod's service account stand. */
+#define TARGET_IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+/* Where the Go original looked for its CA. */
+#define TARGET_OLD_CA_FILE "/etc/kubernetes/ssl/ca.pem"
+
+struct target_exec {
+	char *command; /* with a slash: a path; else looked up in PATH */
+	char **args;   /* NULL behind the last */
+	size_t arg_count;
+	char **env; /* "NAME=value" */
+	size_t env_count;
+	char *api_version;
+	char *install_hint;
+	bool provide_cluster_info;
+};
+
+struct target {
+	char *source; /* in words, for the log */
+	char *server; /* "https://host:port/prefix", no slash at the end */
+	char *ca_file;
+	char *ca_data; /* PEM */
+	bool ca_is_optional; /* without the file the system's authorities are trusted, as client-go does in a pod */
+	bool insecure;
+	char *tls_server_name;
+	char *proxy_url;
+
+	struct secret token;
+	char *token_file; /* wins over token once it was read */
+	bool token_on_stdin;
+	char *username;
+	struct secret password;
+	char *cert_file;
+	char *key_file;
+	char *cert_data; /* PEM */
+	struct secret key_data;
+	struct target_exec *exec; /* NULL: none */
+
+	char *as_user; /* impersonation; NULL: none */
+	char *as_uid;
+	char **as_groups;
+	size_t as_group_count;
+};
+
+void target_fini(struct target *target);
+/* Over plain http no credentials are sent, whatever was configured; target_find() has taken them away then. */
+bool target_is_https(const struct target *target);
+
+struct target_options {
+	const char *url;        /* --kubernetes-url; NULL: not given */
+	const char *kubeconfig; /* paths joined by ':'; NULL: not given */
+	const char *context;
+	const char *token_file;
+	const char *ca_file;
+};
+
+/* Looks in this order: url, kubeconfig, the pod's service account, ~/.kube/config. NULL and *ret_target, or what is wrong in
+ * words (the caller frees them). */
+char *target_find(const struct target_options *options, char *(*environ_get)(const char *name),
+	struct target *ret_target);
+/* "https://HOST:PORT/prefix" made plain: query, fragment and slashes at the end are cut. NULL when it is no http or https URL. */
+char *target_plain_url(struct str url);
