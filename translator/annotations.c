@@ -156,12 +156,12 @@ static const char *parse_value(
 	case VALUE_NAME:
 		return parse_name(spec, a->value, member);
 	case VALUE_STICKINESS:
-		if (a->value.len > spec->max)
-			return "it is too long";
+		if (a->value.len < spec->min || a->value.len > spec->max)
+			return "it is empty or too long";
 		return stickiness_parse(a->value, r->arena, member);
 	case VALUE_PROBES:
-		if (a->value.len > spec->max)
-			return "it is too long";
+		if (a->value.len < spec->min || a->value.len > spec->max)
+			return "it is empty or too long";
 		return probes_parse(a->value, &r->self, field_of(r->arena, a->key), r->arena,
 			r->values, r->diags);
 	case VALUE_LABELS:
@@ -173,8 +173,7 @@ static const char *parse_value(
 static void tell_bad_value(const struct reader *r, const struct annotation *a, const char *problem)
 {
 	diag_add(r->diags, &r->self, "InvalidAnnotation", field_of(r->arena, a->key),
-		"%s is not usable: %s; the default is used", diag_quote(r->arena, a->value),
-		problem);
+		"%s is ignored: %s", diag_quote(r->arena, a->value), problem);
 }
 
 /* ---- names ---- */

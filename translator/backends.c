@@ -196,7 +196,7 @@ void backend_build(const struct backend_request *request, struct arena *arena,
 	if (!str_is_empty(request->service)) {
 		ret_pool->port_name = wish.name;
 		set_problem(ret_problem, arena, "ServiceNotFound",
-			"there is no Service %.*s, requests for it are answered with 503",
-			STR_FMT(request->service));
+			"there is no Service %.*s, requests for its port %s are answered with 503",
+			STR_FMT(request->service), diag_quote(arena, request->port));
 	}
 }

@@ -153,24 +153,38 @@ static bool same_check(const void *a, const void *b)
 	       x->rise == y->rise && x->fall == y->fall;
 }
 
-/* Sorts by key and keeps the first of each, at most max; returns how many. */
+static void tell_owned(const struct builder *b, const struct owned *loser,
+	const struct owned *winner, const char *annotation, size_t max)
+{
+	const char *field =
+		annotation != NULL
+			? arena_printf(b->arena, "metadata.annotations[%s] of %s", annotation,
+				  diag_quote(b->arena, loser->key))
+				  .p
+			: arena_printf(b->arena, "metadata.annotations[%.*s]", STR_FMT(loser->key))
+				  .p;
+	if (winner != NULL)
+		tell_conflict(b, loser->by, winner->by, field);
+	else
+		diag_add(b->diags, &loser->by->self, "SettingConflict", field,
+			"left out: the load balancer has %zu of them already", max);
+}
+
+/* Sorts by key and keeps the first of each, at most max; returns how many. `annotation`: the one
+ * that holds all of them, NULL when each has its own. */
 static size_t keep_oldest(const struct builder *b, struct owned *items, size_t count, size_t max,
-	bool (*same)(const void *a, const void *b), const char *what)
+	bool (*same)(const void *a, const void *b), const char *annotation)
 {
 	size_t kept = 0;
 	if (count > 1)
 		qsort(items, count, sizeof(*items), compare_owned);
 	for (size_t i = 0; i < count; i++) {
-		const char *field = arena_printf(b->arena, "metadata.annotations[%s] of %s", what,
-			diag_quote(b->arena, items[i].key))
-					    .p;
-		struct owned *last = kept != 0 ? &items[kept - 1] : NULL;
+		const struct owned *last = kept != 0 ? &items[kept - 1] : NULL;
 		if (last != NULL && str_eq(last->key, items[i].key)) {
 			if (!same(last->item, items[i].item))
-				tell_conflict(b, items[i].by, last->by, field);
+				tell_owned(b, &items[i], last, annotation, max);
 		} else if (kept == max) {
-			diag_add(b->diags, &items[i].by->self, "SettingConflict", field,
-				"left out: the load balancer has %zu of them already", max);
+			tell_owned(b, &items[i], NULL, annotation, max);
 		} else {
 			items[kept++] = items[i];
 		}
@@ -192,7 +206,7 @@ static void merge_labels(struct builder *b)
 			items[used++] = (struct owned){label->key, label, plan, i};
 		}
 	}
-	count = keep_oldest(b, items, count, BALANCER_LABELS_MAX, same_label, "io.rancher.*");
+	count = keep_oldest(b, items, count, BALANCER_LABELS_MAX, same_label, NULL);
 	b->lb->labels.items = arena_calloc(b->arena, count, sizeof(struct label));
 	b->lb->labels.count = count;
 	for (size_t i = 0; i < count; i++)
@@ -242,18 +256,6 @@ static void merge_default_pool(struct builder *b)
 }
 
 /* ---- listeners ---- */
-
-static bool can_serve(const struct builder *b, struct str protocol)
-{
-	const struct str_list *known = b->request->protocols;
-	if (known == NULL || known->count == 0)
-		return true;
-	for (size_t i = 0; i < known->count; i++) {
-		if (str_eq(known->items[i], protocol))
-			return true;
-	}
-	return false;
-}
 
 static int compare_ids(const void *left, const void *right)
 {
@@ -325,7 +327,7 @@ static void add_listeners(struct builder *b)
 	bool has_https = !str_is_empty(https.default_certificate);
 	if (b->values.http_port != 0)
 		http.port = b->values.http_port;
-	if (has_https && !can_serve(b, STR("https"))) {
+	if (has_https && !b->request->https_is_possible) {
 		has_https = false;
 		tell_all(b, "NotSupported", "spec.tls",
 			"this kind of load balancer cannot serve HTTPS");

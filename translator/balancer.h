@@ -27,8 +27,7 @@ struct balancer_request {
 	size_t count;              /* at least 1 unless the scope is a class */
 	struct str class_name;     /* for a class */
 	const struct tls_context *tls;
-	const struct str_list *protocols; /* words of the listeners that the provider can serve;
-					     NULL or empty: not known */
+	bool https_is_possible; /* with this provider */
 };
 
 /* key.id is the caller's. */

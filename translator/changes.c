@@ -44,8 +44,10 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 		return false;
 	if (node->kind != NODE_SECRET)
 		return true;
+	/* A key goes nowhere where nobody asks for it. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	return secret_facts_get(engine, secret)->view.problem == NULL;
+	return engine_can_serve(engine, STR("https")) &&
+	       secret_facts_get(engine, secret)->view.problem == NULL;
 }
 
 void object_touch(struct engine *engine, struct node *node)

@@ -251,6 +251,17 @@ int engine_source_message(
 
 /* ---- provider ---- */
 
+bool engine_can_serve(const struct engine *engine, struct str protocol)
+{
+	if (engine->protocols.count == 0)
+		return true;
+	for (size_t i = 0; i < engine->protocols.count; i++) {
+		if (str_eq(engine->protocols.items[i], protocol))
+			return true;
+	}
+	return false;
+}
+
 static bool same_protocols(const struct str_list *a, const struct str_list *b)
 {
 	if (a->count != b->count)

@@ -167,7 +167,8 @@ static const void *build_balancer(
 {
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
 	struct tls_context tls = object_tls_context(engine);
-	struct balancer_request request = {.tls = &tls, .protocols = &engine->protocols};
+	struct balancer_request request = {
+		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
 	const struct plan *plan = NULL;
 	struct edge *edge;
 	size_t most = 0;

@@ -3,8 +3,9 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "translator/pack.h"
 #include "translator/keys.h"
+#include "translator/log_events.h"
+#include "translator/pack.h"
 
 #include <errno.h>
 
@@ -130,6 +131,21 @@ static void put(struct engine *engine, enum record_kind kind, struct str key, vo
 	buf_shrink(&engine->packing, 64 * 1024);
 }
 
+/* Keys are "namespace/name": a slash in one of them would make it another's. */
+static bool is_plain(struct str name)
+{
+	return name.len == 0 || memchr(name.p, '/', name.len) == NULL;
+}
+
+static bool is_usable(const struct record_key *key)
+{
+	if (!str_is_empty(key->name) && is_plain(key->name) && is_plain(key->namespace))
+		return true;
+	log_event(&EV_RECORD_IGNORED, LOG_TEXT("namespace", key->namespace),
+		LOG_TEXT("name", key->name));
+	return false;
+}
+
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error)
 {
@@ -139,7 +155,8 @@ int records_take(
 	if (err != 0)
 		return err;
 	const struct record_key *key = value;
-	put(engine, kind, key_text(key, &engine->scratch), value);
+	if (is_usable(key))
+		put(engine, kind, key_text(key, &engine->scratch), value);
 	return 0;
 }
 
@@ -147,6 +164,8 @@ int records_delete(struct engine *engine, const struct record_key *key)
 {
 	if (key->kind == RECORD_NONE)
 		return -EPROTO;
+	if (!is_usable(key))
+		return 0;
 	struct record *record =
 		graph_find(&engine->graph, node_kinds[key->kind], key_text(key, &engine->scratch));
 	if (record == NULL || record->packed == NULL)

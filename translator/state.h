@@ -96,6 +96,9 @@ struct engine {
 	struct said_tree *said;
 };
 
+/* Whether the provider can serve listeners of that protocol; true while nothing is known. */
+bool engine_can_serve(const struct engine *engine, struct str protocol);
+
 /* ---- plans.c ---- */
 
 void plans_init(struct engine *engine);
@@ -196,7 +199,8 @@ bool said_event(struct engine *engine, const struct object_ref *ingress, enum ev
 int statuses_take(struct engine *engine, const struct lb_status *status);
 void statuses_event(struct engine *engine, const struct lb_event *event);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);
-void statuses_source_up(struct engine *engine);
+/* After a snapshot of the watcher: it may have lost what it was told. */
+void statuses_ask_all(struct engine *engine);
 /* Diagnostics of the load balancer's status. */
 void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep);

@@ -182,7 +182,7 @@ void statuses_ask(struct engine *engine, struct ingress_node *ingress)
 	queue_push(&engine->statuses, &ingress->record.node);
 }
 
-void statuses_source_up(struct engine *engine)
+void statuses_ask_all(struct engine *engine)
 {
 	struct record *record;
 	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_INGRESS])

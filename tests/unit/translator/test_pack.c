@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/pack.h"
+
+#include "proto/frame.h"
+#include "proto/message.h"
+#include "tests/unit/translator/help.h"
+
+enum { ROOM = 1 << 20 };
+
+static struct str payload_of(const struct buf *frame)
+{
+	return str_skip(buf_str(frame), FRAME_HEAD_LEN);
+}
+
+/* What comes out must encode to the same message as what went in. */
+static void check_record(const void *record, size_t size)
+{
+	const struct record_key *key = record;
+	const struct schema *schema = message_schema(MESSAGE_UPSERT, key->kind, LB_NONE);
+	struct schema_error error;
+	struct arena arena;
+	struct buf packed;
+	struct buf before;
+	struct buf after;
+	arena_init(&arena);
+	buf_init(&packed, ROOM);
+	buf_init(&before, ROOM);
+	buf_init(&after, ROOM);
+	assert_int_equal(schema->size, size);
+	void *copy = arena_alloc(&arena, size);
+	pack_struct(schema, record, &packed);
+	unpack_struct(schema, buf_str(&packed), &arena, copy);
+	assert_int_equal(message_encode_record(record, &before, &error), 0);
+	assert_int_equal(message_encode_record(copy, &after, &error), 0);
+	assert_true(str_eq(payload_of(&before), payload_of(&after)));
+	assert_true(buf_len(&packed) < buf_len(&before));
+	buf_fini(&packed);
+	buf_fini(&before);
+	buf_fini(&after);
+	arena_fini(&arena);
+}
+
+static void records_come_back_as_they_were(void **state)
+{
+	struct annotation annotation = {STR("a"), STR("b")};
+	struct ingress_backend backend = {.service = STR("s"), .port_number = 300};
+	struct ingress_path paths[] = {{.path = STR("/"), .type = PATH_EXACT, .backend = backend},
+		{.backend = {.resource = STR("a/B c")}}};
+	struct ingress_rule rules[] = {{.host = STR("h"), .paths = {paths, 2}}, {0}};
+	struct str hosts[] = {STR("one"), STR("two")};
+	struct ingress_tls tls = {.hosts = {hosts, 2}, .secret = STR("t")};
+	struct ingress_record ingress = {
+		.key = {RECORD_INGRESS, STR("ns"), STR("web"),
+			STR("0f8fad5b-d9cb-469f-a165-70867728950e")},
+		.created = UINT64_C(0xfffffffff),
+		.class_name = STR("c"),
+		.annotations = {&annotation, 1},
+		.default_backend = &backend,
+		.rules = {rules, 2},
+		.tls = {&tls, 1},
+	};
+	struct endpoint_port port = {.port = 80, .protocol = PROTOCOL_SCTP};
+	struct endpoint_address addresses[] = {{.ip = STR("10.0.0.1"), .ready = true},
+		{.ip = STR("010.0.0.1"), .serving = true}, {.ip = STR("255.255.255.255")},
+		{.ip = STR("fd00::1"), .terminating = true, .target_uid = STR("not-a-uid")}};
+	struct endpoint_subset subset = {.ports = {&port, 1}, .addresses = {addresses, 4}};
+	struct endpoints_record endpoints = {
+		.key = {RECORD_ENDPOINTS, STR("ns"), STR("e"),
+			STR("0F8FAD5B-D9CB-469F-A165-70867728950E")},
+		.subsets = {&subset, 1},
+	};
+	struct secret_record secret = {.key = {RECORD_SECRET, STR("ns"), STR("t"), STR("")},
+		.certificate = STR("bytes\0with zero"),
+		.private_key = STR("0f8fad5b-d9cb-469f-a165-70867728950e")};
+	(void)state;
+	check_record(&ingress, sizeof(ingress));
+	check_record(&endpoints, sizeof(endpoints));
+	check_record(&secret, sizeof(secret));
+}
+
+static void uids_and_addresses_take_little_room(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} rows[] = {
+		{"0f8fad5b-d9cb-469f-a165-70867728950e", 17},
+		{"0F8fad5b-d9cb-469f-a165-70867728950e", 37},
+		{"0f8fad5b-d9cb-469f-a165-70867728950g", 37},
+		{"0f8fad5bxd9cb-469f-a165-70867728950e", 37},
+		{"10.0.0.1", 5},
+		{"255.255.255.255", 5},
+		{"10.0.0.01", 10},
+		{"10.0.0.256", 11},
+		{"1.2.3", 6},
+	};
+	const struct schema *schema = message_schema(MESSAGE_BYE, RECORD_NONE, LB_NONE);
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct bye bye = {str_from(rows[i].text)};
+		struct bye copy;
+		struct arena arena;
+		struct buf packed;
+		arena_init(&arena);
+		buf_init(&packed, ROOM);
+		pack_struct(schema, &bye, &packed);
+		unpack_struct(schema, buf_str(&packed), &arena, &copy);
+		assert_text(copy.reason, rows[i].text);
+		assert_int_equal(buf_len(&packed), rows[i].len + 2); /* tag and end */
+		buf_fini(&packed);
+		arena_fini(&arena);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_come_back_as_they_were),
+		cmocka_unit_test(uids_and_addresses_take_little_room),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
