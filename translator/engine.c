@@ -151,9 +151,7 @@ static void check_whole(struct engine *engine)
 		return;
 	engine->is_syncing = false;
 	engine->is_whole = true;
-	/* Only now: before, an Ingress whose class has not come yet looks like somebody else's. After a restart of ours this is
-	 * also what releases those that changed away meanwhile. */
-	statuses_source_up(engine);
+	statuses_ask_all(engine);
 	log_event(&EV_STATE_WHOLE);
 }
 
