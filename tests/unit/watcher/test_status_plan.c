@@ -15,7 +15,8 @@
 
 static struct status_view view(const char *revision, const char *status, bool ours)
 {
-	return (struct status_view){str_from(revision), str_from(status), ours};
+	return (struct status_view){
+		.revision = str_from(revision), .status = str_from(status), .is_ours = ours};
 }
 
 static enum status_step decide(
