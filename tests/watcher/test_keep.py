@@ -157,8 +157,10 @@ def test_its_status_is_still_written(rig):
     put(rig, "ingresses", ingress("odd"))
     rig.start()
     record = rig.link.wait_record("ingress", "odd")
-    put(rig, "ingresses", ingress("odd"), {"metadata": {**ingress("odd")["metadata"], "uid": UID, "annotations": {"a": 7}}})
-    rig.watcher.wait_event("object-refused", "metadata.annotations", timeout=60)
+    long = ingress("odd")
+    long["spec"]["rules"][0]["http"]["paths"][0]["path"] = "/" + "x" * 20_000
+    put(rig, "ingresses", long)
+    rig.watcher.wait_event("object-refused", "path", timeout=60)
     rig.link.status(record, "192.0.2.1")
     rig.kube.wait_requests(1, resource="ingresses", subresource="status", name="odd", status=200)
     assert rig.link.record("ingress", "odd") == record

@@ -280,7 +280,7 @@ def test_killed_before_the_finalizer_stands(rig):
     rig.kube.api.create(balancer())
     rig.start()
     assert "finalizer" not in rig.link.record("service", "tcp")
-    rig.kube.wait_requests(1, **WRITE)
+    wait_for(lambda: rig.kube.faults()[0]["hits"], "the write", 60)
     rig.watcher.kill()
     rig.kube.clear()
     rig.watcher.start()

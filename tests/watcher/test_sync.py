@@ -41,7 +41,7 @@ def test_settings_carry_the_class_options(rig):
 def test_without_the_end_mark_pages_are_used_and_that_is_remembered(rig):
     rig.kube.bulk(count=20)
     rig.kube.settings(end_marker=False)
-    rig.start()
+    rig.start("--stream-timeout", "0.5")
     assert len(rig.link.names("ingress")) == 20
     assert len(rig.watcher.events("no-streaming-lists")) == 1
     mark = rig.kube.mark()
