@@ -253,11 +253,6 @@ static struct reflector_options reflector_options_of(const struct config *config
 		.answer_timeout_s = config->request_timeout,
 		.stream_timeout_s = config->stream_timeout,
 		.resync_s = config->resync,
-		.ours =
-			{
-				.load_balancer_class = str_from(config->load_balancer_class),
-				.without_class = config->default_load_balancer_class,
-			},
 	};
 }
 
@@ -302,6 +297,7 @@ static void open_parts(const struct config *config)
 			.api = watcher.api,
 			.store = &watcher.store,
 			.kind = writer_kinds[i],
+			.finalizer_manager = watcher.reflectors.ours.manager,
 			.on_fight = on_fight,
 			.on_problem = on_writer_problem,
 			.ctx = &watcher.writer_problems[i],
@@ -330,6 +326,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		return problem;
 	}
 	watcher.reflectors = reflector_options_of(watcher.config);
+	project_ours_init(&watcher.reflectors.ours, str_from(watcher.config->load_balancer_class),
+		watcher.config->default_load_balancer_class);
 	store_init(&watcher.store);
 	problem = open_api(watcher.config);
 	if (problem != NULL) {

@@ -32,11 +32,22 @@ struct project_error {
 	char text[SCHEMA_ERROR_LEN]; /* "spec.rules[0].host: must be text" */
 };
 
+/* The name under which we write statuses, for telling our own writes by their managed fields. */
+#define PROJECT_MANAGER "sluice"
+enum { PROJECT_MANAGER_LEN = 32 };
+
 /* Which Services of type LoadBalancer are ours (Kubernetes API reference, core/v1 ServiceSpec, loadBalancerClass). */
 struct project_ours {
 	struct str load_balancer_class;
 	bool without_class; /* those that name none, too */
+	/* Under which finalizers are written: of the class, since several of us may run in a
+	 * cluster, each for a class of its own, and none may free what another holds. */
+	char manager[PROJECT_MANAGER_LEN];
 };
+
+/* The text is kept. */
+void project_ours_init(
+	struct project_ours *ours, struct str load_balancer_class, bool without_class);
 
 /* The memory and the complaint of one projection. Texts in a record point into the JSON or the
  * arena; what is decoded of a Secret stands in `secret`, which the caller wipes. */
@@ -75,8 +86,6 @@ struct project_facts {
 	struct str finalizers; /* the others, as the elements of a JSON list */
 };
 
-/* The name under which we write, for telling our own writes by their managed fields. */
-#define PROJECT_MANAGER "sluice"
 /* Holds a Service until its load balancer is gone. All who implement Services of type LoadBalancer
  * use this one (k8s.io/cloud-provider, service/helpers); whose it is follows from the class. */
 #define PROJECT_FINALIZER "service.kubernetes.io/load-balancer-cleanup"
@@ -87,7 +96,7 @@ void project_facts(struct projection *p, const struct json *object, const struct
 	const struct record_key *record, struct project_facts *ret_facts);
 /* Whether our finalizer stands on a Service: one of our class has no other owner, else whoever put
  * it there owns it. */
-bool project_has_finalizer(const struct json *object, bool is_ours);
+bool project_has_finalizer(const struct projection *p, const struct json *object, bool is_ours);
 bool project_is_ours(const struct projection *p, const struct service_record *service);
 /* status.loadBalancer.ingress in any order; entries that make no sense are left out. */
 struct project_addresses {

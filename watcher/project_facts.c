@@ -1,40 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a writer of statuses and finalizers must know of an Ingress or Service (Kubernetes API reference, LoadBalancerStatus and
  * ObjectMeta; for managed fields "Server-Side Apply"). */
+#include "watcher/digest_cache.h"
 #include "watcher/project.h"
 #include "watcher/revision.h"
 #include "watcher/status_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 enum { FINALIZERS_LEN_MAX = 64 * 1024 };
 
 /* ---- who wrote what ---- */
 
-static bool is_ours(const struct json *entry)
+void project_ours_init(
+	struct project_ours *ours, struct str load_balancer_class, bool without_class)
 {
-	return str_eq_c(json_text(json_get(entry, "manager")), PROJECT_MANAGER);
+	*ours = (struct project_ours){load_balancer_class, without_class, ""};
+	snprintf(ours->manager, sizeof(ours->manager), PROJECT_MANAGER "-%016" PRIx64,
+		digest_of(&load_balancer_class, 1));
+}
+
+static bool is_by(const struct json *entry, const char *manager)
+{
+	return str_eq_c(json_text(json_get(entry, "manager")), manager);
 }
 
 static bool wrote_addresses(const struct json *entry)
 {
-	return is_ours(entry) && str_eq_c(json_text(json_get(entry, "subresource")), "status") &&
+	return is_by(entry, PROJECT_MANAGER) &&
+	       str_eq_c(json_text(json_get(entry, "subresource")), "status") &&
 	       json_path(entry, "fieldsV1", "f:status", "f:loadBalancer", "f:ingress", NULL) !=
 		       NULL;
 }
 
-static bool wrote_finalizer(const struct json *entry)
+static bool wrote_finalizer(const struct json *entry, const char *manager)
 {
-	return is_ours(entry) && json_path(entry, "fieldsV1", "f:metadata", "f:finalizers",
-					 "v:\"" PROJECT_FINALIZER "\"", NULL) != NULL;
+	return is_by(entry, manager) && json_path(entry, "fieldsV1", "f:metadata", "f:finalizers",
+						"v:\"" PROJECT_FINALIZER "\"", NULL) != NULL;
 }
 
-static bool any_entry(const struct json *object, bool (*is_it)(const struct json *entry))
+static const struct json *first_entry(const struct json *object)
 {
-	const struct json *entry = json_first(json_path(object, "metadata", "managedFields", NULL));
-	for (; entry != NULL; entry = json_next(entry)) {
-		if (is_it(entry))
-			return true;
-	}
-	return false;
+	return json_first(json_path(object, "metadata", "managedFields", NULL));
+}
+
+static bool status_is_ours(const struct json *object)
+{
+	const struct json *entry = first_entry(object);
+	while (entry != NULL && !wrote_addresses(entry))
+		entry = json_next(entry);
+	return entry != NULL;
+}
+
+static bool finalizer_is_ours(const struct projection *p, const struct json *object)
+{
+	const struct json *entry = p->ours != NULL ? first_entry(object) : NULL;
+	while (entry != NULL && !wrote_finalizer(entry, p->ours->manager))
+		entry = json_next(entry);
+	return entry != NULL;
 }
 
 /* ---- addresses ---- */
@@ -82,12 +106,12 @@ static bool is_finalizer(const struct json *text)
 	return str_eq_c(json_text(text), PROJECT_FINALIZER);
 }
 
-bool project_has_finalizer(const struct json *object, bool is_ours)
+bool project_has_finalizer(const struct projection *p, const struct json *object, bool is_ours)
 {
 	const struct json *text = json_first(json_path(object, "metadata", "finalizers", NULL));
 	while (text != NULL && !is_finalizer(text))
 		text = json_next(text);
-	return text != NULL && (is_ours || any_entry(object, wrote_finalizer));
+	return text != NULL && (is_ours || finalizer_is_ours(p, object));
 }
 
 /* All but ours, as the elements of a JSON list. False: there is no writing such a list. */
@@ -117,7 +141,7 @@ static bool read_finalizers(struct projection *p, const struct json *object, str
 void project_facts(struct projection *p, const struct json *object, const struct project_meta *meta,
 	const struct record_key *record, struct project_facts *ret_facts)
 {
-	struct project_facts facts = {.status_is_ours = any_entry(object, wrote_addresses)};
+	struct project_facts facts = {.status_is_ours = status_is_ours(object)};
 	struct project_addresses list;
 	struct revision revision;
 	project_addresses(p, object, &list);

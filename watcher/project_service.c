@@ -163,7 +163,7 @@ static bool read_layer_4(struct projection *p, const struct json *object, const 
 		return false;
 	bool is_ours = project_is_ours(p, record);
 	record->client_ip_affinity = str_eq_c(affinity, "ClientIP");
-	record->finalizer = project_has_finalizer(object, is_ours);
+	record->finalizer = project_has_finalizer(p, object, is_ours);
 	return is_ours || read_addresses(p, object, spec, outer, record);
 }
 

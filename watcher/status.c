@@ -283,8 +283,10 @@ static char *path_of(const struct status_writer *w, const struct job *job)
 	char namespace[64];
 	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(store_namespace(job->object)));
 	char *collection = kind_collection_path(w->version, namespace);
-	char *path = xasprintf("%s/%.*s%s?fieldManager=" PROJECT_MANAGER, collection,
-		STR_FMT(store_name(job->object)), job->step == STATUS_WRITE ? "/status" : "");
+	bool is_status = job->step == STATUS_WRITE;
+	char *path = xasprintf("%s/%.*s%s?fieldManager=%s", collection,
+		STR_FMT(store_name(job->object)), is_status ? "/status" : "",
+		is_status ? PROJECT_MANAGER : w->config.finalizer_manager);
 	free(collection);
 	return path;
 }

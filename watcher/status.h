@@ -21,6 +21,7 @@ struct status_config {
 	struct api *api;
 	struct store *store;
 	enum record_kind kind;
+	const char *finalizer_manager; /* see project.h; kept */
 	/* Another controller keeps replacing what we write; we have stopped. */
 	void (*on_fight)(void *ctx, const struct store_object *object);
 	/* Why statuses cannot be written at all, for readiness; NULL: they can again. */

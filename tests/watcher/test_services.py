@@ -139,6 +139,26 @@ def test_the_finalizer_of_somebody_else_is_not_ours(rig):
     assert finalizers(rig) == [CLEANUP]
 
 
+def test_two_of_us_for_two_classes_do_not_free_what_the_other_holds(rig):
+    rig.kube.api.create(balancer())
+    rig.start("--load-balancer-class", "example.com/first", "--default-load-balancer-class")
+    rig.kube.api.create(balancer("first", "example.com/first"))
+    rig.kube.api.create(balancer("none", None))
+    wait_held(rig, "first")
+    wait_held(rig, "none")
+    rig.watcher.stop()
+    # The other one, in its place.
+    rig.start()
+    rig.settle(2)
+    wait_held(rig)
+    for name in ("first", "none"):
+        record = rig.link.record("service", name)
+        assert "finalizer" not in record
+        rig.link.status(record, release=True)
+    pass_through(rig)
+    assert finalizers(rig, "first") == [CLEANUP] and finalizers(rig, "none") == [CLEANUP]
+
+
 def test_nothing_is_put_on_what_is_going_already(rig):
     rig.kube.api.create(balancer(meta={"finalizers": ["example.com/a"]}))
     rig.kube.api.delete("services", "tcp")

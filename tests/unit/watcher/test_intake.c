@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-static const struct project_ours ours = {STR("x.io/lb"), false};
+static struct project_ours ours;
 
 struct fixture {
 	struct store store;
@@ -36,6 +36,7 @@ static void on_refused(void *ctx, const struct project_meta *meta, const char *w
 static void begin(struct fixture *f, enum record_kind kind)
 {
 	*f = (struct fixture){.refused = 0};
+	project_ours_init(&ours, STR("x.io/lb"), false);
 	store_init(&f->store);
 	intake_init(&f->intake, kind_version_at(kind, 0), &f->store, &ours, on_refused, f);
 }
@@ -212,17 +213,21 @@ static void keys_are_found_in_any_text(void **state)
 /* ---- what is known of Services ---- */
 
 #define CLEANUP "\"service.kubernetes.io/load-balancer-cleanup\""
-#define BY_US                                                                             \
-	"[{\"manager\":\"sluice\",\"fieldsV1\":{\"f:metadata\":{\"f:finalizers\":{\"v:\\" \
+/* "%s": the manager's name. */
+#define BY                                                                            \
+	"[{\"manager\":\"%s\",\"fieldsV1\":{\"f:metadata\":{\"f:finalizers\":{\"v:\\" \
 	"\"service.kubernetes.io/load-balancer-cleanup\\\"\":{}}}}}]"
 #define OF_CLASS(class) "\"type\":\"LoadBalancer\",\"loadBalancerClass\":\"" class "\""
 
 static void the_holding_of_services_is_read(void **state)
 {
-	static const struct {
+	struct project_ours other;
+	project_ours_init(&other, STR("y.io/lb"), false);
+	project_ours_init(&ours, STR("x.io/lb"), false);
+	const struct {
 		const char *name;
 		const char *finalizers;
-		const char *managed;
+		const char *manager; /* of the finalizer */
 		const char *spec;
 		bool deleting;
 		bool is_known; /* beside its record */
@@ -230,36 +235,41 @@ static void the_holding_of_services_is_read(void **state)
 		bool has;
 		const char *others;
 	} rows[] = {
-		{"another type", "[]", "[]", "", false, false, false, false, NULL},
-		{"another class", "[" CLEANUP "]", "[]", OF_CLASS("y.io/lb"), false, false, false,
+		{"another type", "[]", NULL, "", false, false, false, false, NULL},
+		{"another class", "[" CLEANUP "]", NULL, OF_CLASS("y.io/lb"), false, false, false,
 			false, NULL},
-		{"no class", "null", "[]", "\"type\":\"LoadBalancer\"", false, false, false, false,
+		{"no class", "null", NULL, "\"type\":\"LoadBalancer\"", false, false, false, false,
 			NULL},
-		{"ours", "null", "null", OF_CLASS("x.io/lb"), false, true, true, false, NULL},
-		{"ours and held", "[\"a\"," CLEANUP ",\"b\"]", "[]", OF_CLASS("x.io/lb"), false,
+		{"ours", "null", NULL, OF_CLASS("x.io/lb"), false, true, true, false, NULL},
+		{"ours and held", "[\"a\"," CLEANUP ",\"b\"]", NULL, OF_CLASS("x.io/lb"), false,
 			true, true, true, "\"a\",\"b\""},
-		{"ours and going", "[" CLEANUP "]", "[]", OF_CLASS("x.io/lb"), true, true, false,
+		{"ours and going", "[" CLEANUP "]", NULL, OF_CLASS("x.io/lb"), true, true, false,
 			true, NULL},
-		{"was ours", "[" CLEANUP "]", BY_US, "\"type\":\"NodePort\"", false, true, false,
-			true, NULL},
-		{"was ours and is held no longer", "[\"a\"]", BY_US, "", false, false, false, false,
-			NULL},
-		{"nonsense among them", "[7," CLEANUP "]", "[]", OF_CLASS("x.io/lb"), false, false,
+		{"was ours", "[" CLEANUP "]", ours.manager, "\"type\":\"NodePort\"", false, true,
+			false, true, NULL},
+		{"was ours and is held no longer", "[\"a\"]", ours.manager, "", false, false, false,
+			false, NULL},
+		{"held by one of us for another class", "[" CLEANUP "]", other.manager,
+			OF_CLASS("y.io/lb"), false, false, false, false, NULL},
+		{"nonsense among them", "[7," CLEANUP "]", NULL, OF_CLASS("x.io/lb"), false, false,
 			false, false, NULL},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fixture f;
 		begin(&f, RECORD_SERVICE);
+		char *managed =
+			xasprintf(BY, rows[i].manager != NULL ? rows[i].manager : "kubectl");
 		char *text = xasprintf(
 			"{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"1\","
 			"\"resourceVersion\":\"7\",\"finalizers\":%s,\"managedFields\":%s%s},"
 			"\"spec\":{%s}}",
-			rows[i].finalizers, rows[i].managed,
+			rows[i].finalizers, managed,
 			rows[i].deleting ? ",\"deletionTimestamp\":\"2026-07-14T09:00:00Z\"" : "",
 			rows[i].spec);
 		put(&f, text);
 		free(text);
+		free(managed);
 		struct store_object *object = store_first(&f.store, RECORD_SERVICE);
 		assert_non_null(object);
 		const struct store_target *target = store_target_of(object);

@@ -368,7 +368,7 @@ struct refusal {
 	int count;
 };
 
-static const struct project_ours ours = {STR("sluice.io/load-balancer"), false};
+static const struct project_ours ours = {STR("sluice.io/load-balancer"), false, "sluice-1"};
 
 static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
 {
