@@ -74,7 +74,7 @@ static void refuse(struct intake *intake, struct projection *p, const struct jso
 			must(message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) == 0);
 		}
 		store_keep(intake->store, kind, str_skip(buf_str(&intake->encoded), FRAME_HEAD_LEN),
-			&facts);
+			object != NULL ? &facts : NULL);
 	}
 	intake->on_refused(intake->ctx, meta, why);
 }

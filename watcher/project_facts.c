@@ -151,6 +151,7 @@ void project_facts(struct projection *p, const struct json *object, const struct
 	if (record != NULL && record->kind == RECORD_SERVICE &&
 		read_finalizers(p, object, &facts.finalizers)) {
 		const struct service_record *service = (const void *)record;
+		facts.hold_is_known = true;
 		facts.wants_finalizer = project_is_ours(p, service) && !service->deleting;
 		facts.has_finalizer = service->finalizer;
 	}

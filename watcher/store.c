@@ -195,7 +195,6 @@ struct str store_finalizers(struct store_object *object)
 
 static void set_facts(struct store_object *object, const struct project_facts *facts)
 {
-	must(facts != NULL);
 	struct store_service *service = store_service_of(object);
 	bool matters = service == NULL || facts->wants_finalizer || facts->has_finalizer ||
 		       facts->status_is_ours;
@@ -205,10 +204,11 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 	(void)replace_text(&target->revision, facts->revision);
 	(void)replace_text(&target->status, facts->status);
 	target->status_is_ours = facts->status_is_ours;
+	if (service == NULL || !facts->hold_is_known)
+		return;
 	target->wants_finalizer = facts->wants_finalizer;
 	target->has_finalizer = facts->has_finalizer;
-	if (service != NULL)
-		(void)replace_text(&service->target->finalizers, facts->finalizers);
+	(void)replace_text(&service->target->finalizers, facts->finalizers);
 }
 
 /* What nobody needs any more after observers had their say. */
@@ -348,7 +348,7 @@ static void settle(struct store *store, struct store_object *object,
 	const struct project_facts *facts, enum store_change change)
 {
 	object->is_seen = true;
-	if (has_facts((enum record_kind)object->kind))
+	if (facts != NULL && has_facts((enum record_kind)object->kind))
 		set_facts(object, facts);
 	tell_put(store, object, change);
 	trim_facts(object);

@@ -105,11 +105,12 @@ void store_fini(struct store *store);
 void store_observe(struct store *store, const struct store_observer *observer);
 
 /* Takes in an upsert message (without the 4 bytes of its length). `facts` is for Ingresses and
- * Services, else it may be NULL. Marks the object as seen. */
+ * Services, and may be NULL for others. Marks the object as seen. */
 enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
 	const struct project_facts *facts);
 /* The object is there but cannot be used: takes in a keep message. The record of an object of that
- * uid stands; in place of any other there is then an object that is no more than this message. */
+ * uid stands; in place of any other there is then an object that is no more than this message.
+ * `facts` NULL: what is known beside the record stands, too. */
 void store_keep(struct store *store, enum record_kind kind, struct str payload,
 	const struct project_facts *facts);
 /* False when there is no such object. */

@@ -286,6 +286,31 @@ static void the_holding_of_services_is_read(void **state)
 	}
 }
 
+/* What cannot be read must not make a Service look as if it were held no longer, or its addresses gone. */
+static void what_is_known_beside_a_record_stands_as_well(void **state)
+{
+	struct fixture f;
+	(void)state;
+	begin(&f, RECORD_SERVICE);
+#define HELD(revision, spec)                                                          \
+	"{\"metadata\":{\"name\":\"a\",\"uid\":\"1\",\"resourceVersion\":\"" revision \
+	"\",\"finalizers\":[\"x\"," CLEANUP                                           \
+	"]},\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":"                      \
+	"\"192.0.2.1\"}]}},\"spec\":{" spec "}}"
+	put(&f, HELD("7", OF_CLASS("x.io/lb")));
+	put(&f, HELD("8", "\"type\":7"));
+	put(&f, HELD("9", "\"x\":1,\"x\":1"));
+	assert_int_equal(f.refused, 2);
+	struct store_object *object = store_first(&f.store, RECORD_SERVICE);
+	const struct store_target *target = store_target_of(object);
+	assert_non_null(target);
+	assert_true(target->wants_finalizer && target->has_finalizer);
+	assert_true(str_eq_c(store_finalizers(object), "\"x\""));
+	assert_string_equal(target->status, "[{\"ip\":\"192.0.2.1\"}]");
+	assert_string_equal(target->revision, "8");
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +321,7 @@ int main(void)
 		cmocka_unit_test(text_that_is_no_json_still_names_the_object),
 		cmocka_unit_test(keys_are_found_in_any_text),
 		cmocka_unit_test(the_holding_of_services_is_read),
+		cmocka_unit_test(what_is_known_beside_a_record_stands_as_well),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
