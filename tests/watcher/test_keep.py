@@ -73,7 +73,8 @@ def test_what_was_known_stands_in_every_life(rig, kind, resource, named, good, b
     assert len(rig.events("Unusable", "odd")) == 1
     # Mended, it is told of; and when it goes it is gone.
     put(rig, resource, good)
-    wait_for(lambda: rig.link.messages("upsert")[-1][1]["name"] == "odd" and (kind, namespace, "odd") not in rig.link.kept, "it to be told", 60)
+    wait_for(lambda: (kind, namespace, "odd") not in rig.link.kept, "it to be told", 60)
+    assert rig.link.messages("upsert")[-1][1]["name"] == "odd"
     put(rig, resource, good, broken)
     rig.kube.delete_objects(resource, namespace, "odd")
     rig.link.wait_gone(kind, "odd", namespace, timeout=60)
