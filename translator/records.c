@@ -4,6 +4,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
+#include "translator/layer4.h"
 #include "translator/log_events.h"
 #include "translator/pack.h"
 
@@ -25,6 +26,8 @@ enum node_kind record_node_kind(enum record_kind kind)
 
 static enum record_kind record_kind_of(const struct record *record)
 {
+	if (record->node.kind == NODE_FRONT)
+		return RECORD_SERVICE;
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
 		if (node_kinds[kind] == (enum node_kind)record->node.kind)
 			return (enum record_kind)kind;
@@ -61,6 +64,7 @@ static void change(struct engine *engine, struct record *record, const struct pl
 {
 	switch ((enum node_kind)record->node.kind) {
 	case NODE_INGRESS:
+	case NODE_FRONT:
 		change_ingress(engine, (struct ingress_node *)(void *)record, old);
 		return;
 	case NODE_CLASS:
@@ -78,6 +82,7 @@ static void change(struct engine *engine, struct record *record, const struct pl
 	case NODE_BALANCER:
 	case NODE_HOST:
 	case NODE_POOL:
+	case NODE_CLAIM:
 	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
@@ -90,7 +95,7 @@ static void replace(struct engine *engine, struct record *record, uint8_t *packe
 {
 	const struct plan *old = NULL;
 	size_t old_len = 0;
-	if (record->node.kind == NODE_INGRESS) {
+	if (record->node.kind == NODE_INGRESS || record->node.kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 		old = plans_save_old(engine, ingress);
 		plans_forget(engine, ingress);
@@ -118,6 +123,27 @@ static bool is_same(const struct record *record, struct str packed)
 	return record->packed != NULL && str_eq(record_packed(record), packed);
 }
 
+/* A Service that may want a load balancer has a second record, as an owner. */
+static void put_front(struct engine *engine, struct str key, bool is_front, struct str packed)
+{
+	struct record *front = graph_find(&engine->graph, NODE_FRONT, key);
+	if (is_front) {
+		if (front == NULL)
+			front = graph_get(&engine->graph, NODE_FRONT, key);
+		if (!is_same(front, packed))
+			replace(engine, front, xmemdup(packed.p, packed.len), packed.len);
+	} else if (front != NULL && front->packed != NULL) {
+		replace(engine, front, NULL, 0);
+	}
+}
+
+static void drop(struct engine *engine, struct record *record)
+{
+	if (record->node.kind == NODE_SERVICE)
+		put_front(engine, node_key(&record->node), false, STR_NONE);
+	replace(engine, record, NULL, 0);
+}
+
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
 {
 	struct record *record = graph_get(&engine->graph, node_kinds[kind], key);
@@ -126,6 +152,8 @@ static void put(struct engine *engine, enum record_kind kind, struct str key, vo
 	struct str packed = buf_str(&engine->packing);
 	if (!is_same(record, packed))
 		replace(engine, record, xmemdup(packed.p, packed.len), packed.len);
+	if (kind == RECORD_SERVICE)
+		put_front(engine, key, layer4_is_front(value), packed);
 	if (kind == RECORD_SECRET)
 		explicit_bzero(engine->packing.data, engine->packing.cap);
 	buf_shrink(&engine->packing, 64 * 1024);
@@ -178,7 +206,7 @@ int records_delete(struct engine *engine, const struct record_key *key)
 		if (!str_is_empty(uid) && !str_eq(uid, key->uid))
 			return 0;
 	}
-	replace(engine, record, NULL, 0);
+	drop(engine, record);
 	return 0;
 }
 
@@ -210,6 +238,6 @@ void records_end(struct engine *engine, enum record_kind kind)
 		/* Dropping a record may free others, but none of its own kind. */
 		next = RB_NEXT(record_tree, tree, record);
 		if (record->packed != NULL && record->node.mark != engine->marks[kind])
-			replace(engine, record, NULL, 0);
+			drop(engine, record);
 	}
 }
