@@ -117,9 +117,7 @@ static void gather_secrets(struct engine *engine, const struct plan *plan, struc
 			t->items[t->count++] = secret_target(
 				engine, plan->self.namespace, plan->tls.items[i].secret);
 	}
-	bool is_ingress = !plan->self.is_service;
-	bool may_use_default =
-		plan->tls.count != 0 || (is_ingress && plan->scope == BALANCER_OF_CLASS);
+	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
 	if (may_use_default && !str_is_empty(engine->config.default_name))
 		t->items[t->count++] = secret_target(
 			engine, engine->config.default_namespace, engine->config.default_name);
