@@ -38,6 +38,12 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 	return secret->facts;
 }
 
+static bool is_default(const struct engine *engine, const struct node *secret)
+{
+	return str_eq(node_name(secret), engine->config.default_name) &&
+	       str_eq(node_namespace(secret), engine->config.default_namespace);
+}
+
 bool object_is_wanted(struct engine *engine, struct node *node)
 {
 	if (!has_users(node))
@@ -46,7 +52,9 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 		return true;
 	/* A key goes nowhere where nobody asks for it. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	return engine_can_serve(engine, STR("https")) &&
+	bool is_shown = engine->grouping != GROUPING_MERGED || !LIST_EMPTY(&secret->shown) ||
+			is_default(engine, node);
+	return is_shown && engine_can_serve(engine, STR("https")) &&
 	       secret_facts_get(engine, secret)->view.problem == NULL;
 }
 
@@ -404,7 +412,8 @@ static void change_present(
 	if (is_other)
 		say_again(engine, ingress);
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
-		!str_is_empty(plan->default_pool) || (node->flags & NODE_SAID) != 0)
+		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
+		(node->flags & NODE_SAID) != 0)
 		said_ask(engine, node, SAID_CONTENT);
 	if (node->kind == NODE_FRONT)
 		front_changed(engine, ingress, plan);
@@ -434,6 +443,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 void change_service(struct engine *engine, struct service_node *service)
 {
 	touch_pools(engine, service);
+	publish_service_changed(engine, &service->record);
 	graph_settle(&engine->graph, &service->record.node);
 }
 

@@ -121,10 +121,18 @@ static void touch_balancer(struct engine *engine, struct claim_node *claim)
 		object_touch(engine, &claim->balancer->node);
 }
 
+/* A key goes to the provider only while it is shown for a name. No batch is active here, so what is
+ * wanted does not change under it. */
 static void touch_secret(struct engine *engine, struct secret_node *secret)
 {
-	if (!LIST_EMPTY(&secret->users))
-		object_touch(engine, &secret->record.node);
+	struct node *node = &secret->record.node;
+	if (LIST_EMPTY(&secret->users))
+		return;
+	if (object_is_wanted(engine, node))
+		batch_want_again(engine, node);
+	else
+		batch_give_up(engine, node);
+	object_touch(engine, node);
 }
 
 static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
@@ -309,6 +317,9 @@ void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	struct str holder;
 	if (ingress->balancer == NULL || plan->scope != BALANCER_OF_CLASS)
 		return;
+	if (plan->is_tls_only && plan->tls.count == 0 && str_is_empty(engine->config.default_name))
+		diag_add(diags, &plan->self, "NoListener", "metadata.annotations[allow.http]",
+			"plain HTTP is forbidden, and the Ingress has no TLS: nothing is served");
 	for (size_t i = 0; i < plan->tls.count; i++)
 		tell_names(engine, ingress, plan, &plan->tls.items[i], diags);
 	for (size_t i = 0; i < plan->ports.count; i++)

@@ -68,6 +68,7 @@ void engine_free(struct engine *engine)
 	free_text(&engine->settings.controller_name);
 	free_text(&engine->settings.load_balancer_class);
 	free(engine->our_default);
+	free(engine->published);
 	free(engine);
 }
 
@@ -164,6 +165,7 @@ static void check_whole(struct engine *engine)
 	engine->is_syncing = false;
 	engine->is_whole = true;
 	statuses_ask_all(engine);
+	publish_check(engine);
 	log_event(&EV_STATE_WHOLE);
 }
 
@@ -321,6 +323,7 @@ static void set_capabilities(struct engine *engine, const struct capabilities *c
 			engine->grouping == GROUPING_MERGED ? "merged" : "per-ingress"));
 	if (engine->has_settings || engine->is_whole)
 		change_all(engine);
+	publish_check(engine);
 	arena_reset(&engine->scratch);
 }
 

@@ -147,8 +147,7 @@ static struct path_claim claim_of(const struct maker *m, size_t rule, size_t pos
 {
 	return (struct path_claim){.ingress = &m->plan->self,
 		.created = m->plan->created,
-		.tls_only = m->plan->scope == BALANCER_OF_CLASS &&
-			    m->plan->values.allow_http == SWITCH_OFF,
+		.tls_only = m->plan->is_tls_only,
 		.rule = rule,
 		.position = position};
 }
@@ -251,7 +250,6 @@ static void add_passthrough(const struct maker *m, struct hosted_list *list, siz
 	}
 	base.host = arena_printf(m->arena, PLAN_PASSTHROUGH "%.*s", STR_FMT(base.host));
 	base.claim = claim_of(m, index, 0);
-	base.claim.tls_only = false;
 	base.claim.path = STR("/");
 	base.claim.type = PATH_PREFIX;
 	base.claim.pool = rule->paths.count == 0
@@ -519,6 +517,8 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 	assign_balancer(&m, context->grouping);
 	policies_refuse(ingress, context, arena, ret_plan, diags);
 	read_passthrough(&m);
+	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&
+				ret_plan->values.allow_http == SWITCH_OFF;
 	if (!ret_plan->is_passthrough || !context->cannot.tls_passthrough)
 		read_rules(&m);
 	read_tls(&m);

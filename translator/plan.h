@@ -97,8 +97,9 @@ struct plan {
 	struct str_list names;           /* server names of tls, sorted; for BALANCER_OF_CLASS */
 	LIST_OF(struct plan_port) ports; /* sorted */
 	bool is_passthrough;
-	bool is_refused; /* a Service: it must not be served at all */
-	bool is_leaving; /* a Service: ours no longer, but held until its load balancer is gone */
+	bool is_tls_only; /* on a load balancer that a class shares */
+	bool is_refused;  /* a Service: it must not be served at all */
+	bool is_leaving;  /* a Service: ours no longer, but held until its load balancer is gone */
 	struct str_list source_ranges; /* of its ports */
 	struct annotation_values values;
 };

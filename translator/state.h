@@ -11,6 +11,7 @@
  *   batch.c      objects to the provider, in batches that end in a commit
  *   said.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
+ *   publish.c    addresses of a Service instead of the provider's
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
@@ -91,6 +92,8 @@ struct engine {
 	bool releases_due; /* a Service that is leaving may be able to go */
 	size_t leaving_count;
 	struct queue claims;
+	char *published; /* see publish.c */
+	bool publish_was_checked;
 	uint64_t serial;
 	struct batch batch;
 	struct queue dirty[OBJECT_KINDS];
@@ -241,6 +244,16 @@ bool said_work(struct engine *engine);
 /* False: no room, or nobody there. */
 bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
 	struct str reason, struct str message, bool standing);
+
+/* ---- publish.c ---- */
+
+/* Whether Ingresses show the addresses of a Service. */
+bool publish_is_on(const struct engine *engine);
+/* In the scratch arena; false: there is no such Service. */
+bool publish_read(struct engine *engine, struct lb_status *ret_status);
+/* Has statuses told anew when the addresses have changed. */
+void publish_check(struct engine *engine);
+void publish_service_changed(struct engine *engine, const struct record *service);
 
 /* ---- statuses.c ---- */
 

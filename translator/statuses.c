@@ -109,7 +109,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	store(engine, balancer, packed);
 	buf_shrink(&engine->packing, 64 * 1024);
 	log_state(balancer, status);
-	if (moved)
+	if (moved && !publish_is_on(engine))
 		ask_users(engine, balancer);
 	if (recovered && engine->grouping != GROUPING_MERGED)
 		tell_recovery(engine, balancer);
@@ -272,6 +272,14 @@ static void send_front_status(struct engine *engine, struct ingress_node *front,
 	put_status(front, &update, out);
 }
 
+static bool read_addresses(
+	struct engine *engine, const struct balancer_node *balancer, struct lb_status *ret_status)
+{
+	if (publish_is_on(engine))
+		return publish_read(engine, ret_status);
+	return read_status(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
+}
+
 static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)
 {
 	struct lb_status status = {0};
@@ -280,8 +288,7 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 		return;
 	}
 	bool ours = ingress->balancer != NULL;
-	if (ours && (!read_status(ingress->balancer, &engine->scratch, &status) ||
-			    !status.addresses_known))
+	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
 	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
 	struct status_update update = {
