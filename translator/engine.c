@@ -368,7 +368,7 @@ bool engine_work(struct engine *engine)
 {
 	bool more = claims_work(engine);
 	more |= batch_work(engine);
-	fronts_work(engine);
+	more |= fronts_work(engine);
 	more |= said_work(engine);
 	more |= statuses_work(engine);
 	return more;

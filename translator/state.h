@@ -161,8 +161,8 @@ void front_changed(struct engine *engine, struct ingress_node *front, const stru
 void front_gone(struct engine *engine, struct ingress_node *front);
 /* The provider says that the load balancer is as it was sent last. */
 void fronts_answered(struct engine *engine, struct balancer_node *balancer);
-/* Releases those whose load balancer is gone. */
-void fronts_work(struct engine *engine);
+/* Releases those whose load balancer is gone. True: there were some. */
+bool fronts_work(struct engine *engine);
 
 /* ---- records.c ---- */
 
