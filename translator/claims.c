@@ -14,7 +14,6 @@
 #include "translator/keys.h"
 
 #define NAME_PREFIX "name:"
-#define PORT_PREFIX "port:"
 
 /* ---- keys ---- */
 
@@ -25,7 +24,7 @@ struct str claim_name_key(struct arena *arena, struct str host)
 
 struct str claim_port_key(struct arena *arena, uint64_t port)
 {
-	return arena_printf(arena, PORT_PREFIX "%llu", (unsigned long long)port);
+	return arena_printf(arena, CLAIM_PORT "%llu", (unsigned long long)port);
 }
 
 static bool is_name(const struct claim_node *claim)
@@ -42,9 +41,9 @@ uint64_t claim_port(const struct claim_node *claim)
 {
 	int64_t port = 0;
 	struct str key = node_key(&claim->node);
-	if (!str_starts_with(key, STR(PORT_PREFIX)))
+	if (!str_starts_with(key, STR(CLAIM_PORT)))
 		return 0;
-	(void)str_to_int(str_skip(key, sizeof(PORT_PREFIX) - 1), 1, 65535, &port);
+	(void)str_to_int(str_skip(key, sizeof(CLAIM_PORT) - 1), 1, 65535, &port);
 	return (uint64_t)port;
 }
 

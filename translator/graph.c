@@ -210,6 +210,12 @@ struct host_node *graph_next_host(struct balancer_node *balancer, struct str hos
 	return RB_NFIND(host_tree, &balancer->hosts, &probe.host);
 }
 
+struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return RB_NFIND(claim_tree, &balancer->claims, &probe.claim);
+}
+
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key)
 {
 	struct probe probe = probe_of(key);

@@ -212,6 +212,7 @@ struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
 /* The first whose key is not before that one; NULL: none. */
 struct host_node *graph_next_host(struct balancer_node *balancer, struct str host);
+struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);

@@ -199,11 +199,14 @@ static bool passes_through(struct balancer_node *balancer)
 static void gather_ports(
 	struct engine *engine, struct balancer_node *balancer, struct shared_request *request)
 {
-	struct claim_node *claim;
+	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
 	struct shared_port *ports = NULL;
-	RB_FOREACH (claim, claim_tree, &balancer->claims) {
+	/* Ports are claimed by few, names by thousands. */
+	for (; claim != NULL; claim = RB_NEXT(claim_tree, &balancer->claims, claim)) {
 		uint64_t number = claim_port(claim);
-		if (number == 0 || claim->holder == NULL)
+		if (number == 0)
+			break;
+		if (claim->holder == NULL)
 			continue;
 		void *items = ports;
 		struct shared_port *port =

@@ -128,6 +128,7 @@ void plans_forget_all(struct engine *engine);
 /* ---- claims.c ---- */
 
 #define CLAIM_DEFAULT "default"
+#define CLAIM_PORT    "port:" /* before the number */
 
 struct str claim_name_key(struct arena *arena, struct str host);
 struct str claim_port_key(struct arena *arena, uint64_t port);
