@@ -74,9 +74,8 @@ static void draw_annotations(struct draw *d, struct ingress_record *ingress)
 	for (size_t i = 0; i < ingress->annotations.count; i++)
 		ingress->annotations.items[i] = (struct annotation){
 			PICK(d, "scale", "sluice.io/group", "http.port", "https.port", "allow.http",
-				"sluice.io/tls-passthrough",
-				"kubernetes.io/ingress.class", "io.rancher.x", "config",
-				"io.rancher.stickiness.policy",
+				"sluice.io/tls-passthrough", "kubernetes.io/ingress.class",
+				"io.rancher.x", "config", "io.rancher.stickiness.policy",
 				"io.rancher.kubernetes.livenessprobes"),
 			PICK(d, "1", "g", "false", "true", "rancher", "443", "cookie: c",
 				"{\"s0\": {\"tcpSocket\": {}}}")};
