@@ -417,6 +417,9 @@ void balancer_build(const struct balancer_request *request, struct arena *arena,
 	merge_labels(&b);
 	merge_checks(&b);
 	merge_default_pool(&b);
+	ret_balancer->keep = request->plans[0]->is_kept;
+	if (ret_balancer->keep)
+		return;
 	if (request->scope == BALANCER_OF_SERVICE)
 		add_tcp(&b);
 	else

@@ -62,6 +62,7 @@ enum {
 	NODE_RELEASED = 1 << 13,   /* of a front: it is gone */
 	NODE_ANSWERED = 1 << 13,   /* of a balancer: applied as it was sent last */
 	NODE_CLAIMED = 1 << 14,    /* a claim in the queue of those to be settled */
+	NODE_KEPT = 1 << 15,       /* an ingress or a front of which nothing is known but the key */
 };
 enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS | NODE_CLAIMED };
 

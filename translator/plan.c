@@ -527,6 +527,19 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 		share(&m);
 }
 
+void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
+	struct plan *ret_plan)
+{
+	*ret_plan = (struct plan){.self = *self, .is_kept = true};
+	if (grouping == GROUPING_MERGED)
+		return; /* what it has of the shared one is not known */
+	ret_plan->is_ours = true;
+	ret_plan->scope = self->is_service ? BALANCER_OF_SERVICE : BALANCER_OF_INGRESS;
+	ret_plan->balancer_name = self->name;
+	ret_plan->balancer = arena_printf(arena, "%.*s/%s%.*s", STR_FMT(self->namespace),
+		self->is_service ? "service:" : "", STR_FMT(self->name));
+}
+
 const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id)
 {
 	struct plan_pool wanted = {.id = id};

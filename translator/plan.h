@@ -98,6 +98,7 @@ struct plan {
 	LIST_OF(struct plan_port) ports; /* sorted */
 	bool is_passthrough;
 	bool is_tls_only; /* on a load balancer that a class shares */
+	bool is_kept;     /* nothing is known of it but that it is there */
 	bool is_refused;  /* a Service: it must not be served at all */
 	bool is_leaving;  /* a Service: ours no longer, but held until its load balancer is gone */
 	struct str_list source_ranges; /* of its ports */
@@ -107,6 +108,9 @@ struct plan {
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags);
 
+/* The plan of something that is there and cannot be read. */
+void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
+	struct plan *ret_plan);
 /* Whether the load balancer object itself depends on this Ingress. */
 bool plan_shapes_balancer(const struct plan *plan);
 /* Whether the load balancer object would be the same with either. */

@@ -97,8 +97,9 @@ bool plan_same_balancer(const struct plan *a, const struct plan *b)
 	       str_eq(a->class_name, b->class_name) && str_eq(a->balancer, b->balancer) &&
 	       str_eq(a->default_pool, b->default_pool) && same_secrets(a, b) &&
 	       a->is_passthrough == b->is_passthrough && a->is_leaving == b->is_leaving &&
-	       a->is_refused == b->is_refused && (a->hosts.count != 0) == (b->hosts.count != 0) &&
-	       same_ports(a, b) && same_values(&a->values, &b->values);
+	       a->is_kept == b->is_kept && a->is_refused == b->is_refused &&
+	       (a->hosts.count != 0) == (b->hosts.count != 0) && same_ports(a, b) &&
+	       same_values(&a->values, &b->values);
 }
 
 static bool same_tls(const struct plan *a, const struct plan *b)

@@ -59,6 +59,11 @@ static void make(struct engine *engine, struct ingress_node *ingress, struct are
 		.https_port = engine->config.https_port,
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
+	if ((ingress->record.node.flags & NODE_KEPT) != 0) {
+		struct object_ref self = ingress_ref(engine, ingress, arena);
+		plan_keep(&self, engine->grouping, arena, ret_plan);
+		return;
+	}
 	if (ingress->record.node.kind == NODE_FRONT) {
 		struct service_record *service = arena_alloc(arena, sizeof(*service));
 		record_read(&ingress->record, arena, service);

@@ -283,6 +283,8 @@ static bool read_addresses(
 static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)
 {
 	struct lb_status status = {0};
+	if ((ingress->record.node.flags & NODE_KEPT) != 0)
+		return;
 	if (ingress->record.node.kind == NODE_FRONT) {
 		send_front_status(engine, ingress, out);
 		return;

@@ -180,12 +180,18 @@ class Engine:
     def delete(self, record: Body) -> None:
         self.say("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
 
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
+    def keep(self, record: Body) -> None:
+        self.say("keep", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
         for kind in kinds or KINDS:
             self.say("sync-begin", {"kind": kind})
             for record in records:
                 if record["kind"] == kind:
                     self.upsert(record)
+            for record in kept:
+                if record["kind"] == kind:
+                    self.keep(record)
             self.say("sync-end", {"kind": kind})
 
     def provider_up(self, capabilities: Body | None = None) -> None:

@@ -222,6 +222,59 @@ def a_change_sends_what_it_changes(line: Line) -> None:
         ("load-balancer", "class/rancher"), ("virtual-host", "class/rancher|h3.org")]
 
 
+@story
+def what_cannot_be_read_stays(line: Line) -> None:
+    web, other, git = ingress("web"), ingress("other"), balancer("git", [22])
+    line.begin([web, other, git], "per-ingress")
+    before = dict(line.engine.provider.objects)
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([other], kept=[web, git])
+    line.work()
+    assert line.engine.provider.objects == before
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([other])
+    line.work()
+    assert set(line.engine.provider.objects) == {
+        ("load-balancer", "a/other"), ("virtual-host", "a/other|x.org"), ("pool", "a/web:80")}
+
+
+@story
+def what_could_never_be_read_is_left_alone(line: Line) -> None:
+    web, other, git = ingress("web"), ingress("other"), balancer("git", [22])
+    line.engine.provider_up({"grouping": "per-ingress"})
+    line.engine.watcher_up()
+    line.engine.snapshot([other], kept=[web, git, service("none", [80]), {"kind": "secret", "namespace": "a", "name": "t"}])
+    line.work()
+    for name in ("a/web", "a/service:git", "a/service:none"):
+        assert line.object("load-balancer", name)["keep"] is True
+        assert line.ports(name) == []
+        line.applied(name)
+    assert line.statuses() == []
+    assert ("load-balancer", "a/web") in line.upsert(web)
+    assert "keep" not in line.object("load-balancer", "a/web") and line.ports("a/web") == [80]
+    line.engine.keep(web)
+    line.work()
+    assert line.ports("a/web") == [80]
+    line.upsert(git)
+    assert line.ports("a/service:git") == [22]
+    line.delete(service("none", [80], uid="u-older"))
+    assert line.object("load-balancer", "a/service:none") is not None
+    line.delete(service("none", [80]))
+    assert line.object("load-balancer", "a/service:none") is None
+    line.engine.provider_down()
+    line.engine.provider_up({"grouping": "merged"})
+    line.engine.keep(ingress("third"))
+    line.work()
+    assert {name for kind, name in line.engine.provider.objects if kind == "load-balancer"} == {"class/rancher"}
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([])
+    line.work()
+    assert line.engine.provider.objects == {}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
