@@ -38,11 +38,10 @@ void front_gone(struct engine *engine, struct ingress_node *front)
 	front->record.node.flags &= (uint16_t)~NODE_RELEASED;
 }
 
-void fronts_answered(struct engine *engine, struct balancer_node *balancer)
+void fronts_ask(struct engine *engine, struct balancer_node *balancer)
 {
 	struct record *record;
 	struct edge *edge;
-	engine->releases_due = true;
 	if (engine->grouping != GROUPING_MERGED) {
 		LIST_FOREACH (edge, &balancer->users, link) {
 			if (edge->ingress->record.node.kind == NODE_FRONT)
@@ -50,11 +49,18 @@ void fronts_answered(struct engine *engine, struct balancer_node *balancer)
 		}
 		return;
 	}
+	/* Few among the thousands that use it. */
 	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_FRONT]) {
 		struct ingress_node *front = (struct ingress_node *)(void *)record;
 		if (front->balancer == balancer)
 			statuses_ask(engine, front);
 	}
+}
+
+void fronts_answered(struct engine *engine, struct balancer_node *balancer)
+{
+	engine->releases_due = true;
+	fronts_ask(engine, balancer);
 }
 
 static bool release(struct engine *engine, struct ingress_node *front)

@@ -160,6 +160,8 @@ void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 /* After its edges were set by the plan. */
 void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan);
 void front_gone(struct engine *engine, struct ingress_node *front);
+/* Has the statuses of those on the load balancer told anew. */
+void fronts_ask(struct engine *engine, struct balancer_node *balancer);
 /* The provider says that the load balancer is as it was sent last. */
 void fronts_answered(struct engine *engine, struct balancer_node *balancer);
 /* Releases those whose load balancer is gone. True: there were some. */

@@ -109,7 +109,9 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	store(engine, balancer, packed);
 	buf_shrink(&engine->packing, 64 * 1024);
 	log_state(balancer, status);
-	if (moved && !publish_is_on(engine))
+	if (moved && publish_is_on(engine))
+		fronts_ask(engine, balancer);
+	else if (moved)
 		ask_users(engine, balancer);
 	if (recovered && engine->grouping != GROUPING_MERGED)
 		tell_recovery(engine, balancer);
@@ -304,7 +306,9 @@ bool statuses_work(struct engine *engine)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing)
+	/* Whether a Service has its ports must be settled first. */
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+		queue_len(&engine->claims) != 0)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
 		(out = engine->ops->source_out(engine->ctx)) != NULL) {

@@ -87,7 +87,9 @@ class Run:
         self.draw.shuffle(kinds)
         records = list(self.cluster.records.values())
         self.draw.shuffle(records)
-        self.engine.snapshot(records, kinds[:self.draw.randrange(6)] if self.draw.random() < 0.2 else kinds)
+        kept = self.draw.sample(records, self.draw.randrange(len(records) + 1)) if self.draw.random() < 0.3 else []
+        self.engine.snapshot([record for record in records if record not in kept],
+                             kinds[:self.draw.randrange(6)] if self.draw.random() < 0.2 else kinds, kept)
         self.watcher = True
 
     def disconnect_watcher(self) -> None:
@@ -125,6 +127,10 @@ class Run:
                 self.connect_provider()
         elif choice < 0.12 and self.provider:
             self.report()
+        elif choice < 0.15:
+            if self.watcher:
+                kind, namespace, name = self.draw.choice([*self.cluster.records, ("ingress", "a", "i9"), ("service", "a", "s9")])
+                self.engine.keep({"kind": kind, "namespace": namespace, "name": name})
         else:
             kind, record = self.cluster.step()
             if self.watcher:
