@@ -26,6 +26,7 @@ static const struct {
 	[MESSAGE_SYNC_END] = {"sync-end", &sync_end_schema},
 	[MESSAGE_UPSERT] = {"upsert", NULL},
 	[MESSAGE_DELETE] = {"delete", &delete_schema},
+	[MESSAGE_KEEP] = {"keep", &keep_schema},
 	[MESSAGE_STATUS] = {"status", &status_schema},
 	[MESSAGE_EVENT] = {"event", &event_schema},
 	[MESSAGE_REMOVE] = {"remove", &remove_schema},

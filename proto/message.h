@@ -31,6 +31,7 @@ enum message_type {
 	MESSAGE_SYNC_END,
 	MESSAGE_UPSERT, /* on both links; message.kind tells which struct */
 	MESSAGE_DELETE,
+	MESSAGE_KEEP,
 	/* source link, upwards */
 	MESSAGE_STATUS,
 	MESSAGE_EVENT,

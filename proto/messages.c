@@ -146,6 +146,10 @@ static const struct schema_field settings_fields[] = {
 		"`spec.controller` of the IngressClasses that are ours"),
 	ROW(BOOL, source_settings, without_class, "without_class", 0,
 		"whether Ingresses that name no class are ours"),
+	ROW(STR, source_settings, load_balancer_class, "load_balancer_class", NAME_MAX_LEN,
+		"the `spec.loadBalancerClass` of Services that are ours"),
+	ROW(BOOL, source_settings, without_load_balancer_class, "without_load_balancer_class", 0,
+		"whether Services of type LoadBalancer that name no class are ours"),
 };
 const struct schema settings_schema = SCHEMA("settings", source_settings, settings_fields);
 
@@ -163,6 +167,7 @@ static const struct schema_field delete_fields[] = {
 	ROW(STR, record_key, uid, "uid", UID_MAX_LEN, "as in the record"),
 };
 const struct schema delete_schema = SCHEMA("delete", record_key, delete_fields);
+const struct schema keep_schema = SCHEMA("keep", record_key, delete_fields);
 
 static const struct schema_field annotation_fields[] = {
 	NEED(STR, annotation, key, "key", LABEL_MAX_LEN, ""),
@@ -235,6 +240,20 @@ static const struct schema_field service_port_fields[] = {
 static const struct schema service_port_schema =
 	SCHEMA("service port", service_port, service_port_fields);
 
+static const struct schema_field address_port_fields[] = {
+	NEED(UINT, address_port, port, "port", PORT_MAX, ""),
+	WORDS(false, address_port, protocol, "protocol", ip_protocol_words, ""),
+};
+static const struct schema address_port_schema =
+	SCHEMA("address port", address_port, address_port_fields);
+
+static const struct schema_field address_fields[] = {
+	ROW(STR, address, ip, "ip", 64, "either this or"),
+	ROW(STR, address, hostname, "hostname", HOST_MAX_LEN, "this"),
+	NESTED(LIST, address, ports, "ports", ITEMS_MAX, address_port_schema, "sorted"),
+};
+static const struct schema address_schema = SCHEMA("address", address, address_fields);
+
 static const struct schema_field service_fields[] = {
 	INLINE(service_record, key, record_key_schema),
 	WORDS(false, service_record, type, "type", service_type_words, ""),
@@ -243,6 +262,21 @@ static const struct schema_field service_fields[] = {
 		"without one the endpoints are made by hand"),
 	ROW(STR, service_record, external_name, "external_name", HOST_MAX_LEN, ""),
 	NESTED(LIST, service_record, ports, "ports", ITEMS_MAX, service_port_schema, ""),
+	ROW(UINT, service_record, created, "created", SECONDS_MAX, "seconds since 1970"),
+	ROW(STR, service_record, load_balancer_class, "load_balancer_class", NAME_MAX_LEN,
+		"`spec.loadBalancerClass`"),
+	ROW(BOOL, service_record, deleting, "deleting", 0,
+		"it is being deleted, and goes when nothing holds it any more"),
+	ROW(BOOL, service_record, finalizer, "finalizer", 0,
+		"our finalizer holds it: it stays until a `status` with `release`"),
+	NESTED(LIST, service_record, annotations, "annotations", ITEMS_MAX, annotation_schema,
+		"sorted by key; only `sluice.io/...`"),
+	NESTED(LIST, service_record, addresses, "addresses", ITEMS_MAX, address_schema,
+		"where others publish it, sorted; absent for Services that are ours"),
+	ROW(LIST_STR, service_record, source_ranges, "source_ranges", ITEMS_MAX,
+		"networks (CIDR) that may connect; absent: everybody"),
+	ROW(BOOL, service_record, client_ip_affinity, "client_ip_affinity", 0,
+		"`sessionAffinity: ClientIP`"),
 };
 static const struct schema service_schema = SCHEMA("service", service_record, service_fields);
 
@@ -296,20 +330,6 @@ static const struct schema_field secret_fields[] = {
 };
 static const struct schema secret_schema = SCHEMA("secret", secret_record, secret_fields);
 
-static const struct schema_field address_port_fields[] = {
-	NEED(UINT, address_port, port, "port", PORT_MAX, ""),
-	WORDS(false, address_port, protocol, "protocol", ip_protocol_words, ""),
-};
-static const struct schema address_port_schema =
-	SCHEMA("address port", address_port, address_port_fields);
-
-static const struct schema_field address_fields[] = {
-	ROW(STR, address, ip, "ip", 64, "either this or"),
-	ROW(STR, address, hostname, "hostname", HOST_MAX_LEN, "this"),
-	NESTED(LIST, address, ports, "ports", ITEMS_MAX, address_port_schema, "sorted"),
-};
-static const struct schema address_schema = SCHEMA("address", address, address_fields);
-
 static const struct schema_field status_fields[] = {
 	INLINE(status_update, key, record_key_schema),
 	NESTED(LIST, status_update, addresses, "addresses", ITEMS_MAX, address_schema,
@@ -349,6 +369,7 @@ static const struct schema_field object_ref_fields[] = {
 	ROW(STR, object_ref, namespace, "namespace", NAMESPACE_MAX_LEN, ""),
 	NEED(STR, object_ref, name, "name", NAME_MAX_LEN, ""),
 	ROW(STR, object_ref, uid, "uid", UID_MAX_LEN, ""),
+	ROW(BOOL, object_ref, is_service, "is_service", 0, "a Service; otherwise an Ingress"),
 };
 static const struct schema object_ref_schema =
 	SCHEMA("object reference", object_ref, object_ref_fields);
@@ -360,6 +381,13 @@ static const struct schema_field listener_fields[] = {
 		"ids; the server name of the client chooses"),
 	ROW(STR, listener, default_certificate, "default_certificate", ID_MAX_LEN,
 		"id, for clients whose server name fits none"),
+	ROW(STR, listener, pool, "pool", ID_MAX_LEN, "id, for `tcp`: where all connections go"),
+	ROW(LIST_STR, listener, source_ranges, "source_ranges", ITEMS_MAX,
+		"networks (CIDR) that may connect; absent: everybody; only sent to providers with "
+		"the "
+		"feature `source-ranges`"),
+	ROW(STR, listener, service, "service", 320,
+		"`namespace/name` of the Service that wants it, for messages"),
 };
 static const struct schema listener_schema = SCHEMA("listener", listener, listener_fields);
 
@@ -405,7 +433,8 @@ static const struct schema_field load_balancer_fields[] = {
 	ROW(BOOL, load_balancer, is_group, "group", 0, "several Ingresses share it by annotation"),
 	ROW(STR, load_balancer, class_name, "class", NAME_MAX_LEN, ""),
 	NESTED(LIST, load_balancer, owners, "owners", ITEMS_MAX, object_ref_schema,
-		"the Ingresses it serves, oldest first; absent when it serves a whole class"),
+		"the Ingresses it serves, oldest first, or one Service; absent when it serves a "
+		"whole class"),
 	ROW(UINT, load_balancer, scale, "scale", 10000,
 		"how many instances; absent: the provider's default"),
 	NESTED(LIST, load_balancer, listeners, "listeners", ITEMS_MAX, listener_schema,
@@ -421,6 +450,10 @@ static const struct schema_field load_balancer_fields[] = {
 	ROW(STR, load_balancer, custom_config, "custom_config", ANNOTATION_MAX_LEN,
 		"free text for Rancher's own load balancer; to be ignored unless the administrator "
 		"allows it"),
+	ROW(BOOL, load_balancer, absent, "absent", 0,
+		"it must not exist: what exists is taken away, and `applied` says that it is gone"),
+	ROW(BOOL, load_balancer, keep, "keep", 0,
+		"what it should be is not known: one that exists stays untouched"),
 };
 static const struct schema load_balancer_schema =
 	SCHEMA("load-balancer", load_balancer, load_balancer_fields);
@@ -431,6 +464,7 @@ static const struct schema_field path_rule_fields[] = {
 	NEED(STR, path_rule, pool, "pool", ID_MAX_LEN, "id"),
 	ROW(STR, path_rule, ingress, "ingress", 320,
 		"`namespace/name` of the Ingress that wants it, for messages"),
+	ROW(BOOL, path_rule, tls_only, "tls_only", 0, "plain HTTP listeners do not know this rule"),
 };
 static const struct schema path_rule_schema = SCHEMA("path rule", path_rule, path_rule_fields);
 
@@ -442,6 +476,8 @@ static const struct schema_field virtual_host_fields[] = {
 	WORDS(true, virtual_host, match, "match", host_words, ""),
 	NESTED(LIST, virtual_host, rules, "rules", ITEMS_MAX, path_rule_schema,
 		"in order of precedence: the first that matches wins"),
+	ROW(BOOL, virtual_host, passthrough, "passthrough", 0,
+		"TLS connections for this server name go, unopened, to the pool of the only rule"),
 };
 static const struct schema virtual_host_schema =
 	SCHEMA("virtual-host", virtual_host, virtual_host_fields);
@@ -478,6 +514,10 @@ static const struct schema_field pool_fields[] = {
 	WORDS(false, pool, algorithm, "algorithm", algorithm_words, ""),
 	NESTED(LIST, pool, endpoints, "endpoints", ITEMS_MAX, pool_endpoint_schema,
 		"sorted by address and port, without duplicates"),
+	NESTED(POINTER, pool, stickiness, "stickiness", 0, stickiness_schema,
+		"with grouping `merged`; otherwise the load balancer has it"),
+	NESTED(POINTER, pool, health_check, "health_check", 0, health_check_schema,
+		"with grouping `merged`; otherwise the load balancer has them"),
 };
 static const struct schema pool_schema = SCHEMA("pool", pool, pool_fields);
 
@@ -490,6 +530,10 @@ static const struct schema_field certificate_fields[] = {
 	ROW(LIST_STR, certificate, names, "names", ITEMS_MAX,
 		"DNS names it is good for, lower case, sorted"),
 	ROW(UINT, certificate, not_after, "not_after", SECONDS_MAX, "seconds since 1970"),
+	ROW(LIST_STR, certificate, hosts, "hosts", ITEMS_MAX,
+		"with grouping `merged`: the server names (exact, or `*.example.com`) it is shown "
+		"for, "
+		"sorted"),
 };
 static const struct schema certificate_schema =
 	SCHEMA("certificate", certificate, certificate_fields);
@@ -506,9 +550,11 @@ static const struct schema_field commit_fields[] = {
 const struct schema commit_schema = SCHEMA("commit", lb_commit, commit_fields);
 
 static const struct schema_field notice_fields[] = {
-	ROW(STR, lb_notice, ingress, "ingress", 320, "`namespace/name`; absent: all owners"),
+	ROW(STR, lb_notice, ingress, "ingress", 320,
+		"`namespace/name`; this and `service` absent: all owners"),
 	NEED(STR, lb_notice, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_notice, message, "message", TEXT_MAX_LEN, ""),
+	ROW(STR, lb_notice, service, "service", 320, "`namespace/name`"),
 };
 static const struct schema notice_schema = SCHEMA("notice", lb_notice, notice_fields);
 
@@ -534,7 +580,7 @@ const struct schema lb_status_schema = SCHEMA("lb-status", lb_status, lb_status_
 static const struct schema_field lb_event_fields[] = {
 	NEED(STR, lb_event, id, "id", ID_MAX_LEN, "of the load balancer"),
 	NESTED(LIST, lb_event, owners, "owners", ITEMS_MAX, object_ref_schema,
-		"Ingresses that hear of it"),
+		"Ingresses or Services that hear of it"),
 	WORDS(false, lb_event, type, "type", event_type_words, ""),
 	NEED(STR, lb_event, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_event, message, "message", TEXT_MAX_LEN, ""),

@@ -16,6 +16,7 @@ extern const struct schema settings_schema;
 extern const struct schema sync_begin_schema;
 extern const struct schema sync_end_schema;
 extern const struct schema delete_schema;
+extern const struct schema keep_schema;
 extern const struct schema status_schema;
 extern const struct schema event_schema;
 extern const struct schema remove_schema;

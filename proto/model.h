@@ -88,6 +88,9 @@ struct source_settings {
 	struct str ingress_class;
 	struct str controller_name;
 	bool without_class;
+	struct str load_balancer_class;   /* the spec.loadBalancerClass that is ours */
+	bool without_load_balancer_class; /* Services of type LoadBalancer that name none are ours
+					   */
 };
 
 struct sync_mark {
@@ -149,6 +152,18 @@ enum service_type {
 
 enum ip_protocol { PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_SCTP };
 
+struct address_port {
+	uint64_t port;
+	enum ip_protocol protocol;
+};
+
+/* Where traffic enters: an IP address or a host name. */
+struct address {
+	struct str ip;
+	struct str hostname;
+	LIST_OF(struct address_port) ports;
+};
+
 struct service_port {
 	struct str name;
 	uint64_t port;
@@ -165,6 +180,15 @@ struct service_record {
 	bool has_selector;
 	struct str external_name;
 	LIST_OF(struct service_port) ports;
+	uint64_t created; /* seconds since 1970 */
+	struct str load_balancer_class;
+	bool deleting;  /* metadata.deletionTimestamp: it goes with its last finalizer */
+	bool finalizer; /* our finalizer stands on it */
+	LIST_OF(struct annotation) annotations; /* those of ours */
+	LIST_OF(struct address)
+	addresses;                     /* where others publish it; none for those that are ours */
+	struct str_list source_ranges; /* CIDRs that may connect; none: everybody */
+	bool client_ip_affinity;
 };
 
 struct endpoint_port {
@@ -205,18 +229,6 @@ struct secret_record {
 
 /* ---- source link: translator to watcher ---- */
 
-struct address_port {
-	uint64_t port;
-	enum ip_protocol protocol;
-};
-
-/* Where traffic enters: an IP address or a host name. */
-struct address {
-	struct str ip;
-	struct str hostname;
-	LIST_OF(struct address_port) ports;
-};
-
 struct status_update {
 	struct record_key key;
 	LIST_OF(struct address) addresses; /* all that the object must show, sorted */
@@ -256,6 +268,7 @@ struct object_ref {
 	struct str namespace;
 	struct str name;
 	struct str uid;
+	bool is_service; /* otherwise an Ingress */
 };
 
 enum listener_protocol { LISTENER_HTTP, LISTENER_HTTPS, LISTENER_TCP, LISTENER_TLS_PASSTHROUGH };
@@ -265,6 +278,9 @@ struct listener {
 	enum listener_protocol protocol;
 	struct str_list certificates;   /* ids, chosen by SNI */
 	struct str default_certificate; /* id; empty: none */
+	struct str pool;                /* id, for tcp: where all connections go */
+	struct str_list source_ranges;  /* CIDRs that may connect; none: everybody */
+	struct str service; /* "namespace/name" of the Service that wants it, for messages */
 };
 
 struct label {
@@ -303,7 +319,7 @@ struct load_balancer {
 	struct str name; /* of the Ingress, or of the group */
 	bool is_group;
 	struct str class_name;
-	LIST_OF(struct object_ref) owners; /* Ingresses, oldest first */
+	LIST_OF(struct object_ref) owners; /* Ingresses, oldest first, or one Service */
 	uint64_t scale;                    /* 0: as the provider likes */
 	LIST_OF(struct listener) listeners;
 	struct str default_pool; /* id; empty: none */
@@ -311,6 +327,8 @@ struct load_balancer {
 	LIST_OF(struct label) labels;
 	LIST_OF(struct health_check) health_checks;
 	struct str custom_config;
+	bool absent; /* must not exist: applied means that it is gone */
+	bool keep;   /* content unknown: what exists stays untouched */
 };
 
 enum host_match { HOST_ANY, HOST_WILDCARD, HOST_EXACT };
@@ -320,6 +338,7 @@ struct path_rule {
 	enum path_type match;
 	struct str pool;    /* id */
 	struct str ingress; /* "namespace/name" of the Ingress that wants it, for messages */
+	bool tls_only;      /* not served in plain HTTP */
 };
 
 struct virtual_host {
@@ -328,6 +347,7 @@ struct virtual_host {
 	struct str host;          /* lower case; "*.example.com" for a wildcard; empty for any */
 	enum host_match match;
 	LIST_OF(struct path_rule) rules; /* in order of precedence: the first that matches wins */
+	bool passthrough;                /* TLS connections are passed through unopened */
 };
 
 enum pool_protocol { POOL_HTTP, POOL_HTTPS, POOL_H2C, POOL_TCP };
@@ -358,6 +378,9 @@ struct pool {
 	enum pool_algorithm algorithm;
 	LIST_OF(struct pool_endpoint)
 	endpoints; /* sorted by address and port, without duplicates */
+	/* With merged grouping; otherwise they stand in the load balancer. */
+	struct stickiness *stickiness;
+	struct health_check *health_check;
 };
 
 struct certificate {
@@ -368,6 +391,7 @@ struct certificate {
 	struct str private_key;
 	struct str_list names; /* DNS names it is good for */
 	uint64_t not_after;    /* seconds since 1970 */
+	struct str_list hosts; /* server names it is shown for, with merged grouping */
 };
 
 struct lb_remove {
@@ -385,9 +409,10 @@ enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
 
 /* Something an Ingress's owner should know although the load balancer works. */
 struct lb_notice {
-	struct str ingress; /* "namespace/name"; empty: all owners */
+	struct str ingress; /* "namespace/name"; both empty: all owners */
 	struct str reason;
 	struct str message;
+	struct str service; /* "namespace/name" */
 };
 
 struct lb_status {

@@ -104,6 +104,7 @@ static void link_load_balancer(
 	for (size_t i = 0; i < lb->listeners.count; i++) {
 		const struct listener *listener = &lb->listeners.items[i];
 		add_edge(graph, object, LB_CERTIFICATE, listener->default_certificate);
+		add_edge(graph, object, LB_POOL, listener->pool);
 		for (size_t j = 0; j < listener->certificates.count; j++)
 			add_edge(graph, object, LB_CERTIFICATE, listener->certificates.items[j]);
 	}

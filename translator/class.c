@@ -30,8 +30,9 @@ static bool take_named(const struct ingress_record *ingress, const struct class_
 		return false;
 	if (!str_is_empty(word) && !str_eq(word, context->settings->ingress_class) &&
 		!str_eq(word, ingress->class_name)) {
-		struct object_ref self = {
-			ingress->key.namespace, ingress->key.name, ingress->key.uid};
+		struct object_ref self = {.namespace = ingress->key.namespace,
+			.name = ingress->key.name,
+			.uid = ingress->key.uid};
 		diag_add(diags, &self, "ClassConflict",
 			"metadata.annotations[" CLASS_ANNOTATION "]",
 			"spec.ingressClassName counts, and this annotation says something else; "

@@ -210,7 +210,8 @@ static int take_source(
 	if (message->type == MESSAGE_UPSERT && message->record_kind != RECORD_NONE)
 		return records_take(engine, message, ret_error);
 	if (message->type != MESSAGE_SETTINGS && message->type != MESSAGE_SYNC_BEGIN &&
-		message->type != MESSAGE_SYNC_END && message->type != MESSAGE_DELETE)
+		message->type != MESSAGE_SYNC_END && message->type != MESSAGE_DELETE &&
+		message->type != MESSAGE_KEEP)
 		return -EPROTO;
 	int err = message_decode(message, &engine->scratch, &body, ret_error);
 	if (err != 0)
@@ -222,6 +223,8 @@ static int take_source(
 		return take_sync_begin(engine, body.mark.kind);
 	case MESSAGE_SYNC_END:
 		return take_sync_end(engine, body.mark.kind);
+	case MESSAGE_KEEP:
+		return records_keep(engine, &body.key);
 	default:
 		return records_delete(engine, &body.key);
 	}

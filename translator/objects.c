@@ -85,7 +85,8 @@ struct object_ref ingress_ref(
 	struct ingress_record record;
 	(void)engine;
 	record_read(&ingress->record, arena, &record);
-	return (struct object_ref){record.key.namespace, record.key.name, record.key.uid};
+	return (struct object_ref){
+		.namespace = record.key.namespace, .name = record.key.name, .uid = record.key.uid};
 }
 
 static bool has_one_user(const struct edge_list *users)
@@ -113,8 +114,9 @@ static void copy_claims(struct arena *arena, const struct plan *plan, const stru
 	struct path_claim **claims, size_t *count)
 {
 	struct object_ref *self = arena_alloc(arena, sizeof(*self));
-	*self = (struct object_ref){arena_str(arena, plan->self.namespace),
-		arena_str(arena, plan->self.name), arena_str(arena, plan->self.uid)};
+	*self = (struct object_ref){.namespace = arena_str(arena, plan->self.namespace),
+		.name = arena_str(arena, plan->self.name),
+		.uid = arena_str(arena, plan->self.uid)};
 	for (size_t i = 0; i < host->claims.count; i++) {
 		void *items = *claims;
 		struct path_claim *claim = arena_push(arena, &items, count, sizeof(*claim));

@@ -182,6 +182,19 @@ int records_delete(struct engine *engine, const struct record_key *key)
 	return 0;
 }
 
+int records_keep(struct engine *engine, const struct record_key *key)
+{
+	if (key->kind == RECORD_NONE)
+		return -EPROTO;
+	if (!is_usable(key))
+		return 0;
+	struct record *record =
+		graph_find(&engine->graph, node_kinds[key->kind], key_text(key, &engine->scratch));
+	if (record != NULL)
+		record->node.mark = engine->marks[key->kind];
+	return 0;
+}
+
 /* ---- snapshots ---- */
 
 void records_begin(struct engine *engine, enum record_kind kind)

@@ -123,6 +123,8 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct engine *engine, const struct record_key *key);
+/* It exists but cannot be read now: what is known of it counts as repeated. */
+int records_keep(struct engine *engine, const struct record_key *key);
 void records_begin(struct engine *engine, enum record_kind kind);
 /* Drops what was not named since records_begin(). */
 void records_end(struct engine *engine, enum record_kind kind);
