@@ -204,9 +204,9 @@ class WholeLine:
 
         def rests() -> bool:
             now = sum(cpu_s(daemon.pid) for daemon in self.daemons.values())
-            if now - last[0] > 0.02:
+            if now - last[0] > 0.02:  # more than giving memory back takes
                 last[:] = [now, time.monotonic()]
-            return time.monotonic() - last[1] > 2.0
+            return time.monotonic() - last[1] > 5.0
 
         wait_for(rests, "the line to come to rest", 600, 0.25)
 
