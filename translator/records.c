@@ -5,7 +5,7 @@
 #include "common/xalloc.h"
 #include "translator/keys.h"
 #include "translator/log_events.h"
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include <errno.h>
 

@@ -199,7 +199,7 @@ class WholeLine:
             self.stack.callback(daemon.stop)
             daemon.start()
         wait_for(lambda: self.watcher.events("ready") and self.provider.events("link-up"), "the line to be up", 300)
-        wait_for(lambda: len(self.rancher.rows("loadBalancerService")) >= count, f"{count} load balancers", 1800, 1.0)
+        wait_for(lambda: len(self.provider.events("balancer-created")) >= count, f"{count} load balancers", 1800, 0.5)
 
     def settle(self) -> None:
         """Until none of them uses the processor any more."""
