@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import msgpack
 
-from .engine import KINDS, SETTINGS, ProviderView, SourceView
+from .engine import KINDS, POLICIES, PROTOCOLS, SETTINGS, ProviderView, SourceView
 from .wait import wait_for
 
 Body = dict[str, Any]
@@ -164,7 +164,8 @@ class Provider(Link):
 
     def __init__(self, runtime: pathlib.Path, view: ProviderView | None = None, grouping: str = "per-ingress"):
         super().__init__(runtime / "provider.sock", hello("provider", capabilities={"grouping": grouping,
-                                                                                     "protocols": ["http", "https"]}))
+                                                                                     "protocols": PROTOCOLS,
+                                                                                     "policies": POLICIES}))
         self.view = view or ProviderView()
         self.view.connect()
         self.on_message = self.view.take
