@@ -11,7 +11,7 @@
 #include "common/xalloc.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include <errno.h>
 
