@@ -46,8 +46,8 @@ class Daemon:
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
 
     def _reap(self) -> int:
-        code = self.process.wait(timeout=20)
-        self.reader.join(timeout=5)
+        code = self.process.wait(timeout=60)
+        self.reader.join(timeout=30)
         self.process = None
         self.exit_code = code
         return code
