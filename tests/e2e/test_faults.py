@@ -7,6 +7,7 @@ from typing import Callable, Iterator
 
 import pytest
 
+from lib.envtest import assets
 from lib.line import Line
 from lib.provider_bench import FAST
 from lib.traffic import Traffic, request
@@ -14,6 +15,8 @@ from lib.wait import wait_for
 
 HOST = "foo.bar.com"
 OURS = {"identity": "controller"}
+# Often, so that a watch which stands still is noticed soon.
+BOOKMARKS_S = 0.5
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +26,8 @@ def line():
               watcher_arguments=["--backoff-first", "0.05", "--backoff-max", "0.5", "--connect-timeout", "1", "--request-timeout", "3",
                                  "--stream-timeout", "1", "--watch-silence", "1"],
               provider_arguments=["--client-timeout", "2", "--idle-poll-interval", "0.5"]) as running:
+        if not assets():
+            running.kube.settings(bookmark_period_s=BOOKMARKS_S)
         yield running
 
 
@@ -32,7 +37,7 @@ def line():
 def kube_network(mode: str):
     """Connections end, and new ones are refused or never answered."""
     def fault(line):
-        line.kube.network(mode, drop="rst" if mode == "gone" else None)
+        line.kube.network(mode, drop="rst")
     return fault
 
 
@@ -65,15 +70,21 @@ def kube_half_lists(line):
     line.kube.end_streams("error", OURS, with_="expired")
 
 
+def bookmarks_known(line):
+    """Each watch has seen how often bookmarks come."""
+    line.kube.settings(bookmark_period_s=BOOKMARKS_S)
+    wait_for(lambda: (s := line.kube.streams(identity="controller")) and all(e["frames"] >= 3 for e in s), "bookmarks")
+
+
 def kube_half_open(line):
     """Requests are taken and never answered, and running watches stand still."""
-    line.kube.settings(bookmark_period_s=0.3)
+    bookmarks_known(line)
     line.kube.fault("hang", OURS, count=5)
     line.kube.end_streams("silence", OURS)
 
 
 def kube_silent(line):
-    line.kube.settings(bookmark_period_s=0.3)
+    bookmarks_known(line)
     line.kube.end_streams("silence", OURS)
 
 
@@ -167,7 +178,6 @@ def trouble(line, fault: Callable[[Line], None]) -> Iterator[None]:
     finally:
         line.kube.network("up")
         line.kube.clear()
-        line.kube.settings(bookmark_period_s=60)
         line.rancher.control("api", state="up")
         line.rancher.control("websocket", mode="normal")
         line.rancher.clear()
