@@ -35,7 +35,7 @@ def namespace(line):
     line.cluster.kubectl("delete", "namespace", name, "--wait=false")
     leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
     for lb in leftover:
-        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 30, f"{lb} to be gone")
+        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 60, f"{lb} to be gone")
 
 
 @pytest.fixture
