@@ -135,6 +135,7 @@ struct balancer_node {
 	struct host_tree hosts;
 	uint8_t *status; /* packed lb_status, see statuses.c; NULL: the provider has said nothing */
 	uint32_t status_len;
+	bool has_failed; /* and has not been applied since, whatever came between */
 };
 RB_HEAD(balancer_tree, balancer_node);
 

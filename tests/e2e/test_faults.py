@@ -148,7 +148,7 @@ RANCHER = {
     "rancher-cut": rancher_api("down"),
     "rancher-black-hole": rancher_api("black-hole"),
     "rancher-500": rancher_fault("error", status=500, count=6),
-    "rancher-401": rancher_fault("error", status=401, code="Unauthorized", count=6),
+    "rancher-401": rancher_fault("error", status=401, code="Unauthorized", count=2),
     "rancher-409": rancher_fault("error", status=409, code="Conflict", count=3, **WRITES),
     "rancher-422": rancher_fault("error", status=422, code="InvalidOption", count=2, **WRITES),
     "rancher-reset": rancher_fault("reset", count=6),
@@ -296,7 +296,7 @@ def test_an_outage_of_the_api_server_ends_without_a_storm(line, standin, namespa
     mark = standin.mark()
     with trouble(line, kube_network("gone")):
         wait_for(lambda: len([e for e in line.watcher.lines[since:] if "event=watch-failed" in e]) >= 5, "each watch to fail")
-    line.watcher.wait_event("ready", since=since)
+    standin.wait_streams(5, identity="controller")
     lists = [r for r in standin.requests(mark, identity="controller") if r["verb"] == "list"]
     assert lists == []
     assert standin.writes(mark) == [] and our_writes_since(line, namespace) == []
