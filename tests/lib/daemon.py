@@ -52,6 +52,10 @@ class Daemon:
         self.exit_code = code
         return code
 
+    def reap(self) -> int:
+        """The exit code of one that has ended by itself; it may be started again."""
+        return self._reap()
+
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory is out."""
         if self.process is not None:
