@@ -322,3 +322,29 @@ def test_the_steady_state_is_quiet_and_restarts_write_nothing(line, standin, nam
     ours = [e for e in standin.writes(mark) if e["resource"] == "ingresses" and e["effect"] in ("changed", "noop")]
     assert len(ours) == 1, ours
     assert our_writes(line) == [("PUT", f"{namespace.namespace}-rancherlb-web")]
+
+
+def test_restarts_tell_nothing_twice(line, standin, namespace, backends):
+    """What Rancher cannot do exactly, what is wrong with an annotation: one Event each, however often anybody begins anew."""
+    deploy(namespace, backends, "web")
+    exact = namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Exact", "web", 80)]}], {"scale": "many"})
+    namespace.apply(exact)
+    serves(line, namespace, "web", "/foo", "web")
+    namespace.wait_addresses("web", 1)
+
+    def told():
+        return {(e["reason"], e["message"]): e.get("count", 1) for e in namespace.events("web") if e["type"] == "Warning"}
+    wait_for(lambda: len(told()) >= 2, "both Warnings")
+    first = told()
+    mark = standin.mark()
+    for number, victims in enumerate([["provider"], ["translator"], ["watcher"], ["translator", "provider"], ["watcher", "translator", "provider"]]):
+        for victim in victims:
+            line.daemon(victim).kill()
+        for victim in victims:
+            line.daemon(victim).start()
+        namespace.apply(namespace.ingress(f"other{number}", [{"host": HOST, "paths": [(f"/other{number}", "Prefix", "web", 80)]}],
+                                          {"sluice.io/group": "others"}))
+        namespace.wait_addresses(f"other{number}", 1)
+    assert told() == first
+    patched = [w for w in standin.writes(mark) if w["resource"] == "events" and w["verb"] == "patch" and w["effect"] == "changed"]
+    assert [w for w in patched if w["name"].startswith("web.")] == []
