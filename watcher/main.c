@@ -26,7 +26,6 @@
 #include "watcher/source.h"
 #include "watcher/status.h"
 
-#include <malloc.h>
 #include <stdio.h>
 
 enum { WRITER_COUNT = 2, WORD_MAX = 253, MISSING_LEN = 4096, CONNECTIONS_BESIDE_WATCHES = 16 };
@@ -125,8 +124,6 @@ static void on_version(void *ctx, const struct kind_version *version)
 static void on_whole(void *ctx)
 {
 	(void)ctx;
-	/* What parsing the lists took is not needed again soon. */
-	malloc_trim(0);
 	outlet_set_whole(source_outlet(watcher.source));
 }
 
@@ -140,7 +137,6 @@ static void on_snapshot(void *ctx)
 {
 	(void)ctx;
 	log_event(&EV_SNAPSHOT_SENT);
-	malloc_trim(0);
 }
 
 /* ---- upwards ---- */
@@ -369,7 +365,5 @@ int main(int argc, char **argv)
 		.reload = reload,
 	};
 	struct config config;
-	/* The threads that resolve names need no heaps of their own. */
-	mallopt(M_ARENA_MAX, 1);
 	return daemon_main(&spec, &config, argc, argv);
 }
