@@ -35,11 +35,11 @@ def namespace(line):
         if not daemon.is_running():
             daemon.start()
     # One by one, because a bare API server has no controller that empties namespaces.
-    cluster.kubectl("delete", "ingress,service,secret,endpointslice", "--all", "--timeout=30s")
+    cluster.kubectl("delete", "ingress,service,secret,endpointslice", "--all", "--timeout=60s")
     line.cluster.kubectl("delete", "namespace", name, "--wait=false")
     leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
     for lb in leftover:
-        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 30, f"{lb} to be gone")
+        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 60, f"{lb} to be gone")
 
 
 @pytest.fixture

@@ -66,8 +66,11 @@ def test_adoption_costs_list_pages(late):
     for n in (1, 30, 60):
         late.translator.wait_status(f"default/ing-{n:05d}")
     wait_for(lambda: len([w for w in late.writes() if w[0] == "PUT"]) == 60, "all to be taken over")
-    lists = [r for r in late.rancher.requests(method="GET") if r["type"] != "subscribe"]
-    assert all(r["id"] is None for r in lists), "nothing is asked for one by one"
+    requests = [r for r in late.rancher.requests() if r["type"] != "subscribe" and "provider" in (r["user_agent"] or "")]
+    before = requests[:next(i for i, r in enumerate(requests) if r["method"] != "GET")]
+    assert all(r["id"] is None for r in before), "nothing is asked for one by one"
+    # A balancer that is slow to become active after its write may be asked for by id.
+    lists = [r for r in requests if r["method"] == "GET" and r["id"] is None]
     # Three pages of load balancers (once more when the subscription opens), three of Services, stack, certificates.
     assert len(lists) <= 3 + 3 + 3 + 1 + 1
     late.forget_requests()

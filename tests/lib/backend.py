@@ -2,12 +2,29 @@
 """Small HTTP servers that play the pods: each on its own loopback address, answering with its name and what it saw."""
 from __future__ import annotations
 
+import functools
 import http.server
 import itertools
 import json
+import os
+import socket
 import threading
 
 _hosts = itertools.count(2)
+
+
+@functools.cache
+def _network() -> tuple[str, socket.socket]:
+    """The /16 of 127.0.0.0/8 that is this process's own, so that several can run side by side; none that a stand-in takes. The claim is an
+    abstract Unix socket: it ends with the process."""
+    for candidate in (f"127.{130 + (os.getpid() + i) % 100}" for i in range(100)):
+        lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            lock.bind(f"\0sluice-backends-{candidate}")
+            return candidate, lock
+        except OSError:
+            lock.close()
+    raise OSError("no network for backends is left")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -41,7 +58,7 @@ class Backend:
 
     def __init__(self, name: str, port: int = 8080, ip: str | None = None):
         number = next(_hosts)
-        self.ip = ip or f"127.88.{number // 250}.{number % 250 + 1}"
+        self.ip = ip or f"{_network()[0]}.{number // 250}.{number % 250 + 1}"
         self.server = _Server((self.ip, port), _Handler)
         self.server.backend_name = name
         self.name = name

@@ -7,8 +7,11 @@ import pathlib
 import signal
 import subprocess
 import threading
+import weakref
 
 from .wait import wait_for
+
+living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for lib.report
 
 
 class Daemon:
@@ -24,6 +27,7 @@ class Daemon:
         self.reader: threading.Thread | None = None
         self.starts = 0
         self.exit_code: int | None = None  # of the last life
+        living.add(self)
 
     def start(self) -> "Daemon":
         assert self.process is None, f"{self.program.name} runs already"
@@ -46,8 +50,8 @@ class Daemon:
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
 
     def _reap(self) -> int:
-        code = self.process.wait(timeout=20)
-        self.reader.join(timeout=5)
+        code = self.process.wait(timeout=60)
+        self.reader.join(timeout=30)
         self.process = None
         self.exit_code = code
         return code
