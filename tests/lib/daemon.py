@@ -87,6 +87,10 @@ class Daemon:
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
+    def is_sanitized(self) -> bool:
+        """Whether the address sanitizer is in it: freed memory is kept for a while then."""
+        return b"__asan_init" in self.program.read_bytes()
+
     def events(self, name: str) -> list[str]:
         """Log lines of that event, of all lives."""
         return [line for line in list(self.lines) if f"event={name}" in line]
