@@ -260,7 +260,8 @@ static void rename_row(struct observed *observed, struct lb_row *row, struct str
 	if (str_eq_c(name, row->name))
 		return;
 	RB_REMOVE(row_names, &observed->by_name, row);
-	replace_text(&row->name, name);
+	free(row->name);
+	row->name = str_dup(name);
 	RB_INSERT(row_names, &observed->by_name, row);
 }
 

@@ -300,7 +300,7 @@ void annotations_read(const struct ingress_record *ingress, struct arena *arena,
 	struct reader r = {
 		.items = arena_calloc(arena, count, sizeof(struct annotation)),
 		.count = count,
-		.self = {ingress->key.namespace, ingress->key.name, ingress->key.uid, false},
+		.self = {ingress->key.namespace, ingress->key.name, ingress->key.uid},
 		.arena = arena,
 		.diags = diags,
 		.values = ret_values,
