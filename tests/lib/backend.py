@@ -8,11 +8,11 @@ the connection after the answer. `/healthz` answers 503 while `is_healthy` is fa
 from __future__ import annotations
 
 import base64
+import collections
 import contextlib
 import hashlib
 import json
 import socket
-import socketserver
 import ssl
 import tempfile
 import threading
@@ -38,28 +38,23 @@ class Pod:
         self.ip = ip or self._address.ip
         self.count = 0  # requests, or connections where there are none
         self.is_healthy = True
+        self.targets: collections.deque[str] = collections.deque(maxlen=10000)  # of requests, as sent
         self.gate = threading.Event()
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
         self._tls = server_context(tls) if tls is not None else None
-        family = socket.AF_INET6 if ":" in self.ip else socket.AF_INET
-        pod = self
+        self._listener = socket.create_server((self.ip, port), backlog=512,
+                                              family=socket.AF_INET6 if ":" in self.ip else socket.AF_INET)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
 
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                pod.handle(self.request, self.client_address[0])
-
-        class Server(socketserver.ThreadingTCPServer):
-            address_family = family
-            daemon_threads = True
-            allow_reuse_address = True
-            request_queue_size = 256
-            block_on_close = False
-
-        self.server = Server((self.ip, port), Handler)
-        self.port = self.server.server_address[1]
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self.thread.start()
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, peer = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.handle, args=(connection, peer[0]), daemon=True).start()
 
     def handle(self, connection: socket.socket, peer: str) -> None:
         with self._lock:
@@ -68,6 +63,8 @@ class Pod:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
                 connection = self._tls.wrap_socket(connection, server_side=True)
+                with self._lock:
+                    self._connections.add(connection)
             self.serve(connection, peer)
         except (OSError, ValueError, h2.exceptions.ProtocolError):
             pass  # the client has gone or is no client of ours
@@ -96,8 +93,9 @@ class Pod:
     def stop(self) -> None:
         """As when the pod's process ends: nobody listens, and every connection is closed."""
         self.gate.set()
-        self.server.shutdown()
-        self.server.server_close()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
         with self._lock:
             for connection in self._connections:
                 with contextlib.suppress(OSError):
@@ -136,6 +134,7 @@ class Backend(Pod):
     def answer(self, connection: socket.socket, method: str, target: str, version: str, headers: list, known: dict, body: bytes,
                peer: str) -> None:
         is_check = target.split("?")[0] == "/healthz"
+        self.targets.append(target)
         if not is_check:
             self.counted()
         status = "503 Unhealthy" if is_check and not self.is_healthy else "200 OK"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.client
-import io
 import json
 import os
 import socket
@@ -77,56 +76,6 @@ def exchange(address: str, port: int, request: bytes, sni: str | None = None, tl
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer may be there before all was read
             link.sendall(request)
         return read_answer(link, request.split(b" ", 1)[0].decode("latin-1"))
-
-
-def everything(address: str, port: int, request: bytes) -> list[RawAnswer]:
-    """Sends these bytes, and gives all answers until the other side closes or is silent for a moment after the first."""
-    data = b""
-    with contextlib.closing(dial(address, port)) as link:
-        with contextlib.suppress(OSError):
-            link.sendall(request)
-            link.shutdown(socket.SHUT_WR)
-            while piece := link.recv(65536):
-                data += piece
-    answers, replay = [], io.BytesIO(data)
-    while replay.tell() < len(data):
-        response = http.client.HTTPResponse(_Keep(replay))
-        response.begin()
-        answers.append(RawAnswer(response.status, response.getheaders(), response.read()))
-    return answers
-
-
-class _Keep:
-    """A stream that many answers are read from, one after another."""
-
-    def __init__(self, stream: io.BytesIO):
-        self.stream = stream
-
-    def makefile(self, *_: Any, **__: Any) -> Any:
-        return _Unclosed(self.stream)
-
-
-class _Unclosed(io.RawIOBase):
-    def __init__(self, stream: io.BytesIO):
-        super().__init__()
-        self.stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        return self.stream.read(size)
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self.stream.readline(-1 if size is None else size)
-
-    def readinto(self, buffer: Any) -> int:
-        data = self.stream.read(len(buffer))
-        buffer[:len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        pass
 
 
 class WebSocket:
