@@ -97,6 +97,7 @@ class Connection:
         deadline = time.monotonic() + (timeout or self.bench.timeout)
         while not (value := condition()):
             if self.is_closed:
+                self.bench.require_running(grace=1.0)
                 raise Failed(f"it closed the link instead of {what}" + (f": {self.bye}" if self.bye else ""))
             if time.monotonic() > deadline:
                 raise Failed(f"waited {timeout or self.bench.timeout:g} s in vain for {what}")
@@ -276,7 +277,11 @@ class Bench:
         environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
 
-    def require_running(self) -> None:
+    def require_running(self, grace: float = 0.0) -> None:
+        """Failed when the program has ended, or does within `grace` seconds."""
+        deadline = time.monotonic() + grace
+        while self.process is not None and self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
         if self.process is None or self.process.poll() is not None:
             code = self.process.returncode if self.process is not None else None
             raise Failed(f"the program has ended with {code}" + self.last_words())

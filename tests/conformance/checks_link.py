@@ -22,10 +22,7 @@ def waits_for_the_socket(bench: Bench) -> None:
     bench.unlisten()
     bench.kill()
     bench.start()
-    until = time.monotonic() + 1
-    while time.monotonic() < until:
-        bench.require_running()
-        time.sleep(0.05)
+    bench.require_running(grace=1.0)
     bench.listen()
     bench.accept()
 
@@ -178,12 +175,14 @@ def survives_half_a_frame(bench: Bench) -> None:
 @check
 def does_not_believe_lengths(bench: Bench) -> None:
     """A header that announces four billion items costs it no memory."""
+    bench.fresh().roundtrip()
+    before = memory_peak(bench)
     for head in (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdb\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff"):
         payload = b"\x92" + msgpack.packb("upsert") + b"\x81" + msgpack.packb("x") + head
         bench.fresh().send_bytes(struct.pack(">I", len(payload)) + payload)
-        peak = memory_peak(bench)
-        if peak > 2 * 1024 * 1024:
-            raise Failed(f"it has grown to {peak} KiB")
+        bench.connection.wait_closed("such a frame")
+        if memory_peak(bench) - before > 256 * 1024:
+            raise Failed(f"it has grown from {before} to {memory_peak(bench)} KiB")
     works(bench.fresh())
 
 
@@ -220,7 +219,7 @@ def cuts_a_hung_peer_off(bench: Bench) -> None:
     """When nothing was heard for 20 s it closes the link and connects again."""
     connection = bench.fresh()
     connection.answers_pings = False
-    deadline = time.monotonic() + max(bench.timeout, 60)
+    deadline = time.monotonic() + max(bench.timeout, 45)
     while not connection.is_closed:
         connection.linger(0.5)
         bench.require_running()
@@ -234,7 +233,7 @@ def cuts_off_a_peer_without_hello(bench: Bench) -> None:
     """A peer that says no hello for 20 s is left."""
     connection = reconnect(bench)
     connection.wait(lambda: connection.hello, "its hello")
-    deadline = time.monotonic() + max(bench.timeout, 60)
+    deadline = time.monotonic() + max(bench.timeout, 45)
     while not connection.is_closed:
         connection.linger(0.5)
         bench.require_running()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .bench import Bench, Connection, Failed
 from .registry import check
+from .wishes import revised
 
 
 def settled(bench: Bench, **lb) -> Connection:
@@ -94,11 +95,12 @@ def forgets_what_was_not_committed(bench: Bench) -> None:
     """When the link is lost before a commit, what was staged is forgotten and what was committed stands."""
     connection = settled(bench)
     wishes = bench.wishes()
-    connection.upsert(wishes.load_balancer(labels=[{"key": "check", "value": "never"}]))
+    never = revised({**wishes.load_balancer(), "id": "never/committed"})
+    connection.upsert(never)
     connection.roundtrip()
     again = settled(bench)
-    never = wishes.load_balancer(labels=[{"key": "check", "value": "never"}])["rev"]
-    if any(status["rev"] == never for status in [*connection.statuses, *again.statuses]):
+    again.linger(0.3)
+    if any(status["id"] == never["id"] for status in [*connection.statuses, *again.statuses]):
         raise Failed("it speaks of an object that was never committed")
 
 
@@ -255,8 +257,8 @@ def holds_many_objects(bench: Bench) -> None:
 
 
 @check
-def reads_while_nobody_reads_it(bench: Bench) -> None:
-    """A peer that does not read for a while cannot make it grow or stop: all changes count in the end."""
+def coalesces_many_changes(bench: Bench) -> None:
+    """300 commits at once, while nobody reads what it says: the last one counts in the end."""
     connection = settled(bench)
     wishes = bench.wishes()
     for number in range(300):
@@ -272,8 +274,7 @@ def goes_on_without_a_translator(bench: Bench) -> None:
     connection = settled(bench)
     bench.unlisten()
     connection.close()
-    connection.linger(0.1)
-    bench.require_running()
+    bench.require_running(grace=1.0)
     settled(bench)
 
 
