@@ -86,7 +86,7 @@ static void add_binds(struct buf *out, const struct render_input *input, const s
 		bool is_v6 = ip->family == AF_INET6;
 		bool is_any = is_v6 && strcmp(ip->text, "::") == 0;
 		add(out, "\tbind %s%s%s:%u%s%s\n", is_v6 ? "[" : "", ip->text, is_v6 ? "]" : "",
-			port->port, is_any ? " v4v6" : "", options);
+			port->port, is_any ? " v6only" : "", options);
 	}
 }
 
@@ -176,10 +176,10 @@ static void add_headers(struct buf *out)
 		 "\thttp-request set-header X-Forwarded-Port %%[dst_port]\n"
 		 "\thttp-request set-header Forwarded "
 		 "\"for=%%[src];host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,http)]\" "
-		 "unless { src -m ip ::/0 }\n"
+		 "if { src -m ip 0.0.0.0/0 }\n"
 		 "\thttp-request set-header Forwarded "
 		 "\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
-		 "http)]\" if { src -m ip ::/0 }\n"
+		 "http)]\" unless { src -m ip 0.0.0.0/0 }\n"
 		 "\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
 		 "\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
 		 "\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
