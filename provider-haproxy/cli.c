@@ -30,7 +30,8 @@ struct cli {
 	size_t scanned; /* bytes of the input in which no prompt begins */
 	ev_timer deadline;
 	bool is_full;
-	bool *is_closed; /* where a caller further up wants to hear of cli_close() */
+	bool is_answering; /* a callback runs: closing has to wait for its end */
+	bool is_closed;
 };
 
 static const struct stream_limits limits = {
@@ -97,23 +98,34 @@ static struct str trim(struct str reply)
 	return reply;
 }
 
+static void close_now(struct cli *cli)
+{
+	struct call *call;
+	stream_close(cli->stream);
+	while ((call = STAILQ_FIRST(&cli->calls)) != NULL) {
+		STAILQ_REMOVE_HEAD(&cli->calls, next);
+		free(call);
+	}
+	free(cli);
+}
+
 /* Returns false when the connection was closed meanwhile. */
 static bool take_reply(struct cli *cli, struct str reply)
 {
 	struct call *call = STAILQ_FIRST(&cli->calls);
-	bool is_closed = false;
 	if (call == NULL)
 		return true;
 	STAILQ_REMOVE_HEAD(&cli->calls, next);
 	cli->in_flight--;
 	rearm(cli);
-	cli->is_closed = &is_closed;
+	cli->is_answering = true;
 	call->on_reply(cli->ctx, call->what, call->command, trim(reply));
 	free(call);
-	if (is_closed)
-		return false;
-	cli->is_closed = NULL;
-	return true;
+	cli->is_answering = false;
+	if (!cli->is_closed)
+		return true;
+	close_now(cli);
+	return false;
 }
 
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -206,16 +218,10 @@ struct cli *cli_open(
 
 void cli_close(struct cli *cli)
 {
-	struct call *call;
 	if (cli == NULL)
 		return;
-	if (cli->is_closed != NULL)
-		*cli->is_closed = true;
+	cli->is_closed = true;
 	ev_timer_stop(cli->loop, &cli->deadline);
-	stream_close(cli->stream);
-	while ((call = STAILQ_FIRST(&cli->calls)) != NULL) {
-		STAILQ_REMOVE_HEAD(&cli->calls, next);
-		free(call);
-	}
-	free(cli);
+	if (!cli->is_answering)
+		close_now(cli);
 }

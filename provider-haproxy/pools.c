@@ -44,17 +44,17 @@ static void cancel_leaving(struct engine *engine, const struct slot *slot)
 	}
 }
 
-/* A slot of the pool's class; new ones are made when there is none, and can be used after a reload. */
-static struct slot *take(struct engine *engine, struct class *class, const struct name *pool)
+/* A slot of the pool's sort; new ones are made when there is none, and can be used after a reload. */
+static struct slot *take(struct engine *engine, struct slot_class *sort, const struct name *pool)
 {
-	struct slot *slot = slots_take(&engine->slots, class, pool);
+	struct slot *slot = slots_take(&engine->slots, sort, pool);
 	if (slot != NULL)
 		return slot;
 	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
-	size_t more = class->is_common ? SLOTS_PER_GROUP + class->used_count / 2 : 1;
-	slots_grow(&engine->slots, class, more);
+	size_t more = sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 1;
+	slots_grow(&engine->slots, sort, more);
 	engine->is_main_stale = true;
-	return slots_take(&engine->slots, class, pool);
+	return slots_take(&engine->slots, sort, pool);
 }
 
 static void set_servers(struct engine *engine, struct slot *slot, const struct pool *value)
@@ -92,11 +92,11 @@ static void update(struct engine *engine, struct object *object)
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	state_decode(local_state(engine->local), object, &engine->arena, &value);
 	struct class_text text = class_of_pool(&value, engine->config->cookie_key, &refused);
-	struct class *class = slots_find_class(&engine->slots, text.lines, text.server);
+	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
 	class_text_fini(&text);
 	tell_refused(engine, &value, refused);
 	struct slot *old = slots_of_pool(&engine->slots, &pool);
-	struct slot *slot = take(engine, class, &pool);
+	struct slot *slot = take(engine, sort, &pool);
 	if (slot == NULL)
 		return;
 	cancel_leaving(engine, slot);
@@ -154,10 +154,10 @@ void pools_provide(struct engine *engine)
 		const char *refused;
 		struct class_text text =
 			class_of_pool(&common[i], engine->config->cookie_key, &refused);
-		struct class *class = slots_find_class(&engine->slots, text.lines, text.server);
+		struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
 		size_t wanted = i == 0 ? (size_t)engine->config->slots : 1;
 		class_text_fini(&text);
-		if (class->slot_count < wanted)
-			slots_grow(&engine->slots, class, wanted - class->used_count);
+		if (sort->slot_count < wanted)
+			slots_grow(&engine->slots, sort, wanted - sort->used_count);
 	}
 }

@@ -57,15 +57,15 @@ static bool is_live(const struct engine *engine, const struct slot *slot)
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)
 {
-	const struct class *class = slot->group->class;
+	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
 	send_text(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s", slot->name,
 		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-		server->weight, class->server);
+		server->weight, sort->server);
 	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
-	if (class->is_sticky)
+	if (sort->is_sticky)
 		send_text(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
-	if (class->is_checked)
+	if (sort->is_checked)
 		send_text(engine, WHAT_FOLLOWS, "enable health %s/%s", slot->name, server->name);
 	send_text(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
 	server->has = SERVER_READY;

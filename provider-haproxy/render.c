@@ -338,23 +338,23 @@ static void add_servers(struct buf *out, struct slot *slot)
 			continue;
 		add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
 			server->ip.text, is_v6 ? "]" : "", server->port, server->weight,
-			slot->group->class->server);
+			slot->group->sort->server);
 	}
 }
 
 void render_group(struct buf *out, const struct group *group)
 {
-	const char *line = group->class->lines;
+	const char *line = group->sort->lines;
 	add(out, "# Written by Sluice; changes are lost.\n");
 	while (*line != 0) {
 		const char *end = strchrnul(line, '\n');
 		add(out, "#=%.*s\n", (int)(end - line), line);
 		line = *end != 0 ? end + 1 : end;
 	}
-	add(out, "#+%s\n", group->class->server);
+	add(out, "#+%s\n", group->sort->server);
 	for (size_t i = 0; i < SLOTS_PER_GROUP; i++) {
 		const struct slot *slot = &group->slots[i];
-		add(out, "\nbackend %s\n%s", slot->name, group->class->lines);
+		add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
 		add_servers(out, (struct slot *)(uintptr_t)slot);
 	}
 }

@@ -13,7 +13,7 @@ struct pool_slot {
 	struct slot *slot;
 };
 
-static int compare_classes(const struct class *a, const struct class *b)
+static int compare_classes(const struct slot_class *a, const struct slot_class *b)
 {
 	int order = strcmp(a->lines, b->lines);
 	return order != 0 ? order : strcmp(a->server, b->server);
@@ -29,37 +29,37 @@ static int compare_pools(const struct pool_slot *a, const struct pool_slot *b)
 	return strcmp(a->pool.text, b->pool.text);
 }
 
-RB_GENERATE_LOCAL(class_tree, class, node, compare_classes)
+RB_GENERATE_LOCAL(class_tree, slot_class, node, compare_classes)
 RB_GENERATE_LOCAL(server_tree, server, node, compare_servers)
 RB_GENERATE_LOCAL(pool_slot_tree, pool_slot, node, compare_pools)
 
 /* ---- classes and groups ---- */
 
-struct class *slots_find_class(struct slots *slots, const char *lines, const char *server)
+struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server)
 {
-	struct class wanted = {
+	struct slot_class wanted = {
 		.lines = (char *)(uintptr_t)lines, .server = (char *)(uintptr_t)server};
-	struct class *class = RB_FIND(class_tree, &slots->classes, &wanted);
-	if (class != NULL)
-		return class;
-	class = xcalloc(1, sizeof(*class));
-	class->lines = xstrdup(lines);
-	class->server = xstrdup(server);
-	class->is_sticky = strstr(lines, "dynamic-cookie-key") != NULL;
-	class->is_checked = strstr(server, " check ") != NULL;
-	class->is_common = !class->is_sticky && !class->is_checked;
-	TAILQ_INIT(&class->free);
-	RB_INSERT(class_tree, &slots->classes, class);
-	return class;
+	struct slot_class *sort = RB_FIND(class_tree, &slots->classes, &wanted);
+	if (sort != NULL)
+		return sort;
+	sort = xcalloc(1, sizeof(*sort));
+	sort->lines = xstrdup(lines);
+	sort->server = xstrdup(server);
+	sort->is_sticky = strstr(lines, "dynamic-cookie-key") != NULL;
+	sort->is_checked = strstr(server, " check ") != NULL;
+	sort->is_common = !sort->is_sticky && !sort->is_checked;
+	TAILQ_INIT(&sort->free);
+	RB_INSERT(class_tree, &slots->classes, sort);
+	return sort;
 }
 
-struct group *slots_add_group(struct slots *slots, struct class *class)
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort)
 {
 	if (slots->group_count == SLOTS_GROUPS_MAX)
 		return NULL;
 	struct group *group = xcalloc(1, sizeof(*group));
 	group->number = (uint32_t)slots->group_count;
-	group->class = class;
+	group->sort = sort;
 	group->is_changed = true;
 	for (uint32_t i = 0; i < SLOTS_PER_GROUP; i++) {
 		struct slot *slot = &group->slots[i];
@@ -68,19 +68,19 @@ struct group *slots_add_group(struct slots *slots, struct class *class)
 		slot->is_free = true;
 		snprintf(slot->name, sizeof(slot->name), "s%06u", slot->number % 1000000);
 		RB_INIT(&slot->servers);
-		TAILQ_INSERT_TAIL(&class->free, slot, link);
+		TAILQ_INSERT_TAIL(&sort->free, slot, link);
 	}
-	class->slot_count += SLOTS_PER_GROUP;
+	sort->slot_count += SLOTS_PER_GROUP;
 	slots->groups =
 		xreallocarray(slots->groups, slots->group_count + 1, sizeof(struct group *));
 	slots->groups[slots->group_count++] = group;
 	return group;
 }
 
-bool slots_grow(struct slots *slots, struct class *class, size_t more)
+bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more)
 {
-	while (class->slot_count < class->used_count + more) {
-		if (slots_add_group(slots, class) == NULL)
+	while (sort->slot_count < sort->used_count + more) {
+		if (slots_add_group(slots, sort) == NULL)
 			return false;
 	}
 	return true;
@@ -121,8 +121,8 @@ static void take_from_free(struct slot *slot)
 {
 	if (!slot->is_free)
 		return;
-	TAILQ_REMOVE(&slot->group->class->free, slot, link);
-	slot->group->class->used_count++;
+	TAILQ_REMOVE(&slot->group->sort->free, slot, link);
+	slot->group->sort->used_count++;
 	slot->is_free = false;
 }
 
@@ -132,8 +132,8 @@ static void give_back(struct slots *slots, struct slot *slot)
 		!RB_EMPTY(&slot->servers))
 		return;
 	(void)slots;
-	TAILQ_INSERT_TAIL(&slot->group->class->free, slot, link);
-	slot->group->class->used_count--;
+	TAILQ_INSERT_TAIL(&slot->group->sort->free, slot, link);
+	slot->group->sort->used_count--;
 	slot->is_free = true;
 }
 
@@ -168,13 +168,13 @@ void slots_end_reserving(struct slots *slots)
 	}
 }
 
-struct slot *slots_take(struct slots *slots, struct class *class, const struct name *pool)
+struct slot *slots_take(struct slots *slots, struct slot_class *sort, const struct name *pool)
 {
 	struct pool_slot *place = find_pool(slots, pool);
 	struct slot *slot = place != NULL ? place->slot : NULL;
-	if (slot == NULL || slot->group->class != class) {
+	if (slot == NULL || slot->group->sort != sort) {
 		struct slot *old = slot;
-		slot = TAILQ_FIRST(&class->free);
+		slot = TAILQ_FIRST(&sort->free);
 		if (slot == NULL)
 			return NULL;
 		take_from_free(slot);
@@ -381,7 +381,7 @@ static void free_group(struct group *group)
 void slots_fini(struct slots *slots)
 {
 	struct pool_slot *place;
-	struct class *class;
+	struct slot_class *sort;
 	for (size_t i = 0; i < slots->group_count; i++)
 		free_group(slots->groups[i]);
 	free(slots->groups);
@@ -389,10 +389,10 @@ void slots_fini(struct slots *slots)
 		RB_REMOVE(pool_slot_tree, &slots->by_pool, place);
 		free(place);
 	}
-	while ((class = RB_ROOT(&slots->classes)) != NULL) {
-		RB_REMOVE(class_tree, &slots->classes, class);
-		free(class->lines);
-		free(class->server);
-		free(class);
+	while ((sort = RB_ROOT(&slots->classes)) != NULL) {
+		RB_REMOVE(class_tree, &slots->classes, sort);
+		free(sort->lines);
+		free(sort->server);
+		free(sort);
 	}
 }

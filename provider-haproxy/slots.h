@@ -28,9 +28,11 @@ enum {
 	SERVER_WEIGHT = 100,
 };
 
-struct class
-{
-	RB_ENTRY(class) node;
+struct slot;
+TAILQ_HEAD(slot_list, slot);
+
+struct slot_class {
+	RB_ENTRY(slot_class) node;
 	char *lines; /* of the backend, each with its line end */
 	char *server; /* words behind each server's address and weight; "" or beginning with a space */
 	bool is_sticky;
@@ -38,8 +40,7 @@ struct class
 	bool is_common; /* holds nothing that a tenant chose: worth keeping many */
 	size_t slot_count;
 	size_t used_count;
-	TAILQ_HEAD(, slot)
-	free;
+	struct slot_list free; /* left longest ago first */
 };
 
 enum server_state {
@@ -65,7 +66,7 @@ struct server {
 RB_HEAD(server_tree, server);
 
 struct slot {
-	TAILQ_ENTRY(slot) link; /* in class.free */
+	TAILQ_ENTRY(slot) link; /* in slot_class.free */
 	TAILQ_ENTRY(slot) dirty;
 	struct group *group;
 	uint32_t number;
@@ -73,20 +74,19 @@ struct slot {
 	struct name pool;     /* whose it is; text[0] == 0: nobody's */
 	struct name reserved; /* whose it was before our start */
 	bool is_dirty;
-	bool is_free; /* in class.free */
+	bool is_free; /* in slot_class.free */
 	char name[SLOT_NAME_LEN + 1];
 };
 
 struct group {
 	uint32_t number;
-	struct class *class;
+	struct slot_class *sort;
 	bool is_changed; /* its file is not as it should be */
 	bool is_written; /* its file is there */
 	struct slot slots[SLOTS_PER_GROUP];
 };
 
-TAILQ_HEAD(slot_list, slot);
-RB_HEAD(class_tree, class);
+RB_HEAD(class_tree, slot_class);
 struct pool_slot;
 RB_HEAD(pool_slot_tree, pool_slot);
 
@@ -101,11 +101,11 @@ struct slots {
 void slots_init(struct slots *slots);
 void slots_fini(struct slots *slots);
 
-struct class *slots_find_class(struct slots *slots, const char *lines, const char *server);
-/* Adds a group of the class; NULL when there are too many. */
-struct group *slots_add_group(struct slots *slots, struct class *class);
+struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
+/* Adds a group of the sort; NULL when there are too many. */
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort);
 /* Adds groups until the class has room for `more` slots beside those in use; false when there are too many. */
-bool slots_grow(struct slots *slots, struct class *class, size_t more);
+bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more);
 
 /* The slot of a number, by name; NULL when there is none. */
 struct slot *slots_by_name(const struct slots *slots, struct str name);
@@ -114,7 +114,7 @@ struct slot *slots_of_pool(const struct slots *slots, const struct name *pool);
 void slots_reserve(struct slots *slots, struct slot *slot, const struct name *pool);
 void slots_end_reserving(struct slots *slots);
 /* The pool's slot of this class: the one it has, or a free one; NULL: there is none. A slot of another class is left by slots_leave() later. */
-struct slot *slots_take(struct slots *slots, struct class *class, const struct name *pool);
+struct slot *slots_take(struct slots *slots, struct slot_class *sort, const struct name *pool);
 /* The slot is nobody's any more, its servers are not wanted. */
 void slots_leave(struct slots *slots, struct slot *slot);
 
