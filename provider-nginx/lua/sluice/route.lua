@@ -53,15 +53,10 @@ function _M.find(lb, host, path, is_tls)
 		local parent = match(host, "^[^.]+(%..+)$")
 		name = parent and get(hosts .. "*" .. parent) or get(hosts .. "*")
 	end
-	local route = name and route_of(name, path) or get("Wdefault:" .. lb)
-	if not route then
-		return nil
+	if name and not is_tls then
+		name = get("Wplain:" .. name) or name
 	end
-	local pool, needs_tls = match(route, "^(%w+)(;?t?)$")
-	if needs_tls ~= "" and not is_tls then
-		return nil
-	end
-	return pool
+	return name and route_of(name, path) or get("Wdefault:" .. lb)
 end
 
 return _M

@@ -17,6 +17,8 @@ local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPT
 
 local ROW_HEAD_LEN = 7
 local FIRST, LAST = 1, 2
+local NONE = ("0"):rep(16)
+local HALF = ("f"):rep(16)
 
 local dict = ngx.shared.sluice
 local byte, sub, match, gsub = string.byte, string.sub, string.match, string.gsub
@@ -121,11 +123,11 @@ local function take(head, text, from)
 		if not ok then
 			return 507, problem
 		end
-	elseif dict:get(_M.SERIAL) ~= head.base then
+	elseif _M.serial() ~= head.base then
 		return 409, "another state is here"
 	end
-	-- Half a state must not pass for a whole one if this ends in between.
-	dict:delete(_M.SERIAL)
+	-- Half a batch must not pass for a whole one if this ends in between.
+	dict:safe_set(_M.SERIAL, HALF)
 	ok, problem = each_row(text, from, function(op, key, value)
 		return put(op, key, value, generation)
 	end)
@@ -186,7 +188,7 @@ function _M.init(path)
 end
 
 function _M.serial()
-	return dict:get(_M.SERIAL) or ("0"):rep(16)
+	return dict:get(_M.SERIAL) or NONE
 end
 
 -- Most elements that a row found by prefix has.
