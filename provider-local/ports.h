@@ -31,9 +31,9 @@ struct ports {
 	size_t count;
 };
 
-/* What is wanted, in the arena; conflicts and unusable listeners are told. */
+/* What is wanted, in the arena; conflicts and unusable listeners are told. A load balancer with `keep` has those that it has in `old`, which may be NULL. */
 void ports_collect(struct state *state, const struct routes *routes, struct notices *notices,
-	struct arena *arena, struct ports *ret_ports);
+	const struct ports *old, struct arena *arena, struct ports *ret_ports);
 /* Leaves out what cannot be bound on any of the addresses (see publish.h for the form) and tells. `held` may be NULL. Returns how many
  * were left out: try again later. */
 size_t ports_probe(struct ports *ports, const struct ports *held, const struct check_ip *binds,

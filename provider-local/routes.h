@@ -6,15 +6,16 @@
  *
  *   table   key                          value
  *   WHOLE   host:<load balancer>:<host>  name of the host; <host> is a name, `*.name`, or `*` for any
- *   WHOLE   default:<load balancer>      route of requests that nothing else takes
+ *   WHOLE   default:<load balancer>      pool of requests that nothing else takes
  *   WHOLE   sni:<load balancer>:<host>   pool of TLS connections that are passed through unopened
  *   WHOLE   tcp:<load balancer>:<port>   pool of all connections to the port
- *   WHOLE   <host name><path>            route of exactly that path
- *   PREFIX  <host name><path>/           route of that path and everything below, <path> without its last slash
+ *   WHOLE   plain:<host name>            the name that takes its place for plain HTTP: its rules are those without tls_only
+ *   WHOLE   <host name><path>            pool of exactly that path
+ *   PREFIX  <host name><path>/           pool of that path and everything below, <path> without its last slash
  *
- * A route is the name of a pool, and `;t` behind it if plain HTTP must not be served (404 there). A request is looked up as: host
- * exact, else with its first label replaced by `*`, else `*`; then host name + path in WHOLE; then host name + path + `/` in PREFIX;
- * then the default; else 404. A pool that is not there or has no endpoint gives 503.
+ * A request is looked up as: host exact, else with its first label replaced by `*`, else `*`; on plain HTTP the name found is replaced if
+ * there is a `plain:` row; then host name + path in WHOLE; then host name + path + `/` in PREFIX; then the default; else 404. All other
+ * values are names of pools. A pool that is not there or has no endpoint gives 503.
  *
  * What breaks a check is left out, alone, and told as a notice to the Ingress that wants it.
  */
@@ -29,12 +30,11 @@ struct routes;
 
 /* All arguments must outlive it. */
 struct routes *routes_new(struct rows *rows, struct notices *notices);
-void routes_free(struct routes *routes);
+/* Takes its user pointers back from the state. */
+void routes_free(struct routes *routes, struct state *state);
 
-/* Brings the rows up to date with what the commit changed. Takes the user pointers of virtual hosts and load balancers for itself. */
+/* Brings the rows up to date with what the commit changed. Takes the user pointers of virtual hosts for itself. */
 void routes_on_commit(
 	struct routes *routes, struct state *state, const struct state_commit *commit);
 /* Virtual hosts of the load balancer with TLS passed through. */
 size_t routes_passthrough_count(const struct routes *routes, const struct name *load_balancer);
-/* Splits the value of a row that is a route: the pool's name, and whether only TLS is served. */
-struct str routes_pool_of(struct str route, bool *ret_tls_only);
