@@ -59,9 +59,8 @@ void batch_end(struct buf *batch, const struct batch_head *head)
 	char digest[DIGEST_LEN + 1];
 	struct str rows = str_skip(buf_str(batch), BATCH_HEAD_LEN);
 	digest_of(rows, digest);
-	int len = snprintf(line, sizeof(line),
-		"SLN1 %x %016" PRIx64 " %016" PRIx64 " %08zx %s\n", head->flags & 3, head->base,
-		head->serial, rows.len, digest);
+	int len = snprintf(line, sizeof(line), "SLN1 %x %016" PRIx64 " %016" PRIx64 " %08zx %s\n",
+		head->flags & 3, head->base, head->serial, rows.len, digest);
 	must(len == BATCH_HEAD_LEN);
 	memcpy(batch->data + batch->start, line, BATCH_HEAD_LEN);
 }

@@ -86,8 +86,8 @@ static void on_done(void *ctx, const struct http_result *result)
 	control->done(control->ctx, &answer);
 }
 
-static void start(struct control *control, const char *url, struct str body, control_done *done,
-	void *ctx)
+static void start(
+	struct control *control, const char *url, struct str body, control_done *done, void *ctx)
 {
 	struct http_call call = {
 		.method = body.p != NULL ? "POST" : "GET",

@@ -48,8 +48,8 @@ static void work(struct feed *feed);
 
 static void set_text(struct feed *feed, char **text, const char *words)
 {
-	bool is_same = (*text == NULL) == (words == NULL) &&
-		       (words == NULL || strcmp(*text, words) == 0);
+	bool is_same =
+		(*text == NULL) == (words == NULL) && (words == NULL || strcmp(*text, words) == 0);
 	if (is_same)
 		return;
 	char *copy = words != NULL ? xstrdup(words) : NULL;
@@ -239,7 +239,8 @@ static void retry(struct feed *feed, const char *problem)
 	if (feed->failures < QUIET_FAILURES)
 		return;
 	char words[256];
-	snprintf(words, sizeof(words), "nginx does not answer on its control socket: %.150s", problem);
+	snprintf(words, sizeof(words), "nginx does not answer on its control socket: %.150s",
+		problem);
 	if (feed->trouble == NULL)
 		log_event(&EV_CONTROL_LOST, LOG_STR("reason", problem));
 	set_text(feed, &feed->trouble, words);
@@ -269,7 +270,8 @@ static void on_sent(void *ctx, const struct control_answer *answer)
 		log_event(&EV_DICTIONARY_FULL, LOG_INT("bytes", answer->capacity));
 		feed->state = FEED_FULL;
 		feed->full_generation = answer->generation;
-		set_text(feed, &feed->trouble, "the memory that nginx keeps routes in is full; it is being enlarged");
+		set_text(feed, &feed->trouble,
+			"the memory that nginx keeps routes in is full; it is being enlarged");
 		feed->ops->on_full(feed->ctx);
 		return;
 	} else {
@@ -285,7 +287,8 @@ static void compare(struct feed *feed, const struct control_answer *answer)
 	bool has_batch = !batch_is_empty(&feed->batch) && buf_len(&feed->batch) != 0;
 	if (has_batch && answer->serial == feed->head.serial && answer->serial != feed->head.base) {
 		settle_batch(feed);
-	} else if (has_batch && answer->serial == feed->head.base && (feed->head.flags & BATCH_FIRST) == 0) {
+	} else if (has_batch && answer->serial == feed->head.base &&
+		   (feed->head.flags & BATCH_FIRST) == 0) {
 		send_batch(feed);
 	} else if (answer->serial != feed->serial) {
 		bool is_ours = answer->serial == journal_serial(feed->journal);
@@ -304,7 +307,8 @@ static void on_told(void *ctx, const struct control_answer *answer)
 		return;
 	}
 	note_answer(feed);
-	bool is_still_full = feed->full_generation != 0 && feed->full_generation == answer->generation;
+	bool is_still_full =
+		feed->full_generation != 0 && feed->full_generation == answer->generation;
 	feed->state = is_still_full ? FEED_FULL : FEED_IDLE;
 	if (!is_still_full) {
 		feed->full_generation = 0;
@@ -367,6 +371,34 @@ void feed_ask(struct feed *feed)
 {
 	feed->wants_ask = true;
 	work(feed);
+}
+
+static void take_for_had(struct rows *rows)
+{
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		struct row *row;
+		size_t left = rows_dirty_count(rows);
+		/* Each settles at once. */
+		while (left-- != 0 && (row = rows_first_dirty(rows, (enum row_table)table)) != NULL)
+			rows_has(rows, row, row_wanted(row));
+	}
+}
+
+void feed_prepare(struct feed *feed)
+{
+	if (!feed->may_send || feed->state != FEED_DOWN ||
+		(!is_dirty(feed) && journal_serial(feed->journal) == feed->serial &&
+			!journal_wants_rewrite(feed->journal)))
+		return;
+	uint64_t serial = journal_serial(feed->journal) + 1;
+	drop_batch(feed);
+	rewrite(feed, serial);
+	if (journal_is_behind(feed->journal))
+		return;
+	take_for_had(feed->order.routes);
+	take_for_had(objects_rows(feed->order.objects));
+	feed->serial = serial;
+	feed->is_whole = false;
 }
 
 void feed_kick(struct feed *feed, struct state *state)

@@ -44,6 +44,8 @@ void feed_free(struct feed *feed);
 void feed_load(struct feed *feed);
 /* nginx was started or found, or has ended. */
 void feed_set_nginx(struct feed *feed, bool is_up);
+/* nginx is about to be started: the state file gets all that is wanted, so that it begins with it. */
+void feed_prepare(struct feed *feed);
 /* The rows are those of a whole state; `state` gives the content of certificates. Before the first call nothing is sent. */
 void feed_kick(struct feed *feed, struct state *state);
 /* Has nginx tell of itself as soon as may be. */

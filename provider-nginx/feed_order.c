@@ -62,8 +62,8 @@ static enum adding add(
 }
 
 /* False: the batch is full. */
-static bool fill_step(const struct feed_order *order, const struct step *step, struct buf *batch,
-	size_t *refused)
+static bool fill_step(
+	const struct feed_order *order, const struct step *step, struct buf *batch, size_t *refused)
 {
 	enum row_table table;
 	struct rows *rows = rows_of(order, step->table, &table);
@@ -128,7 +128,8 @@ void feed_order_found(const struct feed_order *order, const struct batch_row *ro
 	enum row_table table;
 	char prefix = row->key.p[0];
 	struct str key = str_skip(row->key, 1);
-	if (key.len == 0 || (prefix != FEED_OBJECT && prefix != FEED_WHOLE && prefix != FEED_PREFIX))
+	if (key.len == 0 ||
+		(prefix != FEED_OBJECT && prefix != FEED_WHOLE && prefix != FEED_PREFIX))
 		return;
 	struct rows *rows = rows_of(order, prefix, &table);
 	struct str value = row->value;

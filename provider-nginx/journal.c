@@ -78,8 +78,8 @@ static size_t read_batches(struct journal *journal, struct str text,
 	return good;
 }
 
-int journal_read(struct journal *journal,
-	void (*on_row)(void *ctx, const struct batch_row *row), void *ctx)
+int journal_read(
+	struct journal *journal, void (*on_row)(void *ctx, const struct batch_row *row), void *ctx)
 {
 	struct stat status;
 	int fd = open(journal->path, O_RDWR | O_CLOEXEC | O_APPEND);

@@ -18,8 +18,8 @@ void journal_free(struct journal *journal);
 
 /* Hands over all rows in the order in which they were written; the last of a key counts. 0, also when there is no file; a negative errno
  * when it cannot be read. */
-int journal_read(struct journal *journal,
-	void (*on_row)(void *ctx, const struct batch_row *row), void *ctx);
+int journal_read(
+	struct journal *journal, void (*on_row)(void *ctx, const struct batch_row *row), void *ctx);
 /* Of the last whole batch; 0 when there is none. */
 uint64_t journal_serial(const struct journal *journal);
 /* 0 or a negative errno; then it is behind. */

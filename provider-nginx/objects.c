@@ -18,6 +18,7 @@ struct item {
 	struct object *object;
 	char **hosts; /* of a certificate: those that have a row */
 	size_t host_count;
+	bool is_checked; /* a pool with health checks */
 };
 
 RB_HEAD(item_tree, item);
@@ -28,6 +29,7 @@ struct objects {
 	struct item_tree items;
 	char **defaults; /* keys of the rows of default certificates */
 	size_t default_count;
+	bool has_new_checks; /* the row of checked pools may be out of date */
 	struct arena arena;
 	struct buf text;
 };
@@ -78,6 +80,8 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct str problem = STR_NONE;
 	state_decode(state, object, &objects->arena, &pool);
 	buf_clear(&objects->text);
+	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
+	item->is_checked = pool.health_check != NULL;
 	pool_text_append(&pool, &objects->arena, &objects->text, &problem);
 	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "pool", name_str(&item->name)),
 		buf_str(&objects->text));
@@ -142,11 +146,26 @@ static void remove_object(struct objects *objects, struct object *object)
 	if (item == NULL)
 		return;
 	bool is_pool = object_kind(object) == LB_POOL;
+	objects->has_new_checks |= item->is_checked;
 	drop_hosts(objects, item);
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	rows_want(objects->rows, ROW_WHOLE,
 		key_of(objects, is_pool ? "pool" : "cert", name_str(&item->name)), STR_NONE);
 	drop_item(objects, item);
+}
+
+/* One row names all pools with health checks. */
+static void update_checked(struct objects *objects)
+{
+	struct item *item;
+	buf_clear(&objects->text);
+	RB_FOREACH (item, item_tree, &objects->items) {
+		if (item->is_checked && buf_printf(&objects->text, "%s ", item->name.text) != 0)
+			break;
+	}
+	rows_want(objects->rows, ROW_WHOLE, STR("checked"),
+		buf_len(&objects->text) != 0 ? buf_str(&objects->text) : STR_NONE);
+	objects->has_new_checks = false;
 }
 
 /* ---- default certificates ---- */
@@ -160,8 +179,8 @@ static bool is_among(char *const *keys, size_t count, const char *key)
 	return false;
 }
 
-static void collect_defaults(
-	struct objects *objects, struct state *state, struct object *object, char **keys, size_t *count)
+static void collect_defaults(struct objects *objects, struct state *state, struct object *object,
+	char **keys, size_t *count)
 {
 	struct load_balancer value;
 	struct name name = name_of(NAME_LOAD_BALANCER, object_id(object));
@@ -188,8 +207,8 @@ static void update_defaults(struct objects *objects, struct state *state)
 		collect_defaults(objects, state, object, keys, &count);
 	for (size_t i = 0; i < objects->default_count; i++) {
 		if (!is_among(keys, count, objects->defaults[i]))
-			rows_want(objects->rows, ROW_WHOLE, str_from(objects->defaults[i]),
-				STR_NONE);
+			rows_want(
+				objects->rows, ROW_WHOLE, str_from(objects->defaults[i]), STR_NONE);
 		free(objects->defaults[i]);
 	}
 	free(objects->defaults);
@@ -217,6 +236,8 @@ void objects_on_commit(
 			update_certificate(objects, state, object);
 		arena_reset(&objects->arena);
 	}
+	if (objects->has_new_checks)
+		update_checked(objects);
 	if (has_balancer)
 		update_defaults(objects, state);
 	arena_reset(&objects->arena);
@@ -234,14 +255,15 @@ struct object *objects_find(const struct objects *objects, struct str name)
 		return NULL;
 	memcpy(wanted.name.text, name.p, NAME_LEN);
 	wanted.name.text[NAME_LEN] = 0;
-	struct item *item = RB_FIND(
-		item_tree, (struct item_tree *)(uintptr_t)&objects->items, &wanted);
+	struct item *item =
+		RB_FIND(item_tree, (struct item_tree *)(uintptr_t)&objects->items, &wanted);
 	return item != NULL ? item->object : NULL;
 }
 
 static const struct str certificate_key = {"cert:", 5};
 
-int objects_value(struct objects *objects, struct state *state, const struct row *row, struct buf *out)
+int objects_value(
+	struct objects *objects, struct state *state, const struct row *row, struct buf *out)
 {
 	struct str key = row_key(row);
 	if (!str_starts_with(key, certificate_key))
@@ -267,9 +289,8 @@ struct str objects_row_value(struct str key, struct str value, char text[OBJECTS
 	const char *end = memchr(value.p, '\n', value.len);
 	int64_t len = 0;
 	struct str rest = end != NULL ? str_skip(value, (size_t)(end - value.p) + 1) : STR("");
-	if (end == NULL ||
-		!str_to_int((struct str){value.p, (size_t)(end - value.p)}, 0,
-			(int64_t)rest.len, &len))
+	if (end == NULL || !str_to_int((struct str){value.p, (size_t)(end - value.p)}, 0,
+				   (int64_t)rest.len, &len))
 		return STR("?");
 	return digest_text((struct str){rest.p, (size_t)len}, str_skip(rest, (size_t)len), text);
 }

@@ -125,6 +125,7 @@ function _M.access()
 	drop_foreign_claims()
 	tell_forwarded(var, host)
 	var.sluice_host = host
+	var.sluice_server_name = normal_name(name)
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)
 	prepare_pool(ctx, key)

@@ -4,9 +4,8 @@ local _M = {}
 
 function _M.init(state_file)
 	require("resty.core")
-	collectgarbage("collect")
 	require("sluice.store").init(state_file)
-	for _, name in ipairs({ "control", "request", "sticky", "tls" }) do
+	for _, name in ipairs({ "control", "health", "request", "sticky", "tls" }) do
 		require("sluice." .. name)
 	end
 end
