@@ -13,12 +13,13 @@ from .wait import wait_for
 
 class Daemon:
     def __init__(self, program: str | pathlib.Path, arguments: list[str], log_file: pathlib.Path,
-                 environment: dict[str, str] | None = None, stdin: bytes | None = None):
+                 environment: dict[str, str] | None = None, stdin: bytes | None = None, leaves_children: bool = False):
         self.program = pathlib.Path(program)
         self.arguments = arguments
         self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **sanitizer_options(), **(environment or {})}
         self.stdin = stdin
         self.log_file = log_file
+        self.leaves_children = leaves_children  # that may hold its standard error open
         self.lines: list[str] = []
         self.process: subprocess.Popen | None = None
         self.reader: threading.Thread | None = None
@@ -47,7 +48,7 @@ class Daemon:
 
     def _reap(self) -> int:
         code = self.process.wait(timeout=20)
-        self.reader.join(timeout=5)
+        self.reader.join(timeout=0.5 if self.leaves_children else 5)
         self.process = None
         self.exit_code = code
         return code
