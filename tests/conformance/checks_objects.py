@@ -2,6 +2,9 @@
 """Section 5 of PROTOCOL.md: snapshots, changes, statuses, and who dies when."""
 from __future__ import annotations
 
+import signal
+import subprocess
+
 from .bench import Bench, Connection, Failed
 from .registry import check
 from .wishes import revised
@@ -288,10 +291,12 @@ def sends_only_valid_messages(bench: Bench) -> None:
 
 @check
 def ends_when_it_is_asked_to(bench: Bench) -> None:
-    """SIGTERM ends it."""
+    """SIGTERM ends it, with status 0 or by that signal."""
     settled(bench)
     bench.process.terminate()
     try:
-        bench.process.wait(bench.timeout)
-    except Exception:  # pylint: disable=broad-except
+        code = bench.process.wait(bench.timeout)
+    except subprocess.TimeoutExpired:
         raise Failed(f"it runs on {bench.timeout:g} s after SIGTERM") from None
+    if code not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
+        raise Failed(f"it ended with {code}{bench.last_words()}")
