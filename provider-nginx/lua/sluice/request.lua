@@ -107,16 +107,15 @@ function _M.access()
 	if not name or not path then
 		return finish(400, "bad request\n")
 	end
-	-- Of a target with an authority nginx tells that one as $host (RFC 9112, section 3.2.2: it wins).
+	-- $host is that of the target when that has an authority, which then counts (RFC 9112, section 3.2.2); else that of the header.
 	local host = header
-	if byte(var.request_uri) ~= 47 then
-		name = split_host(var.host)
-		if not name then
-			return finish(400, "bad request\n")
-		end
-		if normal_name(name) ~= normal_name(split_host(header)) then
-			host = name
-		end
+	local target_name = split_host(var.host)
+	if not target_name then
+		return finish(400, "bad request\n")
+	end
+	if normal_name(target_name) ~= normal_name(name) then
+		name = target_name
+		host = target_name
 	end
 	local key = route.find(var.sluice_lb, normal_name(name), path, var.sluice_tls == "1")
 	if not key then
