@@ -139,6 +139,8 @@ static int try_bind(const struct check_ip *ip, uint16_t port)
 		return -errno;
 	/* Connections that are closing on the port are no obstacle, somebody who listens is. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (!is_v4)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (bind(fd, address, is_v4 ? sizeof(v4) : sizeof(v6)) != 0 || listen(fd, 1) != 0)
 		err = -errno;
 	close(fd);

@@ -35,16 +35,17 @@ static bool has_ipv6(void)
 
 static char *read_binds(struct publish *publish, const struct option_list *binds)
 {
-	publish->binds = xcalloc(binds->count + 1, sizeof(*publish->binds));
+	publish->binds = xcalloc(binds->count + 2, sizeof(*publish->binds));
 	for (size_t i = 0; i < binds->count; i++) {
 		if (!check_ip(str_from(binds->items[i]), &publish->binds[publish->bind_count++]))
 			return xasprintf(
 				"--bind-address \"%.200s\" is no IP address", binds->items[i]);
 	}
 	if (binds->count == 0) {
-		bool is_there = has_ipv6();
-		check_ip(is_there ? STR("::") : STR("0.0.0.0"), &publish->binds[0]);
-		publish->bind_count = 1;
+		/* One each, so that IPv4 clients are not seen with mapped addresses. */
+		check_ip(STR("0.0.0.0"), &publish->binds[publish->bind_count++]);
+		if (has_ipv6())
+			check_ip(STR("::"), &publish->binds[publish->bind_count++]);
 	}
 	return NULL;
 }

@@ -35,6 +35,7 @@ struct routes {
 	struct rows *rows;
 	struct notices *notices;
 	struct balancer_tree balancers;
+	size_t passthrough_total;
 	struct arena arena;
 };
 
@@ -307,6 +308,7 @@ static void count_passthrough(struct routes *routes, const struct name *name, bo
 {
 	struct balancer *balancer = find_or_add_balancer(routes, name);
 	balancer->passthrough_count += is_added ? 1 : (size_t)-1;
+	routes->passthrough_total += is_added ? 1 : (size_t)-1;
 	drop_if_unused(routes, balancer);
 }
 
@@ -471,6 +473,11 @@ size_t routes_passthrough_count(const struct routes *routes, const struct name *
 {
 	const struct balancer *balancer = find_balancer(routes, load_balancer);
 	return balancer != NULL ? balancer->passthrough_count : 0;
+}
+
+size_t routes_passthrough_total(const struct routes *routes)
+{
+	return routes->passthrough_total;
 }
 
 struct routes *routes_new(struct rows *rows, struct notices *notices)

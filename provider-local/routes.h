@@ -38,3 +38,5 @@ void routes_on_commit(
 	struct routes *routes, struct state *state, const struct state_commit *commit);
 /* Virtual hosts of the load balancer with TLS passed through. */
 size_t routes_passthrough_count(const struct routes *routes, const struct name *load_balancer);
+/* Of all load balancers. */
+size_t routes_passthrough_total(const struct routes *routes);

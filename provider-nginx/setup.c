@@ -132,7 +132,8 @@ static void tell_all_refused(struct setup *setup)
 	}
 }
 
-/* The first line of what nginx said that names an error, without its time stamp and our paths. */
+/* The first line of what nginx said that names an error, without its time stamp, process and our paths, so that it is the same
+ * every time. */
 static void keep_refusal(struct setup *setup, struct str output)
 {
 	struct str line = output;
@@ -140,6 +141,11 @@ static void keep_refusal(struct setup *setup, struct str output)
 	const char *at = memmem(output.p, output.len, mark, sizeof(mark) - 1);
 	if (at != NULL)
 		line = str_skip(output, (size_t)(at - output.p) + sizeof(mark) - 1);
+	static const char process_end[] = ": ";
+	const char *process = memmem(line.p, line.len < 24 ? line.len : 24, process_end, 2);
+	if (at != NULL && process != NULL &&
+		memchr(line.p, '#', (size_t)(process - line.p)) != NULL)
+		line = str_skip(line, (size_t)(process - line.p) + 2);
 	const char *end = line.len != 0 ? memchr(line.p, '\n', line.len) : NULL;
 	if (end != NULL)
 		line.len = (size_t)(end - line.p);
