@@ -138,6 +138,8 @@ def test_a_hung_process_is_found_and_replaced_alone(line, unit):
 def _serves_another(line: SystemdLine, name: str) -> None:
     line.cluster.apply(line.cluster.ingress(name, [{"host": f"{name}.example.com", "paths": [("/", "Prefix", "web", 80)]}]))
     line.wait_address(name)
+    line.cluster.delete("ingress", name)
+    wait_for(lambda: line.rancher.balancer(f"default-rancherlb-{name}") is None, f"the load balancer of {name} to be gone")
     assert line.rancher.balancer("default-rancherlb-first")["state"] == "active"
 
 
