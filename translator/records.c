@@ -6,7 +6,7 @@
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include <errno.h>
 
