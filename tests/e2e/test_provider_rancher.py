@@ -34,7 +34,7 @@ def test_one_ingress_becomes_one_load_balancer_by_one_write(bench):
     assert bench.writes() == [("POST", "kubernetes-ingress-lbs"), ("POST", WEB)]
     assert bench.translator.event_reasons("default/web") == ["LoadBalancerCreated"]
     assert bench.translator.notices("default/web") == {}
-    assert bench.translator.hello["capabilities"] == {"grouping": "per-ingress", "protocols": ["http", "https"]}
+    assert bench.translator.hello["capabilities"] == {"grouping": "per-ingress", "protocols": ["http", "https", "tcp", "tls-passthrough"]}
 
 
 # Updates in place
