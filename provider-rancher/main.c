@@ -122,9 +122,12 @@ static void make_provider(struct controller *c)
 {
 	static struct str protocols[] = {
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
+		STR("labels"), STR("custom-config")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_PER_INGRESS,
 		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
+		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 	};
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
 	struct provider_config provider_config = {

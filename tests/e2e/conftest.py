@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 
 import pytest
 
 from lib.backend import Backend
 from lib.envtest import assets
 from lib.line import Line
-
-# Run by name only: under these faults the line does not recover fast enough yet for every case.
-collect_ignore = [] if os.environ.get("SLUICE_FAULTS") else ["test_faults.py"]
 
 _numbers = itertools.count(1)
 

@@ -16,12 +16,13 @@ living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still h
 
 class Daemon:
     def __init__(self, program: str | pathlib.Path, arguments: list[str], log_file: pathlib.Path,
-                 environment: dict[str, str] | None = None, stdin: bytes | None = None):
+                 environment: dict[str, str] | None = None, stdin: bytes | None = None, leaves_children: bool = False):
         self.program = pathlib.Path(program)
         self.arguments = arguments
         self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **sanitizer_options(), **(environment or {})}
         self.stdin = stdin
         self.log_file = log_file
+        self.leaves_children = leaves_children  # that may hold its standard error open
         self.lines: list[str] = []
         self.process: subprocess.Popen | None = None
         self.reader: threading.Thread | None = None
@@ -51,10 +52,14 @@ class Daemon:
 
     def _reap(self) -> int:
         code = self.process.wait(timeout=60)
-        self.reader.join(timeout=30)
+        self.reader.join(timeout=0.5 if self.leaves_children else 30)
         self.process = None
         self.exit_code = code
         return code
+
+    def reap(self) -> int:
+        """The exit code of one that has ended by itself; it may be started again."""
+        return self._reap()
 
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory is out."""

@@ -151,9 +151,9 @@ class RancherStandin:
         """Run a control command (README.md lists them) and return its result."""
         address = self.info["control"]
         if address.startswith("/"):
-            connection: http.client.HTTPConnection = _UnixConnection(address, 60.0)
+            connection: http.client.HTTPConnection = _UnixConnection(address, 120.0)
         else:
-            connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=60.0)
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=120.0)
         with contextlib.closing(connection):
             connection.request("POST", "/" + command, json.dumps(arguments),
                                {"Content-Type": "application/json"})
