@@ -37,8 +37,12 @@ class Table:
                         *(host(expand(name), *listed) for name, listed in rules.items()),
                         self.proxy.balancer(https=True, default_certificate="default", default_pool=wanted.get("default_pool", "")))
         self.proxy.commit()
-        self.proxy.start()
-        self.proxy.wait_applied()
+        try:
+            self.proxy.start()
+            self.proxy.wait_applied()
+        except AssertionError:
+            self.stop()
+            raise
 
     def stop(self) -> list[str]:
         complaints = self.proxy.stop()
@@ -49,12 +53,19 @@ class Table:
 
 @pytest.fixture(scope="module")
 def tables():
-    """Proxies by name and balancer, started when first asked for."""
+    """Proxies by name and balancer, started when first asked for; one that does not start is not tried again."""
     running: dict[tuple[str, str], Table] = {}
+    dead: dict[tuple[str, str], Exception] = {}
 
     def table(name: str, balancer: str) -> Table:
+        if (name, balancer) in dead:
+            raise AssertionError("it did not start") from dead[name, balancer]
         if (name, balancer) not in running:
-            running[name, balancer] = Table(name, balancer)
+            try:
+                running[name, balancer] = Table(name, balancer)
+            except Exception as problem:
+                dead[name, balancer] = problem
+                raise
         return running[name, balancer]
 
     yield table
@@ -102,6 +113,8 @@ def check_seen(row: dict, seen: dict, port: int) -> None:
         key, _, word = item.partition(":")
         found = headers.get(key)
         assert found is None or (word and word not in found.lower()), f"{key} of {headers}"
+    if "told" in row:
+        assert seen["host"] == row["told"][seen["name"]]
     if "never" in row:
         assert row["never"] not in json.dumps(seen)
     if "body" in row:
