@@ -106,16 +106,19 @@ static void retire_server(struct engine *engine, struct slot *slot, struct serve
 	}
 }
 
-/* New ones before old ones go. */
+/* New ones before old ones go; and while one that is wanted again is still being deleted, none goes. */
 static void pump_slot(struct engine *engine, struct slot *slot)
 {
 	struct server *server;
+	bool is_waiting = false;
 	for (server = slot_first_server(slot); server != NULL; server = slot_next_server(server)) {
 		if (server->is_wanted && !server->is_deleting)
 			update_server(engine, slot, server);
+		is_waiting = is_waiting || (server->is_wanted && server->is_deleting);
 	}
-	for (server = slot_first_server(slot); server != NULL; server = slot_next_server(server)) {
-		if (!server->is_wanted && !server->is_deleting)
+	server = is_waiting ? NULL : slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		if (!server->is_wanted && !server->is_deleting && !server->is_busy)
 			retire_server(engine, slot, server);
 	}
 	slots_settle(&engine->slots, slot);
