@@ -47,7 +47,7 @@ static void add_module(struct conf_text *text, const char *name)
 static void add_held(struct conf_text *text)
 {
 	const struct ports *ports = text->conf->ports;
-	conf_text_add(text, "# ports");
+	conf_text_add(text, "# control %c\n# ports", text->conf->options->control);
 	for (size_t i = 0; i < ports->count; i++) {
 		if (conf_text_has_piece(text, i))
 			conf_text_add(text, " %u", ports->items[i].port);

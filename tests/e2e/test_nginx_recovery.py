@@ -34,7 +34,7 @@ def pods():
 
 def fill(proxy: Nginx, pods: list[Backend]):
     pair = self_signed("a.test")
-    proxy.apply(certificate("cert", pair, "a.test"), *(pool(pod.name, pod) for pod in pods), host("a.test", ("/", "one"), ("/two", "two")),
+    proxy.apply(certificate("cert", pair, "a.test"), *(pool(pod.name, pod) for pod in pods), host("a.test", ("/two", "two"), ("/", "one")),
                 *(host(f"h{number}.test", ("/", "two")) for number in range(20)), proxy.balancer(https=True))
     return pair
 
@@ -102,7 +102,7 @@ def test_nginx_has_another_state(proxy, pods):
     proxy.kill_proxy()
     (proxy.state_dir / "state").write_bytes(old)
     proxy.start()
-    wait_for(lambda: proxy.reached("a.test") == "two" and proxy.reached("h1.test") == 404, "the new state", PATIENCE)
+    wait_for(lambda: proxy.answers("a.test") and proxy.reached("a.test") == "two" and proxy.reached("h1.test") == 404, "the new state", PATIENCE)
 
 
 def limit_files(proxy: Nginx, size: int) -> None:
