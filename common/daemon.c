@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/daemon.h"
 
+#include "common/heap.h"
 #include "common/log_events.h"
 #include "common/notify.h"
 #include "common/version.h"
@@ -9,6 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+static const double TRIM_AFTER_S = 3;
+
 struct daemon {
 	struct ev_loop *loop;
 	const struct daemon_spec *spec;
@@ -16,8 +19,8 @@ struct daemon {
 	ev_signal interrupt;
 	ev_signal hangup;
 	ev_timer watchdog;
+	struct heap_trimmer trimmer;
 	char *missing; /* NULL: ready */
-	bool was_ready;
 	int exit_code;
 };
 
@@ -57,9 +60,6 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	}
 	log_event(&EV_READY);
 	notify_status("ready");
-	if (!daemon->was_ready)
-		notify_ready();
-	daemon->was_ready = true;
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -96,6 +96,7 @@ static void start_watchers(struct daemon *daemon)
 	ev_signal_start(daemon->loop, &daemon->terminate);
 	ev_signal_start(daemon->loop, &daemon->interrupt);
 	ev_signal_start(daemon->loop, &daemon->hangup);
+	heap_trimmer_start(&daemon->trimmer, daemon->loop, TRIM_AFTER_S, NULL);
 	double period_s = notify_watchdog_period();
 	if (period_s > 0) {
 		/* From the loop itself, so that a loop that hangs is found. */
@@ -129,7 +130,9 @@ static int run(struct daemon *daemon, void *config)
 	}
 	log_event(&EV_STARTED, LOG_STR("version", SLUICE_VERSION));
 	log_options(daemon->spec->options, config);
+	notify_ready();
 	ev_run(daemon->loop, 0);
+	heap_trimmer_stop(&daemon->trimmer, daemon->loop);
 	notify_stopping();
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
@@ -140,12 +143,17 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
+	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =
 		(const void *)((const char *)config + spec->common_offset);
 	int code = EXIT_SUCCESS;
 	if (outcome == OPTIONS_HELP) {
 		options_print_help(table, stdout);
+	} else if (outcome == OPTIONS_MAN) {
+		options_print_man(table, stdout);
+	} else if (outcome == OPTIONS_MARKDOWN) {
+		options_print_markdown(table, stdout);
 	} else if (outcome == OPTIONS_VERSION) {
 		printf("%s %s\n", table->program, SLUICE_VERSION);
 	} else if (outcome == OPTIONS_BAD) {

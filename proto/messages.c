@@ -85,9 +85,9 @@ static const struct schema_field capabilities_fields[] = {
 	ROW(LIST_STR, capabilities, protocols, "protocols", ITEMS_MAX,
 		"listener protocols it can serve, words of `listeners[].protocol`"),
 	ROW(LIST_STR, capabilities, policies, "policies", ITEMS_MAX,
-		"names of rule policies it can honour"),
+		"what it can do of what annotations ask for: words of the table below"),
 	ROW(LIST_STR, capabilities, features, "features", ITEMS_MAX,
-		"anything else, by name; unknown ones are ignored"),
+		"anything else, by name: `source-ranges`; unknown ones are ignored"),
 };
 static const struct schema capabilities_schema =
 	SCHEMA("capabilities", capabilities, capabilities_fields);

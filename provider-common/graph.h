@@ -10,7 +10,7 @@
 
 #include <bsd/sys/queue.h>
 
-/* The bytes of one message. */
+/* A packed object without its key. */
 struct payload {
 	uint32_t len;
 	bool is_secret;

@@ -4,10 +4,14 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
+#include "proto/pack.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
+#include <sha2.h>
 #include <stdio.h>
+
+enum { SCRATCH_KEPT_LEN = 16 * 1024 };
 
 struct staged {
 	RB_ENTRY(staged) node;
@@ -31,8 +35,7 @@ struct state {
 	bool in_snapshot;
 	bool is_complete;
 	bool is_committing;
-	struct message_reader *reader;
-	struct buf scratch; /* for encoding what was reduced */
+	struct buf scratch; /* for packing */
 	struct arena decoding;
 	/* Of the commit at hand: */
 	struct arena arena;
@@ -65,16 +68,19 @@ static struct staged *find_staged(struct state *state, enum lb_kind kind, struct
 	return NULL;
 }
 
-static void decode_payload(struct state *state, enum lb_kind kind, const struct payload *payload,
-	struct arena *arena, void *ret_value)
+static const struct schema *schema_of(enum lb_kind kind)
 {
-	struct schema_error error = {""};
-	struct message message;
-	/* It was checked when it came. */
-	must(message_open(state->reader, (struct str){payload->bytes, payload->len}, &message,
-		     &error) == 0);
-	must(message.lb_kind == kind);
-	must(message_decode(&message, arena, ret_value, &error) == 0);
+	return message_schema(MESSAGE_UPSERT, RECORD_NONE, kind);
+}
+
+static void decode(const struct object *object, struct arena *arena, void *ret_value)
+{
+	const struct payload *payload = object->payload;
+	struct lb_key *key = ret_value;
+	unpack_struct(schema_of(object->kind), (struct str){payload->bytes, payload->len}, arena,
+		ret_value);
+	*key = (struct lb_key){
+		.rev = object->rev, .kind = object->kind, .id = {object->id, object->id_len}};
 }
 
 /* ---- staging ---- */
@@ -129,23 +135,36 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 	return 0;
 }
 
-/* What is kept of the object: the message as it came, or encoded anew without what the provider
- * does not want. */
-static struct payload *keep(struct state *state, const struct message *message,
-	union any_object *value, uint64_t *ret_content)
+static uint64_t digest_of(struct str packed)
 {
-	struct schema_error error = {""};
-	*ret_content = value->key.rev;
-	if (state->config.reduce == NULL || value->key.kind == LB_LOAD_BALANCER ||
-		!state->config.reduce(value->key.kind, value))
-		return payload_new(value->key.kind, message->payload);
+	uint8_t sum[SHA256_DIGEST_LENGTH];
+	SHA2_CTX context;
+	uint64_t digest;
+	SHA256Init(&context);
+	SHA256Update(&context, (const uint8_t *)packed.p, packed.len);
+	SHA256Final(sum, &context);
+	memcpy(&digest, sum, sizeof(digest));
+	return digest;
+}
+
+/* What is kept of the object: all but its key, which stands in the object, and what the provider does not want. */
+static struct payload *keep(struct state *state, union any_object *value, uint64_t *ret_content)
+{
+	struct lb_key key = value->key;
+	bool may_reduce = state->config.reduce != NULL && key.kind != LB_LOAD_BALANCER;
+	if (may_reduce)
+		(void)state->config.reduce(key.kind, value);
+	value->key = (struct lb_key){.kind = LB_NONE};
 	buf_clear(&state->scratch);
-	/* Less than what has just been decoded breaks no limit. */
-	must(message_encode_object(value, &state->scratch, ret_content, &error) == 0);
-	struct payload *payload =
-		payload_new(value->key.kind, str_skip(buf_str(&state->scratch), FRAME_HEAD_LEN));
-	if (value->key.kind == LB_CERTIFICATE)
+	pack_struct(schema_of(key.kind), value, &state->scratch);
+	value->key = key;
+	struct str packed = buf_str(&state->scratch);
+	*ret_content = may_reduce ? digest_of(packed) : key.rev;
+	struct payload *payload = payload_new(key.kind, packed);
+	if (key.kind == LB_CERTIFICATE)
 		buf_wipe_fini(&state->scratch);
+	else
+		buf_shrink(&state->scratch, SCRATCH_KEPT_LEN);
 	return payload;
 }
 
@@ -172,7 +191,7 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	if (err != 0)
 		return err;
 	staged->rev = value.key.rev;
-	staged->payload = keep(state, message, &value, &staged->content);
+	staged->payload = keep(state, &value, &staged->content);
 	return 0;
 }
 
@@ -231,7 +250,7 @@ static void replace_object(struct state *state, struct object *object, struct st
 	object->content = staged->content;
 	staged->payload = NULL;
 	union any_object value;
-	decode_payload(state, object->kind, object->payload, &state->decoding, &value);
+	decode(object, &state->decoding, &value);
 	graph_link(&state->graph, object, &value);
 	arena_reset(&state->decoding);
 	touch_if_wanted(state, object);
@@ -346,7 +365,8 @@ void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
 {
 	must(object->payload != NULL);
-	decode_payload(state, object->kind, object->payload, arena, ret_value);
+	(void)state;
+	decode(object, arena, ret_value);
 }
 
 /* ---- life ---- */
@@ -357,7 +377,6 @@ struct state *state_new(const struct state_config *config)
 	state->config = *config;
 	graph_init(&state->graph);
 	RB_INIT(&state->staged);
-	state->reader = message_reader_new();
 	buf_init(&state->scratch, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	arena_init(&state->decoding);
 	arena_init(&state->arena);
@@ -372,7 +391,6 @@ void state_free(struct state *state)
 	must(!state->is_committing);
 	state_drop_staged(state);
 	graph_fini(&state->graph);
-	message_reader_free(state->reader);
 	buf_wipe_fini(&state->scratch);
 	arena_fini(&state->decoding);
 	arena_fini(&state->arena);

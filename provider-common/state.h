@@ -12,8 +12,8 @@
  * state_commit_done() link lost     state_drop_staged()           the committed state stays as it
  * is
  *
- * An object is kept as the bytes of its message, decoded on demand: that is a fraction of the
- * structs. References between objects are kept as edges both ways, so that a change finds what
+ * An object is kept packed (proto/pack.h), and unpacked on demand: that is a fraction of the structs,
+ * and of the message. References between objects are kept as edges both ways, so that a change finds what
  * depends on it; an id that is referred to but not there is an object that is not present.
  * Certificates are wiped when they are freed.
  */
@@ -84,7 +84,7 @@ struct object *state_first(const struct state *state, enum lb_kind kind);
 struct object *state_next(struct object *object);
 size_t state_count(const struct state *state, enum lb_kind kind);
 /* Decodes the object into *ret_value, a struct of its kind. Texts point into the object and are
- * good until it changes (at the next commit), lists live in the arena. */
+ * good until it changes (at the next commit), or live in the arena, as lists do. */
 void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value);
 

@@ -206,13 +206,20 @@ struct lb_row *observed_find(const struct observed *observed, struct str id)
 struct lb_row *observed_find_name(const struct observed *observed, const char *name)
 {
 	struct lb_row *at = RB_ROOT(&observed->by_name);
+	struct lb_row *found = NULL;
 	while (at != NULL) {
 		int order = strcasecmp(name, at->name);
 		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
+			found = at;
+		at = order <= 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
 	}
-	return NULL;
+	return found;
+}
+
+struct lb_row *observed_next_name(struct lb_row *row)
+{
+	struct lb_row *next = row_names_RB_NEXT(row);
+	return next != NULL && strcasecmp(next->name, row->name) == 0 ? next : NULL;
 }
 
 struct lb_row *observed_first(const struct observed *observed)
@@ -253,7 +260,8 @@ static void rename_row(struct observed *observed, struct lb_row *row, struct str
 	if (str_eq_c(name, row->name))
 		return;
 	RB_REMOVE(row_names, &observed->by_name, row);
-	replace_text(&row->name, name);
+	free(row->name);
+	row->name = str_dup(name);
 	RB_INSERT(row_names, &observed->by_name, row);
 }
 

@@ -19,6 +19,7 @@ struct annotation_values {
 	uint64_t http_port;
 	uint64_t https_port;
 	enum annotation_switch allow_http;
+	enum annotation_switch tls_passthrough;
 	struct str custom_config;
 	struct str group;
 	struct stickiness *stickiness;

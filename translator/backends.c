@@ -9,6 +9,7 @@
 
 enum { SHOWN_PORTS_MAX = 8 };
 #define NAME_PREFIX "name:"
+#define TCP_PREFIX  "tcp:"
 
 /* What the port of a plan says. */
 struct port_wish {
@@ -16,9 +17,26 @@ struct port_wish {
 	uint64_t number;
 };
 
+static bool is_tcp(struct str port)
+{
+	return str_starts_with(port, STR(TCP_PREFIX));
+}
+
+/* Without what makes it another pool, see plan.h. */
+static struct str port_as_written(struct str port)
+{
+	if (is_tcp(port))
+		port = str_skip(port, sizeof(TCP_PREFIX) - 1);
+	const char *settings = port.len != 0 ? memchr(port.p, '+', port.len) : NULL;
+	if (settings != NULL)
+		port.len = (size_t)(settings - port.p);
+	return port;
+}
+
 static struct port_wish read_wish(struct str port)
 {
 	int64_t number = 0;
+	port = port_as_written(port);
 	if (str_starts_with(port, STR(NAME_PREFIX)))
 		return (struct port_wish){.name = str_skip(port, sizeof(NAME_PREFIX) - 1)};
 	if (str_to_int(port, 1, 65535, &number))
@@ -128,7 +146,8 @@ static void build_external(const struct backend_request *request, const struct s
 		port != NULL && port->target_number != 0 ? port->target_number : pool->port;
 	if (pool->target_port == 0)
 		set_problem(problem, arena, "ServicePortNotFound", "Service %.*s has no port %s",
-			STR_FMT(request->service), diag_quote(arena, request->port));
+			STR_FMT(request->service),
+			diag_quote(arena, port_as_written(request->port)));
 }
 
 /* ---- the whole ---- */
@@ -168,15 +187,24 @@ static void build_found(const struct backend_request *request, struct arena *are
 		set_problem(problem, arena, "ServicePortNotFound",
 			"Service %.*s has no port %s, requests for it are answered with 503; its "
 			"ports: %.*s",
-			STR_FMT(request->service), diag_quote(arena, request->port),
+			STR_FMT(request->service),
+			diag_quote(arena, port_as_written(request->port)),
 			STR_FMT(list_ports(service, arena)));
 	else if (port->protocol != PROTOCOL_TCP)
 		set_problem(problem, arena, "ServicePortNotTCP",
 			"port %s of Service %.*s is not one of TCP, requests for it are answered "
 			"with 503",
-			diag_quote(arena, request->port), STR_FMT(request->service));
+			diag_quote(arena, port_as_written(request->port)),
+			STR_FMT(request->service));
 	else
 		build_endpoints(request, port, arena, pool, problem);
+}
+
+static void pass_bytes(const struct service_record *service, struct pool *pool)
+{
+	pool->protocol = POOL_TCP;
+	if (service->client_ip_affinity)
+		pool->algorithm = ALGORITHM_SOURCE;
 }
 
 void backend_build(const struct backend_request *request, struct arena *arena,
@@ -189,14 +217,19 @@ void backend_build(const struct backend_request *request, struct arena *arena,
 	};
 	if (request->record != NULL) {
 		build_found(request, arena, ret_pool, ret_problem);
+		if (is_tcp(request->port))
+			pass_bytes(request->record, ret_pool);
 		return;
 	}
+	if (is_tcp(request->port))
+		ret_pool->protocol = POOL_TCP;
 	struct port_wish wish = read_wish(request->port);
 	ret_pool->port = wish.number;
 	if (!str_is_empty(request->service)) {
 		ret_pool->port_name = wish.name;
 		set_problem(ret_problem, arena, "ServiceNotFound",
 			"there is no Service %.*s, requests for its port %s are answered with 503",
-			STR_FMT(request->service), diag_quote(arena, request->port));
+			STR_FMT(request->service),
+			diag_quote(arena, port_as_written(request->port)));
 	}
 }

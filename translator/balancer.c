@@ -279,7 +279,7 @@ static struct listener https_listener(const struct builder *b)
 {
 	const struct balancer_request *request = b->request;
 	struct tls_list list = {.arena = b->arena};
-	bool wants_tls = request->scope == BALANCER_OF_CLASS;
+	bool wants_tls = false;
 	for (size_t i = 0; i < request->count; i++) {
 		tls_collect(request->plans[i], request->tls, &list);
 		wants_tls |= request->plans[i]->tls.count != 0;
@@ -319,11 +319,25 @@ static void tell_all(
 		diag_add(b->diags, &b->request->plans[i]->self, reason, field, "%s", text);
 }
 
+/* TLS for some server names is passed through, and some Ingress is for HTTP. */
+static void find_kinds(
+	const struct balancer_request *request, bool *ret_passthrough, bool *ret_plain)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		const struct plan *plan = request->plans[i];
+		*ret_passthrough |= plan->is_passthrough && plan->hosts.count != 0;
+		*ret_plain |= !plan->is_passthrough;
+	}
+}
+
 static void add_listeners(struct builder *b)
 {
+	bool passthrough = false;
+	bool plain = false;
+	find_kinds(b->request, &passthrough, &plain);
 	struct listener http = {.port = BALANCER_HTTP_PORT, .protocol = LISTENER_HTTP};
 	struct listener https = https_listener(b);
-	bool has_http = b->values.allow_http != SWITCH_OFF;
+	bool has_http = plain && b->values.allow_http != SWITCH_OFF;
 	bool has_https = !str_is_empty(https.default_certificate);
 	if (b->values.http_port != 0)
 		http.port = b->values.http_port;
@@ -332,9 +346,15 @@ static void add_listeners(struct builder *b)
 		tell_all(b, "NotSupported", "spec.tls",
 			"this kind of load balancer cannot serve HTTPS");
 	}
+	if (passthrough && !has_https) {
+		https.protocol = LISTENER_TLS_PASSTHROUGH;
+		https.certificates.count = 0;
+		https.default_certificate = STR_NONE;
+		has_https = true;
+	}
 	if (has_http && has_https)
 		part_ports(b, &http, &https);
-	if (!has_http && !has_https)
+	if (!has_http && !has_https && plain)
 		tell_all(b, "NoListener", settings[SETTING_ALLOW_HTTP].field,
 			"plain HTTP is forbidden and no certificate is usable: nothing is served");
 	struct listener *listeners = arena_calloc(b->arena, 2, sizeof(*listeners));
@@ -351,17 +371,28 @@ static void add_listeners(struct builder *b)
 	b->lb->listeners.count = count;
 }
 
+/* Of a Service. What it must not have any more, or must never have, is absent. */
+static void add_tcp(const struct builder *b)
+{
+	const struct plan *plan = b->request->plans[0];
+	b->lb->absent = plan->is_leaving || plan->is_refused;
+	b->lb->listeners.items = arena_calloc(b->arena, plan->ports.count, sizeof(struct listener));
+	for (size_t i = 0; i < plan->ports.count && !b->lb->absent; i++)
+		b->lb->listeners.items[b->lb->listeners.count++] =
+			(struct listener){.port = plan->ports.items[i].port,
+				.protocol = LISTENER_TCP,
+				.pool = plan->ports.items[i].pool,
+				.source_ranges = plan->source_ranges,
+				.service = arena_printf(b->arena, "%.*s/%.*s",
+					STR_FMT(plan->self.namespace), STR_FMT(plan->self.name))};
+}
+
 /* ---- the whole ---- */
 
 static void set_identity(struct builder *b)
 {
 	const struct balancer_request *request = b->request;
 	struct load_balancer *lb = b->lb;
-	if (request->scope == BALANCER_OF_CLASS) {
-		lb->name = request->class_name;
-		lb->class_name = request->class_name;
-		return;
-	}
 	const struct plan *oldest = request->plans[0];
 	lb->namespace = oldest->self.namespace;
 	lb->name = oldest->balancer_name;
@@ -386,7 +417,13 @@ void balancer_build(const struct balancer_request *request, struct arena *arena,
 	merge_labels(&b);
 	merge_checks(&b);
 	merge_default_pool(&b);
-	add_listeners(&b);
+	ret_balancer->keep = request->plans[0]->is_kept;
+	if (ret_balancer->keep)
+		return;
+	if (request->scope == BALANCER_OF_SERVICE)
+		add_tcp(&b);
+	else
+		add_listeners(&b);
 	ret_balancer->scale = b.values.scale;
 	ret_balancer->stickiness = b.values.stickiness;
 	ret_balancer->custom_config = b.values.custom_config;

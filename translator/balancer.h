@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The load balancer object of one Ingress, of a group, or of a class. What several Ingresses say of
+ * The load balancer object of one Ingress, of a group, or of a Service. What several Ingresses say of
  * it as a whole comes from the oldest that says it; younger ones that say something else hear of
  * it. Pure; the order of the plans given does not matter.
  *
@@ -22,10 +22,9 @@ enum {
 };
 
 struct balancer_request {
-	enum balancer_scope scope;
+	enum balancer_scope scope; /* BALANCER_OF_CLASS is for shared.h */
 	const struct plan **plans; /* sorted in place; all of them on this load balancer */
-	size_t count;              /* at least 1 unless the scope is a class */
-	struct str class_name;     /* for a class */
+	size_t count;              /* at least 1 */
 	const struct tls_context *tls;
 	bool https_is_possible; /* with this provider */
 };

@@ -103,6 +103,8 @@ static void send_object(struct engine *engine, struct node *node, struct buf *ou
 	} else {
 		*node_rev(node) = rev;
 		set_flag(node, NODE_SENT, true);
+		if (node->kind == NODE_BALANCER)
+			set_flag(node, NODE_ANSWERED, false);
 		engine->batch.wrote = true;
 	}
 	say(engine, node, &diags);
@@ -185,6 +187,7 @@ static void commit(struct engine *engine, struct buf *out)
 	struct schema_error error = {""};
 	struct lb_commit message = {.serial = engine->serial + 1};
 	engine->batch.active = false;
+	engine->releases_due = true;
 	if (!engine->batch.wrote && !engine->batch.is_snapshot)
 		return;
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
@@ -300,7 +303,7 @@ static void forget_sent(struct engine *engine)
 			set_flag(&pool->node, NODE_SENT, false);
 	}
 	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
-		set_flag(&balancer->node, NODE_SENT, false);
+		set_flag(&balancer->node, NODE_SENT | NODE_ANSWERED, false);
 		RB_FOREACH (host, host_tree, &balancer->hosts)
 			set_flag(&host->node, NODE_SENT, false);
 	}
@@ -332,6 +335,8 @@ bool batch_work(struct engine *engine)
 		(out = engine->ops->provider_out(engine->ctx)) != NULL) {
 		if (engine->batch.active)
 			step(engine, out);
+		else if (queue_len(&engine->claims) != 0)
+			break; /* they are settled first */
 		else if (engine->snapshot_due)
 			begin_snapshot(engine, out);
 		else
@@ -340,5 +345,6 @@ bool batch_work(struct engine *engine)
 	}
 	if (steps != 0)
 		engine->ops->provider_flush(engine->ctx);
-	return steps == WORK_STEPS_MAX;
+	return steps == WORK_STEPS_MAX ||
+	       (!engine->batch.active && queue_len(&engine->claims) != 0);
 }

@@ -38,6 +38,12 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 	return secret->facts;
 }
 
+static bool is_default(const struct engine *engine, const struct node *secret)
+{
+	return str_eq(node_name(secret), engine->config.default_name) &&
+	       str_eq(node_namespace(secret), engine->config.default_namespace);
+}
+
 bool object_is_wanted(struct engine *engine, struct node *node)
 {
 	if (!has_users(node))
@@ -46,7 +52,9 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 		return true;
 	/* A key goes nowhere where nobody asks for it. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	return engine_can_serve(engine, STR("https")) &&
+	bool is_shown = engine->grouping != GROUPING_MERGED || !LIST_EMPTY(&secret->shown) ||
+			is_default(engine, node);
+	return is_shown && engine_can_serve(engine, STR("https")) &&
 	       secret_facts_get(engine, secret)->view.problem == NULL;
 }
 
@@ -123,13 +131,29 @@ static void gather_secrets(struct engine *engine, const struct plan *plan, struc
 			engine, engine->config.default_namespace, engine->config.default_name);
 }
 
+static void gather_claims(struct engine *engine, const struct plan *plan, struct targets *t)
+{
+	struct arena *arena = &engine->scratch;
+	for (size_t i = 0; i < plan->names.count; i++)
+		t->items[t->count++] =
+			&graph_get_claim(t->balancer, claim_name_key(arena, plan->names.items[i]))
+				 ->node;
+	for (size_t i = 0; i < plan->ports.count; i++)
+		t->items[t->count++] = &graph_get_claim(
+			t->balancer, claim_port_key(arena, plan->ports.items[i].port))
+						->node;
+	if (!str_is_empty(plan->default_pool))
+		t->items[t->count++] = &graph_get_claim(t->balancer, STR(CLAIM_DEFAULT))->node;
+}
+
 /* `plan` NULL: no record, no targets. */
 static struct targets gather_targets(struct engine *engine, const struct plan *plan)
 {
 	struct targets t = {0};
 	if (plan == NULL)
 		return t;
-	size_t most = 3 + plan->hosts.count + plan->pools.count + plan->tls.count;
+	size_t most = 4 + plan->hosts.count + plan->pools.count + plan->tls.count +
+		      plan->names.count + plan->ports.count;
 	t.items = arena_calloc(&engine->scratch, most, sizeof(*t.items));
 	t.hosts = arena_calloc(&engine->scratch, plan->hosts.count, sizeof(struct host_node *));
 	if (!str_is_empty(plan->named_class))
@@ -145,6 +169,8 @@ static struct targets gather_targets(struct engine *engine, const struct plan *p
 		for (size_t i = 0; i < plan->pools.count; i++)
 			t.items[t.count++] = pool_target(engine, plan, &plan->pools.items[i]);
 		gather_secrets(engine, plan, &t);
+		if (plan->scope == BALANCER_OF_CLASS)
+			gather_claims(engine, plan, &t);
 	}
 	must(t.count <= most);
 	sort_targets(&t);
@@ -152,6 +178,15 @@ static struct targets gather_targets(struct engine *engine, const struct plan *p
 }
 
 /* ---- joining and leaving ---- */
+
+/* A server name for which TLS is passed through may bring a listener, or take it away. */
+static void touch_listeners(struct engine *engine, const struct node *node)
+{
+	const struct host_node *host = (const void *)node;
+	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)) &&
+		has_users(&host->balancer->node))
+		object_touch(engine, &host->balancer->node);
+}
 
 static void joined(struct engine *engine, struct node *node, bool is_first)
 {
@@ -172,9 +207,15 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 		return;
 	case NODE_HOST:
 		object_touch(engine, node);
+		if (is_first)
+			touch_listeners(engine, node);
+		return;
+	case NODE_CLAIM:
+		claim_ask(engine, (struct claim_node *)(void *)node);
 		return;
 	case NODE_CLASS:
 	case NODE_INGRESS:
+	case NODE_FRONT:
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_PROBE:
@@ -187,10 +228,13 @@ static void give_up(struct engine *engine, struct node *node)
 {
 	if (node->kind == NODE_SECRET && !has_users(node)) {
 		struct secret_node *secret = (struct secret_node *)(void *)node;
+		claims_forget_secret(engine, secret);
 		facts_free(secret->facts);
 		secret->facts = NULL;
 	}
 	said_drop(engine, node);
+	if (node->kind == NODE_HOST)
+		touch_listeners(engine, node);
 	if (node->kind != NODE_CLASS)
 		batch_give_up(engine, node);
 	graph_settle(&engine->graph, node);
@@ -257,6 +301,9 @@ static void tell_left(struct engine *engine, const struct edge *old, size_t old_
 		/* Hosts last: one that goes may take its load balancer with it. */
 		if (old[i].target->kind == NODE_HOST)
 			hosts[host_count++] = old[i].target;
+		else if (old[i].target->kind == NODE_CLAIM)
+			claim_left(
+				engine, (struct claim_node *)(void *)old[i].target, old[i].ingress);
 		else
 			left(engine, old[i].target, shaped_balancer);
 	}
@@ -339,9 +386,15 @@ static void set_flags(struct ingress_node *ingress, const struct plan *plan)
 static void change_present(
 	struct engine *engine, struct ingress_node *ingress, const struct plan *old)
 {
-	const struct plan_slot *slot = plans_get(engine, ingress);
-	const struct plan *plan = &slot->plan;
 	struct node *node = &ingress->record.node;
+	const struct plan_slot *slot = plans_get(engine, ingress);
+	if ((node->flags & NODE_RELEASED) != 0 && old != NULL &&
+		!str_eq(old->self.uid, slot->plan.self.uid)) {
+		node->flags &= (uint16_t)~NODE_RELEASED; /* that was another of the same name */
+		plans_forget(engine, ingress);
+		slot = plans_get(engine, ingress);
+	}
+	const struct plan *plan = &slot->plan;
 	struct balancer_node *old_balancer = ingress->balancer;
 	bool shaped = (node->flags & NODE_SHAPES) != 0;
 	bool was_ours = (node->flags & NODE_OURS) != 0;
@@ -353,12 +406,18 @@ static void change_present(
 	if (plan->is_ours) {
 		touch_hosts(engine, plan, old, &t);
 		touch_balancer(engine, plan, old, t.balancer);
+		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
+			claims_ask_of(engine, ingress);
 	}
 	if (is_other)
 		say_again(engine, ingress);
-	if (slot->diags.count != 0 || plan->tls.count != 0 || (node->flags & NODE_SAID) != 0)
+	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
+		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
+		(node->flags & NODE_SAID) != 0)
 		said_ask(engine, node, SAID_CONTENT);
-	if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
+	if (node->kind == NODE_FRONT)
+		front_changed(engine, ingress, plan);
+	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
 		statuses_ask(engine, ingress);
 }
 
@@ -370,6 +429,8 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 	}
 	struct targets none = {0};
 	bool shaped = (ingress->record.node.flags & NODE_SHAPES) != 0;
+	if (ingress->record.node.kind == NODE_FRONT)
+		front_gone(engine, ingress);
 	set_flags(ingress, NULL);
 	ingress->balancer = NULL;
 	set_edges(engine, ingress, &none, shaped);
@@ -382,6 +443,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 void change_service(struct engine *engine, struct service_node *service)
 {
 	touch_pools(engine, service);
+	publish_service_changed(engine, &service->record);
 	graph_settle(&engine->graph, &service->record.node);
 }
 
@@ -432,6 +494,8 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		LIST_FOREACH (edge, &secret->users, link) {
 			if (flips && edge->ingress->balancer != NULL)
 				object_touch(engine, &edge->ingress->balancer->node);
+			if (flips || is_news)
+				claims_ask_of(engine, edge->ingress);
 			if (is_news)
 				said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
 		}
@@ -459,12 +523,15 @@ static void find_our_default(struct engine *engine)
 
 static void change_flagged(struct engine *engine, uint16_t flags)
 {
-	struct record *record;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_INGRESS]) {
-		if (record->packed == NULL || (record->node.flags & flags) != flags)
-			continue;
-		change_ingress(engine, (struct ingress_node *)(void *)record, NULL);
-		arena_reset(&engine->scratch);
+	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct record *record;
+		RB_FOREACH (record, record_tree, &engine->graph.records[kinds[i]]) {
+			if (record->packed == NULL || (record->node.flags & flags) != flags)
+				continue;
+			change_ingress(engine, (struct ingress_node *)(void *)record, NULL);
+			arena_reset(&engine->scratch);
+		}
 	}
 }
 

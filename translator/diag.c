@@ -66,7 +66,9 @@ void diag_add(struct diag_list *list, const struct object_ref *ingress, const ch
 static int compare_ingresses(const struct object_ref *a, const struct object_ref *b)
 {
 	int order = str_cmp(a->namespace, b->namespace);
-	return order != 0 ? order : str_cmp(a->name, b->name);
+	if (order == 0)
+		order = str_cmp(a->name, b->name);
+	return order != 0 ? order : (int)a->is_service - (int)b->is_service;
 }
 
 static int compare_diags(const void *left, const void *right)

@@ -3,7 +3,9 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "translator/balancer.h"
 #include "translator/log_events.h"
+#include "translator/policies.h"
 #include "translator/state.h"
 
 #include <errno.h>
@@ -16,6 +18,12 @@ struct engine *engine_new(
 {
 	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->config = *config;
+	if (config->http_port == 0)
+		engine->config.http_port = BALANCER_HTTP_PORT;
+	if (config->https_port == 0)
+		engine->config.https_port = BALANCER_HTTPS_PORT;
+	engine->has_source_ranges = true; /* nothing is refused while no provider is known */
+	queue_init(&engine->claims, NODE_CLAIMED);
 	engine->ops = ops;
 	engine->ctx = ctx;
 	engine->next_change_s = INT64_MAX;
@@ -50,6 +58,7 @@ void engine_free(struct engine *engine)
 	said_fini(engine);
 	batch_fini(engine);
 	queue_fini(&engine->statuses);
+	queue_fini(&engine->claims);
 	graph_fini(&engine->graph);
 	plans_fini(engine);
 	arena_fini(&engine->scratch);
@@ -57,7 +66,9 @@ void engine_free(struct engine *engine)
 	free_protocols(engine);
 	free_text(&engine->settings.ingress_class);
 	free_text(&engine->settings.controller_name);
+	free_text(&engine->settings.load_balancer_class);
 	free(engine->our_default);
+	free(engine->published);
 	free(engine);
 }
 
@@ -107,7 +118,9 @@ static bool same_settings(const struct source_settings *a, const struct source_s
 {
 	return str_eq(a->ingress_class, b->ingress_class) &&
 	       str_eq(a->controller_name, b->controller_name) &&
-	       a->without_class == b->without_class;
+	       a->without_class == b->without_class &&
+	       str_eq(a->load_balancer_class, b->load_balancer_class) &&
+	       a->without_load_balancer_class == b->without_load_balancer_class;
 }
 
 static struct str copy_text(struct str text)
@@ -152,6 +165,7 @@ static void check_whole(struct engine *engine)
 	engine->is_syncing = false;
 	engine->is_whole = true;
 	statuses_ask_all(engine);
+	publish_check(engine);
 	log_event(&EV_STATE_WHOLE);
 }
 
@@ -166,10 +180,13 @@ static int take_settings(struct engine *engine, const struct source_settings *se
 	if (!same) {
 		free_text(&engine->settings.ingress_class);
 		free_text(&engine->settings.controller_name);
+		free_text(&engine->settings.load_balancer_class);
 		engine->settings = (struct source_settings){
 			.ingress_class = copy_text(settings->ingress_class),
 			.controller_name = copy_text(settings->controller_name),
 			.without_class = settings->without_class,
+			.load_balancer_class = copy_text(settings->load_balancer_class),
+			.without_load_balancer_class = settings->without_load_balancer_class,
 		};
 		log_settings(settings);
 		change_all(engine);
@@ -274,9 +291,28 @@ static bool same_protocols(const struct str_list *a, const struct str_list *b)
 	return true;
 }
 
+static bool has_word(const struct str_list *list, const char *word)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (str_eq_c(list->items[i], word))
+			return true;
+	}
+	return false;
+}
+
+static bool same_capabilities(const struct engine *engine, const struct capabilities *now)
+{
+	return engine->grouping == now->grouping &&
+	       engine->policies_missing == policies_missing(&now->policies) &&
+	       engine->has_source_ranges == has_word(&now->features, "source-ranges") &&
+	       same_protocols(&engine->protocols, &now->protocols);
+}
+
 static void set_capabilities(struct engine *engine, const struct capabilities *capabilities)
 {
 	free_protocols(engine);
+	engine->policies_missing = policies_missing(&capabilities->policies);
+	engine->has_source_ranges = has_word(&capabilities->features, "source-ranges");
 	engine->grouping = capabilities->grouping;
 	engine->protocols.items = xcalloc(capabilities->protocols.count, sizeof(struct str));
 	engine->protocols.count = capabilities->protocols.count;
@@ -287,6 +323,7 @@ static void set_capabilities(struct engine *engine, const struct capabilities *c
 			engine->grouping == GROUPING_MERGED ? "merged" : "per-ingress"));
 	if (engine->has_settings || engine->is_whole)
 		change_all(engine);
+	publish_check(engine);
 	arena_reset(&engine->scratch);
 }
 
@@ -294,8 +331,7 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 {
 	static const struct capabilities none = {0};
 	const struct capabilities *now = peer->capabilities != NULL ? peer->capabilities : &none;
-	if (engine->grouping != now->grouping ||
-		!same_protocols(&engine->protocols, &now->protocols))
+	if (!same_capabilities(engine, now))
 		set_capabilities(engine, now);
 	engine->provider_up = true;
 	batch_provider_up(engine);
@@ -330,7 +366,9 @@ int engine_provider_message(
 
 bool engine_work(struct engine *engine)
 {
-	bool more = batch_work(engine);
+	bool more = claims_work(engine);
+	more |= batch_work(engine);
+	more |= fronts_work(engine);
 	more |= said_work(engine);
 	more |= statuses_work(engine);
 	return more;

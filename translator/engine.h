@@ -21,6 +21,11 @@ struct engine_config {
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
 	int64_t certificate_warn_s;
+	uint64_t http_port;  /* of a load balancer that a class shares; 0: 80 */
+	uint64_t https_port; /* likewise; 0: 443 */
+	struct str
+		publish_namespace; /* of the Service whose addresses are shown; must stay valid */
+	struct str publish_name;   /* empty: those that the provider says */
 };
 
 /* Where to write. A function gives the output when the peer is there and has room, otherwise NULL;

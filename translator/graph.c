@@ -15,6 +15,7 @@ struct probe {
 		struct balancer_node balancer;
 		struct host_node host;
 		struct pool_node pool;
+		struct claim_node claim;
 	};
 	const char *key;
 };
@@ -25,9 +26,11 @@ static const size_t sizes[NODE_KIND_COUNT] = {
 	[NODE_SERVICE] = sizeof(struct service_node),
 	[NODE_SLICE] = sizeof(struct slice_node),
 	[NODE_SECRET] = sizeof(struct secret_node),
+	[NODE_FRONT] = sizeof(struct ingress_node),
 	[NODE_BALANCER] = sizeof(struct balancer_node),
 	[NODE_HOST] = sizeof(struct host_node),
 	[NODE_POOL] = sizeof(struct pool_node),
+	[NODE_CLAIM] = sizeof(struct claim_node),
 };
 
 struct str node_key(const struct node *node)
@@ -64,7 +67,10 @@ struct edge_list *node_users(struct node *node)
 		return &((struct host_node *)(void *)node)->users;
 	case NODE_POOL:
 		return &((struct pool_node *)(void *)node)->users;
+	case NODE_CLAIM:
+		return &((struct claim_node *)(void *)node)->users;
 	case NODE_INGRESS:
+	case NODE_FRONT:
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_PROBE:
@@ -86,6 +92,8 @@ uint64_t *node_rev(struct node *node)
 	case NODE_POOL:
 		return &((struct pool_node *)(void *)node)->rev;
 	case NODE_INGRESS:
+	case NODE_FRONT:
+	case NODE_CLAIM:
 	case NODE_CLASS:
 	case NODE_SERVICE:
 	case NODE_SLICE:
@@ -123,9 +131,15 @@ static int compare_pools(const struct pool_node *a, const struct pool_node *b)
 	return compare_nodes(&a->node, &b->node);
 }
 
+static int compare_claims(const struct claim_node *a, const struct claim_node *b)
+{
+	return compare_nodes(&a->node, &b->node);
+}
+
 RB_GENERATE(record_tree, record, entry, compare_records)
 RB_GENERATE(balancer_tree, balancer_node, entry, compare_balancers)
 RB_GENERATE(host_tree, host_node, entry, compare_hosts)
+RB_GENERATE(claim_tree, claim_node, entry, compare_claims)
 RB_GENERATE(pool_tree, pool_node, entry, compare_pools)
 
 static struct probe probe_of(struct str key)
@@ -190,6 +204,35 @@ struct host_node *graph_get_host(struct balancer_node *balancer, struct str host
 	return node;
 }
 
+struct host_node *graph_next_host(struct balancer_node *balancer, struct str host)
+{
+	struct probe probe = probe_of(host);
+	return RB_NFIND(host_tree, &balancer->hosts, &probe.host);
+}
+
+struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return RB_NFIND(claim_tree, &balancer->claims, &probe.claim);
+}
+
+struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return RB_FIND(claim_tree, &balancer->claims, &probe.claim);
+}
+
+struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key)
+{
+	struct claim_node *node = graph_find_claim(balancer, key);
+	if (node == NULL) {
+		node = node_new(NODE_CLAIM, key);
+		node->balancer = balancer;
+		RB_INSERT(claim_tree, &balancer->claims, node);
+	}
+	return node;
+}
+
 struct pool_node *graph_get_pool(struct service_node *service, struct str port)
 {
 	struct probe probe = probe_of(port);
@@ -245,8 +288,10 @@ static bool is_needed(struct node *node)
 		struct service_node *service = (void *)node;
 		return !SLIST_EMPTY(&service->slices) || !RB_EMPTY(&service->pools);
 	}
-	return node->kind == NODE_BALANCER &&
-	       !RB_EMPTY(&((struct balancer_node *)(void *)node)->hosts);
+	if (node->kind != NODE_BALANCER)
+		return false;
+	struct balancer_node *balancer = (void *)node;
+	return !RB_EMPTY(&balancer->hosts) || !RB_EMPTY(&balancer->claims);
 }
 
 static void free_record(struct graph *graph, struct record *record)
@@ -272,6 +317,11 @@ static struct node *free_node(struct graph *graph, struct node *node)
 		next = &pool->service->record.node;
 		RB_REMOVE(pool_tree, &pool->service->pools, pool);
 		free(pool);
+	} else if (node->kind == NODE_CLAIM) {
+		struct claim_node *claim = (void *)node;
+		next = &claim->balancer->node;
+		RB_REMOVE(claim_tree, &claim->balancer->claims, claim);
+		free(claim);
 	} else if (node->kind == NODE_BALANCER) {
 		struct balancer_node *balancer = (void *)node;
 		RB_REMOVE(balancer_tree, &graph->balancers, balancer);
@@ -316,12 +366,23 @@ static void free_hosts(struct balancer_node *balancer)
 	}
 }
 
+static void free_claims(struct balancer_node *balancer)
+{
+	struct claim_node *claim;
+	struct claim_node *next;
+	RB_FOREACH_SAFE (claim, claim_tree, &balancer->claims, next) {
+		RB_REMOVE(claim_tree, &balancer->claims, claim);
+		free(claim);
+	}
+}
+
 void graph_fini(struct graph *graph)
 {
 	struct balancer_node *balancer;
 	struct balancer_node *next_balancer;
 	RB_FOREACH_SAFE (balancer, balancer_tree, &graph->balancers, next_balancer) {
 		free_hosts(balancer);
+		free_claims(balancer);
 		free_node(graph, &balancer->node);
 	}
 	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++) {
@@ -330,7 +391,7 @@ void graph_fini(struct graph *graph)
 		RB_FOREACH_SAFE (record, record_tree, &graph->records[kind], next) {
 			if (kind == NODE_SERVICE)
 				free_pools((struct service_node *)(void *)record);
-			if (kind == NODE_INGRESS)
+			if (kind == NODE_INGRESS || kind == NODE_FRONT)
 				free(((struct ingress_node *)(void *)record)->edges);
 			free_record(graph, record);
 		}

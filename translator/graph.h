@@ -10,6 +10,10 @@
  *                 +--> pool
  *                 +--> secret, which is the certificate object as well
  *                 +--> class
+ *                 +--> claim, of what only one of several can have (claims.c)
+ *
+ * A Service of type LoadBalancer is an owner as an Ingress is: its record stands twice, as a
+ * Service, which others may use as a backend, and as a front, which has edges like an ingress.
  *
  * Records are kept packed (pack.h) and unpacked when something is built of them. A node exists
  * while a record is there, or somebody refers to it, or a provider still has to hear that it is
@@ -30,9 +34,11 @@ enum node_kind {
 	NODE_SERVICE,
 	NODE_SLICE,
 	NODE_SECRET,
+	NODE_FRONT, /* a Service that wants a load balancer; struct ingress_node */
 	NODE_BALANCER,
 	NODE_HOST,
 	NODE_POOL,
+	NODE_CLAIM,
 	NODE_PROBE, /* a key to look for, no node */
 	NODE_KIND_COUNT,
 };
@@ -52,8 +58,13 @@ enum {
 	NODE_SAID = 1 << 10,      /* something of its content was told, see said.h */
 	NODE_SAID_STATUS = 1 << 11,
 	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not told yet */
+	NODE_LEAVING = 1 << 12,    /* of a front: its load balancer has to go first */
+	NODE_RELEASED = 1 << 13,   /* of a front: it is gone */
+	NODE_ANSWERED = 1 << 13,   /* of a balancer: applied as it was sent last */
+	NODE_CLAIMED = 1 << 14,    /* a claim in the queue of those to be settled */
+	NODE_KEPT = 1 << 15,       /* an ingress or a front of which nothing is known but the key */
 };
-enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS };
+enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS | NODE_CLAIMED };
 
 /* What every node begins with. Its key stands behind the struct of its kind. */
 struct node {
@@ -115,16 +126,20 @@ struct slice_node {
 };
 
 struct secret_facts;
+struct claim_node;
+LIST_HEAD(claim_list, claim_node);
 
 struct secret_node {
 	struct record record;
 	struct edge_list users;
+	struct claim_list shown; /* names that its certificate is shown for */
 	uint64_t rev;
 	struct secret_facts *facts; /* NULL: not looked at */
 };
 
 struct host_node;
 RB_HEAD(host_tree, host_node);
+RB_HEAD(claim_tree, claim_node);
 
 /* Key: the id. */
 struct balancer_node {
@@ -133,8 +148,11 @@ struct balancer_node {
 	struct edge_list users;
 	uint64_t rev;
 	struct host_tree hosts;
+	struct claim_tree claims;
 	uint8_t *status; /* packed lb_status, see statuses.c; NULL: the provider has said nothing */
 	uint32_t status_len;
+	uint32_t shown_count; /* of its claims, those that show a certificate */
+	bool has_failed;      /* and has not been applied since, whatever came between */
 };
 RB_HEAD(balancer_tree, balancer_node);
 
@@ -145,6 +163,20 @@ struct host_node {
 	struct edge_list users;
 	uint64_t rev;
 	struct balancer_node *balancer;
+};
+
+/* On a load balancer that all of a class share, something that only one can have. Keys:
+ * "name:HOST", the certificate that is shown for a server name; "port:NUMBER", an extra port;
+ * "default", the backend for hosts that nobody has. The users want it, the holder has it. */
+struct claim_node {
+	struct node node;
+	RB_ENTRY(claim_node) entry;
+	struct edge_list users;
+	struct balancer_node *balancer;
+	struct ingress_node *holder;     /* NULL: nobody, or to be settled */
+	enum listener_protocol protocol; /* of a port that has a holder */
+	struct secret_node *shown;       /* of a name; NULL: none */
+	LIST_ENTRY(claim_node) of_secret;
 };
 
 /* Key: the port, as in struct plan_pool. */
@@ -180,6 +212,11 @@ struct record *graph_get(struct graph *graph, enum node_kind kind, struct str ke
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
+/* The first whose key is not before that one; NULL: none. */
+struct host_node *graph_next_host(struct balancer_node *balancer, struct str host);
+struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
+struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
+struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
 /* Puts the slice under another service, or under none. */
@@ -200,4 +237,5 @@ void graph_settle(struct graph *graph, struct node *node);
 RB_PROTOTYPE(record_tree, record, entry, )
 RB_PROTOTYPE(balancer_tree, balancer_node, entry, )
 RB_PROTOTYPE(host_tree, host_node, entry, )
+RB_PROTOTYPE(claim_tree, claim_node, entry, )
 RB_PROTOTYPE(pool_tree, pool_node, entry, )

@@ -42,6 +42,9 @@ struct config {
 	char *default_certificate;
 	bool allow_external_name;
 	int64_t certificate_warning_days;
+	int64_t http_port;
+	int64_t https_port;
+	char *publish_service;
 };
 
 #define CONFIG_TYPE struct config
@@ -54,7 +57,7 @@ static const struct option_spec options[] = {
 
 static const struct option_table table = {
 	.program = "sluice-translator",
-	.summary = "turns Kubernetes records into load balancer objects",
+	.summary = "Turns Kubernetes records into load balancer objects.",
 	.details = "It listens on source.sock and provider.sock in the runtime directory, or takes "
 		   "over sockets of these\n"
 		   "names from the service manager. Which Ingresses are ours is an option of the "
@@ -277,17 +280,31 @@ static char *read_uids(const struct option_list *list)
 	return NULL;
 }
 
-static char *read_default_certificate(const struct config *config, struct engine_config *ret_config)
+/* NAMESPACE/NAME; NULL: nothing was given. */
+static char *read_name(
+	const char *option, const char *value, struct str *ret_namespace, struct str *ret_name)
 {
-	struct str text = str_from(config->default_certificate);
+	struct str text = str_from(value);
 	if (text.p == NULL)
 		return NULL;
 	const char *slash = memchr(text.p, '/', text.len);
 	if (slash == NULL || slash == text.p || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
-		return xstrdup("--default-certificate: NAMESPACE/NAME is expected");
-	ret_config->default_namespace = (struct str){text.p, (size_t)(slash - text.p)};
-	ret_config->default_name = str_from(slash + 1);
+		return xasprintf("--%s: NAMESPACE/NAME is expected", option);
+	*ret_namespace = (struct str){text.p, (size_t)(slash - text.p)};
+	*ret_name = str_from(slash + 1);
 	return NULL;
+}
+
+static char *read_names(const struct config *config, struct engine_config *ret_config)
+{
+	char *problem = read_name("default-certificate", config->default_certificate,
+		&ret_config->default_namespace, &ret_config->default_name);
+	if (problem == NULL)
+		problem = read_name("publish-service", config->publish_service,
+			&ret_config->publish_namespace, &ret_config->publish_name);
+	if (problem == NULL && config->http_port == config->https_port)
+		problem = xstrdup("--http-port and --https-port must differ");
+	return problem;
 }
 
 /* ---- life ---- */
@@ -307,11 +324,13 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	struct engine_config engine_config = {
 		.allow_external_name = config->allow_external_name,
 		.certificate_warn_s = config->certificate_warning_days * DAY_S,
+		.http_port = (uint64_t)config->http_port,
+		.https_port = (uint64_t)config->https_port,
 	};
 	self.daemon = daemon;
 	char *problem = read_uids(&config->allow_uids);
 	if (problem == NULL)
-		problem = read_default_certificate(config, &engine_config);
+		problem = read_names(config, &engine_config);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;

@@ -8,6 +8,12 @@
 #include "translator/backends.h"
 #include "translator/balancer.h"
 #include "translator/keys.h"
+#include "translator/shared.h"
+
+#include <stdlib.h>
+
+/* As many as a list holds, and within a frame beside two MiB of chain and key. */
+enum { CERTIFICATE_HOSTS_MAX = 8192 };
 
 static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
 {
@@ -45,9 +51,11 @@ enum object_order object_order(const struct node *node)
 	case NODE_HOST:
 		return ORDER_HOST;
 	case NODE_INGRESS:
+	case NODE_FRONT:
 	case NODE_CLASS:
 	case NODE_SERVICE:
 	case NODE_SLICE:
+	case NODE_CLAIM:
 	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
@@ -70,7 +78,9 @@ struct str object_id(const struct node *node, struct arena *arena)
 {
 	if (node->kind == NODE_HOST) {
 		const struct host_node *host = (const void *)node;
-		return key_join(arena, node_key(&host->balancer->node), '|', node_key(node));
+		bool passthrough = str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH));
+		return key_join(arena, node_key(&host->balancer->node), passthrough ? '/' : '|',
+			node_key(node));
 	}
 	if (node->kind == NODE_POOL) {
 		const struct pool_node *pool = (const void *)node;
@@ -82,11 +92,18 @@ struct str object_id(const struct node *node, struct arena *arena)
 struct object_ref ingress_ref(
 	struct engine *engine, const struct ingress_node *ingress, struct arena *arena)
 {
-	struct ingress_record record;
+	bool is_service = ingress->record.node.kind == NODE_FRONT;
+	union {
+		struct record_key key;
+		struct ingress_record ingress;
+		struct service_record service;
+	} record;
 	(void)engine;
 	record_read(&ingress->record, arena, &record);
-	return (struct object_ref){
-		.namespace = record.key.namespace, .name = record.key.name, .uid = record.key.uid};
+	return (struct object_ref){.namespace = record.key.namespace,
+		.name = record.key.name,
+		.uid = record.key.uid,
+		.is_service = is_service};
 }
 
 static bool has_one_user(const struct edge_list *users)
@@ -151,6 +168,9 @@ static const void *build_host(
 	size_t count = 0;
 	struct path_claim *claims = gather_claims(engine, node, &count);
 	struct str name = node_key(&node->node);
+	host->passthrough = str_starts_with(name, STR(PLAN_PASSTHROUGH));
+	if (host->passthrough)
+		name = str_skip(name, sizeof(PLAN_PASSTHROUGH) - 1);
 	host->key = (struct lb_key){
 		.kind = LB_VIRTUAL_HOST, .id = object_id(&node->node, &engine->scratch)};
 	host->load_balancer = node_key(&node->balancer->node);
@@ -164,31 +184,85 @@ static const void *build_host(
 
 /* ---- load balancer ---- */
 
-static const void *build_balancer(
+static bool passes_through(struct balancer_node *balancer)
+{
+	/* They stand side by side in the tree. */
+	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
+	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
+		if (!LIST_EMPTY(&host->users))
+			return true;
+		host = RB_NEXT(host_tree, &balancer->hosts, host);
+	}
+	return false;
+}
+
+static void gather_ports(
+	struct engine *engine, struct balancer_node *balancer, struct shared_request *request)
+{
+	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
+	struct shared_port *ports = NULL;
+	/* Ports are claimed by few, names by thousands. */
+	for (; claim != NULL; claim = RB_NEXT(claim_tree, &balancer->claims, claim)) {
+		uint64_t number = claim_port(claim);
+		if (number == 0)
+			break;
+		if (claim->holder == NULL)
+			continue;
+		void *items = ports;
+		struct shared_port *port =
+			arena_push(&engine->scratch, &items, &request->port_count, sizeof(*port));
+		ports = items;
+		*port = (struct shared_port){.port = number, .protocol = claim->protocol};
+		if (claim->protocol == LISTENER_TCP)
+			port->holder = plans_make(engine, claim->holder, &engine->scratch);
+	}
+	request->ports = ports;
+}
+
+static const void *build_shared(
 	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
 {
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
 	struct tls_context tls = object_tls_context(engine);
+	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
+	struct shared_request request = {
+		.class_name = str_skip(node_key(&node->node), sizeof("class/") - 1),
+		.http_port = engine->config.http_port,
+		.https_port = engine->config.https_port,
+		.shows_certificate = node->shown_count != 0,
+		.passes_through = passes_through(node),
+		.default_certificate = tls_default_id(&tls, &engine->scratch),
+		.https_is_possible = engine_can_serve(engine, STR("https")),
+	};
+	gather_ports(engine, node, &request);
+	if (fallback != NULL && fallback->holder != NULL)
+		request.default_pool =
+			plans_make(engine, fallback->holder, &engine->scratch)->default_pool;
+	shared_build(&request, &engine->scratch, lb, diags);
+	lb->key.id = node_key(&node->node);
+	return lb;
+}
+
+static const void *build_balancer(
+	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
+{
+	if (engine->grouping == GROUPING_MERGED)
+		return build_shared(engine, node, diags);
+	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
+	struct tls_context tls = object_tls_context(engine);
 	struct balancer_request request = {
 		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
-	const struct plan *plan = NULL;
 	struct edge *edge;
 	size_t most = 0;
 	LIST_FOREACH (edge, &node->users, link)
 		most++;
+	must(most != 0);
 	request.plans = arena_calloc(&engine->scratch, most, sizeof(*request.plans));
-	LIST_FOREACH (edge, &node->users, link) {
-		bool shapes = (edge->ingress->record.node.flags & NODE_SHAPES) != 0;
-		if (plan != NULL && !shapes)
-			continue;
-		plan = most == 1 ? &plans_get(engine, edge->ingress)->plan
-				 : plans_make(engine, edge->ingress, &engine->scratch);
-		if (shapes)
-			request.plans[request.count++] = plan;
-	}
-	must(plan != NULL);
-	request.scope = plan->scope;
-	request.class_name = plan->class_name;
+	LIST_FOREACH (edge, &node->users, link)
+		request.plans[request.count++] =
+			most == 1 ? &plans_get(engine, edge->ingress)->plan
+				  : plans_make(engine, edge->ingress, &engine->scratch);
+	request.scope = request.plans[0]->scope;
 	balancer_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
 	return lb;
@@ -227,6 +301,18 @@ static void tell_users(struct engine *engine, const struct pool_node *node,
 	}
 }
 
+/* All its users have the same settings for it. */
+static void settle_pool(struct engine *engine, const struct pool_node *node, struct pool *pool)
+{
+	const struct edge *first = LIST_FIRST(&node->users);
+	must(first != NULL);
+	const struct plan *plan = plans_make(engine, first->ingress, &engine->scratch);
+	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
+	must(wish != NULL);
+	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
+	pool->health_check = (struct health_check *)(uintptr_t)wish->check;
+}
+
 static const void *build_pool(
 	struct engine *engine, struct pool_node *node, struct diag_list *diags)
 {
@@ -247,11 +333,41 @@ static const void *build_pool(
 	}
 	backend_build(&request, &engine->scratch, pool, &problem);
 	pool->key.id = object_id(&node->node, &engine->scratch);
+	if (memchr(request.port.p, '+', request.port.len) != NULL)
+		settle_pool(engine, node, pool);
 	tell_users(engine, node, &problem, diags);
 	return pool;
 }
 
 /* ---- certificate ---- */
+
+static int compare_hosts(const void *left, const void *right)
+{
+	return str_cmp(*(const struct str *)left, *(const struct str *)right);
+}
+
+static void list_hosts(
+	struct engine *engine, const struct secret_node *node, struct certificate *certificate)
+{
+	const struct claim_node *claim;
+	struct str_list hosts = {0};
+	size_t kept = 0;
+	LIST_FOREACH (claim, &node->shown, of_secret) {
+		void *items = hosts.items;
+		struct str *host =
+			arena_push(&engine->scratch, &items, &hosts.count, sizeof(*host));
+		hosts.items = items;
+		*host = claim_host(claim);
+	}
+	if (hosts.count > 1)
+		qsort(hosts.items, hosts.count, sizeof(struct str), compare_hosts);
+	/* The same name may be claimed of the load balancers of two classes. */
+	for (size_t i = 0; i < hosts.count && kept < CERTIFICATE_HOSTS_MAX; i++) {
+		if (kept == 0 || !str_eq(hosts.items[kept - 1], hosts.items[i]))
+			hosts.items[kept++] = hosts.items[i];
+	}
+	certificate->hosts = (struct str_list){hosts.items, kept};
+}
 
 static const void *build_certificate(struct engine *engine, struct secret_node *node)
 {
@@ -270,6 +386,7 @@ static const void *build_certificate(struct engine *engine, struct secret_node *
 		.names = {info.names, info.name_count},
 		.not_after = info.not_after > 0 ? (uint64_t)info.not_after : 0,
 	};
+	list_hosts(engine, node, certificate);
 	return certificate;
 }
 
@@ -311,12 +428,13 @@ static void diagnose_ingress(
 			STR_FMT(diag->message));
 	}
 	tls_check(&slot->plan, &tls, diags);
+	claims_diagnose(engine, ingress, &slot->plan, diags);
 	diag_list_finish(diags);
 }
 
 void object_diagnose(struct engine *engine, struct node *node, struct diag_list *diags)
 {
-	if (node->kind == NODE_INGRESS)
+	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
 		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind != NODE_SECRET && object_is_wanted(engine, node))
 		(void)object_build(engine, node, diags);

@@ -4,11 +4,13 @@
 #include "translator/hosts.h"
 #include "translator/keys.h"
 #include "translator/paths.h"
+#include "translator/policies.h"
 
 #include <stdlib.h>
 
 struct maker {
 	const struct ingress_record *ingress;
+	const struct plan_context *context;
 	struct arena *arena;
 	struct diag_list *diags;
 	struct plan *plan;
@@ -98,6 +100,10 @@ static struct str add_pool(const struct maker *m, const struct ingress_backend *
 	else
 		pool = (struct plan_pool){
 			.service = backend->service, .port = pool_port(m, backend)};
+	if (m->plan->is_passthrough)
+		pool.port = key_join(m->arena, STR("tcp"), ':', pool.port);
+	if (m->plan->scope == BALANCER_OF_CLASS)
+		policies_settle_pool(&m->plan->values, m->arena, &pool);
 	struct str service = key_join(m->arena, m->plan->self.namespace, '/', pool.service);
 	pool.id = key_join(m->arena, service, ':', pool.port);
 	*PUSH(m, &m->plan->pools) = pool;
@@ -141,6 +147,7 @@ static struct path_claim claim_of(const struct maker *m, size_t rule, size_t pos
 {
 	return (struct path_claim){.ingress = &m->plan->self,
 		.created = m->plan->created,
+		.tls_only = m->plan->is_tls_only,
 		.rule = rule,
 		.position = position};
 }
@@ -210,6 +217,59 @@ static void add_rule(const struct maker *m, struct hosted_list *list, size_t ind
 			"are answered with 404");
 }
 
+/* ---- TLS that is passed through ---- */
+
+static const char *check_passthrough(const struct ingress_rule *rule, struct str host)
+{
+	if (str_is_empty(host))
+		return "TLS is passed through by server name, so the rule needs a host";
+	if (rule->paths.count > 1)
+		return "what is passed through is not looked into: only one path, \"/\", can be";
+	if (rule->paths.count == 1 && !str_is_empty(rule->paths.items[0].path) &&
+		!str_eq_c(rule->paths.items[0].path, "/"))
+		return "what is passed through is not looked into: the only path can be \"/\"";
+	return NULL;
+}
+
+static void add_passthrough(const struct maker *m, struct hosted_list *list, size_t index)
+{
+	const struct ingress_rule *rule = &m->ingress->rules.items[index];
+	struct plan *plan = m->plan;
+	struct backend_place place = {.rule = index};
+	struct hosted base = {.host = host_lower(m->arena, rule->host), .has_claim = true};
+	const char *problem = host_check(base.host, &base.match);
+	if (problem == NULL)
+		problem = check_passthrough(rule, base.host);
+	if (problem == NULL && rule->paths.count == 0 && str_is_empty(plan->default_pool))
+		problem = "neither the rule has a path nor the Ingress a default backend";
+	if (problem != NULL) {
+		diag_add(m->diags, &plan->self, "PassthroughRefused",
+			arena_printf(m->arena, "spec.rules[%zu]", index).p, "%s is not served: %s",
+			diag_quote(m->arena, rule->host), problem);
+		return;
+	}
+	base.host = arena_printf(m->arena, PLAN_PASSTHROUGH "%.*s", STR_FMT(base.host));
+	base.claim = claim_of(m, index, 0);
+	base.claim.path = STR("/");
+	base.claim.type = PATH_PREFIX;
+	base.claim.pool = rule->paths.count == 0
+				  ? plan->default_pool
+				  : add_pool(m, &rule->paths.items[0].backend, &place);
+	*PUSH(m, list) = base;
+}
+
+/* There is no server name that nobody has: only rules without a path lead to it. */
+static void drop_default(const struct maker *m)
+{
+	bool used = str_is_empty(m->plan->default_pool);
+	for (size_t i = 0; i < m->ingress->rules.count; i++)
+		used |= m->ingress->rules.items[i].paths.count == 0;
+	m->plan->default_pool = STR_NONE;
+	if (!used)
+		diag_add(m->diags, &m->plan->self, "PassthroughRefused", "spec.defaultBackend",
+			"it is not used: TLS is passed through by server name only");
+}
+
 static int compare_hosted(const void *left, const void *right)
 {
 	const struct hosted *a = left;
@@ -244,8 +304,14 @@ static void read_rules(const struct maker *m)
 	struct backend_place place = {.is_default = true};
 	if (m->ingress->default_backend != NULL)
 		m->plan->default_pool = add_pool(m, m->ingress->default_backend, &place);
-	for (size_t i = 0; i < m->ingress->rules.count; i++)
-		add_rule(m, &list, i);
+	for (size_t i = 0; i < m->ingress->rules.count; i++) {
+		if (m->plan->is_passthrough)
+			add_passthrough(m, &list, i);
+		else
+			add_rule(m, &list, i);
+	}
+	if (m->plan->is_passthrough)
+		drop_default(m);
 	gather_hosts(m, &list);
 	sort_pools(m->plan);
 }
@@ -270,8 +336,23 @@ static void read_tls_hosts(
 	}
 }
 
+static void tell_passthrough_tls(const struct maker *m)
+{
+	for (size_t i = 0; i < m->ingress->tls.count; i++) {
+		if (!str_is_empty(m->ingress->tls.items[i].secret))
+			diag_add(m->diags, &m->plan->self, "CertificateUnused",
+				arena_printf(m->arena, "spec.tls[%zu].secretName", i).p,
+				"TLS is passed through unopened, so the backend shows its own "
+				"certificate");
+	}
+}
+
 static void read_tls(const struct maker *m)
 {
+	if (m->plan->is_passthrough) {
+		tell_passthrough_tls(m);
+		return;
+	}
 	for (size_t i = 0; i < m->ingress->tls.count; i++) {
 		const struct ingress_tls *tls = &m->ingress->tls.items[i];
 		if (!str_is_empty(tls->secret) && !is_name(tls->secret)) {
@@ -281,7 +362,8 @@ static void read_tls(const struct maker *m)
 			continue;
 		}
 		struct plan_tls *entry = PUSH(m, &m->plan->tls);
-		*entry = (struct plan_tls){.secret = tls->secret, .position = i};
+		*entry = (struct plan_tls){
+			.secret = tls->secret, .is_open = tls->hosts.count == 0, .position = i};
 		read_tls_hosts(m, tls, i, entry);
 	}
 }
@@ -330,41 +412,100 @@ static void keep_own_checks(const struct maker *m)
 	values->health_checks.count = kept;
 }
 
-/* Ports, scale and the like of a load balancer that all Ingresses of a class share are not for one
- * of them to say. */
-static void refuse_values(const struct maker *m)
+/* ---- what a whole class shares ---- */
+
+static int compare_texts(const void *left, const void *right)
 {
-	struct annotation_values *values = &m->plan->values;
-	const struct {
-		bool is_set;
-		const char *name;
-	} given[] = {
-		{values->scale != 0, "scale"},
-		{values->http_port != 0, "http.port"},
-		{values->https_port != 0, "https.port"},
-		{values->allow_http != SWITCH_UNSET, "allow.http"},
-		{!str_is_empty(values->custom_config), "config"},
-		{values->stickiness != NULL, "io.rancher.stickiness.policy"},
-		{values->labels.count != 0, "io.rancher.*"},
-		{values->health_checks.count != 0, "io.rancher.kubernetes.livenessprobes"},
-	};
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
-		if (given[i].is_set)
-			diag_add(m->diags, &m->plan->self, "SharedLoadBalancer",
-				annotation_field(m->ingress, m->arena, given[i].name),
-				"it is not heeded: all Ingresses of class %.*s share one load "
-				"balancer",
-				STR_FMT(m->plan->class_name));
+	return str_cmp(*(const struct str *)left, *(const struct str *)right);
+}
+
+static void sort_texts(struct str_list *list)
+{
+	size_t kept = 0;
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(struct str), compare_texts);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept == 0 || !str_eq(list->items[kept - 1], list->items[i]))
+			list->items[kept++] = list->items[i];
 	}
-	*values = (struct annotation_values){0};
+	list->count = kept;
+}
+
+/* The server names for which it has, or may have, a certificate. */
+static void read_names(const struct maker *m)
+{
+	struct plan *plan = m->plan;
+	for (size_t i = 0; i < plan->tls.count; i++) {
+		const struct plan_tls *tls = &plan->tls.items[i];
+		for (size_t k = 0; k < tls->hosts.count; k++)
+			*PUSH(m, &plan->names) = tls->hosts.items[k];
+		for (size_t k = 0; tls->is_open && k < plan->hosts.count; k++) {
+			if (!str_is_empty(plan->hosts.items[k].host))
+				*PUSH(m, &plan->names) = plan->hosts.items[k].host;
+		}
+	}
+	sort_texts(&plan->names);
+}
+
+static void want_port(const struct maker *m, uint64_t port, enum listener_protocol protocol)
+{
+	bool is_http = protocol == LISTENER_HTTP;
+	uint64_t same = is_http ? m->context->http_port : m->context->https_port;
+	uint64_t other = is_http ? m->context->https_port : m->context->http_port;
+	if (port == 0 || port == same)
+		return;
+	if (port == other || (m->plan->ports.count != 0 && m->plan->ports.items[0].port == port)) {
+		diag_add(m->diags, &m->plan->self, "PortConflict",
+			annotation_field(
+				m->ingress, m->arena, is_http ? "http.port" : "https.port"),
+			"port %llu is that of %s already", (unsigned long long)port,
+			is_http ? "HTTPS" : "HTTP");
+		return;
+	}
+	*PUSH(m, &m->plan->ports) = (struct plan_port){.port = port, .protocol = protocol};
+}
+
+static void share(const struct maker *m)
+{
+	struct plan *plan = m->plan;
+	want_port(m, plan->values.http_port, LISTENER_HTTP);
+	want_port(m, plan->values.https_port, LISTENER_HTTPS);
+	if (plan->ports.count == 2 && plan->ports.items[0].port > plan->ports.items[1].port) {
+		struct plan_port first = plan->ports.items[0];
+		plan->ports.items[0] = plan->ports.items[1];
+		plan->ports.items[1] = first;
+	}
+	read_names(m);
+	/* All of it stands in ports, claims and pools now. */
+	plan->values = (struct annotation_values){0};
+}
+
+static void read_passthrough(struct maker *m)
+{
+	struct plan *plan = m->plan;
+	if (plan->values.tls_passthrough != SWITCH_ON)
+		return;
+	plan->is_passthrough = true;
+	if (plan->values.stickiness != NULL)
+		diag_add(m->diags, &plan->self, "NotSupported",
+			annotation_field(m->ingress, m->arena, "io.rancher.stickiness.policy"),
+			"it is not heeded: there are no cookies in TLS that is passed through");
+	plan->values.stickiness = NULL;
+	if (!m->context->cannot.tls_passthrough)
+		return;
+	diag_add(m->diags, &plan->self, "NotSupported",
+		annotation_field(m->ingress, m->arena, "tls-passthrough"),
+		"this kind of load balancer cannot pass TLS through; the hosts are not served");
 }
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags)
 {
-	struct maker m = {ingress, arena, diags, ret_plan};
+	struct maker m = {ingress, context, arena, diags, ret_plan};
 	*ret_plan = (struct plan){
-		.self = {ingress->key.namespace, ingress->key.name, ingress->key.uid},
+		.self = {.namespace = ingress->key.namespace,
+			.name = ingress->key.name,
+			.uid = ingress->key.uid},
 		.created = ingress->created,
 		.named_class = ingress->class_name,
 		.is_unnamed = class_is_unnamed(ingress),
@@ -374,11 +515,38 @@ void plan_make(const struct ingress_record *ingress, const struct plan_context *
 	ret_plan->is_ours = true;
 	annotations_read(ingress, arena, &ret_plan->values, diags);
 	assign_balancer(&m, context->grouping);
-	if (ret_plan->scope == BALANCER_OF_CLASS)
-		refuse_values(&m);
-	read_rules(&m);
+	policies_refuse(ingress, context, arena, ret_plan, diags);
+	read_passthrough(&m);
+	ret_plan->is_tls_only = ret_plan->scope == BALANCER_OF_CLASS && !ret_plan->is_passthrough &&
+				ret_plan->values.allow_http == SWITCH_OFF;
+	if (!ret_plan->is_passthrough || !context->cannot.tls_passthrough)
+		read_rules(&m);
 	read_tls(&m);
 	keep_own_checks(&m);
+	if (ret_plan->scope == BALANCER_OF_CLASS)
+		share(&m);
+}
+
+void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
+	struct plan *ret_plan)
+{
+	*ret_plan = (struct plan){.self = *self, .is_kept = true};
+	if (grouping == GROUPING_MERGED)
+		return; /* what it has of the shared one is not known */
+	ret_plan->is_ours = true;
+	ret_plan->scope = self->is_service ? BALANCER_OF_SERVICE : BALANCER_OF_INGRESS;
+	ret_plan->balancer_name = self->name;
+	ret_plan->balancer = arena_printf(arena, "%.*s/%s%.*s", STR_FMT(self->namespace),
+		self->is_service ? "service:" : "", STR_FMT(self->name));
+}
+
+const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id)
+{
+	struct plan_pool wanted = {.id = id};
+	if (plan->pools.count == 0)
+		return NULL;
+	return bsearch(
+		&wanted, plan->pools.items, plan->pools.count, sizeof(wanted), compare_pools);
 }
 
 const struct plan_host *plan_find_host(const struct plan *plan, struct str host)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one Ingress asks for, checked: on which load balancer it is, its hosts with their paths, the
+ * What one Ingress, or one Service of type LoadBalancer (layer4.h), asks for, checked: on which load balancer it is, its hosts with their paths, the
  * pools and Secrets it needs, and its annotations. Everything that follows from the Ingress alone
  * is decided here; what depends on others is decided by rules.h (hosts shared with other
  * Ingresses), balancer.h (load balancers shared with them), backends.h (Services) and tls.h
@@ -12,6 +12,7 @@
  *   per-ingress           -                  namespace/name
  *   per-ingress           g                  namespace/group:g
  *   merged                any                class/<class>
+ *   per-ingress           a Service          namespace/service:name
  *
  * A plan lives in the arena it was made in, and points into the record.
  */
@@ -21,12 +22,32 @@
 #include "translator/class.h"
 #include "translator/rules.h"
 
-enum balancer_scope { BALANCER_OF_INGRESS, BALANCER_OF_GROUP, BALANCER_OF_CLASS };
+enum balancer_scope {
+	BALANCER_OF_INGRESS,
+	BALANCER_OF_GROUP,
+	BALANCER_OF_CLASS,
+	BALANCER_OF_SERVICE,
+};
+
+/* What the provider cannot do; nothing while none is known. */
+struct plan_limits {
+	unsigned policies; /* enum policy */
+	bool tcp;
+	bool tls_passthrough;
+	bool source_ranges;
+};
 
 struct plan_context {
 	struct class_context class;
 	enum grouping grouping;
+	struct plan_limits cannot;
+	uint64_t http_port; /* of a load balancer for a whole class */
+	uint64_t https_port;
+	bool is_released; /* a Service whose load balancer is gone */
 };
+
+/* Virtual hosts for TLS that is passed through have this before their name. */
+#define PLAN_PASSTHROUGH "passthrough/"
 
 struct plan_host {
 	struct str host; /* lower case; empty: any */
@@ -39,12 +60,23 @@ struct plan_host {
 struct plan_pool {
 	struct str id;
 	struct str service; /* empty: the backend was refused, the pool has no endpoints */
-	struct str port;
+	struct str port;    /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
+	const struct stickiness *stickiness; /* both only where a class shares a load balancer */
+	const struct health_check *check;
+};
+
+/* A port that this owner wants on a load balancer that is not its own alone, or that is for its TCP
+ * connections. */
+struct plan_port {
+	uint64_t port;
+	enum listener_protocol protocol;
+	struct str pool; /* id, for TCP */
 };
 
 struct plan_tls {
 	struct str secret;     /* empty: the default certificate */
 	struct str_list hosts; /* checked, lower case */
+	bool is_open;          /* none is written: those of the rules it is good for */
 	size_t position;       /* in spec.tls */
 };
 
@@ -62,16 +94,31 @@ struct plan {
 	LIST_OF(struct plan_pool) pools; /* sorted by id */
 	struct str default_pool;         /* id; empty: none */
 	LIST_OF(struct plan_tls) tls;    /* as written */
+	struct str_list names;           /* server names of tls, sorted; for BALANCER_OF_CLASS */
+	LIST_OF(struct plan_port) ports; /* sorted */
+	bool is_passthrough;
+	bool is_tls_only; /* on a load balancer that a class shares */
+	bool is_kept;     /* nothing is known of it but that it is there */
+	bool is_refused;  /* a Service: it must not be served at all */
+	bool is_leaving;  /* a Service: ours no longer, but held until its load balancer is gone */
+	struct str_list source_ranges; /* of its ports */
 	struct annotation_values values;
 };
 
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags);
 
+/* The plan of something that is there and cannot be read. */
+void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
+	struct plan *ret_plan);
 /* Whether the load balancer object itself depends on this Ingress. */
 bool plan_shapes_balancer(const struct plan *plan);
 /* Whether the load balancer object would be the same with either. */
 bool plan_same_balancer(const struct plan *a, const struct plan *b);
+/* Whether it claims the same of a load balancer that a class shares, with the same right. */
+bool plan_same_claims(const struct plan *a, const struct plan *b);
+/* NULL: the plan has no such pool. */
+const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id);
 /* Whether the virtual host would be the same with either. */
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,
 	const struct plan_host *b_host);

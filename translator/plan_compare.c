@@ -15,9 +15,8 @@ int plan_compare_ages(const struct plan *a, const struct plan *b)
 
 bool plan_shapes_balancer(const struct plan *plan)
 {
-	/* The owners of a whole class are not listed. */
-	return plan->is_ours && (plan->scope != BALANCER_OF_CLASS || plan->tls.count != 0 ||
-					!str_is_empty(plan->default_pool));
+	/* The owners of a whole class are not listed, and what they have of it are claims. */
+	return plan->is_ours && plan->scope != BALANCER_OF_CLASS;
 }
 
 static bool same_labels(const struct annotation_values *a, const struct annotation_values *b)
@@ -68,18 +67,67 @@ static bool same_secrets(const struct plan *a, const struct plan *b)
 	return true;
 }
 
+static bool same_texts(const struct str_list *a, const struct str_list *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (!str_eq(a->items[i], b->items[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool same_ports(const struct plan *a, const struct plan *b)
+{
+	if (a->ports.count != b->ports.count || !same_texts(&a->source_ranges, &b->source_ranges))
+		return false;
+	for (size_t i = 0; i < a->ports.count; i++) {
+		const struct plan_port *x = &a->ports.items[i];
+		const struct plan_port *y = &b->ports.items[i];
+		if (x->port != y->port || x->protocol != y->protocol || !str_eq(x->pool, y->pool))
+			return false;
+	}
+	return true;
+}
+
 bool plan_same_balancer(const struct plan *a, const struct plan *b)
 {
 	return str_eq(a->self.uid, b->self.uid) && a->created == b->created &&
 	       str_eq(a->class_name, b->class_name) && str_eq(a->balancer, b->balancer) &&
 	       str_eq(a->default_pool, b->default_pool) && same_secrets(a, b) &&
+	       a->is_passthrough == b->is_passthrough && a->is_leaving == b->is_leaving &&
+	       a->is_kept == b->is_kept && a->is_refused == b->is_refused &&
+	       (a->hosts.count != 0) == (b->hosts.count != 0) && same_ports(a, b) &&
 	       same_values(&a->values, &b->values);
+}
+
+static bool same_tls(const struct plan *a, const struct plan *b)
+{
+	if (a->tls.count != b->tls.count)
+		return false;
+	for (size_t i = 0; i < a->tls.count; i++) {
+		const struct plan_tls *x = &a->tls.items[i];
+		const struct plan_tls *y = &b->tls.items[i];
+		if (!str_eq(x->secret, y->secret) || x->is_open != y->is_open ||
+			!same_texts(&x->hosts, &y->hosts))
+			return false;
+	}
+	return same_texts(&a->names, &b->names);
+}
+
+bool plan_same_claims(const struct plan *a, const struct plan *b)
+{
+	return str_eq(a->self.uid, b->self.uid) && a->created == b->created &&
+	       str_eq(a->balancer, b->balancer) && str_eq(a->default_pool, b->default_pool) &&
+	       same_ports(a, b) && same_tls(a, b);
 }
 
 static bool same_claim(const struct path_claim *a, const struct path_claim *b)
 {
 	return str_eq(a->path, b->path) && a->type == b->type && str_eq(a->pool, b->pool) &&
-	       a->is_implied == b->is_implied && a->position == b->position && a->rule == b->rule;
+	       a->is_implied == b->is_implied && a->tls_only == b->tls_only &&
+	       a->position == b->position && a->rule == b->rule;
 }
 
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,

@@ -7,6 +7,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
+#include "translator/layer4.h"
 
 void plans_init(struct engine *engine)
 {
@@ -35,18 +36,43 @@ static const struct ingress_class_record *named_class(
 	return class;
 }
 
+static struct plan_limits limits_of(const struct engine *engine)
+{
+	return (struct plan_limits){
+		.policies = engine->policies_missing,
+		.tcp = !engine_can_serve(engine, STR("tcp")),
+		.tls_passthrough = !engine_can_serve(engine, STR("tls-passthrough")),
+		.source_ranges = !engine->has_source_ranges,
+	};
+}
+
 static void make(struct engine *engine, struct ingress_node *ingress, struct arena *arena,
 	struct plan *ret_plan, struct diag_list *diags)
 {
-	struct ingress_record *record = arena_alloc(arena, sizeof(*record));
-	record_read(&ingress->record, arena, record);
 	struct plan_context context = {
 		.class = {.settings = &engine->settings,
 			.classes_are_synced = (engine->synced & 1U << RECORD_INGRESS_CLASS) != 0,
-			.named = named_class(engine, record->class_name, arena),
 			.our_default = str_from(engine->our_default)},
 		.grouping = engine->grouping,
+		.cannot = limits_of(engine),
+		.http_port = engine->config.http_port,
+		.https_port = engine->config.https_port,
+		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
+	if ((ingress->record.node.flags & NODE_KEPT) != 0) {
+		struct object_ref self = ingress_ref(engine, ingress, arena);
+		plan_keep(&self, engine->grouping, arena, ret_plan);
+		return;
+	}
+	if (ingress->record.node.kind == NODE_FRONT) {
+		struct service_record *service = arena_alloc(arena, sizeof(*service));
+		record_read(&ingress->record, arena, service);
+		layer4_plan(service, &context, arena, ret_plan, diags);
+		return;
+	}
+	struct ingress_record *record = arena_alloc(arena, sizeof(*record));
+	record_read(&ingress->record, arena, record);
+	context.class.named = named_class(engine, record->class_name, arena);
 	plan_make(record, &context, arena, ret_plan, diags);
 }
 

@@ -4,8 +4,9 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
+#include "translator/layer4.h"
 #include "translator/log_events.h"
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include <errno.h>
 
@@ -25,6 +26,8 @@ enum node_kind record_node_kind(enum record_kind kind)
 
 static enum record_kind record_kind_of(const struct record *record)
 {
+	if (record->node.kind == NODE_FRONT)
+		return RECORD_SERVICE;
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
 		if (node_kinds[kind] == (enum node_kind)record->node.kind)
 			return (enum record_kind)kind;
@@ -61,6 +64,7 @@ static void change(struct engine *engine, struct record *record, const struct pl
 {
 	switch ((enum node_kind)record->node.kind) {
 	case NODE_INGRESS:
+	case NODE_FRONT:
 		change_ingress(engine, (struct ingress_node *)(void *)record, old);
 		return;
 	case NODE_CLASS:
@@ -78,6 +82,7 @@ static void change(struct engine *engine, struct record *record, const struct pl
 	case NODE_BALANCER:
 	case NODE_HOST:
 	case NODE_POOL:
+	case NODE_CLAIM:
 	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
@@ -85,15 +90,17 @@ static void change(struct engine *engine, struct record *record, const struct pl
 	must(false);
 }
 
-/* Takes `packed`; NULL: the record is gone. */
-static void replace(struct engine *engine, struct record *record, uint8_t *packed, size_t len)
+/* Takes `packed`; NULL: the record is gone. `flag`: NODE_KEPT for a record that holds a key only. */
+static void replace(
+	struct engine *engine, struct record *record, uint8_t *packed, size_t len, uint16_t flag)
 {
 	const struct plan *old = NULL;
 	size_t old_len = 0;
-	if (record->node.kind == NODE_INGRESS) {
+	if (record->node.kind == NODE_INGRESS || record->node.kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 		old = plans_save_old(engine, ingress);
 		plans_forget(engine, ingress);
+		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 	}
 	uint8_t *old_packed = record_swap(record, packed, len, &old_len);
 	/* Settling may free the node, and with it what says how to free the bytes. */
@@ -113,9 +120,36 @@ static void pack_record(struct engine *engine, enum record_kind kind, void *valu
 	pack_struct(schema_of(kind), value, &engine->packing);
 }
 
-static bool is_same(const struct record *record, struct str packed)
+static bool is_same(const struct record *record, struct str packed, uint16_t flag)
 {
-	return record->packed != NULL && str_eq(record_packed(record), packed);
+	return record->packed != NULL && str_eq(record_packed(record), packed) &&
+	       (record->node.flags & NODE_KEPT) == flag;
+}
+
+static void store(struct engine *engine, struct record *record, struct str packed, uint16_t flag)
+{
+	if (!is_same(record, packed, flag))
+		replace(engine, record, xmemdup(packed.p, packed.len), packed.len, flag);
+}
+
+/* A Service that may want a load balancer has a second record, as an owner. */
+static void put_front(struct engine *engine, struct str key, bool is_front, struct str packed)
+{
+	struct record *front = graph_find(&engine->graph, NODE_FRONT, key);
+	if (is_front) {
+		front = graph_get(&engine->graph, NODE_FRONT, key);
+		front->node.mark = engine->marks[RECORD_SERVICE];
+		store(engine, front, packed, 0);
+	} else if (front != NULL && front->packed != NULL) {
+		replace(engine, front, NULL, 0, 0);
+	}
+}
+
+static void drop(struct engine *engine, struct record *record)
+{
+	if (record->node.kind == NODE_SERVICE)
+		put_front(engine, node_key(&record->node), false, STR_NONE);
+	replace(engine, record, NULL, 0, 0);
 }
 
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
@@ -124,8 +158,9 @@ static void put(struct engine *engine, enum record_kind kind, struct str key, vo
 	record->node.mark = engine->marks[kind];
 	pack_record(engine, kind, value);
 	struct str packed = buf_str(&engine->packing);
-	if (!is_same(record, packed))
-		replace(engine, record, xmemdup(packed.p, packed.len), packed.len);
+	store(engine, record, packed, 0);
+	if (kind == RECORD_SERVICE)
+		put_front(engine, key, layer4_is_front(value), packed);
 	if (kind == RECORD_SECRET)
 		explicit_bzero(engine->packing.data, engine->packing.cap);
 	buf_shrink(&engine->packing, 64 * 1024);
@@ -160,15 +195,22 @@ int records_take(
 	return 0;
 }
 
+/* NULL: nothing is known of it. Of a Service that cannot be read there is only a front. */
+static struct record *find(struct engine *engine, const struct record_key *key)
+{
+	struct str text = key_text(key, &engine->scratch);
+	struct record *record = graph_find(&engine->graph, node_kinds[key->kind], text);
+	if (key->kind == RECORD_SERVICE && (record == NULL || record->packed == NULL))
+		record = graph_find(&engine->graph, NODE_FRONT, text);
+	return record != NULL && record->packed != NULL ? record : NULL;
+}
+
 int records_delete(struct engine *engine, const struct record_key *key)
 {
 	if (key->kind == RECORD_NONE)
 		return -EPROTO;
-	if (!is_usable(key))
-		return 0;
-	struct record *record =
-		graph_find(&engine->graph, node_kinds[key->kind], key_text(key, &engine->scratch));
-	if (record == NULL || record->packed == NULL)
+	struct record *record = is_usable(key) ? find(engine, key) : NULL;
+	if (record == NULL)
 		return 0;
 	if (!str_is_empty(key->uid)) {
 		void *value = arena_alloc(&engine->scratch, schema_of(key->kind)->size);
@@ -178,8 +220,23 @@ int records_delete(struct engine *engine, const struct record_key *key)
 		if (!str_is_empty(uid) && !str_eq(uid, key->uid))
 			return 0;
 	}
-	replace(engine, record, NULL, 0);
+	drop(engine, record);
 	return 0;
+}
+
+/* Nothing is known of it but that it is there, so that a load balancer of its own is not taken for
+ * one that nobody wants. Of other kinds nothing can be said. */
+static void keep_unknown(struct engine *engine, const struct record_key *key)
+{
+	enum node_kind kind = key->kind == RECORD_INGRESS ? NODE_INGRESS : NODE_FRONT;
+	if (key->kind != RECORD_INGRESS && key->kind != RECORD_SERVICE)
+		return;
+	struct record *record = graph_get(&engine->graph, kind, key_text(key, &engine->scratch));
+	struct record_key *value = arena_alloc(&engine->scratch, schema_of(key->kind)->size);
+	record->node.mark = engine->marks[key->kind];
+	value->uid = key->uid;
+	pack_record(engine, key->kind, value);
+	store(engine, record, buf_str(&engine->packing), NODE_KEPT);
 }
 
 int records_keep(struct engine *engine, const struct record_key *key)
@@ -188,8 +245,14 @@ int records_keep(struct engine *engine, const struct record_key *key)
 		return -EPROTO;
 	if (!is_usable(key))
 		return 0;
-	struct record *record =
-		graph_find(&engine->graph, node_kinds[key->kind], key_text(key, &engine->scratch));
+	struct record *record = find(engine, key);
+	if (record == NULL) {
+		keep_unknown(engine, key);
+		return 0;
+	}
+	record->node.mark = engine->marks[key->kind];
+	if (record->node.kind == NODE_SERVICE)
+		record = graph_find(&engine->graph, NODE_FRONT, node_key(&record->node));
 	if (record != NULL)
 		record->node.mark = engine->marks[key->kind];
 	return 0;
@@ -202,14 +265,21 @@ void records_begin(struct engine *engine, enum record_kind kind)
 	engine->marks[kind]++;
 }
 
-void records_end(struct engine *engine, enum record_kind kind)
+static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
 {
-	struct record_tree *tree = &engine->graph.records[node_kinds[kind]];
+	struct record_tree *tree = &engine->graph.records[node_kind];
 	struct record *next = NULL;
 	for (struct record *record = RB_MIN(record_tree, tree); record != NULL; record = next) {
 		/* Dropping a record may free others, but none of its own kind. */
 		next = RB_NEXT(record_tree, tree, record);
-		if (record->packed != NULL && record->node.mark != engine->marks[kind])
-			replace(engine, record, NULL, 0);
+		if (record->packed != NULL && record->node.mark != mark)
+			drop(engine, record);
 	}
+}
+
+void records_end(struct engine *engine, enum record_kind kind)
+{
+	sweep(engine, node_kinds[kind], engine->marks[kind]);
+	if (kind == RECORD_SERVICE)
+		sweep(engine, NODE_FRONT, engine->marks[kind]);
 }

@@ -23,6 +23,7 @@ struct path_claim {
 	struct str path;
 	enum path_type type;
 	struct str pool;
+	bool tls_only;
 	bool is_implied; /* the default backend, for what no path of the host takes */
 	size_t position; /* in the Ingress, from 0: for order and messages */
 	size_t rule;     /* likewise */

@@ -112,7 +112,8 @@ bool said_event(struct engine *engine, const struct object_ref *ingress, enum ev
 {
 	struct schema_error error = {""};
 	struct event_note note = {
-		.key = {RECORD_INGRESS, ingress->namespace, ingress->name, ingress->uid},
+		.key = {ingress->is_service ? RECORD_SERVICE : RECORD_INGRESS, ingress->namespace,
+			ingress->name, ingress->uid},
 		.type = type,
 		.reason = reason,
 		.message = diag_cut(message, DIAG_MESSAGE_MAX_LEN),
@@ -143,6 +144,7 @@ static uint64_t digest_of(const struct diag *diag)
 	digest = mix(digest, diag->ingress.namespace);
 	digest = mix(digest, diag->ingress.name);
 	digest = mix(digest, diag->ingress.uid);
+	digest = mix(digest, diag->ingress.is_service ? STR("s") : STR("i"));
 	digest = mix(digest, diag->reason);
 	return mix(digest, diag->message);
 }
@@ -226,7 +228,9 @@ static void speak(struct engine *engine, struct node *node)
 		diag_list_init(&diags, &engine->scratch);
 		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
 		said_update(engine, node, SAID_STATUS, &diags, keep);
-		if ((node->flags & NODE_SAY_STATUS) == 0)
+		/* After a restart the first status may be that nothing is known yet; what comes then
+		 * may have been told in the life before. */
+		if ((node->flags & NODE_SAY_STATUS) == 0 && !keep)
 			node->flags &= (uint16_t)~NODE_NEW_STATUS;
 	}
 	arena_reset(&engine->scratch);
@@ -235,7 +239,9 @@ static void speak(struct engine *engine, struct node *node)
 bool said_work(struct engine *engine)
 {
 	int steps = 0;
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing)
+	/* Who has what must be settled before it is told. */
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+		queue_len(&engine->claims) != 0)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_say) != 0 &&
 		engine->ops->source_out(engine->ctx) != NULL) {

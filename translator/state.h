@@ -4,11 +4,14 @@
  *
  *   records.c    records from the watcher into the graph
  *   changes.c    what a changed record changes: edges, and who is dirty
+ *   claims.c     what only one of several can have
+ *   fronts.c     Services of type LoadBalancer: when they may go
  *   plans.c      plans of ingresses, kept for a moment
  *   objects.c    builds the object of a node, with its diagnostics
  *   batch.c      objects to the provider, in batches that end in a commit
  *   said.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
+ *   publish.c    addresses of a Service instead of the provider's
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
@@ -84,6 +87,13 @@ struct engine {
 	bool snapshot_due;
 	enum grouping grouping;
 	struct str_list protocols; /* owned */
+	unsigned policies_missing; /* see policies.h */
+	bool has_source_ranges;
+	bool releases_due; /* a Service that is leaving may be able to go */
+	size_t leaving_count;
+	struct queue claims;
+	char *published; /* see publish.c */
+	bool publish_was_checked;
 	uint64_t serial;
 	struct batch batch;
 	struct queue dirty[OBJECT_KINDS];
@@ -114,6 +124,48 @@ const struct plan *plans_make(
 	struct engine *engine, struct ingress_node *ingress, struct arena *arena);
 void plans_forget(struct engine *engine, const struct ingress_node *ingress);
 void plans_forget_all(struct engine *engine);
+
+/* ---- claims.c ---- */
+
+#define CLAIM_DEFAULT "default"
+#define CLAIM_PORT    "port:" /* before the number */
+
+struct str claim_name_key(struct arena *arena, struct str host);
+struct str claim_port_key(struct arena *arena, uint64_t port);
+/* Of a name. */
+struct str claim_host(const struct claim_node *claim);
+/* 0: no port. */
+uint64_t claim_port(const struct claim_node *claim);
+/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
+struct secret_node *claim_secret_of(
+	struct engine *engine, const struct plan *plan, const struct plan_tls *tls);
+/* Whether the entry with that usable Secret is for the host. */
+bool claim_is_covered(
+	const struct plan_tls *tls, const struct secret_node *secret, struct str host);
+/* Has it settled anew. */
+void claim_ask(struct engine *engine, struct claim_node *claim);
+void claim_left(
+	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
+void claims_ask_of(struct engine *engine, const struct ingress_node *ingress);
+/* The certificate is going. */
+void claims_forget_secret(struct engine *engine, struct secret_node *secret);
+/* True: there is more to do. */
+bool claims_work(struct engine *engine);
+/* What others have of what the plan claims. */
+void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
+	const struct plan *plan, struct diag_list *diags);
+
+/* ---- fronts.c ---- */
+
+/* After its edges were set by the plan. */
+void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan);
+void front_gone(struct engine *engine, struct ingress_node *front);
+/* Has the statuses of those on the load balancer told anew. */
+void fronts_ask(struct engine *engine, struct balancer_node *balancer);
+/* The provider says that the load balancer is as it was sent last. */
+void fronts_answered(struct engine *engine, struct balancer_node *balancer);
+/* Releases those whose load balancer is gone. True: there were some. */
+bool fronts_work(struct engine *engine);
 
 /* ---- records.c ---- */
 
@@ -195,6 +247,16 @@ bool said_work(struct engine *engine);
 /* False: no room, or nobody there. */
 bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
 	struct str reason, struct str message, bool standing);
+
+/* ---- publish.c ---- */
+
+/* Whether Ingresses show the addresses of a Service. */
+bool publish_is_on(const struct engine *engine);
+/* In the scratch arena; false: there is no such Service. */
+bool publish_read(struct engine *engine, struct lb_status *ret_status);
+/* Has statuses told anew when the addresses have changed. */
+void publish_check(struct engine *engine);
+void publish_service_changed(struct engine *engine, const struct record *service);
 
 /* ---- statuses.c ---- */
 

@@ -11,7 +11,7 @@
 #include "common/xalloc.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include <errno.h>
 
@@ -67,6 +67,20 @@ static void store(struct engine *engine, struct balancer_node *balancer, const s
 	balancer->status_len = (uint32_t)packed.len;
 }
 
+static void note_answer(
+	struct engine *engine, struct balancer_node *balancer, const struct lb_status *status)
+{
+	struct node *node = &balancer->node;
+	bool agrees = (node->flags & NODE_SENT) != 0 && status->rev == balancer->rev &&
+		      status->state == LB_STATE_APPLIED;
+	if (agrees && (node->flags & NODE_ANSWERED) == 0) {
+		node->flags |= NODE_ANSWERED;
+		fronts_answered(engine, balancer);
+	} else if (!agrees && status->rev == balancer->rev) {
+		node->flags &= (uint16_t)~NODE_ANSWERED;
+	}
+}
+
 int statuses_take(struct engine *engine, const struct lb_status *status)
 {
 	struct lb_status old;
@@ -74,6 +88,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, status->id);
 	if (balancer == NULL || LIST_EMPTY(&balancer->users))
 		return 0; /* the provider has not heard yet that it is gone */
+	note_answer(engine, balancer, status);
 	bool was_known = read_status(balancer, &engine->scratch, &old);
 	now.id = STR_NONE;
 	now.rev = 0;
@@ -90,11 +105,15 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		return 0;
 	/* `old` points into what is replaced. */
 	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
-	bool recovered = old.state == LB_STATE_FAILED && now.state == LB_STATE_APPLIED;
+	bool recovered = balancer->has_failed && now.state == LB_STATE_APPLIED;
 	store(engine, balancer, packed);
 	buf_shrink(&engine->packing, 64 * 1024);
 	log_state(balancer, status);
-	if (moved)
+	if (now.state != LB_STATE_PENDING)
+		balancer->has_failed = now.state == LB_STATE_FAILED;
+	if (moved && publish_is_on(engine))
+		fronts_ask(engine, balancer);
+	else if (moved)
 		ask_users(engine, balancer);
 	if (recovered && engine->grouping != GROUPING_MERGED)
 		tell_recovery(engine, balancer);
@@ -143,11 +162,14 @@ static void add_notice(struct engine *engine, struct balancer_node *balancer,
 	const struct lb_notice *notice, struct diag_list *diags)
 {
 	const char *reason = arena_str(&engine->scratch, notice->reason).p;
-	if (str_is_empty(notice->ingress)) {
+	bool is_service = !str_is_empty(notice->service);
+	if (!is_service && str_is_empty(notice->ingress)) {
 		add_for_all(engine, balancer, reason, notice->message, diags);
 		return;
 	}
-	struct record *record = graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
+	struct record *record = is_service
+					? graph_find(&engine->graph, NODE_FRONT, notice->service)
+					: graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
 	if (record == NULL)
 		return;
 	struct ingress_node *ingress = (struct ingress_node *)(void *)record;
@@ -184,34 +206,111 @@ void statuses_ask(struct engine *engine, struct ingress_node *ingress)
 
 void statuses_ask_all(struct engine *engine)
 {
-	struct record *record;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_INGRESS])
-		queue_push(&engine->statuses, &record->node);
+	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct record *record;
+		RB_FOREACH (record, record_tree, &engine->graph.records[kinds[i]])
+			queue_push(&engine->statuses, &record->node);
+	}
+}
+
+static void put_status(
+	const struct ingress_node *ingress, const struct status_update *update, struct buf *out)
+{
+	struct schema_error error = {""};
+	if (message_encode(MESSAGE_STATUS, update, out, &error) != 0)
+		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", node_key(&ingress->record.node)),
+			LOG_STR("reason", error.text));
+}
+
+/* Whether it has at least one of the ports it wants. */
+static bool has_port(
+	struct engine *engine, const struct ingress_node *front, const struct plan *plan)
+{
+	if (plan->scope != BALANCER_OF_CLASS)
+		return plan->ports.count != 0;
+	for (size_t i = 0; i < plan->ports.count; i++) {
+		struct str key = claim_port_key(&engine->scratch, plan->ports.items[i].port);
+		const struct claim_node *claim = graph_find_claim(front->balancer, key);
+		if (claim != NULL && claim->holder == front)
+			return true;
+	}
+	return false;
+}
+
+/* The ports of an address are those of the load balancer, not of the Service. */
+static void copy_addresses(
+	struct arena *arena, const struct lb_status *status, struct status_update *update)
+{
+	update->addresses.items =
+		arena_calloc(arena, status->addresses.count, sizeof(struct address));
+	for (size_t i = 0; i < status->addresses.count; i++) {
+		const struct address *address = &status->addresses.items[i];
+		update->addresses.items[update->addresses.count++] =
+			(struct address){.ip = address->ip, .hostname = address->hostname};
+	}
+}
+
+static void send_front_status(struct engine *engine, struct ingress_node *front, struct buf *out)
+{
+	struct lb_status status = {0};
+	const struct plan *plan = &plans_get(engine, front)->plan;
+	struct status_update update = {
+		.key = {RECORD_SERVICE, plan->self.namespace, plan->self.name, plan->self.uid}};
+	if (plan->is_leaving) {
+		update.release = true;
+		if ((front->record.node.flags & NODE_RELEASED) != 0)
+			put_status(front, &update, out);
+		return;
+	}
+	if (!plan->is_ours)
+		return;
+	if (has_port(engine, front, plan)) {
+		/* It is told when its connections are served, not before. */
+		bool known = read_status(front->balancer, &engine->scratch, &status);
+		if (!known || !status.addresses_known ||
+			(front->balancer->node.flags & NODE_ANSWERED) == 0)
+			return;
+		copy_addresses(&engine->scratch, &status, &update);
+	}
+	put_status(front, &update, out);
+}
+
+static bool read_addresses(
+	struct engine *engine, const struct balancer_node *balancer, struct lb_status *ret_status)
+{
+	if (publish_is_on(engine))
+		return publish_read(engine, ret_status);
+	return read_status(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
 }
 
 static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)
 {
-	struct schema_error error = {""};
 	struct lb_status status = {0};
+	if ((ingress->record.node.flags & NODE_KEPT) != 0)
+		return;
+	if (ingress->record.node.kind == NODE_FRONT) {
+		send_front_status(engine, ingress, out);
+		return;
+	}
 	bool ours = ingress->balancer != NULL;
-	if (ours && (!read_status(ingress->balancer, &engine->scratch, &status) ||
-			    !status.addresses_known))
+	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
 	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
 	update.addresses.items = status.addresses.items;
 	update.addresses.count = status.addresses.count;
-	if (message_encode(MESSAGE_STATUS, &update, out, &error) != 0)
-		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", node_key(&ingress->record.node)),
-			LOG_STR("reason", error.text));
+	put_status(ingress, &update, out);
 }
 
 bool statuses_work(struct engine *engine)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing)
+	/* Whether a Service has its ports must be settled first. */
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+		queue_len(&engine->claims) != 0)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
 		(out = engine->ops->source_out(engine->ctx)) != NULL) {

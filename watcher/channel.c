@@ -212,7 +212,10 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static int on_item(void *ctx, struct str item)
 {
 	struct channel *channel = ctx;
-	intake_put_text(channel->config.intake, item);
+	if (channel->page.item_lost)
+		intake_refuse_text(channel->config.intake, item, "longer than an object may be");
+	else
+		intake_put_text(channel->config.intake, item);
 	return 0;
 }
 
@@ -246,11 +249,6 @@ static bool end_page(struct channel *channel, struct revision *ret_revision)
 	if (token.len != 0)
 		channel->next_page = str_dup(token);
 	json_free(frame);
-	if (channel->page.items_lost != 0) {
-		struct project_meta nameless = {0};
-		channel->config.intake->on_refused(
-			channel->config.intake->ctx, &nameless, "longer than an object may be");
-	}
 	return ok;
 }
 

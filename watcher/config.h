@@ -16,6 +16,8 @@ struct config {
 	char *controller_name;
 	bool without_class;
 	bool ingress_classes;
+	char *load_balancer_class;
+	bool default_load_balancer_class;
 	bool streaming_lists;
 	int64_t page_size;
 	double resync;

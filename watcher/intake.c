@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/intake.h"
 
+#include "common/must.h"
 #include "proto/frame.h"
 #include "proto/message.h"
-#include "watcher/status_text.h"
-
-#include <stdio.h>
+#include "watcher/object_key.h"
 
 /* Memory that stays allocated between objects. */
 enum { ENCODED_KEEP_LEN = 64 * 1024 };
 
 void intake_init(struct intake *intake, const struct kind_version *version, struct store *store,
+	const struct project_ours *ours,
 	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why), void *ctx)
 {
-	*intake = (struct intake){
-		.version = version, .store = store, .on_refused = on_refused, .ctx = ctx};
+	*intake = (struct intake){.version = version,
+		.store = store,
+		.ours = ours,
+		.on_refused = on_refused,
+		.ctx = ctx};
 	arena_init(&intake->arena);
 	buf_init(&intake->encoded, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	buf_init(&intake->secret, INTAKE_SECRET_MAX);
@@ -38,10 +41,41 @@ void intake_fini(struct intake *intake)
 	arena_fini(&intake->arena);
 }
 
-/* An object that cannot be used is as good as absent: what was known of it before must not go on to be served. */
-static void refuse(struct intake *intake, const struct project_meta *meta, const char *why)
+static bool has_facts(const struct intake *intake)
 {
-	(void)store_remove(intake->store, intake->version->kind, meta->namespace, meta->name);
+	return intake->version->kind == RECORD_INGRESS || intake->version->kind == RECORD_SERVICE;
+}
+
+static struct projection projection_of(struct intake *intake, struct project_error *error)
+{
+	return (struct projection){&intake->arena, &intake->secret, error, intake->ours};
+}
+
+/* An object that is there but cannot be used: it is not taken for one that is gone, neither here nor by the translator, which may know it from an
+ * earlier life of ours. */
+static void refuse(struct intake *intake, struct projection *p, const struct json *object,
+	const struct project_meta *meta, const char *why)
+{
+	enum record_kind kind = intake->version->kind;
+	struct project_facts facts = {.status_is_ours = false};
+	struct schema_error error = {""};
+	struct record_key key;
+	project_set_key(&key, kind, meta);
+	if (meta->name.len == 0) {
+		intake->has_nameless = true;
+	} else {
+		if (object != NULL && has_facts(intake))
+			project_facts(p, object, meta, NULL, &facts);
+		buf_clear(&intake->encoded);
+		if (message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) != 0) {
+			/* Name and namespace were looked at: it is the uid that is none. */
+			key.uid = STR_NONE;
+			buf_clear(&intake->encoded);
+			must(message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) == 0);
+		}
+		store_keep(intake->store, kind, str_skip(buf_str(&intake->encoded), FRAME_HEAD_LEN),
+			object != NULL ? &facts : NULL);
+	}
 	intake->on_refused(intake->ctx, meta, why);
 }
 
@@ -49,21 +83,13 @@ static void put_record(struct intake *intake, struct projection *p, const struct
 	const struct project_meta *meta, const void *record)
 {
 	struct schema_error error = {""};
-	struct project_status status = {0};
-	struct revision revision = {""};
-	struct store_facts facts = {0};
+	struct project_facts facts = {.status_is_ours = false};
 	if (message_encode_record(record, &intake->encoded, &error) != 0) {
-		refuse(intake, meta, error.text);
+		refuse(intake, p, object, meta, error.text);
 		return;
 	}
-	if (intake->version->kind == RECORD_INGRESS) {
-		project_ingress_status(p, object, INTAKE_FIELD_MANAGER, &status);
-		facts.status =
-			status_text(status.addresses.items, status.addresses.count, p->arena, NULL);
-		facts.status_is_ours = status.is_ours;
-		if (revision_set(&revision, meta->revision))
-			facts.revision = str_from(revision.text);
-	}
+	if (has_facts(intake))
+		project_facts(p, object, meta, record, &facts);
 	struct str payload = str_skip(buf_str(&intake->encoded), FRAME_HEAD_LEN);
 	(void)store_put(intake->store, intake->version->kind, payload, &facts);
 }
@@ -71,13 +97,12 @@ static void put_record(struct intake *intake, struct projection *p, const struct
 void intake_put(struct intake *intake, const struct json *object)
 {
 	struct project_error error = {""};
-	struct projection p = {&intake->arena, &intake->secret, &error};
+	struct projection p = projection_of(intake, &error);
 	struct project_meta meta = {0};
 	union project_record record;
-	if (!project_read_meta(&p, object, &meta))
-		intake->on_refused(intake->ctx, &meta, error.text);
-	else if (!intake->version->project(&p, object, &meta, &record))
-		refuse(intake, &meta, error.text);
+	if (!project_read_meta(&p, object, &meta) ||
+		!intake->version->project(&p, object, &meta, &record))
+		refuse(intake, &p, object, &meta, error.text);
 	else
 		put_record(intake, &p, object, &meta, &record);
 	clean(intake);
@@ -86,12 +111,23 @@ void intake_put(struct intake *intake, const struct json *object)
 void intake_remove(struct intake *intake, const struct json *object)
 {
 	struct project_error error = {""};
-	struct projection p = {&intake->arena, &intake->secret, &error};
+	struct projection p = projection_of(intake, &error);
 	struct project_meta meta = {0};
-	if (project_read_meta(&p, object, &meta))
+	(void)project_read_meta(&p, object, &meta);
+	if (meta.name.len != 0)
 		(void)store_remove(intake->store, intake->version->kind, meta.namespace, meta.name);
 	else
 		intake->on_refused(intake->ctx, &meta, error.text);
+	clean(intake);
+}
+
+void intake_refuse_text(struct intake *intake, struct str text, const char *why)
+{
+	struct project_error error = {""};
+	struct projection p = projection_of(intake, &error);
+	struct project_meta meta;
+	object_key_find(text, &meta);
+	refuse(intake, &p, NULL, &meta, why);
 	clean(intake);
 }
 
@@ -100,8 +136,7 @@ void intake_put_text(struct intake *intake, struct str text)
 	const char *problem = NULL;
 	struct json *object = json_parse(text, &problem, NULL);
 	if (object == NULL) {
-		struct project_meta nameless = {0};
-		intake->on_refused(intake->ctx, &nameless, problem);
+		intake_refuse_text(intake, text, problem);
 		return;
 	}
 	intake_put(intake, object);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The way of one kind's objects from JSON into the store: parse, project, encode, compare, keep. Whatever stands in the JSON, an
- * object that does not fit is treated as absent and told of by name; the others are not touched. No I/O.
+ * object that cannot be used is told of by name, and what was known of it stands; the others are not touched. No I/O.
  */
 #pragma once
 
@@ -10,12 +10,11 @@
 
 enum { INTAKE_SECRET_MAX = 3 * 1024 * 1024 };
 
-/* The name under which we write, for telling our own writes by their managed fields. */
-#define INTAKE_FIELD_MANAGER "sluice"
-
 struct intake {
 	const struct kind_version *version;
 	struct store *store;
+	const struct project_ours *ours;
+	bool has_nameless; /* an object was refused of which not even the name can be told */
 	struct arena arena;
 	struct buf encoded;
 	struct buf secret;
@@ -24,7 +23,9 @@ struct intake {
 	void *ctx;
 };
 
+/* `ours` is kept. */
 void intake_init(struct intake *intake, const struct kind_version *version, struct store *store,
+	const struct project_ours *ours,
 	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why), void *ctx);
 void intake_fini(struct intake *intake);
 /* The kind's Secrets are wiped wherever they were. */
@@ -39,3 +40,5 @@ void intake_put(struct intake *intake, const struct json *object);
 void intake_remove(struct intake *intake, const struct json *object);
 /* An element of a list, as text. */
 void intake_put_text(struct intake *intake, struct str text);
+/* The same of one that cannot be parsed, and may be cut short; `why` is what its owner hears. */
+void intake_refuse_text(struct intake *intake, struct str text, const char *why);

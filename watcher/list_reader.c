@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/list_reader.h"
 
+#include "common/must.h"
+
 enum {
 	LIST_KEEP_LEN = 64 * 1024,
 	ITEMS_DEPTH = 2,   /* inside { "items": [ */
@@ -61,8 +63,14 @@ static size_t skip_text(struct list_reader *reader, struct str piece, size_t at)
 
 static void keep_item(struct list_reader *reader, struct str bytes)
 {
-	if (!reader->item_lost && buf_append_str(&reader->item, bytes) != 0)
+	size_t room = LIST_ITEM_MAX - buf_len(&reader->item);
+	if (reader->item_lost)
+		return;
+	if (bytes.len > room) {
 		reader->item_lost = true;
+		bytes.len = room;
+	}
+	must(buf_append_str(&reader->item, bytes) == 0);
 }
 
 /* `end` is the last of the item, which lies in the piece as a whole when nothing of it was kept
@@ -76,9 +84,7 @@ static int end_item(struct list_reader *reader, struct str end,
 		item = buf_str(&reader->item);
 	}
 	int err = 0;
-	if (reader->item_lost)
-		reader->items_lost++;
-	else if (item.len != 0)
+	if (item.len != 0)
 		err = on_item(ctx, item);
 	if (err < 0)
 		return err;

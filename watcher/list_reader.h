@@ -33,12 +33,12 @@ struct list_reader {
 	bool in_text;
 	bool escaped;
 	bool in_items;  /* between the brackets of "items" */
-	bool item_lost; /* the present item passes LIST_ITEM_MAX; the rest of it is skipped */
+	bool item_lost; /* the present item passes LIST_ITEM_MAX; the rest of it is skipped, and
+			   on_item() is given its beginning */
 	bool done;      /* the document has ended */
 	bool seen_items;
 	bool is_secret;
-	size_t items_lost; /* items that were too long */
-	char key[8];       /* the last text of the outer object, to find "items" */
+	char key[8]; /* the last text of the outer object, to find "items" */
 	size_t key_len;
 };
 
@@ -47,7 +47,7 @@ void list_reader_fini(struct list_reader *reader);
 /* Ready for another body. */
 void list_reader_clear(struct list_reader *reader);
 
-/* Calls on_item() for each whole element in order. The result is an enum list_outcome, or what
+/* Calls on_item() for each element in order; while `item_lost` it is a part of one that is too long. The result is an enum list_outcome, or what
  * on_item() returned when that was negative; the reader must be cleared then before more is fed. */
 [[nodiscard]] int list_reader_feed(struct list_reader *reader, struct str piece,
 	int (*on_item)(void *ctx, struct str item), void *ctx);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * sluice-watcher: the only process with Kubernetes credentials. It lists and watches Ingresses, IngressClasses, Services, endpoints and TLS
- * Secrets, turns them into records, and tells the translator of them over source.sock. Upwards it writes Ingress statuses and
- * Events.
+ * Secrets, turns them into records, and tells the translator of them over source.sock. Upwards it writes statuses of Ingresses and of Services of
+ * type LoadBalancer, the finalizers that hold those Services, and Events.
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
@@ -26,10 +26,9 @@
 #include "watcher/source.h"
 #include "watcher/status.h"
 
-#include <malloc.h>
 #include <stdio.h>
 
-enum { WORD_MAX = 253, MISSING_LEN = 4096, CONNECTIONS_BESIDE_WATCHES = 16 };
+enum { WRITER_COUNT = 2, WORD_MAX = 253, MISSING_LEN = 4096, CONNECTIONS_BESIDE_WATCHES = 16 };
 
 /* The parts and how they are joined. */
 static struct {
@@ -40,14 +39,17 @@ static struct {
 	struct api *api;
 	struct store store;
 	struct source *source;
-	struct status_writer *status;
+	struct status_writer *writers[WRITER_COUNT]; /* of writer_kinds */
 	struct events *events;
 	struct cluster *cluster;
 	int kinds[RECORD_KIND_COUNT];
 	size_t kind_count;
-	char *cluster_missing; /* NULL: nothing */
-	char *status_problem;
+	/* What is missing: of the cluster, and of each writer; NULL: nothing. */
+	char *cluster_missing;
+	char *writer_problems[WRITER_COUNT];
 } watcher;
+
+static const enum record_kind writer_kinds[WRITER_COUNT] = {RECORD_INGRESS, RECORD_SERVICE};
 
 /* ---- readiness ---- */
 
@@ -59,15 +61,17 @@ static void set_text(char **text, const char *to)
 
 static void tell_readiness(void)
 {
-	const char *first = watcher.cluster_missing;
-	const char *second = watcher.status_problem;
-	if (first == NULL || second == NULL) {
-		daemon_set_missing(watcher.daemon, first != NULL ? first : second);
-		return;
+	const char *parts[1 + WRITER_COUNT] = {watcher.cluster_missing};
+	char text[MISSING_LEN] = "";
+	size_t used = 0;
+	memcpy(parts + 1, watcher.writer_problems, sizeof(watcher.writer_problems));
+	for (size_t i = 0; i < 1 + WRITER_COUNT; i++) {
+		if (parts[i] == NULL || used >= sizeof(text))
+			continue;
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s%s", used != 0 ? ", " : "", parts[i]);
 	}
-	char *both = xasprintf("%s, %s", first, second);
-	daemon_set_missing(watcher.daemon, both);
-	free(both);
+	daemon_set_missing(watcher.daemon, used != 0 ? text : NULL);
 }
 
 static void on_missing(void *ctx, const char *missing)
@@ -77,10 +81,9 @@ static void on_missing(void *ctx, const char *missing)
 	tell_readiness();
 }
 
-static void on_status_problem(void *ctx, const char *problem)
+static void on_writer_problem(void *ctx, const char *problem)
 {
-	(void)ctx;
-	set_text(&watcher.status_problem, problem);
+	set_text(ctx, problem);
 	tell_readiness();
 }
 
@@ -97,6 +100,8 @@ static void on_kinds(void *ctx, const int *kinds, size_t count)
 		.ingress_class = str_from(watcher.config->ingress_class),
 		.controller_name = str_from(watcher.config->controller_name),
 		.without_class = watcher.config->without_class,
+		.load_balancer_class = watcher.reflectors.ours.load_balancer_class,
+		.without_load_balancer_class = watcher.reflectors.ours.without_class,
 	};
 	if (!is_first) {
 		/* Settings come once in a connection, so another set of kinds wants another connection. */
@@ -110,15 +115,15 @@ static void on_version(void *ctx, const struct kind_version *version)
 {
 	(void)ctx;
 	events_set_version(watcher.events, version);
-	if (version->kind == RECORD_INGRESS)
-		status_set_version(watcher.status, version);
+	for (size_t i = 0; i < WRITER_COUNT; i++) {
+		if (version->kind == writer_kinds[i])
+			status_set_version(watcher.writers[i], version);
+	}
 }
 
 static void on_whole(void *ctx)
 {
 	(void)ctx;
-	/* What parsing the lists took is not needed again soon. */
-	malloc_trim(0);
 	outlet_set_whole(source_outlet(watcher.source));
 }
 
@@ -132,7 +137,6 @@ static void on_snapshot(void *ctx)
 {
 	(void)ctx;
 	log_event(&EV_SNAPSHOT_SENT);
-	malloc_trim(0);
 }
 
 /* ---- upwards ---- */
@@ -140,7 +144,10 @@ static void on_snapshot(void *ctx)
 static void on_status(void *ctx, const struct status_update *update)
 {
 	(void)ctx;
-	status_wish(watcher.status, update);
+	for (size_t i = 0; i < WRITER_COUNT; i++) {
+		if (update->key.kind == writer_kinds[i])
+			status_wish(watcher.writers[i], update);
+	}
 }
 
 static void on_event(void *ctx, const struct event_note *note)
@@ -149,34 +156,31 @@ static void on_event(void *ctx, const struct event_note *note)
 	events_note(watcher.events, note);
 }
 
-/* The owner of an Ingress that we cannot use should see why. */
+/* The owner of an object that we cannot use should see why. */
 static void on_refused(
 	void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why)
 {
-	char message[SCHEMA_ERROR_LEN + 64];
+	char message[SCHEMA_ERROR_LEN + 128];
 	(void)ctx;
-	if (kind != RECORD_INGRESS)
-		return;
-	snprintf(message, sizeof(message), "this Ingress cannot be served: %s", why);
-	events_note(watcher.events,
-		&(struct event_note){
-			.key = {RECORD_INGRESS, meta->namespace, meta->name, meta->uid},
-			.type = EVENT_WARNING,
-			.reason = STR("Unusable"),
-			.message = str_from(message),
-			.standing = true,
-		});
+	snprintf(message, sizeof(message),
+		"this object cannot be read: %s; what was known of it before stays in use", why);
+	events_note(watcher.events, &(struct event_note){
+					    .key = {kind, meta->namespace, meta->name, meta->uid},
+					    .type = EVENT_WARNING,
+					    .reason = STR("Unusable"),
+					    .message = str_from(message),
+					    .standing = true,
+				    });
 }
 
-static void on_fight(void *ctx, const struct store_ingress *ingress)
+static void on_fight(void *ctx, const struct store_object *object)
 {
-	const struct store_object *object = &ingress->object;
 	char uid[STORE_UID_LEN_MAX];
 	(void)ctx;
 	events_note(watcher.events,
 		&(struct event_note){
-			.key = {RECORD_INGRESS, store_namespace(object), store_name(object),
-				store_uid(object, uid)},
+			.key = {(enum record_kind)object->kind, store_namespace(object),
+				store_name(object), store_uid(object, uid)},
 			.type = EVENT_WARNING,
 			.reason = STR("StatusConflict"),
 			.message = STR(
@@ -210,9 +214,14 @@ static bool is_namespace(const char *name)
 
 static char *check_config(const struct config *config)
 {
-	if (strlen(config->ingress_class) > WORD_MAX || strlen(config->controller_name) > WORD_MAX)
-		return xasprintf(
-			"--ingress-class and --controller-name may have %d bytes", WORD_MAX);
+	if (strlen(config->ingress_class) > WORD_MAX ||
+		strlen(config->controller_name) > WORD_MAX ||
+		strlen(config->load_balancer_class) > WORD_MAX)
+		return xasprintf("--ingress-class, --controller-name and --load-balancer-class may "
+				 "have %d bytes",
+			WORD_MAX);
+	if (config->load_balancer_class[0] == '\0')
+		return xstrdup("--load-balancer-class must not be empty");
 	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
 		return xasprintf(
 			"at most %d namespaces can be named; leave --namespace out to watch all",
@@ -278,13 +287,18 @@ static void open_parts(const struct config *config)
 	watcher.source = source_new(&(struct source_config){
 		.loop = loop, .path = path, .store = &watcher.store, .ops = &source_ops});
 	free(path);
-	watcher.status = status_new(&(struct status_config){
-		.loop = loop,
-		.api = watcher.api,
-		.store = &watcher.store,
-		.on_fight = on_fight,
-		.on_problem = on_status_problem,
-	});
+	for (size_t i = 0; i < WRITER_COUNT; i++) {
+		watcher.writers[i] = status_new(&(struct status_config){
+			.loop = loop,
+			.api = watcher.api,
+			.store = &watcher.store,
+			.kind = writer_kinds[i],
+			.finalizer_manager = watcher.reflectors.ours.manager,
+			.on_fight = on_fight,
+			.on_problem = on_writer_problem,
+			.ctx = &watcher.writer_problems[i],
+		});
+	}
 	watcher.events = events_new(loop, watcher.api);
 	watcher.cluster = cluster_new(&(struct cluster_config){
 		.loop = loop,
@@ -308,6 +322,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		return problem;
 	}
 	watcher.reflectors = reflector_options_of(watcher.config);
+	project_ours_init(&watcher.reflectors.ours, str_from(watcher.config->load_balancer_class),
+		watcher.config->default_load_balancer_class);
 	store_init(&watcher.store);
 	problem = open_api(watcher.config);
 	if (problem != NULL) {
@@ -321,14 +337,16 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 static void stop(void)
 {
 	cluster_free(watcher.cluster);
-	status_free(watcher.status);
+	for (size_t i = 0; i < WRITER_COUNT; i++)
+		status_free(watcher.writers[i]);
 	events_free(watcher.events);
 	source_free(watcher.source, "the watcher was asked to stop");
 	store_fini(&watcher.store);
 	api_free(watcher.api);
 	target_fini(&watcher.target);
 	free(watcher.cluster_missing);
-	free(watcher.status_problem);
+	for (size_t i = 0; i < WRITER_COUNT; i++)
+		free(watcher.writer_problems[i]);
 }
 
 static void reload(void)
@@ -347,7 +365,5 @@ int main(int argc, char **argv)
 		.reload = reload,
 	};
 	struct config config;
-	/* The threads that resolve names need no heaps of their own. */
-	mallopt(M_ARENA_MAX, 1);
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -2,6 +2,7 @@
 #include "watcher/project.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { PORT_MAX = 65535 };
@@ -108,6 +109,25 @@ bool project_get_list(struct projection *p, const struct json *value,
 	return true;
 }
 
+bool project_get_texts(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, struct str_list *ret_texts)
+{
+	struct project_place place = {outer, name, 0};
+	const struct json *list = NULL;
+	void *items = NULL;
+	*ret_texts = (struct str_list){0};
+	if (!project_get_list(p, value, outer, name, sizeof(struct str), &list, &items))
+		return false;
+	ret_texts->items = items;
+	for (const struct json *text = json_first(list); text != NULL; text = json_next(text)) {
+		place.index = ret_texts->count + 1;
+		if (!json_is_string(text))
+			return project_refuse(p, &place, "must be text");
+		ret_texts->items[ret_texts->count++] = json_text(text);
+	}
+	return true;
+}
+
 bool project_is_map(
 	struct projection *p, const struct json *value, const struct project_place *place)
 {
@@ -123,6 +143,37 @@ bool project_get_map(struct projection *p, const struct json *value,
 }
 
 /* ---- what every object has ---- */
+
+static int compare_annotations(const void *a, const void *b)
+{
+	return str_cmp(((const struct annotation *)a)->key, ((const struct annotation *)b)->key);
+}
+
+bool project_get_annotations(struct projection *p, const struct project_meta *meta,
+	bool (*is_wanted)(struct str key), struct annotation **ret_items, size_t *ret_count)
+{
+	static const struct project_place metadata = {NULL, "metadata", 0};
+	static const struct project_place place = {&metadata, "annotations", 0};
+	const struct json *child = json_first(meta->annotations);
+	struct annotation *items = NULL;
+	size_t kept = 0;
+	for (; child != NULL; child = json_next(child)) {
+		struct str key = json_name(child);
+		if (!is_wanted(key))
+			continue;
+		if (!json_is_string(child) && !json_is_absent(child))
+			return project_refuse(p, &place, "values must be text");
+		if (items == NULL)
+			items = arena_calloc(
+				p->arena, json_count(meta->annotations), sizeof(*items));
+		items[kept++] = (struct annotation){key, json_text(child)};
+	}
+	if (kept != 0)
+		qsort(items, kept, sizeof(*items), compare_annotations);
+	*ret_items = items;
+	*ret_count = kept;
+	return true;
+}
 
 void project_set_key(struct record_key *key, enum record_kind kind, const struct project_meta *meta)
 {
@@ -181,33 +232,47 @@ static bool is_object_name(struct str name)
 	return true;
 }
 
+/* A name or namespace that is none is not kept: it goes into paths of requests. */
+static bool read_identity(struct projection *p, const struct json *json, struct project_meta *meta)
+{
+	static const struct project_place place = {NULL, "metadata", 0};
+	struct str name;
+	struct str namespace;
+	if (!project_get_text(p, json, &place, "name", &name) ||
+		!project_get_text(p, json, &place, "namespace", &namespace))
+		return false;
+	if (!is_object_name(name))
+		return project_refuse(
+			p, &(struct project_place){&place, "name", 0}, "is no name of an object");
+	if (namespace.len != 0 && (!is_object_name(namespace) || namespace.len > 63))
+		return project_refuse(p, &(struct project_place){&place, "namespace", 0},
+			"is no name of a namespace");
+	meta->name = name;
+	meta->namespace = namespace;
+	return project_get_text(p, json, &place, "uid", &meta->uid) &&
+	       project_get_text(p, json, &place, "resourceVersion", &meta->revision);
+}
+
 bool project_read_meta(
 	struct projection *p, const struct json *object, struct project_meta *ret_meta)
 {
 	static const struct project_place place = {NULL, "metadata", 0};
-	struct project_meta meta = {0};
+	struct project_meta *meta = ret_meta;
 	struct str created;
+	struct str deleted;
 	const struct json *json = NULL;
+	*meta = (struct project_meta){0};
 	if (!json_is_object(object))
 		return project_refuse(p, NULL, "must be an object");
-	if (!project_get_map(p, object, NULL, "metadata", &json) ||
-		!project_get_text(p, json, &place, "name", &meta.name) ||
-		!project_get_text(p, json, &place, "namespace", &meta.namespace) ||
-		!project_get_text(p, json, &place, "uid", &meta.uid) ||
-		!project_get_text(p, json, &place, "resourceVersion", &meta.revision) ||
+	if (!project_get_map(p, object, NULL, "metadata", &json) || !read_identity(p, json, meta) ||
 		!project_get_text(p, json, &place, "creationTimestamp", &created) ||
-		!project_get_map(p, json, &place, "annotations", &meta.annotations) ||
-		!project_get_map(p, json, &place, "labels", &meta.labels))
+		!project_get_text(p, json, &place, "deletionTimestamp", &deleted) ||
+		!project_get_map(p, json, &place, "annotations", &meta->annotations) ||
+		!project_get_map(p, json, &place, "labels", &meta->labels))
 		return false;
-	if (!is_object_name(meta.name))
-		return project_refuse(
-			p, &(struct project_place){&place, "name", 0}, "is no name of an object");
-	if (meta.namespace.len != 0 && (!is_object_name(meta.namespace) || meta.namespace.len > 63))
-		return project_refuse(p, &(struct project_place){&place, "namespace", 0},
-			"is no name of a namespace");
-	if (created.len != 0 && !read_time(created, &meta.created))
+	meta->deleting = deleted.len != 0;
+	if (created.len != 0 && !read_time(created, &meta->created))
 		return project_refuse(
 			p, &(struct project_place){&place, "creationTimestamp", 0}, "is no time");
-	*ret_meta = meta;
 	return true;
 }

@@ -23,6 +23,7 @@ struct project_meta {
 	struct str uid;
 	struct str revision; /* resourceVersion */
 	uint64_t created;    /* seconds since 1970; 0: not given */
+	bool deleting;       /* deletionTimestamp */
 	const struct json *annotations;
 	const struct json *labels;
 };
@@ -31,12 +32,30 @@ struct project_error {
 	char text[SCHEMA_ERROR_LEN]; /* "spec.rules[0].host: must be text" */
 };
 
+/* The name under which we write statuses, for telling our own writes by their managed fields. */
+#define PROJECT_MANAGER "sluice"
+enum { PROJECT_MANAGER_LEN = 32 };
+
+/* Which Services of type LoadBalancer are ours (Kubernetes API reference, core/v1 ServiceSpec, loadBalancerClass). */
+struct project_ours {
+	struct str load_balancer_class;
+	bool without_class; /* those that name none, too */
+	/* Under which finalizers are written: of the class, since several of us may run in a
+	 * cluster, each for a class of its own, and none may free what another holds. */
+	char manager[PROJECT_MANAGER_LEN];
+};
+
+/* The text is kept. */
+void project_ours_init(
+	struct project_ours *ours, struct str load_balancer_class, bool without_class);
+
 /* The memory and the complaint of one projection. Texts in a record point into the JSON or the
  * arena; what is decoded of a Secret stands in `secret`, which the caller wipes. */
 struct projection {
 	struct arena *arena;
 	struct buf *secret;
 	struct project_error *error;
+	const struct project_ours *ours;
 };
 
 /* Fills the record that belongs to the function. False: refused, p->error says why. */
@@ -52,19 +71,41 @@ project_fn project_endpoint_slice_v1beta1;
 project_fn project_endpoints;
 project_fn project_secret;
 
-/* Name, namespace and so on. False when the object has no usable name; the error says why. */
+/* Name, namespace and so on. False: the error says why; what identifies the object stands in
+ * *ret_meta nevertheless, as far as it can be read: without a name it cannot. */
 bool project_read_meta(
 	struct projection *p, const struct json *object, struct project_meta *ret_meta);
 
-/* The addresses in the status of an Ingress, in any order; entries that make no sense are left out.
- * *ret_ours: by its managed fields, `manager` wrote them. */
-struct project_status {
-	LIST_OF(struct address) addresses;
-	bool is_ours;
+/* What stands beside the record for whoever writes statuses. The texts live in the arena. */
+struct project_facts {
+	struct str revision;   /* empty: none that can be used */
+	struct str status;     /* canonical, see status_text.h; empty: no addresses */
+	bool status_is_ours;   /* by its managed fields: PROJECT_MANAGER wrote them */
+	bool hold_is_known;    /* the next three are; otherwise what was known of them stands */
+	bool wants_finalizer;  /* a Service that is ours and stays */
+	bool has_finalizer;    /* our finalizer stands on it */
+	struct str finalizers; /* the others, as the elements of a JSON list */
 };
-void project_ingress_status(struct projection *p, const struct json *object, const char *manager,
-	struct project_status *ret_status);
 
+/* Holds a Service until its load balancer is gone. All who implement Services of type LoadBalancer
+ * use this one (k8s.io/cloud-provider, service/helpers); whose it is follows from the class. */
+#define PROJECT_FINALIZER "service.kubernetes.io/load-balancer-cleanup"
+
+/* Of an Ingress or Service, readable or not; `record` is NULL when it is not. Entries of the status
+ * that make no sense are left out. */
+void project_facts(struct projection *p, const struct json *object, const struct project_meta *meta,
+	const struct record_key *record, struct project_facts *ret_facts);
+/* Whether our finalizer stands on a Service: one of our class has no other owner, else whoever put
+ * it there owns it. */
+bool project_has_finalizer(const struct projection *p, const struct json *object, bool is_ours);
+bool project_is_ours(const struct projection *p, const struct service_record *service);
+/* status.loadBalancer.ingress in any order; entries that make no sense are left out. */
+struct project_addresses {
+	struct address *items;
+	size_t count;
+};
+void project_addresses(
+	struct projection *p, const struct json *object, struct project_addresses *ret_list);
 /* Room for any of the records. */
 union project_record {
 	struct record_key key;
@@ -103,6 +144,12 @@ bool project_get_list(struct projection *p, const struct json *value,
 	const struct project_place *outer, const char *name, size_t size,
 	const struct json **ret_list, void **ret_items);
 /* Whether it is an object; absent counts as one. */
+/* A list of text. */
+bool project_get_texts(struct projection *p, const struct json *value,
+	const struct project_place *outer, const char *name, struct str_list *ret_texts);
+/* Annotations whose key `is_wanted`, sorted by key. */
+bool project_get_annotations(struct projection *p, const struct project_meta *meta,
+	bool (*is_wanted)(struct str key), struct annotation **ret_items, size_t *ret_count);
 bool project_is_map(
 	struct projection *p, const struct json *value, const struct project_place *place);
 bool project_get_map(struct projection *p, const struct json *value,

@@ -3,8 +3,6 @@
  * networking.k8s.io/v1beta1, extensions/v1beta1). */
 #include "watcher/project.h"
 
-#include <stdlib.h>
-
 /* The versions differ in how they write a backend, and in nothing else that matters here. */
 struct ingress_dialect {
 	const char *default_backend; /* member of spec */
@@ -15,40 +13,10 @@ struct ingress_dialect {
 /* ---- annotations ---- */
 
 /* What tools keep there for themselves: long, and changing without a meaning for anybody else. */
-static bool is_of_a_tool(struct str key)
+static bool is_of_no_tool(struct str key)
 {
-	return str_starts_with(key, STR("kubectl.kubernetes.io/")) ||
-	       str_starts_with(key, STR("field.cattle.io/"));
-}
-
-static int compare_annotations(const void *a, const void *b)
-{
-	return str_cmp(((const struct annotation *)a)->key, ((const struct annotation *)b)->key);
-}
-
-static bool read_annotations(
-	struct projection *p, const struct project_meta *meta, struct ingress_record *record)
-{
-	static const struct project_place metadata = {NULL, "metadata", 0};
-	static const struct project_place place = {&metadata, "annotations", 0};
-	size_t count = json_count(meta->annotations);
-	if (count == 0)
-		return true;
-	struct annotation *items = arena_calloc(p->arena, count, sizeof(*items));
-	const struct json *child = json_first(meta->annotations);
-	size_t kept = 0;
-	for (; child != NULL; child = json_next(child)) {
-		struct str key = json_name(child);
-		if (is_of_a_tool(key))
-			continue;
-		if (!json_is_string(child) && !json_is_absent(child))
-			return project_refuse(p, &place, "values must be text");
-		items[kept++] = (struct annotation){key, json_text(child)};
-	}
-	qsort(items, kept, sizeof(*items), compare_annotations);
-	record->annotations.items = items;
-	record->annotations.count = kept;
-	return true;
+	return !str_starts_with(key, STR("kubectl.kubernetes.io/")) &&
+	       !str_starts_with(key, STR("field.cattle.io/"));
 }
 
 /* ---- backends ---- */
@@ -167,24 +135,6 @@ static bool read_rules(struct projection *p, const struct ingress_dialect *diale
 	return true;
 }
 
-static bool read_hosts(struct projection *p, const struct json *json,
-	const struct project_place *outer, struct str_list *hosts)
-{
-	struct project_place place = {outer, "hosts", 0};
-	const struct json *list = NULL;
-	void *items = NULL;
-	if (!project_get_list(p, json, outer, "hosts", sizeof(struct str), &list, &items))
-		return false;
-	hosts->items = items;
-	for (const struct json *host = json_first(list); host != NULL; host = json_next(host)) {
-		place.index = hosts->count + 1;
-		if (!json_is_string(host))
-			return project_refuse(p, &place, "must be text");
-		hosts->items[hosts->count++] = json_text(host);
-	}
-	return true;
-}
-
 static bool read_tls(struct projection *p, const struct json *spec,
 	const struct project_place *outer, struct ingress_record *record)
 {
@@ -197,7 +147,8 @@ static bool read_tls(struct projection *p, const struct json *spec,
 	for (const struct json *json = json_first(list); json != NULL; json = json_next(json)) {
 		struct ingress_tls *tls = &record->tls.items[record->tls.count++];
 		place.index = record->tls.count;
-		if (!project_is_map(p, json, &place) || !read_hosts(p, json, &place, &tls->hosts) ||
+		if (!project_is_map(p, json, &place) ||
+			!project_get_texts(p, json, &place, "hosts", &tls->hosts) ||
 			!project_get_text(p, json, &place, "secretName", &tls->secret))
 			return false;
 	}
@@ -223,8 +174,9 @@ static bool project_ingress(struct projection *p, const struct ingress_dialect *
 			return false;
 	}
 	return project_get_text(p, spec, &place, "ingressClassName", &record->class_name) &&
-	       read_annotations(p, meta, record) && read_rules(p, dialect, spec, &place, record) &&
-	       read_tls(p, spec, &place, record);
+	       project_get_annotations(p, meta, is_of_no_tool, &record->annotations.items,
+		       &record->annotations.count) &&
+	       read_rules(p, dialect, spec, &place, record) && read_tls(p, spec, &place, record);
 }
 
 bool project_ingress_v1(struct projection *p, const struct json *object,
@@ -237,62 +189,6 @@ bool project_ingress_v1beta1(struct projection *p, const struct json *object,
 	const struct project_meta *meta, void *ret_record)
 {
 	return project_ingress(p, &v1beta1, object, meta, ret_record);
-}
-
-/* ---- its status ---- */
-
-static bool wrote_addresses(const struct json *entry, const char *manager)
-{
-	return str_eq_c(json_text(json_get(entry, "manager")), manager) &&
-	       str_eq_c(json_text(json_get(entry, "subresource")), "status") &&
-	       json_path(entry, "fieldsV1", "f:status", "f:loadBalancer", "f:ingress", NULL) !=
-		       NULL;
-}
-
-static bool is_written_by(const struct json *object, const char *manager)
-{
-	const struct json *entry = json_first(json_path(object, "metadata", "managedFields", NULL));
-	for (; entry != NULL; entry = json_next(entry)) {
-		if (wrote_addresses(entry, manager))
-			return true;
-	}
-	return false;
-}
-
-static void read_address(
-	struct projection *p, const struct json *json, struct project_status *status)
-{
-	struct address address = {0};
-	struct project_error ignored;
-	struct projection quiet = {.arena = p->arena, .error = &ignored};
-	const struct json *list = NULL;
-	void *items = NULL;
-	if (!project_get_text(&quiet, json, NULL, "ip", &address.ip) ||
-		!project_get_text(&quiet, json, NULL, "hostname", &address.hostname) ||
-		!project_get_list(
-			&quiet, json, NULL, "ports", sizeof(struct address_port), &list, &items))
-		return;
-	address.ports.items = items;
-	for (const struct json *port = json_first(list); port != NULL; port = json_next(port)) {
-		struct address_port *to = &address.ports.items[address.ports.count];
-		if (project_get_port(&quiet, port, NULL, "port", &to->port) &&
-			project_get_protocol(&quiet, port, NULL, &to->protocol))
-			address.ports.count++;
-	}
-	status->addresses.items[status->addresses.count++] = address;
-}
-
-void project_ingress_status(struct projection *p, const struct json *object, const char *manager,
-	struct project_status *ret_status)
-{
-	const struct json *list = json_path(object, "status", "loadBalancer", "ingress", NULL);
-	*ret_status = (struct project_status){.is_ours = is_written_by(object, manager)};
-	size_t count = json_is_array(list) ? json_count(list) : 0;
-	if (count == 0)
-		return;
-	ret_status->addresses.items = arena_calloc(p->arena, count, sizeof(struct address));
-	for (const struct json *json = json_first(list); json != NULL; json = json_next(json))
-		read_address(p, json, ret_status);
 }
 
 /* ---- IngressClass ---- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Service and Secret (Kubernetes API reference, core/v1). */
 #include "watcher/project.h"
+#include "watcher/status_text.h"
 
 #include <limits.h>
 #include <openssl/evp.h>
@@ -70,6 +71,102 @@ static bool read_ports(struct projection *p, const struct json *spec,
 	return true;
 }
 
+static bool is_ours_to_know(struct str key)
+{
+	return str_starts_with(key, STR("sluice.io/"));
+}
+
+static struct str trim(struct str s)
+{
+	while (s.len != 0 && s.p[0] == ' ')
+		s = str_skip(s, 1);
+	while (s.len != 0 && s.p[s.len - 1] == ' ')
+		s.len--;
+	return s;
+}
+
+/* The comma-separated elements of `text`. */
+static void split(struct projection *p, struct str text, struct str_list *ret_list)
+{
+	size_t count = 1;
+	for (size_t i = 0; i < text.len; i++)
+		count += text.p[i] == ',';
+	ret_list->items = arena_calloc(p->arena, count, sizeof(struct str));
+	for (ret_list->count = 0; ret_list->count < count; ret_list->count++) {
+		const char *comma = memchr(text.p, ',', text.len);
+		size_t len = comma != NULL ? (size_t)(comma - text.p) : text.len;
+		ret_list->items[ret_list->count] = trim((struct str){text.p, len});
+		text = str_skip(text, comma != NULL ? len + 1 : len);
+	}
+}
+
+/* Before there was a field for them, networks stood in an annotation (k8s.io/cloud-provider, service/helpers, GetLoadBalancerSourceRanges);
+ * whoever relies on it must not be left open. */
+static bool read_source_ranges(struct projection *p, const struct json *spec,
+	const struct project_place *outer, const struct project_meta *meta, struct str_list *ranges)
+{
+	if (!project_get_texts(p, spec, outer, "loadBalancerSourceRanges", ranges))
+		return false;
+	/* Blanks around a network are allowed. */
+	for (size_t i = 0; i < ranges->count; i++)
+		ranges->items[i] = trim(ranges->items[i]);
+	struct str old = json_text(json_get(
+		meta->annotations, "service.beta.kubernetes.io/load-balancer-source-ranges"));
+	if (ranges->count == 0 && trim(old).len != 0)
+		split(p, old, ranges);
+	return true;
+}
+
+bool project_is_ours(const struct projection *p, const struct service_record *service)
+{
+	if (service->type != SERVICE_LOAD_BALANCER || p->ours == NULL)
+		return false;
+	return service->load_balancer_class.len != 0
+		       ? str_eq(service->load_balancer_class, p->ours->load_balancer_class)
+		       : p->ours->without_class;
+}
+
+/* Where a Service that others publish is found: what their load balancer got, and what its owner routes by hand. */
+static bool read_addresses(struct projection *p, const struct json *object, const struct json *spec,
+	const struct project_place *outer, struct service_record *record)
+{
+	struct str_list external;
+	struct project_addresses found;
+	if (!project_get_texts(p, spec, outer, "externalIPs", &external))
+		return false;
+	project_addresses(p, object, &found);
+	size_t count = found.count + external.count;
+	if (count == 0)
+		return true;
+	struct address *all = arena_calloc(p->arena, count, sizeof(*all));
+	for (size_t i = 0; i < found.count; i++)
+		all[i] = found.items[i];
+	for (size_t i = 0; i < external.count; i++)
+		all[found.count + i].ip = external.items[i];
+	record->addresses.count =
+		status_clean(all, count, p->arena, &record->addresses.items, NULL);
+	return true;
+}
+
+static bool read_layer_4(struct projection *p, const struct json *object, const struct json *spec,
+	const struct project_place *outer, const struct project_meta *meta,
+	struct service_record *record)
+{
+	struct str affinity;
+	record->created = meta->created;
+	record->deleting = meta->deleting;
+	if (!project_get_text(p, spec, outer, "loadBalancerClass", &record->load_balancer_class) ||
+		!project_get_text(p, spec, outer, "sessionAffinity", &affinity) ||
+		!read_source_ranges(p, spec, outer, meta, &record->source_ranges) ||
+		!project_get_annotations(p, meta, is_ours_to_know, &record->annotations.items,
+			&record->annotations.count))
+		return false;
+	bool is_ours = project_is_ours(p, record);
+	record->client_ip_affinity = str_eq_c(affinity, "ClientIP");
+	record->finalizer = project_has_finalizer(p, object, is_ours);
+	return is_ours || read_addresses(p, object, spec, outer, record);
+}
+
 bool project_service(struct projection *p, const struct json *object,
 	const struct project_meta *meta, void *ret_record)
 {
@@ -88,7 +185,8 @@ bool project_service(struct projection *p, const struct json *object,
 		return false;
 	record->headless = str_eq_c(cluster_ip, "None");
 	record->has_selector = json_count(selector) != 0;
-	return read_ports(p, spec, &place, record);
+	return read_ports(p, spec, &place, record) &&
+	       read_layer_4(p, object, spec, &place, meta, record);
 }
 
 /* ---- Secret ---- */

@@ -254,10 +254,12 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		refuse_streams(r);
 		return;
 	case REFLECTOR_BIT_MARK:
+		r->intake.has_nameless = false;
 		store_unsee(r->config.store, kind, scope_of(r));
 		return;
 	case REFLECTOR_BIT_SWEEP:
-		if (store_sweep(r->config.store, kind, scope_of(r)) != 0)
+		/* What is missing may be what has no name: then nothing is taken for gone. */
+		if (!r->intake.has_nameless && store_sweep(r->config.store, kind, scope_of(r)) != 0)
 			r->config.ops->on_changed(r->config.ctx);
 		return;
 	case REFLECTOR_BIT_SYNCED:
@@ -440,7 +442,8 @@ struct reflector *reflector_new(const struct reflector_config *config)
 	r->config = *config;
 	r->verb = "list";
 	reflector_fsm_init(&r->fsm, &config->options->limits);
-	intake_init(&r->intake, config->version, config->store, on_refused, r);
+	intake_init(
+		&r->intake, config->version, config->store, &config->options->ours, on_refused, r);
 	ev_init(&r->wait, on_wait);
 	ev_init(&r->silence, on_silence);
 	ev_init(&r->progress, on_no_progress);

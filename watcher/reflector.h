@@ -24,6 +24,7 @@ struct reflector_options {
 	double answer_timeout_s; /* until a watch is answered */
 	double stream_timeout_s; /* a streaming list may stand still for so long */
 	double resync_s;         /* about so often a full list; 0: never */
+	struct project_ours ours;
 };
 
 struct reflector_ops {

@@ -4,8 +4,9 @@
 #include "common/backoff.h"
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "watcher/intake.h"
+#include "proto/message.h"
 #include "watcher/log_events.h"
+#include "watcher/project.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
 
@@ -20,11 +21,12 @@ enum place { PLACE_NOWHERE, PLACE_READY, PLACE_WAITING };
 
 /* A wish with its object: one for each Ingress that has an address, so it is kept small. */
 struct job {
-	struct status_wish wish; /* first; the object points here */
-	struct store_ingress *ingress;
+	struct status_wish wish; /* first; the object's target points here */
+	struct store_object *object;
 	TAILQ_ENTRY(job) link;
 	double wake_at;
 	enum place place;
+	enum status_step step; /* while it is ready */
 };
 
 TAILQ_HEAD(job_queue, job);
@@ -32,6 +34,7 @@ TAILQ_HEAD(job_queue, job);
 struct write {
 	struct status_writer *writer;
 	struct job *job; /* NULL: free */
+	enum status_step step;
 	struct api_request *request;
 	char *target; /* NULL: none */
 	char *revision;
@@ -56,29 +59,31 @@ static double now_of(const struct status_writer *w)
 
 static struct log_field name_field(const struct job *job, char *text, size_t room)
 {
-	const struct store_object *object = &job->ingress->object;
-	snprintf(text, room, "%.*s/%.*s", STR_FMT(store_namespace(object)),
-		STR_FMT(store_name(object)));
-	return LOG_STR("ingress", text);
+	snprintf(text, room, "%.*s/%.*s", STR_FMT(store_namespace(job->object)),
+		STR_FMT(store_name(job->object)));
+	return LOG_STR(record_kind_word((enum record_kind)job->object->kind), text);
 }
 
 enum { NAME_TEXT_LEN = 330 };
 
-static struct status_view view_of(const struct job *job)
+static struct store_target *target_of(const struct job *job)
 {
-	return (struct status_view){
-		.revision = str_from(job->ingress->revision),
-		.status = str_from(job->ingress->status),
-		.is_ours = job->ingress->status_is_ours,
-	};
+	struct store_target *target = store_target_of(job->object);
+	must(target != NULL);
+	return target;
 }
 
-/* Of an object that is known to be one. */
-static struct store_ingress *ingress_in(struct store_object *object)
+static struct status_view view_of(const struct job *job)
 {
-	struct store_ingress *ingress = store_ingress_of(object);
-	must(ingress != NULL);
-	return ingress;
+	const struct store_target *target = target_of(job);
+	return (struct status_view){
+		.revision = str_from(target->revision),
+		.status = str_from(target->status),
+		.is_ours = target->status_is_ours,
+		.is_holdable = job->object->kind == RECORD_SERVICE,
+		.wants_finalizer = target->wants_finalizer,
+		.has_finalizer = target->has_finalizer,
+	};
 }
 
 /* ---- queues ---- */
@@ -112,7 +117,7 @@ static void schedule(struct status_writer *w)
 static void drop_job(struct status_writer *w, struct job *job)
 {
 	move(w, job, PLACE_NOWHERE);
-	job->ingress->wish = NULL;
+	target_of(job)->wish = NULL;
 	status_wish_fini(&job->wish);
 	free(job);
 }
@@ -123,17 +128,16 @@ static void check(struct status_writer *w, struct job *job)
 	struct status_view view = view_of(job);
 	double until = 0;
 	enum status_step step = status_decide(&job->wish, &view, now_of(w), &until);
-	if (step == STATUS_WRITE) {
-		move(w, job, PLACE_READY);
-	} else if (step == STATUS_WAIT) {
+	if (step == STATUS_WAIT) {
 		job->wake_at = until;
 		if (until < w->wake_at)
 			w->wake_at = until;
 		move(w, job, PLACE_WAITING);
-	} else if (job->wish.release && !job->wish.in_flight && !job->wish.given_up) {
+	} else if (status_is_done(&job->wish, &view, step)) {
 		drop_job(w, job);
 	} else {
-		move(w, job, PLACE_NOWHERE);
+		job->step = step;
+		move(w, job, step != STATUS_NOTHING ? PLACE_READY : PLACE_NOWHERE);
 	}
 }
 
@@ -159,24 +163,36 @@ static void take_answer(struct write *write, struct str body)
 {
 	struct arena arena;
 	struct project_error error;
-	struct project_status status;
+	struct project_addresses list;
 	struct json *object = json_parse(body, NULL, NULL);
 	struct projection p = {.arena = &arena, .error = &error};
-	struct str target = str_from(write->target);
+	struct str revision = json_text(json_path(object, "metadata", "resourceVersion", NULL));
 	arena_init(&arena);
-	project_ingress_status(&p, object, INTAKE_FIELD_MANAGER, &status);
-	struct str left = status_text(status.addresses.items, status.addresses.count, &arena, NULL);
-	status_written(&write->job->wish, target, left,
-		json_text(json_path(object, "metadata", "resourceVersion", NULL)));
+	project_addresses(&p, object, &list);
+	if (write->step == STATUS_WRITE)
+		status_written(&write->job->wish, str_from(write->target),
+			status_text(list.items, list.count, &arena, NULL), revision);
+	else
+		status_held(&write->job->wish, revision);
 	arena_fini(&arena);
 	json_free(object);
+}
+
+/* What answers with something else has perhaps not written anything. */
+static bool is_object(struct str body)
+{
+	struct json *object = json_parse(body, NULL, NULL);
+	bool is = json_text(json_path(object, "metadata", "resourceVersion", NULL)).len != 0;
+	json_free(object);
+	return is;
 }
 
 static void log_failure(const struct write *write, const char *reason, double retry_s)
 {
 	char name[NAME_TEXT_LEN];
-	log_event(&EV_STATUS_FAILED, name_field(write->job, name, sizeof(name)),
-		LOG_STR("reason", reason), LOG_SECONDS("retry_s", retry_s));
+	log_event(write->step == STATUS_WRITE ? &EV_STATUS_FAILED : &EV_FINALIZER_FAILED,
+		name_field(write->job, name, sizeof(name)), LOG_STR("reason", reason),
+		LOG_SECONDS("retry_s", retry_s));
 }
 
 static void take_success(struct write *write, const struct api_result *result)
@@ -184,8 +200,20 @@ static void take_success(struct write *write, const struct api_result *result)
 	char name[NAME_TEXT_LEN];
 	set_forbidden(write->writer, NULL);
 	take_answer(write, result->body);
-	log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
-		LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
+	if (write->step == STATUS_WRITE)
+		log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
+			LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
+	else
+		log_event(write->step == STATUS_HOLD ? &EV_FINALIZER_ADDED : &EV_FINALIZER_REMOVED,
+			name_field(write->job, name, sizeof(name)));
+}
+
+/* Refusals that say nothing of the status that was wanted. API servers do not answer a patch so, what stands before them may; an
+ * Ingress must not lack its address for that until something else changes. */
+static bool is_about_the_moment(long code)
+{
+	enum { TIMEOUT = 408, GONE = 410, TOO_EARLY = 425 };
+	return code == TIMEOUT || code == GONE || code == TOO_EARLY;
 }
 
 static void take_failure(struct write *write, const struct api_result *result)
@@ -197,8 +225,12 @@ static void take_failure(struct write *write, const struct api_result *result)
 	double now = now_of(w);
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
 	api_result_text(result, reason, sizeof(reason));
-	if (code == 409) {
-		/* Somebody was faster; the watch will bring what they wrote. */
+	if (api_is_good(result)) {
+		code = 0;
+		snprintf(reason, sizeof(reason), "the answer is no object");
+	}
+	if (code == 409 || (code == 404 && write->step != STATUS_WRITE)) {
+		/* Somebody was faster; the watch will bring what they wrote, or that the object is gone. */
 		status_conflicted(wish, str_from(write->revision), now);
 		return;
 	}
@@ -211,9 +243,12 @@ static void take_failure(struct write *write, const struct api_result *result)
 		double pause_s = code == 403 ? FORBIDDEN_WAIT_S : PAUSE_S;
 		wait_s = status_failed(wish, code == 403 ? pause_s : -1, backoff_random(), now);
 		pause_all(w, pause_s / 2);
-		snprintf(problem, sizeof(problem), "status: patch ingresses/status: %s", reason);
+		snprintf(problem, sizeof(problem), "%s: patch %s%s: %s",
+			write->step == STATUS_WRITE ? "status" : "finalizer", w->version->resource,
+			write->step == STATUS_WRITE ? "/status" : "", reason);
 		set_forbidden(w, problem);
-	} else if (code >= 500) {
+	} else if (code >= 500 || is_about_the_moment(code) || write->step != STATUS_WRITE) {
+		/* A finalizer that stays behind is worse than a request too many. */
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 	} else {
 		status_refused(wish, str_from(write->target));
@@ -243,7 +278,7 @@ static void see(struct status_writer *w, struct job *job)
 	if (status_saw(&job->wish, &view, now_of(w))) {
 		char name[NAME_TEXT_LEN];
 		log_event(&EV_STATUS_FIGHT, name_field(job, name, sizeof(name)));
-		w->config.on_fight(w->config.ctx, job->ingress);
+		w->config.on_fight(w->config.ctx, job->object);
 	}
 	check(w, job);
 }
@@ -253,7 +288,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	struct write *write = ctx;
 	struct status_writer *w = write->writer;
 	struct job *job = write->job;
-	if (api_is_good(result))
+	if (api_is_good(result) && is_object(result->body))
 		take_success(write, result);
 	else
 		take_failure(write, result);
@@ -264,22 +299,44 @@ static void on_done(void *ctx, const struct api_result *result)
 
 /* ---- writing ---- */
 
+static char *path_of(const struct status_writer *w, const struct job *job)
+{
+	char namespace[64];
+	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(store_namespace(job->object)));
+	char *collection = kind_collection_path(w->version, namespace);
+	bool is_status = job->step == STATUS_WRITE;
+	char *path = xasprintf("%s/%.*s%s?fieldManager=%s", collection,
+		STR_FMT(store_name(job->object)), is_status ? "/status" : "",
+		is_status ? PROJECT_MANAGER : w->config.finalizer_manager);
+	free(collection);
+	return path;
+}
+
+/* All with the revision: a merge patch replaces whole lists, so nobody else's change may be overwritten unseen. */
+static char *body_of(const struct job *job, struct str target)
+{
+	const char *revision = target_of(job)->revision;
+	if (job->step == STATUS_WRITE)
+		return xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\"},"
+				 "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",
+			revision, target.len != 0 ? (int)target.len : 4,
+			target.len != 0 ? target.p : "null");
+	struct str others = store_finalizers(job->object);
+	bool holds = job->step == STATUS_HOLD;
+	return xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\",\"finalizers\":[%.*s%s%s]}}",
+		revision, (int)others.len, others.len != 0 ? others.p : "",
+		holds && others.len != 0 ? "," : "", holds ? "\"" PROJECT_FINALIZER "\"" : "");
+}
+
 static void start_write(struct status_writer *w, struct write *write, struct job *job)
 {
-	const struct store_object *object = &job->ingress->object;
 	struct str target = status_target(&job->wish);
-	char namespace[64];
-	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(store_namespace(object)));
-	char *collection = kind_collection_path(w->version, namespace);
-	char *path = xasprintf("%s/%.*s/status?fieldManager=" INTAKE_FIELD_MANAGER, collection,
-		STR_FMT(store_name(object)));
-	char *body = xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\"},"
-			       "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",
-		job->ingress->revision, target.len != 0 ? (int)target.len : 4,
-		target.len != 0 ? target.p : "null");
+	char *path = path_of(w, job);
+	char *body = body_of(job, target);
 	write->job = job;
+	write->step = job->step;
 	write->target = target.len != 0 ? str_dup(target) : NULL;
-	write->revision = xstrdup(job->ingress->revision);
+	write->revision = xstrdup(target_of(job)->revision);
 	status_begun(&job->wish, now_of(w));
 	write->request =
 		api_start(w->config.api, &(struct api_call){
@@ -290,7 +347,6 @@ static void start_write(struct status_writer *w, struct write *write, struct job
 						 .on_done = on_done,
 						 .ctx = write,
 					 });
-	free(collection);
 	free(path);
 	free(body);
 }
@@ -320,7 +376,7 @@ static void pump(struct status_writer *w)
 	while (w->version != NULL && now_of(w) >= w->paused_until &&
 		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
 		/* A server that gives objects no revision cannot be written to safely. */
-		bool can_write = job->ingress->revision != NULL;
+		bool can_write = target_of(job)->revision != NULL;
 		move(w, job, PLACE_NOWHERE);
 		if (can_write)
 			start_write(w, write, job);
@@ -354,24 +410,41 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- what the store and the translator say ---- */
 
+static struct job *job_of(struct store_object *object)
+{
+	struct store_target *target = store_target_for(object);
+	if (target->wish == NULL) {
+		struct job *job = xcalloc(1, sizeof(*job));
+		job->object = object;
+		job->wish.is_wanted = target->wants_finalizer;
+		target->wish = &job->wish;
+	}
+	return (struct job *)target->wish;
+}
+
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
 	struct status_writer *w = ctx;
-	struct store_ingress *ingress = store_ingress_of(object);
+	struct store_target *target =
+		object->kind == w->config.kind ? store_target_of(object) : NULL;
 	(void)change;
-	if (ingress == NULL || ingress->wish == NULL)
+	if (target == NULL)
 		return;
-	see(w, (struct job *)ingress->wish);
+	bool must_be_held = target->wants_finalizer && !target->has_finalizer;
+	if (target->wish == NULL && !must_be_held)
+		return;
+	see(w, job_of(object));
 	pump(w);
 }
 
 static void on_remove(void *ctx, struct store_object *object)
 {
 	struct status_writer *w = ctx;
-	struct store_ingress *ingress = store_ingress_of(object);
-	if (ingress == NULL || ingress->wish == NULL)
+	struct store_target *target =
+		object->kind == w->config.kind ? store_target_of(object) : NULL;
+	if (target == NULL || target->wish == NULL)
 		return;
-	struct job *job = (struct job *)ingress->wish;
+	struct job *job = (struct job *)target->wish;
 	for (size_t i = 0; i < STATUS_WRITES_MAX; i++) {
 		if (w->writes[i].job == job) {
 			api_cancel(w->writes[i].request);
@@ -382,25 +455,17 @@ static void on_remove(void *ctx, struct store_object *object)
 	pump(w);
 }
 
-static struct job *job_of(struct store_ingress *ingress)
-{
-	if (ingress->wish == NULL) {
-		struct job *job = xcalloc(1, sizeof(*job));
-		job->ingress = ingress;
-		ingress->wish = &job->wish;
-	}
-	return (struct job *)ingress->wish;
-}
-
 void status_wish(struct status_writer *w, const struct status_update *update)
 {
 	const struct record_key *key = &update->key;
-	if (key->kind != RECORD_INGRESS)
-		return;
 	struct store_object *object =
-		store_find(w->config.store, RECORD_INGRESS, key->namespace, key->name);
+		store_find(w->config.store, w->config.kind, key->namespace, key->name);
 	char uid[STORE_UID_LEN_MAX];
+	must(key->kind == w->config.kind);
 	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object, uid), key->uid)))
+		return;
+	/* Nothing of ours is on it that could be taken away. */
+	if (update->release && store_target_of(object) == NULL)
 		return;
 	struct arena arena;
 	size_t refused = 0;
@@ -412,7 +477,7 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 			LOG_TEXT("name", key->name), LOG_INT("count", refused));
 	/* Nothing usable in a list that is not empty is no wish for an empty status. */
 	if (want.len != 0 || update->addresses.count == 0) {
-		struct job *job = job_of(ingress_in(object));
+		struct job *job = job_of(object);
 		(void)status_wish_set(&job->wish, want, update->release);
 		check(w, job);
 	}
@@ -440,6 +505,7 @@ struct status_writer *status_new(const struct status_config *config)
 		w->writes[i].writer = w;
 	ev_init(&w->timer, on_timer);
 	w->timer.data = w;
+	must(config->kind == RECORD_INGRESS || config->kind == RECORD_SERVICE);
 	store_observe(config->store, &observer);
 	return w;
 }
@@ -455,10 +521,11 @@ void status_free(struct status_writer *w)
 			end_write(&w->writes[i]);
 		}
 	}
-	object = store_first(w->config.store, RECORD_INGRESS);
+	object = store_first(w->config.store, w->config.kind);
 	for (; object != NULL; object = store_next(object)) {
-		if (ingress_in(object)->wish != NULL)
-			drop_job(w, (struct job *)ingress_in(object)->wish);
+		const struct store_target *target = store_target_of(object);
+		if (target != NULL && target->wish != NULL)
+			drop_job(w, (struct job *)target->wish);
 	}
 	ev_timer_stop(w->config.loop, &w->timer);
 	free(w);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The I/O of statuses: keeps the translator's wishes beside the Ingresses of the store, and writes those that are not yet fulfilled with a
- * few requests at a time. What to do is decided in status_plan.h.
+ * The I/O of statuses of one kind, Ingresses or Services, and of the finalizers of Services: keeps the translator's wishes beside the objects of the
+ * store, and writes those that are not yet fulfilled with a few requests at a time. What to do is decided in status_plan.h.
  *
- * A write is a merge patch of the status subresource with the resourceVersion of the object as it is known here: if anybody was faster,
+ * A write is a merge patch of the status subresource (for a finalizer, of the object) with the resourceVersion of the object as it is known here: if anybody was faster,
  * it fails instead of overwriting (Kubernetes API concepts, "Resource versions").
  */
 #pragma once
@@ -20,8 +20,10 @@ struct status_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct store *store;
+	enum record_kind kind;
+	const char *finalizer_manager; /* see project.h; kept */
 	/* Another controller keeps replacing what we write; we have stopped. */
-	void (*on_fight)(void *ctx, const struct store_ingress *ingress);
+	void (*on_fight)(void *ctx, const struct store_object *object);
 	/* Why statuses cannot be written at all, for readiness; NULL: they can again. */
 	void (*on_problem)(void *ctx, const char *problem);
 	void *ctx;
@@ -30,7 +32,7 @@ struct status_config {
 /* Observes the store. */
 struct status_writer *status_new(const struct status_config *config);
 void status_free(struct status_writer *writer);
-/* The version under which Ingresses are written; nothing is written before it is known. */
+/* The version under which objects are written; nothing is written before it is known. */
 void status_set_version(struct status_writer *writer, const struct kind_version *version);
-/* A wish of the translator; ignored when there is no such Ingress of that uid. */
+/* A wish of the translator for an object of the writer's kind; ignored when there is none of that uid. */
 void status_wish(struct status_writer *writer, const struct status_update *update);

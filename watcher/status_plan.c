@@ -36,6 +36,7 @@ void status_wish_fini(struct status_wish *wish)
 	if (wish->past != NULL) {
 		forget_left(wish->past);
 		free(wish->past->conflict_at);
+		free(wish->past->answered_at);
 		free(wish->past);
 	}
 	free(wish->want);
@@ -44,8 +45,9 @@ void status_wish_fini(struct status_wish *wish)
 
 bool status_wish_set(struct status_wish *wish, struct str want, bool release)
 {
-	if (wish->release == release && str_eq(str_from(wish->want), want))
+	if (wish->is_known && wish->release == release && str_eq(str_from(wish->want), want))
 		return false;
+	wish->is_known = true;
 	set_text(&wish->want, want);
 	wish->release = release;
 	wish->refused = false;
@@ -80,6 +82,12 @@ static bool is_satisfied(const struct status_wish *wish, const struct status_vie
 	       str_eq(str_from(wish->past->left_for), status_target(wish));
 }
 
+/* Addresses stand on Services that are held, and on no others. */
+static bool may_show(const struct status_wish *wish, const struct status_view *view)
+{
+	return !view->is_holdable || view->has_finalizer || status_target(wish).len == 0;
+}
+
 static bool take_token(struct status_past *past, double now, double *ret_until)
 {
 	past->tokens += (now - past->refilled_at) * TOKENS_PER_S;
@@ -92,22 +100,34 @@ static bool take_token(struct status_past *past, double now, double *ret_until)
 	return false;
 }
 
+/* What there is to do, if nothing stood in the way. */
+static enum status_step goal_of(struct status_wish *wish, const struct status_view *view)
+{
+	if (view->wants_finalizer && !view->has_finalizer)
+		return STATUS_HOLD;
+	if (!wish->is_known)
+		return STATUS_NOTHING;
+	if (is_satisfied(wish, view))
+		wish->given_up = false;
+	else if (!wish->refused && !wish->given_up && may_show(wish, view))
+		return STATUS_WRITE;
+	if (wish->release && view->has_finalizer && !view->wants_finalizer)
+		return STATUS_FREE;
+	return STATUS_NOTHING;
+}
+
 enum status_step status_decide(
 	struct status_wish *wish, const struct status_view *view, double now, double *ret_until)
 {
 	struct status_past *past = wish->past;
-	if (wish->in_flight || wish->refused)
+	if (wish->in_flight)
 		return STATUS_NOTHING;
-	if (is_satisfied(wish, view)) {
-		wish->given_up = false;
-		return STATUS_NOTHING;
-	}
-	if (wish->given_up)
-		return STATUS_NOTHING;
-	if (past == NULL)
-		return STATUS_WRITE;
+	enum status_step goal = goal_of(wish, view);
+	if (goal == STATUS_NOTHING || past == NULL)
+		return goal;
 	/* The watch has not yet brought what our own write made of the object. */
-	if (past->has_left && revision_is_older(view->revision, str_from(past->left_at)))
+	if (past->answered_at != NULL &&
+		revision_is_older(view->revision, str_from(past->answered_at)))
 		return STATUS_NOTHING;
 	if (past->conflict_at != NULL && !str_eq_c(view->revision, past->conflict_at)) {
 		set_text(&past->conflict_at, STR_NONE);
@@ -117,7 +137,18 @@ enum status_step status_decide(
 		*ret_until = past->not_before;
 		return STATUS_WAIT;
 	}
-	return take_token(past, now, ret_until) ? STATUS_WRITE : STATUS_WAIT;
+	return take_token(past, now, ret_until) ? goal : STATUS_WAIT;
+}
+
+bool status_is_done(
+	const struct status_wish *wish, const struct status_view *view, enum status_step step)
+{
+	if (step != STATUS_NOTHING || wish->in_flight || wish->given_up)
+		return false;
+	if (view->wants_finalizer && !view->has_finalizer)
+		return false; /* what was done is not seen yet */
+	/* A release stands for a Service that is held: it may come to be deleted. */
+	return !wish->is_known || (wish->release && !view->has_finalizer);
 }
 
 /* ---- what others do ---- */
@@ -135,6 +166,10 @@ static bool is_fight(struct status_past *past, double now)
 bool status_saw(struct status_wish *wish, const struct status_view *view, double now)
 {
 	struct status_past *past = wish->past;
+	/* A Service that has become ours again is not what was released. */
+	if (view->wants_finalizer && !wish->is_wanted && wish->release)
+		wish->is_known = wish->release = false;
+	wish->is_wanted = view->wants_finalizer;
 	/* While a write is under way nobody can say whose change this is; the answer will tell. */
 	if (past == NULL || !past->has_left || wish->in_flight)
 		return false;
@@ -171,7 +206,17 @@ void status_written(
 	set_text(&past->left_for, target);
 	set_text(&past->left, left);
 	set_text(&past->left_at, left_at);
+	set_text(&past->answered_at, left_at);
 	past->has_left = true;
+}
+
+void status_held(struct status_wish *wish, struct str left_at)
+{
+	struct status_past *past = past_of(wish);
+	wish->in_flight = false;
+	past->backoff_s = 0;
+	past->not_before = 0;
+	set_text(&past->answered_at, left_at);
 }
 
 void status_conflicted(struct status_wish *wish, struct str revision, double now)

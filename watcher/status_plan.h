@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What to do about the status of one Ingress. Pure: a wish, the object as the cache has it, the
- * time; out comes a step.
+ * What to do about the status of one object, and about the finalizer of a Service. Pure: a wish, the
+ * object as the cache has it, the time; out comes a step.
  *
  * A wish is a level, not a command: it stays until it is replaced or its object goes away, and a
  * write happens only while the object does not show it. Nothing is ever written because this
@@ -10,6 +10,10 @@
  * The status list belongs to one writer at a time (it is an atomic list). When somebody else
  * replaces what we wrote STATUS_FIGHT_COUNT times within STATUS_FIGHT_S, two controllers fight over
  * the object; the wiser one gives in.
+ *
+ * A Service is held before anything is built for it: the finalizer is put on as soon as the Service is
+ * ours, whatever the translator says; addresses are shown only while it stands. It is taken off on the
+ * translator's release alone, after the addresses, and never while the Service is ours and stays.
  */
 #pragma once
 
@@ -24,6 +28,8 @@ enum status_step {
 	STATUS_NOTHING, /* until the object or the wish changes */
 	STATUS_WRITE,
 	STATUS_WAIT, /* until *ret_until */
+	STATUS_HOLD, /* put the finalizer on */
+	STATUS_FREE, /* take it off */
 };
 
 /* The object as the cache has it. */
@@ -31,6 +37,10 @@ struct status_view {
 	struct str revision;
 	struct str status; /* canonical, see status_text.h; empty: none */
 	bool is_ours;      /* by its managed fields */
+	/* Of Services. */
+	bool is_holdable;
+	bool wants_finalizer; /* it is ours, and stays */
+	bool has_finalizer;   /* ours */
 };
 
 /* What we did to this object in this life; most objects need none. */
@@ -40,6 +50,7 @@ struct status_past {
 	char *left;        /* what the server then had: it may drop members that it does not know */
 	char *left_at;     /* the revision of that */
 	char *conflict_at; /* the revision with which a write met 409; NULL: none */
+	char *answered_at; /* the revision that our latest write made; NULL: none */
 	double not_before; /* back-off after a failure */
 	double backoff_s;
 	double tokens;
@@ -49,10 +60,12 @@ struct status_past {
 };
 
 struct status_wish {
-	char *want;    /* canonical; NULL: no addresses */
-	bool release;  /* take away only what we wrote */
-	bool refused;  /* the server will not have it; until the wish changes */
-	bool given_up; /* two controllers fight: until both want the same */
+	char *want;     /* canonical; NULL: no addresses */
+	bool is_known;  /* the translator has said something */
+	bool is_wanted; /* view.wants_finalizer when last seen */
+	bool release;   /* take away only what we wrote */
+	bool refused;   /* the server will not have it; until the wish changes */
+	bool given_up;  /* two controllers fight: until both want the same */
 	bool in_flight;
 	struct status_past *past; /* NULL: none */
 };
@@ -65,6 +78,9 @@ enum status_step status_decide(
 	struct status_wish *wish, const struct status_view *view, double now, double *ret_until);
 /* What a write would put there: the wish, or nothing for a release. */
 struct str status_target(const struct status_wish *wish);
+/* Nothing is wished for any more, nor is anything left to be done: it may be forgotten. */
+bool status_is_done(
+	const struct status_wish *wish, const struct status_view *view, enum status_step step);
 /* The cache has another form of the object. True when this makes it a fight: report it, once. */
 bool status_saw(struct status_wish *wish, const struct status_view *view, double now);
 
@@ -74,6 +90,8 @@ void status_begun(struct status_wish *wish, double now);
 /* The server answered with the object. */
 void status_written(
 	struct status_wish *wish, struct str target, struct str left, struct str left_at);
+/* The same of a finalizer; `left_at` is the object's revision. */
+void status_held(struct status_wish *wish, struct str left_at);
 /* 409: only a newer form of the object helps, or time if the cache has missed it. */
 void status_conflicted(struct status_wish *wish, struct str revision, double now);
 /* 404, 422 and the like: the same target is not tried again. */

@@ -105,16 +105,14 @@ static void put_address(struct json *list, const struct address *address)
 	}
 }
 
-/* `sorted` without its duplicates as JSON; absent when that is too long. */
-static struct str print(const struct address *sorted, size_t count, struct arena *arena)
+/* Absent when that is too long. */
+static struct str print(const struct address *clean, size_t count, struct arena *arena)
 {
 	struct json *list = json_new_array();
 	struct buf text;
 	struct str result = STR_NONE;
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || compare_addresses(&sorted[i - 1], &sorted[i]) != 0)
-			put_address(list, &sorted[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		put_address(list, &clean[i]);
 	buf_init(&text, STATUS_TEXT_MAX);
 	if (json_print(list, &text) == 0)
 		result = arena_str(arena, buf_str(&text));
@@ -123,21 +121,38 @@ static struct str print(const struct address *sorted, size_t count, struct arena
 	return result;
 }
 
+size_t status_clean(const struct address *addresses, size_t count, struct arena *arena,
+	struct address **ret_list, size_t *ret_refused)
+{
+	size_t usable = 0;
+	size_t kept = 0;
+	struct address *list = NULL;
+	if (count != 0 && count <= STATUS_ADDRESSES_MAX) {
+		list = arena_calloc(arena, count, sizeof(*list));
+		for (size_t i = 0; i < count; i++)
+			usable += take_address(&addresses[i], arena, &list[usable]);
+		if (usable != 0)
+			qsort(list, usable, sizeof(*list), compare_addresses);
+	}
+	for (size_t i = 0; i < usable; i++) {
+		if (kept == 0 || compare_addresses(&list[kept - 1], &list[i]) != 0)
+			list[kept++] = list[i];
+	}
+	if (ret_refused != NULL)
+		*ret_refused = count - usable;
+	*ret_list = list;
+	return kept;
+}
+
 struct str status_text(
 	const struct address *addresses, size_t count, struct arena *arena, size_t *ret_refused)
 {
-	size_t kept = 0;
+	struct address *list = NULL;
 	struct str text = STR_NONE;
-	if (count != 0 && count <= STATUS_ADDRESSES_MAX) {
-		struct address *sorted = arena_calloc(arena, count, sizeof(*sorted));
-		for (size_t i = 0; i < count; i++)
-			kept += take_address(&addresses[i], arena, &sorted[kept]);
-		if (kept != 0) {
-			qsort(sorted, kept, sizeof(*sorted), compare_addresses);
-			text = print(sorted, kept, arena);
-		}
-	}
-	if (ret_refused != NULL)
-		*ret_refused = text.len != 0 ? count - kept : count;
+	size_t kept = status_clean(addresses, count, arena, &list, ret_refused);
+	if (kept != 0)
+		text = print(list, kept, arena);
+	if (text.len == 0 && ret_refused != NULL)
+		*ret_refused = count;
 	return text;
 }

@@ -12,6 +12,10 @@
 
 enum { STATUS_ADDRESSES_MAX = 1024, STATUS_TEXT_MAX = 256 * 1024 };
 
+/* The usable ones in their canonical form and order, without duplicates: *ret_list in the arena.
+ * *ret_refused counts the others; may be NULL. None (and all refused) beyond STATUS_ADDRESSES_MAX. */
+size_t status_clean(const struct address *addresses, size_t count, struct arena *arena,
+	struct address **ret_list, size_t *ret_refused);
 /* Empty (STR_NONE) when no usable address is left. *ret_refused counts those that are neither an IP
  * address nor a host name; may be NULL. Absent too (and all refused) when the list is longer than
  * the limits. */

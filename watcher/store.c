@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "watcher/pack.h"
+#include "watcher/project.h"
 
 /* Where the texts of a record's key stand in a packed payload. */
 struct key_places {
@@ -122,14 +123,27 @@ static void set_payload(struct store_object *object, struct str payload)
 	object->payload_len = (uint32_t)payload.len;
 }
 
+static void clear_target(struct store_target *target)
+{
+	free(target->revision);
+	free(target->status);
+}
+
+static void drop_service_target(struct store_service *service)
+{
+	free(service->target->finalizers);
+	free(service->target);
+	service->target = NULL;
+}
+
 void store_object_free(struct store_object *object)
 {
-	struct store_ingress *ingress = object->is_tombstone ? NULL : store_ingress_of(object);
+	struct store_target *target = object->is_tombstone ? NULL : store_target_of(object);
 	drop_payload(object);
-	if (ingress != NULL) {
-		free(ingress->revision);
-		free(ingress->status);
-	}
+	if (target != NULL)
+		clear_target(target);
+	if (target != NULL && object->kind == RECORD_SERVICE)
+		drop_service_target(store_service_of(object));
 	free(object);
 }
 
@@ -155,12 +169,63 @@ static bool replace_text(char **text, struct str with)
 	return true;
 }
 
-static void set_facts(struct store_ingress *ingress, const struct store_facts *facts)
+struct store_target *store_target_of(struct store_object *object)
 {
-	must(facts != NULL);
-	(void)replace_text(&ingress->revision, facts->revision);
-	(void)replace_text(&ingress->status, facts->status);
-	ingress->status_is_ours = facts->status_is_ours;
+	struct store_ingress *ingress = store_ingress_of(object);
+	struct store_service *service = store_service_of(object);
+	if (ingress != NULL)
+		return &ingress->target;
+	return service != NULL && service->target != NULL ? &service->target->target : NULL;
+}
+
+struct store_target *store_target_for(struct store_object *object)
+{
+	struct store_service *service = store_service_of(object);
+	if (service != NULL && service->target == NULL)
+		service->target = xcalloc(1, sizeof(*service->target));
+	return store_target_of(object);
+}
+
+struct str store_finalizers(struct store_object *object)
+{
+	struct store_service *service = store_service_of(object);
+	must(service != NULL && service->target != NULL);
+	return str_from(service->target->finalizers);
+}
+
+static void set_facts(struct store_object *object, const struct project_facts *facts)
+{
+	struct store_service *service = store_service_of(object);
+	bool matters = service == NULL || facts->wants_finalizer || facts->has_finalizer ||
+		       facts->status_is_ours;
+	struct store_target *target = matters ? store_target_for(object) : store_target_of(object);
+	if (target == NULL)
+		return;
+	(void)replace_text(&target->revision, facts->revision);
+	(void)replace_text(&target->status, facts->status);
+	target->status_is_ours = facts->status_is_ours;
+	if (service == NULL || !facts->hold_is_known)
+		return;
+	target->wants_finalizer = facts->wants_finalizer;
+	target->has_finalizer = facts->has_finalizer;
+	(void)replace_text(&service->target->finalizers, facts->finalizers);
+}
+
+/* What nobody needs any more after observers had their say. */
+static void trim_facts(struct store_object *object)
+{
+	struct store_service *service = store_service_of(object);
+	struct store_target *target = service != NULL ? store_target_of(object) : NULL;
+	if (target == NULL || target->wish != NULL || target->wants_finalizer ||
+		target->has_finalizer || target->status_is_ours)
+		return;
+	clear_target(target);
+	drop_service_target(service);
+}
+
+static bool has_facts(enum record_kind kind)
+{
+	return kind == RECORD_INGRESS || kind == RECORD_SERVICE;
 }
 
 /* ---- the store ---- */
@@ -254,8 +319,11 @@ bool store_remove(struct store *store, enum record_kind kind, struct str namespa
 static struct store_object *insert(struct store *store, enum record_kind kind, struct str payload,
 	const struct key_places *key)
 {
-	size_t size =
-		kind == RECORD_INGRESS ? sizeof(struct store_ingress) : sizeof(struct store_object);
+	size_t size = sizeof(struct store_object);
+	if (kind == RECORD_INGRESS)
+		size = sizeof(struct store_ingress);
+	else if (kind == RECORD_SERVICE)
+		size = sizeof(struct store_service);
 	struct store_object *object = xcalloc(1, size);
 	object->kind = (uint8_t)kind;
 	set_payload(object, payload);
@@ -276,8 +344,18 @@ static bool same_payload(const struct store_object *object, struct str packed)
 	return str_eq((struct str){(const char *)object->payload, object->payload_len}, packed);
 }
 
+static void settle(struct store *store, struct store_object *object,
+	const struct project_facts *facts, enum store_change change)
+{
+	object->is_seen = true;
+	if (facts != NULL && has_facts((enum record_kind)object->kind))
+		set_facts(object, facts);
+	tell_put(store, object, change);
+	trim_facts(object);
+}
+
 static enum store_change put_packed(struct store *store, enum record_kind kind, struct str packed,
-	const struct store_facts *facts)
+	const struct project_facts *facts)
 {
 	struct key_places key = find_key(packed);
 	struct store_object *object = store_find(store, kind, key.namespace, key.name);
@@ -294,15 +372,12 @@ static enum store_change put_packed(struct store *store, enum record_kind kind, 
 		set_places(object, packed, &key);
 		change = STORE_CHANGED;
 	}
-	object->is_seen = true;
-	if (kind == RECORD_INGRESS)
-		set_facts(store_ingress_of(object), facts);
-	tell_put(store, object, change);
+	settle(store, object, facts, change);
 	return change;
 }
 
 enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
-	const struct store_facts *facts)
+	const struct project_facts *facts)
 {
 	/* An observer that buries an object needs the scratch memory for itself. */
 	struct buf packed;
@@ -313,6 +388,21 @@ enum store_change store_put(struct store *store, enum record_kind kind, struct s
 	clear_scratch(&packed, kind);
 	buf_fini(&packed);
 	return change;
+}
+
+void store_keep(struct store *store, enum record_kind kind, struct str payload,
+	const struct project_facts *facts)
+{
+	struct buf packed;
+	buf_init(&packed, FRAME_LEN_MAX);
+	pack_payload(payload, &packed);
+	struct key_places key = find_key(buf_str(&packed));
+	struct store_object *object = store_find(store, kind, key.namespace, key.name);
+	if (object != NULL && (key.uid.len == 0 || same_uid(object, key.uid)))
+		settle(store, object, facts, STORE_SAME);
+	else
+		(void)put_packed(store, kind, buf_str(&packed), facts);
+	buf_fini(&packed);
 }
 
 /* ---- in order ---- */

@@ -41,21 +41,34 @@ struct store_object {
 
 struct status_wish;
 
-/* What is known of an Ingress beside its record: for writing its status. */
-struct store_ingress {
-	struct store_object object; /* first */
-	char *revision;             /* of the newest form seen */
-	char *status; /* canonical text of the addresses in the status, see status_text.h; NULL:
+/* What is known of an object beside its record: for writing its status. */
+struct store_target {
+	char *revision; /* of the newest form seen; NULL: not known */
+	char *status;   /* canonical text of the addresses in the status, see status_text.h; NULL:
 			 none */
-	bool status_is_ours;      /* by its managed fields */
 	struct status_wish *wish; /* belongs to the status writer; NULL: none */
+	bool status_is_ours : 1;  /* by its managed fields */
+	bool wants_finalizer : 1; /* only Services have these two, see project.h */
+	bool has_finalizer : 1;
 };
 
-struct store_facts {
-	struct str revision;
-	struct str status; /* empty: none */
-	bool status_is_ours;
+struct store_ingress {
+	struct store_object object; /* first */
+	struct store_target target;
 };
+
+/* Few Services have load balancers of ours, so that is apart. */
+struct store_service {
+	struct store_object object;          /* first */
+	struct store_service_target *target; /* NULL: nothing of it is ours, nor is to be */
+};
+
+struct store_service_target {
+	struct store_target target; /* first */
+	char *finalizers; /* those that are not ours, as the elements of a JSON list; NULL: none */
+};
+
+struct project_facts;
 
 enum store_change {
 	STORE_SAME, /* nothing that the translator needs has changed */
@@ -64,7 +77,7 @@ enum store_change {
 };
 
 struct store_observer {
-	/* The object is in the store; for an Ingress its facts are up to date. Also called for
+	/* The object is in the store; what is known beside it is up to date. Also called for
 	 * STORE_SAME. */
 	void (*on_put)(void *ctx, struct store_object *object, enum store_change change);
 	/* The object is about to be freed. */
@@ -91,10 +104,15 @@ void store_init(struct store *store);
 void store_fini(struct store *store);
 void store_observe(struct store *store, const struct store_observer *observer);
 
-/* Takes in an upsert message (without the 4 bytes of its length). `facts` is for Ingresses, else
- * NULL. Marks the object as seen. */
+/* Takes in an upsert message (without the 4 bytes of its length). `facts` is for Ingresses and
+ * Services, and may be NULL for others. Marks the object as seen. */
 enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
-	const struct store_facts *facts);
+	const struct project_facts *facts);
+/* The object is there but cannot be used: takes in a keep message. The record of an object of that
+ * uid stands; in place of any other there is then an object that is no more than this message.
+ * `facts` NULL: what is known beside the record stands, too. */
+void store_keep(struct store *store, enum record_kind kind, struct str payload,
+	const struct project_facts *facts);
 /* False when there is no such object. */
 bool store_remove(
 	struct store *store, enum record_kind kind, struct str namespace, struct str name);
@@ -130,6 +148,18 @@ static inline struct store_ingress *store_ingress_of(struct store_object *o)
 {
 	return o->kind == RECORD_INGRESS ? (struct store_ingress *)(void *)o : NULL;
 }
+
+static inline struct store_service *store_service_of(struct store_object *o)
+{
+	return o->kind == RECORD_SERVICE ? (struct store_service *)(void *)o : NULL;
+}
+
+/* NULL: its status is not for us to write. */
+struct store_target *store_target_of(struct store_object *object);
+/* The same of an Ingress or Service, made if need be; it stays while somebody wishes for something. */
+struct store_target *store_target_for(struct store_object *object);
+/* The finalizers of a Service with a target that are not ours, as the elements of a JSON list. */
+struct str store_finalizers(struct store_object *object);
 
 /* For the outlet's tombstones: an object in no tree, with a payload of its own (copied), whose key is not read. */
 struct store_object *store_object_detached(

@@ -13,6 +13,7 @@ import pytest
 
 from lib.line import build_folder
 from lib.provider_bench import FAST
+from lib.proxies import PROXIES, proxy_class
 from standins.rancher.client import RancherStandin
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -132,9 +133,7 @@ def test_rancher():
         rancher.stop()
 
 
-@pytest.mark.parametrize("name", ["haproxy", "nginx"])
+@pytest.mark.parametrize("name", PROXIES)
 def test_local_proxies(name):
-    program = build_folder() / f"provider-{name}/sluice-provider-{name}"
-    if not program.exists():
-        pytest.skip(f"provider-{name} is not built")
-    holds(str(program), "--state-dir", "{folder}/state", "--bind-address", "{address}")
+    one = proxy_class(name)
+    holds(str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)

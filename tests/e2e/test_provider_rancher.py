@@ -34,7 +34,9 @@ def test_one_ingress_becomes_one_load_balancer_by_one_write(bench):
     assert bench.writes() == [("POST", "kubernetes-ingress-lbs"), ("POST", WEB)]
     assert bench.translator.event_reasons("default/web") == ["LoadBalancerCreated"]
     assert bench.translator.notices("default/web") == {}
-    assert bench.translator.hello["capabilities"] == {"grouping": "per-ingress", "protocols": ["http", "https"]}
+    assert bench.translator.hello["capabilities"] == {
+        "grouping": "per-ingress", "protocols": ["http", "https"],
+        "policies": ["stickiness", "health-check", "scale", "labels", "custom-config"]}
 
 
 # Updates in place

@@ -113,6 +113,8 @@ def check_seen(row: dict, seen: dict, port: int) -> None:
         key, _, word = item.partition(":")
         found = headers.get(key)
         assert found is None or (word and word not in found.lower()), f"{key} of {headers}"
+    if "told" in row:
+        assert seen["host"] == row["told"][seen["name"]]
     if "never" in row:
         assert row["never"] not in json.dumps(seen)
     if "body" in row:

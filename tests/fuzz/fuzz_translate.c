@@ -73,11 +73,11 @@ static void draw_annotations(struct draw *d, struct ingress_record *ingress)
 	ingress->annotations.items = arena_calloc(d->arena, ITEMS_MAX, sizeof(struct annotation));
 	for (size_t i = 0; i < ingress->annotations.count; i++)
 		ingress->annotations.items[i] = (struct annotation){
-			PICK(d, "scale", "sluice.io/group", "http.port", "allow.http",
-				"kubernetes.io/ingress.class", "io.rancher.x", "config",
-				"io.rancher.stickiness.policy",
+			PICK(d, "scale", "sluice.io/group", "http.port", "https.port", "allow.http",
+				"sluice.io/tls-passthrough", "kubernetes.io/ingress.class",
+				"io.rancher.x", "config", "io.rancher.stickiness.policy",
 				"io.rancher.kubernetes.livenessprobes"),
-			PICK(d, "1", "g", "false", "rancher", "443", "cookie: c",
+			PICK(d, "1", "g", "false", "true", "rancher", "443", "cookie: c",
 				"{\"s0\": {\"tcpSocket\": {}}}")};
 }
 
@@ -100,6 +100,9 @@ static void *draw_ingress(struct draw *d)
 	ingress->tls.count = pick(d, 2);
 	ingress->tls.items = arena_alloc(d->arena, sizeof(struct ingress_tls));
 	ingress->tls.items[0].secret = PICK(d, "t", "");
+	ingress->tls.items[0].hosts.items = arena_alloc(d->arena, sizeof(struct str));
+	ingress->tls.items[0].hosts.items[0] = PICK(d, "a.org", "*.org");
+	ingress->tls.items[0].hosts.count = pick(d, 2);
 	return ingress;
 }
 
@@ -117,6 +120,15 @@ static void *draw_service(struct draw *d)
 			.port = 79 + pick(d, 3),
 			.protocol = (enum ip_protocol)pick(d, 2),
 			.target_number = pick(d, 3)};
+	service->created = pick(d, 3);
+	service->load_balancer_class = PICK(d, "ours", "");
+	service->deleting = pick(d, 4) == 3;
+	service->finalizer = pick(d, 2) == 1;
+	service->client_ip_affinity = pick(d, 2) == 1;
+	service->source_ranges.count = pick(d, 4) / 2;
+	service->source_ranges.items = arena_calloc(d->arena, 1, sizeof(struct str));
+	if (service->source_ranges.count != 0)
+		service->source_ranges.items[0] = PICK(d, "10.0.0.0/8", "::/0");
 	return service;
 }
 
@@ -318,8 +330,13 @@ static void open_side(struct side *side, enum grouping grouping)
 	struct source_settings settings = {.kinds = {kinds, 5},
 		.ingress_class = STR("rancher"),
 		.controller_name = STR("ours"),
-		.without_class = true};
-	struct capabilities capabilities = {.grouping = grouping};
+		.without_class = true,
+		.load_balancer_class = STR("ours"),
+		.without_load_balancer_class = true};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale")};
+	static struct str features[] = {STR("source-ranges")};
+	struct capabilities capabilities = {
+		.grouping = grouping, .policies = {policies, 3}, .features = {features, 1}};
 	struct hello hello = {.capabilities = &capabilities};
 	*side = (struct side){.reader = message_reader_new()};
 	side->engine = engine_new(&config, &ops, side);

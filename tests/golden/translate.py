@@ -61,6 +61,11 @@ def show(body: dict) -> dict:
     return shown
 
 
+def without(body: dict, *keys: str) -> dict:
+    """Most are of Ingresses: only another kind is shown."""
+    return {key: value for key, value in body.items() if key not in keys and (key, value) != ("kind", "ingress")}
+
+
 def difference(expected: dict, got: dict) -> str:
     lines = [json.dumps(part, indent=1, ensure_ascii=False, default=repr).splitlines() for part in (expected, got)]
     return "\n".join(list(difflib.unified_diff(*lines, "expected", "got", lineterm="", n=2))[:SHOWN_LINES])
@@ -92,9 +97,8 @@ class Case:
     def result(self, engine: Engine) -> dict:
         assert not engine.refused, engine.refused
         objects = sorted(engine.provider.objects.values(), key=lambda body: (ORDER[body["kind"]], body["id"]))
-        events = [{key: value for key, value in event.items() if key not in ("kind", "standing")}
-                  for event in engine.source.events]
-        statuses = [{key: value for key, value in status.items() if key != "kind"} for status in engine.source.statuses]
+        events = [without(event, "standing") for event in engine.source.events]
+        statuses = [without(status) for status in engine.source.statuses]
         by_text = {"key": json.dumps}
         return {"objects": objects, "events": sorted(events, **by_text), "statuses": sorted(statuses, **by_text)}
 

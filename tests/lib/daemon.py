@@ -7,8 +7,11 @@ import pathlib
 import signal
 import subprocess
 import threading
+import weakref
 
 from .wait import wait_for
+
+living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for lib.report
 
 
 class Daemon:
@@ -25,6 +28,7 @@ class Daemon:
         self.reader: threading.Thread | None = None
         self.starts = 0
         self.exit_code: int | None = None  # of the last life
+        living.add(self)
 
     def start(self) -> "Daemon":
         assert self.process is None, f"{self.program.name} runs already"
@@ -47,11 +51,15 @@ class Daemon:
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
 
     def _reap(self) -> int:
-        code = self.process.wait(timeout=20)
-        self.reader.join(timeout=0.5 if self.leaves_children else 5)
+        code = self.process.wait(timeout=60)
+        self.reader.join(timeout=0.5 if self.leaves_children else 30)
         self.process = None
         self.exit_code = code
         return code
+
+    def reap(self) -> int:
+        """The exit code of one that has ended by itself; it may be started again."""
+        return self._reap()
 
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory is out."""
@@ -83,6 +91,10 @@ class Daemon:
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def is_sanitized(self) -> bool:
+        """Whether the address sanitizer is in it: freed memory is kept for a while then."""
+        return b"__asan_init" in self.program.read_bytes()
 
     def events(self, name: str) -> list[str]:
         """Log lines of that event, of all lives."""

@@ -10,7 +10,9 @@ import msgpack
 
 KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret"]
 SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "sluice.io/ingress-controller",
-            "without_class": True}
+            "without_class": True, "load_balancer_class": "sluice.io/load-balancer"}
+PROTOCOLS = ["http", "https", "tcp", "tls-passthrough"]
+POLICIES = ["stickiness", "health-check", "scale", "labels", "custom-config"]
 ORDER = {"certificate": 0, "pool": 1, "load-balancer": 2, "virtual-host": 3}
 Body = dict[str, Any]
 
@@ -105,6 +107,8 @@ def references(body: Body) -> Iterable[tuple[str, str]]:
             for name in [*listener.get("certificates", []), listener.get("default_certificate")]:
                 if name:
                     yield "certificate", name
+            if listener.get("pool"):
+                yield "pool", listener["pool"]
 
 
 class SourceView:
@@ -176,19 +180,25 @@ class Engine:
     def delete(self, record: Body) -> None:
         self.say("delete", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
 
-    def snapshot(self, records: list[Body], kinds: list[str] | None = None) -> None:
+    def keep(self, record: Body) -> None:
+        self.say("keep", {key: record[key] for key in ("kind", "namespace", "name", "uid") if key in record})
+
+    def snapshot(self, records: list[Body], kinds: list[str] | None = None, kept: Iterable[Body] = ()) -> None:
         for kind in kinds or KINDS:
             self.say("sync-begin", {"kind": kind})
             for record in records:
                 if record["kind"] == kind:
                     self.upsert(record)
+            for record in kept:
+                if record["kind"] == kind:
+                    self.keep(record)
             self.say("sync-end", {"kind": kind})
 
     def provider_up(self, capabilities: Body | None = None) -> None:
         self.provider.connect()
         self.command("V", pack("hello", {
             "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
-            "capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"], **(capabilities or {})}}))
+            "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}}))
 
     def provider_down(self) -> None:
         self.command("v")

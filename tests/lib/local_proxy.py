@@ -97,8 +97,12 @@ class LocalProxy:
 
     def wait_applied(self, timeout: float = PATIENCE) -> Object:
         """The status that says that the load balancer wanted now is there."""
-        self.raise_if_dead()
-        return self.translator.wait_status(LB, timeout=timeout)
+        try:
+            return wait_for(lambda: self.raise_if_dead() or ((s := self.translator.status(LB)) and s["state"] == "applied" and s),
+                            "the commit to be applied", timeout)
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}\nlast status: {self.translator.statuses.get(LB)}\n"
+                                 + "\n".join(self.provider.lines[-20:])) from None
 
     # Clients
 

@@ -45,6 +45,7 @@ class SourceLink:
         self.path = runtime / "source.sock"
         self.name = name
         self.records: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self.kept: dict[tuple[str, str, str], dict[str, Any]] = {}  # objects that cannot be read now
         self.connections: list[Connection] = []
         self.problems: list[str] = []
         self._listener: socket.socket | None = None
@@ -206,7 +207,7 @@ class SourceLink:
             self._reading.wait()
             if time.monotonic() - pinged_at > PING_AFTER_S:
                 pinged_at = time.monotonic()
-                self.send("ping", {"seq": 1})
+                self._answer(peer, "ping", {"seq": 1})
             try:
                 data = peer.recv(1 << 16)
             except TimeoutError:
@@ -221,13 +222,16 @@ class SourceLink:
                     assert kind == "hello" and body["role"] == "watcher", (kind, body)
                     connection = Connection()
                     self.connections.append(connection)
+                elif kind == "ping":
+                    self._answer(peer, "pong", body)
                 else:
                     self._take(connection, kind, body)
 
+    def _answer(self, peer: socket.socket, kind: str, body: dict[str, Any]) -> None:
+        with self._lock:  # a test may be in the middle of a message
+            peer.sendall(frame(kind, body))
+
     def _take(self, connection: Connection, kind: str, body: dict[str, Any]) -> None:
-        if kind == "ping":
-            self.send("pong", body)
-            return
         if kind == "pong":
             return
         with self._lock:
@@ -245,12 +249,13 @@ class SourceLink:
         self._check(connection.settings is not None and connection.begun is None and body["kind"] not in connection.ended,
                     f"sync-begin {body} while {connection.begun} is under way")
         connection.begun = body["kind"]
-        self._stale = {key for key in self.records if key[0] == body["kind"]}
+        self._stale = {key for key in (*self.records, *self.kept) if key[0] == body["kind"]}
 
     def _take_sync_end(self, connection: Connection, body: dict[str, Any]) -> None:
         self._check(connection.begun == body["kind"], f"sync-end {body} without its begin")
         for key in self._stale:
-            del self.records[key]
+            self.records.pop(key, None)
+            self.kept.pop(key, None)
         self._stale = set()
         connection.begun = None
         connection.ended.append(body["kind"])
@@ -259,14 +264,23 @@ class SourceLink:
         self._check(connection.begun == body["kind"] or connection.is_whole, f"upsert of {body['kind']} out of order")
         key = (body["kind"], body.get("namespace", ""), body["name"])
         self.records[key] = body
+        self.kept.pop(key, None)
+        if not connection.is_whole:
+            self._stale.discard(key)
+
+    def _take_keep(self, connection: Connection, body: dict[str, Any]) -> None:
+        self._check(connection.begun == body["kind"] or connection.is_whole, f"keep of {body['kind']} out of order")
+        key = (body["kind"], body.get("namespace", ""), body["name"])
+        self.kept[key] = body
         if not connection.is_whole:
             self._stale.discard(key)
 
     def _take_delete(self, connection: Connection, body: dict[str, Any]) -> None:
         key = (body["kind"], body.get("namespace", ""), body["name"])
-        old = self.records.get(key)
+        old = self.kept.get(key) or self.records.get(key)
         self._check(old is not None and old.get("uid") == body.get("uid"), f"delete of what is not there: {body}")
         self.records.pop(key, None)
+        self.kept.pop(key, None)
 
     def _check(self, good: bool, problem: str) -> None:
         if not good:

@@ -18,8 +18,11 @@ ANNOTATIONS = {
     "sluice.io/group": ["g", "h", "G!"], "io.rancher.stickiness.policy": ["mode: insert\ncookie: c\n", "mode: x"],
     "io.rancher.scheduler.affinity.host_label": ["a=b"], "io.rancher.x": ["1", "2"], "sluice.io/io.rancher.x": ["3"],
     "io.rancher.kubernetes.livenessprobes": ['{"s1": {"tcpSocket": {"port": 80}}}', "{", '{"s1": {}, "s2": {"httpGet": {}}}'],
+    "sluice.io/tls-passthrough": ["true", "true", "false"],
     "kubernetes.io/ingress.class": ["rancher", "nginx", ""], "sluice.io/none": ["1"],
 }
+PORTS = [{"name": "a", "port": 443}, {"name": "b", "port": 8080}, {"name": "c", "port": 8443}, {"name": "d", "port": 22},
+         {"name": "e", "port": 53, "protocol": "udp"}]
 CLASSES = ["", "", "", "ours", "theirs", "none"]
 
 
@@ -102,7 +105,7 @@ class RandomCluster:
             "created": self.draw.randrange(1, 4),
             "annotations": [{"key": key, "value": self.draw.choice(ANNOTATIONS[key])} for key in sorted(keys)],
             "rules": [{"host": self.draw.choice(HOSTS), "paths": [self.path() for _ in self.some(3)]} for _ in self.some(3)],
-            "tls": [{"hosts": [self.draw.choice(HOSTS[:3])], "secret": self.draw.choice(["t0", "t1", "t2", ""])}
+            "tls": [{"hosts": [self.draw.choice(HOSTS[:3]) for _ in self.some(2)], "secret": self.draw.choice(["t0", "t1", "t2", ""])}
                     for _ in self.some(2)],
         }
         if self.draw.random() < 0.3:
@@ -115,7 +118,21 @@ class RandomCluster:
         if self.draw.random() < 0.1:
             return {"type": "external-name", "external_name": self.draw.choice(["else.org", "localhost"])}
         ports = [{"name": "http", "port": 80, "target_number": 8080}, {"name": "alt", "port": 81, "target_name": "alt"}]
-        return {"has_selector": True, "ports": self.draw.sample(ports, self.draw.randrange(3))}
+        record: Record = {"has_selector": True, "ports": self.draw.sample(ports, self.draw.randrange(3))}
+        if self.draw.random() < 0.5:
+            record |= self.layer4()
+            record["ports"] += self.draw.sample(PORTS, self.draw.randrange(4))
+        return record
+
+    def layer4(self) -> Record:
+        record: Record = {"type": "load-balancer" if self.draw.random() < 0.8 else "cluster-ip",
+                          "created": self.draw.randrange(1, 4), "finalizer": self.draw.random() < 0.6,
+                          "deleting": self.draw.random() < 0.2, "client_ip_affinity": self.draw.random() < 0.3}
+        if self.draw.random() < 0.8:
+            record["load_balancer_class"] = self.draw.choice(["sluice.io/load-balancer"] * 3 + ["other"])
+        if self.draw.random() < 0.2:
+            record["source_ranges"] = self.draw.choice([["10.0.0.0/8"], ["::/0", "192.0.2.1/32"], ["10.0.0.1"], ["0.0.0.0/33"]])
+        return record
 
     def slice(self) -> Record:
         addresses = [{"ip": f"10.0.0.{self.draw.randrange(4)}", "ready": self.draw.random() < 0.6,

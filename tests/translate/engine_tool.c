@@ -5,7 +5,8 @@
  *
  *   command = letter, 4-byte big-endian length, that many bytes
  *
- *   C text     options "allow-external-name", "default=NAMESPACE/NAME", "warn=SECONDS", one a line;
+ *   C text     options "allow-external-name", "default=NAMESPACE/NAME",
+ * "publish=NAMESPACE/NAME", "http=PORT", "https=PORT", "warn=SECONDS", one a line;
  * comes first, once T text     the time, seconds since 1970 U / u      a watcher connects / is gone
  *   S payload  a message from it
  *   V payload  a provider connects and says this hello
@@ -42,6 +43,7 @@ static struct side source = {.letter = 's'};
 static struct side provider = {.letter = 'p'};
 static struct engine *engine;
 static char *default_certificate; /* kept for the engine */
+static char *publish_service;     /* likewise */
 static struct message_reader *reader;
 
 static void answer(char letter, struct str bytes)
@@ -107,6 +109,14 @@ static char *next_line(struct str *text)
 	return line;
 }
 
+static void split(const char *text, struct str *ret_namespace, struct str *ret_name)
+{
+	const char *slash = strchr(text, '/');
+	must(slash != NULL);
+	*ret_namespace = (struct str){text, (size_t)(slash - text)};
+	*ret_name = str_from(slash + 1);
+}
+
 static void configure(struct str text)
 {
 	struct engine_config config = {0};
@@ -117,13 +127,17 @@ static void configure(struct str text)
 			config.allow_external_name = true;
 		} else if (str_starts_with(option, STR("warn="))) {
 			config.certificate_warn_s = strtoll(line + 5, NULL, 10);
+		} else if (str_starts_with(option, STR("http="))) {
+			config.http_port = strtoull(line + 5, NULL, 10);
+		} else if (str_starts_with(option, STR("https="))) {
+			config.https_port = strtoull(line + 6, NULL, 10);
 		} else if (str_starts_with(option, STR("default="))) {
 			default_certificate = line;
-			char *slash = strchr(line, '/');
-			must(slash != NULL);
-			config.default_namespace =
-				(struct str){line + 8, (size_t)(slash - line) - 8};
-			config.default_name = str_from(slash + 1);
+			split(line + 8, &config.default_namespace, &config.default_name);
+			continue;
+		} else if (str_starts_with(option, STR("publish="))) {
+			publish_service = line;
+			split(line + 8, &config.publish_namespace, &config.publish_name);
 			continue;
 		}
 		free(line);
@@ -246,6 +260,7 @@ int main(void)
 	}
 	engine_free(engine);
 	free(default_certificate);
+	free(publish_service);
 	message_reader_free(reader);
 	buf_fini(&source.out);
 	buf_fini(&provider.out);

@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
+from lib.engine import POLICIES, PROTOCOLS, Engine  # noqa: E402  pylint: disable=wrong-import-position
 from translate.cluster import Certificates, RandomCluster  # noqa: E402  pylint: disable=wrong-import-position
 
 OPTIONS = ["default=a/t0", "warn=0"]
@@ -26,22 +26,48 @@ def event_key(event: dict) -> tuple:
 
 
 def status_key(status: dict) -> tuple:
-    return status["namespace"], status["name"], status["uid"], str(status.get("addresses")), status.get("release", False)
+    return (status["kind"], status["namespace"], status["name"], status["uid"], str(status.get("addresses")),
+            status.get("release", False))
 
 
-def from_scratch(tool: str, records: list[dict], capabilities: dict, answers: dict[str, dict]) -> tuple:
+def statuses_of(engine: Engine) -> list[tuple]:
+    """A repeated release of an Ingress depends on what there was before."""
+    return sorted({status_key(s) for s in engine.source.statuses if s["kind"] == "service" or not s.get("release")})
+
+
+def answer_all(engine: Engine) -> None:
+    """What serves Services is applied, so that those that are leaving can go; everything else fails."""
+    for (kind, name), body in list(engine.provider.objects.items()):
+        if kind == "load-balancer":
+            works = name.startswith("class/") or "/service:" in name
+            engine.answer("lb-status", {"id": name, "rev": body["rev"], "state": "applied" if works else "failed",
+                                        "message": "" if works else f"of {name}", "addresses_known": True,
+                                        "addresses": [{"ip": "198.51.100.7"}]})
+    engine.work()
+
+
+def from_scratch(tool: str, records: list[dict], settings: dict, capabilities: dict) -> tuple:
     with Engine(tool, OPTIONS) as engine:
         engine.set_time(NOW)
         engine.provider_up(capabilities)
-        engine.watcher_up()
+        engine.watcher_up(settings)
         engine.snapshot(records)
         engine.work()
-        for answer in answers.values():
-            engine.answer("lb-status", answer)
-        engine.work()
+        answer_all(engine)
+        answer_all(engine)
         assert not engine.refused, engine.refused
-        return (engine.provider.objects, sorted(event_key(e) for e in engine.source.events),
-                sorted(status_key(s) for s in engine.source.statuses if not s.get("release")))
+        return engine.provider.objects, sorted(event_key(e) for e in engine.source.events), statuses_of(engine)
+
+
+def draw_capabilities(draw: random.Random) -> dict:
+    capabilities = {"grouping": draw.choice(["per-ingress", "merged"])}
+    if draw.random() < 0.3:
+        capabilities["policies"] = draw.sample(POLICIES, draw.randrange(6))
+    if draw.random() < 0.3:
+        capabilities["protocols"] = draw.sample(PROTOCOLS, draw.randrange(1, 5))
+    if draw.random() < 0.5:
+        capabilities["features"] = ["source-ranges"]
+    return capabilities
 
 
 class Run:
@@ -49,19 +75,21 @@ class Run:
         self.tool = tool
         self.draw = random.Random(seed)
         self.cluster = RandomCluster(seed, certificates)
-        self.capabilities = {"grouping": self.draw.choice(["per-ingress", "merged"])}
+        self.capabilities = draw_capabilities(self.draw)
+        self.settings = {"without_load_balancer_class": self.draw.random() < 0.5}
         self.engine = Engine(tool, OPTIONS)
-        self.answers: dict[str, dict] = {}
         self.watcher = False
         self.provider = False
 
     def connect_watcher(self) -> None:
-        self.engine.watcher_up()
+        self.engine.watcher_up(self.settings)
         kinds = ["ingress", "ingress-class", "service", "endpoints", "secret"]
         self.draw.shuffle(kinds)
         records = list(self.cluster.records.values())
         self.draw.shuffle(records)
-        self.engine.snapshot(records, kinds[:self.draw.randrange(6)] if self.draw.random() < 0.2 else kinds)
+        kept = self.draw.sample(records, self.draw.randrange(len(records) + 1)) if self.draw.random() < 0.3 else []
+        self.engine.snapshot([record for record in records if record not in kept],
+                             kinds[:self.draw.randrange(6)] if self.draw.random() < 0.2 else kinds, kept)
         self.watcher = True
 
     def disconnect_watcher(self) -> None:
@@ -70,8 +98,7 @@ class Run:
 
     def connect_provider(self) -> None:
         if self.draw.random() < 0.1:
-            self.capabilities = {"grouping": self.draw.choice(["per-ingress", "merged"])}
-            self.answers = {}
+            self.capabilities = draw_capabilities(self.draw)
         self.engine.provider_up(self.capabilities)
         self.provider = True
 
@@ -82,7 +109,8 @@ class Run:
         name = self.draw.choice(balancers)
         state = self.draw.choice(["applied", "applied", "failed", "pending"])
         known = self.draw.random() < 0.7
-        answer = {"id": name, "rev": 1, "state": state, "addresses_known": known, "message": self.draw.choice(["", "no", "so"])}
+        rev = self.engine.provider.objects["load-balancer", name]["rev"] if self.draw.random() < 0.7 else 1
+        answer = {"id": name, "rev": rev, "state": state, "addresses_known": known, "message": self.draw.choice(["", "no", "so"])}
         if known:
             answer["addresses"] = [{"ip": f"192.0.2.{self.draw.randrange(3)}"} for _ in range(self.draw.randrange(3))]
         self.engine.answer("lb-status", answer)
@@ -99,6 +127,10 @@ class Run:
                 self.connect_provider()
         elif choice < 0.12 and self.provider:
             self.report()
+        elif choice < 0.15:
+            if self.watcher:
+                kind, namespace, name = self.draw.choice([*self.cluster.records, ("ingress", "a", "i9"), ("service", "a", "s9")])
+                self.engine.keep({"kind": kind, "namespace": namespace, "name": name})
         else:
             kind, record = self.cluster.step()
             if self.watcher:
@@ -114,32 +146,25 @@ class Run:
             self.disconnect_watcher()
         if not self.provider:
             self.connect_provider()
-        self.engine.watcher_up()
+        self.engine.watcher_up(self.settings)
         self.engine.snapshot(list(self.cluster.records.values()))
         self.engine.work()
         assert not self.engine.missing, self.engine.missing
-        answers = {}
-        for kind, name in self.engine.provider.objects:
-            if kind == "load-balancer":
-                answers[name] = {"id": name, "rev": 1, "state": "failed", "message": f"of {name}", "addresses_known": True,
-                                 "addresses": [{"ip": "198.51.100.7"}]}
-        for answer in answers.values():
-            self.engine.answer("lb-status", answer)
-        self.engine.work()
+        answer_all(self.engine)
+        answer_all(self.engine)
         # Whoever comes now hears all that stands.
         self.engine.source.take_events()
         self.engine.source.take_statuses()
         self.engine.watcher_down()
-        self.engine.watcher_up()
+        self.engine.watcher_up(self.settings)
         writes = self.engine.provider.writes
         self.engine.snapshot(list(self.cluster.records.values()))
         self.engine.work()
         assert self.engine.provider.writes == writes, "written though nothing changed"
         events = sorted(event_key(e) for e in self.engine.source.events)
         assert all(e.get("standing") for e in self.engine.source.events)
-        statuses = sorted(status_key(s) for s in self.engine.source.statuses if not s.get("release"))
-        got = self.engine.provider.objects, events, statuses
-        want = from_scratch(self.tool, list(self.cluster.records.values()), self.capabilities, answers)
+        got = self.engine.provider.objects, events, statuses_of(self.engine)
+        want = from_scratch(self.tool, list(self.cluster.records.values()), self.settings, self.capabilities)
         for name, a, b in zip(("objects", "events", "statuses"), got, want):
             assert a == b, difference(name, a, b)
 
@@ -180,7 +205,6 @@ def main() -> None:
         except (AssertionError, BrokenPipeError):
             print(f"failed with --seed {seed} --runs 1 --steps {args.steps}", file=sys.stderr)
             raise
-    print(STATS) if False else None
     print(f"{args.runs} runs of {args.steps} steps agree")
 
 

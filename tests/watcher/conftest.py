@@ -25,7 +25,8 @@ def build_folder() -> pathlib.Path:
 
 
 class Rig:
-    """One watcher with its neighbours. Pauses are short, so that tests are."""
+    """One watcher with its neighbours. Pauses are short, so that tests are; what is given up after a time is given plenty, so that a
+    loaded machine is not taken for a broken server."""
 
     def __init__(self, profile: str = "1.34", *kube_arguments: str):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-watcher-"))
@@ -54,7 +55,7 @@ class Rig:
                 kubeconfig: pathlib.Path | str | None = "") -> Daemon:
         """The watcher, not started."""
         given = ["--runtime-dir", str(self.folder / "run"), "--log-level", "debug", "--backoff-first", "0.05",
-                 "--backoff-max", "0.4", "--stream-timeout", "0.5", "--request-timeout", "5"]
+                 "--backoff-max", "0.4", "--stream-timeout", "3", "--request-timeout", "30"]
         if kubeconfig is not None:
             given += ["--kubeconfig", str(kubeconfig or self.kube.controller_kubeconfig)]
         self.watcher = Daemon(build_folder() / "watcher/sluice-watcher", [*given, *arguments], self.folder / "log",

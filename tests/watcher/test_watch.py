@@ -2,6 +2,8 @@
 """Watches: changes arrive, whatever ends, breaks or silences the connection, and nothing is listed that need not be."""
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from lib.wait import stays, wait_for
@@ -177,7 +179,9 @@ def test_bookmarks_keep_a_quiet_watch_within_the_window(rig):
     rig.ingress()
     rig.start()
     revision = rig.kube.bump(1000)
-    rig.kube.control("POST", "requests/wait", {"since": rig.kube.mark(), "timeout_s": 0.5, "count": 1})
+    frames = {stream["id"]: stream["frames"] for stream in rig.kube.streams(identity="controller")}
+    # The first of these may have been on its way already.
+    wait_for(lambda: all(stream["frames"] >= frames[stream["id"]] + 2 for stream in rig.kube.streams(identity="controller")), "bookmarks")
     rig.kube.forget(before=revision)
     mark = rig.kube.mark()
     rig.kube.end_streams("clean")
@@ -211,9 +215,9 @@ def test_a_slow_server(rig):
 # Silence
 
 def test_a_silent_watch_is_replaced_before_it_is_dropped(rig):
-    rig.kube.settings(bookmark_period_s=0.2)
+    rig.kube.settings(bookmark_period_s=0.3)
     rig.ingress()
-    rig.start("--watch-silence", "0.5")
+    rig.start("--watch-silence", "1.5")
     first = rig.kube.streams(resource="ingresses", identity="controller")[0]
     # Two bookmarks make the period known.
     wait_for(lambda: rig.kube.streams(resource="ingresses")[0]["frames"] >= first["frames"] + 3, "bookmarks")
@@ -223,13 +227,13 @@ def test_a_silent_watch_is_replaced_before_it_is_dropped(rig):
     rig.watcher.wait_event("watch-replaced", "kind=ingress")
     rig.wait_host("b.example")
     assert rig.lists(mark) == []
-    assert [entry["verb"] for entry in rig.kube.requests(mark, resource="ingresses", identity="controller")] == ["watch"]
+    assert {entry["verb"] for entry in rig.kube.requests(mark, resource="ingresses", identity="controller")} == {"watch"}
 
 
 def test_a_watch_without_bookmarks_is_given_up_at_its_deadline(rig):
     rig.kube.settings(bookmark_period_s=0)
     rig.ingress()
-    rig.start("--watch-timeout", "1", "--watch-margin", "0.3")
+    rig.start("--watch-timeout", "1", "--watch-margin", "1")
     mark = rig.kube.mark()
     rig.kube.end_streams("silence", WATCHED)
     rig.rehost("b.example")
@@ -251,7 +255,7 @@ def test_a_watch_ends_in_time_by_itself(rig):
 
 def test_a_watch_that_is_not_answered_is_given_up(rig):
     rig.ingress()
-    rig.start("--request-timeout", "0.5")
+    rig.start("--request-timeout", "2")
     mark = rig.kube.mark()
     rig.kube.fault("hang", {"verb": "watch", **WATCHED}, count=2)
     rig.kube.end_streams("rst", WATCHED)
@@ -264,7 +268,7 @@ def test_a_watch_that_is_not_answered_is_given_up(rig):
 def test_the_api_server_may_be_away(rig, mode):
     rig.kube.bulk(count=5)
     rig.ingress()
-    rig.start("--request-timeout", "0.5", "--connect-timeout", "0.5")
+    rig.start("--request-timeout", "3", "--connect-timeout", "3")
     told = rig.link.count()
     mark = rig.kube.mark()
     since = len(rig.watcher.lines)
@@ -310,7 +314,8 @@ def test_full_lists_now_and_then_find_what_watches_have_missed(rig):
     mark = rig.kube.mark()
     wait_for(lambda: len([entry for entry in rig.lists(mark) if entry["resource"] == "ingresses"]) >= 2, "two full lists")
     assert not rig.link.messages(since=told)
-    assert all("resourceVersion=&" in entry["query"] or entry["query"].endswith("resourceVersion=") for entry in rig.lists(mark))
+    # Each asks for the newest.
+    assert not [entry["query"] for entry in rig.lists(mark) if re.search(r"(^|[?&])resourceVersion=[0-9]", entry["query"])]
 
 
 # Versions come and go

@@ -97,6 +97,23 @@ _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
 }
 
 
+def drop_service_fields(obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile) -> None:
+    """Takes away what the type of a Service has no use for, as far as the write left it alone, addresses too."""
+    spec, before = obj["spec"], (old or {}).get("spec") or {}
+    if not profile.balancer_class:
+        spec.pop("loadBalancerClass", None)
+    if spec["type"] == "LoadBalancer":
+        return
+    if before.get("type") == "LoadBalancer":
+        for key in ("loadBalancerClass", "allocateLoadBalancerNodePorts"):
+            if spec.get(key) == before.get(key):
+                spec.pop(key, None)
+    policy = spec.get("externalTrafficPolicy")
+    if spec["type"] != "NodePort" and policy == before.get("externalTrafficPolicy"):
+        spec.pop("externalTrafficPolicy", None)
+    obj["status"]["loadBalancer"] = {}
+
+
 class ServiceAllocator:
     """Hands out cluster addresses and node ports. What is in use is told by the Services themselves."""
 

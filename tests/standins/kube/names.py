@@ -122,6 +122,15 @@ def address(text: str) -> str:
     return "" if canonical == text and "%" not in text else f'must be in canonical form ("{canonical}")'
 
 
+def network(text: str) -> str:
+    """An IP network in CIDR notation."""
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    return "" if "/" in text else "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+
+
 def is_address(text: str) -> bool:
     """Whether the text is an IP address."""
     try:

@@ -86,6 +86,11 @@ class Profile:
         return self.minor >= 30
 
     @property
+    def balancer_class(self) -> bool:
+        """Services have loadBalancerClass."""
+        return self.minor >= 22
+
+    @property
     def status_only_of_balancers(self) -> bool:
         """Service status addresses are refused on other types than LoadBalancer."""
         return self.minor >= 29

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,8 @@ class Standin:
         self._authority = pki.Authority("standin-kube-ca-2")
         if self.options.https_port is not None:
             pki.renew_server(self._tls, self.options.folder, self._authority, (self.options.address,))
+            # Nobody may come back by a session of before, which needs no certificate to be looked at.
+            self._tls.options |= ssl.OP_NO_TICKET
         self._write_files()
 
     async def _expire_events(self) -> None:

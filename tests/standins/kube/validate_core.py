@@ -36,8 +36,38 @@ def service(obj: dict, old: dict | None, _profile: Profile) -> list[FieldError]:
             found.append(invalid("spec.externalName", name, complaint))
     found += _service_ports(spec.get("ports") or ())
     found += _service_affinity(spec)
+    found += _service_balancer(spec, (old or {}).get("spec") or {})
+    found += [
+        invalid(f"spec.externalIPs[{index}]", text, names.address(text))
+        for index, text in enumerate(spec.get("externalIPs") or ())
+        if names.address(text)
+    ]
     if old is not None and _address_changed(spec, old["spec"]):
         found.append(invalid("spec.clusterIPs[0]", spec.get("clusterIP", ""), "may not change once set"))
+    return found
+
+
+def _service_balancer(spec: dict, old: dict) -> list[FieldError]:
+    """What belongs to type LoadBalancer: the class, which stays as it is, and who may connect."""
+    found: list[FieldError] = []
+    balancer = spec["type"] == "LoadBalancer"
+    wanted = spec.get("loadBalancerClass")
+    if balancer and old.get("type") == "LoadBalancer" and old.get("loadBalancerClass") != wanted:
+        found.append(invalid("spec.loadBalancerClass", wanted, "may not change once set"))
+    if wanted is not None and not balancer:
+        found.append(forbids("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'"))
+    elif wanted is not None and names.qualified(wanted):
+        found.append(invalid("spec.loadBalancerClass", wanted, names.qualified(wanted)))
+    ranges = spec.get("loadBalancerSourceRanges") or ()
+    if ranges and not balancer:
+        found.append(
+            forbids("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")
+        )
+    for index, text in enumerate(ranges):
+        # Padding is allowed, as it was in the annotation that came before the field.
+        if names.network(text.strip()):
+            path = f"spec.LoadBalancerSourceRanges[{index}]"
+            found.append(invalid(path, text, names.network(text.strip())))
     return found
 
 

@@ -18,6 +18,7 @@ from .schema import decode
 from .selection import Selector
 from .statuses import ApiError, forbids
 from .store import Event, Record, watch_frame
+from .wire import monotonic_ns
 
 END_MARK = "k8s.io/initial-events-end"
 BATCH_BYTES = 512 * 1024
@@ -106,6 +107,7 @@ class Stream:
         self._everything = not self.selector.narrows and not self.selector.namespace
         self._headers_due = True
         self._backlog: list[tuple[str, Event]] | None = []
+        self._initial_done_ns = 0  # when the initial part had been given to the kernel
         self._ended = asyncio.get_running_loop().create_future()
         encoding = call.request.headers.get("accept-encoding", "")
         self._gzip = (
@@ -136,6 +138,7 @@ class Stream:
             "frames": self.frames,
             "silent": self.silent,
             "initial_done": self._backlog is None,
+            "initial_done_ns": self._initial_done_ns,
             "unsent_bytes": self.connection.unsent,
         }
 
@@ -230,6 +233,7 @@ class Stream:
             waiting, self._backlog = self._backlog, []
             await self._send_all(waiting)
         self._backlog = None
+        self._initial_done_ns = monotonic_ns()
 
     async def _reached(self) -> bool:
         """For a streaming list: whether the server has reached the revision that was asked for."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import admission, documents, managed, negotiate, patch, statuses
 from .call import CHANGED, NOOP, Answer, Call
-from .defaults import apply_defaults
+from .defaults import apply_defaults, drop_service_fields
 from .deletes import remove
 from .encoding import to_json
 from .managed import Writer
@@ -265,6 +265,7 @@ def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) 
     before = old.obj() if old else None
     apply_defaults(resource, obj, state.profile)
     if resource is SERVICES and not call.info.subresource:
+        drop_service_fields(obj, before, state.profile)
         state.allocator.fill(obj, before, state.profile)
     if (
         before is not None

@@ -33,6 +33,7 @@ class Behaviour:
     purge_after: float = 172800.0       # removed rows answer 404 after this
     agent_delay: float = 0.0            # a Kubernetes Service becomes a row after this
     conflict_text: str = "allocator"    # wording of port conflicts: allocator, scheduler or old
+    shared_ports: bool = False          # a host's ports are never taken: more load balancers than hosts, in benchmarks
     lose_overlapping_updates: bool = False  # an update asked for while one runs is stored but not carried out
 
     def delay_of(self, kind: str, state: str) -> float:

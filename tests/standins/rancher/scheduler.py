@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable
 
 from . import ports
+from .behaviour import Behaviour
 from .ports import PortSpec
 from .store import Row, Store
 
@@ -86,8 +87,9 @@ def wanted_ports(service: Row) -> list[PortSpec]:
 
 
 class Scheduler:
-    def __init__(self, store: Store):
+    def __init__(self, store: Store, behaviour: Behaviour | None = None):
         self.store = store
+        self.behaviour = behaviour or Behaviour()
 
     def active_hosts(self, project: str | None) -> list[Row]:
         return [h for h in self.store.live("host") if h.state == "active" and h["accountId"] == project]
@@ -115,6 +117,8 @@ class Scheduler:
 
     def taken(self, host: Row, wanted: Iterable[PortSpec], apart_from: str | None = None) -> list[PortSpec]:
         """Those of the wanted ports that something on the host already publishes."""
+        if self.behaviour.shared_ports:
+            return []
         held = {ports.parse(text).slot for text in host.internal.get("heldPorts", [])}
         return [p for p in wanted if p.slot in held or any(
             c.id != apart_from for c in self.store.find("instance_by_slot", (host.id, *p.slot)))]

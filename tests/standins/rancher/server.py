@@ -128,7 +128,7 @@ class Standin:
         self.journal = Journal()
         self.faults = Faults()
         self.engine = Engine(self.store, self.behaviour)
-        self.scheduler = Scheduler(self.store)
+        self.scheduler = Scheduler(self.store, self.behaviour)
         self.builder = SpecBuilder(self.store, options.port_offset)
         self.dataplane = DataPlane(self.store, self.behaviour, self.builder, options.haproxy,
                                    options.run_directory) if options.dataplane else None

@@ -133,33 +133,11 @@ static void labels_and_checks_count_one_by_one(void **state)
 	arena_fini(&arena);
 }
 
-static void a_class_has_no_owners(void **state)
-{
-	struct tls_context context = {
-		.find = find, .default_namespace = STR("admin"), .default_name = STR("t")};
-	struct balancer_request request = {.scope = BALANCER_OF_CLASS,
-		.class_name = STR("edge"),
-		.tls = &context,
-		.https_is_possible = true};
-	struct load_balancer lb;
-	struct arena arena;
-	(void)state;
-	arena_init(&arena);
-	balancer_build(&request, &arena, &lb, NULL);
-	assert_int_equal(lb.owners.count, 0);
-	assert_text(lb.name, "edge");
-	assert_text(lb.class_name, "edge");
-	assert_int_equal(lb.listeners.count, 2);
-	assert_text(lb.listeners.items[1].default_certificate, "admin/t");
-	arena_fini(&arena);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listeners_and_settings),
 		cmocka_unit_test(labels_and_checks_count_one_by_one),
-		cmocka_unit_test(a_class_has_no_owners),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

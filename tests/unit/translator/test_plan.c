@@ -146,7 +146,9 @@ static void a_shared_balancer_takes_no_orders_from_one(void **state)
 	plan_it(&p, &ingress, GROUPING_MERGED);
 	assert_int_equal(p.plan.values.scale, 0);
 	assert_int_equal(p.plan.values.http_port, 0);
-	assert_string_equal(reasons_of(&p.diags), "SharedLoadBalancer SharedLoadBalancer");
+	assert_int_equal(p.plan.ports.count, 1);
+	assert_int_equal(p.plan.ports.items[0].port, 81);
+	assert_string_equal(reasons_of(&p.diags), "SharedLoadBalancer");
 	assert_false(plan_shapes_balancer(&p.plan));
 	arena_fini(&p.arena);
 }

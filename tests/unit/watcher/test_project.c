@@ -190,6 +190,35 @@ static const struct row rows[] = {
 				"\"target_name\"=>\"dns\"}, "
 				"{\"name\"=>\"s\", \"port\"=>9, \"protocol\"=>\"sctp\", "
 				"\"target_number\"=>9}]}"},
+	{"a load balancer of ours", RECORD_SERVICE, 0,
+		META(",\"uid\":\"u\",\"creationTimestamp\":\"2026-07-14T09:00:00Z\","
+		     "\"deletionTimestamp\":\"2026-07-14T09:00:01Z\","
+		     "\"finalizers\":[\"x\",\"service.kubernetes.io/load-balancer-cleanup\"],"
+		     "\"annotations\":{\"sluice.io/b\":\"2\",\"x.io/c\":\"3\",\"sluice.io/a\":"
+		     "\"1\"}") ",\"spec\":{\"type\":\"LoadBalancer\",\"loadBalancerClass\":"
+			       "\"sluice.io/load-balancer\",\"sessionAffinity\":\"ClientIP\","
+			       "\"externalIPs\":[\"192.0.2.7\"],"
+			       "\"loadBalancerSourceRanges\":[\" 10.0.0.0/8 \",\"fd00::/8\"]}}",
+		HEAD("service") ", \"type\"=>\"load-balancer\", \"created\"=>1784019600, "
+				"\"load_balancer_class\"=>\"sluice.io/load-balancer\", "
+				"\"deleting\"=>true, \"finalizer\"=>true, "
+				"\"annotations\"=>[{\"key\"=>\"sluice.io/a\", \"value\"=>\"1\"}, "
+				"{\"key\"=>\"sluice.io/b\", \"value\"=>\"2\"}], "
+				"\"source_ranges\"=>[\"10.0.0.0/8\", \"fd00::/8\"], "
+				"\"client_ip_affinity\"=>true}"},
+	{"one of another, with its addresses", RECORD_SERVICE, 0,
+		SPEC("\"type\":\"LoadBalancer\",\"externalIPs\":[\"192.0.2.7\",\"none\"]},"
+		     "\"status\":"
+		     "{\"loadBalancer\":{\"ingress\":[{\"hostname\":\"B.x\"},{\"ip\":\"192.0.2.7\"}"
+		     "]}"),
+		HEAD("service") ", \"type\"=>\"load-balancer\", \"addresses\"=>[{\"hostname\"=>"
+				"\"b.x\"}, {\"ip\"=>\"192.0.2.7\"}]}"},
+	{"networks in the old annotation", RECORD_SERVICE, 0,
+		META(",\"uid\":\"u\",\"annotations\":{\"service.beta.kubernetes.io/"
+		     "load-balancer-source-ranges\":\" 10.0.0.0/8, 192.0.2.0/24\"}") "}",
+		HEAD("service") ", \"source_ranges\"=>[\"10.0.0.0/8\", \"192.0.2.0/24\"]}"},
+	{"networks that are no text", RECORD_SERVICE, 0, SPEC("\"loadBalancerSourceRanges\":[7]"),
+		"refused: spec.loadBalancerSourceRanges[0]: must be text"},
 	{"headless, without a selector", RECORD_SERVICE, 0,
 		SPEC("\"clusterIP\":\"None\",\"selector\":{}"),
 		HEAD("service") ", \"headless\"=>true}"},
@@ -339,6 +368,8 @@ struct refusal {
 	int count;
 };
 
+static const struct project_ours ours = {STR("sluice.io/load-balancer"), false, "sluice-1"};
+
 static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
 {
 	struct refusal *refusal = ctx;
@@ -354,8 +385,8 @@ static void check_row(const struct row *row)
 	struct intake intake;
 	struct refusal refusal = {.count = 0};
 	store_init(&store);
-	intake_init(
-		&intake, kind_version_at(row->kind, row->version), &store, on_refused, &refusal);
+	intake_init(&intake, kind_version_at(row->kind, row->version), &store, &ours, on_refused,
+		&refusal);
 	intake_put_text(&intake, str_from(row->json));
 	char *got = refusal.count != 0 ? xstrdup(refusal.text) : text_of_store(&store, row->kind);
 	if (strcmp(got, row->want) != 0)
@@ -374,22 +405,24 @@ static void objects_become_records(void **state)
 
 /* ---- what an object that cannot be used does to others ---- */
 
-static void a_bad_object_is_absent_and_hurts_only_itself(void **state)
+static void a_bad_object_stays_as_it_was_and_hurts_only_itself(void **state)
 {
 	(void)state;
 	struct store store;
 	struct intake intake;
 	struct refusal refusal = {.count = 0};
 	store_init(&store);
-	intake_init(&intake, kind_version_at(RECORD_INGRESS, 0), &store, on_refused, &refusal);
+	intake_init(
+		&intake, kind_version_at(RECORD_INGRESS, 0), &store, &ours, on_refused, &refusal);
 	intake_put_text(&intake, STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"}}"));
 	intake_put_text(&intake, STR("{\"metadata\":{\"name\":\"b\",\"uid\":\"2\"}}"));
 	assert_int_equal(store.counts[RECORD_INGRESS], 2);
-	/* What was served before must not go on to be served. */
+	/* What was known of it stands. */
 	intake_put_text(&intake,
 		STR("{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"},\"spec\":{\"rules\":1}}"));
 	assert_int_equal(refusal.count, 1);
-	assert_int_equal(store.counts[RECORD_INGRESS], 1);
+	assert_int_equal(store.counts[RECORD_INGRESS], 2);
+	assert_int_equal(store_sweep(&store, RECORD_INGRESS, STR_NONE), 0);
 	intake_put_text(&intake, STR("{\"metadata\":{\"name\":\"b\",\"name\":\"c\"}}"));
 	assert_int_equal(refusal.count, 2);
 	assert_string_equal(refusal.text, "refused: an object has the same name twice");
@@ -442,12 +475,12 @@ static void the_status_is_read_in_canonical_form(void **state)
 				       "\"managedFields\":%s},\"status\":%s}",
 			cases[i].managed, cases[i].status);
 		store_init(&store);
-		intake_init(
-			&intake, kind_version_at(RECORD_INGRESS, 0), &store, on_refused, &refusal);
+		intake_init(&intake, kind_version_at(RECORD_INGRESS, 0), &store, &ours, on_refused,
+			&refusal);
 		intake_put_text(&intake, str_from(text));
-		struct store_ingress *ingress =
-			(struct store_ingress *)(void *)store_first(&store, RECORD_INGRESS);
-		assert_non_null(ingress);
+		struct store_object *object = store_first(&store, RECORD_INGRESS);
+		assert_non_null(object);
+		const struct store_target *ingress = store_target_of(object);
 		assert_string_equal(ingress->revision, "77");
 		if (cases[i].want == NULL)
 			assert_null(ingress->status);
@@ -464,7 +497,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_become_records),
-		cmocka_unit_test(a_bad_object_is_absent_and_hurts_only_itself),
+		cmocka_unit_test(a_bad_object_stays_as_it_was_and_hurts_only_itself),
 		cmocka_unit_test(the_status_is_read_in_canonical_form),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

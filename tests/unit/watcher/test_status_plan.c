@@ -15,7 +15,8 @@
 
 static struct status_view view(const char *revision, const char *status, bool ours)
 {
-	return (struct status_view){str_from(revision), str_from(status), ours};
+	return (struct status_view){
+		.revision = str_from(revision), .status = str_from(status), .is_ours = ours};
 }
 
 static enum status_step decide(
@@ -238,6 +239,124 @@ static void seldom_replacements_are_no_fight(void **state)
 	status_wish_fini(&wish);
 }
 
+/* ---- finalizers ---- */
+
+static enum status_step decide_held(
+	struct status_wish *wish, const char *revision, const char *status, const char *hold)
+{
+	struct status_view v = {.revision = str_from(revision),
+		.status = str_from(status),
+		.is_ours = true,
+		.is_holdable = true,
+		.wants_finalizer = strchr(hold, 'w') != NULL,
+		.has_finalizer = strchr(hold, 'h') != NULL};
+	double until = 0;
+	(void)status_saw(wish, &v, 100);
+	return status_decide(wish, &v, 100, &until);
+}
+
+static bool done(struct status_wish *wish, const char *status, const char *hold)
+{
+	struct status_view v = {.revision = STR("5"),
+		.status = str_from(status),
+		.is_ours = true,
+		.is_holdable = true,
+		.wants_finalizer = strchr(hold, 'w') != NULL,
+		.has_finalizer = strchr(hold, 'h') != NULL};
+	double until = 0;
+	return status_is_done(wish, &v, status_decide(wish, &v, 100, &until));
+}
+
+/* "w": it is ours and stays; "h": our finalizer stands. */
+static void a_service_is_held_first_and_freed_last(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *want; /* "-": the translator has said nothing */
+		bool release;
+		const char *shown;
+		const char *hold;
+		enum status_step step;
+		bool is_done;
+	} rows[] = {
+		{"ours", "-", false, NULL, "w", STATUS_HOLD, false},
+		{"ours and held", "-", false, NULL, "wh", STATUS_NOTHING, true},
+		{"addresses, not held", A, false, NULL, "w", STATUS_HOLD, false},
+		{"addresses, held", A, false, NULL, "wh", STATUS_WRITE, false},
+		{"shown", A, false, A, "wh", STATUS_NOTHING, false},
+		{"addresses, going and not held", A, false, NULL, "", STATUS_NOTHING, false},
+		{"addresses, going and held", A, false, NULL, "h", STATUS_WRITE, false},
+		{"going", "-", false, A, "h", STATUS_NOTHING, true},
+		{"released, shown", NULL, true, A, "h", STATUS_WRITE, false},
+		{"released, cleared", NULL, true, NULL, "h", STATUS_FREE, false},
+		{"released and free", NULL, true, NULL, "", STATUS_NOTHING, true},
+		{"released and free, still shown", NULL, true, A, "", STATUS_WRITE, false},
+		{"released, and it stays", NULL, true, NULL, "wh", STATUS_NOTHING, false},
+		{"no addresses is no release", NULL, false, NULL, "h", STATUS_NOTHING, false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct status_wish wish = {.is_wanted = strchr(rows[i].hold, 'w') != NULL};
+		if (rows[i].want == NULL || strcmp(rows[i].want, "-") != 0)
+			(void)status_wish_set(&wish, str_from(rows[i].want), rows[i].release);
+		enum status_step step = decide_held(&wish, "5", rows[i].shown, rows[i].hold);
+		if (step != rows[i].step)
+			fail_msg("%s: %d", rows[i].name, (int)step);
+		if (done(&wish, rows[i].shown, rows[i].hold) != rows[i].is_done)
+			fail_msg("%s: done or not", rows[i].name);
+		status_wish_fini(&wish);
+	}
+}
+
+static void a_finalizer_is_put_on_once(void **state)
+{
+	(void)state;
+	struct status_wish wish = {.is_wanted = true};
+	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_HOLD);
+	status_begun(&wish, 100);
+	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_NOTHING);
+	status_held(&wish, STR("20"));
+	/* The cache is behind. */
+	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_NOTHING);
+	assert_false(done(&wish, NULL, "w"));
+	assert_int_equal(decide_held(&wish, "20", NULL, "wh"), STATUS_NOTHING);
+	/* Somebody takes it off. */
+	assert_int_equal(decide_held(&wish, "30", NULL, "w"), STATUS_HOLD);
+	status_wish_fini(&wish);
+}
+
+static void a_release_ends_where_a_service_becomes_ours_again(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR_NONE, true);
+	assert_int_equal(decide_held(&wish, "5", NULL, "h"), STATUS_FREE);
+	assert_int_equal(decide_held(&wish, "6", NULL, "wh"), STATUS_NOTHING);
+	assert_int_equal(decide_held(&wish, "7", NULL, "h"), STATUS_NOTHING);
+	/* The same said again is a new release. */
+	assert_true(status_wish_set(&wish, STR_NONE, true));
+	assert_int_equal(decide_held(&wish, "7", NULL, "h"), STATUS_FREE);
+	status_wish_fini(&wish);
+	/* One that was said of a Service that stays holds when it goes. */
+	wish = (struct status_wish){.is_wanted = true};
+	(void)status_wish_set(&wish, STR_NONE, true);
+	assert_int_equal(decide_held(&wish, "5", NULL, "wh"), STATUS_NOTHING);
+	assert_int_equal(decide_held(&wish, "6", NULL, "h"), STATUS_FREE);
+	status_wish_fini(&wish);
+}
+
+static void addresses_that_cannot_be_taken_away_hold_up_no_release(void **state)
+{
+	(void)state;
+	struct status_wish wish = {0};
+	(void)status_wish_set(&wish, STR_NONE, true);
+	assert_int_equal(decide_held(&wish, "5", A, "h"), STATUS_WRITE);
+	status_begun(&wish, 100);
+	status_refused(&wish, STR_NONE);
+	assert_int_equal(decide_held(&wish, "5", A, "h"), STATUS_FREE);
+	status_wish_fini(&wish);
+}
+
 /* ---- the canonical text ---- */
 
 static void lists_that_mean_the_same_are_the_same_text(void **state)
@@ -295,6 +414,10 @@ int main(void)
 		cmocka_unit_test(one_object_is_not_written_without_pause),
 		cmocka_unit_test(whoever_replaces_us_five_times_is_left_alone),
 		cmocka_unit_test(seldom_replacements_are_no_fight),
+		cmocka_unit_test(a_service_is_held_first_and_freed_last),
+		cmocka_unit_test(a_finalizer_is_put_on_once),
+		cmocka_unit_test(a_release_ends_where_a_service_becomes_ours_again),
+		cmocka_unit_test(addresses_that_cannot_be_taken_away_hold_up_no_release),
 		cmocka_unit_test(lists_that_mean_the_same_are_the_same_text),
 		cmocka_unit_test(what_is_no_address_is_left_out_and_counted),
 	};

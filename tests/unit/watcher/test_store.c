@@ -2,6 +2,7 @@
 /* The store and the outlet that tells of it: what reaches a peer, and when. */
 #include "watcher/outlet.h"
 #include "watcher/pack.h"
+#include "watcher/project.h"
 
 #include "common/xalloc.h"
 #include "proto/frame.h"
@@ -115,7 +116,7 @@ static enum store_change put(struct fixture *f, enum record_kind kind, const cha
 		.kind = kind, .namespace = STR("n"), .name = str_from(name), .uid = str_from(uid)};
 	struct service_record service = {.key = key, .external_name = str_from(extra)};
 	struct ingress_record ingress = {.key = key, .class_name = str_from(extra)};
-	struct store_facts facts = {.revision = STR("1")};
+	struct project_facts facts = {.revision = STR("1")};
 	buf_init(&frame, 1 << 20);
 	assert_int_equal(
 		message_encode_record(kind == RECORD_SERVICE ? (void *)&service : (void *)&ingress,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include "common/must.h"
 

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "translator/pack.h"
+#include "proto/pack.h"
 
 #include "proto/frame.h"
 #include "proto/message.h"
-#include "tests/unit/translator/help.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* The rows of tables leave out what is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define assert_text(text_, want_) assert_true(str_eq_c((text_), (want_)))
 
 enum { ROOM = 1 << 20 };
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/slab.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SLAB_IS_MALLOC 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SLAB_IS_MALLOC 1
+#endif
+#endif
+#ifndef SLAB_IS_MALLOC
+#define SLAB_IS_MALLOC 0
+#endif
+
+enum {
+	GRAIN = sizeof(void *),
+	CLASS_COUNT = SLAB_SIZE_MAX / GRAIN,
+	PAGE_BYTES = 16 * 1024, /* taken from malloc at once, for all sizes */
+};
+
+/* A freed thing. */
+struct hole {
+	struct hole *next;
+};
+
+static struct {
+	struct hole *holes[CLASS_COUNT];
+	char *fresh; /* of the newest page, never used yet */
+	size_t fresh_len;
+	size_t used;
+	void *pages; /* each begins with a pointer to the one before, so that no tool takes them for lost */
+} slab;
+
+static size_t class_of(size_t size)
+{
+	return size == 0 ? 0 : (size - 1) / GRAIN;
+}
+
+static void keep_hole(void *memory, size_t class)
+{
+	struct hole *hole = memory;
+	hole->next = slab.holes[class];
+	slab.holes[class] = hole;
+}
+
+static void take_page(void)
+{
+	/* The rest of the old page serves a smaller thing one day. */
+	if (slab.fresh_len != 0)
+		keep_hole(slab.fresh, class_of(slab.fresh_len));
+	void **page = xmalloc(PAGE_BYTES);
+	*page = slab.pages;
+	slab.pages = page;
+	slab.fresh = (char *)page + GRAIN;
+	slab.fresh_len = PAGE_BYTES - GRAIN;
+}
+
+void *slab_alloc(size_t size)
+{
+	size_t class = class_of(size);
+	size_t len = (class + 1) * GRAIN;
+	if (SLAB_IS_MALLOC || size > SLAB_SIZE_MAX)
+		return xmalloc(size != 0 ? size : 1);
+	slab.used += len;
+	struct hole *hole = slab.holes[class];
+	if (hole != NULL) {
+		slab.holes[class] = hole->next;
+		return hole;
+	}
+	if (slab.fresh_len < len)
+		take_page();
+	void *memory = slab.fresh;
+	slab.fresh += len;
+	slab.fresh_len -= len;
+	return memory;
+}
+
+void *slab_zalloc(size_t size)
+{
+	void *memory = slab_alloc(size);
+	memset(memory, 0, size);
+	return memory;
+}
+
+void *slab_memdup(const void *bytes, size_t size)
+{
+	void *memory = slab_alloc(size);
+	if (size != 0)
+		memcpy(memory, bytes, size);
+	return memory;
+}
+
+void slab_free(void *memory, size_t size)
+{
+	size_t class = class_of(size);
+	if (memory == NULL)
+		return;
+	if (SLAB_IS_MALLOC || size > SLAB_SIZE_MAX) {
+		free(memory);
+		return;
+	}
+	must(slab.used >= (class + 1) * GRAIN);
+	slab.used -= (class + 1) * GRAIN;
+	keep_hole(memory, class);
+}
+
+size_t slab_used(void)
+{
+	return slab.used;
+}

@@ -1,0 +1,294 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What happens in which order: releases of Services, providers of another grouping, winners that go, and how little is sent.
+
+usage: stories.py ENGINE_TOOL [STORY...]
+"""
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+from typing import Callable
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib.engine import Engine  # noqa: E402  pylint: disable=wrong-import-position
+
+STORIES: dict[str, Callable[["Line"], None]] = {}
+LAYER4 = "sluice.io/load-balancer"
+
+
+def story(function: Callable[["Line"], None]) -> Callable[["Line"], None]:
+    STORIES[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def ingress(name: str, host: str = "x.org", path: str = "/", created: int = 10, service: str = "web", **more: object) -> dict:
+    backend = {"service": service, "port_number": 80}
+    return {"kind": "ingress", "namespace": "a", "name": name, "uid": f"u-{name}", "created": created,
+            "rules": [{"host": host, "paths": [{"path": path, "type": "prefix", "backend": backend}]}], **more}
+
+
+def service(name: str, ports: list[int], **more: object) -> dict:
+    return {"kind": "service", "namespace": "a", "name": name, "uid": f"u-{name}", "has_selector": True, "created": 10,
+            "ports": [{"name": f"p{port}", "port": port} for port in ports], **more}
+
+
+def balancer(name: str, ports: list[int], **more: object) -> dict:
+    return service(name, ports, **{"type": "load-balancer", "load_balancer_class": LAYER4, "finalizer": True, **more})
+
+
+def endpoints(name: str, port: int, ip: str) -> dict:
+    return {"kind": "endpoints", "namespace": "a", "name": f"{name}-1", "uid": f"e-{name}", "service": name,
+            "subsets": [{"ports": [{"name": f"p{port}", "port": port}], "addresses": [{"ip": ip, "ready": True, "serving": True}]}]}
+
+
+class Line:
+    """An engine whose neighbours are there and read."""
+
+    def __init__(self, tool: str, grouping: str = "merged", options: list[str] | None = None):
+        self.engine = Engine(tool, options)
+        self.tool = tool
+        self.engine.set_time(1_800_000_000)
+        self.grouping = grouping
+
+    def begin(self, records: list[dict], grouping: str = "merged") -> None:
+        self.grouping = grouping
+        self.engine.provider_up({"grouping": grouping})
+        self.watcher(records)
+
+    def watcher(self, records: list[dict]) -> None:
+        self.engine.watcher_up()
+        self.engine.snapshot(records)
+        self.work()
+
+    def work(self) -> None:
+        self.engine.work()
+        assert not self.engine.refused, self.engine.refused
+
+    def upsert(self, *records: dict) -> list[tuple[str, str]]:
+        """Returns what was written."""
+        before = dict(self.engine.provider.objects)
+        for record in records:
+            self.engine.upsert(record)
+        self.work()
+        now = self.engine.provider.objects
+        return sorted(key for key in {**before, **now} if before.get(key) != now.get(key))
+
+    def delete(self, record: dict) -> None:
+        self.engine.delete(record)
+        self.work()
+
+    def applied(self, name: str, ip: str = "192.0.2.1", rev: int | None = None) -> None:
+        body = self.engine.provider.objects["load-balancer", name]
+        self.engine.answer("lb-status", {"id": name, "rev": body["rev"] if rev is None else rev, "state": "applied",
+                                         "addresses_known": True, "addresses": [{"ip": ip, "ports": [{"port": 80}]}]})
+        self.work()
+
+    def object(self, kind: str, name: str) -> dict | None:
+        return self.engine.provider.objects.get((kind, name))
+
+    def ports(self, name: str = "class/rancher") -> list[int]:
+        return [listener["port"] for listener in self.object("load-balancer", name).get("listeners", [])]
+
+    def events(self) -> list[tuple[str, str, str]]:
+        return [(event["kind"], event["name"], event["reason"]) for event in self.engine.source.take_events()]
+
+    def statuses(self) -> list[tuple]:
+        return [(status["kind"], status["name"], [a.get("ip") for a in status.get("addresses", [])], status.get("release", False))
+                for status in self.engine.source.take_statuses()]
+
+
+@story
+def a_service_goes_when_its_load_balancer_is_gone(line: Line) -> None:
+    line.begin([balancer("git", [22])], "per-ingress")
+    assert line.statuses() == []
+    line.applied("a/service:git")
+    assert line.statuses() == [("service", "git", ["192.0.2.1"], False)]
+    old = line.object("load-balancer", "a/service:git")["rev"]
+    line.upsert(balancer("git", [22], deleting=True))
+    assert line.object("load-balancer", "a/service:git")["absent"] is True
+    line.applied("a/service:git", rev=old)  # of what it was before
+    assert line.statuses() == []
+    line.applied("a/service:git")
+    assert line.statuses() == [("service", "git", [], True)]
+    assert line.object("load-balancer", "a/service:git") is None
+    line.delete(balancer("git", [22]))
+    assert line.engine.provider.objects == {}
+
+
+@story
+def a_released_service_is_released_again(line: Line) -> None:
+    """The watcher may have died before it took the finalizer off; a provider that comes anew has nothing to take away."""
+    gone = balancer("git", [22], deleting=True)
+    line.begin([gone], "per-ingress")
+    line.applied("a/service:git")
+    line.statuses()
+    line.engine.watcher_down()
+    line.watcher([gone])
+    assert line.statuses() == [("service", "git", [], True)]
+    line.upsert(balancer("git", [22], uid="u-other"))
+    assert line.ports("a/service:git") == [22]
+    line.applied("a/service:git")
+    assert line.statuses() == [("service", "git", ["192.0.2.1"], False)]
+    line.upsert(balancer("git", [22], uid="u-other", type="cluster-ip"))
+    assert line.statuses() == []
+    line.applied("a/service:git")
+    assert line.statuses() == [("service", "git", [], True)]
+
+
+@story
+def a_shared_load_balancer_lets_a_service_go(line: Line) -> None:
+    line.begin([ingress("web"), balancer("git", [22])])
+    assert line.ports() == [22, 80]
+    line.applied("class/rancher")
+    assert sorted(line.statuses()) == [("ingress", "web", ["192.0.2.1"], False), ("service", "git", ["192.0.2.1"], False)]
+    old = line.object("load-balancer", "class/rancher")["rev"]
+    line.upsert(balancer("git", [22], deleting=True))
+    assert line.ports() == [80]
+    line.applied("class/rancher", rev=old)
+    assert line.statuses() == []
+    line.engine.provider_down()
+    line.work()
+    assert line.statuses() == []
+    line.engine.provider_up({"grouping": "merged"})
+    line.work()
+    assert line.statuses() == []
+    line.applied("class/rancher")
+    assert line.statuses() == [("service", "git", [], True)]
+
+
+@story
+def a_service_without_a_port_goes_at_once(line: Line) -> None:
+    line.begin([ingress("web"), balancer("old", [22], created=1), balancer("new", [22], created=2)])
+    assert line.events().count(("service", "new", "PortConflict")) == 1
+    line.applied("class/rancher")
+    line.statuses()
+    line.upsert(balancer("new", [22], created=2, deleting=True))
+    assert line.statuses() == [("service", "new", [], True)]
+
+
+@story
+def the_next_takes_over_when_the_winner_goes(line: Line) -> None:
+    one, two = ingress("one", created=1), ingress("two", created=2, service="other")
+    old, new = balancer("old", [22], created=1), balancer("new", [22], created=2)
+    line.begin([one, two, old, new])
+    assert ("ingress", "two", "PathConflict") in line.events()
+    line.upsert(endpoints("web", 80, "10.0.0.1"))
+    line.upsert(ingress("three", host="y.org"))
+    assert not [event for event in line.events() if event[2].endswith("Conflict")], "it is told once"
+    line.delete(one)
+    line.delete(old)
+    rules = line.object("virtual-host", "class/rancher|x.org")["rules"]
+    assert [rule["ingress"] for rule in rules] == ["a/two"]
+    listener = line.object("load-balancer", "class/rancher")["listeners"][0]
+    assert listener["service"] == "a/new"
+    line.events()
+    line.upsert(one, old)
+    events = line.events()
+    assert ("ingress", "two", "PathConflict") in events and ("service", "new", "PortConflict") in events
+
+
+@story
+def a_provider_of_another_grouping_gets_another_set(line: Line) -> None:
+    records = [ingress("one"), ingress("two", path="/x"), balancer("git", [22])]
+    line.begin(records, "per-ingress")
+    per_ingress = set(line.engine.provider.objects)
+    assert {name for kind, name in per_ingress if kind == "load-balancer"} == {"a/one", "a/two", "a/service:git"}
+    for grouping in ("merged", "per-ingress", "merged"):
+        line.engine.provider_down()
+        line.work()
+        line.engine.provider_up({"grouping": grouping})
+        line.work()
+        names = {name for kind, name in line.engine.provider.objects if kind == "load-balancer"}
+        assert names == ({"class/rancher"} if grouping == "merged" else {"a/one", "a/two", "a/service:git"})
+        if grouping == "per-ingress":
+            assert set(line.engine.provider.objects) == per_ingress
+
+
+@story
+def a_change_sends_what_it_changes(line: Line) -> None:
+    count = 200
+    many = [ingress(f"i{i}", host=f"h{i}.org", created=i + 1, default_backend={"service": "web", "port_number": 80},
+                    tls=[{"hosts": [f"h{i}.org"], "secret": "none"}]) for i in range(count)]
+    line.begin([*many, service("web", [80]), endpoints("web", 80, "10.0.0.1")])
+    assert line.upsert(endpoints("web", 80, "10.0.0.2")) == [("pool", "a/web:80")]
+    changed = dict(many[7])
+    changed["rules"] = [*changed["rules"], {"host": "new.org", "paths": changed["rules"][0]["paths"]}]
+    assert line.upsert(changed) == [("virtual-host", "class/rancher|new.org")]
+    assert line.upsert(many[7]) == [("virtual-host", "class/rancher|new.org")]
+    assert line.upsert(ingress("port", host="h3.org", path="/p", annotations=[{"key": "http.port", "value": "8080"}])) == [
+        ("load-balancer", "class/rancher"), ("virtual-host", "class/rancher|h3.org")]
+
+
+@story
+def what_cannot_be_read_stays(line: Line) -> None:
+    web, other, git = ingress("web"), ingress("other"), balancer("git", [22])
+    line.begin([web, other, git], "per-ingress")
+    before = dict(line.engine.provider.objects)
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([other], kept=[web, git])
+    line.work()
+    assert line.engine.provider.objects == before
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([other])
+    line.work()
+    assert set(line.engine.provider.objects) == {
+        ("load-balancer", "a/other"), ("virtual-host", "a/other|x.org"), ("pool", "a/web:80")}
+
+
+@story
+def what_could_never_be_read_is_left_alone(line: Line) -> None:
+    web, other, git = ingress("web"), ingress("other"), balancer("git", [22])
+    line.engine.provider_up({"grouping": "per-ingress"})
+    line.engine.watcher_up()
+    line.engine.snapshot([other], kept=[web, git, service("none", [80]), {"kind": "secret", "namespace": "a", "name": "t"}])
+    line.work()
+    for name in ("a/web", "a/service:git", "a/service:none"):
+        assert line.object("load-balancer", name)["keep"] is True
+        assert line.ports(name) == []
+        line.applied(name)
+    assert line.statuses() == []
+    assert ("load-balancer", "a/web") in line.upsert(web)
+    assert "keep" not in line.object("load-balancer", "a/web") and line.ports("a/web") == [80]
+    line.engine.keep(web)
+    line.work()
+    assert line.ports("a/web") == [80]
+    line.upsert(git)
+    assert line.ports("a/service:git") == [22]
+    line.delete(service("none", [80], uid="u-older"))
+    assert line.object("load-balancer", "a/service:none") is not None
+    line.delete(service("none", [80]))
+    assert line.object("load-balancer", "a/service:none") is None
+    line.engine.provider_down()
+    line.engine.provider_up({"grouping": "merged"})
+    line.engine.keep(ingress("third"))
+    line.work()
+    assert {name for kind, name in line.engine.provider.objects if kind == "load-balancer"} == {"class/rancher"}
+    line.engine.watcher_down()
+    line.engine.watcher_up()
+    line.engine.snapshot([])
+    line.work()
+    assert line.engine.provider.objects == {}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("stories", nargs="*")
+    args = parser.parse_args()
+    for name, tell in STORIES.items():
+        if args.stories and name not in args.stories:
+            continue
+        line = Line(args.tool)
+        tell(line)
+        line.engine.close()
+        print("ok", name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

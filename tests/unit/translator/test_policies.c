@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/policies.h"
+
+#include "tests/unit/translator/help.h"
+
+static void words_are_bits(void **state)
+{
+	struct str words[] = {STR("scale"), STR("unheard-of"), STR("stickiness")};
+	struct str_list none = {0};
+	struct str_list some = {words, 3};
+	(void)state;
+	assert_int_equal(policies_missing(&none), (1 << POLICY_COUNT) - 1);
+	assert_int_equal(policies_missing(&some),
+		POLICY_HEALTH_CHECK | POLICY_LABELS | POLICY_CUSTOM_CONFIG);
+}
+
+static void what_cannot_be_had_is_refused_by_name(void **state)
+{
+	static const struct {
+		unsigned cannot;
+		enum balancer_scope scope;
+		bool scale;
+		bool stickiness;
+		const char *reasons;
+	} rows[] = {
+		{0, BALANCER_OF_INGRESS, true, true, ""},
+		{POLICY_SCALE, BALANCER_OF_INGRESS, false, true, "NotSupported"},
+		{POLICY_STICKINESS, BALANCER_OF_GROUP, true, false, "NotSupported"},
+		{0, BALANCER_OF_CLASS, false, true, "SharedLoadBalancer"},
+		{POLICY_SCALE | POLICY_STICKINESS, BALANCER_OF_CLASS, false, false,
+			"NotSupported NotSupported"},
+	};
+	static const struct ingress_record ingress = {.key = {.name = STR("web")}};
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct stickiness cookie = {.cookie = STR("c")};
+		struct plan plan = {
+			.scope = rows[i].scope, .values = {.scale = 2, .stickiness = &cookie}};
+		struct plan_context context = {.cannot = {.policies = rows[i].cannot}};
+		struct diag_list diags;
+		struct arena arena;
+		arena_init(&arena);
+		diag_list_init(&diags, &arena);
+		policies_refuse(&ingress, &context, &arena, &plan, &diags);
+		assert_int_equal(plan.values.scale != 0, rows[i].scale);
+		assert_int_equal(plan.values.stickiness != NULL, rows[i].stickiness);
+		assert_string_equal(reasons_of(&diags), rows[i].reasons);
+		arena_fini(&arena);
+	}
+}
+
+static struct str port_with(struct arena *arena, const char *cookie, uint64_t rise)
+{
+	struct stickiness stickiness = {.cookie = str_from(cookie)};
+	struct health_check check = {.service = STR("web"), .rise = rise};
+	struct annotation_values values = {
+		.stickiness = cookie != NULL ? &stickiness : NULL,
+		.health_checks = {&check, rise != 0},
+	};
+	struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
+	policies_settle_pool(&values, arena, &pool);
+	return pool.port;
+}
+
+static void pools_with_the_same_settings_are_one(void **state)
+{
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	assert_text(port_with(&arena, NULL, 0), "80");
+	assert_true(str_eq(port_with(&arena, "a", 0), port_with(&arena, "a", 0)));
+	assert_false(str_eq(port_with(&arena, "a", 0), port_with(&arena, "b", 0)));
+	assert_false(str_eq(port_with(&arena, "a", 0), port_with(&arena, "a", 1)));
+	assert_false(str_eq(port_with(&arena, NULL, 1), port_with(&arena, NULL, 2)));
+	assert_true(str_starts_with(port_with(&arena, "a", 0), STR("80+")));
+	arena_fini(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_bits),
+		cmocka_unit_test(what_cannot_be_had_is_refused_by_name),
+		cmocka_unit_test(pools_with_the_same_settings_are_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

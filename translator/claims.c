@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What only one of several owners can have of a load balancer that a whole class shares: the
+ * certificate shown for a server name, an extra port, the default backend. The oldest that can have
+ * it holds it, and the others hear of it.
+ *
+ * Whatever changes about a claim puts it into a queue, and it is settled when the socket has run
+ * dry and before the next batch begins, so that a thousand owners of one name who come together are
+ * looked through once. Objects are built from holders, so none of them walks over owners.
+ */
+#include "translator/state.h"
+
+#include "common/cert.h"
+#include "translator/keys.h"
+
+#define NAME_PREFIX "name:"
+
+/* ---- keys ---- */
+
+struct str claim_name_key(struct arena *arena, struct str host)
+{
+	return key_join(arena, STR("name"), ':', host);
+}
+
+struct str claim_port_key(struct arena *arena, uint64_t port)
+{
+	return arena_printf(arena, CLAIM_PORT "%llu", (unsigned long long)port);
+}
+
+static bool is_name(const struct claim_node *claim)
+{
+	return str_starts_with(node_key(&claim->node), STR(NAME_PREFIX));
+}
+
+struct str claim_host(const struct claim_node *claim)
+{
+	return str_skip(node_key(&claim->node), sizeof(NAME_PREFIX) - 1);
+}
+
+uint64_t claim_port(const struct claim_node *claim)
+{
+	int64_t port = 0;
+	struct str key = node_key(&claim->node);
+	if (!str_starts_with(key, STR(CLAIM_PORT)))
+		return 0;
+	(void)str_to_int(str_skip(key, sizeof(CLAIM_PORT) - 1), 1, 65535, &port);
+	return (uint64_t)port;
+}
+
+/* ---- what an owner offers ---- */
+
+struct offer {
+	enum listener_protocol protocol;
+	struct secret_node *secret;
+};
+
+static struct secret_node *find_secret(struct engine *engine, struct str namespace, struct str name)
+{
+	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
+	return (struct secret_node *)(void *)graph_find(&engine->graph, NODE_SECRET, key);
+}
+
+struct secret_node *claim_secret_of(
+	struct engine *engine, const struct plan *plan, const struct plan_tls *tls)
+{
+	bool own = !str_is_empty(tls->secret);
+	struct secret_node *secret =
+		find_secret(engine, own ? plan->self.namespace : engine->config.default_namespace,
+			own ? tls->secret : engine->config.default_name);
+	if (secret == NULL || secret_facts_get(engine, secret)->view.problem != NULL)
+		return NULL;
+	return secret;
+}
+
+bool claim_is_covered(const struct plan_tls *tls, const struct secret_node *secret, struct str host)
+{
+	const struct tls_secret *view = &secret->facts->view;
+	for (size_t i = 0; i < tls->hosts.count; i++) {
+		if (str_eq(tls->hosts.items[i], host))
+			return true;
+	}
+	return tls->is_open && cert_covers(view->names, view->name_count, host);
+}
+
+static bool offers_name(
+	struct engine *engine, const struct plan *plan, struct str host, struct offer *ret_offer)
+{
+	for (size_t i = 0; i < plan->tls.count; i++) {
+		struct secret_node *secret = claim_secret_of(engine, plan, &plan->tls.items[i]);
+		if (secret == NULL || !claim_is_covered(&plan->tls.items[i], secret, host))
+			continue;
+		ret_offer->secret = secret;
+		return true;
+	}
+	return false;
+}
+
+static bool offers(struct engine *engine, const struct claim_node *claim, const struct plan *plan,
+	struct offer *ret_offer)
+{
+	uint64_t port = claim_port(claim);
+	if (is_name(claim))
+		return offers_name(engine, plan, claim_host(claim), ret_offer);
+	if (port == 0)
+		return !str_is_empty(plan->default_pool);
+	for (size_t i = 0; i < plan->ports.count; i++) {
+		if (plan->ports.items[i].port != port)
+			continue;
+		ret_offer->protocol = plan->ports.items[i].protocol;
+		return true;
+	}
+	return false;
+}
+
+/* ---- settling ---- */
+
+static void touch_balancer(struct engine *engine, struct claim_node *claim)
+{
+	if (!LIST_EMPTY(&claim->balancer->users))
+		object_touch(engine, &claim->balancer->node);
+}
+
+/* A key goes to the provider only while it is shown for a name. No batch is active here, so what is
+ * wanted does not change under it. */
+static void touch_secret(struct engine *engine, struct secret_node *secret)
+{
+	struct node *node = &secret->record.node;
+	if (LIST_EMPTY(&secret->users))
+		return;
+	if (object_is_wanted(engine, node))
+		batch_want_again(engine, node);
+	else
+		batch_give_up(engine, node);
+	object_touch(engine, node);
+}
+
+static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
+{
+	struct balancer_node *balancer = claim->balancer;
+	bool shown = balancer->shown_count != 0;
+	if (claim->shown == secret)
+		return;
+	if (claim->shown != NULL) {
+		LIST_REMOVE(claim, of_secret);
+		touch_secret(engine, claim->shown);
+		balancer->shown_count--;
+	}
+	claim->shown = secret;
+	if (secret != NULL) {
+		LIST_INSERT_HEAD(&secret->shown, claim, of_secret);
+		touch_secret(engine, secret);
+		balancer->shown_count++;
+	}
+	if (shown != (balancer->shown_count != 0))
+		touch_balancer(engine, claim);
+}
+
+/* As plan_compare_ages(). */
+static bool is_older(
+	struct ingress_node *a, uint64_t a_created, struct ingress_node *b, uint64_t b_created)
+{
+	if (a_created != b_created)
+		return a_created < b_created;
+	int order = str_cmp(node_namespace(&a->record.node), node_namespace(&b->record.node));
+	if (order == 0)
+		order = str_cmp(node_name(&a->record.node), node_name(&b->record.node));
+	return order != 0 ? order < 0 : a->record.node.kind < b->record.node.kind;
+}
+
+static void settle(struct engine *engine, struct claim_node *claim)
+{
+	struct ingress_node *holder = NULL;
+	struct offer best = {0};
+	uint64_t created = 0;
+	struct edge *edge;
+	LIST_FOREACH (edge, &claim->users, link) {
+		struct offer offer = {0};
+		const struct plan *plan = &plans_get(engine, edge->ingress)->plan;
+		if (!offers(engine, claim, plan, &offer))
+			continue;
+		if (holder != NULL && is_older(holder, created, edge->ingress, plan->created))
+			continue;
+		holder = edge->ingress;
+		created = plan->created;
+		best = offer;
+	}
+	bool is_news = holder != claim->holder || best.protocol != claim->protocol;
+	claim->holder = holder;
+	claim->protocol = best.protocol;
+	show(engine, claim, best.secret);
+	if (!is_name(claim))
+		touch_balancer(engine, claim);
+	if (!is_news)
+		return;
+	LIST_FOREACH (edge, &claim->users, link)
+		said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
+}
+
+void claim_ask(struct engine *engine, struct claim_node *claim)
+{
+	queue_push(&engine->claims, &claim->node);
+}
+
+void claim_left(struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress)
+{
+	if (claim->holder == ingress)
+		claim->holder = NULL;
+	claim_ask(engine, claim);
+}
+
+void claims_ask_of(struct engine *engine, const struct ingress_node *ingress)
+{
+	for (size_t i = 0; i < ingress->record.edge_count; i++) {
+		if (ingress->edges[i].target->kind == NODE_CLAIM)
+			claim_ask(engine, (struct claim_node *)(void *)ingress->edges[i].target);
+	}
+}
+
+void claims_forget_secret(struct engine *engine, struct secret_node *secret)
+{
+	struct claim_node *claim;
+	while ((claim = LIST_FIRST(&secret->shown)) != NULL) {
+		show(engine, claim, NULL);
+		claim_ask(engine, claim);
+	}
+}
+
+bool claims_work(struct engine *engine)
+{
+	int steps = 0;
+	/* Not within a batch: a name must not pass from one certificate to another between the two
+	 * of them. */
+	if (!engine->is_whole || engine->is_syncing || engine->batch.active)
+		return false;
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
+		struct node *node = queue_pop(&engine->claims);
+		settle(engine, (struct claim_node *)(void *)node);
+		graph_settle(&engine->graph, node);
+		arena_reset(&engine->scratch);
+		steps++;
+	}
+	return steps == WORK_STEPS_MAX;
+}
+
+/* ---- diagnostics ---- */
+
+static const struct claim_node *find_other(const struct ingress_node *ingress, struct str key,
+	struct arena *arena, struct str *ret_holder)
+{
+	const struct claim_node *claim = graph_find_claim(ingress->balancer, key);
+	if (claim == NULL || claim->holder == NULL || claim->holder == ingress)
+		return NULL;
+	const struct node *holder = &claim->holder->record.node;
+	*ret_holder = arena_printf(arena, "the older %s %.*s",
+		holder->kind == NODE_FRONT ? "Service" : "Ingress", STR_FMT(node_key(holder)));
+	return claim;
+}
+
+static void tell_name(const struct ingress_node *ingress, const struct plan *plan,
+	const struct plan_tls *tls, struct str host, struct diag_list *diags)
+{
+	struct str holder;
+	struct str key = claim_name_key(diags->arena, host);
+	if (find_other(ingress, key, diags->arena, &holder) != NULL)
+		diag_add(diags, &plan->self, "CertificateConflict",
+			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p,
+			"for %.*s the certificate of %.*s is shown", STR_FMT(host),
+			STR_FMT(holder));
+}
+
+static void tell_names(struct engine *engine, const struct ingress_node *ingress,
+	const struct plan *plan, const struct plan_tls *tls, struct diag_list *diags)
+{
+	bool is_used = !tls->is_open;
+	const struct secret_node *secret = claim_secret_of(engine, plan, tls);
+	if (secret == NULL)
+		return;
+	for (size_t i = 0; i < tls->hosts.count; i++)
+		tell_name(ingress, plan, tls, tls->hosts.items[i], diags);
+	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
+		struct str host = plan->names.items[i];
+		if (!claim_is_covered(tls, secret, host))
+			continue;
+		is_used = true;
+		tell_name(ingress, plan, tls, host, diags);
+	}
+	if (!is_used && !str_is_empty(tls->secret))
+		diag_add(diags, &plan->self, "CertificateUnused",
+			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p,
+			"it names no hosts, and the certificate of Secret %.*s/%.*s is good for "
+			"none of the rules' hosts",
+			STR_FMT(plan->self.namespace), STR_FMT(tls->secret));
+}
+
+static void tell_port(const struct ingress_node *ingress, const struct plan *plan,
+	const struct plan_port *port, struct diag_list *diags)
+{
+	static const char *const words[] = {[LISTENER_HTTP] = "HTTP",
+		[LISTENER_HTTPS] = "HTTPS",
+		[LISTENER_TCP] = "TCP",
+		[LISTENER_TLS_PASSTHROUGH] = "TLS"};
+	struct str holder;
+	const struct claim_node *claim = find_other(
+		ingress, claim_port_key(diags->arena, port->port), diags->arena, &holder);
+	if (claim == NULL || (claim->protocol == port->protocol && port->protocol != LISTENER_TCP))
+		return;
+	diag_add(diags, &plan->self, "PortConflict", NULL,
+		"port %llu is not opened for %s: it is that of %s for %.*s",
+		(unsigned long long)port->port, words[port->protocol], words[claim->protocol],
+		STR_FMT(holder));
+}
+
+void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
+	const struct plan *plan, struct diag_list *diags)
+{
+	struct str holder;
+	if (ingress->balancer == NULL || plan->scope != BALANCER_OF_CLASS)
+		return;
+	if (plan->is_tls_only && plan->tls.count == 0 && str_is_empty(engine->config.default_name))
+		diag_add(diags, &plan->self, "NoListener", "metadata.annotations[allow.http]",
+			"plain HTTP is forbidden, and the Ingress has no TLS: nothing is served");
+	for (size_t i = 0; i < plan->tls.count; i++)
+		tell_names(engine, ingress, plan, &plan->tls.items[i], diags);
+	for (size_t i = 0; i < plan->ports.count; i++)
+		tell_port(ingress, plan, &plan->ports.items[i], diags);
+	if (!str_is_empty(plan->default_pool) &&
+		find_other(ingress, STR(CLAIM_DEFAULT), diags->arena, &holder) != NULL)
+		diag_add(diags, &plan->self, "DefaultBackendConflict", "spec.defaultBackend",
+			"it serves the hosts of this Ingress; requests for hosts that nobody has "
+			"go to that of %.*s",
+			STR_FMT(holder));
+}

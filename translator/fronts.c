@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Services of type LoadBalancer as owners. Being ours is told with addresses, like an Ingress. One
+ * that is ours no longer, but held by our finalizer, is leaving: when the provider has said of the
+ * load balancer, as it was sent last, that it is applied, nothing of the Service is left in it, and
+ * it is released (Kubernetes' cloud-provider, service controller: the finalizer goes last).
+ */
+#include "translator/state.h"
+
+static void set_leaving(struct engine *engine, struct node *node, bool on)
+{
+	bool was = (node->flags & NODE_LEAVING) != 0;
+	if (on == was)
+		return;
+	node->flags ^= NODE_LEAVING;
+	if (on)
+		engine->leaving_count++;
+	else
+		engine->leaving_count--;
+}
+
+void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan)
+{
+	struct node *node = &front->record.node;
+	bool waits = plan->is_leaving && plan->is_ours;
+	set_leaving(engine, node, waits);
+	if (!plan->is_leaving)
+		node->flags &= (uint16_t)~NODE_RELEASED;
+	else if (!waits)
+		node->flags |= NODE_RELEASED; /* nothing of it was ever with this provider */
+	engine->releases_due |= waits;
+	statuses_ask(engine, front);
+}
+
+void front_gone(struct engine *engine, struct ingress_node *front)
+{
+	set_leaving(engine, &front->record.node, false);
+	front->record.node.flags &= (uint16_t)~NODE_RELEASED;
+}
+
+void fronts_ask(struct engine *engine, struct balancer_node *balancer)
+{
+	struct record *record;
+	struct edge *edge;
+	if (engine->grouping != GROUPING_MERGED) {
+		LIST_FOREACH (edge, &balancer->users, link) {
+			if (edge->ingress->record.node.kind == NODE_FRONT)
+				statuses_ask(engine, edge->ingress);
+		}
+		return;
+	}
+	/* Few among the thousands that use it. */
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_FRONT]) {
+		struct ingress_node *front = (struct ingress_node *)(void *)record;
+		if (front->balancer == balancer)
+			statuses_ask(engine, front);
+	}
+}
+
+void fronts_answered(struct engine *engine, struct balancer_node *balancer)
+{
+	engine->releases_due = true;
+	fronts_ask(engine, balancer);
+}
+
+static bool release(struct engine *engine, struct ingress_node *front)
+{
+	const uint16_t agreed = NODE_SENT | NODE_ANSWERED;
+	struct node *node = &front->record.node;
+	if ((node->flags & NODE_LEAVING) == 0 || front->balancer == NULL ||
+		(front->balancer->node.flags & agreed) != agreed)
+		return false;
+	node->flags |= NODE_RELEASED;
+	plans_forget(engine, front);
+	change_ingress(engine, front, NULL);
+	arena_reset(&engine->scratch);
+	return true;
+}
+
+bool fronts_work(struct engine *engine)
+{
+	struct record *record;
+	bool released = false;
+	if (!engine->releases_due || !engine->provider_up || !engine_is_whole(engine) ||
+		!batch_is_idle(engine) || queue_len(&engine->claims) != 0)
+		return false;
+	engine->releases_due = false;
+	if (engine->leaving_count == 0)
+		return false;
+	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_FRONT])
+		released |= release(engine, (struct ingress_node *)(void *)record);
+	return released;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/layer4.h"
+
+#include "translator/keys.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+struct maker {
+	const struct service_record *service;
+	const struct plan_context *context;
+	struct arena *arena;
+	struct diag_list *diags;
+	struct plan *plan;
+};
+
+bool layer4_is_front(const struct service_record *service)
+{
+	return service->type == SERVICE_LOAD_BALANCER || service->finalizer;
+}
+
+static bool is_ours(const struct service_record *service, const struct source_settings *settings)
+{
+	if (service->type != SERVICE_LOAD_BALANCER || service->deleting)
+		return false;
+	if (str_is_empty(service->load_balancer_class))
+		return settings->without_load_balancer_class;
+	return str_eq(service->load_balancer_class, settings->load_balancer_class);
+}
+
+/* ---- networks ---- */
+
+static bool is_network(struct str text)
+{
+	char copy[64];
+	unsigned char address[16];
+	int64_t bits = 0;
+	const char *slash = text.len != 0 ? memchr(text.p, '/', text.len) : NULL;
+	size_t len = slash != NULL ? (size_t)(slash - text.p) : 0;
+	if (len == 0 || len >= sizeof(copy))
+		return false;
+	memcpy(copy, text.p, len);
+	copy[len] = '\0';
+	struct str rest = str_skip(text, len + 1);
+	if (inet_pton(AF_INET, copy, address) == 1)
+		return str_to_int(rest, 0, 32, &bits);
+	return inet_pton(AF_INET6, copy, address) == 1 && str_to_int(rest, 0, 128, &bits);
+}
+
+/* What cannot be kept out must not be let in: NULL when all is well. */
+static const char *check_ranges(const struct maker *m)
+{
+	const struct str_list *ranges = &m->service->source_ranges;
+	if (ranges->count == 0)
+		return NULL;
+	if (m->context->cannot.source_ranges)
+		return "this kind of load balancer cannot keep other addresses out";
+	if (ranges->count > LAYER4_RANGES_MAX)
+		return arena_printf(
+			m->arena, "there are more than %d networks in it", LAYER4_RANGES_MAX)
+			.p;
+	for (size_t i = 0; i < ranges->count; i++) {
+		if (!is_network(ranges->items[i]))
+			return arena_printf(m->arena, "%s is no network",
+				diag_quote(m->arena, ranges->items[i]))
+				.p;
+	}
+	return NULL;
+}
+
+/* ---- ports ---- */
+
+static int compare_ports(const void *left, const void *right)
+{
+	const struct plan_port *a = left;
+	const struct plan_port *b = right;
+	return (a->port > b->port) - (a->port < b->port);
+}
+
+static int compare_pools(const void *left, const void *right)
+{
+	return str_cmp(((const struct plan_pool *)left)->id, ((const struct plan_pool *)right)->id);
+}
+
+static const char *check_port(const struct maker *m, const struct service_port *port)
+{
+	const struct plan_context *context = m->context;
+	if (port->protocol != PROTOCOL_TCP)
+		return arena_printf(m->arena, "%s cannot be served, only TCP",
+			port->protocol == PROTOCOL_UDP ? "UDP" : "SCTP")
+			.p;
+	if (m->plan->scope != BALANCER_OF_CLASS)
+		return NULL;
+	if (port->port == context->http_port || port->port == context->https_port)
+		return "it is that of HTTP or HTTPS for all Ingresses";
+	return NULL;
+}
+
+static void add_port(const struct maker *m, const struct service_port *port)
+{
+	struct plan *plan = m->plan;
+	struct str key = arena_printf(m->arena, "tcp:%llu", (unsigned long long)port->port);
+	struct str service = key_join(m->arena, plan->self.namespace, '/', plan->self.name);
+	struct plan_pool pool = {.service = plan->self.name, .port = key};
+	pool.id = key_join(m->arena, service, ':', key);
+	plan->pools.items[plan->pools.count++] = pool;
+	plan->ports.items[plan->ports.count++] =
+		(struct plan_port){port->port, LISTENER_TCP, pool.id};
+}
+
+static void read_ports(const struct maker *m)
+{
+	struct plan *plan = m->plan;
+	size_t count = m->service->ports.count;
+	plan->ports.items = arena_calloc(m->arena, count, sizeof(struct plan_port));
+	plan->pools.items = arena_calloc(m->arena, count, sizeof(struct plan_pool));
+	for (size_t i = 0; i < count; i++) {
+		const struct service_port *port = &m->service->ports.items[i];
+		const char *problem = check_port(m, port);
+		if (problem == NULL && plan->ports.count == LAYER4_PORTS_MAX)
+			problem = "the Service has too many ports";
+		if (problem == NULL)
+			add_port(m, port);
+		else
+			diag_add(m->diags, &plan->self, "PortNotServed",
+				arena_printf(m->arena, "spec.ports[%zu]", i).p,
+				"port %llu is not served: %s", (unsigned long long)port->port,
+				problem);
+	}
+	if (plan->ports.count > 1) {
+		qsort(plan->ports.items, plan->ports.count, sizeof(struct plan_port),
+			compare_ports);
+		qsort(plan->pools.items, plan->pools.count, sizeof(struct plan_pool),
+			compare_pools);
+	}
+}
+
+/* ---- the whole ---- */
+
+static void assign_balancer(const struct maker *m)
+{
+	struct plan *plan = m->plan;
+	plan->class_name = m->context->class.settings->ingress_class;
+	if (m->context->grouping == GROUPING_MERGED) {
+		plan->scope = BALANCER_OF_CLASS;
+		plan->balancer_name = plan->class_name;
+		plan->balancer = arena_printf(m->arena, "class/%.*s", STR_FMT(plan->class_name));
+		return;
+	}
+	plan->scope = BALANCER_OF_SERVICE;
+	plan->balancer_name = plan->self.name;
+	plan->balancer = arena_printf(m->arena, "%.*s/service:%.*s", STR_FMT(plan->self.namespace),
+		STR_FMT(plan->self.name));
+}
+
+static void serve(const struct maker *m)
+{
+	struct plan *plan = m->plan;
+	const char *problem = check_ranges(m);
+	if (problem != NULL) {
+		plan->is_refused = true;
+		diag_add(m->diags, &plan->self, "SourceRangesRefused",
+			"spec.loadBalancerSourceRanges", "the Service is not served: %s", problem);
+		return;
+	}
+	plan->source_ranges = m->service->source_ranges;
+	read_ports(m);
+	plan->is_refused = plan->ports.count == 0;
+}
+
+void layer4_plan(const struct service_record *service, const struct plan_context *context,
+	struct arena *arena, struct plan *ret_plan, struct diag_list *diags)
+{
+	struct maker m = {service, context, arena, diags, ret_plan};
+	bool ours = is_ours(service, context->class.settings);
+	*ret_plan = (struct plan){
+		.self = {.namespace = service->key.namespace,
+			.name = service->key.name,
+			.uid = service->key.uid,
+			.is_service = true},
+		.created = service->created,
+		.is_leaving = !ours && service->finalizer,
+	};
+	if (!ours && (!ret_plan->is_leaving || context->is_released || context->cannot.tcp))
+		return;
+	if (context->cannot.tcp) {
+		diag_add(diags, &ret_plan->self, "NotSupported", "spec.type",
+			"this kind of load balancer cannot serve Services of type LoadBalancer");
+		return;
+	}
+	ret_plan->is_ours = true;
+	assign_balancer(&m);
+	if (ours)
+		serve(&m);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The load balancer object that all of a class share: the ports of HTTP and HTTPS, extra ports for
+ * either, and the TCP ports of Services. Who has what was settled before; here it is put together.
+ * HTTPS stands only where there is a certificate to show, or a server name to pass TLS through for.
+ * Pure.
+ */
+#pragma once
+
+#include "translator/plan.h"
+
+enum { SHARED_LISTENERS_MAX = 8192, SHARED_BYTES_MAX = 2 * 1024 * 1024 };
+
+/* A port and who has it. */
+struct shared_port {
+	uint64_t port;
+	enum listener_protocol protocol;
+	const struct plan *holder; /* of TCP */
+};
+
+struct shared_request {
+	struct str class_name;
+	uint64_t http_port;
+	uint64_t https_port;
+	const struct shared_port *ports; /* without those two */
+	size_t port_count;
+	bool shows_certificate;         /* some certificate for some name */
+	bool passes_through;            /* TLS for some name */
+	struct str default_certificate; /* id; empty: none */
+	bool https_is_possible;         /* with this provider */
+	struct str default_pool;
+};
+
+/* key.id is the caller's. */
+void shared_build(const struct shared_request *request, struct arena *arena,
+	struct load_balancer *ret_balancer, struct diag_list *diags);
