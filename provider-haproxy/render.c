@@ -327,6 +327,25 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	(void)start;
 }
 
+struct port *render_read_ports(struct str content, size_t *ret_count)
+{
+	struct str word = STR("\nfrontend port");
+	struct port *ports = xcalloc(PORTS_MAX, sizeof(*ports));
+	size_t count = 0;
+	const char *at;
+	while (count < PORTS_MAX && content.len != 0 &&
+		(at = memmem(content.p, content.len, word.p, word.len)) != NULL) {
+		int64_t number = 0;
+		content = str_skip(content, (size_t)(at - content.p) + word.len);
+		for (size_t i = 0; i < 5 && i < content.len; i++)
+			number = number * 10 + (content.p[i] - '0');
+		if (number >= 1 && number <= 65535)
+			ports[count++].port = (uint16_t)number;
+	}
+	*ret_count = count;
+	return ports;
+}
+
 /* ---- groups ---- */
 
 static void add_servers(struct buf *out, struct slot *slot)
