@@ -52,7 +52,7 @@ static struct control_room {
 	ev_timer ports_again; /* a port could not be bound */
 	ev_timer look;        /* at old workers */
 	bool is_up;
-	bool has_told; /* what it runs is known, or there is no hope to hear it */
+	bool has_told;    /* what it runs is known, or there is no hope to hear it */
 	bool is_complete; /* a snapshot has been committed */
 } room;
 

@@ -67,7 +67,7 @@ def hostile_objects(proxy: Nginx, number: int, text: str) -> list[dict]:
         {**host(f"{name}.test", rule, ("/good", "good"))},
         {**host(text[:255], ("/", "good")), "id": f"{name}-host{text}"[:1000], "match": "exact"},
         {**passthrough(text[:255], "tls"), "id": f"{name}-pass{text}"[:1000]},
-        {**certificate(f"{name}{text}"[:1000], self_signed(f"{name}.test"), text[:1000], f"{name}.test")},
+        {**certificate(f"{name}{text}"[:240], self_signed(f"{name}.test"), text[:1000], f"{name}.test")},
     ]
 
 

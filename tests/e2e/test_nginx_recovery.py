@@ -39,12 +39,21 @@ def fill(proxy: Nginx, pods: list[Backend]):
     return pair
 
 
+def restart(proxy: Nginx) -> None:
+    """The provider dies and comes back, and has seen what is wanted."""
+    def ready() -> int:
+        return sum("event=ready" in line for line in proxy.provider.lines)
+
+    before = ready()
+    proxy.restart()
+    wait_for(lambda: ready() > before, "the provider to be ready", PATIENCE)
+
+
 def test_provider_comes_back_and_changes_only_what_differs(proxy, pods):
     fill(proxy, pods)
     workers = proxy.workers()
     before = (proxy.state_dir / "state").read_bytes()
-    proxy.restart()
-    proxy.wait_applied()
+    restart(proxy)
     assert proxy.workers() == workers
     assert (proxy.state_dir / "state").read_bytes() == before, "nothing differed, so nothing is written"
     proxy.kill_provider()
@@ -156,7 +165,7 @@ def test_control_socket_is_removed(proxy, pods):
     proxy.wait_answers("later.test", timeout=PATIENCE)
     proxy.wait_applied(PATIENCE)
     assert proxy.answers("a.test")
-    proxy.restart()
+    restart(proxy)
     proxy.apply(host("last.test", ("/", "one")))
     assert proxy.answers("last.test")
 
@@ -191,6 +200,5 @@ def test_dictionary_is_full(pods):
         proxy.apply(host("big.test", *paths, ("/", "one")))
         assert proxy.reached("big.test", paths[-1][0]) == "two" and proxy.reached("big.test", paths[0][0]) == "two"
         assert proxy.answers("a.test")
-        proxy.restart()
-        proxy.wait_applied()
+        restart(proxy)
         assert proxy.reached("big.test", paths[7][0]) == "two"
