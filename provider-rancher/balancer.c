@@ -131,6 +131,9 @@ bool balancer_rebuild(struct balancer *balancer)
 	services_stop_waiting(controller->services, balancer);
 	for (size_t i = 0; i < desired.unknown_count; i++)
 		services_wait(controller->services, desired.unknown_uids[i], balancer);
+	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
+	if (desired.unknown_count != 0)
+		world_need(controller->world, PLAN_NEED_SERVICES);
 	arena_fini(&arena);
 	return !had_wanted || is_other || !facets_eq(&before, &balancer->wanted);
 }
