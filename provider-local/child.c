@@ -66,7 +66,8 @@ static pid_t read_pid_file(const struct child *child)
 	struct buf content;
 	int pid = 0;
 	unsigned long long time = 0;
-	buf_init(&content, 16 * 1024);
+	/* One read asks for 16 kB, and the one that finds the end asks again. */
+	buf_init(&content, STAT_LEN_MAX + 16 * 1024);
 	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0 &&
 		sscanf(buf_str(&content).p, "%d %llu", &pid, &time) == 2 && pid > 1 && time != 0 &&
 		start_time_of(pid, child->executable) != time)
