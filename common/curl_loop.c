@@ -83,7 +83,9 @@ struct curl_loop *curl_loop_new(
 	struct ev_loop *loop, unsigned connections_max, void (*on_progress)(void *ctx), void *ctx)
 {
 	struct curl_loop *c = xcalloc(1, sizeof(*c));
-	must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+	/* A failed allocation of libcurl's would otherwise look like one of our mistakes. */
+	must(curl_global_init_mem(CURL_GLOBAL_DEFAULT, xmalloc, free, xrealloc, xstrdup, xcalloc) ==
+		CURLE_OK);
 	c->loop = loop;
 	c->on_progress = on_progress;
 	c->ctx = ctx;

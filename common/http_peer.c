@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/http_peer.h"
 
+#include "common/descriptors.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
@@ -209,6 +211,17 @@ static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
+/* libcurl's own would keep the reason to itself. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	(void)ctx;
+	(void)purpose;
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	if (fd < 0)
+		descriptors_check(errno);
+	return fd;
+}
+
 static void set_connection(CURL *handle, double connect_timeout_s)
 {
 	curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -223,6 +236,7 @@ static void set_connection(CURL *handle, double connect_timeout_s)
 	curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
 	curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
+	curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, on_socket_made);
 	curl_easy_setopt(handle, CURLOPT_MAXAGE_CONN, (long)IDLE_MAX_S);
 	curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER_LEN);

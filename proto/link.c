@@ -2,6 +2,7 @@
 #include "proto/link.h"
 
 #include "common/backoff.h"
+#include "common/descriptors.h"
 #include "common/must.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
@@ -300,6 +301,7 @@ static void try_connect(struct link *link)
 		begin_greeting(link, fd);
 		return;
 	}
+	descriptors_check(fd);
 	log_event(&EV_LINK_WAITING, peer_field(link), LOG_STR("socket", link->path), LOG_ERRNO(fd));
 	schedule_connect(link);
 }
@@ -346,6 +348,7 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 	(void)events;
 	int fd = unix_accept(link->listener);
 	if (fd < 0) {
+		descriptors_check(fd);
 		if (fd != -EAGAIN)
 			log_event(&EV_LINK_REFUSED, peer_field(link), LOG_ERRNO(fd));
 		return;

@@ -111,7 +111,7 @@ static void on_open(void *ctx)
 	backoff_succeeded(&feed->backoff);
 	log_event(&EV_FEED_UP);
 	/* Nothing is replayed. */
-	world_poll(feed->controller->world);
+	world_catch_up(feed->controller->world);
 }
 
 static void on_closed(void *ctx, long http_status, const char *reason)

@@ -406,6 +406,14 @@ void world_poll(struct world *world)
 		inquiry_want(world->balancers);
 }
 
+void world_catch_up(struct world *world)
+{
+	world_poll(world);
+	/* Services are asked for by whoever waits for one. */
+	if (inquiry_is_answered(world->certificates))
+		inquiry_want(world->certificates);
+}
+
 /* ---- life ---- */
 
 static const struct inquiry_ops balancers_ops = {

@@ -40,6 +40,8 @@ void world_doubt_certificates(struct world *world);
 void world_watch(struct world *world);
 /* Look now. */
 void world_poll(struct world *world);
+/* Changes may have happened that nobody told of: lists what would not be noticed otherwise. */
+void world_catch_up(struct world *world);
 
 /* A load balancer as an event or a single answer tells it. Returns its row, NULL when it is not in our
  * stack or gone; *ret_changes may be NULL. */

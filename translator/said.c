@@ -228,7 +228,9 @@ static void speak(struct engine *engine, struct node *node)
 		diag_list_init(&diags, &engine->scratch);
 		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
 		said_update(engine, node, SAID_STATUS, &diags, keep);
-		if ((node->flags & NODE_SAY_STATUS) == 0)
+		/* After a restart the first status may be that nothing is known yet; what comes then
+		 * may have been told in the life before. */
+		if ((node->flags & NODE_SAY_STATUS) == 0 && !keep)
 			node->flags &= (uint16_t)~NODE_NEW_STATUS;
 	}
 	arena_reset(&engine->scratch);

@@ -105,10 +105,12 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		return 0;
 	/* `old` points into what is replaced. */
 	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
-	bool recovered = old.state == LB_STATE_FAILED && now.state == LB_STATE_APPLIED;
+	bool recovered = balancer->has_failed && now.state == LB_STATE_APPLIED;
 	store(engine, balancer, packed);
 	buf_shrink(&engine->packing, 64 * 1024);
 	log_state(balancer, status);
+	if (now.state != LB_STATE_PENDING)
+		balancer->has_failed = now.state == LB_STATE_FAILED;
 	if (moved && publish_is_on(engine))
 		fronts_ask(engine, balancer);
 	else if (moved)

@@ -171,12 +171,21 @@ static bool take_success(struct events *e, struct pending *p, struct str body)
 	return false;
 }
 
+/* What answers with something else has perhaps not written anything. */
+static bool is_object(struct str body)
+{
+	struct json *object = json_parse(body, NULL, NULL);
+	bool is = json_get(object, "metadata") != NULL;
+	json_free(object);
+	return is;
+}
+
 /* True when the Event is done with. */
 static bool take_answer(struct events *e, struct pending *p, const struct api_result *result)
 {
 	char problem[PROBLEM_LEN];
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
-	if (api_is_good(result))
+	if (api_is_good(result) && is_object(result->body))
 		return take_success(e, p, result->body);
 	if (code == 409 && p->step == STEP_CREATE) {
 		/* It was said before, and what stands need not be said again. */
@@ -191,7 +200,8 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 		p->step = STEP_CREATE;
 		return ++p->tries >= EVENTS_TRIES_MAX;
 	}
-	bool is_passing = code == 0 || code == 429 || code >= 500;
+	bool is_passing = code == 0 || api_is_good(result) || code == 408 || code == 410 ||
+			  code == 425 || code == 429 || code >= 500;
 	if (is_passing && ++p->tries < EVENTS_TRIES_MAX) {
 		double wait_s = result->retry_after_s > 0 ? result->retry_after_s : RETRY_S;
 		/* The first wait is shortened at random, so that many do not come back together. */

@@ -179,6 +179,15 @@ static void take_answer(struct write *write, struct str body)
 	json_free(object);
 }
 
+/* What answers with something else has perhaps not written anything. */
+static bool is_object(struct str body)
+{
+	struct json *object = json_parse(body, NULL, NULL);
+	bool is = json_text(json_path(object, "metadata", "resourceVersion", NULL)).len != 0;
+	json_free(object);
+	return is;
+}
+
 static void log_failure(const struct write *write, const char *reason, double retry_s)
 {
 	char name[NAME_TEXT_LEN];
@@ -200,6 +209,14 @@ static void take_success(struct write *write, const struct api_result *result)
 			name_field(write->job, name, sizeof(name)));
 }
 
+/* Refusals that say nothing of the status that was wanted. API servers do not answer a patch so, what stands before them may; an
+ * Ingress must not lack its address for that until something else changes. */
+static bool is_about_the_moment(long code)
+{
+	enum { TIMEOUT = 408, GONE = 410, TOO_EARLY = 425 };
+	return code == TIMEOUT || code == GONE || code == TOO_EARLY;
+}
+
 static void take_failure(struct write *write, const struct api_result *result)
 {
 	struct status_writer *w = write->writer;
@@ -209,6 +226,10 @@ static void take_failure(struct write *write, const struct api_result *result)
 	double now = now_of(w);
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
 	api_result_text(result, reason, sizeof(reason));
+	if (api_is_good(result)) {
+		code = 0;
+		snprintf(reason, sizeof(reason), "the answer is no object");
+	}
 	if (code == 409 || (code == 404 && write->step != STATUS_WRITE)) {
 		/* Somebody was faster; the watch will bring what they wrote, or that the object is gone. */
 		status_conflicted(wish, str_from(write->revision), now);
@@ -227,7 +248,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 			write->step == STATUS_WRITE ? "status" : "finalizer", w->version->resource,
 			write->step == STATUS_WRITE ? "/status" : "", reason);
 		set_forbidden(w, problem);
-	} else if (code >= 500 || write->step != STATUS_WRITE) {
+	} else if (code >= 500 || is_about_the_moment(code) || write->step != STATUS_WRITE) {
 		/* A finalizer that stays behind is worse than a request too many. */
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 	} else {
@@ -268,7 +289,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	struct write *write = ctx;
 	struct status_writer *w = write->writer;
 	struct job *job = write->job;
-	if (api_is_good(result))
+	if (api_is_good(result) && is_object(result->body))
 		take_success(write, result);
 	else
 		take_failure(write, result);

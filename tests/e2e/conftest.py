@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 
 import pytest
 
 from lib.backend import Backend
 from lib.envtest import assets
 from lib.line import Line
-
-# Run by name only: under these faults the line does not recover fast enough yet for every case.
-collect_ignore = [] if os.environ.get("SLUICE_FAULTS") else ["test_faults.py"]
 
 _numbers = itertools.count(1)
 
@@ -35,11 +31,11 @@ def namespace(line):
         if not daemon.is_running():
             daemon.start()
     # One by one, because a bare API server has no controller that empties namespaces.
-    cluster.kubectl("delete", "ingress,service,secret,endpointslice", "--all", "--timeout=30s")
+    cluster.kubectl("delete", "ingress,service,secret,endpointslice", "--all", "--timeout=60s")
     line.cluster.kubectl("delete", "namespace", name, "--wait=false")
     leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
     for lb in leftover:
-        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 30, f"{lb} to be gone")
+        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 60, f"{lb} to be gone")
 
 
 @pytest.fixture

@@ -53,6 +53,18 @@ def test_defect_7_and_32_one_that_fails_backs_off_alone(bench, fault):
     bench.translator.wait_status("default/web")
 
 
+def test_defect_32_one_that_fails_holds_no_removal_up(bench):
+    bench.translator.put(*simple("web"), *simple("other"))
+    bench.translator.wait_status("default/web")
+    bench.translator.wait_status("default/other")
+    bench.rancher.fault("error", method="PUT", name=WEB, status=500)
+    repeatedly(bench, "web", "/new")
+    bench.translator.wait_status("default/web", "failed")
+    bench.translator.remove_ingress("default/other")
+    bench.wait_no_lb(OTHER)
+    assert bench.translator.status("default/web")["state"] == "failed"
+
+
 def test_defect_5_and_6_a_refused_one_is_told_with_the_servers_words(bench):
     bench.rancher.fault("error", status=422, code="InvalidOption", fieldName="stickinessPolicy", method="POST", name=WEB)
     bench.translator.put(*simple("web"), *simple("other"))

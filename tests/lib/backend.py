@@ -2,12 +2,29 @@
 """Small HTTP servers that play the pods: each on its own loopback address, answering with its name and what it saw."""
 from __future__ import annotations
 
+import functools
 import http.server
 import itertools
 import json
+import os
+import socket
 import threading
 
 _hosts = itertools.count(2)
+
+
+@functools.cache
+def _network() -> tuple[str, socket.socket]:
+    """A network that no other test process of this machine uses, and the abstract socket that claims it while this process lives."""
+    for number in range(75):
+        prefix = f"127.{125 + (os.getpid() + number) % 75}"
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            claim.bind(f"\0sluice-backends-{prefix}")
+            return prefix, claim
+        except OSError:
+            claim.close()
+    raise OSError("every network for backends is in use")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -41,7 +58,7 @@ class Backend:
 
     def __init__(self, name: str, port: int = 8080, ip: str | None = None):
         number = next(_hosts)
-        self.ip = ip or f"127.88.{number // 250}.{number % 250 + 1}"
+        self.ip = ip or f"{_network()[0]}.{number // 250}.{number % 250 + 1}"
         self.server = _Server((self.ip, port), _Handler)
         self.server.backend_name = name
         self.name = name

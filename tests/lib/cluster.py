@@ -22,7 +22,7 @@ class Cluster:
     def kubectl(self, *arguments: str, text: str | None = None, check: bool = True) -> str:
         environment = {**os.environ, "KUBECONFIG": self.kubeconfig}
         done = subprocess.run(["kubectl", "--namespace", self.namespace, *arguments], input=text, capture_output=True,
-                              text=True, env=environment, timeout=60, check=False)
+                              text=True, env=environment, timeout=120, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr}")
         return done.stdout
@@ -31,7 +31,7 @@ class Cluster:
         self.kubectl("apply", "-f", "-", text=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
 
     def delete(self, kind: str, name: str) -> None:
-        self.kubectl("delete", kind, name, "--ignore-not-found", "--wait=true", "--timeout=20s")
+        self.kubectl("delete", kind, name, "--ignore-not-found", "--wait=true", "--timeout=60s")
 
     def get(self, kind: str, name: str) -> dict[str, Any] | None:
         text = self.kubectl("get", kind, name, "-o", "json", "--ignore-not-found")

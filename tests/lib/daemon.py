@@ -46,11 +46,15 @@ class Daemon:
                 self.lines.append(line.decode(errors="replace").rstrip("\n"))
 
     def _reap(self) -> int:
-        code = self.process.wait(timeout=20)
-        self.reader.join(timeout=5)
+        code = self.process.wait(timeout=60)
+        self.reader.join(timeout=30)
         self.process = None
         self.exit_code = code
         return code
+
+    def reap(self) -> int:
+        """The exit code of one that has ended by itself; it may be started again."""
+        return self._reap()
 
     def kill(self) -> None:
         """SIGKILL, as the kernel does when memory is out."""

@@ -12,7 +12,7 @@ from typing import Any, Callable
 import msgpack
 
 from .engine import KINDS, POLICIES, PROTOCOLS, SETTINGS, ProviderView, SourceView
-from .wait import wait_for
+from .wait import PATIENCE, wait_for
 
 Body = dict[str, Any]
 
@@ -84,7 +84,7 @@ class Link:
             self.on_message(kind, body)
 
     def wait(self, condition: Callable[[], Any], what: str, timeout: float = 20.0) -> Any:
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + max(timeout, PATIENCE)
         while not (value := condition()):
             left = deadline - time.monotonic()
             assert left > 0, f"waited in vain for {what}"

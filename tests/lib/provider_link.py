@@ -135,6 +135,13 @@ class Translator:
             if self._peer is not None:
                 self._peer.shutdown(socket.SHUT_RDWR)
 
+    def send_bytes(self, data: bytes, end: bool = False) -> None:
+        """Whatever these are; with `end` the connection is then closed."""
+        with self._lock:
+            self._peer.sendall(data)
+            if end:
+                self.hang_up()
+
     def stop(self) -> None:
         """Is gone, until listen()."""
         with self._lock:

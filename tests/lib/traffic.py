@@ -26,7 +26,7 @@ class Answer:
 
 
 def request(address: str, port: int, host: str, path: str = "/", tls: bool = False, sni: str | None = None,
-            method: str = "GET", headers: dict[str, str] | None = None, timeout: float = 5.0) -> Answer:
+            method: str = "GET", headers: dict[str, str] | None = None, timeout: float = 20.0) -> Answer:
     """One request on a connection of its own. With `tls` any certificate is taken, and handed out in DER."""
     connection = http.client.HTTPConnection(address, port, timeout=timeout)
     with contextlib.closing(connection):
@@ -65,7 +65,7 @@ class Traffic:
     def _run(self) -> None:
         while not self._end.is_set():
             try:
-                status = request(*self.target, timeout=5.0).status
+                status = request(*self.target).status
                 if status == 200:
                     self.good += 1
                 else:
@@ -80,4 +80,4 @@ class Traffic:
 
     def __exit__(self, *_: object) -> None:
         self._end.set()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=30)

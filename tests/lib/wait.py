@@ -7,9 +7,14 @@ from typing import Callable, TypeVar
 
 T = TypeVar("T")
 
+# No wait gives up sooner, whatever it asks for: a deadline finds what never comes, it is no measure of how fast something is, and
+# machines that run several tests at once are slow.
+PATIENCE = 60.0
+
 
 def wait_for(condition: Callable[[], T], what: str, timeout: float = 20.0, interval: float = 0.02) -> T:
     """The first true value of `condition`; AssertionError with the last value when the time is over."""
+    timeout = max(timeout, PATIENCE)
     deadline = time.monotonic() + timeout
     while True:
         value = condition()

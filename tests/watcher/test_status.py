@@ -165,7 +165,7 @@ def test_an_object_that_changes_all_the_time_is_not_overwritten(rig, web):
     assert rig.kube.api.get("ingresses", "web")["spec"]["rules"][0]["host"] == "4.example"
 
 
-@pytest.mark.parametrize("answer", ["throttled", "internal", "shutting-down", "html", "unauthorized"])
+@pytest.mark.parametrize("answer", ["throttled", "internal", "shutting-down", "html", "unauthorized", "expired", "garbage", "empty"])
 def test_trouble_passes(rig, web, answer):
     rig.kube.fault("respond", {**STATUS}, with_=answer, count=2, retry_after=None)
     rig.link.status(web, "192.0.2.1")

@@ -225,7 +225,7 @@ class KubeStandin:
         self,
         count: int = 1,
         since: int = 0,
-        timeout_s: float = 10,
+        timeout_s: float = 60,
         status: int | None = None,
         effect: str | None = None,
         **when: Any,
@@ -259,7 +259,7 @@ class KubeStandin:
         """Requests by identity, verb, resource, subresource, status and effect."""
         return self.control("GET", "counters")["counters"]
 
-    def wait_streams(self, count: int, timeout_s: float = 10, **match: Any) -> list[dict[str, Any]]:
+    def wait_streams(self, count: int, timeout_s: float = 60, **match: Any) -> list[dict[str, Any]]:
         """Waits until so many watches run with their initial part sent. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
         while len(found := self.streams(initial_done=True, **match)) < count:

@@ -62,7 +62,7 @@ class RancherStandin:
     context manager."""
 
     def __init__(self, settings: dict[str, Any] | None = None, dataplane: bool = True, security: bool = True,
-                 ready_timeout: float = 20.0, start: bool = True, **options: Any):
+                 ready_timeout: float = 60.0, start: bool = True, **options: Any):
         self._options = options
         self._settings = settings or {}
         self._dataplane = dataplane
@@ -151,9 +151,9 @@ class RancherStandin:
         """Run a control command (README.md lists them) and return its result."""
         address = self.info["control"]
         if address.startswith("/"):
-            connection: http.client.HTTPConnection = _UnixConnection(address, 60.0)
+            connection: http.client.HTTPConnection = _UnixConnection(address, 120.0)
         else:
-            connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=60.0)
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=120.0)
         with contextlib.closing(connection):
             connection.request("POST", "/" + command, json.dumps(arguments),
                                {"Content-Type": "application/json"})
@@ -187,7 +187,7 @@ class RancherStandin:
     def clear(self, number: int | None = None) -> None:
         self.control("clear-faults", number=number)
 
-    def settle(self, timeout: float = 10.0) -> None:
+    def settle(self, timeout: float = 60.0) -> None:
         """Wait until nothing is going on in the stand-in any more."""
         if not self.control("settle", timeout=timeout)["settled"]:
             raise TimeoutError("the stand-in did not come to rest")
@@ -196,7 +196,7 @@ class RancherStandin:
         """The live load balancer of that name."""
         return next((r for r in self.rows("loadBalancerService") if r["name"] == name), None)
 
-    def wait_for(self, condition: Callable[[], Any], timeout: float = 10.0, what: str = "condition") -> Any:
+    def wait_for(self, condition: Callable[[], Any], timeout: float = 60.0, what: str = "condition") -> Any:
         """The first true value of `condition`, asked again and again until the time is over."""
         deadline = time.monotonic() + timeout
         while True:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every story of lib/stories.py under every disturbance: the end is the same, nothing is written or removed without need, and clients who
+were promised so lose no request.
+
+All stories are told at once, in namespaces of their own; a disturbance begins when half of them have changed something, and the other half
+changes while it lasts. Each test looks at one story of one such telling.
+"""
+from __future__ import annotations
+
+import contextlib
+from typing import Callable, Iterator
+
+import pytest
+
+from lib.backend import Backend
+from lib.envtest import assets
+from lib.line import DAEMONS, Line
+from lib.provider_bench import FAST
+from lib.stage import Stage
+from lib.stories import RESERVED_HOSTS, STORIES
+from lib.wait import wait_for
+
+Disturbance = Callable[[Stage], contextlib.AbstractContextManager]
+CONTROLLER = {"identity": "controller"}
+# Load balancers of all stories, all on port 80 of a host of their own; and those of the canaries.
+HOSTS = 60
+
+
+def none(_stage: Stage) -> contextlib.AbstractContextManager:
+    @contextlib.contextmanager
+    def quietly():
+        _stage.first_half()
+        yield
+    return quietly()
+
+
+def killed(*victims: str) -> Disturbance:
+    """SIGKILL in the middle; they are back when everything has changed."""
+    @contextlib.contextmanager
+    def disturb(stage: Stage) -> Iterator[None]:
+        daemons = [stage.line.daemon(name) for name in victims]
+        stage.first_half()
+        for daemon in daemons:
+            daemon.kill()
+        yield
+        for daemon in daemons:
+            daemon.start()
+    return disturb
+
+
+@contextlib.contextmanager
+def restarted(stage: Stage) -> Iterator[None]:
+    """All three, one after the other, while things change."""
+    stage.first_half()
+    for daemon in stage.line.daemons():
+        daemon.restart()
+    yield
+    for daemon in stage.line.daemons():
+        daemon.restart()
+
+
+def kube(do: str, end: str = "", **fault) -> Disturbance:
+    """The API server fails the watcher's requests, and its watches end; long enough to be felt by each kind."""
+    @contextlib.contextmanager
+    def disturb(stage: Stage) -> Iterator[None]:
+        standin = stage.line.kube
+        number = standin.fault(do, CONTROLLER, **fault)
+        stage.first_half()
+        if end == "expired":
+            standin.forget()
+            standin.end_streams("error", CONTROLLER, with_="expired")
+        elif end:
+            standin.end_streams(end, CONTROLLER)
+        yield
+        wait_for(lambda: [f for f in standin.faults() if f["id"] == number and f["hits"] >= 10], "the fault to be felt")
+        standin.clear(number)
+    return disturb
+
+
+def rancher(*faults: dict, least: int = 4) -> Disturbance:
+    """Requests of the provider fail, until at least some have."""
+    @contextlib.contextmanager
+    def disturb(stage: Stage) -> Iterator[None]:
+        standin = stage.line.rancher
+        numbers = [standin.fault(spec["fault"], **{k: v for k, v in spec.items() if k != "fault"}) for spec in faults]
+        stage.first_half()
+        yield
+        wait_for(lambda: len([r for r in standin.requests() if r["fault"]]) >= least, "the fault to be felt")
+        for number in numbers:
+            standin.clear(number)
+    return disturb
+
+
+@contextlib.contextmanager
+def rancher_cut(stage: Stage) -> Iterator[None]:
+    """Nobody listens any more; connections and the subscription end."""
+    since = len(stage.line.provider.lines)
+    stage.line.rancher.control("api", state="down")
+    stage.first_half()
+    yield
+    stage.line.provider.wait_event("rancher-outage", since=since)
+    stage.line.rancher.control("api", state="up")
+
+
+@contextlib.contextmanager
+def one_refused(stage: Stage) -> Iterator[None]:
+    """The first story that changes its load balancer is refused; all others come to their end meanwhile."""
+    scene = stage.by_name("path")
+    number = stage.line.rancher.fault("error", method="PUT", name=scene.balancer, status=422, code="InvalidOption", fieldName="portRules")
+    stage.first_half()
+    yield
+    others = [other for other in stage.scenes if other is not scene]
+    stage.settle(lambda other: other.story.end(other), "the end of the others", others)
+    stage.line.rancher.clear(number)
+
+
+# Those that stammer let through what comes between.
+STAMMERING = [{"fault": "error", "status": 500, "skip": 1, "count": 2}, {"fault": "reset", "skip": 5, "count": 2},
+              {"fault": "error", "status": 503, "skip": 9, "count": 3}, {"fault": "truncate", "method": "GET", "skip": 4, "count": 2},
+              {"fault": "garbage", "method": "GET", "skip": 8, "count": 2}]
+DISTURBANCES: dict[str, Disturbance] = {
+    "none": none,
+    **{f"kill-{name}": killed(name) for name in DAEMONS},
+    "restart-all": restarted,
+    "kube-cut": kube("close", "rst", how="rst"),
+    "kube-500": kube("respond", "clean", with_="internal"),
+    "kube-429": kube("respond", "clean", with_="throttled", retry_after=0),
+    "kube-410": kube("respond", "expired", with_="expired"),
+    "kube-garbage": kube("respond", "garbage", with_="garbage"),
+    "rancher-cut": rancher_cut,
+    "rancher-slow": rancher({"fault": "slow", "delay": 0.5}),
+    "rancher-stammering": rancher(*STAMMERING, least=6),
+    "rancher-refuses-one": one_refused,
+}
+
+
+@pytest.fixture(scope="module")
+def line():
+    if assets():
+        pytest.skip("a real API server has no faults to switch on")
+    with Line(rancher_options={"hosts": HOSTS, "settings": FAST},
+              watcher_arguments=["--backoff-first", "0.05", "--backoff-max", "0.5"],
+              provider_arguments=["--keep-unclaimed", "--idle-poll-interval", "0.5"]) as running:
+        for index in RESERVED_HOSTS.values():
+            running.rancher.control("deactivate-host", host=running.rancher.info["hosts"][index]["id"])
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pods():
+    with Backend("one") as one, Backend("two") as two:
+        yield {"one": one.ip, "two": two.ip}
+
+
+@pytest.fixture(scope="module", params=DISTURBANCES)
+def told(request, line, pods):
+    """All stories, told under a disturbance."""
+    stage = Stage(line, pods)
+    stage.begin()
+    stage.change(DISTURBANCES[request.param])
+    yield stage
+    stage.clear()
+
+
+@pytest.mark.parametrize("name", [story.name for story in STORIES])
+def test_the_end_is_the_same(told, name):
+    assert told.problems[name] == []

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nonsense on the two sockets: garbage, frames that are too large, half frames. That link is closed and logged; the rest lives."""
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+
+import pytest
+
+from lib.links import LinkClosed, Watcher, connected, hello
+from lib.provider_bench import Bench
+from lib.provider_link import pool, simple, virtual_host
+from lib.sourcelink import frame
+from lib.traffic import Traffic, request
+from lib.wait import wait_for
+
+HOST = "foo.bar.com"
+WEB = "default-rancherlb-web"
+# Whatever may come before a hello, and after it.
+NONSENSE = {
+    "garbage": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 9,
+    "too-large": struct.pack(">I", 4 * 1024 * 1024 + 1) + b"x" * 65536,
+    "four-billion": b"\xff\xff\xff\xff",
+    "empty": b"\0\0\0\0",
+    "bomb": struct.pack(">I", 5) + b"\xdf\xff\xff\xff\xff",
+    "no-message": struct.pack(">I", 3) + b"\x91\xa1x",
+    "not-text": struct.pack(">I", 4) + b"\x92\xa1\xff\x80",
+    "two-values": struct.pack(">I", 6) + b"\x92\xa1x\x80\xc0\xc0",
+    "nested": struct.pack(">I", 44) + b"\x92\xa1x\x81\xa1x" + b"\x91" * 37 + b"\xc0",
+}
+# Half frames end with the connection.
+HALVES = {"half-a-length": b"\0\0", "half-a-frame": struct.pack(">I", 100) + b"\x92\xa6upsert\x81"}
+ROLES = {"source": ("watcher", {}), "provider": ("provider", {"capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"]}})}
+
+
+def is_closed(peer: socket.socket) -> bool:
+    """Whether the other side has closed the connection; waits for it."""
+    peer.settimeout(60)
+    with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+        while peer.recv(65536):
+            pass
+    return True
+
+
+def send(peer: socket.socket, data: bytes) -> None:
+    """The other side may have hung up already."""
+    with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+        peer.sendall(data)
+
+
+@pytest.fixture
+def served(line, namespace, backends):
+    """An Ingress that serves; its namespace."""
+    for name in ("web", "second"):
+        namespace.apply(namespace.service(name), namespace.slice(name, [backends(name).ip]))
+    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80)]}]))
+    reaches(line, namespace, "/foo", "web")
+    namespace.wait_addresses("web", 1)
+    return namespace
+
+
+def reaches(line, namespace, path, backend):
+    def arrives():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            got = request(*line.entries("web", namespace.namespace)[0], HOST, path)
+            return got.status == 200 and got.json["name"] == backend
+    wait_for(arrives, f"{path} to reach {backend}")
+
+
+def change(line, namespace):
+    """A further change goes the whole way."""
+    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80), ("/second", "Prefix", "second", 80)]}]))
+    reaches(line, namespace, "/second", "second")
+
+
+@pytest.mark.parametrize("link", ROLES)
+def test_who_comes_second_is_sent_away_and_the_first_goes_on(line, served, link):
+    since = len(line.translator.lines)
+    for data in [*NONSENSE.values(), *HALVES.values(), frame("hello", hello(ROLES[link][0], **ROLES[link][1]))]:
+        peer = wait_for(lambda: connected(line.runtime / f"{link}.sock"), "the socket")
+        send(peer, data)
+        assert is_closed(peer)
+        peer.close()
+    line.translator.wait_event("link-refused", since=since)
+    change(line, served)
+    assert not [text for text in line.translator.lines[since:] if "event=link-down" in text]
+
+
+@pytest.mark.parametrize("greeted", [False, True], ids=["at-once", "after-hello"])
+@pytest.mark.parametrize("link", ROLES)
+def test_nonsense_closes_the_link_and_nothing_else(line, served, link, greeted):
+    role, more = ROLES[link]
+    daemon = line.watcher if link == "source" else line.provider
+    balancer = line.balancer("web", served.namespace)["id"]
+    with Traffic(*line.entries("web", served.namespace)[0], HOST, "/foo", pause=0.05) as traffic:
+        daemon.kill()
+        since = len(line.translator.lines)
+        for name, data in {**NONSENSE, **HALVES}.items():
+            intruder = intrude(line, link, hello(role, **more) if greeted else None)
+            send(intruder, data)
+            if name in HALVES:
+                intruder.shutdown(socket.SHUT_WR)
+            assert is_closed(intruder), name
+            intruder.close()
+        line.translator.wait_event("link-bad-message", since=since)
+        daemon.start()
+        change(line, served)
+    assert traffic.failures == []
+    assert line.balancer("web", served.namespace)["id"] == balancer
+    assert line.translator.starts == 1
+
+
+def intrude(line, link: str, greeting: dict | None) -> socket.socket:
+    """A connection that the translator serves, in place of the daemon that is not there. One that came too early, while the last was still
+    being taken leave of, is made again."""
+    def accepted():
+        peer = connected(line.runtime / f"{link}.sock")
+        if peer is None:
+            return None
+        peer.settimeout(60)
+        with contextlib.suppress(ConnectionResetError):
+            if peer.recv(4, socket.MSG_PEEK):
+                return peer
+        peer.close()
+        return None
+    peer = wait_for(accepted, f"{link}.sock to take a peer")
+    if greeting is not None:
+        peer.sendall(frame("hello", greeting))
+    return peer
+
+
+@pytest.mark.parametrize("link", ROLES)
+def test_one_that_hangs_in_the_middle_of_a_frame_is_found_out(line, served, link):
+    """It says hello and half a frame, and then nothing: pings are not answered, and the real one comes back in."""
+    role, more = ROLES[link]
+    daemon = line.watcher if link == "source" else line.provider
+    daemon.kill()
+    intruder = intrude(line, link, hello(role, **more))
+    send(intruder, HALVES["half-a-frame"])
+    daemon.start()
+    assert is_closed(intruder)
+    change(line, served)
+    intruder.close()
+
+
+def test_records_of_an_intruder_that_is_cut_do_not_count(line, served):
+    """Half a snapshot takes nothing away."""
+    line.watcher.kill()
+    intrude(line, "source", None).close()
+    half = wait_for(lambda: try_watcher(line), "a watcher's place")
+    half.send("sync-begin", {"kind": "ingress"})
+    send(half.sock, HALVES["half-a-frame"])
+    half.close()
+    line.watcher.start()
+    change(line, served)
+    assert line.balancer("web", served.namespace)
+
+
+def try_watcher(line) -> Watcher | None:
+    try:
+        return Watcher(line.runtime)
+    except LinkClosed:
+        return None
+
+
+def test_a_link_that_says_nothing_is_no_obstacle(line, served):
+    """Connections that never say hello are given up."""
+    line.watcher.kill()
+    silent = intrude(line, "source", None)
+    line.watcher.start()
+    assert is_closed(silent)
+    change(line, served)
+    silent.close()
+
+
+@pytest.mark.parametrize("data", [*NONSENSE.values(), HALVES["half-a-frame"]], ids=[*NONSENSE, "half-a-frame"])
+def test_nonsense_from_the_translator_changes_no_load_balancer(bench, data):
+    connections = bench.translator.connections
+    bench.forget_requests()
+    bench.translator.send_bytes(data, end=data in HALVES.values())
+    bench.translator.wait_connection(connections + 1)
+    bench.translator.put(virtual_host("default/web", "web.example.com", ("/new", "default/web")))
+    wait_for(lambda: [r["path"] for r in bench.rules(WEB)] == ["/new"], "the new path")
+    assert bench.writes() == [("PUT", WEB)]
+    assert bench.provider.starts == 1
+    bench.translator.put(*simple("web"))
+    wait_for(lambda: [r["path"] for r in bench.rules(WEB)] == ["/foo"], "the old path")
+    bench.translator.wait_status("default/web")
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with Bench() as running:
+        running.services("web")
+        running.translator.put(*simple("web"), pool("web"))
+        running.translator.wait_status("default/web")
+        yield running
