@@ -2,8 +2,10 @@
 #include "common/shared_text.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,11 @@ static struct {
 	size_t count;
 	uint64_t seed;
 } table;
+
+static size_t size_of(size_t len)
+{
+	return offsetof(struct entry, text) + len + 1;
+}
 
 /* FNV-1a from a random start, and the halves mixed. */
 static uint32_t hash_of(struct str text)
@@ -91,7 +98,7 @@ const char *shared_text_get(struct str text)
 	}
 	if (table.count >= table.len)
 		resize(2 * table.len);
-	entry = xmalloc(sizeof(*entry) + text.len + 1);
+	entry = slab_alloc(size_of(text.len));
 	struct entry **place = place_of(hash);
 	*entry = (struct entry){
 		.next = *place, .hash = hash, .holders = 1, .len = (uint32_t)text.len};
@@ -114,7 +121,7 @@ void shared_text_drop(const char *text)
 	while (*place != entry)
 		place = &(*place)->next;
 	*place = entry->next;
-	free(entry);
+	slab_free(entry, size_of(entry->len));
 	if (--table.count != 0)
 		return;
 	free(table.places);

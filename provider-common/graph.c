@@ -4,6 +4,8 @@
 #include "common/must.h"
 #include "common/slab.h"
 
+#include <stdlib.h>
+
 /* ---- payloads ---- */
 
 struct payload *payload_new(enum lb_kind kind, struct str bytes)

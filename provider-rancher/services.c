@@ -2,6 +2,7 @@
 #include "provider-rancher/services.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
@@ -98,13 +99,13 @@ static void forget(struct services *services, struct service *service)
 {
 	RB_REMOVE(service_tree, &services->all, service);
 	services->count--;
-	free(service);
+	slab_free(service, sizeof(*service) + service->uid_len);
 }
 
 static struct service *add(struct services *services, struct str uid)
 {
 	must(uid.len <= UINT8_MAX);
-	struct service *service = xcalloc(1, sizeof(*service) + uid.len);
+	struct service *service = slab_zalloc(sizeof(*service) + uid.len);
 	service->uid_len = (uint8_t)uid.len;
 	memcpy(service->uid, uid.p, uid.len);
 	RB_INSERT(service_tree, &services->all, service);
