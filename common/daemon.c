@@ -21,7 +21,6 @@ struct daemon {
 	ev_timer watchdog;
 	struct heap_trimmer trimmer;
 	char *missing; /* NULL: ready */
-	bool was_ready;
 	int exit_code;
 };
 
@@ -61,9 +60,6 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	}
 	log_event(&EV_READY);
 	notify_status("ready");
-	if (!daemon->was_ready)
-		notify_ready();
-	daemon->was_ready = true;
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -134,6 +130,7 @@ static int run(struct daemon *daemon, void *config)
 	}
 	log_event(&EV_STARTED, LOG_STR("version", SLUICE_VERSION));
 	log_options(daemon->spec->options, config);
+	notify_ready();
 	ev_run(daemon->loop, 0);
 	heap_trimmer_stop(&daemon->trimmer, daemon->loop);
 	notify_stopping();
@@ -153,6 +150,10 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 	int code = EXIT_SUCCESS;
 	if (outcome == OPTIONS_HELP) {
 		options_print_help(table, stdout);
+	} else if (outcome == OPTIONS_MAN) {
+		options_print_man(table, stdout);
+	} else if (outcome == OPTIONS_MARKDOWN) {
+		options_print_markdown(table, stdout);
 	} else if (outcome == OPTIONS_VERSION) {
 		printf("%s %s\n", table->program, SLUICE_VERSION);
 	} else if (outcome == OPTIONS_BAD) {

@@ -6,9 +6,9 @@
  * Exit codes: 0 asked to stop; 1 failed at run time (the supervisor should restart it); 2 wrong
  * usage (it should not).
  *
- * With a service manager that sets NOTIFY_SOCKET, READY=1 is sent when the process is ready for the
- * first time, STATUS= says in words what is missing, and with WATCHDOG_USEC the event loop feeds
- * the watchdog (sd_notify(3)).
+ * With a service manager that sets NOTIFY_SOCKET (sd_notify(3)), READY=1 is sent when the process
+ * has started: it then watches itself, and with WATCHDOG_USEC the event loop feeds the watchdog, also
+ * while a neighbour is away. STATUS= says in words what the process waits for.
  */
 #pragma once
 

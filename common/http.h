@@ -48,6 +48,7 @@ struct http_peer {
 	char *server_name; /* for SNI and verification instead of the URL's host */
 	bool insecure;     /* do not verify */
 	char *proxy_url;
+	char *unix_socket; /* connect there, whatever the URL's host; no proxy then */
 };
 void http_peer_fini(struct http_peer *peer);
 

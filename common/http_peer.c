@@ -42,6 +42,7 @@ void http_peer_fini(struct http_peer *peer)
 	secret_fini(&peer->key_data);
 	free(peer->server_name);
 	free_wiped(peer->proxy_url); /* may hold a password */
+	free(peer->unix_socket);
 	*peer = (struct http_peer){0};
 }
 
@@ -252,6 +253,10 @@ const char *http_peer_apply(CURL *handle, const struct http_peer *peer, const ch
 	set_tls(handle, peer);
 	if (peer != NULL && peer->proxy_url != NULL)
 		curl_easy_setopt(handle, CURLOPT_PROXY, peer->proxy_url);
+	if (peer != NULL && peer->unix_socket != NULL) {
+		curl_easy_setopt(handle, CURLOPT_UNIX_SOCKET_PATH, peer->unix_socket);
+		curl_easy_setopt(handle, CURLOPT_PROXY, "");
+	}
 	if (!set_url(handle, url, server_name, headers, ret_connect_to))
 		return "the URL is malformed, or neither http nor https";
 	return NULL;

@@ -262,7 +262,7 @@ static bool parse_file(struct parse *p, const char *path)
 static void build_getopt(const struct option_table *table, struct option *longs)
 {
 	size_t n = 0;
-	longs[n++] = (struct option){"help", no_argument, NULL, OPT_HELP};
+	longs[n++] = (struct option){"help", optional_argument, NULL, OPT_HELP};
 	longs[n++] = (struct option){"version", no_argument, NULL, OPT_VERSION};
 	longs[n++] = (struct option){"config", required_argument, NULL, OPT_CONFIG};
 	for (size_t i = 0; i < table->count; i++) {
@@ -283,6 +283,19 @@ static bool take_negated(struct parse *p, const char *arg)
 	return set_value(p, SOURCE_ARGS, index, "false");
 }
 
+static enum options_outcome take_help(struct parse *p, const char *form)
+{
+	if (form == NULL || strcmp(form, "text") == 0)
+		return OPTIONS_HELP;
+	if (strcmp(form, "man") == 0)
+		return OPTIONS_MAN;
+	if (strcmp(form, "markdown") == 0)
+		return OPTIONS_MARKDOWN;
+	p->problem =
+		xasprintf("option --help: \"%.200s\" is no form; text, man and markdown are", form);
+	return OPTIONS_BAD;
+}
+
 static enum options_outcome parse_args(struct parse *p, int argc, char **argv, char **ret_file)
 {
 	struct option longs[OPTIONS_MAX + 4];
@@ -299,7 +312,7 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 		if (got == -1)
 			break;
 		if (got == OPT_HELP || got == 'h')
-			return OPTIONS_HELP;
+			return take_help(p, optarg);
 		if (got == OPT_VERSION)
 			return OPTIONS_VERSION;
 		if (got == OPT_CONFIG) {

@@ -57,9 +57,11 @@ struct option_table {
 
 enum options_outcome {
 	OPTIONS_OK,
-	OPTIONS_HELP,    /* --help was asked for */
-	OPTIONS_VERSION, /* --version was asked for */
-	OPTIONS_BAD,     /* *ret_problem says what and what to do; the caller frees it */
+	OPTIONS_HELP,     /* --help was asked for; options_print_help() */
+	OPTIONS_MAN,      /* --help=man; options_print_man() */
+	OPTIONS_MARKDOWN, /* --help=markdown; options_print_markdown() */
+	OPTIONS_VERSION,  /* --version was asked for */
+	OPTIONS_BAD,      /* *ret_problem says what and what to do; the caller frees it */
 };
 
 /* Fills config (zeroed first). `environ_get` is getenv, or a fake in tests. options_free() gives it
@@ -68,6 +70,10 @@ enum options_outcome options_parse(const struct option_table *table, void *confi
 	char **argv, char *(*environ_get)(const char *name), char **ret_problem);
 void options_free(const struct option_table *table, void *config);
 void options_print_help(const struct option_table *table, FILE *out);
+/* A manual page, in mdoc(7). */
+void options_print_man(const struct option_table *table, FILE *out);
+/* A section of the configuration reference. */
+void options_print_markdown(const struct option_table *table, FILE *out);
 /* One option's effective value as text for the log; the caller frees it. Secrets give "(set)" or
  * "(unset)". */
 char *options_value_text(const struct option_spec *spec, const void *config);

@@ -82,8 +82,11 @@ const char *shared_text_hold(const char *text)
 
 const char *shared_text_get(struct str text)
 {
-	if (text.len == 0)
-		return NULL;
+	return text.len != 0 ? shared_text_get_any(text) : NULL;
+}
+
+const char *shared_text_get_any(struct str text)
+{
 	must(text.len < UINT32_MAX);
 	if (table.len == 0) {
 		arc4random_buf(&table.seed, sizeof(table.seed));
@@ -93,7 +96,7 @@ const char *shared_text_get(struct str text)
 	struct entry *entry = *place_of(hash);
 	for (; entry != NULL; entry = entry->next) {
 		if (entry->hash == hash && entry->len == text.len &&
-			memcmp(entry->text, text.p, text.len) == 0)
+			(text.len == 0 || memcmp(entry->text, text.p, text.len) == 0))
 			return shared_text_hold(entry->text);
 	}
 	if (table.count >= table.len)
@@ -102,7 +105,8 @@ const char *shared_text_get(struct str text)
 	struct entry **place = place_of(hash);
 	*entry = (struct entry){
 		.next = *place, .hash = hash, .holders = 1, .len = (uint32_t)text.len};
-	memcpy(entry->text, text.p, text.len);
+	if (text.len != 0)
+		memcpy(entry->text, text.p, text.len);
 	entry->text[text.len] = '\0';
 	*place = entry;
 	table.count++;

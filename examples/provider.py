@@ -26,6 +26,71 @@ class LinkLost(Exception):
     """The connection is of no use any more; the text says why."""
 
 
+PROTOCOLS = ("http", "https", "tcp", "tls-passthrough")
+LISTENER = {"port!": int, "protocol!": PROTOCOLS}
+# What this provider reads, by type of message (and kind): a key with `!` is required; a number is the longest text, a tuple lists the words,
+# a list holds maps of that form. A real one lists all that it uses; what is not listed is skipped.
+FORMS = {
+    "hello": {"version_min!": int, "version_max!": int, "role!": ("watcher", "translator", "provider"), "name!": 253, "software!": 253},
+    "ping": {"seq!": int}, "pong": {"seq!": int}, "bye": {"reason!": 4096}, "sync-begin": {}, "commit": {"serial!": int},
+    "remove": {"kind!": 64, "id!": 1024},
+    "load-balancer": {"id!": 1024, "rev!": int, "listeners": [LISTENER], "absent": bool, "keep": bool},
+    "virtual-host": {"id!": 1024, "rev!": int, "load_balancer!": 1024, "rules": [{"path": 16384, "pool!": 1024}]},
+    "pool": {"id!": 1024, "rev!": int, "endpoints": [{"ip!": 64, "port!": int}]},
+    "certificate": {"id!": 1024, "rev!": int},
+}
+
+
+def problem_of(form, value) -> str | None:
+    """What is wrong with a value that should be as the form says."""
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return "no map"
+        for key, item in form.items():
+            name = key.rstrip("!")
+            if name not in value and key.endswith("!"):
+                return f"no {name}"
+            if name in value and (problem := problem_of(item, value[name])):
+                return f"{name}: {problem}"
+        return None
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            return "no list"
+        return next((problem for item in value if (problem := problem_of(form[0], item))), None)
+    if isinstance(form, tuple):
+        return None if value in form else f"unknown word {value!r}"
+    if form is bool:
+        return None if isinstance(value, bool) else "not true or false"
+    if form is int:
+        return None if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else "no number"
+    good = isinstance(value, str) and "\0" not in value and len(value.encode()) <= form
+    return None if good else f"no text of at most {form} bytes"
+
+
+def no_key_twice(pairs: list) -> dict:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def parse(payload: bytes) -> tuple[str, dict] | None:
+    """The message of a frame, None for one that is unknown. LinkLost when it is none."""
+    try:  # msgpack itself checks every length against what is there
+        message = msgpack.unpackb(payload, raw=False, object_pairs_hook=no_key_twice)
+    except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as problem:
+        raise LinkLost(f"no message: {problem}") from None
+    if not isinstance(message, list) or len(message) < 2 or not isinstance(message[0], str) or not isinstance(message[1], dict):
+        raise LinkLost("no array of a type and a map")
+    kind, body = message[:2]
+    form = FORMS.get(body.get("kind") if kind == "upsert" and isinstance(body.get("kind"), str) else kind)
+    if form is None:
+        return None
+    if problem := problem_of(form, body):
+        raise LinkLost(f"{kind}: {problem}")
+    return kind, body
+
+
 class Link:
     """Frames over one connection (PROTOCOL.md, sections 1 to 3)."""
 
@@ -39,7 +104,7 @@ class Link:
         self.sock.sendall(struct.pack(">I", len(payload)) + payload)
 
     def receive(self, timeout: float) -> tuple[str, dict] | None:
-        """The next message, or None when none came within the time."""
+        """The next message, with an empty type if it is unknown; None when none came within the time."""
         self.sock.settimeout(timeout)
         try:
             while not self.is_whole():
@@ -51,8 +116,7 @@ class Link:
             return None
         length = struct.unpack(">I", self.buffer[:4])[0]
         payload, self.buffer = self.buffer[4:4 + length], self.buffer[4 + length:]
-        message = msgpack.unpackb(payload, raw=False, strict_map_key=False)
-        return message[0], message[1]
+        return parse(payload) or ("", {})
 
     def is_whole(self) -> bool:
         if len(self.buffer) < 4:
@@ -113,6 +177,12 @@ def describe(kind: str, name: str, new: dict | None) -> str:
 
 
 def answer(link: Link, lb: dict, address: str) -> None:
+    """Tells what became of a load balancer."""
+    if lb.get("keep"):  # what exists stays, and there is nothing new to say of it
+        return
+    if lb.get("absent"):
+        link.send("lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "applied", "addresses_known": True})
+        return
     try:
         where = {"ip": str(ipaddress.ip_address(address))}
     except ValueError:
@@ -138,17 +208,26 @@ def serve(link: Link, state: State, args: argparse.Namespace) -> None:
     link.send("hello", {"version_min": 1, "version_max": 1, "role": "provider", "name": "example",
                         "software": "provider.py 1", "capabilities": {"grouping": args.grouping,
                                                                       "protocols": ["http", "https"]}})
-    heard_at = time.monotonic()
+    heard_at, greeted = time.monotonic(), False
     while True:
         message = link.receive(PING_AFTER_S)
+        if not greeted and time.monotonic() - heard_at > DEAD_AFTER_S:
+            raise LinkLost("the translator says no hello")
         if message is None:
             if time.monotonic() - heard_at > DEAD_AFTER_S:
                 raise LinkLost("the translator is silent")
-            link.send("ping", {"seq": 1})
+            if greeted:
+                link.send("ping", {"seq": 1})
             continue
-        heard_at = time.monotonic()
         kind, body = message
+        if not greeted and kind not in ("hello", "bye"):
+            raise LinkLost(f"{kind or 'something'} before hello")
+        heard_at = time.monotonic()
         if kind == "hello":
+            if body["role"] != "translator" or not body["version_min"] <= 1 <= body["version_max"]:
+                link.send("bye", {"reason": "this is a provider of version 1 for a translator"})
+                raise LinkLost(f"a {body['role']} of versions {body['version_min']} to {body['version_max']}")
+            greeted = True
             log(f"connected to {body['software']}")
         elif kind == "ping":
             link.send("pong", body)

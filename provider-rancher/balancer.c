@@ -76,6 +76,38 @@ void balancer_build(struct balancer *balancer, struct arena *arena, struct desir
 	desired_build(lb, values, count, &desired_lookup, &options, arena, ret_desired);
 }
 
+bool balancer_is_described(const struct balancer *balancer)
+{
+	return balancer->object != NULL && !balancer->is_absent && !balancer->is_kept;
+}
+
+/* Takes what the object says besides a description; returns whether that is another than before. */
+static bool take_kind(struct balancer *balancer, struct arena *arena)
+{
+	struct load_balancer lb;
+	bool was_absent = balancer->is_absent;
+	bool was_kept = balancer->is_kept;
+	bool was_empty = balancer->is_empty;
+	provider_decode(balancer->controller->provider, balancer->object, arena, &lb);
+	balancer->is_absent = lb.absent;
+	balancer->is_kept = lb.keep && !lb.absent;
+	balancer->is_empty = lb.listeners.count == 0;
+	return was_absent != balancer->is_absent || was_kept != balancer->is_kept ||
+	       was_empty != balancer->is_empty;
+}
+
+static void forget_wanted(struct balancer *balancer)
+{
+	balancer->wanted = (struct lb_facets){0};
+	balancer->routes = 0;
+	balancer->waits_for_services = balancer->waits_for_certificates = false;
+	balancer->has_notices = false;
+	balancer->has_wanted = true;
+	if (balancer->is_absent)
+		balancers_end_grace(balancer->controller->balancers, balancer);
+	services_stop_waiting(balancer->controller->services, balancer);
+}
+
 bool balancer_rebuild(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
@@ -85,6 +117,12 @@ bool balancer_rebuild(struct balancer *balancer)
 	struct arena arena;
 	must(balancer->object != NULL);
 	arena_init(&arena);
+	bool is_other = take_kind(balancer, &arena);
+	if (!balancer_is_described(balancer)) {
+		forget_wanted(balancer);
+		arena_fini(&arena);
+		return !had_wanted || is_other;
+	}
 	balancer_build(balancer, &arena, &desired);
 	spec_facets(&desired.spec, &arena, &balancer->wanted);
 	balancer->routes = spec_routes(&desired.spec, &arena);
@@ -96,7 +134,7 @@ bool balancer_rebuild(struct balancer *balancer)
 	for (size_t i = 0; i < desired.unknown_count; i++)
 		services_wait(controller->services, desired.unknown_uids[i], balancer);
 	arena_fini(&arena);
-	return !had_wanted || !facets_eq(&before, &balancer->wanted);
+	return !had_wanted || is_other || !facets_eq(&before, &balancer->wanted);
 }
 
 /* ---- planning ---- */
@@ -126,13 +164,17 @@ static void note_settled(struct balancer *balancer)
 
 static struct plan plan_for(struct balancer *balancer)
 {
-	double now = ev_now(balancer->controller->loop);
+	struct controller *controller = balancer->controller;
+	double now = ev_now(controller->loop);
 	if (balancer->object != NULL && !balancer->has_wanted)
 		balancer_rebuild(balancer);
+	bool is_leaving = false;
+	if (balancer->object != NULL && balancer->is_absent && balancer->row == NULL)
+		is_leaving = balancers_find_leftover(controller->balancers, balancer);
 	if (balancer->row == NULL && balancer->waiting_since <= 0)
 		balancer->waiting_since = now;
 	struct plan_input in = {
-		.wanted = balancer->object != NULL ? &balancer->wanted : NULL,
+		.wanted = balancer_is_described(balancer) ? &balancer->wanted : NULL,
 		.row = balancer->row,
 		.missing = missing(balancer),
 		.now = now,
@@ -143,6 +185,10 @@ static struct plan plan_for(struct balancer *balancer)
 		.is_drift = balancer->is_drift,
 		.drift_since = balancer->drift_since,
 		.drift_is_read = balancer->drift_is_read,
+		.is_absent = balancer->object != NULL && balancer->is_absent,
+		.is_leaving = is_leaving,
+		.is_kept = balancer->object != NULL && balancer->is_kept,
+		.is_empty = balancer->is_empty,
 	};
 	return plan_next(&in);
 }
@@ -334,6 +380,14 @@ static void take_addresses(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
+	if (balancer->is_absent && balancer->row == NULL) {
+		/* That it has none is as wanted; one that is made later has its own. */
+		balancers_end_grace(controller->balancers, balancer);
+		shown_fini(&balancer->shown);
+		balancer->shown = (struct shown){.last = NULL};
+		balancer_tell(balancer);
+		return;
+	}
 	switch (shown_update(&balancer->shown, set, ev_now(controller->loop))) {
 	case SHOWN_SAME:
 		break;
@@ -371,7 +425,7 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes)
 static void look_for_drift(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
-	if (!balancer->was_settled || balancer->is_drift || balancer->object == NULL ||
+	if (!balancer->was_settled || balancer->is_drift || !balancer_is_described(balancer) ||
 		balancer->state == LB_FSM_BUSY || !balancer->has_wanted ||
 		facets_differ(&balancer->wanted, &balancer->row->facets) == 0)
 		return;
@@ -439,6 +493,7 @@ void balancer_keep_farewell(struct balancer *balancer, const struct load_balance
 		owners[i].namespace = arena_str(&farewell->arena, lb->owners.items[i].namespace);
 		owners[i].name = arena_str(&farewell->arena, lb->owners.items[i].name);
 		owners[i].uid = arena_str(&farewell->arena, lb->owners.items[i].uid);
+		owners[i].is_service = lb->owners.items[i].is_service;
 	}
 	farewell->event.id = arena_str(&farewell->arena, lb->key.id);
 	farewell->event.owners.items = owners;

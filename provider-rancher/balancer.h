@@ -65,6 +65,11 @@ struct balancer {
 	bool is_listed : 1;  /* in the tree by identity */
 	bool has_looked : 1; /* for a row that is its own */
 	bool is_changed : 1; /* by the commit that is being taken */
+	/* What the object says when it describes nothing: `wanted` means nothing then. */
+	bool is_absent : 1;
+	bool is_kept : 1;
+	bool is_empty : 1; /* it has no listeners */
+	bool has_twin : 1; /* see claims_find_twin() */
 };
 
 /* Makes one that does nothing yet. */
@@ -84,7 +89,9 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
 void balancer_on_row_gone(struct balancer *balancer);
 /* What is wanted of it may have changed: works it out anew. Returns whether it has. */
 bool balancer_rebuild(struct balancer *balancer);
-/* The full thing, in the arena; object must be there. */
+/* Whether `wanted` says what is to be there. */
+bool balancer_is_described(const struct balancer *balancer);
+/* The full thing, in the arena; object must be there and describe something. */
 void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired);
 
 void balancer_claim(struct balancer *balancer, struct lb_row *row);

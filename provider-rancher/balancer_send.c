@@ -134,14 +134,13 @@ static void announce(
 	provider_event(balancer->controller->provider, &event);
 }
 
-static void announce_step(struct balancer *balancer)
+static void announce_step(struct balancer *balancer, const struct lb_row *row)
 {
 	static const struct {
 		enum lb_part part;
 		const char *word;
 	} words[] = {{PART_CONFIG, "rules"}, {PART_PORTS, "ports"}, {PART_LABELS, "labels"},
 		{PART_SCALE, "scale"}, {PART_CONTENTS, "certificates"}};
-	const struct lb_row *row = balancer->row;
 	struct arena arena;
 	arena_init(&arena);
 	struct str what = arena_printf(&arena, "load balancer %s (%s)", row->name, row->id);
@@ -328,16 +327,18 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	struct lb_row *row =
 		world_take_lb(controller->world, answer->body, answer->number, &changes);
 	world_watch(controller->world);
-	if (row == NULL || (balancer->row != NULL && row != balancer->row)) {
+	if (row == NULL ||
+		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
 		/* An answer that tells nothing of it. */
-		balancer->must_read = true;
+		balancer->must_read = balancer->row != NULL || balancer->tried_name != NULL;
 		return;
 	}
-	if (step == PLAN_CREATE)
+	/* It is new, or a list has told in the meantime that it was gone. */
+	if (balancer->row == NULL)
 		balancer_claim(balancer, row);
 	if (step == PLAN_UPDATE)
 		balancer->is_repeat = !balancer->was_lasting;
-	announce_step(balancer);
+	announce_step(balancer, row);
 	if (row->state == SERVER_STATE_REMOVED)
 		balancer_on_row_gone(balancer);
 	else

@@ -2,6 +2,7 @@
 /* What is told of one load balancer; see balancer.h. */
 #include "provider-rancher/balancer.h"
 
+#include "provider-rancher/balancers.h"
 #include "provider-rancher/world.h"
 
 enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
@@ -47,26 +48,58 @@ static void fill_state(
 		status->message = arena_printf(arena, "Rancher reports, while %s: %s",
 			server_state_word(row->state),
 			row->message != NULL ? row->message : "no reason");
-	} else if (row != NULL && balancer->plan.is_settled && balancer->has_wanted &&
-		   server_state_lasts(row->state)) {
+	} else if (balancer->plan.is_settled && balancer->has_wanted &&
+		   (row != NULL ? server_state_lasts(row->state)
+				: balancer->is_absent || balancer->is_kept)) {
 		status->state = LB_STATE_APPLIED;
 	}
+}
+
+static void add_twin(struct balancer *balancer, struct arena *arena, struct notices *notices)
+{
+	const struct lb_row *twin = balancers_find_twin(balancer->controller->balancers, balancer);
+	if (twin == NULL)
+		return;
+	notices_add(notices, NOTICE_TWIN, STR_NONE,
+		arena_printf(arena, "%s (%s) besides ours (%s)", twin->name, twin->id,
+			balancer->row->id));
+}
+
+static void fill_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)
+{
+	struct lb_notice *twins = NULL;
+	struct notices notices;
+	size_t count = 0;
+	struct desired desired = {.notice_count = 0};
+	notices_init(&notices, arena);
+	if (balancer->has_twin) {
+		add_twin(balancer, arena, &notices);
+		count = notices_list(&notices, &twins);
+	}
+	if (balancer->has_notices)
+		balancer_build(balancer, arena, &desired);
+	status->notices.items =
+		arena_calloc(arena, desired.notice_count + count + 1, sizeof(struct lb_notice));
+	for (size_t i = 0; i < desired.notice_count; i++)
+		status->notices.items[status->notices.count++] = desired.notices[i];
+	for (size_t i = 0; i < count; i++)
+		status->notices.items[status->notices.count++] = twins[i];
 }
 
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
 	const struct lb_row *row = balancer->row;
-	struct desired desired;
 	fill_state(balancer, arena, status);
+	if (balancer->is_absent) {
+		/* While it goes it may still be used. */
+		status->addresses_known = status->state == LB_STATE_APPLIED;
+		return true;
+	}
 	status->addresses_known = balancer->shown.is_known;
 	if (balancer->shown.is_known)
 		status->addresses.count = addresses_list(balancer->shown.last,
 			row != NULL ? str_from(row->fqdn) : STR_NONE, arena,
 			&status->addresses.items);
-	if (balancer->has_notices) {
-		balancer_build(balancer, arena, &desired);
-		status->notices.items = desired.notices;
-		status->notices.count = desired.notice_count;
-	}
+	fill_notices(balancer, arena, status);
 	return true;
 }

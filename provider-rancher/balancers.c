@@ -65,7 +65,7 @@ static bool is_wanted(
 	arena_init(&arena);
 	const struct balancer *balancer = find(ctx, naming_text(identity, &arena).p);
 	arena_fini(&arena);
-	if (balancer == NULL || balancer->object == NULL)
+	if (balancer == NULL || balancer->object == NULL || balancer->is_absent)
 		return false;
 	*ret_row = balancer->row;
 	*ret_routes = balancer->routes;
@@ -74,7 +74,7 @@ static bool is_wanted(
 
 static struct identity identity_of(const struct balancer *balancer)
 {
-	struct identity identity = {.is_group = false};
+	struct identity identity = {.kind = IDENTITY_INGRESS};
 	must(naming_parse_text(str_from(balancer->identity), &identity));
 	return identity;
 }
@@ -83,6 +83,24 @@ struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *
 {
 	struct identity identity = identity_of(balancer);
 	return claims_find(&balancers->claims, &identity, balancer->routes, true);
+}
+
+bool balancers_find_leftover(struct balancers *balancers, struct balancer *balancer)
+{
+	struct identity identity = identity_of(balancer);
+	struct lb_row *row = claims_find(&balancers->claims, &identity, 0, true);
+	/* Without our mark it may be somebody's who does without us. */
+	if (row != NULL && row->identity == NULL && balancers->controller->config->keep_unclaimed)
+		row = NULL;
+	if (row != NULL)
+		balancer_claim(balancer, row);
+	return row == NULL && claims_has_marked(&balancers->claims, &identity);
+}
+
+const struct lb_row *balancers_find_twin(
+	const struct balancers *balancers, const struct balancer *balancer)
+{
+	return balancer->row != NULL ? claims_find_twin(&balancers->claims, balancer->row) : NULL;
 }
 
 bool balancers_find_name(
@@ -95,7 +113,9 @@ bool balancers_find_name(
 
 static void look_for_row(struct balancers *balancers, struct balancer *balancer, bool by_any_name)
 {
-	if (balancer->object == NULL || balancer->row != NULL || balancer->has_looked)
+	/* One that must not exist looks when it plans. */
+	if (balancer->object == NULL || balancer->row != NULL || balancer->has_looked ||
+		balancer->is_absent)
 		return;
 	struct identity identity = identity_of(balancer);
 	struct lb_row *row =
@@ -183,6 +203,20 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 	balancer_on_news(balancer);
 }
 
+/* Whether somebody has a twin is seen from complete lists only, and told. */
+static void look_for_twins(struct balancers *balancers)
+{
+	struct balancer *balancer;
+	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+		bool has_twin = balancer_is_described(balancer) &&
+				balancers_find_twin(balancers, balancer) != NULL;
+		if (has_twin == balancer->has_twin)
+			continue;
+		balancer->has_twin = has_twin;
+		balancer_tell(balancer);
+	}
+}
+
 static void claim_all(struct balancers *balancers)
 {
 	struct balancer *balancer;
@@ -211,6 +245,7 @@ void balancers_on_world(struct balancers *balancers)
 			balancer_on_news(balancer);
 	}
 	judge_all(balancers);
+	look_for_twins(balancers);
 	certs_on_world(balancers->controller->certs);
 }
 
@@ -237,8 +272,11 @@ bool balancers_are_busy(struct balancers *balancers)
 {
 	struct balancer *balancer;
 	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
-		if (!balancer->plan.is_settled || balancer->row == NULL ||
-			!server_state_lasts(balancer->row->state) || balancer->shown.none_since > 0)
+		bool is_there = balancer->row != NULL;
+		/* Settled without a row: it is not to be there, or serves nothing. */
+		if (!balancer->plan.is_settled ||
+			(is_there && (!server_state_lasts(balancer->row->state) ||
+					     balancer->shown.none_since > 0)))
 			return true;
 	}
 	return false;
@@ -254,6 +292,7 @@ static void detach(struct balancer *balancer, const struct load_balancer *lb)
 	balancer->object = NULL;
 	balancer->has_wanted = balancer->has_notices = false;
 	balancer->waits_for_services = balancer->waits_for_certificates = false;
+	balancer->is_absent = balancer->is_kept = balancer->is_empty = balancer->has_twin = false;
 	services_stop_waiting(balancer->controller->services, balancer);
 	balancers_end_grace(balancers, balancer);
 	/* Nothing is there that we know of; what there may be is found by its mark. */
@@ -267,7 +306,7 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 {
 	struct load_balancer lb;
 	provider_decode(balancers->controller->provider, object, arena, &lb);
-	struct identity identity = {lb.is_group, lb.namespace, lb.name};
+	struct identity identity = desired_identity(&lb);
 	const char *text = naming_text(&identity, arena).p;
 	struct balancer *before = object_user(object);
 	if (before != NULL && strcmp(before->identity, text) == 0)
@@ -412,7 +451,7 @@ static void set_grace_timer(struct balancers *balancers)
 
 void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer)
 {
-	if (balancer->is_in_grace || balancer->object == NULL)
+	if (balancer->is_in_grace || balancer->object == NULL || balancer->is_absent)
 		return;
 	balancer->is_in_grace = true;
 	TAILQ_INSERT_TAIL(&balancers->grace, balancer, grace);

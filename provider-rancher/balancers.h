@@ -44,9 +44,15 @@ bool balancers_are_busy(struct balancers *balancers);
 
 /* For balancer.c. */
 struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *balancer);
+/* Of one that must not exist, and has no row: claims what is there nevertheless. Returns whether something is left that is on its way
+ * out already. */
+bool balancers_find_leftover(struct balancers *balancers, struct balancer *balancer);
 /* Whether its name can be used now; false: somebody on the way out still has it. */
 bool balancers_find_name(
 	struct balancers *balancers, struct balancer *balancer, struct lb_name *ret_name);
+/* Another load balancer in Rancher that could be meant; NULL: there is none. */
+const struct lb_row *balancers_find_twin(
+	const struct balancers *balancers, const struct balancer *balancer);
 void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer);
 void balancers_end_grace(struct balancers *balancers, struct balancer *balancer);
 void balancers_forget(struct balancers *balancers, struct balancer *balancer);

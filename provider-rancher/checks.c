@@ -57,15 +57,14 @@ static const struct health_check *find_check(const struct load_balancer *lb, str
 	return NULL;
 }
 
-void checks_render(const struct load_balancer *lb, const struct routes *routes,
-	const struct lb_spec *spec, struct arena *arena, struct notices *notices,
-	struct str *config)
+void checks_render(const struct load_balancer *lb, const struct lb_spec *spec, struct arena *arena,
+	struct notices *notices, struct str *config)
 {
 	if (lb->health_checks.count == 0)
 		return;
 	for (size_t i = 0; i < spec->rules.count; i++) {
 		const struct port_rule *rule = &spec->rules.items[i];
-		struct str service = routes->items[i % routes->count].service_name;
+		struct str service = rule->service_name;
 		const struct health_check *check = find_check(lb, service);
 		if (check == NULL)
 			continue;

@@ -8,8 +8,6 @@
 
 #include "provider-rancher/rules.h"
 
-/* Appends a section for each rule of `spec` whose Service has a check to *config. `routes` are those that the rules were
- * made of: rule i was made of route i modulo their count. */
-void checks_render(const struct load_balancer *lb, const struct routes *routes,
-	const struct lb_spec *spec, struct arena *arena, struct notices *notices,
-	struct str *config);
+/* Appends a section for each rule of `spec` whose Service has a check to *config. */
+void checks_render(const struct load_balancer *lb, const struct lb_spec *spec, struct arena *arena,
+	struct notices *notices, struct str *config);

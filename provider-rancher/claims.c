@@ -8,11 +8,32 @@ static const char DEFAULT_SEPARATOR[] = "rancherlb";
 
 static bool is_same_identity(const struct identity *a, const struct identity *b)
 {
-	return a->is_group == b->is_group && str_eq(a->namespace, b->namespace) &&
-	       str_eq(a->name, b->name);
+	return a->kind == b->kind && str_eq(a->namespace, b->namespace) && str_eq(a->name, b->name);
 }
 
 /* ---- by mark ---- */
+
+/* Ids are "1s12": a type and a number that counts up. */
+static bool is_older(const struct lb_row *a, const struct lb_row *b)
+{
+	size_t a_len = strlen(a->id);
+	size_t b_len = strlen(b->id);
+	return a_len != b_len ? a_len < b_len : strcmp(a->id, b->id) < 0;
+}
+
+/* Which of two that could be meant is: the one that serves, then the older. */
+static bool is_better(const struct lb_row *row, const struct lb_row *than)
+{
+	bool is_active = row->state == SERVER_STATE_ACTIVE;
+	if (is_active != (than->state == SERVER_STATE_ACTIVE))
+		return is_active;
+	return is_older(row, than);
+}
+
+static bool is_leaving(const struct lb_row *row)
+{
+	return row->state == SERVER_STATE_REMOVING || row->state == SERVER_STATE_REMOVED;
+}
 
 static struct lb_row *find_marked(const struct claims *claims, const struct identity *identity)
 {
@@ -23,11 +44,14 @@ static struct lb_row *find_marked(const struct claims *claims, const struct iden
 	struct lb_row *first =
 		observed_find_identity(claims->observed, naming_text(identity, &arena).p);
 	struct lb_row *found = NULL;
+	bool has_primary = false;
 	for (struct lb_row *row = first; row != NULL; row = observed_next_identity(row)) {
-		if (!row->has_our_external_id || row->state == SERVER_STATE_REMOVING)
+		bool is_primary = strcasecmp(row->name, primary.text) == 0;
+		if (!row->has_our_external_id || is_leaving(row) || (has_primary && !is_primary))
 			continue;
-		if (found == NULL || strcasecmp(row->name, primary.text) == 0)
+		if (found == NULL || is_primary != has_primary || is_better(row, found))
 			found = row;
+		has_primary = is_primary;
 	}
 	arena_fini(&arena);
 	return found;
@@ -67,12 +91,16 @@ static bool may_take(const struct claims *claims, const struct identity *identit
 static struct lb_row *find_named(const struct claims *claims, const struct identity *identity,
 	uint64_t routes, const struct lb_name *name)
 {
+	struct lb_row *found = NULL;
 	struct lb_row *row = observed_find_name(claims->observed, name->text);
-	if (row == NULL || row->owner != NULL || row->identity != NULL ||
-		!row->has_our_external_id || row->state == SERVER_STATE_REMOVING ||
-		!may_take(claims, identity, routes, row))
-		return NULL;
-	return row;
+	for (; row != NULL; row = observed_next_name(row)) {
+		if (row->owner != NULL || row->identity != NULL || !row->has_our_external_id ||
+			is_leaving(row) || !may_take(claims, identity, routes, row))
+			continue;
+		if (found == NULL || is_better(row, found))
+			found = row;
+	}
+	return found;
 }
 
 struct lb_row *claims_find(const struct claims *claims, const struct identity *identity,
@@ -80,8 +108,8 @@ struct lb_row *claims_find(const struct claims *claims, const struct identity *i
 {
 	struct lb_name name;
 	struct lb_row *row = find_marked(claims, identity);
-	/* The original knew no groups. */
-	if (row != NULL || identity->is_group)
+	/* The original knew neither groups nor Services. */
+	if (row != NULL || identity->kind != IDENTITY_INGRESS)
 		return row;
 	naming_primary(identity, claims->separator, &name);
 	row = find_named(claims, identity, routes, &name);
@@ -96,14 +124,44 @@ struct lb_row *claims_find(const struct claims *claims, const struct identity *i
 	return row;
 }
 
+bool claims_has_marked(const struct claims *claims, const struct identity *identity)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct lb_row *row =
+		observed_find_identity(claims->observed, naming_text(identity, &arena).p);
+	while (row != NULL && (!row->has_our_external_id || row->state == SERVER_STATE_REMOVED))
+		row = observed_next_identity(row);
+	arena_fini(&arena);
+	return row != NULL;
+}
+
+const struct lb_row *claims_find_twin(const struct claims *claims, const struct lb_row *row)
+{
+	struct lb_row *other = observed_find_name(claims->observed, row->name);
+	for (; other != NULL; other = observed_next_name(other)) {
+		if (other != row && other->owner == NULL && !is_leaving(other))
+			return other;
+	}
+	if (row->identity == NULL)
+		return NULL;
+	other = observed_find_identity(claims->observed, row->identity);
+	while (other != NULL && (!other->has_our_external_id || is_leaving(other)))
+		other = observed_next_identity(other);
+	return other;
+}
+
 /* ---- names for new ones ---- */
 
 enum claims_name claims_name(const struct claims *claims, const struct identity *identity,
 	bool is_taken, struct lb_name *ret_name)
 {
 	naming_primary(identity, claims->separator, ret_name);
-	const struct lb_row *row = observed_find_name(claims->observed, ret_name->text);
-	if (row != NULL && server_state_put(row->state) == SERVER_PUT_GOING)
+	struct lb_row *row = observed_find_name(claims->observed, ret_name->text);
+	bool is_going = row != NULL;
+	for (struct lb_row *at = row; at != NULL; at = observed_next_name(at))
+		is_going = is_going && server_state_put(at->state) == SERVER_PUT_GOING;
+	if (is_going)
 		return CLAIMS_NAME_GOING;
 	if (row != NULL || is_taken)
 		naming_hashed(identity, claims->separator, ret_name);

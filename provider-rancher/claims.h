@@ -19,12 +19,21 @@ struct claims {
 		uint64_t *ret_routes);
 };
 
-/* The unclaimed row that is this identity's, NULL when there is none. `routes` is the digest of what is
+/* Of several rows that could be meant the one with the primary name comes first, then one that is active, then the
+ * oldest.
+ *
+ * The unclaimed row that is this identity's, NULL when there is none. `routes` is the digest of what is
  * wanted, which decides between several who could be meant by a name of the original. Where many
  * claim, all get theirs by mark and primary name first; only then is `by_any_name` looked for the older
  * forms, because who has got one is no rival any more. */
 struct lb_row *claims_find(const struct claims *claims, const struct identity *identity,
 	uint64_t routes, bool by_any_name);
+
+/* Whether an unclaimed row bears the mark of this identity, be it on its way out. */
+bool claims_has_marked(const struct claims *claims, const struct identity *identity);
+/* Another row of the same name and stack as `row`, or with the mark of its owner, which is not on its way out; NULL:
+ * there is none. */
+const struct lb_row *claims_find_twin(const struct claims *claims, const struct lb_row *row);
 
 enum claims_name {
 	CLAIMS_NAME_FREE,

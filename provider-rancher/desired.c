@@ -15,7 +15,10 @@ struct builder {
 	const struct desired_options *options;
 	struct arena *arena;
 	struct notices notices;
-	struct routes routes;
+	const struct virtual_host *hosts;
+	size_t host_count;
+	struct routes routes;      /* of requests */
+	struct routes passthrough; /* of TLS connections */
 	struct desired *desired;
 	struct digest contents;
 	bool has_contents;
@@ -102,26 +105,81 @@ static bool is_listening(const struct lb_spec *spec, uint64_t port)
 	return false;
 }
 
-static void add_listener(struct builder *b, const struct listener *listener)
+static void publish(struct builder *b, const struct listener *listener, const struct routes *routes,
+	const char *protocol)
 {
 	struct lb_spec *spec = &b->desired->spec;
-	bool is_https = listener->protocol == LISTENER_HTTPS;
-	if ((listener->protocol != LISTENER_HTTP && !is_https) ||
-		listener->port == HEALTH_CHECK_PORT || listener->port == 0 ||
-		is_listening(spec, listener->port)) {
-		notices_add(&b->notices, NOTICE_LISTENER, STR_NONE, port_text(b, listener->port));
-		return;
-	}
-	if (is_https && !add_certificates(b, listener)) {
-		if (!b->desired->waits_for_certificates)
-			notices_add(&b->notices, NOTICE_NO_CERTIFICATE, STR_NONE,
-				port_text(b, listener->port));
-		return;
-	}
 	struct published_port *port = arena_push(
 		b->arena, (void **)&spec->ports.items, &spec->ports.count, sizeof(*port));
 	*port = (struct published_port){listener->port, listener->port, false};
-	rules_add_port(&b->routes, listener->port, is_https ? "https" : "http", b->arena, spec);
+	rules_add_port(routes, listener->port, protocol, b->arena, spec);
+}
+
+/* Rancher has one protocol for each port: either TLS is ended there or it is passed through. */
+static void add_https(struct builder *b, const struct listener *listener)
+{
+	if (add_certificates(b, listener)) {
+		for (size_t i = 0; i < b->host_count; i++) {
+			const struct virtual_host *host = &b->hosts[i];
+			if (host->passthrough && host->rules.count != 0)
+				notices_add(&b->notices, NOTICE_PASSTHROUGH_MIXED,
+					host->rules.items[0].ingress, host->host);
+		}
+		publish(b, listener, &b->routes, "https");
+	} else if (b->desired->waits_for_certificates) {
+		return;
+	} else {
+		notices_add(
+			&b->notices, NOTICE_NO_CERTIFICATE, STR_NONE, port_text(b, listener->port));
+		if (b->passthrough.count != 0)
+			publish(b, listener, &b->passthrough, "sni");
+	}
+}
+
+static void add_unknown(struct builder *b, const struct routes *routes)
+{
+	for (size_t i = 0; i < routes->unknown_count; i++) {
+		struct str *place = arena_push(b->arena, (void **)&b->desired->unknown_uids,
+			&b->desired->unknown_count, sizeof(*place));
+		*place = routes->unknown_uids[i];
+	}
+}
+
+static void add_tcp(struct builder *b, const struct listener *listener)
+{
+	struct routes routes;
+	rules_collect_pool(listener->pool, &b->lookup->rules, b->arena, &b->notices, &routes);
+	add_unknown(b, &routes);
+	publish(b, listener, &routes, "tcp");
+}
+
+static void add_listener(struct builder *b, const struct listener *listener)
+{
+	if (listener->port == HEALTH_CHECK_PORT || listener->port == 0 ||
+		is_listening(&b->desired->spec, listener->port)) {
+		notices_add(&b->notices, NOTICE_LISTENER, STR_NONE, port_text(b, listener->port));
+		return;
+	}
+	/* Open to everybody is not what was asked for. */
+	if (listener->source_ranges.count != 0) {
+		notices_add(
+			&b->notices, NOTICE_SOURCE_RANGES, STR_NONE, port_text(b, listener->port));
+		return;
+	}
+	switch (listener->protocol) {
+	case LISTENER_HTTP:
+		publish(b, listener, &b->routes, "http");
+		return;
+	case LISTENER_HTTPS:
+		add_https(b, listener);
+		return;
+	case LISTENER_TCP:
+		add_tcp(b, listener);
+		return;
+	case LISTENER_TLS_PASSTHROUGH:
+		publish(b, listener, &b->passthrough, "sni");
+		return;
+	}
 }
 
 /* ---- labels and the rest ---- */
@@ -153,7 +211,7 @@ static void add_config(struct builder *b)
 		else
 			notices_add(&b->notices, NOTICE_CONFIG_REFUSED, STR_NONE, STR_NONE);
 	}
-	checks_render(b->lb, &b->routes, spec, b->arena, &b->notices, &spec->config);
+	checks_render(b->lb, spec, b->arena, &b->notices, &spec->config);
 }
 
 static void add_description(struct builder *b)
@@ -165,24 +223,40 @@ static void add_description(struct builder *b)
 	b->desired->spec.description = mark_of_lb(&mark, b->arena);
 }
 
+struct identity desired_identity(const struct load_balancer *lb)
+{
+	enum identity_kind kind = IDENTITY_INGRESS;
+	if (lb->is_group)
+		kind = IDENTITY_GROUP;
+	else if (lb->owners.count != 0 && lb->owners.items[0].is_service)
+		kind = IDENTITY_SERVICE;
+	return (struct identity){kind, lb->namespace, lb->name};
+}
+
 void desired_build(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct desired_lookup *lookup,
 	const struct desired_options *options, struct arena *arena, struct desired *ret_desired)
 {
 	struct builder b = {
 		.lb = lb,
+		.hosts = hosts,
+		.host_count = host_count,
 		.lookup = lookup,
 		.options = options,
 		.arena = arena,
 		.desired = ret_desired,
 	};
 	*ret_desired = (struct desired){
-		.identity = {lb->is_group, lb->namespace, lb->name},
+		.identity = desired_identity(lb),
 		.spec = {.scale = lb->scale, .stickiness = lb->stickiness},
 	};
 	notices_init(&b.notices, arena);
 	digest_begin(&b.contents);
 	rules_collect(lb, hosts, host_count, &lookup->rules, arena, &b.notices, &b.routes);
+	rules_collect_passthrough(
+		hosts, host_count, &lookup->rules, arena, &b.notices, &b.passthrough);
+	add_unknown(&b, &b.routes);
+	add_unknown(&b, &b.passthrough);
 	for (size_t i = 0; i < lb->listeners.count; i++)
 		add_listener(&b, &lb->listeners.items[i]);
 	rules_name_backends(&ret_desired->spec, arena);
@@ -192,7 +266,5 @@ void desired_build(const struct load_balancer *lb, const struct virtual_host *ho
 	add_description(&b);
 	if (b.has_contents)
 		ret_desired->spec.contents = digest_end(&b.contents);
-	ret_desired->unknown_uids = b.routes.unknown_uids;
-	ret_desired->unknown_count = b.routes.unknown_count;
 	ret_desired->notice_count = notices_list(&b.notices, &ret_desired->notices);
 }

@@ -39,6 +39,9 @@ struct desired {
 	bool waits_for_certificates;
 };
 
+/* Whose load balancer it is: a group's, a Service's, or an Ingress's. */
+struct identity desired_identity(const struct load_balancer *lb);
+
 /* Texts point into the objects or live in the arena. */
 void desired_build(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct desired_lookup *lookup,

@@ -53,8 +53,8 @@ bool digest_parse(struct str text, uint64_t *ret_digest)
 	if (text.len != DIGEST_TEXT_LEN)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
-		const char *digits = "0123456789abcdef";
-		const char *at = memchr(digits, text.p[i], 16);
+		static const char digits[] = "0123456789abcdef";
+		const char *at = text.p[i] != '\0' ? strchr(digits, text.p[i]) : NULL;
 		if (at == NULL)
 			return false;
 		value = value << 4 | (uint64_t)(at - digits);

@@ -120,12 +120,13 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void make_provider(struct controller *c)
 {
-	static struct str protocols[] = {STR("http"), STR("https")};
+	static struct str protocols[] = {
+		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
 	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
 		STR("labels"), STR("custom-config")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_PER_INGRESS,
-		.protocols = {protocols, 2},
+		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
 		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 	};
 	char *path = daemon_runtime_path(&config.common, "provider.sock");

@@ -7,9 +7,9 @@
 
 struct str mark_of_lb(const struct lb_mark *mark, struct arena *arena)
 {
-	return arena_printf(arena, OPENING "%s=%.*s/%.*s%s",
-		mark->identity.is_group ? "group" : "ingress", STR_FMT(mark->identity.namespace),
-		STR_FMT(mark->identity.name), mark->has_scale ? " scale" : "");
+	return arena_printf(arena, OPENING "%s=%.*s/%.*s%s", naming_kind_word(mark->identity.kind),
+		STR_FMT(mark->identity.namespace), STR_FMT(mark->identity.name),
+		mark->has_scale ? " scale" : "");
 }
 
 struct str mark_of_certificate(const struct certificate_mark *mark, struct arena *arena)
@@ -60,7 +60,9 @@ bool mark_read_lb(struct str description, struct lb_mark *ret_mark)
 	struct str rest = str_skip(description, sizeof(OPENING) - 1);
 	struct str word = next_word(&rest);
 	if (read_value(word, STR("group="), &value))
-		mark.identity.is_group = true;
+		mark.identity.kind = IDENTITY_GROUP;
+	else if (read_value(word, STR("service="), &value))
+		mark.identity.kind = IDENTITY_SERVICE;
 	else if (!read_value(word, STR("ingress="), &value))
 		return false;
 	if (!read_path(value, &mark.identity.namespace, &mark.identity.name))

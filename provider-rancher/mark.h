@@ -6,6 +6,7 @@
  *
  *   managed by sluice: ingress=default/web
  *   managed by sluice: group=default/shop scale
+ *   managed by sluice: service=default/db
  *   managed by sluice: stack=kubernetes-ingress-lbs secret=default/web-tls digest=0123456789abcdef
  *
  * "scale" says that the scale was wished for, so that it goes back to one when the wish is

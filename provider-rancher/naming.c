@@ -6,8 +6,20 @@
 
 #include <stdio.h>
 
-static const char GROUP_SUFFIX[] =
-	"group"; /* of the separator; no Ingress's name can look like it */
+/* The suffix is one of the separator, so that an Ingress, a group and a Service of one name have three names. */
+static const struct {
+	const char *word;
+	const char *suffix;
+} kinds[IDENTITY_KIND_COUNT] = {
+	[IDENTITY_INGRESS] = {"ingress", ""},
+	[IDENTITY_GROUP] = {"group", "group"},
+	[IDENTITY_SERVICE] = {"service", "service"},
+};
+
+const char *naming_kind_word(enum identity_kind kind)
+{
+	return kinds[kind].word;
+}
 
 static bool is_alnum(char c)
 {
@@ -36,7 +48,7 @@ static struct str compose(
 	const struct identity *identity, const char *separator, struct raw_name *raw)
 {
 	int len = snprintf(raw->text, sizeof(raw->text), "%.*s-%s%s-%.*s",
-		STR_FMT(identity->namespace), separator, identity->is_group ? GROUP_SUFFIX : "",
+		STR_FMT(identity->namespace), separator, kinds[identity->kind].suffix,
 		STR_FMT(identity->name));
 	must(len >= 0 && (size_t)len < sizeof(raw->text));
 	return (struct str){raw->text, (size_t)len};
@@ -81,8 +93,7 @@ void naming_hashed(const struct identity *identity, const char *separator, struc
 {
 	struct raw_name raw = {""};
 	set_hashed(ret_name, compose(identity, separator, &raw),
-		hash_of(identity->is_group ? STR("group") : STR("ingress"), identity->namespace,
-			identity->name));
+		hash_of(str_from(kinds[identity->kind].word), identity->namespace, identity->name));
 }
 
 void naming_primary(
@@ -103,7 +114,7 @@ bool naming_legacy(const struct identity *identity, struct lb_name *ret_name)
 		STR_FMT(identity->name));
 	must(len >= 0 && (size_t)len < sizeof(raw.text));
 	struct str text = {raw.text, (size_t)len};
-	if (identity->is_group || !naming_is_valid(text))
+	if (identity->kind != IDENTITY_INGRESS || !naming_is_valid(text))
 		return false;
 	set_name(ret_name, text);
 	return true;
@@ -140,16 +151,20 @@ size_t naming_split_legacy(struct str name, struct identity ret_identities[NAMIN
 
 struct str naming_text(const struct identity *identity, struct arena *arena)
 {
-	return arena_printf(arena, "%s %.*s/%.*s", identity->is_group ? "group" : "ingress",
+	return arena_printf(arena, "%s %.*s/%.*s", kinds[identity->kind].word,
 		STR_FMT(identity->namespace), STR_FMT(identity->name));
 }
 
 bool naming_parse_text(struct str text, struct identity *ret_identity)
 {
-	struct identity identity = {.is_group = str_starts_with(text, STR("group "))};
-	if (!identity.is_group && !str_starts_with(text, STR("ingress ")))
+	struct identity identity = {.kind = IDENTITY_INGRESS};
+	const char *space = text.len != 0 ? memchr(text.p, ' ', text.len) : NULL;
+	struct str word = {text.p, space != NULL ? (size_t)(space - text.p) : 0};
+	while (identity.kind < IDENTITY_KIND_COUNT && !str_eq_c(word, kinds[identity.kind].word))
+		identity.kind++;
+	if (space == NULL || identity.kind == IDENTITY_KIND_COUNT)
 		return false;
-	struct str rest = str_skip(text, identity.is_group ? strlen("group ") : strlen("ingress "));
+	struct str rest = str_skip(text, word.len + 1);
 	const char *slash = rest.len != 0 ? memchr(rest.p, '/', rest.len) : NULL;
 	if (slash == NULL)
 		return false;

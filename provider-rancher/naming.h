@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names in Rancher of what belongs to an Ingress or a group, and which of them could belong to
+ * Names in Rancher of what belongs to an Ingress, a group or a Service, and which of them could belong to
  * whom.
  *
  * The Go original named a load balancer <namespace>-<separator>-<ingress>, and before that
@@ -8,6 +8,8 @@
  * at an end and no two in a row; names of Ingresses are longer and hold dots. So a name is
  *
  *   primary   default-rancherlb-web             when that is a valid name
+ *             default-rancherlbgroup-web        of a group
+ *             default-rancherlbservice-web      of a Service; the original had none of both
  *   hashed    default-rancherlb-web-1b2c3d4e    when it is not, or when somebody else has it
  *   legacy    default-web                       only looked for, never given
  *
@@ -28,8 +30,15 @@ enum {
 };
 
 /* Whose load balancer it is. */
+enum identity_kind {
+	IDENTITY_INGRESS,
+	IDENTITY_GROUP,
+	IDENTITY_SERVICE, /* of type LoadBalancer */
+	IDENTITY_KIND_COUNT,
+};
+
 struct identity {
-	bool is_group;
+	enum identity_kind kind;
 	struct str namespace;
 	struct str name;
 };
@@ -45,7 +54,7 @@ void naming_primary(
 	const struct identity *identity, const char *separator, struct lb_name *ret_name);
 void naming_hashed(
 	const struct identity *identity, const char *separator, struct lb_name *ret_name);
-/* false: there is no such name (groups, and names that the original could not make). */
+/* false: there is no such name (groups, Services, and names that the original could not make). */
 bool naming_legacy(const struct identity *identity, struct lb_name *ret_name);
 
 /* What the original's name <namespace>-<separator>-<name> may stand for: an identity for each place
@@ -55,7 +64,9 @@ size_t naming_split(
 /* Likewise for <namespace>-<name>. */
 size_t naming_split_legacy(struct str name, struct identity ret_identities[NAMING_SPLITS_MAX]);
 
-/* "ingress default/web", "group default/shop": unique, in the arena. */
+/* "ingress", "group" or "service". */
+const char *naming_kind_word(enum identity_kind kind);
+/* "ingress default/web", "group default/shop", "service default/db": unique, in the arena. */
 struct str naming_text(const struct identity *identity, struct arena *arena);
 /* The way back; the texts point into `text`. */
 bool naming_parse_text(struct str text, struct identity *ret_identity);

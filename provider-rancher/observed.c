@@ -215,13 +215,20 @@ struct lb_row *observed_find(const struct observed *observed, struct str id)
 struct lb_row *observed_find_name(const struct observed *observed, const char *name)
 {
 	struct lb_row *at = RB_ROOT(&observed->by_name);
+	struct lb_row *found = NULL;
 	while (at != NULL) {
 		int order = strcasecmp(name, at->name);
 		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
+			found = at;
+		at = order <= 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
 	}
-	return NULL;
+	return found;
+}
+
+struct lb_row *observed_next_name(struct lb_row *row)
+{
+	struct lb_row *next = row_names_RB_NEXT(row);
+	return next != NULL && strcasecmp(next->name, row->name) == 0 ? next : NULL;
 }
 
 struct lb_row *observed_first(const struct observed *observed)
@@ -249,7 +256,7 @@ static struct lb_row *add_row(struct observed *observed, const struct rancher_lb
 	struct lb_row *row = slab_zalloc(sizeof(*row));
 	must(lb->id.len <= API_ID_LEN_MAX);
 	memcpy(row->id, lb->id.p, lb->id.len);
-	row->name = shared_text_get(lb->name);
+	row->name = shared_text_get_any(lb->name);
 	RB_INSERT(row_ids, &observed->by_id, row);
 	RB_INSERT(row_names, &observed->by_name, row);
 	enter_unclaimed(observed, row);
@@ -262,7 +269,8 @@ static void rename_row(struct observed *observed, struct lb_row *row, struct str
 	if (str_eq_c(name, row->name))
 		return;
 	RB_REMOVE(row_names, &observed->by_name, row);
-	set_shared(&row->name, name);
+	shared_text_drop(row->name);
+	row->name = shared_text_get_any(name);
 	RB_INSERT(row_names, &observed->by_name, row);
 }
 

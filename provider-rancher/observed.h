@@ -57,8 +57,10 @@ struct observed *observed_new(const char *external_id_prefix,
 void observed_free(struct observed *observed);
 
 struct lb_row *observed_find(const struct observed *observed, struct str id);
-/* Names are compared without case, as Rancher does. */
+/* The first row of that name, claimed or not. Names are compared without case, as Rancher does; it keeps them unique, but two requests at
+ * one moment may both pass its test. */
 struct lb_row *observed_find_name(const struct observed *observed, const char *name);
+struct lb_row *observed_next_name(struct lb_row *row);
 /* Unclaimed rows with the mark of this identity (as naming_text()), by id. */
 struct lb_row *observed_find_identity(const struct observed *observed, const char *identity);
 struct lb_row *observed_next_identity(struct lb_row *row);

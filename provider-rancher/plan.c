@@ -38,6 +38,8 @@ static struct plan plan_create(const struct plan_input *in)
 		return plan;
 	if (in->must_read)
 		return (struct plan){.step = PLAN_READ};
+	if (in->is_empty)
+		return (struct plan){.step = PLAN_NOTHING, .is_settled = true};
 	double waited = in->now - in->waiting_since;
 	if ((in->missing & PLAN_NEED_SERVICES) != 0 && waited < PLAN_SERVICES_WAIT_S) {
 		plan = look_again(PLAN_SERVICES_WAIT_S - waited, "Rancher to know its Services");
@@ -47,10 +49,20 @@ static struct plan plan_create(const struct plan_input *in)
 	return (struct plan){.step = PLAN_CREATE, .needs = in->missing & PLAN_NEED_SERVICES};
 }
 
+/* What was asked for may have been made although its answer was lost; without a stack there is none. */
+static struct plan plan_absence(const struct plan_input *in)
+{
+	if (in->must_read && (in->missing & PLAN_NEED_STACK) == 0)
+		return (struct plan){.step = PLAN_READ};
+	if (in->is_leaving)
+		return wait_for("Rancher to remove it");
+	return (struct plan){.step = PLAN_NOTHING, .is_settled = true};
+}
+
 static struct plan plan_removal(const struct plan_input *in)
 {
 	if (in->row == NULL)
-		return (struct plan){.step = PLAN_FORGET};
+		return in->is_absent ? plan_absence(in) : (struct plan){.step = PLAN_FORGET};
 	enum server_put put = server_state_put(in->row->state);
 	if (put == SERVER_PUT_GOING || put == SERVER_PUT_GONE)
 		return wait_for("Rancher to remove it");
@@ -131,6 +143,8 @@ static struct plan plan_present(const struct plan_input *in)
 struct plan plan_next(const struct plan_input *input)
 {
 	struct plan plan;
+	if (input->is_kept)
+		return (struct plan){.step = PLAN_NOTHING, .is_settled = true};
 	if (input->wanted == NULL)
 		return plan_removal(input);
 	plan = input->row == NULL ? plan_create(input) : plan_present(input);

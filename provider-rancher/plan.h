@@ -39,6 +39,10 @@ struct plan_input {
 	bool is_drift;  /* it was as wanted, and somebody else changed it */
 	double drift_since;
 	bool drift_is_read; /* and has been read again since */
+	bool is_absent;     /* it is wanted that there is none; `wanted` is NULL */
+	bool is_leaving;    /* one of which we have no row is on its way out */
+	bool is_kept;       /* what is wanted is not known: nothing is touched; `wanted` is NULL */
+	bool is_empty;      /* it would serve nothing: not made, but changed if it is there */
 };
 
 struct plan {

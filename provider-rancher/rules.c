@@ -114,11 +114,33 @@ static void add_host(struct collector *c, const struct virtual_host *host)
 	}
 }
 
-static void add_default(struct collector *c, const struct load_balancer *lb)
+/* Server names are compared exactly, and there is no path before TLS has begun. */
+static void add_passthrough(struct collector *c, const struct virtual_host *host)
 {
-	/* Behind everything, also behind a rule for any host. */
+	struct route route = {
+		.match = host->match,
+		.host = host->match == HOST_ANY ? STR_NONE : host->host,
+		.order = c->routes->count,
+	};
+	if (host->rules.count == 0)
+		return;
+	const struct path_rule *rule = &host->rules.items[0];
+	if (host->match == HOST_WILDCARD) {
+		notices_add(c->notices, NOTICE_PASSTHROUGH_WILDCARD, rule->ingress, host->host);
+		return;
+	}
+	if (!find_target(c, rule->pool, rule->ingress, &route))
+		return;
+	struct route *place =
+		arena_push(c->arena, (void **)&c->routes->items, &c->routes->count, sizeof(*place));
+	*place = route;
+}
+
+/* Behind everything, also behind a rule for any host. */
+static void add_default(struct collector *c, struct str pool)
+{
 	struct route route = {.match = HOST_ANY, .order = SIZE_MAX};
-	if (lb->default_pool.len == 0 || !find_target(c, lb->default_pool, STR_NONE, &route))
+	if (pool.len == 0 || !find_target(c, pool, STR_NONE, &route))
 		return;
 	struct route *place =
 		arena_push(c->arena, (void **)&c->routes->items, &c->routes->count, sizeof(*place));
@@ -181,6 +203,13 @@ static void drop_shadowed(struct collector *c)
 	routes->count = count;
 }
 
+static void put_in_order(struct collector *c)
+{
+	if (c->routes->count != 0)
+		qsort(c->routes->items, c->routes->count, sizeof(struct route), compare_precedence);
+	drop_shadowed(c);
+}
+
 void rules_collect(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct rules_lookup *lookup, struct arena *arena,
 	struct notices *notices, struct routes *ret_routes)
@@ -188,13 +217,35 @@ void rules_collect(const struct load_balancer *lb, const struct virtual_host *ho
 	struct collector c = {
 		.lookup = lookup, .arena = arena, .notices = notices, .routes = ret_routes};
 	*ret_routes = (struct routes){.count = 0};
-	for (size_t i = 0; i < host_count; i++)
-		add_host(&c, &hosts[i]);
-	add_default(&c, lb);
-	if (ret_routes->count != 0)
-		qsort(ret_routes->items, ret_routes->count, sizeof(struct route),
-			compare_precedence);
-	drop_shadowed(&c);
+	for (size_t i = 0; i < host_count; i++) {
+		if (!hosts[i].passthrough)
+			add_host(&c, &hosts[i]);
+	}
+	add_default(&c, lb->default_pool);
+	put_in_order(&c);
+}
+
+void rules_collect_passthrough(const struct virtual_host *hosts, size_t host_count,
+	const struct rules_lookup *lookup, struct arena *arena, struct notices *notices,
+	struct routes *ret_routes)
+{
+	struct collector c = {
+		.lookup = lookup, .arena = arena, .notices = notices, .routes = ret_routes};
+	*ret_routes = (struct routes){.count = 0};
+	for (size_t i = 0; i < host_count; i++) {
+		if (hosts[i].passthrough)
+			add_passthrough(&c, &hosts[i]);
+	}
+	put_in_order(&c);
+}
+
+void rules_collect_pool(struct str pool, const struct rules_lookup *lookup, struct arena *arena,
+	struct notices *notices, struct routes *ret_routes)
+{
+	struct collector c = {
+		.lookup = lookup, .arena = arena, .notices = notices, .routes = ret_routes};
+	*ret_routes = (struct routes){.count = 0};
+	add_default(&c, pool);
 }
 
 void rules_add_port(const struct routes *routes, uint64_t port, const char *protocol,
@@ -210,6 +261,7 @@ void rules_add_port(const struct routes *routes, uint64_t port, const char *prot
 			.host = route->host,
 			.path = route->path,
 			.service_id = route->service_id,
+			.service_name = route->service_name,
 			.target_port = route->target_port,
 			.priority = i + 1,
 		};

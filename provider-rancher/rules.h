@@ -45,9 +45,18 @@ struct routes {
 	size_t unknown_count;
 };
 
-/* All routes of a load balancer, in order of precedence. `hosts` are its virtual hosts. */
+/* All routes of a load balancer for requests, in order of precedence. `hosts` are its virtual hosts; those with passthrough
+ * are left out. */
 void rules_collect(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct rules_lookup *lookup, struct arena *arena,
+	struct notices *notices, struct routes *ret_routes);
+/* The routes for TLS connections that are passed through, of the virtual hosts with passthrough. Rancher's protocol
+ * `sni` compares server names exactly: wildcards are left out. */
+void rules_collect_passthrough(const struct virtual_host *hosts, size_t host_count,
+	const struct rules_lookup *lookup, struct arena *arena, struct notices *notices,
+	struct routes *ret_routes);
+/* The one route of a TCP port. */
+void rules_collect_pool(struct str pool, const struct rules_lookup *lookup, struct arena *arena,
 	struct notices *notices, struct routes *ret_routes);
 /* Puts the routes on a port: appends to spec->rules. */
 void rules_add_port(const struct routes *routes, uint64_t port, const char *protocol,

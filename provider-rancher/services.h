@@ -19,7 +19,7 @@ size_t services_count(const struct services *services);
 
 /* Takes one from an event, or from the list number `list` (0: an event). When that makes it known, those who waited are
  * handed to on_known() and do not wait any more. */
-void services_take(struct services *services, const struct rancher_service *service, uint64_t list,
+void services_take(struct services *services, const struct rancher_service *told, uint64_t list,
 	void (*on_known)(void *ctx, struct balancer *balancer), void *ctx);
 /* The list is complete: what it did not show is gone, but for what an event told after it began. */
 void services_end_list(struct services *services, uint64_t list);

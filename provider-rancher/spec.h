@@ -12,11 +12,12 @@
 /* A portRule. Absent and null are the same. */
 struct port_rule {
 	uint64_t source_port;
-	struct str protocol; /* "http", "https" */
+	struct str protocol; /* "http", "https", "tcp", "sni" */
 	struct str host;
 	struct str path;
 	struct str backend; /* absent: Rancher's default name */
 	struct str service_id;
+	struct str service_name; /* the Service's, for ourselves; not read back */
 	uint64_t target_port;
 	uint64_t priority; /* 1 is first; 0: none */
 	uint64_t

@@ -152,7 +152,7 @@ struct balancer_node {
 	uint8_t *status; /* packed lb_status, see statuses.c; NULL: the provider has said nothing */
 	uint32_t status_len;
 	uint32_t shown_count; /* of its claims, those that show a certificate */
-	bool has_failed; /* and has not been applied since, whatever came between */
+	bool has_failed;      /* and has not been applied since, whatever came between */
 };
 RB_HEAD(balancer_tree, balancer_node);
 

@@ -53,7 +53,7 @@ static bool is_number(struct str label)
 
 static const char *check_labels(struct str name)
 {
-	struct str label = STR_NONE;
+	struct str label;
 	struct str rest = name;
 	for (;;) {
 		const char *dot = memchr(rest.p, '.', rest.len);

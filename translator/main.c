@@ -57,7 +57,7 @@ static const struct option_spec options[] = {
 
 static const struct option_table table = {
 	.program = "sluice-translator",
-	.summary = "turns Kubernetes records into load balancer objects",
+	.summary = "Turns Kubernetes records into load balancer objects.",
 	.details = "It listens on source.sock and provider.sock in the runtime directory, or takes "
 		   "over sockets of these\n"
 		   "names from the service manager. Which Ingresses are ours is an option of the "

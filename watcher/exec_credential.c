@@ -81,6 +81,7 @@ static bool read_time(struct str text, double *ret_seconds)
 	if (*rest == '.')
 		rest += 1 + strspn(rest + 1, "0123456789");
 	if (strcmp(rest, "Z") != 0) {
+		/* Two digits cannot be out of range. NOLINTNEXTLINE(cert-err34-c) */
 		if (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) != 3 ||
 			(sign != '+' && sign != '-'))
 			return false;

@@ -1,81 +1,239 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small HTTP servers that play the pods: each on its own loopback address, answering with its name and what it saw."""
+"""Small servers that play the pods: each on a loopback address of its own, answering with its name and exactly what it got.
+
+The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
+Words in the query ask for more: `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
+the connection after the answer. `/healthz` answers 503 while `is_healthy` is false. An upgrade to WebSocket is accepted; frames are echoed.
+"""
 from __future__ import annotations
 
-import functools
-import http.server
-import itertools
+import base64
+import collections
+import contextlib
+import hashlib
 import json
-import os
 import socket
+import ssl
+import tempfile
 import threading
+from typing import Any
 
-_hosts = itertools.count(2)
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
 
+from .addresses import Address
 
-@functools.cache
-def _network() -> tuple[str, socket.socket]:
-    """A network that no other test process of this machine uses, and the abstract socket that claims it while this process lives."""
-    for number in range(75):
-        prefix = f"127.{125 + (os.getpid() + number) % 75}"
-        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            claim.bind(f"\0sluice-backends-{prefix}")
-            return prefix, claim
-        except OSError:
-            claim.close()
-    raise OSError("every network for backends is in use")
+NETWORK = 88
+_WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Pod:
+    """A server on an address of its own; subclasses serve(connection, peer address) one connection, in a thread of its own."""
 
-    def do_GET(self) -> None:
-        self.server.count += 1
-        body = json.dumps({"name": self.server.backend_name, "path": self.path,
-                           "host": self.headers.get("Host")}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_PUT = do_DELETE = do_HEAD = do_GET
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-    count = 0
-    backend_name = ""
-
-
-class Backend:
-    """A pod: `Backend("a").ip` is its address, `port` its container port."""
-
-    def __init__(self, name: str, port: int = 8080, ip: str | None = None):
-        number = next(_hosts)
-        self.ip = ip or f"{_network()[0]}.{number // 250}.{number % 250 + 1}"
-        self.server = _Server((self.ip, port), _Handler)
-        self.server.backend_name = name
+    def __init__(self, name: str, port: int = 8080, ip: str | None = None, tls: Any = None):
         self.name = name
-        self.port = port
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self.thread.start()
+        self._address = None if ip else Address(NETWORK)
+        self.ip = ip or self._address.ip
+        self.count = 0  # requests, or connections where there are none
+        self.is_healthy = True
+        self.targets: collections.deque[str] = collections.deque(maxlen=10000)  # of requests, as sent
+        self.gate = threading.Event()
+        self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
+        self._tls = server_context(tls) if tls is not None else None
+        self._listener = socket.create_server((self.ip, port), backlog=512,
+                                              family=socket.AF_INET6 if ":" in self.ip else socket.AF_INET)
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, peer = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.handle, args=(connection, peer[0]), daemon=True).start()
+
+    def handle(self, connection: socket.socket, peer: str) -> None:
+        with self._lock:
+            self._connections.add(connection)
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                with self._lock:
+                    self._connections.add(connection)
+            self.serve(connection, peer)
+        except (OSError, ValueError, h2.exceptions.ProtocolError):
+            pass  # the client has gone or is no client of ours
+        finally:
+            with self._lock:
+                self._connections = {item for item in self._connections if item.fileno() >= 0 and item is not connection}
+            with contextlib.suppress(OSError):
+                connection.close()
+
+    def serve(self, connection: socket.socket, peer: str) -> None:
+        raise NotImplementedError
+
+    def counted(self) -> None:
+        with self._lock:
+            self.count += 1
+
+    def release(self) -> None:
+        """Lets all that hold go on, now and later."""
+        self.gate.set()
 
     @property
-    def count(self) -> int:
-        return self.server.count
+    def open_connections(self) -> int:
+        with self._lock:
+            return sum(1 for item in self._connections if item.fileno() >= 0)
 
     def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+        """As when the pod's process ends: nobody listens, and every connection is closed."""
+        self.gate.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        if self._address is not None:
+            self._address.release()
 
-    def __enter__(self) -> "Backend":
+    def __enter__(self) -> "Pod":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class Backend(Pod):
+    """HTTP/1.x: `Backend("a").ip` is its address, `port` its container port. With `tls` (a lib.certs.Pair) it speaks TLS."""
+
+    def serve(self, connection: socket.socket, peer: str) -> None:
+        reader = connection.makefile("rb", buffering=65536)
+        while line := reader.readline(1 << 17):
+            method, target, version = line.decode("latin-1").rstrip("\r\n").split(" ", 2)
+            headers = []
+            while (line := reader.readline(1 << 17).decode("latin-1").rstrip("\r\n")):
+                name, _, value = line.partition(":")
+                headers.append([name, value.strip()])
+            known = {name.lower(): value for name, value in headers}
+            if known.get("upgrade", "").lower() == "websocket":
+                self.counted()
+                return self.serve_websocket(connection, reader, known)
+            body = read_body(reader, known)
+            self.answer(connection, method, target, version, headers, known, body, peer)
+            if version == "HTTP/1.0" or known.get("connection", "").lower() == "close" or "close" in query_words(target):
+                return None
+        return None
+
+    def answer(self, connection: socket.socket, method: str, target: str, version: str, headers: list, known: dict, body: bytes,
+               peer: str) -> None:
+        is_check = target.split("?")[0] == "/healthz"
+        self.targets.append(target)
+        if not is_check:
+            self.counted()
+        status = "503 Unhealthy" if is_check and not self.is_healthy else "200 OK"
+        text = json.dumps({"name": self.name, "method": method, "target": target, "path": target, "version": version, "headers": headers,
+                           "host": known.get("host"), "body": body.decode("latin-1"), "client": peer}).encode()
+        words = query_words(target)
+        head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Backend: {self.name}\r\n"
+        if "hold" in words:
+            self.gate.wait(120)
+        if "stream" in words:
+            connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n1\r\n \r\n")
+            self.gate.wait(120)
+            connection.sendall(f"{len(text):x}\r\n".encode() + text + b"\r\n0\r\n\r\n")
+            return
+        if "close" in words:
+            head += "Connection: close\r\n"
+        connection.sendall(head.encode() + f"Content-Length: {len(text)}\r\n\r\n".encode() + (b"" if method == "HEAD" else text))
+
+    def serve_websocket(self, connection: socket.socket, reader: Any, known: dict) -> None:
+        key = known.get("sec-websocket-key", "")
+        accept = base64.b64encode(hashlib.sha1((key + _WEBSOCKET_GUID).encode()).digest()).decode()
+        connection.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            f"Sec-WebSocket-Accept: {accept}\r\nX-Backend: {self.name}\r\n\r\n").encode())
+        while (frame := read_frame(reader)) is not None:
+            connection.sendall(bytes([0x80 | frame[0], len(frame[1])]) + frame[1])
+
+
+class H2Backend(Pod):
+    """HTTP/2 without TLS, as gRPC servers speak it: the answer has trailers, and holds what `Backend` tells, and the request's body."""
+
+    def serve(self, connection: socket.socket, peer: str) -> None:
+        h2_link = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        h2_link.initiate_connection()
+        connection.sendall(h2_link.data_to_send())
+        requests: dict[int, tuple[list, bytearray]] = {}
+        while data := connection.recv(65536):
+            for event in h2_link.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    requests[event.stream_id] = ([list(item) for item in event.headers], bytearray())
+                elif isinstance(event, h2.events.DataReceived):
+                    requests[event.stream_id][1].extend(event.data)
+                    h2_link.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                elif isinstance(event, h2.events.StreamEnded):
+                    self.answer(h2_link, event.stream_id, *requests.pop(event.stream_id), peer)
+            connection.sendall(h2_link.data_to_send())
+
+    def answer(self, h2_link: h2.connection.H2Connection, stream: int, headers: list, body: bytearray, peer: str) -> None:
+        self.counted()
+        known = dict(headers)
+        text = json.dumps({"name": self.name, "method": known[":method"], "target": known[":path"], "path": known[":path"],
+                           "version": "HTTP/2", "headers": headers, "host": known.get(":authority"), "body": body.decode("latin-1"),
+                           "client": peer}).encode()
+        h2_link.send_headers(stream, [(":status", "200"), ("content-type", known.get("content-type", "application/json")),
+                                      ("x-backend", self.name)])
+        h2_link.send_data(stream, text)
+        h2_link.send_headers(stream, [("grpc-status", "0"), ("grpc-message", "ok")], end_stream=True)
+
+
+class TcpBackend(Pod):
+    """Plain TCP: says its name and a newline, then echoes."""
+
+    def serve(self, connection: socket.socket, peer: str) -> None:
+        self.counted()
+        connection.sendall(self.name.encode() + b"\n")
+        while data := connection.recv(65536):
+            connection.sendall(data)
+
+
+def query_words(target: str) -> set[str]:
+    return set(target.partition("?")[2].split("&"))
+
+
+def read_body(reader: Any, known: dict[str, str]) -> bytes:
+    if known.get("transfer-encoding", "").lower() == "chunked":
+        body = b""
+        while size := int(reader.readline(64).split(b";")[0], 16):
+            body += reader.read(size)
+            reader.readline(8)
+        while reader.readline(1 << 16).strip():
+            pass  # trailers
+        return body
+    return reader.read(int(known.get("content-length") or 0))
+
+
+def read_frame(reader: Any) -> tuple[int, bytes] | None:
+    """One short WebSocket frame as (opcode, unmasked payload); None at the end."""
+    head = reader.read(2)
+    if len(head) < 2 or head[0] & 0x0f == 8:
+        return None
+    length = head[1] & 0x7f
+    mask = reader.read(4) if head[1] & 0x80 else bytes(4)
+    data = reader.read(length)
+    return head[0] & 0x0f, bytes(byte ^ mask[index % 4] for index, byte in enumerate(data))
+
+
+def server_context(pair: Any) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile(suffix=".pem") as file:
+        file.write(pair.pem + pair.key)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context

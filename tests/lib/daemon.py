@@ -7,23 +7,28 @@ import pathlib
 import signal
 import subprocess
 import threading
+import weakref
 
 from .wait import wait_for
+
+living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for lib.report
 
 
 class Daemon:
     def __init__(self, program: str | pathlib.Path, arguments: list[str], log_file: pathlib.Path,
-                 environment: dict[str, str] | None = None, stdin: bytes | None = None):
+                 environment: dict[str, str] | None = None, stdin: bytes | None = None, leaves_children: bool = False):
         self.program = pathlib.Path(program)
         self.arguments = arguments
         self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **sanitizer_options(), **(environment or {})}
         self.stdin = stdin
         self.log_file = log_file
+        self.leaves_children = leaves_children  # that may hold its standard error open
         self.lines: list[str] = []
         self.process: subprocess.Popen | None = None
         self.reader: threading.Thread | None = None
         self.starts = 0
         self.exit_code: int | None = None  # of the last life
+        living.add(self)
 
     def start(self) -> "Daemon":
         assert self.process is None, f"{self.program.name} runs already"
@@ -47,7 +52,7 @@ class Daemon:
 
     def _reap(self) -> int:
         code = self.process.wait(timeout=60)
-        self.reader.join(timeout=30)
+        self.reader.join(timeout=0.5 if self.leaves_children else 30)
         self.process = None
         self.exit_code = code
         return code
@@ -86,6 +91,10 @@ class Daemon:
 
     def is_running(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def is_sanitized(self) -> bool:
+        """Whether the address sanitizer is in it: freed memory is kept for a while then."""
+        return b"__asan_init" in self.program.read_bytes()
 
     def events(self, name: str) -> list[str]:
         """Log lines of that event, of all lives."""

@@ -207,7 +207,7 @@ class SourceLink:
             self._reading.wait()
             if time.monotonic() - pinged_at > PING_AFTER_S:
                 pinged_at = time.monotonic()
-                self.send("ping", {"seq": 1})
+                self._answer(peer, "ping", {"seq": 1})
             try:
                 data = peer.recv(1 << 16)
             except TimeoutError:
@@ -222,13 +222,16 @@ class SourceLink:
                     assert kind == "hello" and body["role"] == "watcher", (kind, body)
                     connection = Connection()
                     self.connections.append(connection)
+                elif kind == "ping":
+                    self._answer(peer, "pong", body)
                 else:
                     self._take(connection, kind, body)
 
+    def _answer(self, peer: socket.socket, kind: str, body: dict[str, Any]) -> None:
+        with self._lock:  # a test may be in the middle of a message
+            peer.sendall(frame(kind, body))
+
     def _take(self, connection: Connection, kind: str, body: dict[str, Any]) -> None:
-        if kind == "ping":
-            self.send("pong", body)
-            return
         if kind == "pong":
             return
         with self._lock:

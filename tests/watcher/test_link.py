@@ -98,6 +98,8 @@ def test_a_slow_translator_makes_changes_coalesce(rig):
 def test_memory_does_not_grow_while_the_translator_sleeps(rig):
     rig.kube.bulk(count=50, namespaces=1)
     rig.start()
+    if rig.watcher.is_sanitized():
+        pytest.skip("the sanitizer keeps what was freed")
     rig.link.pause()
     padding = "x" * 50_000
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from .public import KubeApi
 
-START_S_MAX = 30.0
-STOP_S_MAX = 10.0
+START_S_MAX = 60.0
+STOP_S_MAX = 30.0
 TESTS_FOLDER = Path(__file__).resolve().parents[2]
 
 

@@ -94,7 +94,7 @@ class RancherStandin:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
         try:
-            process.wait(15)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -32,7 +32,7 @@ static bool is_wanted(
 	struct fixture *f = ctx;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct wanted *w = &f->wanted[i];
-		if (w->identity.is_group == identity->is_group &&
+		if (w->identity.kind == identity->kind &&
 			str_eq(w->identity.namespace, identity->namespace) &&
 			str_eq(w->identity.name, identity->name)) {
 			*ret_row = w->row;
@@ -86,7 +86,7 @@ static struct wanted *want(
 	struct fixture *f, const char *namespace, const char *name, const char *path)
 {
 	struct wanted *w = &f->wanted[f->count++];
-	w->identity = (struct identity){false, str_from(namespace), str_from(name)};
+	w->identity = (struct identity){IDENTITY_INGRESS, str_from(namespace), str_from(name)};
 	w->routes = routes_of(f, path);
 	return w;
 }
@@ -200,7 +200,7 @@ static void names_on_their_way_out_are_waited_for(void **fixture)
 {
 	struct fixture *f = *fixture;
 	struct lb_name name;
-	struct identity web = {false, STR("default"), STR("web")};
+	struct identity web = {IDENTITY_INGRESS, STR("default"), STR("web")};
 	assert_int_equal(claims_name(&f->claims, &web, false, &name), CLAIMS_NAME_FREE);
 	assert_string_equal(name.text, "default-rancherlb-web");
 	struct lb_row *row = there(f, "1s1", "default-rancherlb-web", "", "/");
@@ -245,6 +245,61 @@ static void defect_30_only_what_is_surely_an_orphan_is_one(void **fixture)
 	}
 }
 
+static void of_two_the_oldest_active_is_ours(void **fixture)
+{
+	static const char mark[] = "managed by sluice: ingress=default/web";
+	struct fixture *f = *fixture;
+	struct lb_row *inactive = there(f, "1s2", "default-rancherlb-web", mark, "/");
+	struct lb_row *young = there(f, "1s30", "default-rancherlb-web", mark, "/");
+	struct lb_row *old = there(f, "1s9", "default-rancherlb-web", mark, "/");
+	there(f, "1s1", "default-rancherlb-web-12345678", mark, "/");
+	inactive->state = SERVER_STATE_INACTIVE;
+	struct wanted *web = want(f, "default", "web", "/");
+	assert_true(claims_has_marked(&f->claims, &web->identity));
+	claim_all(f);
+	assert_ptr_equal(web->row, old);
+	assert_non_null(claims_find_twin(&f->claims, old));
+	assert_int_equal(claims_judge(&f->claims, young), CLAIMS_DOUBT);
+	/* The original left no mark. */
+	there(f, "1s50", "default-rancherlb-shop", "", "/");
+	struct lb_row *first = there(f, "1s7", "default-rancherlb-shop", "", "/");
+	struct wanted *shop = want(f, "default", "shop", "/");
+	claim_all(f);
+	assert_ptr_equal(shop->row, first);
+	assert_non_null(claims_find_twin(&f->claims, first));
+}
+
+static void alone_is_nobodys_twin(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct lb_row *row = there(
+		f, "1s1", "default-rancherlb-web", "managed by sluice: ingress=default/web", "/");
+	struct lb_row *leaving = there(f, "1s2", "default-rancherlb-web", "", "/");
+	leaving->state = SERVER_STATE_REMOVING;
+	struct wanted *web = want(f, "default", "web", "/");
+	claim_all(f);
+	assert_ptr_equal(web->row, row);
+	assert_null(claims_find_twin(&f->claims, row));
+	assert_false(claims_has_marked(&f->claims, &web->identity));
+}
+
+static void a_service_has_a_name_of_its_own(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct lb_row *row = there(f, "1s1", "default-rancherlb-web", "", "/");
+	struct lb_row *marked = there(f, "1s2", "default-rancherlbservice-web",
+		"managed by sluice: service=default/web", "/");
+	struct wanted *service = want(f, "default", "web", "/");
+	service->identity.kind = IDENTITY_SERVICE;
+	struct wanted *ingress = want(f, "default", "web", "/");
+	struct lb_name name;
+	claim_all(f);
+	assert_ptr_equal(service->row, marked);
+	assert_ptr_equal(ingress->row, row);
+	naming_primary(&service->identity, "rancherlb", &name);
+	assert_string_equal(name.text, "default-rancherlbservice-web");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -257,6 +312,9 @@ int main(void)
 		TEST(who_has_got_one_is_no_rival),
 		TEST(what_is_not_ours_is_never_claimed),
 		TEST(names_on_their_way_out_are_waited_for),
+		TEST(of_two_the_oldest_active_is_ours),
+		TEST(alone_is_nobodys_twin),
+		TEST(a_service_has_a_name_of_its_own),
 		TEST(defect_30_only_what_is_surely_an_orphan_is_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

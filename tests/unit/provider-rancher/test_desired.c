@@ -188,11 +188,80 @@ static void listeners_that_rancher_does_not_have_are_told(void **fixture)
 	struct fixture *f = *fixture;
 	f->listeners[1] = (struct listener){.port = 42, .protocol = LISTENER_HTTP};
 	f->listeners[2] = (struct listener){.port = 80, .protocol = LISTENER_HTTPS};
-	f->listeners[3] = (struct listener){.port = 5432, .protocol = LISTENER_TCP};
+	struct str range = STR("192.0.2.0/24");
+	f->listeners[3] = (struct listener){.port = 5432,
+		.protocol = LISTENER_TCP,
+		.pool = STR("db"),
+		.source_ranges = {&range, 1}};
 	f->lb.listeners.count = 4;
 	build(f);
 	assert_int_equal(f->desired.spec.ports.count, 1);
-	assert_true(has_notice(f, "ListenerNotSupported", "port 42, port 80, port 5432"));
+	assert_true(has_notice(f, "ListenerNotSupported", "port 42, port 80"));
+	/* Open to everybody is worse than not at all. */
+	assert_true(has_notice(f, "SourceRangesNotSupported", "port 5432"));
+}
+
+static void a_service_of_type_load_balancer(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct object_ref owner = {STR("default"), STR("db"), STR("u"), true};
+	f->lb.name = STR("db");
+	f->lb.owners.items = &owner;
+	f->lb.owners.count = 1;
+	f->listeners[0] =
+		(struct listener){.port = 5432, .protocol = LISTENER_TCP, .pool = STR("db")};
+	f->listeners[1] =
+		(struct listener){.port = 5433, .protocol = LISTENER_TCP, .pool = STR("unknown")};
+	f->lb.listeners.count = 2;
+	f->checks[0] = (struct health_check){.service = STR("db")};
+	f->lb.health_checks.count = 1;
+	desired_build(&f->lb, NULL, 0, &lookup, &f->options, &f->arena, &f->desired);
+	const struct lb_spec *spec = &f->desired.spec;
+	assert_int_equal(spec->ports.count, 2);
+	assert_int_equal(spec->rules.count, 1);
+	assert_true(spec->rules.items[0].source_port == 5432);
+	assert_true(spec->rules.items[0].target_port == 8080);
+	assert_true(str_eq_c(spec->rules.items[0].protocol, "tcp"));
+	assert_int_equal(spec->rules.items[0].host.len, 0);
+	assert_int_equal(f->desired.unknown_count, 1);
+	assert_true(str_eq_c(spec->description, "managed by sluice: service=default/db"));
+	assert_true(str_eq_c(
+		spec->config, "backend 5432_\n    option tcp-check\n    server $IP check\n"));
+}
+
+static void tls_is_passed_through_by_server_name(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct path_rule rule = {
+		.path = STR("/"), .pool = STR("nginx"), .ingress = STR("default/web")};
+	struct virtual_host hosts[] = {f->host,
+		{.host = STR("tls.example.com"),
+			.match = HOST_EXACT,
+			.passthrough = true,
+			.rules = {&rule, 1}},
+		{.host = STR("*.example.com"),
+			.match = HOST_WILDCARD,
+			.passthrough = true,
+			.rules = {&rule, 1}}};
+	f->listeners[1] = (struct listener){.port = 443, .protocol = LISTENER_TLS_PASSTHROUGH};
+	f->lb.listeners.count = 2;
+	desired_build(&f->lb, hosts, 3, &lookup, &f->options, &f->arena, &f->desired);
+	const struct lb_spec *spec = &f->desired.spec;
+	assert_int_equal(spec->rules.count, 2);
+	assert_true(str_eq_c(spec->rules.items[0].protocol, "http"));
+	assert_true(str_eq_c(spec->rules.items[0].host, "foo.bar.com"));
+	assert_true(str_eq_c(spec->rules.items[1].protocol, "sni"));
+	assert_true(str_eq_c(spec->rules.items[1].host, "tls.example.com"));
+	assert_int_equal(spec->rules.items[1].path.len, 0);
+	assert_true(has_notice(f, "PassthroughWildcardNotSupported", "*.example.com"));
+	/* A port that ends TLS cannot pass it through as well; one without a certificate can. */
+	add_https(f, "1c1", NULL);
+	desired_build(&f->lb, hosts, 2, &lookup, &f->options, &f->arena, &f->desired);
+	assert_true(str_eq_c(f->desired.spec.rules.items[1].protocol, "https"));
+	assert_true(has_notice(f, "PassthroughNotSupported", "tls.example.com"));
+	add_https(f, "absent", NULL);
+	desired_build(&f->lb, hosts, 2, &lookup, &f->options, &f->arena, &f->desired);
+	assert_true(str_eq_c(f->desired.spec.rules.items[1].protocol, "sni"));
 }
 
 static void labels_are_taken_from_a_safe_list(void **fixture)
@@ -297,6 +366,8 @@ int main(void)
 		TEST(defect_10_new_contents_of_a_certificate_are_a_difference),
 		TEST(a_certificate_that_cannot_be_had_harms_only_itself),
 		TEST(listeners_that_rancher_does_not_have_are_told),
+		TEST(a_service_of_type_load_balancer),
+		TEST(tls_is_passed_through_by_server_name),
 		TEST(labels_are_taken_from_a_safe_list),
 		TEST(custom_config_needs_permission),
 		TEST(defect_6_health_checks_are_rendered_one_by_one),

@@ -12,7 +12,7 @@
 
 static struct identity ingress(const char *namespace, const char *name)
 {
-	return (struct identity){false, str_from(namespace), str_from(name)};
+	return (struct identity){IDENTITY_INGRESS, str_from(namespace), str_from(name)};
 }
 
 static void primary_names_are_those_of_the_original_where_rancher_takes_them(void **state)
@@ -24,7 +24,7 @@ static void primary_names_are_those_of_the_original_where_rancher_takes_them(voi
 	assert_string_equal(name.text, "default-rancherlb-web");
 	assert_true(naming_legacy(&web, &name));
 	assert_string_equal(name.text, "default-web");
-	web.is_group = true;
+	web.kind = IDENTITY_GROUP;
 	naming_primary(&web, "rancherlb", &name);
 	assert_string_equal(name.text, "default-rancherlbgroup-web");
 	assert_false(naming_legacy(&web, &name));
@@ -142,11 +142,21 @@ static void marks_survive_the_way_there_and_back(void **state)
 	assert_true(mark_read_lb(text, &got));
 	assert_true(
 		str_eq_c(got.identity.namespace, "default") && str_eq_c(got.identity.name, "web"));
-	assert_true(got.has_scale && !got.identity.is_group);
-	lb.identity.is_group = true;
+	assert_true(got.has_scale && got.identity.kind == IDENTITY_INGRESS);
+	lb.identity.kind = IDENTITY_GROUP;
 	lb.has_scale = false;
 	assert_true(mark_read_lb(mark_of_lb(&lb, &arena), &got));
-	assert_true(got.identity.is_group && !got.has_scale);
+	assert_true(got.identity.kind == IDENTITY_GROUP && !got.has_scale);
+	lb.identity.kind = IDENTITY_SERVICE;
+	assert_true(mark_read_lb(mark_of_lb(&lb, &arena), &got));
+	assert_true(got.identity.kind == IDENTITY_SERVICE);
+	for (int kind = 0; kind < IDENTITY_KIND_COUNT; kind++) {
+		struct identity back_again;
+		lb.identity.kind = (enum identity_kind)kind;
+		assert_true(naming_parse_text(naming_text(&lb.identity, &arena), &back_again));
+		assert_true((int)back_again.kind == kind && str_eq_c(back_again.name, "web"));
+	}
+	assert_false(naming_parse_text(STR("pod default/web"), &got.identity));
 	struct certificate_mark certificate = {
 		STR("s"), STR("default"), STR("web.tls"), 0x123456789abcdef0};
 	struct certificate_mark back;

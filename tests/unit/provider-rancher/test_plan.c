@@ -222,6 +222,54 @@ static void what_is_not_wanted_goes(void **state)
 	assert_int_equal(plan_next(&f.in).step, PLAN_FORGET);
 }
 
+static void what_must_not_exist_is_settled_when_it_is_gone(void **state)
+{
+	struct fixture f = settled();
+	(void)state;
+	f.in.is_absent = true;
+	f.in.row = &f.row;
+	assert_int_equal(plan_next(&f.in).step, PLAN_REMOVE);
+	f.row.state = SERVER_STATE_REMOVING;
+	assert_false(plan_next(&f.in).is_settled);
+	f.in.row = NULL;
+	f.in.is_leaving = true;
+	assert_false(plan_next(&f.in).is_settled);
+	/* The answer to its creation was lost. */
+	f.in.must_read = true;
+	assert_int_equal(plan_next(&f.in).step, PLAN_READ);
+	f.in.must_read = f.in.is_leaving = false;
+	assert_int_equal(plan_next(&f.in).step, PLAN_NOTHING);
+	assert_true(plan_next(&f.in).is_settled);
+}
+
+static void what_is_kept_is_not_touched(void **state)
+{
+	struct fixture f = settled();
+	(void)state;
+	f.in.is_kept = true;
+	f.in.must_read = true;
+	for (int i = 0; i < SERVER_STATE_COUNT; i++) {
+		f.row.state = (uint8_t)i;
+		f.in.row = &f.row;
+		assert_int_equal(plan_next(&f.in).step, PLAN_NOTHING);
+		f.in.row = NULL;
+		assert_int_equal(plan_next(&f.in).step, PLAN_NOTHING);
+		assert_true(plan_next(&f.in).is_settled);
+	}
+}
+
+static void what_would_serve_nothing_is_not_made(void **state)
+{
+	struct fixture f = settled();
+	(void)state;
+	f.in.is_empty = true;
+	f.in.wanted = &f.wanted;
+	assert_int_equal(plan_next(&f.in).step, PLAN_NOTHING);
+	f.wanted.ports = 9;
+	f.in.is_fresh = true;
+	assert_int_equal(next(&f).step, PLAN_UPDATE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +283,9 @@ int main(void)
 		cmocka_unit_test(what_others_change_is_looked_at_again_before_it_is_changed_back),
 		cmocka_unit_test(only_global_scheduling_needs_a_new_one),
 		cmocka_unit_test(what_is_not_wanted_goes),
+		cmocka_unit_test(what_must_not_exist_is_settled_when_it_is_gone),
+		cmocka_unit_test(what_is_kept_is_not_touched),
+		cmocka_unit_test(what_would_serve_nothing_is_not_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ from .conftest import FAST, Pair, Rancher, rule
 def ask(address: tuple[str, int], path: str = "/", host: str = "foo.bar.com",
         headers: dict[str, str] | None = None,
         source: tuple[str, int] | None = None) -> tuple[int, dict[str, Any], http.client.HTTPMessage]:
-    connection = http.client.HTTPConnection(*address, timeout=5, source_address=source)
+    connection = http.client.HTTPConnection(*address, timeout=60, source_address=source)
     try:
         connection.request("GET", path, headers={"Host": host, **(headers or {})})
         response = connection.getresponse()
@@ -61,7 +61,7 @@ class Load:
                 if connection is None or used != target or not keep:
                     if connection is not None:
                         connection.close()
-                    connection, used = http.client.HTTPConnection(*target, timeout=5), target
+                    connection, used = http.client.HTTPConnection(*target, timeout=60), target
                 connection.request("GET", "/load", headers={"Host": "foo.bar.com"})
                 response = connection.getresponse()
                 response.read()
@@ -165,7 +165,7 @@ def peer_name(where: tuple[str, int], server: str | None) -> bytes | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with socket.create_connection(where, timeout=5) as raw:
+    with socket.create_connection(where, timeout=60) as raw:
         with context.wrap_socket(raw, server_hostname=server) as tls:
             return tls.getpeercert(binary_form=True)
 
@@ -263,7 +263,7 @@ def test_tcp(live: Rancher) -> None:
     target = live.target("db", [{"ip": "10.42.0.5", "ports": {"5432": real}}])
     live.make("db", [rule(target, port=5432, target=5432, protocol="tcp", hostname="ignored.com")],
               ports=["5432:5432"])
-    with socket.create_connection(address(live, "db"), timeout=5) as connection:
+    with socket.create_connection(address(live, "db"), timeout=60) as connection:
         connection.sendall(b"x")
         assert connection.recv(100) == b"hello"
     thread.join(5)

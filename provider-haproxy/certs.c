@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/certs.h"
+
+#include "common/xalloc.h"
+#include "provider-local/checks.h"
+#include "provider-local/files.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const char topic[] = "certificate";
+static const char default_file[] = "default.pem";
+/* A name that nobody asks for: as the first entry of the list it is shown when no other fits. RFC 2606. */
+static const char default_hosts[] = " sluice-default.invalid";
+
+enum { HAS_SOMETHING = 1, LIST_LEN_MAX = 256 * 1024 * 1024 };
+
+static int compare_certs(const struct cert *a, const struct cert *b)
+{
+	return strcmp(a->file.text, b->file.text);
+}
+
+RB_GENERATE_LOCAL(cert_tree, cert, node, compare_certs)
+
+/* The files of one object. */
+struct cert_object {
+	struct pem_name *files;
+	size_t count;
+};
+
+char *certs_path(const struct certs *certs, const char *file_name)
+{
+	return xasprintf("%s/%s", certs->dir, file_name);
+}
+
+struct cert *certs_find(struct certs *certs, struct str file_name)
+{
+	struct cert wanted;
+	if (file_name.len >= sizeof(wanted.file.text))
+		return NULL;
+	memcpy(wanted.file.text, file_name.p, file_name.len);
+	wanted.file.text[file_name.len] = 0;
+	return RB_FIND(cert_tree, &certs->tree, &wanted);
+}
+
+/* 0: no such file. */
+static uint64_t digest_of_file(const struct certs *certs, const char *file_name)
+{
+	struct buf content;
+	uint64_t digest = 0;
+	char *path = certs_path(certs, file_name);
+	buf_init(&content, PEM_LEN_MAX + 64 * 1024);
+	if (files_read(path, &content) == 0) {
+		struct str text = buf_str(&content);
+		digest = name_digest(&text, 1);
+	}
+	buf_wipe_fini(&content);
+	free(path);
+	return digest;
+}
+
+static struct cert *find_or_add(struct certs *certs, const char *file_name)
+{
+	struct cert *cert = certs_find(certs, str_from(file_name));
+	if (cert != NULL)
+		return cert;
+	cert = xcalloc(1, sizeof(*cert));
+	snprintf(cert->file.text, sizeof(cert->file.text), "%s", file_name);
+	cert->filed = digest_of_file(certs, file_name);
+	RB_INSERT(cert_tree, &certs->tree, cert);
+	return cert;
+}
+
+static void free_cert(struct certs *certs, struct cert *cert)
+{
+	RB_REMOVE(cert_tree, &certs->tree, cert);
+	if (cert->is_dirty)
+		TAILQ_REMOVE(&certs->dirty, cert, dirty);
+	free(cert->id);
+	free(cert->hosts);
+	free(cert->owner);
+	free(cert);
+}
+
+void certs_settle(struct certs *certs, struct cert *cert)
+{
+	bool is_refused = cert->refused != 0 && cert->refused == cert->wanted;
+	bool differs = cert->wanted != 0
+			       ? !is_refused && (cert->has != cert->wanted || !cert->is_listed ||
+							cert->filed != cert->wanted)
+			       : cert->has != 0 || cert->is_listed;
+	if (differs && !cert->is_dirty)
+		TAILQ_INSERT_TAIL(&certs->dirty, cert, dirty);
+	else if (!differs && cert->is_dirty)
+		TAILQ_REMOVE(&certs->dirty, cert, dirty);
+	cert->is_dirty = differs;
+	if (!differs && cert->wanted == 0)
+		free_cert(certs, cert);
+}
+
+struct cert *certs_first_dirty(struct certs *certs)
+{
+	return TAILQ_FIRST(&certs->dirty);
+}
+
+/* ---- what is wanted ---- */
+
+static bool decode(struct certs *certs, struct str id, struct arena *arena, struct certificate *ret)
+{
+	const struct object *object = state_find(certs->state, LB_CERTIFICATE, id);
+	if (object == NULL)
+		return false;
+	state_decode(certs->state, object, arena, ret);
+	return true;
+}
+
+int certs_content(struct certs *certs, const struct cert *cert, struct buf *out)
+{
+	struct arena arena;
+	struct certificate value;
+	int err = -ENOENT;
+	arena_init(&arena);
+	if (cert->id != NULL && decode(certs, str_from(cert->id), &arena, &value))
+		err = pem_content(&value, out);
+	arena_fini(&arena);
+	return err;
+}
+
+static uint64_t digest_of(const struct certificate *value)
+{
+	struct buf content;
+	uint64_t digest = 0;
+	buf_init(&content, PEM_LEN_MAX);
+	if (pem_content(value, &content) == 0) {
+		struct str text = buf_str(&content);
+		digest = name_digest(&text, 1);
+	}
+	buf_wipe_fini(&content);
+	return digest;
+}
+
+static char *hosts_text(const struct certificate *value, size_t first)
+{
+	struct buf text;
+	buf_init(&text, PEM_HOSTS_MAX * (CHECK_HOST_LEN_MAX + 4));
+	for (size_t i = first; i < value->hosts.count && i < first + PEM_HOSTS_MAX; i++) {
+		struct str host = value->hosts.items[i];
+		if (!check_host(host) && !check_wildcard(host))
+			continue;
+		if (buf_append(&text, " ", 1) != 0 || buf_append_str(&text, host) != 0)
+			break;
+	}
+	char *copy = str_dup(buf_str(&text));
+	buf_fini(&text);
+	return copy;
+}
+
+static void want(struct certs *certs, const char *file_name, const struct certificate *value,
+	uint64_t digest, char *hosts)
+{
+	struct cert *cert = find_or_add(certs, file_name);
+	free(cert->id);
+	free(cert->hosts);
+	free(cert->owner);
+	cert->id = str_dup(value->key.id);
+	cert->hosts = hosts;
+	cert->owner = xasprintf("%.*s/%.*s", STR_FMT(value->namespace), STR_FMT(value->name));
+	if (cert->wanted != digest)
+		certs->is_list_changed = true;
+	cert->wanted = digest;
+	if (cert->refused != digest)
+		notices_clear(certs->notices, topic, str_from(file_name));
+	certs_settle(certs, cert);
+}
+
+static void unwant(struct certs *certs, const char *file_name)
+{
+	struct cert *cert = certs_find(certs, str_from(file_name));
+	if (cert == NULL)
+		return;
+	notices_clear(certs->notices, topic, str_from(file_name));
+	cert->wanted = 0;
+	certs->is_list_changed = true;
+	certs_settle(certs, cert);
+}
+
+static bool has_file(const struct cert_object *object, const char *file_name)
+{
+	for (size_t i = 0; object != NULL && i < object->count; i++) {
+		if (strcmp(object->files[i].text, file_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void free_object(struct cert_object *object)
+{
+	if (object != NULL)
+		free(object->files);
+	free(object);
+}
+
+static struct cert_object *want_all(struct certs *certs, const struct certificate *value)
+{
+	size_t groups = (value->hosts.count + PEM_HOSTS_MAX - 1) / PEM_HOSTS_MAX;
+	struct cert_object *new = xcalloc(1, sizeof(*new));
+	uint64_t digest = digest_of(value);
+	new->files = xcalloc(groups + 1, sizeof(*new->files));
+	for (size_t i = 0; i < groups && digest != 0; i++) {
+		struct pem_name file = pem_name_of(value, i * PEM_HOSTS_MAX);
+		char *hosts = hosts_text(value, i * PEM_HOSTS_MAX);
+		/* Without a name it would be shown for those that it holds itself. */
+		if (hosts[0] == 0) {
+			free(hosts);
+			continue;
+		}
+		new->files[new->count++] = file;
+		want(certs, file.text, value, digest, hosts);
+	}
+	if (str_eq(value->key.id, certs->default_id) && digest != 0)
+		want(certs, default_file, value, digest, xstrdup(default_hosts));
+	return new;
+}
+
+void certs_on_change(struct certs *certs, struct object *object, bool is_removed)
+{
+	struct cert_object *old = object_user(object);
+	struct cert_object *new = NULL;
+	struct certificate value;
+	struct arena arena;
+	arena_init(&arena);
+	if (!is_removed) {
+		state_decode(certs->state, object, &arena, &value);
+		new = want_all(certs, &value);
+	} else if (str_eq(object_id(object), certs->default_id)) {
+		unwant(certs, default_file);
+	}
+	for (size_t i = 0; old != NULL && i < old->count; i++) {
+		if (!has_file(new, old->files[i].text))
+			unwant(certs, old->files[i].text);
+	}
+	object_set_user(object, new);
+	free_object(old);
+	arena_fini(&arena);
+}
+
+void certs_set_default(struct certs *certs, struct str id)
+{
+	struct arena arena;
+	struct certificate value;
+	if (str_eq(id, certs->default_id))
+		return;
+	free((char *)(uintptr_t)certs->default_id.p);
+	certs->default_id = str_is_empty(id) ? STR_NONE : (struct str){str_dup(id), id.len};
+	arena_init(&arena);
+	uint64_t digest = 0;
+	if (!str_is_empty(id) && decode(certs, id, &arena, &value))
+		digest = digest_of(&value);
+	if (digest != 0)
+		want(certs, default_file, &value, digest, xstrdup(default_hosts));
+	else
+		unwant(certs, default_file);
+	arena_fini(&arena);
+}
+
+void certs_refuse(struct certs *certs, struct cert *cert, const char *why)
+{
+	char *message =
+		xasprintf("HAProxy refuses the certificate of Secret %s: %.400s", cert->owner, why);
+	struct lb_notice notice = {
+		.reason = STR("CertificateRefused"),
+		.message = str_from(message),
+	};
+	cert->refused = cert->wanted;
+	certs->is_list_changed = true;
+	notices_set(certs->notices, topic, str_from(cert->file.text), &notice);
+	free(message);
+	certs_settle(certs, cert);
+}
+
+/* ---- what HAProxy has ---- */
+
+void certs_found(struct certs *certs, struct str file_name, bool is_fresh)
+{
+	char *name = str_dup(file_name);
+	if (file_name.len <= PEM_NAME_LEN) {
+		struct cert *cert = find_or_add(certs, name);
+		cert->is_listed = true;
+		cert->has = is_fresh && cert->filed != 0 ? cert->filed : HAS_SOMETHING;
+		certs_settle(certs, cert);
+	}
+	free(name);
+}
+
+void certs_forget_has(struct certs *certs)
+{
+	struct cert *cert;
+	struct cert *next;
+	RB_FOREACH_SAFE (cert, cert_tree, &certs->tree, next) {
+		cert->has = 0;
+		cert->is_listed = false;
+		certs_settle(certs, cert);
+	}
+}
+
+/* ---- files ---- */
+
+int certs_write_file(struct certs *certs, struct cert *cert)
+{
+	struct buf content;
+	char *path = certs_path(certs, cert->file.text);
+	buf_init(&content, PEM_LEN_MAX);
+	int err = certs_content(certs, cert, &content);
+	if (err == 0)
+		err = files_write(path, buf_str(&content), 0600);
+	if (err == 0) {
+		struct str text = buf_str(&content);
+		cert->filed = name_digest(&text, 1);
+		certs->is_list_changed = true;
+	}
+	buf_wipe_fini(&content);
+	free(path);
+	return err;
+}
+
+int certs_write_all(struct certs *certs)
+{
+	struct cert *cert;
+	RB_FOREACH (cert, cert_tree, &certs->tree) {
+		if (cert->wanted == 0 || cert->wanted == cert->filed ||
+			cert->wanted == cert->refused)
+			continue;
+		int err = certs_write_file(certs, cert);
+		if (err != 0)
+			return err;
+	}
+	return certs_write_list(certs);
+}
+
+static bool may_be_listed(const struct certs *certs, const struct cert *cert)
+{
+	/* A renewal that was refused leaves the old content in the file. */
+	if (cert->filed == 0 || cert->filed == cert->refused)
+		return false;
+	return cert->wanted != 0 && (!certs->is_running || cert->is_listed);
+}
+
+bool certs_has_default(const struct certs *certs)
+{
+	const struct cert *cert =
+		certs_find((struct certs *)(uintptr_t)certs, str_from(default_file));
+	if (cert == NULL || cert->wanted == 0)
+		return false;
+	/* Before a start its file is about to be written. */
+	return certs->is_running ? may_be_listed(certs, cert) : cert->refused != cert->wanted;
+}
+
+static int render_list(const struct certs *certs, struct buf *out)
+{
+	int err = 0;
+	const struct cert *first =
+		certs_find((struct certs *)(uintptr_t)certs, str_from(default_file));
+	struct cert *cert;
+	if (first != NULL && may_be_listed(certs, first))
+		err = buf_printf(out, "%s/%s%s\n", certs->dir, first->file.text, first->hosts);
+	RB_FOREACH (cert, cert_tree, (struct cert_tree *)(uintptr_t)&certs->tree) {
+		if (err == 0 && cert != first && may_be_listed(certs, cert))
+			err = buf_printf(
+				out, "%s/%s%s\n", certs->dir, cert->file.text, cert->hosts);
+	}
+	return err;
+}
+
+static bool is_wanted(void *ctx, struct str file_name)
+{
+	const struct cert *cert = certs_find(ctx, file_name);
+	return cert != NULL;
+}
+
+int certs_write_list(struct certs *certs)
+{
+	struct buf content;
+	if (!certs->is_list_changed)
+		return 0;
+	char *path = certs_path(certs, "list.txt");
+	buf_init(&content, LIST_LEN_MAX);
+	int err = render_list(certs, &content);
+	if (err == 0)
+		err = files_write(path, buf_str(&content), 0600);
+	if (err == 0) {
+		certs->is_list_changed = false;
+		pem_sweep(certs->dir, is_wanted, certs);
+	}
+	buf_fini(&content);
+	free(path);
+	return err;
+}
+
+void certs_begin(struct certs *certs, bool is_running)
+{
+	if (certs->is_running != is_running)
+		certs->is_list_changed = true;
+	certs->is_running = is_running;
+}
+
+bool certs_blame(struct certs *certs, struct str output)
+{
+	bool any = false;
+	struct cert *cert;
+	struct cert *next;
+	RB_FOREACH_SAFE (cert, cert_tree, &certs->tree, next) {
+		if (cert->wanted == 0 || cert->refused == cert->wanted ||
+			memmem(output.p, output.len, cert->file.text, strlen(cert->file.text)) ==
+				NULL)
+			continue;
+		certs_refuse(certs, cert, "it is not accepted by `haproxy -c`");
+		any = true;
+	}
+	return any;
+}
+
+/* ---- */
+
+void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir)
+{
+	*certs = (struct certs){
+		.state = state, .notices = notices, .dir = xstrdup(dir), .is_list_changed = true};
+	RB_INIT(&certs->tree);
+	TAILQ_INIT(&certs->dirty);
+}
+
+void certs_fini(struct certs *certs)
+{
+	struct cert *cert;
+	struct object *object = state_first(certs->state, LB_CERTIFICATE);
+	for (; object != NULL; object = state_next(object)) {
+		free_object(object_user(object));
+		object_set_user(object, NULL);
+	}
+	while ((cert = RB_ROOT(&certs->tree)) != NULL)
+		free_cert(certs, cert);
+	free(certs->dir);
+	free((char *)(uintptr_t)certs->default_id.p);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Certificates: files, the list of them that HAProxy starts from (certs/list.txt), and what the running HAProxy has. One file for each group of
+ * server names of a certificate object (pem.h), and default.pem.
+ *
+ * While HAProxy runs it is asked first, because it judges keys more strictly than we do, and a file that it refuses would
+ * keep it from starting: command, then file, then list. Before a start the files come first and are checked with the whole configuration.
+ */
+#pragma once
+
+#include "common/tree.h"
+#include "provider-common/state.h"
+#include "provider-local/notices.h"
+#include "provider-local/pem.h"
+
+#include <bsd/sys/queue.h>
+
+struct cert {
+	RB_ENTRY(cert) node;
+	TAILQ_ENTRY(cert) dirty;
+	struct pem_name file;
+	char *id;        /* of the object */
+	char *hosts;     /* as they stand in the list: each with a space before it */
+	char *owner;     /* namespace/name of the Secret, for messages */
+	uint64_t wanted; /* digests of the content; 0: none */
+	uint64_t filed;
+	uint64_t has; /* 1: something */
+	uint64_t refused;
+	bool is_listed; /* HAProxy shows it */
+	bool is_dirty;
+};
+
+RB_HEAD(cert_tree, cert);
+TAILQ_HEAD(cert_list, cert);
+
+struct certs {
+	struct state *state;
+	struct notices *notices;
+	char *dir;
+	struct cert_tree tree;
+	struct cert_list dirty;
+	bool is_list_changed;
+	bool is_running;       /* HAProxy runs: only what it has accepted gets into the list */
+	struct str default_id; /* of the object that default.pem is made of */
+};
+
+void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir);
+void certs_fini(struct certs *certs);
+
+/* The object was added or changed, or is removed. Takes its user pointer. */
+void certs_on_change(struct certs *certs, struct object *object, bool is_removed);
+/* Id of the default certificate; absent: none. */
+void certs_set_default(struct certs *certs, struct str id);
+bool certs_has_default(const struct certs *certs);
+
+struct cert *certs_first_dirty(struct certs *certs);
+/* The PEM text that is wanted; -EBADMSG when it is none. Wipe it. */
+int certs_content(struct certs *certs, const struct cert *cert, struct buf *out);
+/* Puts it among the dirty ones or takes it off; frees it when nobody knows of it. */
+void certs_settle(struct certs *certs, struct cert *cert);
+/* HAProxy does not take the content that is wanted. */
+void certs_refuse(struct certs *certs, struct cert *cert, const char *why);
+struct cert *certs_find(struct certs *certs, struct str file_name);
+/* HAProxy lists this file; makes it known if it was not. */
+void certs_found(struct certs *certs, struct str file_name, bool is_fresh);
+void certs_forget_has(struct certs *certs);
+
+/* Writes the file of a certificate. */
+int certs_write_file(struct certs *certs, struct cert *cert);
+/* Whether HAProxy runs: the list is made for it. */
+void certs_begin(struct certs *certs, bool is_running);
+/* Writes what has to stand there before HAProxy is started. */
+int certs_write_all(struct certs *certs);
+/* Writes the list if it has changed, then removes files that it does not name any more. */
+int certs_write_list(struct certs *certs);
+char *certs_path(const struct certs *certs, const char *file_name);
+/* Refuses the certificates whose files a failed check of the configuration names; false when there are none. */
+bool certs_blame(struct certs *certs, struct str output);

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Changes that need a start or a reload: written into the folder `staged` (links to the files in use, and the new ones in place of the old),
+ * checked there by `haproxy -c`, then moved, and loaded. What is in use is never touched before the check.
+ */
+#include "common/unix_socket.h"
+#include "common/xalloc.h"
+#include "provider-haproxy/engine.h"
+#include "provider-haproxy/log_events.h"
+#include "provider-local/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BLAMES_MAX = 1000 };
+
+static const double reload_deadline_s = 60;
+
+void change_update_main(struct engine *engine)
+{
+	const struct check_ip *binds;
+	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
+	pools_provide(engine);
+	engine->had_default = certs_has_default(&engine->certs);
+	struct render_input input = {
+		.state_dir = engine->config->local.state_dir,
+		.socket = engine->socket,
+		.ports = engine->ports,
+		.binds = binds,
+		.bind_count = bind_count,
+		.group_count = engine->slots.group_count,
+		.has_default = engine->had_default,
+		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
+	};
+	buf_clear(&engine->main);
+	render_main(&engine->main, &input, engine->description);
+	engine->is_main_stale = false;
+}
+
+bool change_is_needed(const struct engine *engine)
+{
+	bool is_down = engine->child != NULL && child_pid(engine->child) == 0;
+	/* One that has died is started again from its files at first; when that does not help they are made anew. */
+	if (is_down)
+		return engine->deaths != 1;
+	if (engine->connection != CONNECTION_READY)
+		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
+		       engine->running[0] == 0;
+	return engine->is_reload_forced || strcmp(engine->running, engine->description) != 0;
+}
+
+static void fail(struct engine *engine, const char *why)
+{
+	free(engine->problem);
+	engine->problem = xstrdup(why);
+	engine->change = CHANGE_NONE;
+	ev_timer_stop(engine->loop, &engine->deadline);
+	ev_timer_set(&engine->deadline, backoff_next(&engine->change_backoff), 0.);
+	ev_timer_start(engine->loop, &engine->deadline);
+	local_failed(engine->local, why);
+}
+
+static void disk_fail(struct engine *engine, int err, const char *what)
+{
+	char *why = xasprintf("%s: %s", what, files_problem(err));
+	engine_disk_failed(engine, err, what);
+	fail(engine, why);
+	free(why);
+}
+
+/* ---- the staged folder ---- */
+
+static int clear_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	if (folder == NULL)
+		return -errno;
+	while ((entry = readdir(folder)) != NULL) {
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	closedir(folder);
+	return 0;
+}
+
+static int link_all(const char *from, const char *to)
+{
+	DIR *folder = opendir(from);
+	DIR *target = opendir(to);
+	struct dirent *entry;
+	int err = folder == NULL || target == NULL ? -errno : 0;
+	while (err == 0 && (entry = readdir(folder)) != NULL) {
+		if (str_ends_with(str_from(entry->d_name), STR(".cfg")) &&
+			linkat(dirfd(folder), entry->d_name, dirfd(target), entry->d_name, 0) != 0)
+			err = -errno;
+	}
+	if (folder != NULL)
+		closedir(folder);
+	if (target != NULL)
+		closedir(target);
+	return err;
+}
+
+static int write_staged(struct engine *engine, const char *name, struct str content)
+{
+	char *file = xasprintf("staged/%s", name);
+	char *path = engine_path(engine, file);
+	/* Of a linked file the other name keeps the old content: the new one is renamed over this name. */
+	int err = files_write(path, content, 0600);
+	free(path);
+	free(file);
+	return err;
+}
+
+static void group_name(const struct group *group, char name[32])
+{
+	snprintf(name, 32, "slots-%05u.cfg", group->number);
+}
+
+static int stage_groups(struct engine *engine, bool is_all)
+{
+	int err = 0;
+	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		struct buf content;
+		char name[32];
+		if (group->is_written && !is_all)
+			continue;
+		group_name(group, name);
+		buf_init(&content, RENDER_LEN_MAX);
+		render_group(&content, group);
+		err = write_staged(engine, name, buf_str(&content));
+		buf_fini(&content);
+	}
+	return err;
+}
+
+/* Files beside the configuration that it names. */
+static int write_rest(struct engine *engine, bool is_offline)
+{
+	int err = 0;
+	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
+		if (is_offline || !rowfile_is_written(engine->files[table]))
+			err = rowfile_write(engine->files[table]);
+	}
+	if (err == 0 && is_offline)
+		err = certs_write_all(&engine->certs);
+	return err;
+}
+
+static int stage(struct engine *engine, bool is_offline)
+{
+	char *live = engine_path(engine, "haproxy.d");
+	char *staged = engine_path(engine, "staged");
+	int err = write_rest(engine, is_offline);
+	if (err == 0)
+		err = clear_folder(staged);
+	if (err == 0)
+		err = link_all(live, staged);
+	if (err == 0)
+		err = stage_groups(engine, is_offline);
+	if (err == 0)
+		err = write_staged(engine, "00-main.cfg", buf_str(&engine->main));
+	free(live);
+	free(staged);
+	return err;
+}
+
+static int move_one(struct engine *engine, const char *name)
+{
+	char *from_name = xasprintf("staged/%s", name);
+	char *to_name = xasprintf("haproxy.d/%s", name);
+	char *from = engine_path(engine, from_name);
+	char *to = engine_path(engine, to_name);
+	int err = rename(from, to) == 0 || errno == ENOENT ? 0 : -errno;
+	free(from_name);
+	free(to_name);
+	free(from);
+	free(to);
+	return err;
+}
+
+/* Slots first: a main file never names what is not there. */
+static int install(struct engine *engine)
+{
+	int err = 0;
+	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		char name[32];
+		group_name(group, name);
+		/* One that was made while the check ran waits for the next. */
+		if (!group->is_written && group->number >= engine->live_groups_checked)
+			continue;
+		err = group->is_written && !engine->is_offline_change ? 0 : move_one(engine, name);
+		group->is_written = group->is_written || err == 0;
+	}
+	return err != 0 ? err : move_one(engine, "00-main.cfg");
+}
+
+/* ---- reload ---- */
+
+/* The one that started the worker. */
+static pid_t parent_of(long pid)
+{
+	struct buf stat;
+	int parent = 0;
+	char *path = xasprintf("/proc/%ld/stat", pid);
+	buf_init(&stat, 32 * 1024);
+	if (files_read(path, &stat) == 0 && buf_append(&stat, "", 1) == 0) {
+		const char *rest = strrchr(buf_str(&stat).p, ')');
+		if (rest == NULL || sscanf(rest, ") %*c %d", &parent) != 1)
+			parent = 0;
+	}
+	buf_fini(&stat);
+	free(path);
+	return parent;
+}
+
+/* The master takes commands only when it can reload; a signal that comes too early would end it. */
+static int ask_master(struct engine *engine)
+{
+	char *path = engine_path(engine, "master.sock");
+	int fd = unix_connect(path);
+	free(path);
+	if (fd < 0)
+		return fd;
+	int err = send(fd, "reload\n", 7, MSG_NOSIGNAL) == 7 ? 0 : -errno;
+	/* The answer is not waited for: the new worker is. The descriptor is closed when the reload is over. */
+	engine->master_fd = fd;
+	return err;
+}
+
+static int ask_reload(struct engine *engine)
+{
+	if (engine->child != NULL)
+		return ask_master(engine);
+	pid_t master = parent_of(engine->worker);
+	if (master <= 1)
+		return -ESRCH;
+	return kill(master, SIGUSR2) == 0 ? 0 : -errno;
+}
+
+static void close_master(struct engine *engine)
+{
+	if (engine->master_fd >= 0)
+		close(engine->master_fd);
+	engine->master_fd = -1;
+}
+
+static void reload(struct engine *engine)
+{
+	log_event(&EV_RELOAD, LOG_STR("from", engine->running), LOG_STR("to", engine->description));
+	engine->change = CHANGE_RELOADING;
+	engine->old_worker = engine->worker;
+	int err = ask_reload(engine);
+	if (err != 0) {
+		close_master(engine);
+		char *why =
+			xasprintf("HAProxy cannot be asked to reload: %s", strerrordesc_np(-err));
+		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
+		fail(engine, why);
+		free(why);
+		return;
+	}
+	sync_disconnect(engine, NULL);
+	ev_timer_stop(engine->loop, &engine->deadline);
+	ev_timer_set(&engine->deadline, reload_deadline_s, 0.);
+	ev_timer_start(engine->loop, &engine->deadline);
+	sync_connect(engine);
+}
+
+void change_on_worker(struct engine *engine, long worker)
+{
+	close_master(engine);
+	ev_timer_stop(engine->loop, &engine->deadline);
+	engine->change = CHANGE_NONE;
+	if (worker == 0)
+		return;
+	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
+	engine->is_reload_forced = false;
+	engine->is_fresh = true;
+	backoff_succeeded(&engine->change_backoff);
+	free(engine->problem);
+	engine->problem = NULL;
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)events;
+	ev_timer_stop(loop, watcher);
+	if (engine->change == CHANGE_RELOADING) {
+		char *words = engine->child != NULL ? child_last_words(engine->child) : xstrdup("");
+		char *why = xasprintf(
+			"HAProxy did not come back with the new configuration: %.300s", words);
+		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
+		close_master(engine);
+		fail(engine, why);
+		free(words);
+		free(why);
+		sync_disconnect(engine, NULL);
+		sync_connect(engine);
+	}
+	engine_step(engine);
+}
+
+/* ---- the check ---- */
+
+static void start_or_reload(struct engine *engine)
+{
+	if (engine->child != NULL && child_pid(engine->child) == 0) {
+		engine->change = CHANGE_NONE;
+		engine->deaths = 0;
+		child_start(engine->child);
+	} else if (engine->connection == CONNECTION_READY) {
+		reload(engine);
+	} else {
+		/* Somebody else's HAProxy that is not up finds its files when it comes. */
+		engine->change = CHANGE_NONE;
+		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
+	}
+}
+
+static void on_refused(struct engine *engine, enum command_outcome outcome, struct str output)
+{
+	char *text = str_dup_utf8((struct str){output.p, output.len < 1500 ? output.len : 1500});
+	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
+	/* The certificates that are named are left out, and the rest is tried again at once. */
+	if (outcome == COMMAND_FAILED && engine->blames < BLAMES_MAX &&
+		certs_blame(&engine->certs, output)) {
+		engine->blames++;
+		engine->change = CHANGE_NONE;
+	} else {
+		char *why = xasprintf("`haproxy -c` %s: %.500s",
+			outcome == COMMAND_TIMEOUT ? "did not end" : "refuses the configuration",
+			text);
+		fail(engine, why);
+		free(why);
+	}
+	free(text);
+}
+
+static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
+{
+	struct engine *engine = ctx;
+	engine->check = NULL;
+	if (outcome != COMMAND_SUCCEEDED) {
+		on_refused(engine, outcome, output);
+		engine_step(engine);
+		return;
+	}
+	int err = install(engine);
+	if (err == 0)
+		err = engine_flush(engine);
+	if (err != 0) {
+		disk_fail(engine, err, "the configuration cannot be put in place");
+		return;
+	}
+	engine->blames = 0;
+	start_or_reload(engine);
+	engine_step(engine);
+}
+
+void change_begin(struct engine *engine)
+{
+	bool is_offline = engine->child != NULL ? child_pid(engine->child) == 0
+						: engine->connection == CONNECTION_DOWN;
+	engine->is_offline_change = is_offline;
+	engine->live_groups_checked = engine->slots.group_count;
+	certs_begin(&engine->certs, !is_offline);
+	int err = stage(engine, is_offline);
+	if (err != 0) {
+		disk_fail(engine, err, "the configuration cannot be written");
+		return;
+	}
+	engine_disk_worked(engine);
+	char *staged = engine_path(engine, "staged");
+	char *argv[] = {engine->config->haproxy, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "-f",
+		staged, NULL};
+	engine->change = CHANGE_CHECKING;
+	engine->check = command_start(
+		engine->loop, argv, engine->config->local.check_timeout, on_checked, engine);
+	free(staged);
+}
+
+void change_init(struct engine *engine)
+{
+	engine->master_fd = -1;
+	ev_init(&engine->deadline, on_deadline);
+	engine->deadline.data = engine;
+	backoff_init(&engine->change_backoff, 1, 30);
+}
+
+void change_free(struct engine *engine)
+{
+	command_cancel(engine->check);
+	close_master(engine);
+	ev_timer_stop(engine->loop, &engine->deadline);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From a pool to the class of its slot: what its backend says that cannot be changed at run time. No I/O. */
+#pragma once
+
+#include "proto/model.h"
+
+struct class_text {
+	char *lines; /* freed by class_text_fini() */
+	char *server;
+};
+
+/* What the pool asks for in a form that cannot be rendered is left out; *ret_refused then says what, else NULL. */
+struct class_text class_of_pool(
+	const struct pool *pool, const char *cookie_key, const char **ret_refused);
+void class_text_fini(struct class_text *text);

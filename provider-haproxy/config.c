@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/config.h"
+
+#include "common/xalloc.h"
+#include "provider-haproxy/render.h"
+
+#include <sys/un.h>
+
+#define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
+/* Those that all processes have stand in the first member. */
+#define common local.common
+static const struct option_spec options[] = {
+#include "provider-haproxy/config.def"
+#include "provider-local/local.def"
+
+#include "common/common_options.def"
+};
+#undef common
+#undef OPTION
+
+const struct option_table config_table = {
+	.program = "sluice-provider-haproxy",
+	.summary = "Makes an HAProxy on this machine agree with what sluice-translator wants.",
+	.details = "HAProxy is started, supervised, and changed through its socket; it is "
+		   "reloaded, without\n"
+		   "losing a connection, only for new listeners and for more slots.",
+	.options = options,
+	.count = sizeof(options) / sizeof(options[0]),
+	.config_size = sizeof(struct config),
+};
+
+/* HAProxy binds a socket under another name first: the path, a point, a process id and an ending. */
+enum { SOCKET_NAME_LEN_MAX = sizeof("/loop00000.sock.4194304.tmp") };
+
+char *config_check(const struct config *config)
+{
+	size_t len_max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - SOCKET_NAME_LEN_MAX;
+	if (!render_is_path(config->local.state_dir))
+		return xasprintf("the state folder \"%.200s\" must be an absolute path of letters, "
+				 "digits and "
+				 "/._- only",
+			config->local.state_dir);
+	if (strlen(config->local.state_dir) > len_max)
+		return xasprintf(
+			"the state folder \"%.200s\" is too long: sockets are made in it, which "
+			"leaves it %zu characters",
+			config->local.state_dir, len_max);
+	if (config->socket != NULL && !render_is_path(config->socket))
+		return xasprintf("the socket \"%.200s\" must be an absolute path of letters, "
+				 "digits and /._- "
+				 "only",
+			config->socket);
+	if (config->cookie_key[0] == 0 || strlen(config->cookie_key) > 256)
+		return xstrdup("--cookie-key must have 1 to 256 bytes");
+	return NULL;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The provider's configuration; config.def and provider-local/local.def say what each member means. */
+#pragma once
+
+#include "provider-local/local.h"
+
+struct config {
+	struct local_options local;
+	char *haproxy;
+	char *socket;
+	char *cookie_key;
+	int64_t slots;
+	double hard_stop_after;
+};
+
+extern const struct option_table config_table;
+
+/* Checks what the table of options cannot: NULL, or what is wrong (allocated). */
+char *config_check(const struct config *config);

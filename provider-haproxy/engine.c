@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/engine.h"
+
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-haproxy/log_events.h"
+#include "provider-local/files.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+/* Files are written together, and the pause is a multiple of what writing them took. */
+static const double flush_after_s = 0.05;
+static const double flush_share = 10;
+static const double disk_retry_s = 1;
+static const double ports_retry_s = 5;
+
+bool engine_is_complete(const struct engine *engine)
+{
+	return state_is_complete(local_state(engine->local));
+}
+
+char *engine_path(const struct engine *engine, const char *name)
+{
+	return local_path(engine->local, name);
+}
+
+/* ---- files ---- */
+
+void engine_disk_failed(struct engine *engine, int err, const char *what)
+{
+	if (engine->disk_error != err)
+		log_event(&EV_DISK, LOG_STR("file", what), LOG_STR("reason", files_problem(err)));
+	engine->disk_error = err;
+	char *why = xasprintf("%s: %s", what, files_problem(err));
+	local_failed(engine->local, why);
+	free(why);
+	ev_timer_stop(engine->loop, &engine->flush);
+	ev_timer_set(&engine->flush, disk_retry_s, 0.);
+	ev_timer_start(engine->loop, &engine->flush);
+}
+
+void engine_disk_worked(struct engine *engine)
+{
+	if (engine->disk_error != 0)
+		log_event(&EV_DISK_AGAIN);
+	engine->disk_error = 0;
+}
+
+void engine_want_flush(struct engine *engine)
+{
+	engine->is_flush_needed = true;
+	if (ev_is_active(&engine->flush))
+		return;
+	ev_timer_set(&engine->flush, flush_after_s, 0.);
+	ev_timer_start(engine->loop, &engine->flush);
+}
+
+static int write_group(struct engine *engine, struct group *group)
+{
+	struct buf content;
+	char name[64];
+	snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg", group->number);
+	char *path = engine_path(engine, name);
+	buf_init(&content, RENDER_LEN_MAX);
+	render_group(&content, group);
+	int err = files_write(path, buf_str(&content), 0600);
+	if (err == 0)
+		group->is_changed = false;
+	buf_fini(&content);
+	free(path);
+	return err;
+}
+
+static int write_groups(struct engine *engine)
+{
+	for (size_t i = 0; i < engine->slots.group_count; i++) {
+		struct group *group = engine->slots.groups[i];
+		/* New ones go by way of a check, see change.c. */
+		if (!group->is_changed || !group->is_written)
+			continue;
+		int err = write_group(engine, group);
+		if (err != 0)
+			return err;
+	}
+	return 0;
+}
+
+int engine_flush(struct engine *engine)
+{
+	const char *what = "the servers of pools";
+	int err = write_groups(engine);
+	if (err == 0) {
+		what = "the list of certificates";
+		err = certs_write_list(&engine->certs);
+	}
+	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
+		what = "the routes";
+		err = rowfile_sync(engine->files[table]);
+	}
+	if (err != 0) {
+		engine_disk_failed(engine, err, what);
+		return err;
+	}
+	engine->is_flush_needed = false;
+	engine_disk_worked(engine);
+	return 0;
+}
+
+static void on_flush(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)events;
+	if (!engine_is_complete(engine))
+		return;
+	ev_tstamp before = ev_time();
+	ev_timer_stop(loop, watcher);
+	if (engine_flush(engine) == 0) {
+		/* Until this has passed, nothing is written again. */
+		double pause_s = (ev_time() - before) * flush_share;
+		engine_step(engine);
+		if (engine->is_flush_needed && pause_s > flush_after_s) {
+			ev_timer_stop(loop, watcher);
+			ev_timer_set(watcher, pause_s < 2 ? pause_s : 2, 0.);
+			ev_timer_start(loop, watcher);
+		}
+	} else {
+		engine_step(engine);
+	}
+}
+
+/* ---- steps ---- */
+
+static void update_ports(struct engine *engine)
+{
+	struct ports ports;
+	const struct check_ip *binds;
+	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
+	ports_collect(local_state(engine->local), local_routes(engine->local),
+		local_notices(engine->local), engine->ports, &engine->arena, &ports);
+	struct str default_certificate = STR_NONE;
+	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
+		default_certificate = ports.items[i].default_certificate;
+	certs_set_default(&engine->certs, default_certificate);
+	engine->ports_left_out = ports_probe(&ports, engine->worker != 0 ? engine->ports : NULL,
+		binds, bind_count, local_notices(engine->local));
+	engine->are_ports_stale = false;
+	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
+	if (engine->ports_left_out != 0)
+		ev_timer_start(engine->loop, &engine->ports_again);
+	/* The default certificate's coming or going changes the listeners, too. */
+	engine->is_main_stale = true;
+	struct ports *copy = ports_copy(&ports);
+	ports_free(engine->ports);
+	engine->ports = copy;
+}
+
+static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)loop;
+	(void)events;
+	engine->are_ports_stale = true;
+	engine_step(engine);
+}
+
+static bool is_settled(const struct engine *engine)
+{
+	return engine->connection == CONNECTION_READY && engine->change == CHANGE_NONE &&
+	       pump_is_idle(engine) && !engine->is_flush_needed && engine->disk_error == 0 &&
+	       !change_is_needed(engine);
+}
+
+static void tell(struct engine *engine)
+{
+	if (is_settled(engine)) {
+		local_applied(engine->local);
+		local_set_missing(engine->local, NULL);
+	} else if (engine->problem != NULL && engine->disk_error == 0) {
+		local_failed(engine->local, engine->problem);
+	}
+}
+
+void engine_step(struct engine *engine)
+{
+	if (!engine_is_complete(engine))
+		return;
+	if (engine->are_ports_stale && engine->change == CHANGE_NONE)
+		update_ports(engine);
+	if (engine->had_default != certs_has_default(&engine->certs))
+		engine->is_main_stale = true;
+	if (engine->is_main_stale && engine->change == CHANGE_NONE)
+		change_update_main(engine);
+	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
+		engine->change != CHANGE_RELOADING)
+		sync_begin(engine);
+	if (engine->change == CHANGE_NONE && change_is_needed(engine) &&
+		!ev_is_active(&engine->deadline))
+		change_begin(engine);
+	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
+		pump_run(engine);
+	pools_finish_leaving(engine);
+	arena_reset(&engine->arena);
+	tell(engine);
+}
+
+/* ---- the translator ---- */
+
+static void on_change(struct engine *engine, const struct state_change *change)
+{
+	bool is_removed = change->type == STATE_REMOVED;
+	enum lb_kind kind = object_kind(change->object);
+	if (kind == LB_POOL)
+		pools_on_change(engine, change->object, is_removed);
+	else if (kind == LB_CERTIFICATE)
+		certs_on_change(&engine->certs, change->object, is_removed);
+	else if (kind == LB_LOAD_BALANCER)
+		engine->are_ports_stale = true;
+	arena_reset(&engine->arena);
+}
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	struct engine *engine = ctx;
+	for (size_t i = 0; i < commit->change_count; i++)
+		on_change(engine, &commit->changes[i]);
+	size_t passthrough = routes_passthrough_total(local_routes(engine->local));
+	if ((passthrough != 0) != (engine->passthrough_count != 0))
+		engine->are_ports_stale = true;
+	engine->passthrough_count = passthrough;
+	if (commit->is_snapshot) {
+		slots_end_reserving(&engine->slots);
+		engine->are_ports_stale = true;
+	}
+	if (engine->are_ports_stale)
+		local_pending(engine->local, NULL);
+	engine_want_flush(engine);
+	engine_step(engine);
+}
+
+/* ---- the proxy as a child ---- */
+
+/* HAProxy comes back with what is wanted now, and not with what was when it died. */
+static int write_for_start(struct engine *engine)
+{
+	int err = 0;
+	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++)
+		err = rowfile_write(engine->files[table]);
+	return err != 0 ? err : engine_flush(engine);
+}
+
+static char *const *command(void *ctx)
+{
+	static char *argv[8];
+	static char master[256];
+	static char folder[256];
+	struct engine *engine = ctx;
+	const char *dir = engine->config->local.state_dir;
+	if (engine->change != CHANGE_NONE)
+		return NULL;
+	/* If that fails: what is on disk is the last good state, which is better than nothing. */
+	if (engine_is_complete(engine))
+		(void)write_for_start(engine);
+	snprintf(master, sizeof(master), "%s/master.sock,mode,600", dir);
+	snprintf(folder, sizeof(folder), "%s/haproxy.d", dir);
+	argv[0] = engine->config->haproxy;
+	argv[1] = (char *)(uintptr_t) "-W";
+	argv[2] = (char *)(uintptr_t) "-S";
+	argv[3] = master;
+	argv[4] = (char *)(uintptr_t) "-f";
+	argv[5] = folder;
+	argv[6] = NULL;
+	return argv;
+}
+
+static void on_proxy_up(void *ctx, bool is_found)
+{
+	struct engine *engine = ctx;
+	log_event(&EV_PROXY_UP, LOG_INT("pid", child_pid(engine->child)),
+		LOG_STR("how", is_found ? "found" : "started"));
+	engine->is_fresh = !is_found;
+	backoff_succeeded(&engine->reconnect_backoff);
+	sync_disconnect(engine, NULL);
+	sync_connect(engine);
+}
+
+static void on_proxy_down(void *ctx, const char *why, double again_s)
+{
+	struct engine *engine = ctx;
+	char *words = child_last_words(engine->child);
+	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
+		LOG_SECONDS("again_s", again_s));
+	free(engine->problem);
+	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
+	free(words);
+	engine->deaths++;
+	engine->worker = 0;
+	engine->is_fresh = false;
+	engine->running[0] = 0;
+	engine->certs.is_running = false;
+	sync_disconnect(engine, NULL);
+	if (engine->change == CHANGE_RELOADING)
+		change_on_worker(engine, 0);
+	local_set_missing(engine->local, "HAProxy");
+	engine_step(engine);
+}
+
+/* ---- life ---- */
+
+static char *make_folders(struct engine *engine)
+{
+	static const char *const names[] = {"haproxy.d", "maps", "certs", "staged"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = engine_path(engine, names[i]);
+		int err = files_make_dir(path, 0700);
+		bool is_there = files_exist(path);
+		if (err == 0)
+			files_clean(path);
+		free(path);
+		if (err != 0 && !is_there)
+			return xasprintf("the folder %s in the state folder cannot be made: %s",
+				names[i], files_problem(err));
+	}
+	return NULL;
+}
+
+static void read_groups(struct engine *engine)
+{
+	for (unsigned i = 0; i < SLOTS_GROUPS_MAX; i++) {
+		struct buf content;
+		char name[64];
+		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg", i);
+		char *path = engine_path(engine, name);
+		buf_init(&content, RENDER_LEN_MAX);
+		int err = files_read(path, &content);
+		bool is_one = err == 0 && render_read_group(buf_str(&content), &engine->slots);
+		buf_fini(&content);
+		free(path);
+		if (!is_one)
+			break;
+		engine->slots.groups[i]->is_written = true;
+	}
+}
+
+static void make_files(struct engine *engine)
+{
+	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		char *path = engine_path(engine, names[table]);
+		engine->files[table] =
+			rowfile_new(local_rows(engine->local), (enum row_table)table, path);
+		free(path);
+	}
+	char *dir = engine_path(engine, "certs");
+	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
+	free(dir);
+	read_groups(engine);
+	pools_remember(engine);
+}
+
+/* The proxy starts from what is there, whoever else is up. */
+static void start_proxy(struct engine *engine)
+{
+	static const struct child_ops ops = {
+		.command = command, .on_up = on_proxy_up, .on_down = on_proxy_down};
+	if (engine->config->socket != NULL) {
+		sync_connect(engine);
+		return;
+	}
+	char *pid_file = engine_path(engine, "proxy.pid");
+	char *log_file = engine_path(engine, "proxy.log");
+	char *main_file = engine_path(engine, "haproxy.d/00-main.cfg");
+	struct child_config child_config = {
+		.loop = engine->loop,
+		.pid_file = pid_file,
+		.log_file = log_file,
+		.executable = "haproxy",
+		.ops = &ops,
+		.ctx = engine,
+	};
+	engine->child = child_new(&child_config);
+	if (files_exist(main_file))
+		child_start(engine->child);
+	free(pid_file);
+	free(log_file);
+	free(main_file);
+}
+
+struct engine *engine_new(
+	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
+{
+	static const struct local_ops ops = {.on_commit = on_commit};
+	struct engine *engine = xcalloc(1, sizeof(*engine));
+	engine->daemon = daemon;
+	engine->loop = daemon_loop(daemon);
+	engine->config = config;
+	struct local_config local_config = {
+		.daemon = daemon,
+		.options = &config->local,
+		.name = "haproxy",
+		.software = "sluice-provider-haproxy " SLUICE_VERSION,
+		.ops = &ops,
+		.ctx = engine,
+	};
+	engine->local = local_start(&local_config, ret_problem, ret_usage);
+	if (engine->local == NULL) {
+		free(engine);
+		return NULL;
+	}
+	char *problem = make_folders(engine);
+	if (problem != NULL) {
+		*ret_problem = problem;
+		local_free(engine->local);
+		free(engine);
+		return NULL;
+	}
+	arena_init(&engine->arena);
+	buf_init(&engine->main, RENDER_LEN_MAX);
+	slots_init(&engine->slots);
+	engine->ports = xcalloc(1, sizeof(*engine->ports));
+	engine->is_main_stale = true;
+	engine->socket = config->socket != NULL ? xstrdup(config->socket)
+						: engine_path(engine, "haproxy.sock");
+	ev_init(&engine->flush, on_flush);
+	engine->flush.data = engine;
+	ev_init(&engine->ports_again, on_ports_again);
+	engine->ports_again.data = engine;
+	make_files(engine);
+	sync_init(engine);
+	change_init(engine);
+	pump_init(engine);
+	local_set_missing(engine->local, "HAProxy");
+	start_proxy(engine);
+	return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+	if (engine == NULL)
+		return;
+	if (engine_is_complete(engine))
+		(void)engine_flush(engine);
+	if (engine->child != NULL && engine->config->local.stop_proxy)
+		child_stop(engine->child, SIGTERM);
+	sync_disconnect(engine, NULL);
+	change_free(engine);
+	pump_free(engine);
+	child_free(engine->child);
+	ev_timer_stop(engine->loop, &engine->flush);
+	ev_timer_stop(engine->loop, &engine->ports_again);
+	for (int table = 0; table < ROW_TABLE_COUNT; table++)
+		rowfile_free(engine->files[table]);
+	certs_fini(&engine->certs);
+	local_free(engine->local);
+	slots_fini(&engine->slots);
+	ports_free(engine->ports);
+	buf_fini(&engine->main);
+	arena_fini(&engine->arena);
+	free(engine->leaving);
+	free(engine->socket);
+	free(engine->problem);
+	free(engine);
+}

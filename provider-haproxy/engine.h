@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The engine: brings HAProxy and its files to what is wanted. Three things are compared all the time, never assumed to be equal: what the
+ * translator wants, what the files say, and what the running HAProxy has.
+ *
+ *   engine.c  life, commits, files          sync.c    reading back what HAProxy has
+ *   change.c  checks, starts and reloads    pump.c    commands for what differs
+ *   pools.c   from pools to slots
+ *
+ *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
+ *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
+ *
+ * The order that keeps routes alive: servers, then the row that gives a pool its slot, then routes; taking away the other way round.
+ */
+#pragma once
+
+#include "common/backoff.h"
+#include "common/daemon.h"
+#include "provider-haproxy/certs.h"
+#include "provider-haproxy/cli.h"
+#include "provider-haproxy/config.h"
+#include "provider-haproxy/render.h"
+#include "provider-haproxy/slots.h"
+#include "provider-local/child.h"
+#include "provider-local/command.h"
+#include "provider-local/local.h"
+#include "provider-local/ports.h"
+#include "provider-local/rowfile.h"
+
+enum engine_connection {
+	CONNECTION_DOWN,
+	CONNECTION_GREETING,
+	CONNECTION_READING,
+	CONNECTION_READY
+};
+enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
+
+struct leaving {
+	struct slot *slot;
+	struct name pool;
+};
+
+struct engine {
+	struct daemon *daemon;
+	struct ev_loop *loop;
+	const struct config *config;
+	struct local *local;
+	struct arena arena; /* of one step */
+
+	/* What is wanted. */
+	struct slots slots;
+	struct certs certs;
+	struct ports *ports; /* that can be had */
+	size_t ports_left_out;
+	ev_timer ports_again; /* when some cannot be had */
+	bool are_ports_stale;
+	size_t passthrough_count;
+	struct str default_certificate;
+	struct buf main; /* text of the main file */
+	char description[RENDER_DESCRIPTION_LEN];
+	bool is_main_stale;
+	bool had_default; /* a default certificate, when the main file was made */
+	struct leaving *leaving;
+	size_t leaving_count;
+
+	/* Files. */
+	struct rowfile *files[ROW_TABLE_COUNT];
+	int disk_error;
+	ev_timer flush;
+	bool is_flush_needed;
+
+	/* HAProxy. */
+	char *socket;
+	struct child *child; /* NULL with --socket */
+	struct cli *cli;
+	enum engine_connection connection;
+	ev_timer reconnect;
+	struct backoff reconnect_backoff;
+	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
+	long worker;                          /* its pid */
+	size_t live_groups;
+	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
+	unsigned deaths; /* in a row, before the socket answered */
+	struct cert *sending; /* the certificate on its way */
+	uint64_t sending_digest;
+	char *sending_problem;
+	ev_timer undelete;
+
+	/* The change under way. */
+	enum engine_change change;
+	struct command *check;
+	ev_timer deadline; /* of a reload; or when to try a change again */
+	struct backoff change_backoff;
+	long old_worker;
+	bool is_reload_forced;
+	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
+	size_t live_groups_checked; /* groups that the check knows */
+	unsigned blames;            /* certificates left out so far */
+	int master_fd;              /* on which the master was asked */
+	char *problem;              /* why the last change failed */
+};
+
+struct engine *engine_new(
+	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage);
+/* HAProxy goes on serving, unless --stop-proxy. */
+void engine_free(struct engine *engine);
+
+/* Looks at everything and does what can be done now. Cheap when there is nothing; may be called from any callback. */
+void engine_step(struct engine *engine);
+/* The files are to be written soon. */
+void engine_want_flush(struct engine *engine);
+/* Writes all that has changed; 0 or a negative errno, which has been told. */
+int engine_flush(struct engine *engine);
+void engine_disk_failed(struct engine *engine, int err, const char *what);
+void engine_disk_worked(struct engine *engine);
+bool engine_is_complete(const struct engine *engine);
+char *engine_path(const struct engine *engine, const char *name);
+
+/* pools.c */
+void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
+/* Slots that were left and to which no row points any more are emptied. */
+void pools_finish_leaving(struct engine *engine);
+/* Slots that pools had before our start, from the rows on disk. */
+void pools_remember(struct engine *engine);
+/* Keeps room for pools to come. */
+void pools_provide(struct engine *engine);
+
+/* change.c */
+void change_update_main(struct engine *engine);
+bool change_is_needed(const struct engine *engine);
+void change_begin(struct engine *engine);
+/* The new worker has come, or has not: `worker` answers. */
+void change_on_worker(struct engine *engine, long worker);
+void change_free(struct engine *engine);
+void change_init(struct engine *engine);
+
+/* sync.c */
+void sync_connect(struct engine *engine);
+void sync_disconnect(struct engine *engine, const char *why);
+/* HAProxy is not as was thought: everything is read back. */
+void sync_again(struct engine *engine);
+/* Reads what HAProxy has; ends in READY. */
+void sync_begin(struct engine *engine);
+void sync_init(struct engine *engine);
+
+/* pump.c */
+void pump_run(struct engine *engine);
+/* Nothing is left to do in HAProxy. */
+bool pump_is_idle(const struct engine *engine);
+void pump_init(struct engine *engine);
+void pump_free(struct engine *engine);

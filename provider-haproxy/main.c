@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-provider-haproxy: makes an HAProxy on this machine agree with what the translator wants.
+ *
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by provider.sock; what HAProxy has, by its
+ * stats socket. Out: commands to that socket; files in the state folder, from which HAProxy starts; statuses to the translator.
+ *
+ * Trusted with: HAProxy's socket, with which one may do anything to it, and the private keys of certificates, which stand in files of mode
+ * 0600. It needs no network but to find the addresses of this machine; HAProxy, its child, has the ports.
+ *
+ * When a neighbour dies:
+ *   translator  HAProxy goes on with what was wanted last. After it is back its snapshot is compared.
+ *   HAProxy     is started again from the files, which are what it had, and compared.
+ *   this one    HAProxy goes on serving. The next one finds it by its pid file, reads back what it has, and changes only what differs.
+ *   the disk    full or read-only: nothing is served that a restart would lose, but endpoints are followed; tried again.
+ *
+ * Read next: engine.h for the parts; slots.h and provider-local/routes.h for how routes come about without a reload.
+ */
+#include "provider-haproxy/engine.h"
+
+static struct config config;
+static struct engine *engine;
+
+static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
+{
+	(void)configuration;
+	char *problem = config_check(&config);
+	if (problem != NULL) {
+		*ret_usage = true;
+		return problem;
+	}
+	engine = engine_new(daemon, &config, &problem, ret_usage);
+	return engine != NULL ? NULL : problem;
+}
+
+static void stop(void)
+{
+	engine_free(engine);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &config_table,
+		.common_offset = offsetof(struct config, local.common),
+		.start = start,
+		.stop = stop,
+	};
+	return daemon_main(&spec, &config, argc, argv);
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Commands for what differs. What is sent counts as done at once, so that the next step does not send it again; an answer that says otherwise
+ * makes everything be read back and compared anew.
+ */
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "provider-haproxy/engine.h"
+#include "provider-haproxy/log_events.h"
+#include "provider-haproxy/quote.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum what {
+	WHAT_SILENT,  /* success is no word */
+	WHAT_FOLLOWS, /* likewise, after an `add server` that may have been refused */
+	WHAT_ADD_SERVER,
+	WHAT_DEL_SERVER,
+	WHAT_CERT_NEW,
+	WHAT_CERT_SET,
+	WHAT_CERT_COMMIT,
+	WHAT_CERT_ADD,
+	WHAT_CERT_ADDED, /* the last one of a certificate */
+	WHAT_CERT_REMOVE,
+	WHAT_CERT_REMOVED,
+	WHAT_IGNORED,
+};
+
+static const double undelete_after_s = 1;
+
+static void on_reply(void *ctx, unsigned what, const char *command, struct str reply);
+
+static void send_line(struct engine *engine, enum what what, const struct buf *line)
+{
+	cli_send(engine->cli, buf_str(line), STR_NONE, what, on_reply);
+}
+
+[[gnu::format(printf, 3, 4)]] static void send_text(
+	struct engine *engine, enum what what, const char *format, ...)
+{
+	char text[2048];
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	must(len >= 0 && (size_t)len < sizeof(text));
+	cli_send(engine->cli, str_from(text), STR_NONE, what, on_reply);
+}
+
+/* ---- servers ---- */
+
+static bool is_live(const struct engine *engine, const struct slot *slot)
+{
+	return slot->group->number < engine->live_groups;
+}
+
+static void add_server(struct engine *engine, struct slot *slot, struct server *server)
+{
+	const struct slot_class *sort = slot->group->sort;
+	bool is_v6 = server->ip.family == AF_INET6;
+	send_text(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s", slot->name,
+		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
+		server->weight, sort->server);
+	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
+	if (sort->is_sticky)
+		send_text(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
+	if (sort->is_checked)
+		send_text(engine, WHAT_FOLLOWS, "enable health %s/%s", slot->name, server->name);
+	send_text(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
+	server->has = SERVER_READY;
+	server->has_weight = server->weight;
+}
+
+static void update_server(struct engine *engine, struct slot *slot, struct server *server)
+{
+	if (server->has == SERVER_ABSENT) {
+		if (!server->is_refused)
+			add_server(engine, slot, server);
+		return;
+	}
+	if (server->has_weight != server->weight)
+		send_text(engine, WHAT_SILENT, "set server %s/%s weight %u", slot->name,
+			server->name, server->weight);
+	if (server->has == SERVER_MAINTENANCE)
+		send_text(engine, WHAT_SILENT, "set server %s/%s state ready", slot->name,
+			server->name);
+	server->has_weight = server->weight;
+	server->has = SERVER_READY;
+}
+
+static void delete_server(struct engine *engine, struct slot *slot, struct server *server)
+{
+	server->is_deleting = true;
+	send_text(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
+}
+
+static void retire_server(struct engine *engine, struct slot *slot, struct server *server)
+{
+	if (server->has == SERVER_READY)
+		send_text(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name,
+			server->name);
+	if (server->has != SERVER_ABSENT) {
+		server->has = SERVER_MAINTENANCE;
+		delete_server(engine, slot, server);
+	}
+}
+
+/* New ones before old ones go; and while one that is wanted again is still being deleted, none goes. */
+static void pump_slot(struct engine *engine, struct slot *slot)
+{
+	struct server *server;
+	bool is_waiting = false;
+	for (server = slot_first_server(slot); server != NULL; server = slot_next_server(server)) {
+		if (server->is_wanted && !server->is_deleting)
+			update_server(engine, slot, server);
+		is_waiting = is_waiting || (server->is_wanted && server->is_deleting);
+	}
+	server = is_waiting ? NULL : slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		if (!server->is_wanted && !server->is_deleting && !server->is_busy)
+			retire_server(engine, slot, server);
+	}
+	slots_settle(&engine->slots, slot);
+}
+
+static void pump_slots(struct engine *engine)
+{
+	struct slot *slot;
+	struct slot *next;
+	TAILQ_FOREACH_SAFE (slot, &engine->slots.dirty, dirty, next) {
+		if (!cli_has_room(engine->cli))
+			return;
+		if (is_live(engine, slot))
+			pump_slot(engine, slot);
+	}
+}
+
+/* `VERB server SLOT/NAME ...` */
+static struct server *server_of(struct engine *engine, const char *command, struct slot **ret_slot)
+{
+	const char *start = strstr(command, " server ");
+	struct str rest = str_from(start != NULL ? start + 8 : "");
+	if (rest.len <= SLOT_NAME_LEN || rest.p[SLOT_NAME_LEN] != '/')
+		return NULL;
+	struct slot *slot = slots_by_name(&engine->slots, (struct str){rest.p, SLOT_NAME_LEN});
+	rest = str_skip(rest, SLOT_NAME_LEN + 1);
+	const char *end = memchr(rest.p, ' ', rest.len);
+	if (end != NULL)
+		rest.len = (size_t)(end - rest.p);
+	*ret_slot = slot;
+	return slot != NULL ? slots_find_server(slot, rest) : NULL;
+}
+
+static void on_deleted(struct engine *engine, const char *command, struct str reply)
+{
+	struct slot *slot;
+	struct server *server = server_of(engine, command, &slot);
+	if (server == NULL)
+		return;
+	server->is_deleting = false;
+	if (str_starts_with(reply, STR("Server deleted")) ||
+		str_starts_with(reply, STR("No such server"))) {
+		server->has = SERVER_ABSENT;
+	} else {
+		/* Connections are running on it: they are left to end by themselves. */
+		server->is_busy = true;
+		ev_timer_start(engine->loop, &engine->undelete);
+	}
+	slots_settle(&engine->slots, slot);
+}
+
+static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)events;
+	ev_timer_stop(loop, watcher);
+	ev_timer_set(watcher, undelete_after_s, 0.);
+	slots_retry_busy(&engine->slots);
+	engine_step(engine);
+}
+
+static void on_server_refused(struct engine *engine, const char *command)
+{
+	struct slot *slot;
+	struct server *server = server_of(engine, command, &slot);
+	if (server == NULL)
+		return;
+	server->is_refused = true;
+	server->has = SERVER_ABSENT;
+	slots_touch(slot);
+	slots_settle(&engine->slots, slot);
+}
+
+/* ---- rows ---- */
+
+/* A row that would lead to nothing yet has to wait. */
+static bool has_to_wait(struct engine *engine, const struct row *row)
+{
+	struct str key = row_key(row);
+	struct str value = row_wanted(row);
+	if (value.p == NULL)
+		return false;
+	if (str_starts_with(key, STR("pool:"))) {
+		const struct slot *slot = slots_by_name(&engine->slots, value);
+		return slot == NULL || !is_live(engine, slot);
+	}
+	if (!name_is_one(NAME_POOL, value))
+		return false;
+	struct str pool_key = arena_printf(&engine->arena, "pool:%.*s", STR_FMT(value));
+	const struct row *pool = rows_find(local_rows(engine->local), ROW_WHOLE, pool_key);
+	return pool != NULL && row_wanted(pool).p != NULL && row_has(pool).p == NULL;
+}
+
+static const char *const map_names[] = {"maps/whole.map", "maps/prefix.map"};
+
+static void send_row(struct engine *engine, struct row *row)
+{
+	bool is_there = row_has(row).p != NULL;
+	bool is_wanted = row_wanted(row).p != NULL;
+	struct buf line;
+	if (!is_there && !is_wanted)
+		return;
+	buf_init(&line, CLI_LINE_LEN_MAX);
+	const char *verb = !is_wanted ? "del" : is_there ? "set" : "add";
+	int err = buf_printf(&line, "%s map %s/%s ", verb, engine->config->local.state_dir,
+		map_names[row_table(row)]);
+	if (err == 0)
+		err = quote_command(&line, row_key(row));
+	if (err == 0 && is_wanted)
+		err = buf_append(&line, " ", 1);
+	if (err == 0 && is_wanted)
+		err = quote_command(&line, row_wanted(row));
+	/* A line that ends in "<<" would begin a payload. */
+	if (err == 0)
+		err = buf_append(&line, " ", 1);
+	/* Checked before it became a row; and what HAProxy shows was one of ours. */
+	if (err == 0)
+		send_line(engine, WHAT_SILENT, &line);
+	buf_fini(&line);
+}
+
+static void pump_rows(struct engine *engine, enum row_table table)
+{
+	struct rows *rows = local_rows(engine->local);
+	struct row *row;
+	size_t left = rows_dirty_count(rows);
+	while (left-- != 0 && cli_has_room(engine->cli) &&
+		(row = rows_first_dirty(rows, table)) != NULL) {
+		if (has_to_wait(engine, row)) {
+			rows_defer(rows, row);
+			continue;
+		}
+		int err = rowfile_put(engine->files[table], row);
+		if (err != 0) {
+			engine_disk_failed(engine, err, "the routes");
+			return;
+		}
+		engine->is_flush_needed = true;
+		send_row(engine, row);
+		rows_has(rows, row, row_wanted(row));
+	}
+}
+
+/* ---- certificates ---- */
+
+static void send_content(
+	struct engine *engine, const struct cert *cert, const char *path, const struct buf *content)
+{
+	char line[512];
+	if (cert->has == 0)
+		send_text(engine, WHAT_CERT_NEW, "new ssl cert %s", path);
+	snprintf(line, sizeof(line), "set ssl cert %s", path);
+	cli_send(engine->cli, str_from(line), buf_str(content), WHAT_CERT_SET, on_reply);
+	send_text(engine, cert->is_listed ? WHAT_CERT_ADDED : WHAT_CERT_COMMIT,
+		"commit ssl cert %s", path);
+}
+
+static void send_listing(struct engine *engine, const struct cert *cert, const char *path)
+{
+	char line[512];
+	char *payload = xasprintf("%s%s\n", path, cert->hosts);
+	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
+	cli_send(engine->cli, str_from(line), str_from(payload), WHAT_CERT_ADDED, on_reply);
+	free(payload);
+}
+
+static void load_by_reload(struct engine *engine, struct cert *cert)
+{
+	int err = certs_write_file(&engine->certs, cert);
+	if (err != 0) {
+		engine_disk_failed(engine, err, "a certificate");
+		return;
+	}
+	cert->has = cert->wanted;
+	cert->is_listed = true;
+	engine->is_reload_forced = true;
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+}
+
+static void send_cert(struct engine *engine, struct cert *cert)
+{
+	struct buf content;
+	char *path = certs_path(&engine->certs, cert->file.text);
+	buf_init(&content, PEM_LEN_MAX);
+	if (certs_content(&engine->certs, cert, &content) != 0) {
+		certs_refuse(&engine->certs, cert, "it is not PEM");
+	} else if (buf_len(&content) + strlen(path) + 64 > CLI_LINE_LEN_MAX) {
+		load_by_reload(engine, cert);
+	} else {
+		bool is_sent = cert->has != cert->wanted;
+		engine->sending = cert;
+		engine->sending_digest = cert->wanted;
+		if (is_sent)
+			send_content(engine, cert, path, &content);
+		if (!cert->is_listed)
+			send_listing(engine, cert, path);
+		else if (!is_sent)
+			/* Only the file is missing. */
+			send_text(engine, WHAT_CERT_ADDED, "show ssl cert %s", path);
+		cert->has = cert->has == 0 ? 1 : cert->has;
+	}
+	buf_wipe_fini(&content);
+	free(path);
+}
+
+static void remove_cert(struct engine *engine, struct cert *cert)
+{
+	char *path = certs_path(&engine->certs, cert->file.text);
+	engine->sending = cert;
+	engine->sending_digest = 0;
+	if (cert->is_listed)
+		send_text(engine, WHAT_CERT_REMOVE, "del ssl crt-list %s/list.txt %s",
+			engine->certs.dir, path);
+	send_text(engine, WHAT_CERT_REMOVED, "del ssl cert %s", path);
+	free(path);
+}
+
+static void pump_certs(struct engine *engine)
+{
+	struct cert *cert = certs_first_dirty(&engine->certs);
+	/* HAProxy has one transaction for all: one at a time. */
+	if (cert == NULL || engine->sending != NULL || !cli_has_room(engine->cli))
+		return;
+	if (cert->wanted != 0)
+		send_cert(engine, cert);
+	else
+		remove_cert(engine, cert);
+}
+
+static void note_problem(struct engine *engine, struct str reply)
+{
+	if (engine->sending_problem == NULL)
+		engine->sending_problem = str_dup_utf8(reply);
+}
+
+static void finish_refused(struct engine *engine, struct cert *cert)
+{
+	char *path = certs_path(&engine->certs, cert->file.text);
+	log_event(&EV_CERTIFICATE_REFUSED, LOG_STR("secret", cert->owner),
+		LOG_STR("reason", engine->sending_problem));
+	send_text(engine, WHAT_IGNORED, "abort ssl cert %s", path);
+	if (!cert->is_listed) {
+		send_text(engine, WHAT_IGNORED, "del ssl cert %s", path);
+		cert->has = 0;
+	}
+	free(path);
+	if (cert->wanted == engine->sending_digest)
+		certs_refuse(&engine->certs, cert, engine->sending_problem);
+	else
+		certs_settle(&engine->certs, cert);
+}
+
+static void finish_accepted(struct engine *engine, struct cert *cert)
+{
+	cert->has = engine->sending_digest;
+	cert->is_listed = true;
+	if (cert->wanted == engine->sending_digest) {
+		int err = certs_write_file(&engine->certs, cert);
+		if (err != 0)
+			engine_disk_failed(engine, err, "a certificate");
+	}
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+}
+
+static void finish_cert(struct engine *engine)
+{
+	struct cert *cert = engine->sending;
+	engine->sending = NULL;
+	if (engine->sending_problem != NULL)
+		finish_refused(engine, cert);
+	else
+		finish_accepted(engine, cert);
+	free(engine->sending_problem);
+	engine->sending_problem = NULL;
+	engine_step(engine);
+}
+
+static void finish_removed(struct engine *engine)
+{
+	struct cert *cert = engine->sending;
+	engine->sending = NULL;
+	cert->has = 0;
+	cert->is_listed = false;
+	engine->certs.is_list_changed = true;
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+	engine_step(engine);
+}
+
+static bool contains(struct str reply, const char *text)
+{
+	return reply.len != 0 && memmem(reply.p, reply.len, text, strlen(text)) != NULL;
+}
+
+/* `set ssl cert` has to name the file it was asked for: HAProxy up to 2.8 puts it into a transaction of another one. */
+static bool names_file(const struct engine *engine, struct str reply)
+{
+	return contains(reply, "Transaction") && contains(reply, engine->sending->file.text);
+}
+
+static void on_cert_reply(
+	struct engine *engine, enum what what, const char *command, struct str reply)
+{
+	bool is_good = false;
+	if (engine->sending == NULL)
+		return;
+	switch (what) {
+	case WHAT_CERT_NEW:
+		is_good = contains(reply, "New empty certificate store") ||
+			  contains(reply, "already exists");
+		break;
+	case WHAT_CERT_SET:
+		is_good = names_file(engine, reply);
+		break;
+	case WHAT_CERT_REMOVE:
+	case WHAT_CERT_REMOVED:
+		is_good = true;
+		break;
+	default:
+		is_good = contains(reply, "Success!") || strncmp(command, "show", 4) == 0;
+		break;
+	}
+	if (!is_good)
+		note_problem(engine, reply);
+	if (what == WHAT_CERT_ADDED)
+		finish_cert(engine);
+	else if (what == WHAT_CERT_REMOVED)
+		finish_removed(engine);
+}
+
+/* ---- answers ---- */
+
+static void on_unexpected(struct engine *engine, const char *command, struct str reply)
+{
+	char *shown = str_dup_utf8((struct str){reply.p, reply.len < 300 ? reply.len : 300});
+	log_event(&EV_PROXY_ANSWER, LOG_STR("command", command), LOG_STR("answer", shown));
+	free(engine->problem);
+	engine->problem = xasprintf("HAProxy answers \"%s\"", shown);
+	free(shown);
+}
+
+static void on_reply(void *ctx, unsigned what, const char *command, struct str reply)
+{
+	struct engine *engine = ctx;
+	bool is_good = true;
+	switch (what) {
+	case WHAT_SILENT:
+		is_good = reply.len == 0;
+		break;
+	case WHAT_FOLLOWS:
+		is_good = reply.len == 0 || str_starts_with(reply, STR("No such server"));
+		break;
+	case WHAT_ADD_SERVER:
+		is_good = str_starts_with(reply, STR("New server registered"));
+		if (!is_good && !contains(reply, "Already exists")) {
+			on_server_refused(engine, command);
+			on_unexpected(engine, command, reply);
+			is_good = true;
+		}
+		break;
+	case WHAT_DEL_SERVER:
+		on_deleted(engine, command, reply);
+		break;
+	case WHAT_IGNORED:
+		break;
+	default:
+		on_cert_reply(engine, (enum what)what, command, reply);
+		return;
+	}
+	if (!is_good) {
+		on_unexpected(engine, command, reply);
+		sync_again(engine);
+	} else if (cli_in_flight(engine->cli) == 0) {
+		engine_step(engine);
+	}
+}
+
+/* ---- */
+
+void pump_run(struct engine *engine)
+{
+	pump_slots(engine);
+	if (engine->disk_error == 0 || !ev_is_active(&engine->flush)) {
+		pump_rows(engine, ROW_PREFIX);
+		pump_rows(engine, ROW_WHOLE);
+	}
+	pump_certs(engine);
+	if (engine->is_flush_needed)
+		engine_want_flush(engine);
+}
+
+bool pump_is_idle(const struct engine *engine)
+{
+	return engine->sending == NULL && cli_in_flight(engine->cli) == 0 &&
+	       rows_dirty_count(local_rows(engine->local)) == 0 &&
+	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty) &&
+	       engine->leaving_count == 0;
+}
+
+void pump_init(struct engine *engine)
+{
+	ev_timer_init(&engine->undelete, on_undelete, undelete_after_s, 0.);
+	engine->undelete.data = engine;
+}
+
+void pump_free(struct engine *engine)
+{
+	ev_timer_stop(engine->loop, &engine->undelete);
+	free(engine->sending_problem);
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/render.h"
+
+#include "common/must.h"
+#include "common/xalloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { RANGES_PER_LINE = 16 };
+
+[[gnu::format(printf, 2, 3)]] static void add(struct buf *out, const char *format, ...)
+{
+	va_list args;
+	char *text = NULL;
+	va_start(args, format);
+	must(vasprintf(&text, format, args) >= 0);
+	va_end(args);
+	/* Groups and ports are bounded in number, and so is what is said of each. */
+	must(buf_append_str(out, str_from(text)) == 0);
+	free(text);
+}
+
+bool render_is_path(const char *path)
+{
+	for (const char *c = path; *c != 0; c++) {
+		bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+				(*c >= '0' && *c <= '9') || strchr("/._-", *c) != NULL;
+		if (!is_plain)
+			return false;
+	}
+	return path[0] == '/';
+}
+
+/* ---- the same for all ---- */
+
+static void add_global(struct buf *out, const struct render_input *input)
+{
+	add(out,
+		"global\n"
+		"\tstats socket %s mode 600 level admin expose-fd listeners\n"
+		"\tstats timeout 1d\n"
+		"\thard-stop-after %us\n"
+		"\ttune.ssl.default-dh-param 2048\n"
+		"\tssl-default-bind-options ssl-min-ver TLSv1.2\n",
+		input->socket, input->hard_stop_after_s);
+}
+
+static void add_defaults(struct buf *out)
+{
+	add(out, "\ndefaults\n"
+		 "\tmode http\n"
+		 "\toption dontlognull\n"
+		 "\toption redispatch 1\n"
+		 "\toption idle-close-on-response\n"
+		 "\tretries 3\n"
+		 "\ttimeout connect 5s\n"
+		 "\ttimeout client 60s\n"
+		 "\ttimeout server 60s\n"
+		 "\ttimeout http-request 10s\n"
+		 "\ttimeout http-keep-alive 60s\n"
+		 "\ttimeout queue 5s\n"
+		 "\ttimeout tunnel 1h\n"
+		 "\ttimeout client-fin 30s\n");
+}
+
+/* Where requests go for which nothing better is known. */
+static void add_ends(struct buf *out)
+{
+	add(out, "\nbackend none\n"
+		 "\tmode http\n"
+		 "\thttp-request return status 503 content-type text/plain string \"no "
+		 "endpoints\\n\"\n"
+		 "\nbackend closed\n"
+		 "\tmode tcp\n"
+		 "\ttcp-request content reject\n");
+}
+
+/* ---- listeners ---- */
+
+static void add_binds(struct buf *out, const struct render_input *input, const struct port *port,
+	const char *options)
+{
+	for (size_t i = 0; i < input->bind_count; i++) {
+		const struct check_ip *ip = &input->binds[i];
+		bool is_v6 = ip->family == AF_INET6;
+		bool is_any = is_v6 && strcmp(ip->text, "::") == 0;
+		add(out, "\tbind %s%s%s:%u%s%s\n", is_v6 ? "[" : "", ip->text, is_v6 ? "]" : "",
+			port->port, is_any ? " v6only" : "", options);
+	}
+}
+
+static void add_ranges(struct buf *out, const struct port *port)
+{
+	if (port->is_closed)
+		add(out, "\ttcp-request connection reject\n");
+	for (size_t i = 0; i < port->range_count; i++) {
+		const struct check_cidr *range = &port->ranges[i];
+		if (i % RANGES_PER_LINE == 0)
+			add(out, "%s\tacl is_allowed src", i != 0 ? "\n" : "");
+		add(out, " %s/%u", range->ip.text, range->bits);
+	}
+	if (port->range_count != 0)
+		add(out, "\n\ttcp-request connection reject if !is_allowed\n");
+}
+
+static void add_request_checks(struct buf *out)
+{
+	add(out, "\thttp-request return status 400 content-type text/plain string \"bad "
+		 "request\\n\" if METH_CONNECT\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad "
+		 "request\\n\" if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad "
+		 "request\\n\" "
+		 "unless { req.ver 1.0 1.1 2.0 3.0 }\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		 "if { req.ver 1.1 } !{ req.hdr(host) -m found }\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		 "if { req.hdr_cnt(host) gt 1 }\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		 "if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
+		 "^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
+		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		 "if { req.hdr(host),port_only gt 65535 }\n");
+}
+
+/* routes.h says what the keys are. */
+static void add_lookup(
+	struct buf *out, const struct render_input *input, const struct port *port, bool is_plain)
+{
+	const char *lb = port->load_balancer.text;
+	const char *dir = input->state_dir;
+	add(out,
+		"\thttp-request set-var(txn.h) req.hdr(host),host_only,regsub([.]$,)\n"
+		"\thttp-request set-var(txn.k) "
+		"str(host:%s:),concat(,txn.h),map_str(%s/maps/whole.map)\n"
+		"\thttp-request set-var(txn.w) var(txn.h),regsub(^[^.]+,*) unless { var(txn.k) -m "
+		"found }\n"
+		"\thttp-request set-var(txn.k) "
+		"str(host:%s:),concat(,txn.w),map_str(%s/maps/whole.map) unless { var(txn.k) -m "
+		"found }\n"
+		"\thttp-request set-var(txn.k) str(host:%s:*),map_str(%s/maps/whole.map) unless { "
+		"var(txn.k) -m found }\n",
+		lb, dir, lb, dir, lb, dir);
+	if (is_plain)
+		add(out,
+			"\thttp-request set-var(txn.q) "
+			"str(plain:),concat(,txn.k),map_str(%s/maps/whole.map) if { var(txn.k) -m "
+			"found }\n"
+			"\thttp-request set-var(txn.k) var(txn.q) if { var(txn.q) -m found }\n",
+			dir);
+	add(out,
+		"\thttp-request set-var(txn.p) path\n"
+		"\thttp-request set-var(txn.v) "
+		"var(txn.k),concat(,txn.p),map_str(%s/maps/whole.map) if { var(txn.k) -m found }\n"
+		"\thttp-request set-var(txn.v) "
+		"var(txn.k),concat(,txn.p,/),map_beg(%s/maps/prefix.map) if { var(txn.k) -m found "
+		"} !{ var(txn.v) -m found }\n"
+		"\thttp-request set-var(txn.v) str(default:%s),map_str(%s/maps/whole.map) unless { "
+		"var(txn.v) -m found }\n"
+		"\thttp-request return status 404 content-type text/plain string \"no route\\n\" "
+		"unless { var(txn.v) -m found }\n"
+		"\thttp-request set-var(txn.b) "
+		"str(pool:),concat(,txn.v),map_str(%s/maps/whole.map)\n",
+		dir, dir, lb, dir, dir);
+}
+
+static void add_headers(struct buf *out)
+{
+	add(out, "\thttp-request del-header x-forwarded- -m beg\n"
+		 "\thttp-request del-header forwarded\n"
+		 "\thttp-request del-header x-real-ip\n"
+		 "\thttp-request del-header _ -m sub\n"
+		 "\thttp-request set-header X-Forwarded-For %%[src]\n"
+		 "\thttp-request set-header X-Real-IP %%[src]\n"
+		 "\thttp-request set-header X-Forwarded-Proto %%[ssl_fc,iif(https,http)]\n"
+		 "\thttp-request set-header X-Forwarded-Host %%[req.hdr(host)] if { req.hdr(host) "
+		 "-m found }\n"
+		 "\thttp-request set-header X-Forwarded-Port %%[dst_port]\n"
+		 "\thttp-request set-header Forwarded "
+		 "\"for=%%[src];host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,http)]\" "
+		 "if { src -m ip 0.0.0.0/0 }\n"
+		 "\thttp-request set-header Forwarded "
+		 "\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
+		 "http)]\" unless { src -m ip 0.0.0.0/0 }\n"
+		 "\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
+		 "\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
+		 "\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
+		 "\thttp-request del-header proxy\n"
+		 "\thttp-request del-header keep-alive\n"
+		 "\thttp-request del-header proxy-connection\n"
+		 "\thttp-request del-header http2-settings\n");
+}
+
+static void add_http(struct buf *out, const struct render_input *input, const struct port *port)
+{
+	add_request_checks(out);
+	add_lookup(out, input, port, port->protocol == LISTENER_HTTP);
+	add_headers(out);
+	add(out, "\tuse_backend %%[var(txn.b)] if { var(txn.b) -m found }\n"
+		 "\tdefault_backend none\n");
+}
+
+static void add_tcp(struct buf *out, const struct render_input *input, const struct port *port)
+{
+	const char *dir = input->state_dir;
+	add(out,
+		"\tmode tcp\n"
+		"\ttimeout client 1h\n"
+		"\ttcp-request content set-var(sess.v) str(tcp:%s:%u),map_str(%s/maps/whole.map)\n"
+		"\ttcp-request content set-var(sess.b) "
+		"str(pool:),concat(,sess.v),map_str(%s/maps/whole.map)\n"
+		"\tuse_backend %%[var(sess.b)] if { var(sess.b) -m found }\n"
+		"\tdefault_backend closed\n",
+		port->load_balancer.text, port->port, dir, dir);
+}
+
+/* Looks at the server name and passes the connection on unopened, or to the listener that opens it. */
+static void add_passthrough(
+	struct buf *out, const struct render_input *input, const struct port *port)
+{
+	const char *lb = port->load_balancer.text;
+	const char *dir = input->state_dir;
+	add(out,
+		"\tmode tcp\n"
+		"\ttimeout client 1h\n"
+		"\ttcp-request inspect-delay 5s\n"
+		"\ttcp-request content set-var(sess.n) req.ssl_sni,lower,rtrim(.) if { "
+		"req.ssl_hello_type 1 }\n"
+		"\ttcp-request content set-var(sess.v) "
+		"str(sni:%s:),concat(,sess.n),map_str(%s/maps/whole.map) if { var(sess.n) -m found "
+		"}\n"
+		"\ttcp-request content set-var(sess.w) var(sess.n),regsub(^[^.]+,*) if { "
+		"var(sess.n) -m found } !{ var(sess.v) -m found }\n"
+		"\ttcp-request content set-var(sess.v) "
+		"str(sni:%s:),concat(,sess.w),map_str(%s/maps/whole.map) if { var(sess.w) -m found "
+		"} !{ var(sess.v) -m found }\n"
+		"\ttcp-request content set-var(sess.v) str(sni:%s:*),map_str(%s/maps/whole.map) if "
+		"{ var(sess.n) -m found } !{ var(sess.v) -m found }\n"
+		"\ttcp-request content set-var(sess.b) "
+		"str(pool:),concat(,sess.v),map_str(%s/maps/whole.map) if { var(sess.v) -m found "
+		"}\n"
+		"\ttcp-request content accept if { req.ssl_hello_type 1 }\n"
+		"\ttcp-request content reject\n"
+		"\tuse_backend %%[var(sess.b)] if { var(sess.b) -m found }\n"
+		"\tuse_backend closed if { var(sess.v) -m found }\n",
+		lb, dir, lb, dir, lb, dir, dir);
+	if (port->protocol == LISTENER_HTTPS)
+		add(out, "\tdefault_backend loop%05u\n", port->port);
+	else
+		add(out, "\tdefault_backend closed\n");
+}
+
+static void add_loop(
+	struct buf *out, const struct render_input *input, const struct port *port, const char *tls)
+{
+	add(out,
+		"\nbackend loop%05u\n"
+		"\tmode tcp\n"
+		"\ttimeout server 1h\n"
+		"\tserver loop unix@%s/loop%05u.sock send-proxy-v2\n"
+		"\nfrontend tls%05u\n"
+		"\tbind unix@%s/loop%05u.sock mode 600 accept-proxy%s\n",
+		port->port, input->state_dir, port->port, port->port, input->state_dir, port->port,
+		tls);
+	add_http(out, input, port);
+}
+
+static void add_port(struct buf *out, const struct render_input *input, const struct port *port)
+{
+	char *tls = xasprintf(" ssl crt-list %s/certs/list.txt alpn h2,http/1.1%s",
+		input->state_dir, input->has_default ? "" : " strict-sni");
+	bool is_opened = port->protocol == LISTENER_HTTPS && !port->has_passthrough;
+	add(out, "\nfrontend port%05u\n", port->port);
+	add_binds(out, input, port, is_opened ? tls : "");
+	add_ranges(out, port);
+	if (port->protocol == LISTENER_HTTP || is_opened)
+		add_http(out, input, port);
+	else if (port->protocol == LISTENER_TCP)
+		add_tcp(out, input, port);
+	else
+		add_passthrough(out, input, port);
+	if (port->has_passthrough && port->protocol == LISTENER_HTTPS)
+		add_loop(out, input, port, tls);
+	free(tls);
+}
+
+/* HAProxy does not start without any listener. */
+static void add_idle(struct buf *out, const struct render_input *input)
+{
+	add(out,
+		"\nfrontend idle\n"
+		"\tbind unix@%s/idle.sock mode 600\n"
+		"\tdefault_backend none\n",
+		input->state_dir);
+	/* The maps exist for HAProxy only if something names them. */
+	add(out,
+		"\thttp-request set-var(txn.k) str(none),map_str(%s/maps/whole.map)\n"
+		"\thttp-request set-var(txn.k) str(none),map_beg(%s/maps/prefix.map)\n",
+		input->state_dir, input->state_dir);
+	add(out,
+		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
+		input->state_dir, input->state_dir);
+}
+
+void render_main(struct buf *out, const struct render_input *input, char *ret_description)
+{
+	size_t start = buf_len(out);
+	add(out, "# Written by Sluice; changes are lost.\n");
+	size_t body = buf_len(out);
+	add_global(out, input);
+	size_t global_end = buf_len(out);
+	add_defaults(out);
+	add_ends(out);
+	add_idle(out, input);
+	for (size_t i = 0; i < input->ports->count; i++)
+		add_port(out, input, &input->ports->items[i]);
+	struct str text = str_skip(buf_str(out), body);
+	uint64_t digest = name_digest(&text, 1);
+	snprintf(ret_description, RENDER_DESCRIPTION_LEN, "sluice %016llx %zu",
+		(unsigned long long)digest, input->group_count);
+	/* The description goes behind the global section, whose last line it becomes. */
+	char *rest = str_dup(str_skip(buf_str(out), global_end));
+	buf_cut(out, global_end);
+	add(out, "\tdescription \"%s\"\n%s", ret_description, rest);
+	free(rest);
+	(void)start;
+}
+
+/* ---- groups ---- */
+
+static void add_servers(struct buf *out, struct slot *slot)
+{
+	struct server *server = slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		bool is_v6 = server->ip.family == AF_INET6;
+		if (!server->is_wanted || server->is_refused)
+			continue;
+		add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
+			server->ip.text, is_v6 ? "]" : "", server->port, server->weight,
+			slot->group->sort->server);
+	}
+}
+
+void render_group(struct buf *out, const struct group *group)
+{
+	const char *line = group->sort->lines;
+	add(out, "# Written by Sluice; changes are lost.\n");
+	while (*line != 0) {
+		const char *end = strchrnul(line, '\n');
+		add(out, "#=%.*s\n", (int)(end - line), line);
+		line = *end != 0 ? end + 1 : end;
+	}
+	add(out, "#+%s\n", group->sort->server);
+	for (size_t i = 0; i < SLOTS_PER_GROUP; i++) {
+		const struct slot *slot = &group->slots[i];
+		add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
+		add_servers(out, (struct slot *)(uintptr_t)slot);
+	}
+}
+
+bool render_read_group(struct str content, struct slots *slots)
+{
+	struct buf lines;
+	struct str server = STR_NONE;
+	buf_init(&lines, RENDER_LEN_MAX);
+	while (content.len != 0 && content.p[0] == '#') {
+		const char *end = memchr(content.p, '\n', content.len);
+		if (end == NULL)
+			break;
+		struct str line = {content.p, (size_t)(end - content.p)};
+		content = str_skip(content, line.len + 1);
+		if (str_starts_with(line, STR("#=")))
+			add(&lines, "%.*s\n", STR_FMT(str_skip(line, 2)));
+		else if (str_starts_with(line, STR("#+")))
+			server = str_skip(line, 2);
+	}
+	bool is_one = server.p != NULL && buf_len(&lines) != 0;
+	if (is_one) {
+		char *lines_text = str_dup(buf_str(&lines));
+		char *server_text = str_dup(server);
+		is_one = slots_add_group(slots, slots_find_class(slots, lines_text, server_text)) !=
+			 NULL;
+		free(lines_text);
+		free(server_text);
+	}
+	buf_fini(&lines);
+	return is_one;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * HAProxy's configuration as text. Nothing of a tenant stands in it but what a check of provider-local/checks.h has let pass, and that only as
+ * words of quote.h: hosts and paths stand in maps, pools and hosts are names of ours. No I/O.
+ *
+ * The main file's `description` is "sluice DIGEST GROUPS": which text HAProxy runs, and how many groups of slots. It is read back by `show info`.
+ */
+#pragma once
+
+#include "common/buf.h"
+#include "provider-haproxy/slots.h"
+#include "provider-local/ports.h"
+
+enum { RENDER_DESCRIPTION_LEN = 48, RENDER_LEN_MAX = 64 * 1024 * 1024 };
+
+struct render_input {
+	const char *state_dir; /* see render_is_path() */
+	const char *socket;    /* stats socket */
+	const struct ports *ports;
+	const struct check_ip *binds;
+	size_t bind_count;
+	size_t group_count;
+	bool has_default; /* there is a default certificate */
+	unsigned hard_stop_after_s;
+};
+
+/* Letters, digits and /._- only: such a path needs no quoting anywhere. */
+bool render_is_path(const char *path);
+/* Appends the main file; ret_description[RENDER_DESCRIPTION_LEN] is as `show info` will print it. */
+void render_main(struct buf *out, const struct render_input *input, char *ret_description);
+/* Appends the file of a group, with the servers that are wanted. */
+void render_group(struct buf *out, const struct group *group);
+/* Reads back the class from a file that render_group() has made, and adds the group to `slots`, whose number is the next one. */
+bool render_read_group(struct str content, struct slots *slots);

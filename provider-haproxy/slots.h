@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Slots: backends that are prepared in the configuration and given to pools at run time, because HAProxy 2.6 can add servers to a backend
+ * but no backend. No I/O.
+ *
+ * What cannot be changed at run time (mode, algorithm, cookie, health check, protocol) makes the class of a slot; a class is the text of
+ * the lines that its backends have. Slots come in groups, one configuration file each; a group's number and class never change while
+ * HAProxy runs. Slot number = group number * SLOTS_PER_GROUP + place.
+ *
+ * A slot has servers, one for each endpoint, named by address and port; of each is known what is wanted and what HAProxy has. A slot whose
+ * sides differ is dirty. A slot that its pool has left is given away only when HAProxy has no server in it any more, the one
+ * left longest ago first.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "common/tree.h"
+#include "provider-local/checks.h"
+#include "provider-local/names.h"
+
+#include <bsd/sys/queue.h>
+
+enum {
+	SLOTS_PER_GROUP = 64,
+	SLOTS_GROUPS_MAX = 10000,
+	SLOT_NAME_LEN = 7, /* s000000 */
+	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6,
+	SERVER_WEIGHT = 100,
+};
+
+struct slot;
+TAILQ_HEAD(slot_list, slot);
+
+struct slot_class {
+	RB_ENTRY(slot_class) node;
+	char *lines; /* of the backend, each with its line end */
+	char *server; /* words behind each server's address and weight; "" or beginning with a space */
+	bool is_sticky;
+	bool is_checked;
+	bool is_common; /* holds nothing that a tenant chose: worth keeping many */
+	size_t slot_count;
+	size_t used_count;
+	struct slot_list free; /* left longest ago first */
+};
+
+enum server_state {
+	SERVER_ABSENT,
+	SERVER_MAINTENANCE, /* on its way out, or in */
+	SERVER_READY,
+};
+
+struct server {
+	RB_ENTRY(server) node;
+	struct check_ip ip;
+	uint16_t port;
+	bool is_wanted;
+	bool is_refused;  /* HAProxy does not take it */
+	bool is_deleting; /* it was asked to delete it */
+	bool is_busy;     /* it cannot yet, because of running connections */
+	uint16_t weight;  /* wanted: SERVER_WEIGHT, or 0 while it only drains */
+	uint16_t has_weight;
+	enum server_state has;
+	char name[SERVER_NAME_LEN_MAX];
+};
+
+RB_HEAD(server_tree, server);
+
+struct slot {
+	TAILQ_ENTRY(slot) link; /* in slot_class.free */
+	TAILQ_ENTRY(slot) dirty;
+	struct group *group;
+	uint32_t number;
+	struct server_tree servers;
+	struct name pool;     /* whose it is; text[0] == 0: nobody's */
+	struct name reserved; /* whose it was before our start */
+	bool is_dirty;
+	bool is_free; /* in slot_class.free */
+	char name[SLOT_NAME_LEN + 1];
+};
+
+struct group {
+	uint32_t number;
+	struct slot_class *sort;
+	bool is_changed; /* its file is not as it should be */
+	bool is_written; /* its file is there */
+	struct slot slots[SLOTS_PER_GROUP];
+};
+
+RB_HEAD(class_tree, slot_class);
+struct pool_slot;
+RB_HEAD(pool_slot_tree, pool_slot);
+
+struct slots {
+	struct group **groups; /* by number */
+	size_t group_count;
+	struct class_tree classes;
+	struct slot_list dirty;
+	struct pool_slot_tree by_pool;
+};
+
+void slots_init(struct slots *slots);
+void slots_fini(struct slots *slots);
+
+struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
+/* Adds a group of the sort; NULL when there are too many. */
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort);
+/* Adds groups until the class has room for `more` slots beside those in use; false when there are too many. */
+bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more);
+
+/* The slot of a number, by name; NULL when there is none. */
+struct slot *slots_by_name(const struct slots *slots, struct str name);
+struct slot *slots_of_pool(const struct slots *slots, const struct name *pool);
+/* Remembers from an earlier run that the slot was the pool's; it is not given to others before slots_end_reserving(). */
+void slots_reserve(struct slots *slots, struct slot *slot, const struct name *pool);
+void slots_end_reserving(struct slots *slots);
+/* The pool's slot of this class: the one it has, or a free one; NULL: there is none. A slot of another class is left by slots_leave() later. */
+struct slot *slots_take(struct slots *slots, struct slot_class *sort, const struct name *pool);
+/* The slot is nobody's any more, its servers are not wanted. */
+void slots_leave(struct slots *slots, struct slot *slot);
+
+/* Between the two, slots_want_server() for each endpoint; what was not named is not wanted any more. */
+void slots_begin_servers(struct slot *slot);
+void slots_want_server(struct slots *slots, struct slot *slot, const struct check_ip *ip,
+	uint16_t port, bool is_active);
+void slots_end_servers(struct slots *slots, struct slot *slot);
+/* HAProxy has this server; `name` may be any. NULL when there are no such slots or the name is none of ours. */
+struct server *slots_find_server(struct slot *slot, struct str name);
+struct server *slots_found_server(struct slots *slots, struct slot *slot, struct str name,
+	const struct check_ip *ip, uint16_t port);
+/* Nothing is known of what HAProxy has. */
+void slots_forget_has(struct slots *slots);
+/* Puts the slot among the dirty ones or takes it off, drops servers that nobody has or wants, frees an empty slot. */
+void slots_settle(struct slots *slots, struct slot *slot);
+/* Its file has to be written. */
+void slots_touch(struct slot *slot);
+
+/* Servers that could not be deleted are tried again. */
+void slots_retry_busy(struct slots *slots);
+
+struct server *slot_first_server(struct slot *slot);
+struct server *slot_next_server(struct server *server);

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Every value that is rendered for a proxy goes through one of these checks first. They refuse and never repair; the translator has
+ * checked before, but a provider believes nobody. What passes is free of white space, control bytes, quotes that end words, and of
+ * everything that the proxies' files and sockets give a meaning (doc of each check). No I/O.
+ */
+#pragma once
+
+#include "common/str.h"
+
+#include <netinet/in.h>
+
+enum {
+	CHECK_HOST_LEN_MAX = 253,
+	/* A request line has to fit the proxies' buffers with room for the rest; so a longer path can never be asked for. */
+	CHECK_PATH_LEN_MAX = 4096,
+	CHECK_COOKIE_LEN_MAX = 64,
+	CHECK_IP_LEN_MAX = INET6_ADDRSTRLEN,
+};
+
+/* Lower-case DNS name (RFC 1123) of at most 253 bytes, labels of at most 63; no trailing dot, no port. */
+bool check_host(struct str host);
+/* `*.` and such a name. */
+bool check_wildcard(struct str host);
+/* Begins with `/`, bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */
+bool check_path(struct str path);
+/* Token of RFC 6265, section 4.1.1, further limited to letters, digits, `-`, `_` and `.`. */
+bool check_cookie_name(struct str name);
+/* 1 to 65535. */
+bool check_port(uint64_t port);
+
+struct check_ip {
+	int family;                  /* AF_INET or AF_INET6 */
+	char text[CHECK_IP_LEN_MAX]; /* canonical, as inet_ntop() writes it */
+	uint8_t bytes[16];           /* 4 of them for AF_INET */
+};
+
+/* An address without zone, brackets or port; an IPv4-mapped one becomes IPv4. */
+bool check_ip(struct str text, struct check_ip *ret_ip);
+
+struct check_cidr {
+	struct check_ip ip; /* bits behind the prefix are zero */
+	unsigned bits;
+};
+
+/* `ADDRESS/BITS` or an address alone. */
+bool check_cidr(struct str text, struct check_cidr *ret_cidr);

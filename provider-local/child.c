@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-local/child.h"
+
+#include "common/backoff.h"
+#include "common/buf.h"
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOG_LEN_MAX = 1024 * 1024, LAST_WORDS_MAX = 2048, STAT_LEN_MAX = 4096 };
+
+struct child {
+	struct ev_loop *loop;
+	char *pid_file;
+	char *log_file;
+	char *executable;
+	const struct child_ops *ops;
+	void *ctx;
+	pid_t pid; /* 0: does not run */
+	int pidfd; /* of one that was found */
+	ev_child own;
+	ev_io found;
+	ev_timer again;
+	struct backoff backoff;
+	off_t log_start;
+	bool is_wanted;
+};
+
+/* ---- who is who ---- */
+
+/* Field 22 of /proc/PID/stat: when it was started, in clock ticks since the boot; 0: there is none. */
+static uint64_t start_time_of(pid_t pid, const char *executable)
+{
+	struct buf stat;
+	uint64_t time = 0;
+	char *path = xasprintf("/proc/%d/stat", (int)pid);
+	buf_init(&stat, STAT_LEN_MAX + 16 * 1024);
+	if (files_read(path, &stat) == 0 && buf_append(&stat, "", 1) == 0) {
+		const char *text = buf_str(&stat).p;
+		const char *name = strchr(text, '(');
+		const char *rest = strrchr(text, ')');
+		/* The kernel keeps 15 bytes of the name. */
+		if (name != NULL && rest != NULL &&
+			strncmp(name + 1, executable, strnlen(executable, 15)) == 0 &&
+			rest[2] != 'Z') {
+			for (int field = 2; rest != NULL && field < 22; field++)
+				rest = strchr(rest + 1, ' ');
+			time = rest != NULL ? strtoull(rest + 1, NULL, 10) : 0;
+		}
+	}
+	buf_fini(&stat);
+	free(path);
+	return time;
+}
+
+static pid_t read_pid_file(const struct child *child)
+{
+	struct buf content;
+	int pid = 0;
+	unsigned long long time = 0;
+	buf_init(&content, 16 * 1024);
+	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0 &&
+		sscanf(buf_str(&content).p, "%d %llu", &pid, &time) == 2 && pid > 1 && time != 0 &&
+		start_time_of(pid, child->executable) != time)
+		pid = 0;
+	buf_fini(&content);
+	return time != 0 ? pid : 0;
+}
+
+static void write_pid_file(const struct child *child)
+{
+	/* The name in /proc is ours until the program has been loaded; the time stays. */
+	unsigned long long time = start_time_of(child->pid, "");
+	char *content = xasprintf("%d %llu\n", (int)child->pid, time);
+	files_write_loose(child->pid_file, str_from(content), 0644);
+	free(content);
+}
+
+/* ---- life of the proxy ---- */
+
+static void stop_watching(struct child *child)
+{
+	ev_child_stop(child->loop, &child->own);
+	ev_io_stop(child->loop, &child->found);
+	ev_timer_stop(child->loop, &child->again);
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	child->pidfd = -1;
+}
+
+static void gone(struct child *child, const char *why)
+{
+	stop_watching(child);
+	child->pid = 0;
+	files_remove(child->pid_file);
+	if (!child->is_wanted)
+		return;
+	double again_s = backoff_next(&child->backoff);
+	ev_timer_set(&child->again, again_s, 0.);
+	ev_timer_start(child->loop, &child->again);
+	child->ops->on_down(child->ctx, why, again_s);
+}
+
+static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
+{
+	struct child *child = watcher->data;
+	char why[64];
+	int status = watcher->rstatus;
+	(void)loop;
+	(void)events;
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "killed by signal %d", WTERMSIG(status));
+	else
+		snprintf(why, sizeof(why), "exit status %d", WEXITSTATUS(status));
+	gone(child, why);
+}
+
+static void on_found(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	gone(watcher->data, "it ended");
+}
+
+static bool find(struct child *child)
+{
+	pid_t pid = read_pid_file(child);
+	if (pid == 0)
+		return false;
+	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Between the two looks it may have gone and its number may have been given away. */
+	if (child->pidfd < 0 || read_pid_file(child) != pid) {
+		if (child->pidfd >= 0)
+			close(child->pidfd);
+		child->pidfd = -1;
+		return false;
+	}
+	fcntl(child->pidfd, F_SETFD, FD_CLOEXEC);
+	child->pid = pid;
+	child->log_start = 0;
+	ev_io_set(&child->found, child->pidfd, EV_READ);
+	ev_io_start(child->loop, &child->found);
+	return true;
+}
+
+static int open_log(struct child *child)
+{
+	struct stat st;
+	int fd = open(child->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	child->log_start = 0;
+	if (fd < 0)
+		return open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fstat(fd, &st) == 0 && st.st_size > LOG_LEN_MAX && ftruncate(fd, 0) == 0)
+		st.st_size = 0;
+	child->log_start = st.st_size;
+	return fd;
+}
+
+_Noreturn static void run_child(char *const *argv, int output)
+{
+	int null = open("/dev/null", O_RDONLY);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	/* A session of its own: what is sent to our terminal or group is not meant for it. */
+	setsid();
+	dup2(null, 0);
+	dup2(output, 1);
+	dup2(output, 2);
+	close_range(3, ~0U, 0);
+	execvp(argv[0], argv);
+	dprintf(2, "cannot start %s: %s\n", argv[0], strerrordesc_np(errno));
+	_exit(127);
+}
+
+static void launch(struct child *child)
+{
+	char *const *argv = child->ops->command(child->ctx);
+	if (argv == NULL)
+		return;
+	int log = open_log(child);
+	child->pid = fork();
+	if (child->pid == 0)
+		run_child(argv, log);
+	if (log >= 0)
+		close(log);
+	if (child->pid < 0) {
+		child->pid = 0;
+		gone(child, "no process can be started");
+		return;
+	}
+	write_pid_file(child);
+	ev_child_set(&child->own, child->pid, 0);
+	ev_child_start(child->loop, &child->own);
+	child->ops->on_up(child->ctx, false);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	launch(watcher->data);
+}
+
+void child_start(struct child *child)
+{
+	child->is_wanted = true;
+	if (child->pid != 0 || ev_is_active(&child->again))
+		return;
+	if (find(child))
+		child->ops->on_up(child->ctx, true);
+	else
+		launch(child);
+}
+
+void child_stop(struct child *child, int signal)
+{
+	child->is_wanted = false;
+	ev_timer_stop(child->loop, &child->again);
+	child_signal(child, signal);
+}
+
+int child_signal(struct child *child, int signal)
+{
+	if (child->pid == 0)
+		return -ESRCH;
+	if (child->pidfd >= 0)
+		return syscall(SYS_pidfd_send_signal, child->pidfd, signal, NULL, 0) == 0 ? 0
+											  : -errno;
+	return kill(child->pid, signal) == 0 ? 0 : -errno;
+}
+
+pid_t child_pid(const struct child *child)
+{
+	return child->pid;
+}
+
+void child_is_well(struct child *child)
+{
+	backoff_succeeded(&child->backoff);
+}
+
+char *child_last_words(const struct child *child)
+{
+	char text[LAST_WORDS_MAX + 1];
+	ssize_t got = -1;
+	int fd = open(child->log_file, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		off_t from = st.st_size > LAST_WORDS_MAX ? st.st_size - LAST_WORDS_MAX : 0;
+		got = pread(fd, text, LAST_WORDS_MAX,
+			from > child->log_start ? from : child->log_start);
+	}
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = 0;
+	for (char *c = text; *c != 0; c++)
+		*c = *c == '\n' || *c == '\r' || *c == '\t' ? ' ' : *c;
+	return xstrdup(text);
+}
+
+/* ---- */
+
+struct child *child_new(const struct child_config *config)
+{
+	struct child *child = xcalloc(1, sizeof(*child));
+	child->loop = config->loop;
+	child->pid_file = xstrdup(config->pid_file);
+	child->log_file = xstrdup(config->log_file);
+	child->executable = xstrdup(config->executable);
+	child->ops = config->ops;
+	child->ctx = config->ctx;
+	child->pidfd = -1;
+	backoff_init(&child->backoff, 0.1, 5);
+	ev_init(&child->own, on_own);
+	ev_init(&child->found, on_found);
+	ev_init(&child->again, on_again);
+	child->own.data = child->found.data = child->again.data = child;
+	return child;
+}
+
+void child_free(struct child *child)
+{
+	if (child == NULL)
+		return;
+	stop_watching(child);
+	free(child->pid_file);
+	free(child->log_file);
+	free(child->executable);
+	free(child);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The proxy as a supervised child. It outlives us: when this process dies the proxy goes on serving, and the next process finds it
+ * again by the pid file (pid and start time, so that a reused pid is not mistaken). When the proxy dies it is started again, with back-off.
+ *
+ *   DOWN --start--> UP --exit--> WAITING --back-off--> UP
+ *
+ * What it writes to its streams goes to a log file of bounded size, of which child_last_words() gives the end.
+ */
+#pragma once
+
+#include "common/str.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct child;
+
+struct child_ops {
+	/* Before each start; fill the command line (argv ends in NULL, good until the next call). NULL: not now, child_start() will be
+	 * called again. */
+	char *const *(*command)(void *ctx);
+	/* It runs: just started, or found running (is_found). */
+	void (*on_up)(void *ctx, bool is_found);
+	/* It ended by itself; it is started again after `again_s` seconds. */
+	void (*on_down)(void *ctx, const char *why, double again_s);
+};
+
+struct child_config {
+	struct ev_loop *loop; /* the default one */
+	const char *pid_file; /* copied, as the next */
+	const char *log_file; /* its output */
+	const char *
+		executable; /* name that a process found by the pid file must have (/proc/PID/comm) */
+	const struct child_ops *ops;
+	void *ctx;
+};
+
+struct child *child_new(const struct child_config *config);
+/* Leaves a running proxy alone. */
+void child_free(struct child *child);
+
+/* Finds the one that runs, else starts it. */
+void child_start(struct child *child);
+/* Asks it to end with the signal and does not start it again; on_down() is not called. */
+void child_stop(struct child *child, int signal);
+/* 0 or a negative errno. */
+int child_signal(struct child *child, int signal);
+/* 0 when it does not run. */
+pid_t child_pid(const struct child *child);
+/* It works: the next failure is the first one for the back-off. */
+void child_is_well(struct child *child);
+/* The end of what it wrote since its start, in one line; the caller frees it. */
+char *child_last_words(const struct child *child);

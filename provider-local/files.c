@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-local/files.h"
+
+#include "common/xalloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Ends the names of files that are being written. */
+static const char suffix[] = ".new~";
+
+enum { COMPARE_LEN_MAX = 8 * 1024 * 1024 };
+
+static int make_one(const char *path, mode_t mode)
+{
+	struct stat st;
+	if (mkdir(path, mode) == 0 || errno == EEXIST) {
+		if (stat(path, &st) != 0)
+			return -errno;
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	}
+	return -errno;
+}
+
+int files_make_dir(const char *path, mode_t mode)
+{
+	char *copy = xstrdup(path);
+	int err = 0;
+	for (char *slash = strchr(copy + 1, '/'); err == 0 && slash != NULL;
+		slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		err = make_one(copy, 0755);
+		*slash = '/';
+	}
+	if (err == 0)
+		err = make_one(copy, mode);
+	struct stat st;
+	if (err == 0 && stat(copy, &st) == 0 && (st.st_mode & 07777) != mode &&
+		chmod(copy, mode) != 0)
+		err = -errno;
+	free(copy);
+	return err;
+}
+
+static int write_all(int fd, struct str content)
+{
+	while (content.len != 0) {
+		ssize_t done = write(fd, content.p, content.len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		content = str_skip(content, (size_t)done);
+	}
+	return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash != NULL ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 || fsync(fd) != 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return err;
+}
+
+static bool stands_already(const char *path, struct str content, mode_t mode)
+{
+	struct stat st;
+	struct buf old;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 07777) != mode ||
+		(uint64_t)st.st_size != content.len || content.len > COMPARE_LEN_MAX)
+		return false;
+	buf_init(&old, COMPARE_LEN_MAX);
+	bool is_equal = files_read(path, &old) == 0 && str_eq(buf_str(&old), content);
+	buf_wipe_fini(&old);
+	return is_equal;
+}
+
+static int write_new(const char *path, struct str content, mode_t mode, bool is_synced)
+{
+	char *temporary = xasprintf("%s%s", path, suffix);
+	int err = 0;
+	unlink(temporary);
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0) {
+		err = -errno;
+	} else {
+		err = write_all(fd, content);
+		if (err == 0 && fchmod(fd, mode) != 0)
+			err = -errno;
+		if (err == 0 && is_synced && fsync(fd) != 0)
+			err = -errno;
+		if (close(fd) != 0 && err == 0)
+			err = -errno;
+		if (err == 0 && rename(temporary, path) != 0)
+			err = -errno;
+		if (err != 0)
+			unlink(temporary);
+	}
+	free(temporary);
+	if (err == 0 && is_synced)
+		err = sync_folder_of(path);
+	return err;
+}
+
+int files_write(const char *path, struct str content, mode_t mode)
+{
+	return stands_already(path, content, mode) ? 0 : write_new(path, content, mode, true);
+}
+
+int files_write_loose(const char *path, struct str content, mode_t mode)
+{
+	return stands_already(path, content, mode) ? 0 : write_new(path, content, mode, false);
+}
+
+int files_read(const char *path, struct buf *out)
+{
+	int err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		uint8_t *room = buf_reserve(out, 16 * 1024);
+		if (room == NULL) {
+			err = -EMSGSIZE;
+			break;
+		}
+		ssize_t got = read(fd, room, 16 * 1024);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			err = -errno;
+		if (got <= 0)
+			break;
+		buf_commit(out, (size_t)got);
+	}
+	close(fd);
+	return err;
+}
+
+int files_remove(const char *path)
+{
+	return unlink(path) == 0 || errno == ENOENT ? 0 : -errno;
+}
+
+bool files_exist(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+const char *files_problem(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case ENOSPC:
+		return "the disk is full";
+	case EDQUOT:
+		return "the quota of the disk is used up";
+	case EROFS:
+		return "the disk is read-only";
+	case EIO:
+		return "the disk gives input/output errors";
+	case EACCES:
+	case EPERM:
+		return "permission is denied";
+	case ENOTDIR:
+		return "something that is no folder is in the way";
+	case ENOENT:
+		return "the folder is gone";
+	case EMFILE:
+	case ENFILE:
+		return "there are too many open files";
+	default:
+		return strerrordesc_np(err < 0 ? -err : err);
+	}
+}
+
+bool files_is_passing(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case EIO:
+	case EMFILE:
+	case ENFILE:
+	case ENOENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void files_clean(const char *dir)
+{
+	DIR *folder = opendir(dir);
+	struct dirent *entry;
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		if (str_ends_with(str_from(entry->d_name), str_from(suffix)))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	if (folder != NULL)
+		closedir(folder);
+}

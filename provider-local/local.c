@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-local/local.h"
+
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+
+struct local {
+	struct daemon *daemon;
+	const struct local_options *options;
+	const struct local_ops *ops;
+	void *ctx;
+	struct provider *provider;
+	struct rows *rows;
+	struct notices *notices;
+	struct routes *routes;
+	struct publish *publish;
+	enum lb_state state;
+	char *message;
+	char *missing;
+	bool is_linked;
+};
+
+/* ---- readiness and statuses ---- */
+
+static void check_ready(struct local *local)
+{
+	const char *missing = local->missing;
+	if (missing == NULL && !state_is_complete(provider_state(local->provider)))
+		missing = local->is_linked ? "the translator's first snapshot" : "the translator";
+	daemon_set_missing(local->daemon, missing);
+}
+
+static void tell_all(void *ctx)
+{
+	struct local *local = ctx;
+	if (local->provider == NULL)
+		return;
+	struct object *object = state_first(provider_state(local->provider), LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(object))
+		provider_status_changed(local->provider, object);
+}
+
+static void set_state(struct local *local, enum lb_state state, const char *message)
+{
+	bool is_same = local->state == state && (local->message != NULL) == (message != NULL) &&
+		       (message == NULL || strcmp(local->message, message) == 0);
+	if (!is_same) {
+		free(local->message);
+		local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
+		local->state = state;
+	}
+	/* The revisions may be others although the words are the same; what was told is not told twice. */
+	tell_all(local);
+}
+
+void local_applied(struct local *local)
+{
+	set_state(local, LB_STATE_APPLIED, NULL);
+}
+
+void local_pending(struct local *local, const char *why)
+{
+	set_state(local, LB_STATE_PENDING, why);
+}
+
+void local_failed(struct local *local, const char *why)
+{
+	set_state(local, LB_STATE_FAILED, why);
+}
+
+void local_set_missing(struct local *local, const char *missing)
+{
+	char *copy = missing != NULL ? xstrdup(missing) : NULL;
+	free(local->missing);
+	local->missing = copy;
+	if (local->provider != NULL)
+		check_ready(local);
+}
+
+/* ---- the translator ---- */
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	struct local *local = ctx;
+	routes_on_commit(local->routes, provider_state(local->provider), commit);
+	local->ops->on_commit(local->ctx, commit);
+	tell_all(local);
+	check_ready(local);
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	struct local *local = ctx;
+	struct load_balancer value;
+	provider_decode(local->provider, load_balancer, arena, &value);
+	status->state = local->state;
+	status->message = str_from(local->message);
+	if (value.absent || value.keep)
+		return local->state == LB_STATE_APPLIED;
+	status->addresses.count = publish_list(local->publish, arena, &status->addresses.items);
+	status->addresses_known = status->addresses.count != 0;
+	status->notices.count = notices_list(local->notices, arena, &status->notices.items);
+	return true;
+}
+
+static void on_link(void *ctx, bool is_up)
+{
+	struct local *local = ctx;
+	local->is_linked = is_up;
+	check_ready(local);
+	if (local->ops->on_link != NULL)
+		local->ops->on_link(local->ctx, is_up);
+}
+
+static void make_provider(struct local *local, const struct local_config *config)
+{
+	static struct str protocols[] = {
+		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check")};
+	static struct str features[] = {STR("source-ranges")};
+	static struct capabilities capabilities = {
+		.grouping = GROUPING_MERGED,
+		.protocols = {protocols, 4},
+		.policies = {policies, 2},
+		.features = {features, 1},
+	};
+	static const struct provider_ops ops = {
+		.on_commit = on_commit,
+		.fill_status = fill_status,
+		.on_link = on_link,
+	};
+	char *path = daemon_runtime_path(&config->options->common, "provider.sock");
+	struct provider_config provider_config = {
+		.loop = daemon_loop(config->daemon),
+		.socket_path = path,
+		.name = str_from(config->name),
+		.software = str_from(config->software),
+		.capabilities = &capabilities,
+		.ops = &ops,
+		.ctx = local,
+	};
+	local->provider = provider_new(&provider_config);
+	free(path);
+}
+
+/* ---- life ---- */
+
+struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage)
+{
+	const struct local_options *options = config->options;
+	struct local *local = xcalloc(1, sizeof(*local));
+	local->daemon = config->daemon;
+	local->options = options;
+	local->ops = config->ops;
+	local->ctx = config->ctx;
+	local->state = LB_STATE_PENDING;
+	local->publish =
+		publish_new(&options->publish_addresses, &options->bind_addresses, ret_problem);
+	if (local->publish == NULL) {
+		*ret_usage = true;
+		free(local);
+		return NULL;
+	}
+	local->rows = rows_new();
+	local->notices = notices_new(tell_all, local);
+	local->routes = routes_new(local->rows, local->notices);
+	make_provider(local, config);
+	int err = files_make_dir(options->state_dir, 0700);
+	/* A folder that is read-only is no reason to end: the proxy may start from it. */
+	if (err != 0 && !files_exist(options->state_dir)) {
+		*ret_problem = xasprintf("the state folder %.400s cannot be made: %s",
+			options->state_dir, files_problem(err));
+		local_free(local);
+		return NULL;
+	}
+	check_ready(local);
+	return local;
+}
+
+void local_free(struct local *local)
+{
+	if (local == NULL)
+		return;
+	routes_free(local->routes, provider_state(local->provider));
+	struct provider *provider = local->provider;
+	local->provider = NULL;
+	provider_free(provider, "shutting down");
+	notices_free(local->notices);
+	rows_free(local->rows);
+	publish_free(local->publish);
+	free(local->message);
+	free(local->missing);
+	free(local);
+}
+
+struct state *local_state(struct local *local)
+{
+	return provider_state(local->provider);
+}
+
+struct provider *local_provider(struct local *local)
+{
+	return local->provider;
+}
+
+struct rows *local_rows(struct local *local)
+{
+	return local->rows;
+}
+
+struct routes *local_routes(struct local *local)
+{
+	return local->routes;
+}
+
+struct notices *local_notices(struct local *local)
+{
+	return local->notices;
+}
+
+const struct publish *local_publish(struct local *local)
+{
+	return local->publish;
+}
+
+struct ev_loop *local_loop(struct local *local)
+{
+	return daemon_loop(local->daemon);
+}
+
+char *local_path(const struct local *local, const char *name)
+{
+	return xasprintf("%s/%s", local->options->state_dir, name);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the providers with a proxy on this machine have in common: options (local.def), the link with its capabilities, rows, routes,
+ * notices, addresses, and what is said of each load balancer. A provider fills struct local_ops, calls local_start() from its
+ * daemon's start(), and says local_applied() or local_failed() when it knows what became of a commit.
+ */
+#pragma once
+
+#include "common/daemon.h"
+#include "provider-common/provider.h"
+#include "provider-local/notices.h"
+#include "provider-local/publish.h"
+#include "provider-local/routes.h"
+#include "provider-local/rows.h"
+
+/* The first member of a provider's configuration, called `local`. */
+struct local_options {
+	struct daemon_options common;
+	char *state_dir;
+	struct option_list bind_addresses;
+	struct option_list publish_addresses;
+	bool stop_proxy;
+	double check_timeout;
+};
+
+struct local;
+
+struct local_ops {
+	/* Rows and notices are up to date with the commit; apply it. */
+	void (*on_commit)(void *ctx, const struct state_commit *commit);
+	void (*on_link)(void *ctx, bool is_up); /* may be NULL */
+};
+
+struct local_config {
+	struct daemon *daemon;
+	const struct local_options *options;
+	const char *name;     /* "haproxy" */
+	const char *software; /* "sluice-provider-haproxy 0.1.0" */
+	const struct local_ops *ops;
+	void *ctx;
+};
+
+/* Makes the state folder. NULL and *ret_problem in words (allocated); *ret_usage: an option is wrong. */
+struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage);
+/* Says bye. Traffic goes on. */
+void local_free(struct local *local);
+
+struct state *local_state(struct local *local);
+struct provider *local_provider(struct local *local);
+struct rows *local_rows(struct local *local);
+struct routes *local_routes(struct local *local);
+struct notices *local_notices(struct local *local);
+const struct publish *local_publish(struct local *local);
+struct ev_loop *local_loop(struct local *local);
+/* state_dir/name; the caller frees it. */
+char *local_path(const struct local *local, const char *name);
+
+/* All that was committed is in force, in the proxy and on disk. */
+void local_applied(struct local *local);
+/* Not yet, and why: NULL for no particular reason. */
+void local_pending(struct local *local, const char *why);
+/* It cannot be done now, and is tried again. Both texts are copied and become the status' message. */
+void local_failed(struct local *local, const char *why);
+/* What readiness waits for beside the first snapshot; NULL: nothing. */
+void local_set_missing(struct local *local, const char *missing);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-local/rowfile.h"
+
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+#include "provider-local/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum {
+	ROWFILE_LEN_MAX = 512 * 1024 * 1024,
+	ROWFILE_SLACK = 64 * 1024, /* bytes of comments that are no reason to write it anew */
+};
+
+struct rowfile {
+	struct rows *rows;
+	enum row_table table;
+	char *path;
+	int fd;          /* -1: not written yet, or not after a failure */
+	uint64_t end;    /* of the file */
+	uint64_t wasted; /* bytes in lines that do not count */
+	bool is_dirty;   /* something was not synced */
+};
+
+static const char head[] = "# Written by Sluice; changes are lost.\n";
+
+struct rowfile *rowfile_new(struct rows *rows, enum row_table table, const char *path)
+{
+	struct rowfile *file = xcalloc(1, sizeof(*file));
+	file->rows = rows;
+	file->table = table;
+	file->path = xstrdup(path);
+	file->fd = -1;
+	return file;
+}
+
+static void close_it(struct rowfile *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	file->is_dirty = false;
+}
+
+void rowfile_free(struct rowfile *file)
+{
+	if (file == NULL)
+		return;
+	if (file->is_dirty)
+		fdatasync(file->fd);
+	close_it(file);
+	free(file->path);
+	free(file);
+}
+
+bool rowfile_is_written(const struct rowfile *file)
+{
+	return file->fd >= 0;
+}
+
+/* ---- reading ---- */
+
+static void read_line(
+	struct str line, void (*on_row)(void *ctx, struct str key, struct str value), void *ctx)
+{
+	const char *space = line.len != 0 ? memchr(line.p, ' ', line.len) : NULL;
+	if (line.len == 0 || line.p[0] == '#' || space == NULL || space == line.p)
+		return;
+	size_t key_len = (size_t)(space - line.p);
+	on_row(ctx, (struct str){line.p, key_len}, str_skip(line, key_len + 1));
+}
+
+int rowfile_read(struct rowfile *file, void (*on_row)(void *ctx, struct str key, struct str value),
+	void *ctx)
+{
+	struct buf content;
+	buf_init(&content, ROWFILE_LEN_MAX);
+	int err = files_read(file->path, &content);
+	struct str rest = buf_str(&content);
+	while (err == 0 && rest.len != 0) {
+		const char *end = memchr(rest.p, '\n', rest.len);
+		/* A last line without its end was torn. */
+		if (end == NULL)
+			break;
+		size_t len = (size_t)(end - rest.p);
+		read_line((struct str){rest.p, len}, on_row, ctx);
+		rest = str_skip(rest, len + 1);
+	}
+	buf_fini(&content);
+	return err;
+}
+
+/* ---- writing ---- */
+
+static uint64_t digest_of(struct str value)
+{
+	return name_digest(&value, 1);
+}
+
+static size_t line_len(const struct row *row, struct str value)
+{
+	return row_key(row).len + 1 + value.len + 1;
+}
+
+static int append_row(struct buf *out, const struct row *row)
+{
+	int err = buf_append_str(out, row_key(row));
+	if (err == 0)
+		err = buf_append(out, " ", 1);
+	if (err == 0)
+		err = buf_append_str(out, row_wanted(row));
+	if (err == 0)
+		err = buf_append(out, "\n", 1);
+	return err;
+}
+
+static int render(struct rowfile *file, struct buf *out)
+{
+	int err = buf_append(out, head, sizeof(head) - 1);
+	struct row *row = rows_first(file->rows, file->table);
+	for (; err == 0 && row != NULL; row = rows_next(row)) {
+		if (row_wanted(row).p != NULL)
+			err = append_row(out, row);
+	}
+	return err;
+}
+
+static void note_places(struct rowfile *file)
+{
+	uint64_t at = sizeof(head) - 1;
+	struct row *row = rows_first(file->rows, file->table);
+	for (; row != NULL; row = rows_next(row)) {
+		bool stands = row_wanted(row).p != NULL;
+		*row_place(row) = stands ? at : 0;
+		*row_filed(row) = stands ? digest_of(row_wanted(row)) : 0;
+		if (stands)
+			at += line_len(row, row_wanted(row));
+	}
+	file->end = at;
+	file->wasted = 0;
+}
+
+int rowfile_write(struct rowfile *file)
+{
+	struct buf content;
+	buf_init(&content, ROWFILE_LEN_MAX);
+	int err = render(file, &content);
+	if (err == 0)
+		err = files_write(file->path, buf_str(&content), 0600);
+	buf_fini(&content);
+	if (err != 0)
+		return err;
+	close_it(file);
+	file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (file->fd < 0)
+		return -errno;
+	note_places(file);
+	return 0;
+}
+
+static int write_at(struct rowfile *file, struct str bytes, uint64_t at)
+{
+	size_t done = 0;
+	while (done < bytes.len) {
+		ssize_t got =
+			pwrite(file->fd, bytes.p + done, bytes.len - done, (off_t)(at + done));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+/* What was written of a line that did not fit is taken back, or the next one would continue it. */
+static int append_line(struct rowfile *file, const struct row *row)
+{
+	struct buf line;
+	buf_init(&line, ROWFILE_LEN_MAX);
+	int err = append_row(&line, row);
+	if (err == 0)
+		err = write_at(file, buf_str(&line), file->end);
+	if (err == 0)
+		file->end += buf_len(&line);
+	else if (ftruncate(file->fd, (off_t)file->end) != 0)
+		close_it(file);
+	buf_fini(&line);
+	return err;
+}
+
+static int strike_out(struct rowfile *file, uint64_t place)
+{
+	return write_at(file, STR("#"), place);
+}
+
+static bool is_mostly_waste(const struct rowfile *file)
+{
+	return file->wasted > ROWFILE_SLACK && file->wasted > file->end / 2;
+}
+
+int rowfile_put(struct rowfile *file, struct row *row)
+{
+	struct str wanted = row_wanted(row);
+	uint64_t *place = row_place(row);
+	uint64_t digest = wanted.p != NULL ? digest_of(wanted) : 0;
+	if (file->fd < 0 || is_mostly_waste(file))
+		return rowfile_write(file);
+	if ((*place != 0) == (wanted.p != NULL) && *row_filed(row) == digest)
+		return 0;
+	uint64_t old = *place;
+	uint64_t new = file->end;
+	int err = wanted.p != NULL ? append_line(file, row) : 0;
+	file->is_dirty = file->fd >= 0;
+	if (err == 0 && old != 0)
+		err = strike_out(file, old);
+	if (err != 0) {
+		/* The row may stand twice now. */
+		close_it(file);
+		return err;
+	}
+	if (old != 0)
+		file->wasted += row_key(row).len + 1 + NAME_LEN + 1;
+	*place = wanted.p != NULL ? new : 0;
+	*row_filed(row) = digest;
+	return 0;
+}
+
+int rowfile_sync(struct rowfile *file)
+{
+	if (!file->is_dirty || file->fd < 0)
+		return 0;
+	file->is_dirty = false;
+	return fdatasync(file->fd) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/conf.h"
+
+#include "provider-nginx/conf_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+size_t conf_piece_count(const struct conf *conf)
+{
+	return conf->ports->count + conf->pass_count;
+}
+
+bool conf_piece_is_owned(const struct conf *conf, size_t piece)
+{
+	return piece >= conf->ports->count || !str_is_empty(conf->ports->items[piece].service);
+}
+
+bool conf_check_path(struct str path)
+{
+	if (path.len == 0 || path.len > 512 || path.p[0] != '/')
+		return false;
+	for (size_t i = 0; i < path.len; i++) {
+		char c = path.p[i];
+		bool is_word =
+			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+		if (!is_word && memchr("/._-+@", c, 6) == NULL)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the process ---- */
+
+static void add_module(struct conf_text *text, const char *name)
+{
+	char path[1024];
+	int len = snprintf(
+		path, sizeof(path), "%.*s/%s", STR_FMT(text->conf->options->modules_dir), name);
+	conf_text_add(text, "load_module ");
+	conf_text_quote(text, (struct str){path, (size_t)len});
+	conf_text_add(text, ";\n");
+}
+
+static void add_process(struct conf_text *text)
+{
+	const struct conf_options *options = text->conf->options;
+	conf_text_add(text, "# Written by sluice-provider-nginx; changes are overwritten.\n");
+	if (options->has_ndk_module)
+		add_module(text, "ndk_http_module.so");
+	if (options->has_lua_module)
+		add_module(text, "ngx_http_lua_module.so");
+	if (options->has_stream_module)
+		add_module(text, "ngx_stream_module.so");
+	if (!str_is_empty(options->user)) {
+		conf_text_add(text, "user ");
+		conf_text_quote(text, options->user);
+		conf_text_add(text, ";\n");
+	}
+	if (options->workers > 0)
+		conf_text_add(text, "worker_processes %" PRId64 ";\n", options->workers);
+	else
+		conf_text_add(text, "worker_processes auto;\n");
+	conf_text_add(text, "worker_rlimit_nofile %" PRId64 ";\n", options->open_files);
+	conf_text_add(text, "worker_shutdown_timeout %" PRId64 "s;\n", options->shutdown_s);
+	conf_text_add(text, "error_log stderr notice;\npid ");
+	conf_text_path(text, "nginx.master");
+	conf_text_add(text, ";\nevents {\n\tworker_connections %" PRId64 ";\n}\n",
+		options->open_files / 2);
+}
+
+/* ---- http ---- */
+
+static const char http_head[] = "\taccess_log off;\n"
+				"\tserver_tokens off;\n"
+				"\tdefault_type text/plain;\n"
+				"\tlua_shared_dict sluice_health 8m;\n"
+				"\tlua_max_running_timers 512;\n"
+				"\tmerge_slashes off;\n"
+				"\tclient_max_body_size 0;\n"
+				"\tclient_header_timeout 10s;\n"
+				"\tlarge_client_header_buffers 4 16k;\n"
+				"\tkeepalive_timeout 60s;\n"
+				"\tkeepalive_requests 1000000;\n"
+				"\tserver_names_hash_bucket_size 128;\n"
+				"\tssl_protocols TLSv1.2 TLSv1.3;\n"
+				"\tssl_prefer_server_ciphers off;\n"
+				"\tssl_session_cache shared:sluice_tls:10m;\n"
+				"\tssl_session_timeout 1h;\n"
+				"\tssl_buffer_size 4k;\n";
+
+/* Bodies are streamed both ways: nothing is written to disk, and a refused connection can still be tried elsewhere. */
+static const char proxy_head[] = "\tproxy_http_version 1.1;\n"
+				 "\tproxy_buffering off;\n"
+				 "\tproxy_request_buffering off;\n"
+				 "\tproxy_max_temp_file_size 0;\n"
+				 "\tproxy_buffer_size 16k;\n"
+				 "\tproxy_buffers 4 16k;\n"
+				 "\tproxy_busy_buffers_size 32k;\n"
+				 "\tproxy_redirect off;\n"
+				 "\tproxy_connect_timeout 5s;\n"
+				 "\tproxy_send_timeout 60s;\n"
+				 "\tproxy_read_timeout 60s;\n"
+				 "\tproxy_next_upstream error timeout;\n"
+				 "\tproxy_ssl_server_name on;\n"
+				 "\tproxy_ssl_name $sluice_server_name;\n"
+				 "\tproxy_set_header Host $sluice_host;\n"
+				 "\tproxy_set_header Connection $sluice_connection;\n"
+				 "\tproxy_set_header Upgrade $sluice_upgrade;\n"
+				 "\tproxy_set_header X-Forwarded-For $remote_addr;\n"
+				 "\tproxy_set_header X-Forwarded-Proto $scheme;\n"
+				 "\tproxy_set_header X-Forwarded-Host $sluice_host;\n"
+				 "\tproxy_set_header X-Forwarded-Port $sluice_port;\n"
+				 "\tproxy_set_header X-Real-IP $remote_addr;\n"
+				 "\tproxy_set_header Forwarded $sluice_forwarded;\n"
+				 "\tproxy_set_header Proxy \"\";\n"
+				 "\tproxy_set_header Keep-Alive \"\";\n"
+				 "\tproxy_set_header Proxy-Connection \"\";\n"
+				 "\tproxy_set_header HTTP2-Settings \"\";\n"
+				 "\tgrpc_connect_timeout 5s;\n"
+				 "\tgrpc_send_timeout 1h;\n"
+				 "\tgrpc_read_timeout 1h;\n"
+				 "\tgrpc_buffer_size 16k;\n"
+				 "\tgrpc_next_upstream error timeout;\n"
+				 "\tgrpc_set_header Host $sluice_host;\n"
+				 "\tgrpc_set_header X-Forwarded-For $remote_addr;\n"
+				 "\tgrpc_set_header X-Forwarded-Proto $scheme;\n"
+				 "\tgrpc_set_header X-Forwarded-Host $sluice_host;\n"
+				 "\tgrpc_set_header X-Forwarded-Port $sluice_port;\n"
+				 "\tgrpc_set_header X-Real-IP $remote_addr;\n"
+				 "\tgrpc_set_header Forwarded $sluice_forwarded;\n"
+				 "\tgrpc_set_header Proxy \"\";\n"
+				 "\tgrpc_set_header Keep-Alive \"\";\n"
+				 "\tgrpc_set_header Proxy-Connection \"\";\n"
+				 "\tgrpc_set_header HTTP2-Settings \"\";\n";
+
+static const char upstream[] =
+	"\tupstream sluice_%s {\n"
+	"\t\tserver 0.0.0.1;\n"
+	"\t\tbalancer_by_lua_block { require(\"sluice.request\").balance() }\n"
+	"\t\tkeepalive 256;\n"
+	"\t\tkeepalive_timeout 30s;\n"
+	"\t\tkeepalive_requests 1000000;\n"
+	"\t}\n";
+
+static const char locations[] =
+	"\t\tset $sluice_host \"\";\n"
+	"\t\tset $sluice_server_name \"\";\n"
+	"\t\tset $sluice_forwarded \"\";\n"
+	"\t\tset $sluice_connection \"\";\n"
+	"\t\tset $sluice_upgrade \"\";\n"
+	"\t\tset $sluice_pool \"\";\n"
+	"\t\theader_filter_by_lua_block { require(\"sluice.sticky\").write() }\n"
+	"\t\tlog_by_lua_block { require(\"sluice.request\").log() }\n"
+	"\t\tlocation / {\n"
+	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access() }\n"
+	"\t\t\tproxy_pass http://sluice_http;\n"
+	"\t\t}\n"
+	"\t\tlocation @https {\n"
+	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access_named() }\n"
+	"\t\t\tproxy_pass https://sluice_https;\n"
+	"\t\t}\n"
+	"\t\tlocation @h2c {\n"
+	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access_named() }\n"
+	"\t\t\tgrpc_pass grpc://sluice_h2c;\n"
+	"\t\t}\n"
+	"\t}\n";
+
+static void add_http_head(struct conf_text *text)
+{
+	const struct conf_options *options = text->conf->options;
+	char path[1024];
+	int len = snprintf(path, sizeof(path), "%.*s/?.lua;;", STR_FMT(options->lua_dir));
+	conf_text_add(text, "http {\n%s", http_head);
+	conf_text_add(text, "%s", proxy_head);
+	conf_text_add(text, "\tlua_shared_dict sluice %" PRId64 "m;\n\tlua_package_path ",
+		options->dictionary_mb);
+	conf_text_quote(text, (struct str){path, (size_t)len});
+	/* conf_check_path() leaves nothing that would mean something to Lua. */
+	conf_text_add(text,
+		";\n\tinit_by_lua_block { require(\"sluice.start\").init(\"%.*s/state\") }\n"
+		"\tinit_worker_by_lua_block { require(\"sluice.health\").start() }\n",
+		STR_FMT(options->state_dir));
+	conf_text_add(text, upstream, "http");
+	conf_text_add(text, upstream, "https");
+	conf_text_add(text, upstream, "h2c");
+}
+
+static void add_control(struct conf_text *text, uint64_t generation)
+{
+	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control.sock\";\n",
+		STR_FMT(text->conf->options->state_dir));
+	conf_text_add(text,
+		"\t\tset $sluice_generation %016" PRIx64 ";\n"
+		"\t\tclient_max_body_size 8m;\n"
+		"\t\tclient_body_buffer_size 8m;\n"
+		"\t\tlocation = /v1/state {\n"
+		"\t\t\tcontent_by_lua_block { require(\"sluice.control\").state() }\n"
+		"\t\t}\n"
+		"\t\tlocation = /v1/batch {\n"
+		"\t\t\tcontent_by_lua_block { require(\"sluice.control\").batch() }\n"
+		"\t\t}\n"
+		"\t\tlocation / {\n"
+		"\t\t\treturn 404;\n"
+		"\t\t}\n"
+		"\t}\n",
+		generation);
+}
+
+static void add_tls(struct conf_text *text, const struct port *port)
+{
+	conf_text_add(text, "\t\tssl_certificate ");
+	conf_text_path(text, "placeholder.pem");
+	conf_text_add(text, ";\n\t\tssl_certificate_key ");
+	conf_text_path(text, "placeholder.pem");
+	conf_text_add(text,
+		";\n\t\tssl_certificate_by_lua_block { require(\"sluice.tls\").choose(\"%s\", %u) "
+		"}\n",
+		port->load_balancer.text, port->port);
+}
+
+static void add_server(struct conf_text *text, const struct port *port)
+{
+	bool is_tls = port->protocol == LISTENER_HTTPS;
+	conf_text_add(text, "\tserver {\n");
+	if (conf_text_has_passes(text, port))
+		conf_text_add(text,
+			"\t\tlisten \"unix:%.*s/hop/https-%u.sock\" ssl http2 proxy_protocol;\n"
+			"\t\tset_real_ip_from unix:;\n"
+			"\t\treal_ip_header proxy_protocol;\n",
+			STR_FMT(text->conf->options->state_dir), port->port);
+	else
+		conf_text_listen(text, port->port, is_tls ? " ssl http2" : "");
+	if (is_tls)
+		add_tls(text, port);
+	conf_text_add(text,
+		"\t\tset $sluice_lb %s;\n\t\tset $sluice_port %u;\n\t\tset $sluice_tls %d;\n",
+		port->load_balancer.text, port->port, is_tls);
+	conf_text_add(text, "%s", locations);
+}
+
+static void add_servers(struct conf_text *text)
+{
+	const struct ports *ports = text->conf->ports;
+	for (size_t i = 0; i < ports->count; i++) {
+		const struct port *port = &ports->items[i];
+		bool is_http = port->protocol == LISTENER_HTTP || port->protocol == LISTENER_HTTPS;
+		if (is_http && conf_text_has_piece(text, i))
+			add_server(text, port);
+	}
+}
+
+int conf_render(
+	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation)
+{
+	struct conf_text text = {.conf = conf, .is_out = is_out, .out = out};
+	size_t start = buf_len(out);
+	add_process(&text);
+	conf_stream_add(&text);
+	add_http_head(&text);
+	add_servers(&text);
+	struct str whole = str_skip(buf_str(out), start);
+	uint64_t generation = name_digest(&whole, 1);
+	add_control(&text, generation);
+	conf_text_add(&text, "}\n");
+	if (text.err == 0)
+		*ret_generation = generation;
+	else
+		buf_cut(out, start);
+	return text.err;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The text of nginx.conf. What an Ingress decides is not in it but in rows; here stand listeners, the pools of TCP listeners, and the server
+ * names of TLS that is passed through. No I/O.
+ *
+ * Nothing reaches the text but numbers, names made by us (names.h), addresses and server names that were checked, and the administrator's
+ * paths, all through quote.h where they are texts.
+ */
+#pragma once
+
+#include "common/buf.h"
+#include "proto/model.h"
+#include "provider-local/checks.h"
+#include "provider-local/names.h"
+#include "provider-local/ports.h"
+
+enum { CONF_LEN_MAX = 64 * 1024 * 1024 };
+
+/* As the administrator says; all texts have passed conf_check_path() or are empty. */
+struct conf_options {
+	struct str state_dir;
+	struct str lua_dir;
+	struct str modules_dir;
+	struct str user; /* of workers; empty: we are not root and cannot choose */
+	int64_t workers; /* 0: as many as there are processors */
+	int64_t open_files;
+	int64_t dictionary_mb;
+	int64_t shutdown_s;
+	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
+	bool has_ndk_module;
+	bool has_stream_module;
+};
+
+struct conf_peer {
+	struct check_ip ip;
+	uint16_t port;
+};
+
+/* Where connections that are not opened go. */
+struct conf_pool {
+	struct name name;
+	enum pool_algorithm algorithm;
+	struct conf_peer *peers; /* those that are active */
+	size_t peer_count;
+};
+
+struct conf_tcp {
+	uint16_t port;
+	struct name pool;
+};
+
+/* A host with TLS passed through. */
+struct conf_pass {
+	struct name load_balancer;
+	struct str host; /* checked; with `*.` for one label */
+	struct name pool;
+	struct str ingress; /* who wants it */
+};
+
+struct conf {
+	const struct conf_options *options;
+	const struct ports *ports;
+	const struct check_ip *binds;
+	size_t bind_count;
+	/* Sorted by port; a port of protocol tcp without an entry is closed. */
+	struct conf_tcp *tcp;
+	size_t tcp_count;
+	struct conf_pass *passes;
+	size_t pass_count;
+	struct conf_pool *pools; /* each once */
+	size_t pool_count;
+};
+
+/* A piece of the configuration that can be left out alone because somebody owns it: a listener that a Service wants, a host that is
+ * passed through. Pieces are numbered: ports first, then passes. */
+size_t conf_piece_count(const struct conf *conf);
+/* Ports of the class have no owner and are never left out. */
+bool conf_piece_is_owned(const struct conf *conf, size_t piece);
+
+/* Appends the text without the pieces for which is_out[piece] is true; is_out may be NULL. *ret_generation tells contents apart and stands in the
+ * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */
+[[nodiscard]] int conf_render(
+	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
+/* Whether the path can stand in a configuration and in Lua: letters, digits and `/._-+@` only, absolute. */
+bool conf_check_path(struct str path);

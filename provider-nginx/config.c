@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/config.h"
+
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+
+#include <pwd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+	OPEN_FILES_MAX = 65536,
+	OPEN_FILES_FALLBACK = 1024,
+	/* A socket's path has 107 bytes, and ours add at most 25. */
+	STATE_DIR_LEN_MAX = 80,
+};
+
+static const struct option_spec options[] = {
+#define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
+#include "provider-nginx/config.def"
+#include "provider-local/local.def"
+#undef OPTION
+#define OPTION(member, ...) OPTION_SPEC(struct config, local.member, __VA_ARGS__)
+#include "common/common_options.def"
+#undef OPTION
+};
+
+const struct option_table config_table = {
+	.program = "sluice-provider-nginx",
+	.summary = "Runs nginx on this machine so that it serves what sluice-translator wants.",
+	.details =
+		"nginx outlives this program and is found again; without this program it goes on "
+		"serving, and starts\nwith `nginx -c STATE-DIR/nginx.conf`.",
+	.options = options,
+	.count = sizeof(options) / sizeof(options[0]),
+	.config_size = sizeof(struct config),
+};
+
+char *config_check(const struct config *config)
+{
+	const char *const paths[][2] = {
+		{"--state-dir", config->local.state_dir},
+		{"--lua-dir", config->lua_dir},
+		{"--nginx-modules", config->modules_dir},
+	};
+	for (size_t i = 0; i < 3; i++) {
+		if (!conf_check_path(str_from(paths[i][1])))
+			return xasprintf(
+				"%s must be an absolute path of letters, digits and /._-+@ only",
+				paths[i][0]);
+	}
+	if (strlen(config->local.state_dir) > STATE_DIR_LEN_MAX)
+		return xasprintf(
+			"--state-dir must have at most %d bytes, because sockets lie below it",
+			STATE_DIR_LEN_MAX);
+	if (geteuid() == 0 && getpwnam(config->user) == NULL)
+		return xasprintf("--nginx-user: there is no user \"%.64s\"", config->user);
+	return NULL;
+}
+
+static bool has_module(const struct config *config, const char *name)
+{
+	char *path = xasprintf("%s/%s", config->modules_dir, name);
+	bool is_there = files_exist(path);
+	free(path);
+	return is_there;
+}
+
+void config_fill(const struct config *config, struct conf_options *ret_options)
+{
+	struct rlimit limit;
+	int64_t open_files = OPEN_FILES_FALLBACK;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		open_files =
+			limit.rlim_max < OPEN_FILES_MAX ? (int64_t)limit.rlim_max : OPEN_FILES_MAX;
+	*ret_options = (struct conf_options){
+		.state_dir = str_from(config->local.state_dir),
+		.lua_dir = str_from(config->lua_dir),
+		.modules_dir = str_from(config->modules_dir),
+		.user = geteuid() == 0 ? str_from(config->user) : STR(""),
+		.workers = config->workers,
+		.open_files = open_files,
+		.dictionary_mb = config->dictionary_mb,
+		.shutdown_s = (int64_t)config->shutdown_timeout,
+		.has_lua_module = has_module(config, "ngx_http_lua_module.so"),
+		.has_ndk_module = has_module(config, "ndk_http_module.so"),
+		.has_stream_module = has_module(config, "ngx_stream_module.so"),
+	};
+}

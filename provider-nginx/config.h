@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The provider's configuration; config.def and provider-local/local.def say what each member means. */
+#pragma once
+
+#include "provider-local/local.h"
+#include "provider-nginx/conf.h"
+
+struct config {
+	struct local_options local;
+	char *nginx;
+	char *lua_dir;
+	char *modules_dir;
+	char *user;
+	int64_t workers;
+	int64_t dictionary_mb;
+	double shutdown_timeout;
+	double reload_interval;
+};
+
+extern const struct option_table config_table;
+
+/* Checks what the table of options cannot: NULL, or what is wrong (allocated). */
+char *config_check(const struct config *config);
+/* The texts are those of `config`. */
+void config_fill(const struct config *config, struct conf_options *ret_options);

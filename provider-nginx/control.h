@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The control socket of the running nginx (lua/sluice/control.lua): its state is asked for, and batches are handed over. One request at a
+ * time.
+ */
+#pragma once
+
+#include "common/str.h"
+
+#include <ev.h>
+#include <stdbool.h>
+
+struct control;
+
+struct control_answer {
+	long status; /* of HTTP; 0: none came, `problem` says why */
+	uint64_t serial;
+	uint64_t generation; /* of the configuration that it runs */
+	uint64_t free;       /* bytes of the dictionary */
+	uint64_t capacity;
+	const char *problem; /* "" or a few words */
+};
+
+typedef void control_done(void *ctx, const struct control_answer *answer);
+
+/* The path is copied. */
+struct control *control_new(struct ev_loop *loop, const char *socket_path);
+void control_free(struct control *control);
+/* Only while none is under way; done() is called from the loop. The batch is copied, and wiped afterwards. */
+void control_ask(struct control *control, control_done *done, void *ctx);
+void control_send(struct control *control, struct str batch, control_done *done, void *ctx);
+bool control_is_busy(const struct control *control);
+/* done() is not called any more. */
+void control_cancel(struct control *control);
+/* For tests: reads the line that an answer is. False when it is none. */
+bool control_read_answer(struct str line, struct control_answer *ret_answer);

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/feed.h"
+
+#include "common/backoff.h"
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+#include "provider-nginx/control.h"
+#include "provider-nginx/feed_order.h"
+#include "provider-nginx/journal.h"
+#include "provider-nginx/log_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum feed_state { FEED_DOWN, FEED_ASKING, FEED_IDLE, FEED_SENDING, FEED_RETRY, FEED_FULL };
+
+/* An nginx that has just been started may take so many questions until it answers; only then it is worth a word. */
+enum { QUIET_FAILURES = 20 };
+
+/* A serial that nothing has: nginx has another state than the file, and we know no better yet. */
+static const uint64_t UNKNOWN = UINT64_MAX;
+
+struct feed {
+	struct feed_order order;
+	struct journal *journal;
+	struct control *control;
+	const struct feed_ops *ops;
+	void *ctx;
+	struct ev_loop *loop;
+	ev_timer again;      /* after a failed question */
+	ev_timer disk_again; /* after a failed write */
+	struct backoff disk_backoff;
+	enum feed_state state;
+	uint64_t serial; /* of what nginx has */
+	uint64_t full_generation;
+	struct buf batch; /* under way; kept until it is known what became of it */
+	struct buf scratch;
+	struct batch_head head;
+	unsigned failures; /* questions in a row without an answer */
+	bool may_send;     /* the rows are those of a whole state */
+	bool is_whole;     /* a whole state is being sent */
+	bool wants_ask;
+	char *trouble;
+	char *disk_trouble;
+};
+
+static void work(struct feed *feed);
+
+static void set_text(struct feed *feed, char **text, const char *words)
+{
+	bool is_same =
+		(*text == NULL) == (words == NULL) && (words == NULL || strcmp(*text, words) == 0);
+	if (is_same)
+		return;
+	char *copy = words != NULL ? xstrdup(words) : NULL;
+	free(*text);
+	*text = copy;
+	feed->ops->on_change(feed->ctx);
+}
+
+/* ---- the state file ---- */
+
+static void tell_disk(struct feed *feed, int err)
+{
+	if (err == 0) {
+		if (feed->disk_trouble != NULL)
+			log_event(&EV_STATE_STORED);
+		backoff_succeeded(&feed->disk_backoff);
+		ev_timer_stop(feed->loop, &feed->disk_again);
+		set_text(feed, &feed->disk_trouble, NULL);
+		return;
+	}
+	if (feed->disk_trouble == NULL)
+		log_event(&EV_STATE_UNSTORED, LOG_STR("reason", files_problem(err)));
+	if (!ev_is_active(&feed->disk_again)) {
+		ev_timer_set(&feed->disk_again, backoff_next(&feed->disk_backoff), 0.);
+		ev_timer_start(feed->loop, &feed->disk_again);
+	}
+	set_text(feed, &feed->disk_trouble, files_problem(err));
+}
+
+static int write_pieces(struct feed *feed, uint64_t serial)
+{
+	struct buf piece;
+	struct row *position = NULL;
+	unsigned stage = 0;
+	unsigned flags = BATCH_FIRST;
+	int err = 0;
+	buf_init(&piece, BATCH_LEN_MAX);
+	while (err == 0 && (flags & BATCH_LAST) == 0) {
+		batch_begin(&piece);
+		/* The last piece is the one that nothing could be put into; so none has to be looked at twice. */
+		if (!feed_order_fill_whole(&feed->order, &piece, &position, &stage))
+			flags |= BATCH_LAST;
+		struct batch_head head = {.flags = flags, .base = serial, .serial = serial};
+		batch_end(&piece, &head);
+		err = journal_rewrite_add(feed->journal, buf_str(&piece));
+		flags &= ~(unsigned)BATCH_FIRST;
+	}
+	buf_wipe_fini(&piece);
+	return err;
+}
+
+/* The whole file from what is wanted, as the state `serial`. */
+static void rewrite(struct feed *feed, uint64_t serial)
+{
+	int err = journal_rewrite_begin(feed->journal);
+	if (err == 0)
+		err = write_pieces(feed, serial);
+	if (err == 0)
+		err = journal_rewrite_end(feed->journal, serial);
+	tell_disk(feed, err);
+}
+
+static void on_disk_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	work(watcher->data);
+}
+
+/* ---- batches ---- */
+
+static bool is_dirty(const struct feed *feed)
+{
+	return rows_dirty_count(feed->order.routes) != 0 ||
+	       rows_dirty_count(objects_rows(feed->order.objects)) != 0;
+}
+
+static void forget(struct feed *feed)
+{
+	rows_forget_has(feed->order.routes);
+	rows_forget_has(objects_rows(feed->order.objects));
+}
+
+static void settle_batch(struct feed *feed)
+{
+	struct str rows = str_skip(buf_str(&feed->batch), BATCH_HEAD_LEN);
+	feed_order_settle(&feed->order, rows);
+	feed->serial = feed->head.serial;
+	if ((feed->head.flags & BATCH_LAST) != 0)
+		feed->is_whole = false;
+	explicit_bzero(feed->batch.data, feed->batch.cap);
+	buf_shrink(&feed->batch, 0);
+}
+
+static void drop_batch(struct feed *feed)
+{
+	if (feed->batch.data != NULL)
+		explicit_bzero(feed->batch.data, feed->batch.cap);
+	buf_shrink(&feed->batch, 0);
+}
+
+/* nginx has something else than we know: everything is sent, and what it has beside that goes with the last piece. */
+static void begin_whole(struct feed *feed, uint64_t their_serial)
+{
+	uint64_t serial = journal_serial(feed->journal);
+	drop_batch(feed);
+	forget(feed);
+	if (their_serial > serial && their_serial < UINT64_MAX / 2)
+		serial = their_serial;
+	feed->serial = serial + 1;
+	feed->is_whole = true;
+	feed->head = (struct batch_head){.serial = 0};
+	log_event(&EV_STATE_SENT_WHOLE);
+	/* One more than all pieces but the last have: half a state never passes for what the file holds. */
+	rewrite(feed, feed->serial + 1);
+}
+
+static void on_sent(void *ctx, const struct control_answer *answer);
+
+static void send_batch(struct feed *feed)
+{
+	feed->state = FEED_SENDING;
+	control_send(feed->control, buf_str(&feed->batch), on_sent, feed);
+}
+
+static void fill_batch(struct feed *feed)
+{
+	size_t refused = 0;
+	batch_begin(&feed->batch);
+	feed_order_fill(&feed->order, &feed->batch, &refused);
+	if (refused != 0)
+		log_event(&EV_ROW_UNSENDABLE, LOG_INT("count", refused));
+}
+
+static size_t rows_in(const struct buf *batch)
+{
+	struct str rows = str_skip(buf_str(batch), BATCH_HEAD_LEN);
+	struct batch_row row;
+	size_t count = 0;
+	while (batch_next(&rows, &row))
+		count++;
+	return count;
+}
+
+static void send_piece(struct feed *feed)
+{
+	bool is_first = feed->head.serial == 0;
+	fill_batch(feed);
+	size_t dirty = rows_dirty_count(feed->order.routes) +
+		       rows_dirty_count(objects_rows(feed->order.objects));
+	bool is_last = rows_in(&feed->batch) >= dirty;
+	feed->head = (struct batch_head){
+		.flags = (is_first ? BATCH_FIRST : 0U) | (is_last ? BATCH_LAST : 0U),
+		.base = feed->serial,
+		.serial = feed->serial + (is_last ? 1 : 0),
+	};
+	batch_end(&feed->batch, &feed->head);
+	send_batch(feed);
+}
+
+static void send_change(struct feed *feed)
+{
+	fill_batch(feed);
+	if (batch_is_empty(&feed->batch)) {
+		drop_batch(feed);
+		return;
+	}
+	feed->head = (struct batch_head){.base = feed->serial, .serial = feed->serial + 1};
+	batch_end(&feed->batch, &feed->head);
+	/* When the file is behind, or is another state's, it is written whole later. */
+	int err = 0;
+	if (journal_serial(feed->journal) == feed->serial && !journal_is_behind(feed->journal))
+		err = journal_append(feed->journal, buf_str(&feed->batch), feed->head.serial);
+	if (err != 0 && err != -EBADF)
+		tell_disk(feed, err);
+	send_batch(feed);
+}
+
+/* ---- answers ---- */
+
+static void retry(struct feed *feed, const char *problem)
+{
+	feed->state = FEED_RETRY;
+	feed->failures++;
+	ev_timer_set(&feed->again, feed->failures < QUIET_FAILURES ? 0.1 : 1., 0.);
+	ev_timer_start(feed->loop, &feed->again);
+	if (feed->failures < QUIET_FAILURES)
+		return;
+	char words[256];
+	snprintf(words, sizeof(words), "nginx does not answer on its control socket: %.150s",
+		problem);
+	if (feed->trouble == NULL)
+		log_event(&EV_CONTROL_LOST, LOG_STR("reason", problem));
+	set_text(feed, &feed->trouble, words);
+}
+
+static void note_answer(struct feed *feed)
+{
+	if (feed->failures >= QUIET_FAILURES)
+		log_event(&EV_CONTROL_BACK);
+	feed->failures = 0;
+	set_text(feed, &feed->trouble, NULL);
+}
+
+static void on_sent(void *ctx, const struct control_answer *answer)
+{
+	struct feed *feed = ctx;
+	if (answer->status == 0) {
+		/* It may have been taken all the same: the next answer tells. */
+		retry(feed, answer->problem);
+		return;
+	}
+	note_answer(feed);
+	feed->state = FEED_IDLE;
+	if (answer->status == 200) {
+		settle_batch(feed);
+	} else if (answer->status == 507) {
+		log_event(&EV_DICTIONARY_FULL, LOG_INT("bytes", answer->capacity));
+		feed->state = FEED_FULL;
+		feed->full_generation = answer->generation;
+		set_text(feed, &feed->trouble,
+			"the memory that nginx keeps routes in is full; it is being enlarged");
+		feed->ops->on_full(feed->ctx);
+		return;
+	} else {
+		log_event(&EV_BATCH_REFUSED, LOG_STR("reason", answer->problem));
+		begin_whole(feed, answer->serial);
+	}
+	work(feed);
+}
+
+/* What nginx has after a start, a reload, or an answer that did not come. */
+static void compare(struct feed *feed, const struct control_answer *answer)
+{
+	bool has_batch = !batch_is_empty(&feed->batch) && buf_len(&feed->batch) != 0;
+	if (has_batch && answer->serial == feed->head.serial && answer->serial != feed->head.base) {
+		settle_batch(feed);
+	} else if (has_batch && answer->serial == feed->head.base &&
+		   (feed->head.flags & BATCH_FIRST) == 0) {
+		send_batch(feed);
+	} else if (answer->serial != feed->serial) {
+		bool is_ours = answer->serial == journal_serial(feed->journal);
+		if (feed->may_send)
+			begin_whole(feed, answer->serial);
+		else
+			feed->serial = is_ours ? answer->serial : UNKNOWN;
+	}
+}
+
+static void on_told(void *ctx, const struct control_answer *answer)
+{
+	struct feed *feed = ctx;
+	if (answer->status == 0) {
+		retry(feed, answer->problem);
+		return;
+	}
+	note_answer(feed);
+	bool is_still_full =
+		feed->full_generation != 0 && feed->full_generation == answer->generation;
+	feed->state = is_still_full ? FEED_FULL : FEED_IDLE;
+	if (!is_still_full) {
+		feed->full_generation = 0;
+		compare(feed, answer);
+	}
+	feed->ops->on_told(feed->ctx, answer->generation);
+	work(feed);
+}
+
+static void ask(struct feed *feed)
+{
+	feed->wants_ask = false;
+	feed->state = FEED_ASKING;
+	control_ask(feed->control, on_told, feed);
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	ask(watcher->data);
+}
+
+static void work(struct feed *feed)
+{
+	if ((feed->state == FEED_IDLE || feed->state == FEED_FULL) && feed->wants_ask) {
+		ask(feed);
+		return;
+	}
+	if (!feed->may_send || feed->state == FEED_FULL)
+		return;
+	if (feed->state == FEED_IDLE && feed->serial == UNKNOWN)
+		begin_whole(feed, 0);
+	if (feed->state == FEED_IDLE && feed->is_whole)
+		send_piece(feed);
+	else if (feed->state == FEED_IDLE && is_dirty(feed))
+		send_change(feed);
+	bool is_other = journal_serial(feed->journal) != feed->serial;
+	if (feed->state == FEED_IDLE && !feed->is_whole && feed->serial != 0 &&
+		!ev_is_active(&feed->disk_again) &&
+		(is_other || journal_wants_rewrite(feed->journal)))
+		rewrite(feed, feed->serial);
+	if (feed_is_settled(feed))
+		feed->ops->on_change(feed->ctx);
+}
+
+/* ---- */
+
+void feed_set_nginx(struct feed *feed, bool is_up)
+{
+	control_cancel(feed->control);
+	ev_timer_stop(feed->loop, &feed->again);
+	feed->failures = 0;
+	feed->state = FEED_DOWN;
+	if (is_up)
+		ask(feed);
+}
+
+void feed_ask(struct feed *feed)
+{
+	feed->wants_ask = true;
+	work(feed);
+}
+
+static void take_for_had(struct rows *rows)
+{
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		struct row *row;
+		size_t left = rows_dirty_count(rows);
+		/* Each settles at once. */
+		while (left-- != 0 && (row = rows_first_dirty(rows, (enum row_table)table)) != NULL)
+			rows_has(rows, row, row_wanted(row));
+	}
+}
+
+void feed_prepare(struct feed *feed)
+{
+	if (!feed->may_send || feed->state != FEED_DOWN ||
+		(!is_dirty(feed) && journal_serial(feed->journal) == feed->serial &&
+			!journal_wants_rewrite(feed->journal)))
+		return;
+	uint64_t serial = journal_serial(feed->journal) + 1;
+	drop_batch(feed);
+	rewrite(feed, serial);
+	if (journal_is_behind(feed->journal))
+		return;
+	take_for_had(feed->order.routes);
+	take_for_had(objects_rows(feed->order.objects));
+	feed->serial = serial;
+	feed->is_whole = false;
+}
+
+void feed_kick(struct feed *feed, struct state *state)
+{
+	feed->order.state = state;
+	feed->may_send = true;
+	work(feed);
+}
+
+bool feed_is_settled(const struct feed *feed)
+{
+	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole && !is_dirty(feed);
+}
+
+const char *feed_trouble(const struct feed *feed)
+{
+	return feed->trouble;
+}
+
+const char *feed_disk_trouble(const struct feed *feed)
+{
+	return feed->disk_trouble;
+}
+
+uint64_t feed_size(const struct feed *feed)
+{
+	return journal_size(feed->journal);
+}
+
+static void on_row(void *ctx, const struct batch_row *row)
+{
+	struct feed *feed = ctx;
+	feed_order_found(&feed->order, row);
+}
+
+void feed_load(struct feed *feed)
+{
+	int err = journal_read(feed->journal, on_row, feed);
+	if (err != 0)
+		log_event(&EV_STATE_UNREADABLE, LOG_ERRNO(err));
+	feed->serial = journal_serial(feed->journal);
+}
+
+struct feed *feed_new(const struct feed_config *config)
+{
+	struct feed *feed = xcalloc(1, sizeof(*feed));
+	feed->loop = config->loop;
+	feed->ops = config->ops;
+	feed->ctx = config->ctx;
+	feed->order.routes = config->routes;
+	feed->order.objects = config->objects;
+	feed->order.scratch = &feed->scratch;
+	feed->journal = journal_new(config->state_file);
+	feed->control = control_new(config->loop, config->socket_path);
+	buf_init(&feed->batch, BATCH_LEN_MAX);
+	buf_init(&feed->scratch, BATCH_LEN_MAX);
+	backoff_init(&feed->disk_backoff, 0.5, 10);
+	ev_init(&feed->again, on_again);
+	ev_init(&feed->disk_again, on_disk_again);
+	feed->again.data = feed->disk_again.data = feed;
+	return feed;
+}
+
+void feed_free(struct feed *feed)
+{
+	if (feed == NULL)
+		return;
+	ev_timer_stop(feed->loop, &feed->again);
+	ev_timer_stop(feed->loop, &feed->disk_again);
+	control_free(feed->control);
+	journal_free(feed->journal);
+	buf_wipe_fini(&feed->batch);
+	buf_wipe_fini(&feed->scratch);
+	free(feed->trouble);
+	free(feed->disk_trouble);
+	free(feed);
+}

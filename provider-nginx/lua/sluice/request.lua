@@ -1,0 +1,180 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One request: checked, routed, freed of what only we may say, and handed to the location of its pool's protocol.
+local route = require("sluice.route")
+local pools = require("sluice.pools")
+local sticky = require("sluice.sticky")
+local balancer = require("ngx.balancer")
+
+local _M = {}
+
+local find, match, sub, lower, byte = string.find, string.match, string.sub, string.lower, string.byte
+local LONG_S = 3600 -- how long an upgraded connection may be silent
+local TRIES_MAX = 3
+
+local function finish(status, text)
+	ngx.status = status
+	ngx.header["Content-Type"] = "text/plain"
+	ngx.print(text)
+	return ngx.exit(status)
+end
+
+-- Name and port of a Host header, or nil when it is none.
+local function split_host(text)
+	local name, colon, port = match(text, "^([%w._-]*)(:?)(%d*)$")
+	if not name then
+		name, colon, port = match(text, "^(%[[%x:.]+%])(:?)(%d*)$")
+	end
+	if not name or (port ~= "" and (colon == "" or #port > 5 or tonumber(port) > 65535)) then
+		return nil
+	end
+	return name
+end
+
+-- Lower case, without one trailing dot.
+local function normal_name(name)
+	name = lower(name)
+	if byte(name, -1) == 46 then
+		name = sub(name, 1, -2)
+	end
+	return name
+end
+
+-- The path as sent, without the query; nil when the target has bytes that no target may have.
+local function path_of(target)
+	if find(target, "[^\33-\126]") or find(target, "#", 1, true) then
+		return nil
+	end
+	if byte(target) ~= 47 then
+		target = match(target, "^%a[%w+.-]*://[^/?]*(.*)$")
+		if not target then
+			return nil
+		end
+	end
+	local query = find(target, "?", 1, true)
+	local path = query and sub(target, 1, query - 1) or target
+	return path ~= "" and path or "/"
+end
+
+-- What only we say of a client is ours to say: whatever came under these names is dropped.
+local function drop_foreign_claims()
+	for name in pairs(ngx.req.get_headers(0)) do
+		if find(name, "^x%-forwarded%-") or name == "forwarded" or name == "x-real-ip" then
+			ngx.req.clear_header(name)
+		end
+	end
+end
+
+local function tell_forwarded(var, host)
+	local client = var.remote_addr
+	local who = find(client, ":", 1, true) and '"[' .. client .. ']"' or client
+	var.sluice_forwarded = "for=" .. who .. (host ~= "" and ';host="' .. host .. '"' or "") .. ";proto=" .. var.scheme
+end
+
+local function prepare_upgrade(var, ctx)
+	local upgrade = var.http_upgrade
+	if upgrade and lower(upgrade) == "websocket" then
+		var.sluice_upgrade = "websocket"
+		var.sluice_connection = "upgrade"
+		ctx.is_long = true
+	end
+end
+
+-- Finds the pool and an endpoint to begin with, in ngx.ctx.
+local function prepare_pool(ctx, key)
+	local pool = key and pools.get(key)
+	if not pool then
+		return finish(503, "no endpoints\n")
+	end
+	ctx.pool = pool
+	ctx.client = ngx.var.remote_addr
+	if pool.sticky then
+		ctx.wanted = sticky.read(pool.sticky)
+	end
+	ctx.peer = pools.pick(pool, ctx.client, nil, ctx.wanted)
+	if not ctx.peer then
+		return finish(503, "no endpoints\n")
+	end
+end
+
+local named = { https = "@https", h2c = "@h2c" }
+
+-- Access phase of the one location that every request enters by.
+function _M.access()
+	local var = ngx.var
+	local header = var.http_host or ""
+	local name = split_host(header)
+	local path = path_of(var.request_uri)
+	if not name or not path then
+		return finish(400, "bad request\n")
+	end
+	-- $host is that of the target when that has an authority, which then counts (RFC 9112, section 3.2.2); else that of the header.
+	local host = header
+	local target_name = split_host(var.host)
+	if not target_name then
+		return finish(400, "bad request\n")
+	end
+	if normal_name(target_name) ~= normal_name(name) then
+		name = target_name
+		host = target_name
+	end
+	local key = route.find(var.sluice_lb, normal_name(name), path, var.sluice_tls == "1")
+	if not key then
+		return finish(404, "no route\n")
+	end
+	drop_foreign_claims()
+	tell_forwarded(var, host)
+	var.sluice_host = host
+	var.sluice_server_name = normal_name(name)
+	local ctx = ngx.ctx
+	prepare_upgrade(var, ctx)
+	prepare_pool(ctx, key)
+	local location = named[ctx.pool.proto]
+	if location then
+		var.sluice_pool = key
+		return ngx.exec(location)
+	end
+end
+
+-- Access phase of the other locations: entering them has emptied ngx.ctx.
+function _M.access_named()
+	local ctx = ngx.ctx
+	ctx.is_long = ngx.var.sluice_upgrade ~= ""
+	return prepare_pool(ctx, ngx.var.sluice_pool)
+end
+
+-- Balancer phase: once for every try.
+function _M.balance()
+	local ctx = ngx.ctx
+	local pool, peer = ctx.pool, ctx.peer
+	if ctx.tried then
+		pools.note_failure(peer)
+		peer.busy = peer.busy - 1
+		ctx.tried[peer.id] = true
+		peer = pools.pick(pool, ctx.client, ctx.tried)
+		ctx.peer = peer
+	else
+		ctx.tried = {}
+		local tries = math.min(TRIES_MAX, #pool.active)
+		if tries > 1 then
+			balancer.set_more_tries(tries - 1)
+		end
+	end
+	peer.busy = peer.busy + 1
+	local ok, problem = balancer.set_current_peer(peer.ip, peer.port)
+	if not ok then
+		ngx.log(ngx.ERR, "sluice: endpoint ", peer.name, ": ", problem)
+		return ngx.exit(502)
+	end
+	if ctx.is_long then
+		balancer.set_timeouts(5, LONG_S, LONG_S)
+	end
+end
+
+function _M.log()
+	local ctx = ngx.ctx
+	if ctx.tried and ctx.peer then
+		ctx.peer.busy = ctx.peer.busy - 1
+	end
+end
+
+return _M

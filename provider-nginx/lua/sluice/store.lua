@@ -1,0 +1,207 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What nginx knows: rows of key and value in a dictionary that all workers share, fed in batches.
+--
+-- A batch is a head line of HEAD_LEN bytes and rows:
+--
+--   SLN1 F BBBBBBBBBBBBBBBB SSSSSSSSSSSSSSSS LLLLLLLL M{32}\n
+--
+-- F: one hexadecimal digit, 1 = first piece of a whole state, 2 = last piece of a whole state, 3 = both, 0 = change.
+-- B: serial that the state must have (changes and later pieces). S: serial that it has afterwards. L: bytes of rows. M: MD5 of them.
+-- A row is one byte `S` (set) or `D` (delete), two bytes length of the key, four bytes length of the value, key, value.
+--
+-- The same batches stand one after the other in the state file, so a start without anybody else brings back the last state.
+-- A whole state that comes in pieces overwrites row by row what is served; what was not repeated goes with the last piece.
+local bit = require("bit")
+
+local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPTH = "!depth" }
+
+local ROW_HEAD_LEN = 7
+local FIRST, LAST = 1, 2
+local NONE = ("0"):rep(16)
+local HALF = ("f"):rep(16)
+
+local dict = ngx.shared.sluice
+local byte, sub, match, gsub = string.byte, string.sub, string.match, string.gsub
+local band = bit.band
+
+-- The head as a table, or nil and what is wrong.
+function _M.read_head(text)
+	local flags, base, serial, length, digest =
+		match(text, "^SLN1 (%x) (" .. ("%x"):rep(16) .. ") (" .. ("%x"):rep(16) .. ") (" .. ("%x"):rep(8) .. ") (" ..
+			("%x"):rep(32) .. ")\n")
+	if not flags then
+		return nil, "no batch"
+	end
+	return {
+		flags = tonumber(flags, 16),
+		base = base,
+		serial = serial,
+		length = tonumber(length, 16),
+		digest = digest,
+	}
+end
+
+-- Calls row(op, key, value) for each row of text[from..]; false and what is wrong when they do not come out even.
+local function each_row(text, from, row)
+	local at, last = from, #text
+	while at <= last do
+		if at + ROW_HEAD_LEN - 1 > last then
+			return false, "a row is cut off"
+		end
+		local op, k1, k2, v1, v2, v3, v4 = byte(text, at, at + ROW_HEAD_LEN - 1)
+		local key_from = at + ROW_HEAD_LEN
+		local value_from = key_from + k1 * 256 + k2
+		local behind = value_from + ((v1 * 256 + v2) * 256 + v3) * 256 + v4
+		if behind - 1 > last then
+			return false, "a row is cut off"
+		end
+		if op ~= 83 and op ~= 68 then
+			return false, "a row is neither set nor delete"
+		end
+		local ok, problem = row(op, sub(text, key_from, value_from - 1), sub(text, value_from, behind - 1))
+		if not ok then
+			return false, problem
+		end
+		at = behind
+	end
+	return true
+end
+
+local function check(head, text, from)
+	if #text - from + 1 ~= head.length then
+		return false, "the length is wrong"
+	end
+	if ngx.md5(from == 1 and text or sub(text, from)) ~= head.digest then
+		return false, "the digest is wrong"
+	end
+	return each_row(text, from, function() return true end)
+end
+
+local function put(op, key, value, generation)
+	if op == 68 then
+		dict:delete(key)
+		return true
+	end
+	-- safe_set never makes room by throwing out another row.
+	local ok, problem = dict:safe_set(key, value, 0, generation)
+	if not ok then
+		return false, problem
+	end
+	-- A path is looked up element by element, but not further than any row goes.
+	if byte(key) == 80 then
+		local _, slashes = gsub(key, "/", "/")
+		if slashes > _M.depth() then
+			return dict:safe_set(_M.DEPTH, slashes)
+		end
+	end
+	return true
+end
+
+-- Forgets every row that the whole state of this generation did not repeat.
+local function sweep(generation)
+	for _, key in ipairs(dict:get_keys(0)) do
+		if byte(key) ~= 33 then
+			local _, flags = dict:get(key)
+			if flags ~= generation then
+				dict:delete(key)
+			end
+		end
+	end
+end
+
+-- Takes the batch whose rows stand in text[from..]. nil, or an HTTP status and what is wrong.
+local function take(head, text, from)
+	local ok, problem = check(head, text, from)
+	if not ok then
+		return 400, problem
+	end
+	local is_first = band(head.flags, FIRST) ~= 0
+	local generation = dict:get(_M.GENERATION) or 1
+	if is_first then
+		generation = generation % 1000000 + 1
+		ok, problem = dict:safe_set(_M.GENERATION, generation)
+		if not ok then
+			return 507, problem
+		end
+	elseif _M.serial() ~= head.base then
+		return 409, "another state is here"
+	end
+	-- Half a batch must not pass for a whole one if this ends in between.
+	dict:safe_set(_M.SERIAL, HALF)
+	ok, problem = each_row(text, from, function(op, key, value)
+		return put(op, key, value, generation)
+	end)
+	if not ok then
+		return 507, problem
+	end
+	if band(head.flags, LAST) ~= 0 then
+		sweep(generation)
+	end
+	ok, problem = dict:safe_set(_M.SERIAL, head.serial)
+	if not ok then
+		return 507, problem
+	end
+end
+
+-- Takes one batch from the control socket. nil, or an HTTP status and what is wrong.
+function _M.apply(text)
+	local head, problem = _M.read_head(text)
+	if not head then
+		return 400, problem
+	end
+	return take(head, text, _M.HEAD_LEN + 1)
+end
+
+local function load_batches(file)
+	while true do
+		local text = file:read(_M.HEAD_LEN)
+		if not text then
+			return
+		end
+		local head, problem = _M.read_head(text)
+		local rows = ""
+		if head and head.length > 0 then
+			rows = file:read(head.length)
+		end
+		local status
+		if head then
+			status, problem = take(head, rows or "", 1)
+		end
+		if not head or status then
+			ngx.log(ngx.ERR, "sluice: the state file is good up to a point only: ", problem)
+			return
+		end
+	end
+end
+
+-- In the master, before workers are made: at a start the state comes from disk. A reload finds it in the dictionary, which is newer.
+function _M.init(path)
+	if dict:get(_M.SERIAL) then
+		return
+	end
+	local file = io.open(path, "rb")
+	if not file then
+		return
+	end
+	load_batches(file)
+	file:close()
+end
+
+function _M.serial()
+	return dict:get(_M.SERIAL) or NONE
+end
+
+-- Most elements that a row found by prefix has.
+function _M.depth()
+	return dict:get(_M.DEPTH) or 1
+end
+
+function _M.get(key)
+	return dict:get(key)
+end
+
+function _M.room()
+	return dict:free_space(), dict:capacity()
+end
+
+return _M

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-provider-nginx: runs nginx on this machine so that it serves what the translator wants, and tells where traffic enters.
+ *
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by provider.sock. Out: rows to
+ * nginx over its control socket, and the same to the state file; nginx.conf, for what rows cannot say; statuses to the translator.
+ *
+ * Trusted with: the private keys of certificates, which stand in the state file (mode 0600), and with the ports that nginx listens on. Started
+ * as root only for ports below 1024; nginx's workers then run as another user. It opens no network socket of its own but to try
+ * whether a port is free.
+ *
+ * When a neighbour dies:
+ *   translator  nothing changes; what was wanted last stays in force. After it is back its snapshot is compared.
+ *   nginx       is started again, with the state file, and then gets what that may lack.
+ *   this one    nginx goes on serving. The next one finds it by its pid, asks what it has, and changes only what differs.
+ *   the disk    nginx gets every change all the same; the file follows when it can.
+ *
+ * Read next: feed.h for what needs no reload, setup.h for what does, lua/sluice/request.lua for the way of a request.
+ */
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-local/child.h"
+#include "provider-local/files.h"
+#include "provider-nginx/config.h"
+#include "provider-nginx/feed.h"
+#include "provider-nginx/log_events.h"
+#include "provider-nginx/placeholder.h"
+#include "provider-nginx/setup.h"
+#include "provider-nginx/wanted.h"
+#include "provider-nginx/workers.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DICTIONARY_MB_MAX = 16384 };
+static const double ports_again_s = 5;
+static const double workers_every_s = 10;
+
+static struct config config;
+
+static struct control_room {
+	struct local *local;
+	struct objects *objects;
+	struct feed *feed;
+	struct setup *setup;
+	struct wanted *wanted;
+	struct child *child;
+	struct conf_options options;
+	ev_timer ports_again; /* a port could not be bound */
+	ev_timer look;        /* at old workers */
+	bool is_up;
+	bool is_complete; /* a snapshot has been committed */
+} room;
+
+/* ---- statuses ---- */
+
+static void judge(void)
+{
+	const char *trouble = setup_trouble(room.setup);
+	if (trouble == NULL)
+		trouble = feed_trouble(room.feed);
+	if (!room.is_complete)
+		return;
+	if (trouble != NULL)
+		local_failed(room.local, trouble);
+	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed))
+		local_pending(room.local, NULL);
+	else if (feed_disk_trouble(room.feed) != NULL)
+		local_pending(room.local, feed_disk_trouble(room.feed));
+	else
+		local_applied(room.local);
+}
+
+static void on_change(void *ctx)
+{
+	(void)ctx;
+	if (room.setup != NULL && room.feed != NULL)
+		judge();
+}
+
+/* ---- rows ---- */
+
+static void on_told(void *ctx, uint64_t generation)
+{
+	(void)ctx;
+	child_is_well(room.child);
+	local_set_missing(room.local, NULL);
+	setup_told(room.setup, generation);
+}
+
+static void on_full(void *ctx)
+{
+	(void)ctx;
+	if (room.options.dictionary_mb >= DICTIONARY_MB_MAX) {
+		log_event(&EV_DICTIONARY_LIMIT);
+		return;
+	}
+	room.options.dictionary_mb *= 2;
+	setup_touch(room.setup);
+}
+
+static const struct feed_ops feed_ops = {on_change, on_told, on_full};
+
+/* ---- the configuration ---- */
+
+static const struct conf *collect(void *ctx)
+{
+	(void)ctx;
+	if (!room.is_complete)
+		return NULL;
+	const struct conf *conf = wanted_collect(room.wanted, room.is_up);
+	if (wanted_misses_ports(room.wanted)) {
+		ev_timer_set(&room.ports_again, ports_again_s, 0.);
+		ev_timer_start(local_loop(room.local), &room.ports_again);
+	}
+	return conf;
+}
+
+static bool reload(void *ctx)
+{
+	(void)ctx;
+	wanted_keep(room.wanted);
+	if (room.is_up)
+		return child_signal(room.child, SIGHUP) == 0;
+	child_start(room.child);
+	return true;
+}
+
+static void ask(void *ctx)
+{
+	(void)ctx;
+	feed_ask(room.feed);
+}
+
+static char *last_words(void *ctx)
+{
+	(void)ctx;
+	return child_last_words(room.child);
+}
+
+static const struct setup_ops setup_ops = {collect, reload, ask, on_change, last_words};
+
+static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	setup_touch(room.setup);
+}
+
+/* ---- nginx ---- */
+
+/* Sockets that a killed nginx left would keep the next one from listening. */
+static void remove_sockets(void)
+{
+	char *control = local_path(room.local, "control/control.sock");
+	char *hop = local_path(room.local, "hop");
+	files_remove(control);
+	workers_remove_sockets(hop);
+	free(control);
+	free(hop);
+}
+
+static char *const *command(void *ctx)
+{
+	static char file[600];
+	static char given[] = "-c";
+	static char also[] = "-g";
+	static char foreground[] = "daemon off;";
+	static char *argv[6];
+	(void)ctx;
+	if (!setup_has_file(room.setup))
+		return NULL;
+	remove_sockets();
+	feed_prepare(room.feed);
+	snprintf(file, sizeof(file), "%s/nginx.conf", config.local.state_dir);
+	argv[0] = config.nginx;
+	argv[1] = given;
+	argv[2] = file;
+	argv[3] = also;
+	argv[4] = foreground;
+	return argv;
+}
+
+static void on_up(void *ctx, bool is_found)
+{
+	(void)ctx;
+	room.is_up = true;
+	log_event(&EV_NGINX_UP, LOG_INT("pid", child_pid(room.child)),
+		LOG_STR("how", is_found ? "found" : "started"));
+	feed_set_nginx(room.feed, true);
+}
+
+static void on_down(void *ctx, const char *why, double again_s)
+{
+	(void)ctx;
+	char *words = child_last_words(room.child);
+	room.is_up = false;
+	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
+		LOG_STR("words", words));
+	free(words);
+	local_set_missing(room.local, "nginx");
+	feed_set_nginx(room.feed, false);
+	setup_nginx_down(room.setup);
+}
+
+static const struct child_ops child_ops = {command, on_up, on_down};
+
+static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	if (room.is_up && workers_end_oldest(child_pid(room.child)))
+		log_event(&EV_WORKER_ENDED);
+}
+
+/* ---- the translator ---- */
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	(void)ctx;
+	room.is_complete = room.is_complete || commit->is_snapshot;
+	objects_on_commit(room.objects, local_state(room.local), commit);
+	bool is_changed = wanted_is_changed(room.wanted, commit);
+	feed_kick(room.feed, local_state(room.local));
+	if (is_changed)
+		setup_touch(room.setup);
+	judge();
+}
+
+static const struct local_ops local_ops = {.on_commit = on_commit};
+
+/* ---- life ---- */
+
+/* The folder's own mode lets workers reach the sockets in `hop`, and nobody anything else. */
+static char *make_dirs(void)
+{
+	char *control = local_path(room.local, "control");
+	char *hop = local_path(room.local, "hop");
+	const struct passwd *user = getpwnam(config.user);
+	bool is_root = geteuid() == 0;
+	int err = files_make_dir(config.local.state_dir, is_root ? 0711 : 0700);
+	if (err == 0)
+		err = files_make_dir(control, 0700);
+	if (err == 0)
+		err = files_make_dir(hop, 0710);
+	if (err == 0 && is_root && user != NULL && chown(hop, 0, user->pw_gid) != 0)
+		err = -errno;
+	/* On a disk that is read-only now, what is there serves. */
+	bool is_bad = err != 0 && !(files_exist(control) && files_exist(hop));
+	free(control);
+	free(hop);
+	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s",
+				config.local.state_dir, files_problem(err))
+		      : NULL;
+}
+
+static char *make_placeholder(void)
+{
+	char *path = local_path(room.local, "placeholder.pem");
+	char *problem = NULL;
+	struct buf pem;
+	buf_init(&pem, 64 * 1024);
+	int err = 0;
+	if (!files_exist(path)) {
+		err = placeholder_make(&pem);
+		if (err == 0)
+			err = files_write(path, buf_str(&pem), 0600);
+	}
+	if (err != 0)
+		problem = xasprintf("%.400s cannot be made: %s", path, files_problem(err));
+	buf_wipe_fini(&pem);
+	free(path);
+	return problem;
+}
+
+static void make_rooms(struct ev_loop *loop)
+{
+	char *state_file = local_path(room.local, "state");
+	char *socket = local_path(room.local, "control/control.sock");
+	char *pid_file = local_path(room.local, "nginx.pid");
+	char *log_file = local_path(room.local, "nginx.log");
+	struct feed_config feed_config = {
+		.loop = loop,
+		.state_file = state_file,
+		.socket_path = socket,
+		.routes = local_rows(room.local),
+		.objects = room.objects,
+		.ops = &feed_ops,
+	};
+	struct setup_config setup_config = {
+		.loop = loop,
+		.state_dir = config.local.state_dir,
+		.nginx = config.nginx,
+		.check_timeout_s = config.local.check_timeout,
+		.interval_s = config.reload_interval,
+		.notices = local_notices(room.local),
+		.ops = &setup_ops,
+	};
+	struct child_config child_config = {
+		.loop = loop,
+		.pid_file = pid_file,
+		.log_file = log_file,
+		.executable = "nginx",
+		.ops = &child_ops,
+	};
+	room.feed = feed_new(&feed_config);
+	room.setup = setup_new(&setup_config);
+	room.child = child_new(&child_config);
+	free(state_file);
+	free(socket);
+	free(pid_file);
+	free(log_file);
+}
+
+static void start_all(struct ev_loop *loop)
+{
+	make_rooms(loop);
+	feed_load(room.feed);
+	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
+	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
+		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
+		room.options.dictionary_mb *= 2;
+	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
+	ev_timer_init(&room.look, on_look, workers_every_s, workers_every_s);
+	ev_timer_start(loop, &room.look);
+	local_set_missing(room.local, "nginx");
+	if (setup_has_file(room.setup))
+		child_start(room.child);
+}
+
+static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
+{
+	(void)configuration;
+	char *problem = config_check(&config);
+	if (problem != NULL) {
+		*ret_usage = true;
+		return problem;
+	}
+	struct local_config local_config = {
+		.daemon = daemon,
+		.options = &config.local,
+		.name = "nginx",
+		.software = "sluice-provider-nginx " SLUICE_VERSION,
+		.ops = &local_ops,
+	};
+	config_fill(&config, &room.options);
+	room.local = local_start(&local_config, &problem, ret_usage);
+	if (room.local == NULL)
+		return problem;
+	room.objects = objects_new(local_notices(room.local));
+	room.wanted = wanted_new(room.local, room.objects, &room.options);
+	problem = make_dirs();
+	if (problem == NULL)
+		problem = make_placeholder();
+	if (problem == NULL)
+		start_all(daemon_loop(daemon));
+	return problem;
+}
+
+static void stop(void)
+{
+	struct ev_loop *loop = local_loop(room.local);
+	ev_timer_stop(loop, &room.ports_again);
+	ev_timer_stop(loop, &room.look);
+	if (config.local.stop_proxy)
+		child_stop(room.child, SIGTERM);
+	child_free(room.child);
+	setup_free(room.setup);
+	feed_free(room.feed);
+	wanted_free(room.wanted);
+	objects_free(room.objects);
+	local_free(room.local);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &config_table,
+		.common_offset = offsetof(struct config, local.common),
+		.start = start,
+		.stop = stop,
+	};
+	return daemon_main(&spec, &config, argc, argv);
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/objects.h"
+
+#include "common/must.h"
+#include "common/tree.h"
+#include "common/xalloc.h"
+#include "provider-local/checks.h"
+#include "provider-nginx/pool_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A pool or a certificate by its name. */
+struct item {
+	RB_ENTRY(item) node;
+	struct name name;
+	struct object *object;
+	char **hosts; /* of a certificate: those that have a row */
+	size_t host_count;
+	bool is_checked; /* a pool with health checks */
+};
+
+RB_HEAD(item_tree, item);
+
+struct objects {
+	struct rows *rows;
+	struct notices *notices;
+	struct item_tree items;
+	char **defaults; /* keys of the rows of default certificates */
+	size_t default_count;
+	bool has_new_checks; /* the row of checked pools may be out of date */
+	struct arena arena;
+	struct buf text;
+};
+
+static int compare_items(const struct item *a, const struct item *b)
+{
+	return strcmp(a->name.text, b->name.text);
+}
+
+RB_GENERATE_LOCAL(item_tree, item, node, compare_items)
+
+static struct str key_of(struct objects *objects, const char *kind, struct str rest)
+{
+	return arena_printf(&objects->arena, "%s:%.*s", kind, STR_FMT(rest));
+}
+
+static struct item *item_of(struct objects *objects, struct object *object)
+{
+	struct item *item = object_user(object);
+	if (item != NULL)
+		return item;
+	char letter = object_kind(object) == LB_POOL ? NAME_POOL : NAME_CERTIFICATE;
+	item = xcalloc(1, sizeof(*item));
+	item->name = name_of(letter, object_id(object));
+	item->object = object;
+	struct item *other = RB_INSERT(item_tree, &objects->items, item);
+	must(other == NULL);
+	object_set_user(object, item);
+	return item;
+}
+
+static void drop_item(struct objects *objects, struct item *item)
+{
+	RB_REMOVE(item_tree, &objects->items, item);
+	object_set_user(item->object, NULL);
+	for (size_t i = 0; i < item->host_count; i++)
+		free(item->hosts[i]);
+	free(item->hosts);
+	free(item);
+}
+
+/* ---- pools ---- */
+
+static void update_pool(struct objects *objects, struct state *state, struct object *object)
+{
+	struct pool pool;
+	struct item *item = item_of(objects, object);
+	struct str problem = STR_NONE;
+	state_decode(state, object, &objects->arena, &pool);
+	buf_clear(&objects->text);
+	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
+	item->is_checked = pool.health_check != NULL;
+	pool_text_append(&pool, &objects->arena, &objects->text, &problem);
+	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "pool", name_str(&item->name)),
+		buf_str(&objects->text));
+	notices_clear(objects->notices, "pool", name_str(&item->name));
+	if (problem.p == NULL)
+		return;
+	struct lb_notice notice = {
+		.service = arena_printf(&objects->arena, "%.*s/%.*s",
+			STR_FMT(pool.service.namespace), STR_FMT(pool.service.name)),
+		.reason = STR("PoolRefused"),
+		.message = problem,
+	};
+	notices_set(objects->notices, "pool", name_str(&item->name), &notice);
+}
+
+/* ---- certificates ---- */
+
+static struct str digest_text(struct str chain, struct str key, char text[OBJECTS_DIGEST_LEN])
+{
+	struct str parts[] = {chain, key};
+	int len = snprintf(text, OBJECTS_DIGEST_LEN, "%016" PRIx64, name_digest(parts, 2));
+	return (struct str){text, (size_t)len};
+}
+
+/* Hosts that a certificate has no more, unless another one has taken them meanwhile. */
+static void drop_hosts(struct objects *objects, struct item *item)
+{
+	for (size_t i = 0; i < item->host_count; i++) {
+		struct str key = key_of(objects, "sni", str_from(item->hosts[i]));
+		if (str_eq(rows_wanted(objects->rows, ROW_WHOLE, key), name_str(&item->name)))
+			rows_want(objects->rows, ROW_WHOLE, key, STR_NONE);
+		free(item->hosts[i]);
+	}
+	free(item->hosts);
+	item->hosts = NULL;
+	item->host_count = 0;
+}
+
+static void update_certificate(struct objects *objects, struct state *state, struct object *object)
+{
+	struct certificate certificate;
+	char text[OBJECTS_DIGEST_LEN];
+	struct item *item = item_of(objects, object);
+	state_decode(state, object, &objects->arena, &certificate);
+	struct str digest = digest_text(certificate.chain, certificate.private_key, text);
+	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "cert", name_str(&item->name)), digest);
+	drop_hosts(objects, item);
+	item->hosts = xcalloc(certificate.hosts.count + 1, sizeof(char *));
+	for (size_t i = 0; i < certificate.hosts.count; i++) {
+		struct str host = certificate.hosts.items[i];
+		if (!check_host(host) && !check_wildcard(host))
+			continue;
+		item->hosts[item->host_count++] = str_dup(host);
+		rows_want(objects->rows, ROW_WHOLE, key_of(objects, "sni", host),
+			name_str(&item->name));
+	}
+}
+
+static void remove_object(struct objects *objects, struct object *object)
+{
+	struct item *item = object_user(object);
+	if (item == NULL)
+		return;
+	bool is_pool = object_kind(object) == LB_POOL;
+	objects->has_new_checks |= item->is_checked;
+	drop_hosts(objects, item);
+	notices_clear(objects->notices, "pool", name_str(&item->name));
+	rows_want(objects->rows, ROW_WHOLE,
+		key_of(objects, is_pool ? "pool" : "cert", name_str(&item->name)), STR_NONE);
+	drop_item(objects, item);
+}
+
+/* One row names all pools with health checks. */
+static void update_checked(struct objects *objects)
+{
+	struct item *item;
+	buf_clear(&objects->text);
+	RB_FOREACH (item, item_tree, &objects->items) {
+		if (item->is_checked && buf_printf(&objects->text, "%s ", item->name.text) != 0)
+			break;
+	}
+	rows_want(objects->rows, ROW_WHOLE, STR("checked"),
+		buf_len(&objects->text) != 0 ? buf_str(&objects->text) : STR_NONE);
+	objects->has_new_checks = false;
+}
+
+/* ---- default certificates ---- */
+
+static bool is_among(char *const *keys, size_t count, const char *key)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(keys[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void collect_defaults(struct objects *objects, struct state *state, struct object *object,
+	char **keys, size_t *count)
+{
+	struct load_balancer value;
+	struct name name = name_of(NAME_LOAD_BALANCER, object_id(object));
+	state_decode(state, object, &objects->arena, &value);
+	for (size_t i = 0; i < value.listeners.count; i++) {
+		const struct listener *listener = &value.listeners.items[i];
+		if (str_is_empty(listener->default_certificate) || !check_port(listener->port))
+			continue;
+		if (*count == 1024)
+			return;
+		struct name certificate = name_of(NAME_CERTIFICATE, listener->default_certificate);
+		char *key = xasprintf("default:%s:%u", name.text, (unsigned)listener->port);
+		rows_want(objects->rows, ROW_WHOLE, str_from(key), name_str(&certificate));
+		keys[(*count)++] = key;
+	}
+}
+
+static void update_defaults(struct objects *objects, struct state *state)
+{
+	char **keys = xcalloc(1024, sizeof(char *));
+	size_t count = 0;
+	struct object *object = state_first(state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(object))
+		collect_defaults(objects, state, object, keys, &count);
+	for (size_t i = 0; i < objects->default_count; i++) {
+		if (!is_among(keys, count, objects->defaults[i]))
+			rows_want(
+				objects->rows, ROW_WHOLE, str_from(objects->defaults[i]), STR_NONE);
+		free(objects->defaults[i]);
+	}
+	free(objects->defaults);
+	objects->defaults = keys;
+	objects->default_count = count;
+}
+
+/* ---- */
+
+void objects_on_commit(
+	struct objects *objects, struct state *state, const struct state_commit *commit)
+{
+	bool has_balancer = false;
+	for (size_t i = 0; i < commit->change_count; i++) {
+		struct object *object = commit->changes[i].object;
+		enum lb_kind kind = object_kind(object);
+		has_balancer = has_balancer || kind == LB_LOAD_BALANCER;
+		if (kind != LB_POOL && kind != LB_CERTIFICATE)
+			continue;
+		if (commit->changes[i].type == STATE_REMOVED)
+			remove_object(objects, object);
+		else if (kind == LB_POOL)
+			update_pool(objects, state, object);
+		else
+			update_certificate(objects, state, object);
+		arena_reset(&objects->arena);
+	}
+	if (objects->has_new_checks)
+		update_checked(objects);
+	if (has_balancer)
+		update_defaults(objects, state);
+	arena_reset(&objects->arena);
+}
+
+struct rows *objects_rows(struct objects *objects)
+{
+	return objects->rows;
+}
+
+struct object *objects_find(const struct objects *objects, struct str name)
+{
+	struct item wanted;
+	if (name.len != NAME_LEN)
+		return NULL;
+	memcpy(wanted.name.text, name.p, NAME_LEN);
+	wanted.name.text[NAME_LEN] = 0;
+	struct item *item =
+		RB_FIND(item_tree, (struct item_tree *)(uintptr_t)&objects->items, &wanted);
+	return item != NULL ? item->object : NULL;
+}
+
+static const struct str certificate_key = {"cert:", 5};
+
+int objects_value(
+	struct objects *objects, struct state *state, const struct row *row, struct buf *out)
+{
+	struct str key = row_key(row);
+	if (!str_starts_with(key, certificate_key))
+		return buf_append_str(out, row_wanted(row));
+	struct object *object = objects_find(objects, str_skip(key, certificate_key.len));
+	if (object == NULL)
+		return -ENOENT;
+	struct certificate value;
+	state_decode(state, object, &objects->arena, &value);
+	int err = buf_printf(out, "%zu\n", value.chain.len);
+	if (err == 0)
+		err = buf_append_str(out, value.chain);
+	if (err == 0)
+		err = buf_append_str(out, value.private_key);
+	arena_reset(&objects->arena);
+	return err;
+}
+
+struct str objects_row_value(struct str key, struct str value, char text[OBJECTS_DIGEST_LEN])
+{
+	if (value.p == NULL || !str_starts_with(key, certificate_key))
+		return value;
+	const char *end = memchr(value.p, '\n', value.len);
+	int64_t len = 0;
+	struct str rest = end != NULL ? str_skip(value, (size_t)(end - value.p) + 1) : STR("");
+	if (end == NULL || !str_to_int((struct str){value.p, (size_t)(end - value.p)}, 0,
+				   (int64_t)rest.len, &len))
+		return STR("?");
+	return digest_text((struct str){rest.p, (size_t)len}, str_skip(rest, (size_t)len), text);
+}
+
+struct objects *objects_new(struct notices *notices)
+{
+	struct objects *objects = xcalloc(1, sizeof(*objects));
+	objects->rows = rows_new();
+	objects->notices = notices;
+	RB_INIT(&objects->items);
+	arena_init(&objects->arena);
+	buf_init(&objects->text, POOL_TEXT_LEN_MAX);
+	return objects;
+}
+
+void objects_free(struct objects *objects)
+{
+	if (objects == NULL)
+		return;
+	struct item *item;
+	while ((item = RB_ROOT(&objects->items)) != NULL)
+		drop_item(objects, item);
+	for (size_t i = 0; i < objects->default_count; i++)
+		free(objects->defaults[i]);
+	free(objects->defaults);
+	rows_free(objects->rows);
+	arena_fini(&objects->arena);
+	buf_fini(&objects->text);
+	free(objects);
+}

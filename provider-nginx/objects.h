@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From pools and certificates to rows, beside those of provider-local/routes.h. All are found by their whole key:
+ *
+ *   pool:<pool name>                        endpoints and how they are used, as lua/sluice/pools.lua reads it
+ *   cert:<certificate name>                 digest of chain and key; objects_value() puts both in its place when it is sent
+ *   checked                                 names of the pools with health checks
+ *   sni:<host>                              certificate of a server name, `*.` for one label
+ *   default:<load balancer name>:<port>     certificate for clients whose server name fits none
+ *
+ * No I/O. Takes the user pointers of pools and certificates for itself.
+ */
+#pragma once
+
+#include "common/buf.h"
+#include "provider-common/state.h"
+#include "provider-local/names.h"
+#include "provider-local/notices.h"
+#include "provider-local/rows.h"
+
+struct objects;
+
+/* The notices must outlive it. */
+struct objects *objects_new(struct notices *notices);
+/* Takes its user pointers back; the state must still be there. */
+void objects_free(struct objects *objects);
+
+void objects_on_commit(
+	struct objects *objects, struct state *state, const struct state_commit *commit);
+struct rows *objects_rows(struct objects *objects);
+/* The pool or certificate of that name; NULL when there is none. */
+struct object *objects_find(const struct objects *objects, struct str name);
+/* Appends what nginx gets as the value of a row of objects_rows(). -EMSGSIZE when it does not fit; -ENOENT for a certificate that is gone.
+ */
+[[nodiscard]] int objects_value(
+	struct objects *objects, struct state *state, const struct row *row, struct buf *out);
+/* The value that the row has in objects_rows() when nginx has `value`. It lives in `text`, of OBJECTS_DIGEST_LEN bytes, or in `value`. */
+enum { OBJECTS_DIGEST_LEN = 17 };
+struct str objects_row_value(struct str key, struct str value, char text[OBJECTS_DIGEST_LEN]);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/pool_text.h"
+
+#include "provider-local/checks.h"
+#include "provider-local/names.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { CHECK_INTERVAL_MS = 5000, CHECK_TIMEOUT_MS = 2000, CHECK_RISE = 2, CHECK_FALL = 3 };
+
+static const char *const protocols[] = {"http", "https", "h2c", "tcp"};
+static const char *const algorithms[] = {"rr", "least", "source"};
+
+struct writing {
+	struct buf *out;
+	struct arena *arena;
+	struct str problem;
+	bool is_full;
+};
+
+/* A line that does not fit is left out; what is there stays readable. */
+[[gnu::format(printf, 2, 3)]] static void add(struct writing *writing, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	char line[CHECK_PATH_LEN_MAX + 256];
+	int len = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (len < 0 || (size_t)len >= sizeof(line) ||
+		buf_append(writing->out, line, (size_t)len) != 0)
+		writing->is_full = true;
+}
+
+static void add_stickiness(struct writing *writing, const struct stickiness *stickiness)
+{
+	struct str name = str_is_empty(stickiness->cookie) ? STR("SLUICE") : stickiness->cookie;
+	struct str domain = stickiness->domain;
+	if (!check_cookie_name(name)) {
+		writing->problem = STR(
+			"the name of the stickiness cookie cannot be used: it may have at most 64 "
+			"letters, digits, '-', '_' and '.'; the pool is served without stickiness");
+		return;
+	}
+	if (!str_is_empty(domain) && domain.p[0] == '.')
+		domain = str_skip(domain, 1);
+	if (!str_is_empty(domain) && !check_host(domain)) {
+		writing->problem =
+			STR("the domain of the stickiness cookie is no host name; it is left out");
+		domain = STR("");
+	}
+	add(writing, "sticky %.*s -%s%s%s %.*s\n", STR_FMT(name), stickiness->indirect ? "i" : "",
+		stickiness->nocache ? "n" : "", stickiness->postonly ? "p" : "",
+		STR_FMT(str_is_empty(domain) ? STR("-") : domain));
+}
+
+static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
+{
+	if (value == 0)
+		return fallback;
+	return value < max ? value : max;
+}
+
+static void add_check(struct writing *writing, const struct health_check *check)
+{
+	bool is_http = check->type == HEALTH_CHECK_HTTP;
+	struct str path = str_is_empty(check->path) ? STR("/") : check->path;
+	if (is_http && !check_path(path)) {
+		writing->problem = STR("the path of the health check cannot be used; the pool is "
+				       "served without checks");
+		return;
+	}
+	add(writing, "check %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %.*s\n",
+		is_http ? "http" : "tcp",
+		or_default(check->interval_ms, CHECK_INTERVAL_MS, 3600000),
+		or_default(check->timeout_ms, CHECK_TIMEOUT_MS, 60000),
+		or_default(check->rise, CHECK_RISE, 100), or_default(check->fall, CHECK_FALL, 100),
+		(unsigned)check->port, STR_FMT(path));
+}
+
+static void add_endpoint(struct writing *writing, const struct pool_endpoint *endpoint)
+{
+	struct check_ip ip;
+	char port[8];
+	if (!check_ip(endpoint->ip, &ip) || !check_port(endpoint->port)) {
+		writing->problem =
+			STR("an endpoint has no usable address and port; it is left out");
+		return;
+	}
+	snprintf(port, sizeof(port), "%u", (unsigned)endpoint->port);
+	/* What cookies carry. It tells nothing of the address to whom does not know it, and is the same everywhere and always. */
+	struct str parts[] = {STR("endpoint"), str_from(ip.text), str_from(port)};
+	add(writing,
+		ip.family == AF_INET6 ? "e %c %016" PRIx64 " [%s] %s\n"
+				      : "e %c %016" PRIx64 " %s %s\n",
+		endpoint->active ? 'a' : 'd', name_digest(parts, 3), ip.text, port);
+}
+
+void pool_text_append(
+	const struct pool *pool, struct arena *arena, struct buf *out, struct str *ret_problem)
+{
+	struct writing writing = {.out = out, .arena = arena};
+	add(&writing, "proto %s\nalgo %s\n", protocols[pool->protocol],
+		algorithms[pool->algorithm]);
+	if (pool->stickiness != NULL)
+		add_stickiness(&writing, pool->stickiness);
+	if (pool->health_check != NULL)
+		add_check(&writing, pool->health_check);
+	for (size_t i = 0; i < pool->endpoints.count; i++)
+		add_endpoint(&writing, &pool->endpoints.items[i]);
+	if (pool->endpoints.count == 0 && !str_is_empty(pool->external_name))
+		writing.problem = STR("host names as endpoints are not supported by this provider; "
+				      "requests get 503");
+	if (writing.is_full)
+		writing.problem = STR(
+			"the pool has more endpoints than can be served; the last are left out");
+	if (writing.problem.p != NULL)
+		*ret_problem = writing.problem;
+}

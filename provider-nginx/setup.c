@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/setup.h"
+
+#include "common/backoff.h"
+#include "common/xalloc.h"
+#include "provider-local/command.h"
+#include "provider-local/files.h"
+#include "provider-nginx/bisect.h"
+#include "provider-nginx/log_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum setup_state { SETUP_IDLE, SETUP_TESTING, SETUP_RELOADING };
+enum { MODE = 0600 };
+static const double poll_s = 0.05;
+static const double reload_max_s = 60;
+
+struct setup {
+	struct ev_loop *loop;
+	struct notices *notices;
+	const struct setup_ops *ops;
+	void *ctx;
+	char *nginx;
+	char *file;
+	char *candidate_file;
+	double check_timeout_s;
+	double interval_s;
+	enum setup_state state;
+	ev_timer later; /* until the next try or the next question */
+	struct backoff backoff;
+	struct command *command;
+	const struct conf *conf;
+	struct bisect *bisect;
+	bool *is_out; /* pieces left out of the candidate; NULL: none */
+	struct buf candidate;
+	uint64_t candidate_generation;
+	struct buf installed; /* what stands in the file */
+	uint64_t running;     /* generation that nginx told; 0: not known */
+	ev_tstamp reloaded_at;
+	bool is_touched;
+	bool is_settled;
+	char *trouble;
+	char refusal[512]; /* nginx's own words */
+};
+
+static void work(struct setup *setup);
+
+static void set_trouble(struct setup *setup, const char *words)
+{
+	bool is_same = (words == NULL) == (setup->trouble == NULL) &&
+		       (words == NULL || strcmp(words, setup->trouble) == 0);
+	if (is_same)
+		return;
+	char *copy = words != NULL ? xstrdup(words) : NULL;
+	free(setup->trouble);
+	setup->trouble = copy;
+	setup->ops->on_change(setup->ctx);
+}
+
+static void wait_for(struct setup *setup, double seconds)
+{
+	ev_timer_stop(setup->loop, &setup->later);
+	ev_timer_set(&setup->later, seconds, 0.);
+	ev_timer_start(setup->loop, &setup->later);
+}
+
+static void end_round(struct setup *setup)
+{
+	bisect_free(setup->bisect);
+	setup->bisect = NULL;
+	free(setup->is_out);
+	setup->is_out = NULL;
+	setup->conf = NULL;
+	setup->state = SETUP_IDLE;
+}
+
+/* This round is over without success; another one comes by itself. */
+static void give_up(struct setup *setup, const char *words)
+{
+	end_round(setup);
+	setup->is_touched = true;
+	log_event(&EV_CONFIGURATION_FAILED, LOG_STR("reason", words));
+	set_trouble(setup, words);
+	wait_for(setup, backoff_next(&setup->backoff));
+}
+
+static void finish(struct setup *setup)
+{
+	end_round(setup);
+	backoff_succeeded(&setup->backoff);
+	setup->is_settled = !setup->is_touched;
+	set_trouble(setup, NULL);
+	setup->ops->on_change(setup->ctx);
+	work(setup);
+}
+
+/* ---- refused pieces ---- */
+
+static void tell_refused(struct setup *setup, size_t piece)
+{
+	const struct ports *ports = setup->conf->ports;
+	char key[32];
+	char message[800];
+	struct lb_notice notice = {.reason = STR("ConfigurationRefused")};
+	snprintf(key, sizeof(key), "%zu", piece);
+	if (piece < ports->count) {
+		notice.service = ports->items[piece].service;
+		snprintf(message, sizeof(message),
+			"port %u is left out, because nginx refuses it: %s",
+			ports->items[piece].port, setup->refusal);
+	} else {
+		const struct conf_pass *pass = &setup->conf->passes[piece - ports->count];
+		notice.ingress = pass->ingress;
+		snprintf(message, sizeof(message),
+			"TLS of host %.*s is not passed through, because nginx refuses it: %s",
+			STR_FMT(pass->host), setup->refusal);
+	}
+	notice.message = str_from(message);
+	notices_set(setup->notices, "refused", str_from(key), &notice);
+	log_event(&EV_PIECE_REFUSED, LOG_TEXT("ingress", notice.ingress),
+		LOG_TEXT("service", notice.service), LOG_STR("reason", setup->refusal));
+}
+
+static void tell_all_refused(struct setup *setup)
+{
+	notices_clear_all(setup->notices, "refused", STR(""));
+	size_t count = conf_piece_count(setup->conf);
+	for (size_t i = 0; setup->is_out != NULL && i < count; i++) {
+		if (setup->is_out[i])
+			tell_refused(setup, i);
+	}
+}
+
+/* The first line of what nginx said that names an error, without its time stamp, process and our paths, so that it is the same
+ * every time. */
+static void keep_refusal(struct setup *setup, struct str output)
+{
+	struct str line = output;
+	static const char mark[] = "[emerg] ";
+	const char *at = memmem(output.p, output.len, mark, sizeof(mark) - 1);
+	if (at != NULL)
+		line = str_skip(output, (size_t)(at - output.p) + sizeof(mark) - 1);
+	static const char process_end[] = ": ";
+	const char *process = memmem(line.p, line.len < 24 ? line.len : 24, process_end, 2);
+	if (at != NULL && process != NULL &&
+		memchr(line.p, '#', (size_t)(process - line.p)) != NULL)
+		line = str_skip(line, (size_t)(process - line.p) + 2);
+	const char *end = line.len != 0 ? memchr(line.p, '\n', line.len) : NULL;
+	if (end != NULL)
+		line.len = (size_t)(end - line.p);
+	static const char place[] = " in /";
+	const char *in = memmem(line.p, line.len, place, sizeof(place) - 1);
+	if (in != NULL)
+		line.len = (size_t)(in - line.p);
+	char *text = str_dup_utf8(line);
+	snprintf(setup->refusal, sizeof(setup->refusal), "%.400s", text);
+	free(text);
+}
+
+/* ---- testing ---- */
+
+static void on_tested(void *ctx, enum command_outcome outcome, struct str output);
+
+static void test(struct setup *setup)
+{
+	buf_clear(&setup->candidate);
+	int err = conf_render(
+		setup->conf, setup->is_out, &setup->candidate, &setup->candidate_generation);
+	if (err == 0)
+		err = files_write_loose(setup->candidate_file, buf_str(&setup->candidate), MODE);
+	if (err != 0) {
+		char words[256];
+		snprintf(words, sizeof(words), "the configuration of nginx cannot be written: %s",
+			files_problem(err));
+		give_up(setup, words);
+		return;
+	}
+	char quiet[] = "-q";
+	char check[] = "-t";
+	char file[] = "-c";
+	char *argv[] = {setup->nginx, check, quiet, file, setup->candidate_file, NULL};
+	setup->state = SETUP_TESTING;
+	setup->command = command_start(setup->loop, argv, setup->check_timeout_s, on_tested, setup);
+}
+
+/* Tries the next halves; false: it is over, and is_out says what stays out. */
+static bool test_next(struct setup *setup)
+{
+	const bool *is_out = bisect_next(setup->bisect);
+	size_t count = conf_piece_count(setup->conf);
+	bool is_over = is_out == NULL;
+	if (is_over)
+		is_out = bisect_result(setup->bisect);
+	free(setup->is_out);
+	setup->is_out = is_out != NULL ? xcalloc(count + 1, sizeof(bool)) : NULL;
+	if (is_out != NULL)
+		memcpy(setup->is_out, is_out, count * sizeof(bool));
+	return !is_over;
+}
+
+static void begin_bisection(struct setup *setup)
+{
+	size_t count = conf_piece_count(setup->conf);
+	bool *may_go = xcalloc(count + 1, sizeof(bool));
+	for (size_t i = 0; i < count; i++)
+		may_go[i] = conf_piece_is_owned(setup->conf, i);
+	setup->bisect = bisect_new(count, may_go);
+	free(may_go);
+	log_event(&EV_CONFIGURATION_REFUSED, LOG_STR("reason", setup->refusal));
+}
+
+static void install(struct setup *setup);
+
+static void on_tested(void *ctx, enum command_outcome outcome, struct str output)
+{
+	struct setup *setup = ctx;
+	char words[700];
+	setup->command = NULL;
+	if (outcome == COMMAND_SUCCEEDED && setup->bisect == NULL) {
+		install(setup);
+		return;
+	}
+	if (outcome == COMMAND_TIMEOUT || outcome == COMMAND_UNSTARTED) {
+		keep_refusal(setup, output);
+		snprintf(words, sizeof(words), "nginx cannot check its configuration: %s",
+			outcome == COMMAND_TIMEOUT ? "it takes too long" : setup->refusal);
+		give_up(setup, words);
+		return;
+	}
+	if (outcome == COMMAND_FAILED)
+		keep_refusal(setup, output);
+	if (setup->bisect == NULL)
+		begin_bisection(setup);
+	else
+		bisect_told(setup->bisect, outcome == COMMAND_SUCCEEDED);
+	if (test_next(setup)) {
+		test(setup);
+		return;
+	}
+	bool is_hopeless = setup->is_out == NULL;
+	if (is_hopeless) {
+		snprintf(words, sizeof(words), "nginx refuses the configuration: %s",
+			setup->refusal);
+		give_up(setup, words);
+		return;
+	}
+	/* What is left is checked once more, as a whole. */
+	bisect_free(setup->bisect);
+	setup->bisect = NULL;
+	test(setup);
+}
+
+/* ---- installing ---- */
+
+static void install(struct setup *setup)
+{
+	int err = files_write(setup->file, buf_str(&setup->candidate), MODE);
+	if (err != 0) {
+		char words[256];
+		snprintf(words, sizeof(words), "the configuration of nginx cannot be stored: %s",
+			files_problem(err));
+		give_up(setup, words);
+		return;
+	}
+	tell_all_refused(setup);
+	setup->state = SETUP_RELOADING;
+	setup->reloaded_at = ev_now(setup->loop);
+	log_event(&EV_CONFIGURATION_INSTALLED);
+	if (!setup->ops->reload(setup->ctx)) {
+		setup->state = SETUP_IDLE;
+		give_up(setup, "nginx does not run");
+		return;
+	}
+	wait_for(setup, poll_s);
+}
+
+/* The new configuration does not come into force: the old one is put back, for the next start. */
+static void take_back(struct setup *setup)
+{
+	char words[1024];
+	char *last = setup->ops->last_words(setup->ctx);
+	snprintf(words, sizeof(words), "nginx does not take the new configuration: %.700s", last);
+	free(last);
+	if (buf_len(&setup->installed) != 0 &&
+		files_write(setup->file, buf_str(&setup->installed), MODE) == 0)
+		log_event(&EV_CONFIGURATION_TAKEN_BACK);
+	give_up(setup, words);
+}
+
+void setup_told(struct setup *setup, uint64_t generation)
+{
+	setup->running = generation;
+	if (setup->state != SETUP_RELOADING)
+		return;
+	if (generation == setup->candidate_generation) {
+		buf_clear(&setup->installed);
+		if (buf_append_str(&setup->installed, buf_str(&setup->candidate)) != 0)
+			buf_clear(&setup->installed);
+		log_event(&EV_RELOADED);
+		finish(setup);
+	} else {
+		wait_for(setup, poll_s);
+	}
+}
+
+void setup_nginx_down(struct setup *setup)
+{
+	setup->running = 0;
+	setup_touch(setup);
+	if (setup->state != SETUP_RELOADING)
+		return;
+	/* It may be the new configuration that it cannot start with, such as a port that somebody has taken: look again. */
+	char words[1024];
+	char *last = setup->ops->last_words(setup->ctx);
+	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %.700s",
+		last);
+	free(last);
+	give_up(setup, words);
+}
+
+/* ---- */
+
+static void begin_round(struct setup *setup)
+{
+	uint64_t generation = 0;
+	setup->conf = setup->ops->collect(setup->ctx);
+	if (setup->conf == NULL)
+		return;
+	setup->is_touched = false;
+	buf_clear(&setup->candidate);
+	int err = conf_render(setup->conf, NULL, &setup->candidate, &generation);
+	if (err == 0 && generation == setup->running) {
+		tell_all_refused(setup);
+		finish(setup);
+		return;
+	}
+	setup->is_settled = false;
+	test(setup);
+}
+
+static void work(struct setup *setup)
+{
+	if (setup->state != SETUP_IDLE || !setup->is_touched || ev_is_active(&setup->later))
+		return;
+	double since = ev_now(setup->loop) - setup->reloaded_at;
+	if (since < setup->interval_s && since >= 0)
+		wait_for(setup, setup->interval_s - since + 0.001);
+	else
+		begin_round(setup);
+}
+
+static void on_later(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct setup *setup = watcher->data;
+	(void)loop;
+	(void)events;
+	if (setup->state == SETUP_RELOADING && ev_now(loop) - setup->reloaded_at > reload_max_s) {
+		take_back(setup);
+	} else if (setup->state == SETUP_RELOADING) {
+		wait_for(setup, poll_s * 20);
+		setup->ops->ask(setup->ctx);
+	} else {
+		work(setup);
+	}
+}
+
+void setup_touch(struct setup *setup)
+{
+	setup->is_touched = true;
+	setup->is_settled = false;
+	work(setup);
+}
+
+bool setup_is_settled(const struct setup *setup)
+{
+	return setup->is_settled;
+}
+
+const char *setup_trouble(const struct setup *setup)
+{
+	return setup->trouble;
+}
+
+bool setup_has_file(const struct setup *setup)
+{
+	return files_exist(setup->file);
+}
+
+struct setup *setup_new(const struct setup_config *config)
+{
+	struct setup *setup = xcalloc(1, sizeof(*setup));
+	setup->loop = config->loop;
+	setup->notices = config->notices;
+	setup->ops = config->ops;
+	setup->ctx = config->ctx;
+	setup->nginx = xstrdup(config->nginx);
+	setup->file = xasprintf("%s/nginx.conf", config->state_dir);
+	setup->candidate_file = xasprintf("%s/nginx.conf.candidate", config->state_dir);
+	setup->check_timeout_s = config->check_timeout_s;
+	setup->interval_s = config->interval_s;
+	backoff_init(&setup->backoff, 1, 30);
+	buf_init(&setup->candidate, CONF_LEN_MAX);
+	buf_init(&setup->installed, CONF_LEN_MAX);
+	if (files_read(setup->file, &setup->installed) != 0)
+		buf_clear(&setup->installed);
+	ev_init(&setup->later, on_later);
+	setup->later.data = setup;
+	return setup;
+}
+
+void setup_free(struct setup *setup)
+{
+	if (setup == NULL)
+		return;
+	ev_timer_stop(setup->loop, &setup->later);
+	command_cancel(setup->command);
+	end_round(setup);
+	buf_fini(&setup->candidate);
+	buf_fini(&setup->installed);
+	free(setup->nginx);
+	free(setup->file);
+	free(setup->candidate_file);
+	free(setup->trouble);
+	free(setup);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The configuration of nginx from what is wanted to what runs: checked by nginx itself, installed, and reloaded at most once a second.
+ *
+ *   IDLE --touched--> TESTING --good--> (installed) --nginx runs--> RELOADING --nginx tells the generation--> IDLE
+ *                      |  ^
+ *              refused v  | other pieces
+ *                    bisection: pieces that nginx refuses are left out, and told to those who own them
+ *
+ * What nginx refuses is never installed. A reload that fails puts the old file back.
+ */
+#pragma once
+
+#include "provider-local/notices.h"
+#include "provider-nginx/conf.h"
+
+#include <ev.h>
+
+struct setup;
+
+struct setup_ops {
+	/* What is wanted now; it must stay as it is until the next call. NULL: nothing can be said now. */
+	const struct conf *(*collect)(void *ctx);
+	/* The file has been replaced: start nginx, or have it reload. False: it does not run yet, and will start with the file. */
+	bool (*reload)(void *ctx);
+	/* Have nginx tell its generation, see setup_told(). */
+	void (*ask)(void *ctx);
+	/* It may have become settled, or what setup_trouble() says may be other. */
+	void (*on_change)(void *ctx);
+	/* The end of what nginx wrote, allocated; for messages. */
+	char *(*last_words)(void *ctx);
+};
+
+struct setup_config {
+	struct ev_loop *loop;
+	const char *state_dir; /* copied, as the next */
+	const char *nginx;     /* the program */
+	double check_timeout_s;
+	double interval_s; /* between two reloads */
+	struct notices *notices;
+	const struct setup_ops *ops;
+	void *ctx;
+};
+
+struct setup *setup_new(const struct setup_config *config);
+void setup_free(struct setup *setup);
+
+/* What is wanted may have changed. Cheap. */
+void setup_touch(struct setup *setup);
+/* nginx runs this generation. */
+void setup_told(struct setup *setup, uint64_t generation);
+/* nginx does not run: nothing is known of what it runs. */
+void setup_nginx_down(struct setup *setup);
+/* nginx runs what is wanted, apart from refused pieces. */
+bool setup_is_settled(const struct setup *setup);
+/* What stands in the way, in words; NULL: nothing. */
+const char *setup_trouble(const struct setup *setup);
+/* Whether there is a file that nginx can start with. */
+bool setup_has_file(const struct setup *setup);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What has to stand in nginx's configuration, gathered from the state: listeners, passed-through hosts, and the pools of both. Looks whether ports
+ * can be bound; otherwise no I/O.
+ */
+#pragma once
+
+#include "provider-local/local.h"
+#include "provider-nginx/conf.h"
+#include "provider-nginx/objects.h"
+
+struct wanted;
+
+/* All must outlive it. */
+struct wanted *wanted_new(
+	struct local *local, struct objects *objects, const struct conf_options *options);
+void wanted_free(struct wanted *wanted);
+
+/* Whether the commit changes anything of it. To be asked for every commit. */
+bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit);
+/* Stays until the next call. `holds_ports`: the ports of the last wanted_keep() are held by nginx and need not be tried. */
+const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports);
+/* Ports were left out because they could not be bound: try again later. */
+bool wanted_misses_ports(const struct wanted *wanted);
+/* nginx has taken what was collected last. */
+void wanted_keep(struct wanted *wanted);

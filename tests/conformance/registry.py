@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of checks: a check is a function of the bench; its name is that of the function, its docstring says what must hold."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+from .bench import Bench
+
+Function = Callable[[Bench], None]
+
+
+@dataclass
+class Check:
+    name: str
+    text: str
+    run: Function
+    is_slow: bool
+
+
+CHECKS: list[Check] = []
+
+
+def check(function: Function) -> Function:
+    CHECKS.append(Check(function.__name__.replace("_", "-"), " ".join(function.__doc__.split()), function, False))
+    return function
+
+
+def slow_check(function: Function) -> Function:
+    """One that has to wait for the limits of the protocol; left out by --quick."""
+    check(function)
+    CHECKS[-1].is_slow = True
+    return function

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/check-provider: the providers hold all its checks, and each check finds a fault when there is one."""
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from lib.line import build_folder
+from lib.provider_bench import FAST
+from lib.proxies import PROXIES, proxy_class
+from standins.rancher.client import RancherStandin
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECK = ROOT / "scripts/check-provider"
+
+ENDED = "has ended|closed the link"  # the link is seen to close before the program is seen to end, or the other way round
+
+# The fault of tests/conformance/broken.py that makes a check fail, and what is then said.
+FAULTS = {
+    "waits-for-the-socket": ("gives-up", ENDED),
+    "says-hello-at-once": ("hello-late", "in vain for its hello"),
+    "refuses-a-version-it-does-not-speak": ("any-version", "keeps the link open"),
+    "takes-the-greatest-common-version": ("only-version-1", "closed the link"),
+    "refuses-a-role-that-is-no-translator": ("any-role", "keeps the link open"),
+    "understands-nothing-before-our-hello": ("no-manners", "keeps the link open"),
+    "answers-ping": ("no-pong", "in vain for pong"),
+    "reads-frames-in-any-pieces": ("one-frame-at-a-time", ENDED),
+    "skips-what-it-does-not-know": ("knows-all", ENDED),
+    "takes-a-frame-of-the-greatest-size": ("small-frames", "closed the link"),
+    "survives-garbage": ("trusting", ENDED),
+    "survives-malformed-objects": ("no-forms", ENDED),
+    "survives-half-a-frame": ("whole-frames-only", ENDED),
+    "does-not-believe-lengths": ("generous", "has grown"),
+    "comes-back-after-bye": ("takes-bye-for-good", ENDED),
+    "pauses-before-it-comes-back": ("hasty", "came back after"),
+    "pings-when-it-hears-nothing": ("no-ping", "(instead of|in vain for) a ping"),
+    "cuts-a-hung-peer-off": ("patient", "stays with a peer"),
+    "cuts-off-a-peer-without-hello": ("patient", "stays with a peer"),
+    "says-nothing-before-the-commit": ("eager", "what was not committed"),
+    "applies-a-snapshot": ("mute", "in vain for lb-status"),
+    "tells-where-traffic-enters": ("no-addresses", "in vain for addresses"),
+    "speaks-only-of-what-it-was-asked-for": ("ghosts", "nobody has asked"),
+    "applies-a-change": ("only-snapshots", "in vain for lb-status"),
+    "takes-an-object-that-has-not-changed": ("changes-only", ENDED),
+    "forgets-what-was-not-committed": ("long-memory", "never committed"),
+    "repeats-statuses-after-a-snapshot": ("says-it-once", "in vain for lb-status"),
+    "repeats-addresses-after-a-snapshot": ("addresses-once", "in vain for addresses"),
+    "survives-its-own-death": ("stale-lock", ENDED),
+    "survives-death-while-it-works": ("stale-lock", ENDED),
+    "survives-a-lost-link": ("whole-snapshots-only", ENDED),
+    "removes-what-is-removed": ("hoards", "in vain for lb-status"),
+    "removes-what-a-snapshot-lacks": ("snapshots-only-add", "does not exist"),
+    "ignores-the-removal-of-the-unknown": ("sure-of-itself", ENDED),
+    "answers-absent": ("nothing-is-absent", "in vain for lb-status"),
+    "leaves-alone-what-is-kept": ("cannot-keep", "says failed"),
+    "survives-dangling-references": ("no-loose-ends", ENDED),
+    "refuses-what-it-cannot-do-and-goes-on": ("only-good-certificates", ENDED),
+    "holds-many-objects": ("small-state", ENDED),
+    "coalesces-many-changes": ("few-commits", ENDED),
+    "goes-on-without-a-translator": ("gives-up", ENDED),
+    "sends-only-valid-messages": ("careless", "lb-event lacks reason"),
+    "ends-when-it-is-asked-to": ("deaf-to-signals", "runs on"),
+}
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([str(CHECK), *arguments], capture_output=True, text=True, timeout=600, check=False, cwd=ROOT,
+                          env={**os.environ, **environment})
+
+
+def holds(*arguments: str, **environment: str) -> None:
+    done = run("--timeout", "90", *arguments, **environment)
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if not line.startswith("ok")) + done.stderr
+
+
+def names() -> list[str]:
+    sys.path.insert(0, str(ROOT / "tests"))
+    from conformance import checks_link, checks_objects  # noqa: F401, pylint: disable=import-outside-toplevel, unused-import
+    from conformance.registry import CHECKS  # pylint: disable=import-outside-toplevel
+    return [item.name for item in CHECKS]
+
+
+@pytest.fixture(scope="module")
+def broken():
+    """What check-provider says of each fault: several at a time, because most of them wait."""
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        futures = {name: pool.submit(run, "--timeout", "8", "--only", name, "tests/conformance/broken.py", fault, "192.0.2.7")
+                   for name, (fault, _) in FAULTS.items()}
+        yield futures
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_check_finds_its_fault(name, broken):
+    done = broken[name].result()
+    assert done.returncode == 1, f"{done.stdout}{done.stderr}"
+    assert re.search(FAULTS[name][1], done.stdout), done.stdout
+
+
+def test_usage():
+    assert run().returncode == 2
+    assert run("--only", "nonsense", "x").returncode == 2
+    assert run("/no/such/program").returncode == 2
+    assert run("--help").returncode == 0
+    listed = run("--list")
+    assert listed.returncode == 0 and [line.split()[0] for line in listed.stdout.splitlines()] == names()
+
+
+@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
+def test_the_example_in_python(grouping):
+    holds(*(["--quick"] if grouping == "merged" else []), "examples/provider.py", "--grouping", grouping, "192.0.2.7")
+
+
+@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
+def test_the_example_in_c(grouping):
+    holds(*(["--quick"] if grouping == "merged" else []), str(build_folder() / "examples/example-provider"), "--grouping", grouping,
+          "--address", "192.0.2.7")
+
+
+def test_rancher():
+    rancher = RancherStandin(settings=FAST, hosts=3)
+    try:
+        rancher.control("set-service", uid="uid-web", name="web", at_once=True)
+        holds("--service-uid", "uid-web", str(build_folder() / "provider-rancher/sluice-provider-rancher"), "--poll-interval", "0.3",
+              "--idle-poll-interval", "0.3", "--endpoint-grace", "1",
+              CATTLE_URL=rancher.url, CATTLE_ACCESS_KEY=rancher.access_key, CATTLE_SECRET_KEY=rancher.secret_key)
+    finally:
+        rancher.stop()
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_local_proxies(name):
+    one = proxy_class(name)
+    holds(str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)

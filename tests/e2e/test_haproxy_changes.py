@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changes while requests run: nothing of it reloads HAProxy or fails a request, and HAProxy and its files end up as wanted."""
+from __future__ import annotations
+
+import collections
+import contextlib
+import http.client
+import random
+import threading
+
+import pytest
+
+from lib.backend import Backend
+from lib.certs import self_signed
+from lib.haproxy import HAProxy
+from lib.local_proxy import certificate, endpoint_of, host, pool
+from lib.raw_http import client_context
+from lib.wait import wait_for
+
+pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
+
+CHANGES = 10000
+
+
+class Load:
+    """Clients that keep their connections; every answer but 200 and every failure counts."""
+
+    def __init__(self, proxy: HAProxy, hosts: list[str], clients: int = 4, tls: bool = False):
+        self.good = 0
+        self.failures: list[str] = []
+        self._end = threading.Event()
+        self._proxy, self._hosts, self._tls = proxy, hosts, tls
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._tls:
+            return http.client.HTTPSConnection(self._proxy.address, self._proxy.https, timeout=60, context=client_context())
+        return http.client.HTTPConnection(self._proxy.address, self._proxy.http, timeout=60)
+
+    def _run(self) -> None:
+        connection = self._connect()
+        count = 0
+        while not self._end.is_set():
+            count += 1
+            try:
+                connection.request("GET", f"/{count}", headers={"Host": random.choice(self._hosts)})
+                answer = connection.getresponse()
+                answer.read()
+                if answer.status == 200:
+                    self.good += 1
+                else:
+                    self.failures.append(f"status {answer.status}")
+                # HAProxy says before it closes, also in a reload: a client that hears loses nothing.
+                if answer.will_close or self._tls:
+                    connection.close()
+            except (OSError, http.client.HTTPException) as problem:
+                self.failures.append(f"{type(problem).__name__}: {problem}")
+                connection.close()
+        connection.close()
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        wait_for(lambda: self.good or self.failures, "the first answer", 60)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(timeout=90)
+
+
+def rows_of(proxy: HAProxy, name: str) -> tuple[dict, dict]:
+    """A map as HAProxy has it, and as its file says."""
+    path = proxy.state_dir / "maps" / name
+    running = {}
+    for line in proxy.cli(f"show map {path}").splitlines():
+        if line.startswith("0x"):
+            _, key, value = line.split(" ", 2)
+            assert key not in running, f"{key} stands twice"
+            running[key] = value
+    filed: dict[str, str] = {}
+    for line in path.read_text().splitlines():
+        if not line.startswith("#"):
+            key, value = line.split(" ", 1)
+            filed.setdefault(key, value)
+    return running, filed
+
+
+def servers_of(proxy: HAProxy) -> tuple[collections.Counter, collections.Counter]:
+    """Servers with their weights as HAProxy has them, and as the files say. What is in maintenance only waits for its end."""
+    running: collections.Counter = collections.Counter()
+    for line in proxy.cli("show servers state").splitlines():
+        words = line.split()
+        if len(words) > 18 and words[1].startswith("s0") and words[6] == "0":
+            running[words[1], words[3], words[7]] += 1
+    filed: collections.Counter = collections.Counter()
+    backend = ""
+    for path in sorted((proxy.state_dir / "haproxy.d").glob("slots-*.cfg")):
+        for line in path.read_text().splitlines():
+            words = line.split()
+            if words[:1] == ["backend"]:
+                backend = words[1]
+            elif words[:1] == ["server"]:
+                filed[backend, words[1], words[4]] += 1
+    return running, filed
+
+
+def assert_disk_is_running_state(proxy: HAProxy) -> None:
+    for name in ("whole.map", "prefix.map"):
+        running, filed = rows_of(proxy, name)
+        assert running == filed
+    running, filed = servers_of(proxy)
+    assert running == filed
+
+
+def random_change(proxy: HAProxy, rng: random.Random, pods: list[Backend], state: dict) -> None:
+    """One of those that happen all day; the routes that are asked for always keep one good endpoint."""
+    kind = rng.randrange(10)
+    number = rng.randrange(100)
+    if kind < 5:
+        name = f"live{number % 4}"
+        proxy.send(pool(name, *rng.sample(pods, rng.randrange(1, len(pods) + 1))))
+    elif kind < 7:
+        rules = [(f"/p{rng.randrange(20)}", f"spare{rng.randrange(20)}") for _ in range(rng.randrange(1, 4))]
+        proxy.send(host(f"other{number}.test", *rules, ("/", f"spare{number % 20}")))
+    elif kind < 8:
+        proxy.send(host(f"live{number % 4}.test", ("/x", f"spare{number % 20}"), ("/", f"live{rng.randrange(4)}")))
+    elif kind < 9:
+        proxy.remove(("virtual-host", f"sluice/other{number}.test"))
+    else:
+        state["pair"] = state["pairs"][rng.randrange(len(state["pairs"]))]
+        proxy.send(certificate("live", state["pair"], "live0.test", "live1.test"))
+    proxy.commit()
+
+
+def test_ten_thousand_changes_under_load():
+    """Routes, endpoints and certificates in any mixture: no reload, no failed request, and the files are the running state."""
+    rng = random.Random(20261122)
+    with contextlib.ExitStack() as stack:
+        pods = [stack.enter_context(Backend(f"pod{i}")) for i in range(4)]
+        proxy = stack.enter_context(HAProxy(start=False))
+        state = {"pairs": [self_signed("live0.test", "live1.test") for _ in range(4)]}
+        proxy.send(certificate("default", self_signed("default.test")), certificate("live", state["pairs"][0], "live0.test", "live1.test"),
+                   *(pool(f"live{i}", *pods) for i in range(4)), *(pool(f"spare{i}", pods[0]) for i in range(20)),
+                   *(host(f"live{i}.test", ("/", f"live{i}")) for i in range(4)),
+                   proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.start()
+        proxy.wait_applied()
+        workers = proxy.workers()
+        hosts = [f"live{i}.test" for i in range(4)]
+        with Load(proxy, hosts) as plain, Load(proxy, hosts[:2], clients=1, tls=True) as tls:
+            for _ in range(CHANGES):
+                random_change(proxy, rng, pods, state)
+            proxy.apply(host("last.test", ("/", "live0")))
+            seen = (plain.good, tls.good)
+            wait_for(lambda: plain.good > seen[0] and tls.good > seen[1], "requests after the last change", 60)
+        assert not plain.failures and not tls.failures, (plain.failures[:5], tls.failures[:5])
+        assert proxy.workers() == workers
+        assert proxy.provider.events("reload") == [] and proxy.provider.events("proxy-answer") == []
+        assert proxy.request("live0.test", tls=True).certificate == (state.get("pair") or state["pairs"][0]).der
+        assert_disk_is_running_state(proxy)
+
+
+def test_more_pools_than_slots():
+    """The pool of slots grows by a reload that no client notices."""
+    with Backend("pod") as pod, HAProxy(arguments=["--slots", "64"]) as proxy:
+        proxy.send(pool("first", pod), host("first.test", ("/", "first")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        with Load(proxy, ["first.test"]) as load:
+            for i in range(200):
+                proxy.send(pool(f"p{i}", pod), host(f"h{i}.test", ("/", f"p{i}")))
+            proxy.apply()
+            for i in (0, 63, 64, 199):
+                assert proxy.reached(f"h{i}.test") == "pod"
+        assert not load.failures, load.failures[:5]
+        assert 1 <= len(proxy.provider.events("reloaded")) <= 4
+        assert_disk_is_running_state(proxy)
+
+
+def test_listeners_come_and_go_without_a_failed_request():
+    with Backend("pod") as pod, HAProxy() as proxy:
+        proxy.send(pool("web", pod), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        extra = proxy.other_port(proxy.http, proxy.https)
+        with Load(proxy, ["web.test"]) as load:
+            proxy.apply(proxy.balancer(listeners=[{"port": extra, "protocol": "http"}]))
+            first, proxy.http = proxy.http, extra
+            assert proxy.reached("web.test") == "pod"
+            proxy.http = first
+            proxy.apply(proxy.balancer())
+        assert not load.failures, load.failures[:5]
+        proxy.http = extra
+        with pytest.raises(OSError):
+            proxy.request("web.test")
+
+
+def test_an_endpoint_with_running_requests_is_left_to_end():
+    """It gets nothing new, what runs goes on, and it is forgotten once that has ended."""
+    with Backend("old") as old, Backend("new") as new, HAProxy() as proxy:
+        proxy.send(pool("web", old), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        answers: list[object] = []
+        client = threading.Thread(target=lambda: answers.append(proxy.reached("web.test", "/?hold")), daemon=True)
+        client.start()
+        wait_for(lambda: old.count == 1, "the request to reach the endpoint", 60)
+        proxy.apply(pool("web", new))
+        assert {proxy.reached("web.test") for _ in range(20)} == {"new"}
+        old.release()
+        client.join(timeout=60)
+        assert answers == ["old"]
+        wait_for(lambda: f"{old.ip}_" not in proxy.cli("show servers state"), "the old server to be deleted", 60)
+
+
+def test_pools_change_their_class():
+    """Stickiness and health checks come and go while requests run: another slot takes over before the first is left."""
+    with Backend("a") as a, Backend("b") as b, HAProxy() as proxy:
+        proxy.send(pool("web", a, b), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        with Load(proxy, ["web.test"]) as load:
+            proxy.apply(pool("web", a, b, stickiness={"cookie": "STICK"}))
+            got = proxy.request("web.test")
+            cookie = got.headers["set-cookie"].split(";")[0]
+            assert cookie.startswith("STICK=")
+            assert {proxy.reached("web.test", headers={"Cookie": cookie}) for _ in range(10)} == {got.json["name"]}
+            proxy.apply(pool("web", a, b, health_check={"service": "web", "type": "http", "path": "/healthz", "interval_ms": 100}))
+            a.is_healthy = False
+            wait_for(lambda: {proxy.reached("web.test") for _ in range(6)} == {"b"}, "the unhealthy endpoint to be left out", 60)
+            a.is_healthy = True
+            wait_for(lambda: {proxy.reached("web.test") for _ in range(6)} == {"a", "b"}, "the healthy endpoint to come back", 60)
+            proxy.apply(pool("web", a, b))
+        assert not load.failures, load.failures[:5]
+        assert "set-cookie" not in proxy.request("web.test").headers
+
+
+def test_a_draining_endpoint_keeps_its_sessions():
+    with Backend("a") as a, Backend("b") as b, HAProxy() as proxy:
+        sticky = {"stickiness": {"cookie": "STICK"}}
+        proxy.send(pool("web", a, **sticky), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        cookie = proxy.request("web.test").headers["set-cookie"].split(";")[0]
+        proxy.apply(pool("web", endpoint_of(a, active=False), b, **sticky))
+        assert {proxy.reached("web.test") for _ in range(10)} == {"b"}
+        assert {proxy.reached("web.test", headers={"Cookie": cookie}) for _ in range(10)} == {"a"}
+        proxy.apply(pool("web", endpoint_of(a, active=False), **sticky))
+        assert proxy.reached("web.test") == 503
+
+
+def test_one_bad_certificate_hurts_itself_alone():
+    """A certificate that HAProxy refuses is told, the one that was there stays in use, and others go on."""
+    good, other, wrong = self_signed("a.test"), self_signed("b.test"), self_signed("a.test")
+    wrong.key = other.key
+    with Backend("pod") as pod, HAProxy() as proxy:
+        proxy.send(certificate("default", self_signed("default.test")), certificate("a", good, "a.test"), pool("web", pod),
+                   host("", ("/", "web")), proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.wait_applied()
+        proxy.apply(certificate("a", wrong, "a.test"), certificate("b", other, "b.test"))
+        assert proxy.request("a.test", tls=True).certificate == good.der
+        assert proxy.request("b.test", tls=True).certificate == other.der
+        assert "default/a" in proxy.translator.notices("sluice")["CertificateRefused"]
+        proxy.kill_proxy()
+        proxy.wait_answers("a.test", tls=True)
+        assert proxy.request("a.test", tls=True).certificate == good.der
+        renewed = self_signed("a.test")
+        proxy.apply(certificate("a", renewed, "a.test"))
+        assert proxy.request("a.test", tls=True).certificate == renewed.der
+        assert proxy.translator.notices("sluice") == {}

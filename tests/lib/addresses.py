@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loopback addresses of one's own: no two tests of this machine ever get the same one at the same time."""
+from __future__ import annotations
+
+import os
+import socket
+
+_PER_NETWORK = 250 * 250
+
+
+class Address:
+    """127.NETWORK.x.y, ours until release(): a name in the kernel's abstract namespace is bound as long as we hold it."""
+
+    def __init__(self, network: int):
+        self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        start = os.getpid() * 37 % _PER_NETWORK  # where others are not likely to begin
+        for offset in range(_PER_NETWORK):
+            x, y = divmod((start + offset) % _PER_NETWORK, 250)
+            self.ip = f"127.{network}.{x}.{y + 2}"
+            try:
+                self._guard.bind(f"\0sluice-test-{self.ip}")
+                return
+            except OSError:
+                continue
+        raise AssertionError(f"no free address in network {network}")
+
+    def release(self) -> None:
+        self._guard.close()
+
+
+def free_port(ip: str = "127.0.0.1", kind: int = socket.SOCK_STREAM) -> int:
+    """A port that nobody listens on now. On an address of one's own nobody will take it either."""
+    with socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, kind) as probe:
+        probe.bind((ip, 0))
+        return probe.getsockname()[1]

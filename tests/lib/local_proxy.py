@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A provider with its proxy on this machine, alone: a translator of the tests behind it, clients of the tests before it.
+
+Each has folders and a loopback address of its own, so any number of them can run side by side, in any number of test runs.
+"""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import tempfile
+from typing import Any
+
+from . import processes
+from .addresses import Address, free_port
+from .daemon import Daemon
+from .line import build_folder
+from .provider_link import Object, Translator
+from .traffic import Answer, answers, request
+from .wait import wait_for
+
+LB = "sluice"  # id of the one load balancer of the class
+PATIENCE = 90.0  # seconds: nothing that works takes so long, on the slowest of machines
+
+
+class LocalProxy:
+    """Use it as a context manager. Subclasses name the program (`provider-NAME/sluice-provider-NAME`) and know its proxy."""
+
+    name = ""
+    network = 0  # 127.NETWORK.x.y
+    own_arguments: list[str] = []
+
+    def __init__(self, start: bool = True, arguments: list[str] | None = None, environment: dict[str, str] | None = None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{self.name}-"))
+        self.runtime = self.folder / "run"
+        self.state_dir = self.folder / "state"
+        self.runtime.mkdir()
+        self._address = Address(self.network)
+        self.address = self._address.ip
+        self.http = free_port(self.address)
+        self.https = self.other_port(self.http)
+        self.translator = Translator(self.runtime)
+        self._fence = 0
+        self.provider = Daemon(self.program(),
+                               ["--runtime-dir", str(self.runtime), "--state-dir", str(self.state_dir), "--bind-address", self.address,
+                                *self.own_arguments, *(arguments or [])],
+                               self.folder / "provider.log", {processes.MARK: str(self.folder), **(environment or {})},
+                               leaves_children=True)
+        if start:
+            self.start()
+
+    @classmethod
+    def program(cls) -> pathlib.Path:
+        return build_folder() / f"provider-{cls.name}/sluice-provider-{cls.name}"
+
+    def other_port(self, *taken: int) -> int:
+        """A free port that is none of these."""
+        return next(port for port in iter(lambda: free_port(self.address), 0) if port not in taken)
+
+    # What is wanted
+
+    def balancer(self, http: bool = True, https: bool = False, default_certificate: str = "", listeners: list[Object] | None = None,
+                 default_pool: str = "", **more: Any) -> Object:
+        """The load balancer of the class: with the usual listeners, and any more that are given as they are."""
+        all_listeners = list(listeners or [])
+        if http:
+            all_listeners.append({"port": self.http, "protocol": "http"})
+        if https:
+            all_listeners.append({"port": self.https, "protocol": "https",
+                                  **({"default_certificate": default_certificate} if default_certificate else {})})
+        return {"kind": "load-balancer", "id": LB, "class": "sluice", "listeners": sorted(all_listeners, key=lambda item: item["port"]),
+                **({"default_pool": default_pool} if default_pool else {}), **more}
+
+    def send(self, *objects: Object) -> None:
+        """Adds or replaces objects; commit() makes them count."""
+        self.translator.put(*objects, commit=False)
+
+    def remove(self, *ids: tuple[str, str]) -> None:
+        """Takes objects away, given as (kind, id); commit() makes it count."""
+        self.translator.remove(*ids, commit=False)
+
+    def commit(self) -> None:
+        self.translator.commit()
+
+    def apply(self, *objects: Object, gone: list[tuple[str, str]] | None = None) -> None:
+        """Sends these and takes `gone` away in one commit, and waits until all of it is in force.
+
+        A status speaks of a load balancer object; so that one has to follow, the object gets a label, which means nothing.
+        """
+        self._fence += 1
+        self.translator.put(*objects, commit=False)
+        self.translator.remove(*(gone or []), commit=False)
+        lb = {key: value for key, value in self.translator.objects["load-balancer", LB].items() if key != "rev"}
+        self.translator.put({**lb, "labels": [{"key": "fence", "value": str(self._fence)}]}, commit=False)
+        self.commit()
+        self.wait_applied()
+
+    def wait_applied(self, timeout: float = PATIENCE) -> Object:
+        """The status that says that the load balancer wanted now is there."""
+        try:
+            return wait_for(lambda: self.raise_if_dead() or ((s := self.translator.status(LB)) and s["state"] == "applied" and s),
+                            "the commit to be applied", timeout)
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}\nlast status: {self.translator.statuses.get(LB)}\n"
+                                 + "\n".join(self.provider.lines[-20:])) from None
+
+    # Clients
+
+    def request(self, host: str, path: str = "/", **how: Any) -> Answer:
+        """One request, with `tls=True` to the https listener."""
+        return request(self.address, self.https if how.get("tls") else self.http, host, path, timeout=30.0, **how)
+
+    def answers(self, host: str, path: str = "/", status: int = 200, **how: Any) -> bool:
+        return answers(self.address, self.https if how.get("tls") else self.http, host, path, status, timeout=30.0, **how)
+
+    def reached(self, host: str, path: str = "/", **how: Any) -> str | int:
+        """The name of the backend that answered, or the status of the proxy's own answer."""
+        got = self.request(host, path, **how)
+        return got.json["name"] if got.status == 200 else got.status
+
+    def wait_answers(self, host: str, path: str = "/", status: int = 200, timeout: float = PATIENCE, **how: Any) -> None:
+        wait_for(lambda: self.answers(host, path, status, **how), f"{host}{path} to give {status}", timeout)
+
+    # Processes
+
+    def start(self) -> None:
+        self.provider.start()
+
+    def restart(self) -> None:
+        """The provider dies and comes back; its proxy is left alone."""
+        self.provider.restart()
+
+    def kill_provider(self) -> None:
+        self.provider.kill()
+
+    def proxies(self) -> list[processes.Process]:
+        """All processes of the proxy."""
+        return processes.marked(self.folder, self.name)
+
+    def masters(self) -> list[int]:
+        everyone = self.proxies()
+        pids = {p.pid for p in everyone}
+        return [p.pid for p in everyone if p.parent not in pids]
+
+    def workers(self) -> list[int]:
+        """Processes of the proxy that serve; a reload makes new ones."""
+        everyone = self.proxies()
+        pids = {p.pid for p in everyone}
+        return [p.pid for p in everyone if p.parent in pids]
+
+    def kill_proxy(self) -> None:
+        """SIGKILL to all processes of the proxy."""
+        processes.kill(self.proxies())
+
+    def is_dead(self) -> bool:
+        """The provider has ended by itself."""
+        return self.provider.process is not None and not self.provider.is_running()
+
+    def raise_if_dead(self) -> None:
+        assert not self.is_dead(), f"{self.provider.program.name} has ended: " + "\n".join(self.provider.lines[-30:])
+
+    def complaints(self) -> list[str]:
+        """What a sanitizer or a broken invariant has said."""
+        return [f"{self.provider.program.name}: {line}" for line in self.provider.lines
+                if "ERROR: AddressSanitizer" in line or "runtime error:" in line or "ERROR: LeakSanitizer" in line
+                or "event=broken-invariant" in line]
+
+    def stop(self) -> list[str]:
+        """Ends everything, also the proxy; what there is to complain of."""
+        was_running = self.provider.process is not None
+        code = self.provider.stop()
+        found = self.complaints()
+        if was_running and code != 0:
+            found.append(f"{self.provider.program.name} ended with {code}: " + "\n".join(self.provider.lines[-30:]))
+        processes.kill(self.proxies())
+        self.translator.stop()
+        self._address.release()
+        if not found and not os.environ.get("SLUICE_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return found
+
+    def __enter__(self) -> "LocalProxy":
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        found = self.stop()
+        if kind is None:
+            assert not found, "\n".join(found)
+
+
+# Objects as merged grouping has them
+
+
+def host(name: str, *rules: tuple | Object, **more: Any) -> Object:
+    """The virtual host `name` ("" for any); `rules` are (path, pool[, match]) or whole rules, in order of precedence."""
+    match = "any" if not name else "wildcard" if name.startswith("*") else "exact"
+    return {"kind": "virtual-host", "id": f"{LB}/{name or '*'}", "load_balancer": LB, "host": name, "match": match,
+            "rules": [rule if isinstance(rule, dict) else rule_of(*rule) for rule in rules], **more}
+
+
+def rule_of(path: str, pool_id: str, match: str = "prefix", **more: Any) -> Object:
+    return {"path": path, "pool": pool_id, "match": match, "ingress": "default/web", **more}
+
+
+def passthrough(name: str, pool_id: str) -> Object:
+    """TLS for this server name is passed through unopened."""
+    return {**host(name, ("/", pool_id)), "id": f"{LB}/passthrough/{name}", "passthrough": True}
+
+
+def pool(name: str, *endpoints: Any, **more: Any) -> Object:
+    """Its id is `name`. Endpoints are (ip, port), anything with `ip` and `port`, or whole ones."""
+    items = sorted((endpoint_of(item) for item in endpoints), key=lambda item: (item["ip"], item["port"]))
+    service = {"namespace": "default", "name": "web", "uid": f"uid-{name}"[:128]}
+    return {"kind": "pool", "id": name, "service": service, "port": 80, "target_port": 8080, "has_selector": True, "endpoints": items, **more}
+
+
+def endpoint_of(item: Any, active: bool = True) -> Object:
+    if isinstance(item, dict):
+        return item
+    ip, port = item if isinstance(item, tuple) else (item.ip, item.port)
+    return {"ip": ip, "port": port, **({"active": True, "ready": True, "serving": True} if active else {"serving": True, "terminating": True})}
+
+
+def certificate(name: str, pair: Any, *hosts: str) -> Object:
+    """`pair` as from lib.certs, shown for `hosts`."""
+    return {"kind": "certificate", "id": name, "namespace": "default", "name": name.replace("/", "-"), "chain": pair.pem,
+            "private_key": pair.key, **({"hosts": sorted(hosts)} if hosts else {})}

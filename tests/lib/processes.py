@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that a program of ours has started and that outlive it: found by a mark in their environment or command line."""
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import signal
+from dataclasses import dataclass
+
+from .wait import wait_for
+
+MARK = "SLUICE_TEST_FOLDER"
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    parent: int
+    name: str  # as the kernel knows it, such as "haproxy"
+
+
+def marked(folder: str | os.PathLike, name: str) -> list[Process]:
+    """Processes of that name whose environment or command line names the folder, and their children of that name."""
+    all_of_name = [p for p in _all() if p.name == name]
+    ours = {p.pid for p in all_of_name if _names(p.pid, str(folder).encode())}
+    return sorted((p for p in all_of_name if p.pid in ours or p.parent in ours), key=lambda p: p.pid)
+
+
+def kill(processes: list[Process]) -> None:
+    """SIGKILL, and waits until they are gone."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not [p for p in processes if _state(p.pid) not in ("", "Z", "X")], f"the end of {processes}", 60)
+
+
+def _all() -> list[Process]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (stat := _stat(int(entry))) and stat[1] not in "ZX":
+            found.append(Process(int(entry), int(stat[2]), stat[0]))
+    return found
+
+
+def _stat(pid: int) -> tuple[str, str, str] | None:
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    name, rest = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
+    return name, rest[0], rest[1]
+
+
+def _state(pid: int) -> str:
+    stat = _stat(pid)
+    return stat[1] if stat else ""
+
+
+def _names(pid: int, word: bytes) -> bool:
+    for file in ("cmdline", "environ"):
+        with contextlib.suppress(OSError):
+            if word in pathlib.Path(f"/proc/{pid}/{file}").read_bytes():
+                return True
+    return False

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our packages on a real systemd: the line from units, each process killed, hung and restarted alone."""
+from __future__ import annotations
+
+import base64
+import json
+import pathlib
+import signal
+import subprocess
+
+import pytest
+import yaml
+from lib.cluster import Cluster
+from lib.wait import wait_for
+from standins.kube.client import KubeStandin
+from standins.rancher.client import RancherStandin
+
+from .machine import UNITS, Machine
+
+SOCKETS = ("/run/sluice/source.sock", "/run/sluice/provider.sock")
+EXPOSURE_MAX = 20  # tenths of systemd-analyze's figure
+
+
+def self_contained(path: pathlib.Path) -> str:
+    """A kubeconfig with the contents of the files it names."""
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for cluster in config["clusters"]:
+        if authority := cluster["cluster"].pop("certificate-authority", None):
+            cluster["cluster"]["certificate-authority-data"] = base64.b64encode(pathlib.Path(authority).read_bytes()).decode()
+    for user in config["users"]:
+        if token := user["user"].pop("tokenFile", None):
+            user["user"]["token"] = pathlib.Path(token).read_text(encoding="utf-8").strip()
+    return yaml.safe_dump(config)
+
+
+class SystemdLine:
+    def __init__(self) -> None:
+        self.kube = KubeStandin().start()
+        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
+        self.cluster = Cluster(str(self.kube.kubeconfig))
+        self.machine = Machine()
+
+    def __enter__(self) -> "SystemdLine":
+        machine = self.machine.__enter__()
+        machine.write("/etc/sluice/kubeconfig", self_contained(pathlib.Path(self.kube.controller_kubeconfig)))
+        machine.write("/etc/sluice/rancher-access-key", self.rancher.access_key)
+        machine.write("/etc/sluice/rancher-secret-key", self.rancher.secret_key)
+        machine.write("/etc/sluice/provider-rancher.env", f"CATTLE_URL={self.rancher.url}\nSLUICE_RANCHER_POLL_INTERVAL=0.5\n")
+        machine.systemctl("enable", "--now", "sluice-provider-rancher.service", "sluice.target")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.machine.__exit__()
+        self.rancher.stop()
+        self.kube.stop()
+
+    def wait_address(self, ingress: str) -> None:
+        def shown() -> bool:
+            found = self.cluster.get("ingress", ingress)
+            return bool(found and found.get("status", {}).get("loadBalancer", {}).get("ingress"))
+        wait_for(shown, f"{ingress} to have an address\n" + "\n".join(self.machine.journal(unit)[-2000:] for unit in UNITS))
+
+
+@pytest.fixture(scope="module", name="line")
+def running_line():
+    with SystemdLine() as line:
+        line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
+            "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
+        line.wait_address("first")
+        yield line
+
+
+def test_every_unit_is_active_and_says_what_it_does(line):
+    for unit in UNITS:
+        assert line.machine.is_active(unit)
+        wait_for(lambda unit=unit: line.machine.show(unit, "StatusText") == "ready", f"{unit} to be ready")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_exposure_is_low(line, unit):
+    report = line.machine.run("systemd-analyze", "security", "--no-pager", f"--threshold={EXPOSURE_MAX}", unit, check=False)
+    figure = float(report.split("exposure level for")[1].split(":")[1].split()[0])
+    assert figure * 10 <= EXPOSURE_MAX, report
+
+
+def test_processes_have_users_of_their_own_and_no_rights(line):
+    users = set()
+    for unit, pid in line.machine.pids().items():
+        status = line.machine.run("cat", f"/proc/{pid}/status")
+        fields = dict(row.split(":", 1) for row in status.splitlines())
+        users.add(fields["Uid"].split()[1])
+        assert fields["Uid"].split()[1] != "0", unit
+        assert int(fields["CapEff"], 16) == 0 and int(fields["CapBnd"], 16) == 0
+        assert fields["NoNewPrivs"].strip() == "1" and fields["Seccomp"].strip() == "2"
+    assert len(users) == len(UNITS)
+
+
+def test_credentials_are_for_their_process_alone(line):
+    """The files in /etc are root's; each process reads a copy that the service manager gave it."""
+    for user in ("sluice-watcher", "sluice-translator", "sluice-provider"):
+        for path in ("/etc/sluice/kubeconfig", "/etc/sluice/rancher-secret-key",
+                     "/run/credentials/sluice-watcher.service/kubeconfig"):
+            allowed = user == "sluice-watcher" and path.startswith("/run/credentials")
+            done = line.machine.run("runuser", "-u", user, "--", "head", "-c1", path, check=False)
+            assert bool(done) == allowed, (user, path)
+    for unit in UNITS:
+        assert line.rancher.secret_key not in line.machine.journal(unit)
+
+
+def test_the_sockets_are_for_the_line_alone(line):
+    for path in SOCKETS:
+        assert line.machine.run("stat", "--format=%a %U %G", path).strip() == "660 sluice-translator sluice"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_killed_process_comes_back_alone(line, unit):
+    machine = line.machine
+    before, inodes, restarts = machine.pids(), [machine.inode(path) for path in SOCKETS], machine.restarts(unit)
+    machine.signal(unit, signal.SIGKILL)
+    wait_for(lambda: machine.restarts(unit) == restarts + 1 and machine.is_active(unit), f"{unit} to be started again")
+    after = machine.pids()
+    assert {other for other in UNITS if before[other] != after[other]} == {unit}
+    assert [machine.inode(path) for path in SOCKETS] == inodes
+    _serves_another(line, f"after-kill-{UNITS.index(unit)}")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_hung_process_is_found_and_replaced_alone(line, unit):
+    machine = line.machine
+    before, restarts = machine.pids(), machine.restarts(unit)
+    machine.signal(unit, signal.SIGSTOP)
+    wait_for(lambda: machine.restarts(unit) == restarts + 1 and machine.is_active(unit), f"{unit} to be started again", timeout=120)
+    after = machine.pids()
+    assert {other for other in UNITS if before[other] != after[other]} == {unit}
+    _serves_another(line, f"after-hang-{UNITS.index(unit)}")
+
+
+def _serves_another(line: SystemdLine, name: str) -> None:
+    line.cluster.apply(line.cluster.ingress(name, [{"host": f"{name}.example.com", "paths": [("/", "Prefix", "web", 80)]}]))
+    line.wait_address(name)
+    line.cluster.delete("ingress", name)
+    wait_for(lambda: line.rancher.balancer(f"default-rancherlb-{name}") is None, f"the load balancer of {name} to be gone")
+    assert line.rancher.balancer("default-rancherlb-first")["state"] == "active"
+
+
+def test_stopping_the_line_takes_nothing_away(line):
+    machine = line.machine
+    writes = line.rancher.balancer("default-rancherlb-first")["uuid"]
+    machine.systemctl("stop", "sluice.target")
+    wait_for(lambda: not any(machine.is_active(unit) for unit in UNITS), "the line to stop")
+    assert machine.run("sh", "-c", "ls /run/sluice") == ""
+    assert line.rancher.balancer("default-rancherlb-first")["uuid"] == writes
+    line.wait_address("first")
+    machine.systemctl("start", "sluice.target")
+    wait_for(lambda: all(machine.is_active(unit) for unit in UNITS), "the line to start")
+
+
+def test_a_missing_credential_is_named(line):
+    machine = line.machine
+    machine.run("mv", "/etc/sluice/kubeconfig", "/etc/sluice/kubeconfig.away")
+    try:
+        machine.systemctl("stop", "sluice-watcher.service")
+        done = subprocess.run(["podman", "exec", machine.name, "systemctl", "start", "sluice-watcher.service"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode != 0 and "Assertion failed" in done.stderr
+        assert "/etc/sluice/kubeconfig" in machine.systemctl("status", "sluice-watcher.service", check=False)
+    finally:
+        machine.run("mv", "/etc/sluice/kubeconfig.away", "/etc/sluice/kubeconfig")
+        machine.systemctl("start", "sluice-watcher.service")
+
+
+def test_the_packages_can_be_taken_away(line):
+    machine = line.machine
+    machine.run("dpkg", "--purge", "sluice-provider-rancher", "sluice")
+    assert machine.run("sh", "-c", "ls /usr/bin/sluice-* 2>/dev/null || true") == ""
+    assert json.loads(machine.run("systemctl", "list-units", "--output=json", "sluice-*.service", "--state=active") or "[]") == []
