@@ -347,12 +347,7 @@ static bool may_be_listed(const struct certs *certs, const struct cert *cert)
 
 bool certs_has_default(const struct certs *certs)
 {
-	const struct cert *cert =
-		certs_find((struct certs *)(uintptr_t)certs, str_from(default_file));
-	if (cert == NULL || cert->wanted == 0)
-		return false;
-	/* Before a start its file is about to be written. */
-	return certs->is_running ? may_be_listed(certs, cert) : cert->refused != cert->wanted;
+	return certs->is_default_filed;
 }
 
 static int render_list(const struct certs *certs, struct buf *out)
@@ -388,7 +383,9 @@ int certs_write_list(struct certs *certs)
 	if (err == 0)
 		err = files_write(path, buf_str(&content), 0600);
 	if (err == 0) {
+		const struct cert *first = certs_find(certs, str_from(default_file));
 		certs->is_list_changed = false;
+		certs->is_default_filed = first != NULL && may_be_listed(certs, first);
 		pem_sweep(certs->dir, is_wanted, certs);
 	}
 	buf_fini(&content);
@@ -427,6 +424,14 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 		.state = state, .notices = notices, .dir = xstrdup(dir), .is_list_changed = true};
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
+	struct buf list;
+	char *path = certs_path(certs, "list.txt");
+	buf_init(&list, LIST_LEN_MAX);
+	if (files_read(path, &list) == 0 && buf_len(&list) != 0)
+		certs->is_default_filed = memmem(buf_data(&list), buf_len(&list), default_file,
+						  sizeof(default_file) - 1) != NULL;
+	buf_fini(&list);
+	free(path);
 }
 
 void certs_fini(struct certs *certs)

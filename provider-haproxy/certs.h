@@ -41,6 +41,7 @@ struct certs {
 	struct cert_list dirty;
 	bool is_list_changed;
 	bool is_running;       /* HAProxy runs: only what it has accepted gets into the list */
+	bool is_default_filed; /* the list on disk has default.pem */
 	struct str default_id; /* of the object that default.pem is made of */
 };
 
@@ -51,6 +52,7 @@ void certs_fini(struct certs *certs);
 void certs_on_change(struct certs *certs, struct object *object, bool is_removed);
 /* Id of the default certificate; absent: none. */
 void certs_set_default(struct certs *certs, struct str id);
+/* The list on disk has one. */
 bool certs_has_default(const struct certs *certs);
 
 struct cert *certs_first_dirty(struct certs *certs);

@@ -148,8 +148,11 @@ static int write_rest(struct engine *engine, bool is_offline)
 		if (is_offline || !rowfile_is_written(engine->files[table]))
 			err = rowfile_write(engine->files[table]);
 	}
-	if (err == 0 && is_offline)
+	if (err == 0 && is_offline) {
 		err = certs_write_all(&engine->certs);
+		/* The default certificate may be in the list now. */
+		change_update_main(engine);
+	}
 	return err;
 }
 
@@ -169,6 +172,19 @@ static int stage(struct engine *engine, bool is_offline)
 	free(live);
 	free(staged);
 	return err;
+}
+
+void change_read_held(struct engine *engine)
+{
+	struct buf content;
+	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
+	buf_init(&content, RENDER_LEN_MAX);
+	free(engine->held.items);
+	engine->held = (struct ports){0};
+	if (files_read(path, &content) == 0)
+		engine->held.items = render_read_ports(buf_str(&content), &engine->held.count);
+	buf_fini(&content);
+	free(path);
 }
 
 static int move_one(struct engine *engine, const char *name)
@@ -199,7 +215,10 @@ static int install(struct engine *engine)
 		err = group->is_written && !engine->is_offline_change ? 0 : move_one(engine, name);
 		group->is_written = group->is_written || err == 0;
 	}
-	return err != 0 ? err : move_one(engine, "00-main.cfg");
+	if (err == 0)
+		err = move_one(engine, "00-main.cfg");
+	change_read_held(engine);
+	return err;
 }
 
 /* ---- reload ---- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/engine.h"
 
+#include "common/unix_socket.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
@@ -8,6 +9,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* Files are written together, and the pause is a multiple of what writing them took. */
 static const double flush_after_s = 0.05;
@@ -142,8 +145,10 @@ static void update_ports(struct engine *engine)
 	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
-	engine->ports_left_out = ports_probe(&ports, engine->worker != 0 ? engine->ports : NULL,
-		binds, bind_count, local_notices(engine->local));
+	/* What our own proxy holds, or is about to hold, is no obstacle. */
+	bool is_alive = engine->child == NULL || child_pid(engine->child) != 0;
+	engine->ports_left_out = ports_probe(&ports, is_alive ? &engine->held : NULL, binds,
+		bind_count, local_notices(engine->local));
 	engine->are_ports_stale = false;
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
@@ -195,7 +200,11 @@ void engine_step(struct engine *engine)
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
 		engine->change != CHANGE_RELOADING)
 		sync_begin(engine);
-	if (engine->change == CHANGE_NONE && change_is_needed(engine) &&
+	/* Certificates on their way may change what is needed. */
+	bool is_busy = engine->connection == CONNECTION_READY &&
+		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
+		       engine->disk_error == 0;
+	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
 		!ev_is_active(&engine->deadline))
 		change_begin(engine);
 	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
@@ -272,6 +281,21 @@ static char *const *command(void *ctx)
 	argv[5] = folder;
 	argv[6] = NULL;
 	return argv;
+}
+
+/* The master has made the socket, and has kept its pid through all reloads. */
+static pid_t find_master(void *ctx)
+{
+	struct engine *engine = ctx;
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
+	int fd = unix_connect(engine->socket);
+	if (fd < 0)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		peer.pid = 0;
+	close(fd);
+	return peer.pid;
 }
 
 static void on_proxy_up(void *ctx, bool is_found)
@@ -356,6 +380,7 @@ static void make_files(struct engine *engine)
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
 	read_groups(engine);
+	change_read_held(engine);
 	pools_remember(engine);
 }
 
@@ -363,7 +388,11 @@ static void make_files(struct engine *engine)
 static void start_proxy(struct engine *engine)
 {
 	static const struct child_ops ops = {
-		.command = command, .on_up = on_proxy_up, .on_down = on_proxy_down};
+
+		.command = command,
+		.find = find_master,
+		.on_up = on_proxy_up,
+		.on_down = on_proxy_down};
 	if (engine->config->socket != NULL) {
 		sync_connect(engine);
 		return;
@@ -455,6 +484,7 @@ void engine_free(struct engine *engine)
 	local_free(engine->local);
 	slots_fini(&engine->slots);
 	ports_free(engine->ports);
+	free(engine->held.items);
 	buf_fini(&engine->main);
 	arena_fini(&engine->arena);
 	free(engine->leaving);

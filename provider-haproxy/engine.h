@@ -51,6 +51,7 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct ports *ports; /* that can be had */
+	struct ports held;   /* those of the main file on disk; only the numbers */
 	size_t ports_left_out;
 	ev_timer ports_again; /* when some cannot be had */
 	bool are_ports_stale;
@@ -129,6 +130,8 @@ void pools_provide(struct engine *engine);
 void change_update_main(struct engine *engine);
 bool change_is_needed(const struct engine *engine);
 void change_begin(struct engine *engine);
+/* Reads from the main file on disk which ports it has. */
+void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);

@@ -66,7 +66,8 @@ static pid_t read_pid_file(const struct child *child)
 	struct buf content;
 	int pid = 0;
 	unsigned long long time = 0;
-	buf_init(&content, 16 * 1024);
+	/* One read asks for 16 kB, and the one that finds the end asks again. */
+	buf_init(&content, STAT_LEN_MAX + 16 * 1024);
 	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0 &&
 		sscanf(buf_str(&content).p, "%d %llu", &pid, &time) == 2 && pid > 1 && time != 0 &&
 		start_time_of(pid, child->executable) != time)
@@ -130,14 +131,22 @@ static void on_found(struct ev_loop *loop, ev_io *watcher, int events)
 	gone(watcher->data, "it ended");
 }
 
-static bool find(struct child *child)
+static pid_t look(const struct child *child)
 {
 	pid_t pid = read_pid_file(child);
+	if (pid == 0 && child->ops->find != NULL)
+		pid = child->ops->find(child->ctx);
+	return pid > 1 && start_time_of(pid, child->executable) != 0 ? pid : 0;
+}
+
+static bool find(struct child *child)
+{
+	pid_t pid = look(child);
 	if (pid == 0)
 		return false;
 	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* Between the two looks it may have gone and its number may have been given away. */
-	if (child->pidfd < 0 || read_pid_file(child) != pid) {
+	if (child->pidfd < 0 || look(child) != pid) {
 		if (child->pidfd >= 0)
 			close(child->pidfd);
 		child->pidfd = -1;
@@ -146,6 +155,7 @@ static bool find(struct child *child)
 	fcntl(child->pidfd, F_SETFD, FD_CLOEXEC);
 	child->pid = pid;
 	child->log_start = 0;
+	write_pid_file(child);
 	ev_io_set(&child->found, child->pidfd, EV_READ);
 	ev_io_start(child->loop, &child->found);
 	return true;

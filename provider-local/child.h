@@ -25,6 +25,8 @@ struct child_ops {
 	void (*on_up)(void *ctx, bool is_found);
 	/* It ended by itself; it is started again after `again_s` seconds. */
 	void (*on_down)(void *ctx, const char *why, double again_s);
+	/* The proxy's process as its own socket tells it, for when the pid file is lost; 0: nobody listens. May be NULL. */
+	pid_t (*find)(void *ctx);
 };
 
 struct child_config {

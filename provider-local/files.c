@@ -13,7 +13,7 @@
 /* Ends the names of files that are being written. */
 static const char suffix[] = ".new~";
 
-enum { COMPARE_LEN_MAX = 8 * 1024 * 1024 };
+enum { COMPARE_LEN_MAX = 8 * 1024 * 1024, PIECE_LEN = 16 * 1024 };
 
 static int make_one(const char *path, mode_t mode)
 {
@@ -128,17 +128,20 @@ int files_read(const char *path, struct buf *out)
 	if (fd < 0)
 		return -errno;
 	for (;;) {
-		uint8_t *room = buf_reserve(out, 16 * 1024);
-		if (room == NULL) {
-			err = -EMSGSIZE;
-			break;
-		}
-		ssize_t got = read(fd, room, 16 * 1024);
+		/* One byte more than fits tells a file that ends from one that is too long. */
+		size_t free = out->max - buf_len(out);
+		char more;
+		uint8_t *room =
+			free != 0 ? buf_reserve(out, free < PIECE_LEN ? free : PIECE_LEN) : NULL;
+		ssize_t got = room != NULL ? read(fd, room, free < PIECE_LEN ? free : PIECE_LEN)
+					   : read(fd, &more, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			err = -errno;
-		if (got <= 0)
+		if (got > 0 && room == NULL)
+			err = -EMSGSIZE;
+		if (got <= 0 || err != 0)
 			break;
 		buf_commit(out, (size_t)got);
 	}

@@ -43,10 +43,44 @@ static void add_module(struct conf_text *text, const char *name)
 	conf_text_add(text, ";\n");
 }
 
+/* For conf_read_held(). */
+static void add_held(struct conf_text *text)
+{
+	const struct ports *ports = text->conf->ports;
+	conf_text_add(text, "# control %c\n# ports", text->conf->options->control);
+	for (size_t i = 0; i < ports->count; i++) {
+		if (conf_text_has_piece(text, i))
+			conf_text_add(text, " %u", ports->items[i].port);
+	}
+	conf_text_add(text, "\n");
+}
+
+struct ports *conf_read_held(struct str file)
+{
+	static const char mark[] = "\n# ports";
+	struct port items[PORTS_MAX] = {0};
+	struct ports ports = {.items = items};
+	const char *at = file.len != 0 ? memmem(file.p, file.len, mark, sizeof(mark) - 1) : NULL;
+	struct str rest =
+		at != NULL ? str_skip(file, (size_t)(at - file.p) + sizeof(mark) - 1) : STR("");
+	while (rest.len != 0 && rest.p[0] == ' ' && ports.count < PORTS_MAX) {
+		size_t len = 1;
+		int64_t port = 0;
+		while (len < rest.len && rest.p[len] >= '0' && rest.p[len] <= '9')
+			len++;
+		if (!str_to_int((struct str){rest.p + 1, len - 1}, 1, 65535, &port))
+			break;
+		items[ports.count++].port = (uint16_t)port;
+		rest = str_skip(rest, len);
+	}
+	return ports_copy(&ports);
+}
+
 static void add_process(struct conf_text *text)
 {
 	const struct conf_options *options = text->conf->options;
 	conf_text_add(text, "# Written by sluice-provider-nginx; changes are overwritten.\n");
+	add_held(text);
 	if (options->has_ndk_module)
 		add_module(text, "ndk_http_module.so");
 	if (options->has_lua_module)
@@ -144,13 +178,14 @@ static const char upstream[] =
 	"\t\tkeepalive_requests 1000000;\n"
 	"\t}\n";
 
+static const char variables[] = "\t\tset $sluice_host \"\";\n"
+				"\t\tset $sluice_server_name \"\";\n"
+				"\t\tset $sluice_forwarded \"\";\n"
+				"\t\tset $sluice_connection \"\";\n"
+				"\t\tset $sluice_upgrade \"\";\n"
+				"\t\tset $sluice_pool \"\";\n";
+
 static const char locations[] =
-	"\t\tset $sluice_host \"\";\n"
-	"\t\tset $sluice_server_name \"\";\n"
-	"\t\tset $sluice_forwarded \"\";\n"
-	"\t\tset $sluice_connection \"\";\n"
-	"\t\tset $sluice_upgrade \"\";\n"
-	"\t\tset $sluice_pool \"\";\n"
 	"\t\theader_filter_by_lua_block { require(\"sluice.sticky\").write() }\n"
 	"\t\tlog_by_lua_block { require(\"sluice.request\").log() }\n"
 	"\t\tlocation / {\n"
@@ -189,8 +224,11 @@ static void add_http_head(struct conf_text *text)
 
 static void add_control(struct conf_text *text, uint64_t generation)
 {
-	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control.sock\";\n",
-		STR_FMT(text->conf->options->state_dir));
+	const struct conf_options *options = text->conf->options;
+	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control-%c.sock\";\n",
+		STR_FMT(options->state_dir), options->control);
+	/* Variables have to be known even where no listener sets them. */
+	conf_text_add(text, "%s", variables);
 	conf_text_add(text,
 		"\t\tset $sluice_generation %016" PRIx64 ";\n"
 		"\t\tclient_max_body_size 8m;\n"
@@ -237,7 +275,7 @@ static void add_server(struct conf_text *text, const struct port *port)
 	conf_text_add(text,
 		"\t\tset $sluice_lb %s;\n\t\tset $sluice_port %u;\n\t\tset $sluice_tls %d;\n",
 		port->load_balancer.text, port->port, is_tls);
-	conf_text_add(text, "%s", locations);
+	conf_text_add(text, "%s%s", variables, locations);
 }
 
 static void add_servers(struct conf_text *text)

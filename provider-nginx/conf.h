@@ -25,6 +25,7 @@ struct conf_options {
 	int64_t workers; /* 0: as many as there are processors */
 	int64_t open_files;
 	int64_t dictionary_mb;
+	char control; /* which of two names the control socket has: 'a' or 'b' */
 	int64_t shutdown_s;
 	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
 	bool has_ndk_module;
@@ -81,5 +82,7 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece);
  * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */
 [[nodiscard]] int conf_render(
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
+/* The ports that an nginx with this file listens on, sorted, with nothing else known of them; ports_free() frees them. */
+struct ports *conf_read_held(struct str file);
 /* Whether the path can stand in a configuration and in Lua: letters, digits and `/._-+@` only, absolute. */
 bool conf_check_path(struct str path);

@@ -136,6 +136,14 @@ struct control *control_new(struct ev_loop *loop, const char *socket_path)
 	return control;
 }
 
+void control_set_path(struct control *control, const char *socket_path)
+{
+	control_cancel(control);
+	http_drop_idle(control->http);
+	free(control->peer.unix_socket);
+	control->peer.unix_socket = xstrdup(socket_path);
+}
+
 void control_free(struct control *control)
 {
 	if (control == NULL)

@@ -26,6 +26,8 @@ typedef void control_done(void *ctx, const struct control_answer *answer);
 /* The path is copied. */
 struct control *control_new(struct ev_loop *loop, const char *socket_path);
 void control_free(struct control *control);
+/* From the next request on. The path is copied. */
+void control_set_path(struct control *control, const char *socket_path);
 /* Only while none is under way; done() is called from the loop. The batch is copied, and wiped afterwards. */
 void control_ask(struct control *control, control_done *done, void *ctx);
 void control_send(struct control *control, struct str batch, control_done *done, void *ctx);

@@ -15,7 +15,7 @@
 enum feed_state { FEED_DOWN, FEED_ASKING, FEED_IDLE, FEED_SENDING, FEED_RETRY, FEED_FULL };
 
 /* An nginx that has just been started may take so many questions until it answers; only then it is worth a word. */
-enum { QUIET_FAILURES = 20 };
+enum { QUIET_FAILURES = 20, LOST_FAILURES = 30 };
 
 /* A serial that nothing has: nginx has another state than the file, and we know no better yet. */
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -244,6 +244,8 @@ static void retry(struct feed *feed, const char *problem)
 	if (feed->trouble == NULL)
 		log_event(&EV_CONTROL_LOST, LOG_STR("reason", problem));
 	set_text(feed, &feed->trouble, words);
+	if (feed->failures % LOST_FAILURES == 0)
+		feed->ops->on_lost(feed->ctx);
 }
 
 static void note_answer(struct feed *feed)
@@ -365,6 +367,14 @@ void feed_set_nginx(struct feed *feed, bool is_up)
 	feed->state = FEED_DOWN;
 	if (is_up)
 		ask(feed);
+}
+
+void feed_set_socket(struct feed *feed, const char *socket_path)
+{
+	bool is_asking = control_is_busy(feed->control);
+	control_set_path(feed->control, socket_path);
+	if (is_asking)
+		retry(feed, "it moves");
 }
 
 void feed_ask(struct feed *feed)

@@ -24,6 +24,8 @@ struct feed_ops {
 	void (*on_told)(void *ctx, uint64_t generation);
 	/* The dictionary of nginx is full: it needs a configuration with a bigger one. Nothing is sent until it told another generation. */
 	void (*on_full)(void *ctx);
+	/* nginx runs but has not answered on its socket for long. Told again now and then. */
+	void (*on_lost)(void *ctx);
 };
 
 struct feed_config {
@@ -48,6 +50,8 @@ void feed_set_nginx(struct feed *feed, bool is_up);
 void feed_prepare(struct feed *feed);
 /* The rows are those of a whole state; `state` gives the content of certificates. Before the first call nothing is sent. */
 void feed_kick(struct feed *feed, struct state *state);
+/* nginx listens there from now on. The path is copied. */
+void feed_set_socket(struct feed *feed, const char *socket_path);
 /* Has nginx tell of itself as soon as may be. */
 void feed_ask(struct feed *feed);
 /* nginx and the disk have all that is wanted. */

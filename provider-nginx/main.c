@@ -52,6 +52,7 @@ static struct control_room {
 	ev_timer ports_again; /* a port could not be bound */
 	ev_timer look;        /* at old workers */
 	bool is_up;
+	bool has_told;    /* what it runs is known, or there is no hope to hear it */
 	bool is_complete; /* a snapshot has been committed */
 } room;
 
@@ -88,6 +89,7 @@ static void on_told(void *ctx, uint64_t generation)
 	(void)ctx;
 	child_is_well(room.child);
 	local_set_missing(room.local, NULL);
+	room.has_told = true;
 	setup_told(room.setup, generation);
 }
 
@@ -102,14 +104,32 @@ static void on_full(void *ctx)
 	setup_touch(room.setup);
 }
 
-static const struct feed_ops feed_ops = {on_change, on_told, on_full};
+static char *control_path(void)
+{
+	return xasprintf(
+		"%s/control/control-%c.sock", config.local.state_dir, room.options.control);
+}
+
+/* Somebody has removed the socket, or it cannot be reached for another reason: it is made anew under its other name. */
+static void on_lost(void *ctx)
+{
+	(void)ctx;
+	if (!room.is_up || !room.is_complete)
+		return;
+	log_event(&EV_CONTROL_MOVED);
+	room.has_told = true;
+	room.options.control = room.options.control == 'a' ? 'b' : 'a';
+	setup_touch(room.setup);
+}
+
+static const struct feed_ops feed_ops = {on_change, on_told, on_full, on_lost};
 
 /* ---- the configuration ---- */
 
 static const struct conf *collect(void *ctx)
 {
 	(void)ctx;
-	if (!room.is_complete)
+	if (!room.is_complete || (room.is_up && !room.has_told))
 		return NULL;
 	const struct conf *conf = wanted_collect(room.wanted, room.is_up);
 	if (wanted_misses_ports(room.wanted)) {
@@ -123,6 +143,9 @@ static bool reload(void *ctx)
 {
 	(void)ctx;
 	wanted_keep(room.wanted);
+	char *path = control_path();
+	feed_set_socket(room.feed, path);
+	free(path);
 	if (room.is_up)
 		return child_signal(room.child, SIGHUP) == 0;
 	child_start(room.child);
@@ -156,9 +179,9 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 /* Sockets that a killed nginx left would keep the next one from listening. */
 static void remove_sockets(void)
 {
-	char *control = local_path(room.local, "control/control.sock");
+	char *control = local_path(room.local, "control");
 	char *hop = local_path(room.local, "hop");
-	files_remove(control);
+	workers_remove_sockets(control);
 	workers_remove_sockets(hop);
 	free(control);
 	free(hop);
@@ -189,6 +212,7 @@ static void on_up(void *ctx, bool is_found)
 {
 	(void)ctx;
 	room.is_up = true;
+	room.has_told = false;
 	log_event(&EV_NGINX_UP, LOG_INT("pid", child_pid(room.child)),
 		LOG_STR("how", is_found ? "found" : "started"));
 	feed_set_nginx(room.feed, true);
@@ -281,7 +305,8 @@ static char *make_placeholder(void)
 static void make_rooms(struct ev_loop *loop)
 {
 	char *state_file = local_path(room.local, "state");
-	char *socket = local_path(room.local, "control/control.sock");
+	room.options.control = 'a';
+	char *socket = control_path();
 	char *pid_file = local_path(room.local, "nginx.pid");
 	char *log_file = local_path(room.local, "nginx.log");
 	struct feed_config feed_config = {
@@ -320,6 +345,15 @@ static void make_rooms(struct ev_loop *loop)
 static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
+	static const char other[] = "/control/control-b.sock";
+	struct str file = setup_file(room.setup);
+	wanted_assume(room.wanted, conf_read_held(file));
+	if (file.len != 0 && memmem(file.p, file.len, other, sizeof(other) - 1) != NULL) {
+		room.options.control = 'b';
+		char *path = control_path();
+		feed_set_socket(room.feed, path);
+		free(path);
+	}
 	feed_load(room.feed);
 	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
@@ -341,6 +375,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	/* A file that may not grow is to be an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	struct local_config local_config = {
 		.daemon = daemon,
 		.options = &config.local,

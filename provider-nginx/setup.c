@@ -291,8 +291,10 @@ static void take_back(struct setup *setup)
 void setup_told(struct setup *setup, uint64_t generation)
 {
 	setup->running = generation;
-	if (setup->state != SETUP_RELOADING)
+	if (setup->state != SETUP_RELOADING) {
+		work(setup);
 		return;
+	}
 	if (generation == setup->candidate_generation) {
 		buf_clear(&setup->installed);
 		if (buf_append_str(&setup->installed, buf_str(&setup->candidate)) != 0)
@@ -385,6 +387,11 @@ const char *setup_trouble(const struct setup *setup)
 bool setup_has_file(const struct setup *setup)
 {
 	return files_exist(setup->file);
+}
+
+struct str setup_file(const struct setup *setup)
+{
+	return buf_str(&setup->installed);
 }
 
 struct setup *setup_new(const struct setup_config *config)

@@ -191,6 +191,12 @@ bool wanted_misses_ports(const struct wanted *wanted)
 	return wanted->misses_ports;
 }
 
+void wanted_assume(struct wanted *wanted, struct ports *ports)
+{
+	ports_free(wanted->held);
+	wanted->held = ports;
+}
+
 void wanted_keep(struct wanted *wanted)
 {
 	struct ports *copy = ports_copy(&wanted->ports);

@@ -22,5 +22,7 @@ bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports);
 /* Ports were left out because they could not be bound: try again later. */
 bool wanted_misses_ports(const struct wanted *wanted);
+/* nginx was started with these ports; they are taken over. */
+void wanted_assume(struct wanted *wanted, struct ports *ports);
 /* nginx has taken what was collected last. */
 void wanted_keep(struct wanted *wanted);

@@ -201,6 +201,7 @@ class Bench:
 
     def __init__(self, command: list[str], timeout: float, uid: str, quiet: bool = True):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-check-"))
+        self.folder.chmod(0o711)  # for children that serve as another user
         self.runtime = self.folder / "run"
         self.runtime.mkdir()
         self.path = self.runtime / "provider.sock"

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing that a tenant writes reaches HAProxy's configuration as anything but data: hostile texts in every field, then a walk of all files."""
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from lib.backend import Backend
+from lib.certs import self_signed
+from lib.haproxy import HAProxy
+from lib.local_proxy import LB, certificate, host, pool, rule_of
+
+pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
+
+HOSTILE = [
+    'quote"', "apostrophe'", "back\\slash", "back\\", "semi;colon", "brace{", "brace}", "#comment", "$HOME", "${HOME}", "per%cent", "%[src]",
+    "%[env(HOME)]", "||", "&&", "|sh", "`id`", "$(id)", "a b", "tab\there", "line\nbackend evil", "line\r\nglobal", "\rlone", "\x1b[31m",
+    "\x7f", "\u2028", "\u2029", "\ufeff", "f\u00fc", "{ req.hdr(a) }", "<<", "x <<\n\nshow info", "@1 show info", "-f /etc/passwd", "--", "!",
+    "unix@/tmp/x", "ssl crt /etc/shadow", "../../etc/passwd", "*", "*.*", "a,b", "a:b", "a/b", "]", "[::1]", "0", "-1", "x" * 5000, "y" * 15000,
+]
+
+# Every directive of ours: what stands outside of our quotes. A line that fits none of these is not ours.
+WORD = r'"(?:[^"\\\n]|\\.)*"'
+NAME = r"[A-Za-z0-9_.:/@\[\]-]+"
+LINES = [re.compile(text) for text in (
+    r"", r"#.*",
+    r"global", r"defaults", r"frontend (?:port|tls)\d{5}", r"frontend idle", r"backend (?:s\d{6}|loop\d{5}|none|closed)",
+    r"\tdescription \"sluice [0-9a-f]{16} \d+\"",
+    rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| strict-sni)*",
+    r"\tmode (?:http|tcp)", r"\tbalance (?:roundrobin|leastconn|source)", r"\thash-type consistent",
+    rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)? httponly dynamic(?: domain {WORD})?",
+    rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
+    r"\ttimeout [a-z-]+ \d+(?:ms|s|h)", r"\toption [a-z-]+(?: 1)?", r"\tretries 3", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
+    r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
+    r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
+    r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
+    r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
+    r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed) if \{ .* \}",
+    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\ttcp-request connection reject(?: if !is_allowed)?",
+    r"\ttcp-request (?:content|inspect-delay) .*", r"\thttp-request .*",
+)]
+
+
+def check_files(proxy: HAProxy) -> None:
+    """Every line of the configuration is a directive of ours, every row has a key and a value of ours, and HAProxy takes all of it."""
+    folder = proxy.state_dir / "haproxy.d"
+    for path in sorted(folder.iterdir()):
+        for line in path.read_text().split("\n"):
+            assert any(form.fullmatch(line) for form in LINES), f"{path.name}: {line!r}"
+    for path in (proxy.state_dir / "maps").iterdir():
+        for line in path.read_bytes().split(b"\n"):
+            assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} (?:s\d{6}|[hp][a-z2-7]{16})", line), f"{path.name}: {line!r}"
+    for line in (proxy.state_dir / "certs/list.txt").read_text().split("\n"):
+        assert re.fullmatch(r"|[a-zA-Z0-9/._-]+\.pem(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
+    checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    # What is the same whatever tenants write is the only part that rules of the forms above leave open.
+    rules = {line for path in folder.iterdir() for line in path.read_text().split("\n") if line.startswith(("\thttp-request", "\ttcp-request"))}
+    assert not [line for line in rules if re.search(r"evil|HOME|passwd|quote|5000|xxxx|yyyy", line)]
+
+
+def stanzas(text: str, number: int) -> list[dict]:
+    """Objects with the text wherever the protocol lets one stand."""
+    path, pool_id = text, f"pool {text}"
+    text = text[:1000]
+    odd = [{"ip": text[:64], "port": 80, "active": True}, {"ip": "10.0.0.1", "port": 80, "active": True, "node": text[:253], "zone": text[:253]}]
+    return [
+        pool(pool_id[:1000], *odd, service={"namespace": text[:63], "name": text[:253], "uid": text[:128]}, port_name=text[:253],
+             external_name=text[:255], stickiness={"name": text[:253], "cookie": text[:253], "domain": text[:255]},
+             health_check={"service": text[:253], "type": "http", "path": "/" + path, "interval_ms": 4294967295}),
+        host(text[:255], rule_of("/" + path, pool_id[:1000], ingress=f"default/{number}"), rule_of(text, "web", ingress=f"default/{number}"),
+             rule_of("/fine", "web"), id=f"{LB}/{text}"[:1000]),
+        host(f"h{number}.test", rule_of("/" + path, "web", "exact", ingress=f"default/{number}"), rule_of("/ok", "web")),
+        {**certificate("x", self_signed(f"h{number}.test"), text[:255], f"h{number}.test"), "id": f"cert {text}"[:1000], "name": text[:253],
+         "namespace": text[:63]},
+    ]
+
+
+def test_hostile_texts_in_every_field():
+    """They are refused by name or stand as data; everything else is served, and no line of the configuration is theirs."""
+    with Backend("web") as web, HAProxy() as proxy:
+        proxy.send(certificate("default", self_signed("default.test")), pool("web", web), host("good.test", ("/", "web")),
+                   proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.wait_applied()
+        for number, text in enumerate(HOSTILE):
+            proxy.send(*stanzas(text, number))
+        proxy.apply()
+        assert proxy.reached("good.test") == "web"
+        for number in range(len(HOSTILE)):
+            assert proxy.reached(f"h{number}.test", "/ok") == "web"
+        check_files(proxy)
+        for path in (proxy.state_dir / "maps").iterdir():
+            running = {line.split(" ", 2)[1] for line in proxy.cli(f"show map {path}").splitlines() if line.startswith("0x")}
+            filed = {line.split(" ")[0] for line in path.read_text().splitlines() if not line.startswith("#")}
+            assert running == filed
+        assert proxy.provider.events("proxy-answer") == [] and proxy.provider.events("check-failed") == []
+        refused = {notice["ingress"] for notice in proxy.translator.status(LB)["notices"] if notice["reason"] in ("PathRefused", "HostRefused")}
+        assert {f"default/{HOSTILE.index(text)}" for text in ("a b", "line\nbackend evil", "\u2028", "\x7f", "y" * 15000)} <= refused
+        # All of it goes again, and HAProxy starts from what is left.
+        for (kind, name) in [key for key in proxy.translator.objects if key[1] not in (LB, "web", f"{LB}/good.test", "default")]:
+            proxy.remove((kind, name))
+        proxy.apply()
+        check_files(proxy)
+        proxy.kill_proxy()
+        proxy.wait_answers("good.test")
+
+
+def test_hostile_pem():
+    """What stands around and between PEM blocks does not reach HAProxy's socket, where an empty line would end a payload."""
+    good = self_signed("a.test")
+    poison = b"\n\nset map x y z\nshutdown sessions server a/b\n\n"
+    with Backend("web") as web, HAProxy() as proxy:
+        pairs = [self_signed(f"p{i}.test") for i in range(4)]
+        pairs[0].pem = poison + pairs[0].pem.replace(b"-----BEGIN", poison + b"-----BEGIN") + poison
+        pairs[1].pem = pairs[1].pem.replace(b"\n", b"\r\n") + pairs[1].pem.replace(b"\n", b"\n\n")
+        pairs[2].pem = pairs[2].pem.replace(b"\nMII", b"\n; del map all\nMII")
+        pairs[3].key = b"-----BEGIN PRIVATE KEY-----\n" + b"A" * 100 + b"\n-----END PRIVATE KEY-----\n"
+        proxy.send(certificate("default", good), pool("web", web), host("", ("/", "web")), proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.wait_applied()
+        proxy.apply(*(certificate(f"p{i}", pair, f"p{i}.test") for i, pair in enumerate(pairs)))
+        assert proxy.request("p0.test", tls=True).certificate == pairs[0].der
+        assert proxy.request("p1.test", tls=True).certificate == pairs[1].der
+        assert proxy.request("p2.test", tls=True).certificate == good.der
+        assert proxy.request("p3.test", tls=True).certificate == good.der
+        for path in (proxy.state_dir / "certs").glob("*.pem"):
+            assert pathlib.Path(path).stat().st_mode & 0o777 == 0o600
+            assert re.fullmatch(rb"(-----BEGIN [A-Z ]+-----\n([A-Za-z0-9+/=]+\n)+-----END [A-Z ]+-----\n)+", path.read_bytes())

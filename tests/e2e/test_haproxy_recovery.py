@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Last good state: whoever dies and whatever the disk does, routes that were there stay, and all comes right by itself."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from lib import processes
+from lib.backend import Backend
+from lib.certs import self_signed
+from lib.daemon import Daemon
+from lib.haproxy import HAProxy
+from lib.local_proxy import certificate, host, passthrough, pool
+from lib.traffic import Traffic
+from lib.wait import stays, wait_for
+
+pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
+
+
+def serve(proxy: HAProxy, pod: Backend) -> None:
+    """One host, in plain HTTP and with a certificate of its own."""
+    proxy.send(certificate("default", self_signed("default.test")), certificate("web", self_signed("web.test"), "web.test"),
+               pool("web", pod), host("web.test", ("/", "web")), proxy.balancer(https=True, default_certificate="default"))
+    proxy.commit()
+    proxy.wait_applied()
+
+
+def test_the_provider_dies_and_comes_back():
+    """Traffic goes on, HAProxy is the same process, and only what differs is changed."""
+    with Backend("pod") as pod, Backend("new") as new, HAProxy() as proxy:
+        serve(proxy, pod)
+        before, reloads = proxy.masters(), len(proxy.provider.events("reload"))
+        with Traffic(proxy.address, proxy.http, "web.test") as traffic:
+            proxy.kill_provider()
+            proxy.send(pool("new", new), host("new.test", ("/", "new")))
+            proxy.commit()
+            proxy.start()
+            proxy.translator.wait_connection(2)
+            proxy.apply()
+            assert proxy.reached("new.test") == "new"
+            assert proxy.reached("web.test", tls=True) == "pod"
+        assert traffic.good and not traffic.failures
+        assert proxy.masters() == before
+        assert len(proxy.provider.events("reload")) == reloads
+        assert "how=found" in proxy.provider.events("proxy-up")[-1]
+
+
+def test_what_was_removed_meanwhile_is_removed():
+    with Backend("pod") as pod, HAProxy() as proxy:
+        serve(proxy, pod)
+        proxy.apply(host("old.test", ("/", "web")), pool("idle", pod))
+        proxy.kill_provider()
+        proxy.translator.remove(("virtual-host", "sluice/old.test"), ("pool", "idle"))
+        proxy.start()
+        proxy.translator.wait_connection(2)
+        proxy.apply()
+        assert proxy.reached("old.test") == 404
+        assert proxy.reached("web.test") == "pod"
+        wait_for(lambda: proxy.cli("show servers state").count(f" {pod.ip} ") == 1, "the removed pool's server to go", 60)
+
+
+@pytest.mark.parametrize("victim", ["worker", "master", "both"])
+def test_haproxy_dies_while_nobody_else_is_up(victim):
+    """It is started again from its files, with the translator gone."""
+    with Backend("pod") as pod, HAProxy() as proxy:
+        serve(proxy, pod)
+        proxy.translator.stop()
+        before = proxy.proxies()
+        if victim == "both":
+            proxy.kill_proxy()
+        else:
+            os.kill((proxy.workers() if victim == "worker" else proxy.masters())[0], signal.SIGKILL)
+        wait_for(lambda: not {p.pid for p in proxy.proxies()} & {p.pid for p in before}, "HAProxy to end", 60)
+        proxy.wait_answers("web.test")
+        assert proxy.reached("web.test", tls=True) == "pod"
+        assert proxy.provider.events("proxy-down")
+
+
+def test_the_pid_file_is_lost():
+    """The HAProxy that runs is found by its socket: there are never two."""
+    with Backend("pod") as pod, HAProxy() as proxy:
+        serve(proxy, pod)
+        before = proxy.masters()
+        proxy.kill_provider()
+        (proxy.state_dir / "proxy.pid").unlink()
+        proxy.start()
+        proxy.translator.wait_connection(2)
+        proxy.apply()
+        assert proxy.masters() == before
+        proxy.kill_proxy()
+        proxy.wait_answers("web.test")
+
+
+def test_changes_while_haproxy_is_dead():
+    """They are in force when it is back."""
+    with Backend("pod") as pod, Backend("new") as new, HAProxy() as proxy:
+        serve(proxy, pod)
+        for i in range(5):
+            proxy.kill_proxy()
+            proxy.apply(pool(f"new{i}", new), host(f"new{i}.test", ("/", f"new{i}")))
+            assert proxy.reached(f"new{i}.test") == "new"
+            assert proxy.reached("web.test") == "pod"
+
+
+def test_haproxy_starts_from_disk_alone():
+    """After a restart of the machine, with no translator and before any provider: `haproxy -f` on the folder serves all routes."""
+    with Backend("pod") as pod, Backend("tls", tls=self_signed("pass.test")) as tls, HAProxy() as proxy:
+        serve(proxy, pod)
+        proxy.apply(pool("pass", tls, protocol="tcp"), passthrough("pass.test", "pass"))
+        assert proxy.reached("pass.test", tls=True) == "tls"
+        proxy.kill_provider()
+        proxy.translator.stop()
+        proxy.kill_proxy()
+        alone = Daemon(shutil.which("haproxy"), ["-W", "-f", str(proxy.state_dir / "haproxy.d")], proxy.folder / "alone.log",
+                       {processes.MARK: str(proxy.folder)})
+        alone.start()
+        try:
+            proxy.wait_answers("web.test")
+            assert proxy.reached("web.test", tls=True) == "pod"
+            assert proxy.reached("pass.test", tls=True) == "tls"
+        finally:
+            alone.kill()
+            processes.kill(proxy.proxies())
+        # And so does the provider, while there is still no translator.
+        proxy.start()
+        proxy.wait_answers("web.test")
+        assert proxy.reached("pass.test", tls=True) == "tls"
+
+
+def test_a_port_that_somebody_else_has():
+    """It is told by name, the others are served, and it is taken when it becomes free."""
+    with Backend("pod") as pod, HAProxy() as proxy:
+        taken = subprocess.Popen(["/usr/bin/python3", "-c", f"""if 1:
+            import socket, sys
+            s = socket.create_server(("{proxy.address}", {proxy.https}))
+            print(flush=True)
+            sys.stdin.read()"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            taken.stdout.readline()
+            serve(proxy, pod)
+            assert proxy.reached("web.test") == "pod"
+            assert str(proxy.https) in proxy.translator.notices("sluice")["PortUnavailable"]
+        finally:
+            taken.kill()
+            taken.wait()
+        proxy.wait_answers("web.test", tls=True)
+        wait_for(lambda: proxy.translator.notices("sluice") == {}, "the notice to be taken back", 60)
+
+
+def test_files_that_are_not_ours():
+    """Rubbish in the state folder is no obstacle, and what the files say is corrected."""
+    with Backend("pod") as pod, HAProxy() as proxy:
+        serve(proxy, pod)
+        proxy.kill_provider()
+        proxy.kill_proxy()
+        (proxy.state_dir / "haproxy.d/00-main.cfg").write_text("this is no configuration\n")
+        (proxy.state_dir / "maps/whole.map").write_bytes(b"\x00\xff torn")
+        (proxy.state_dir / "certs/list.txt").write_text("/nowhere.pem\n")
+        (proxy.state_dir / "proxy.pid").write_text("1 1\n")
+        proxy.start()
+        proxy.translator.wait_connection(2)
+        proxy.wait_answers("web.test")
+        assert proxy.reached("web.test", tls=True) == "pod"
+
+
+# A disk of its own
+
+
+def can_mount() -> bool:
+    return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0
+
+
+class OwnDisk(HAProxy):
+    """The state folder is a small disk that only the provider and its proxy see."""
+
+    def __init__(self):
+        super().__init__(start=False)
+        self.state_dir.mkdir()
+        script = self.folder / "own-disk"
+        script.write_text(f'#!/bin/sh\nexec unshare -rm sh -c \'mount -t tmpfs -o size=2m,mode=700 tmpfs {self.state_dir} && exec "$@"\' '
+                          f'sh {self.provider.program} "$@"\n')
+        script.chmod(0o700)
+        self.provider.program = script
+        self.start()
+
+    def inside(self) -> pathlib.Path:
+        """The folder as the provider sees it."""
+        return pathlib.Path(f"/proc/{self.provider.pid}/root{self.state_dir}")
+
+    def fill(self) -> None:
+        with open(self.inside() / "filler", "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"\0" * 4096)
+            except OSError:
+                pass
+
+    def empty(self) -> None:
+        (self.inside() / "filler").unlink()
+
+
+@pytest.mark.skipif(not can_mount(), reason="no user namespaces with mounts here")
+def test_the_disk_is_full():
+    """Old routes stay, endpoints are followed, nothing new is served that a restart would lose, and all comes when there is room."""
+    with Backend("pod") as pod, Backend("new") as new, OwnDisk() as proxy:
+        serve(proxy, pod)
+        proxy.fill()
+        many = [host(f"new{i}.test", ("/" + "x" * 3000, "web"), ("/", "web")) for i in range(20)]
+        proxy.send(pool("web", new), *many, {**proxy.balancer(https=True, default_certificate="default"), "labels": [{"key": "a", "value": "b"}]})
+        proxy.commit()
+        status = proxy.translator.wait_status("sluice", "failed", timeout=90)
+        assert "the disk is full" in status["message"]
+        wait_for(lambda: proxy.reached("web.test") == "new", "the endpoint to be followed", 60)
+        stays(lambda: proxy.reached("new19.test") == 404, "a route that is not stored", 0.5)
+        proxy.empty()
+        proxy.wait_applied()
+        assert proxy.reached("new19.test") == "new"
+        assert proxy.provider.events("disk-again")
+
+
+# Somebody else's HAProxy
+
+
+def test_an_haproxy_that_somebody_else_starts():
+    """With --socket it is waited for, driven, and reloaded by a signal to its master; its death is survived."""
+    with Backend("pod") as pod, HAProxy(start=False) as proxy:
+        socket = proxy.folder / "admin.sock"
+        proxy.provider.arguments += ["--socket", str(socket)]
+        proxy.start()
+        proxy.send(pool("web", pod), host("web.test", ("/", "web")), proxy.balancer())
+        proxy.commit()
+        folder = proxy.state_dir / "haproxy.d"
+        wait_for(lambda: (folder / "00-main.cfg").exists(), "the configuration", 60)
+        assert proxy.provider.events("proxy-lost")
+        foreign = Daemon(shutil.which("haproxy"), ["-W", "-f", str(folder)], proxy.folder / "foreign.log", {processes.MARK: str(proxy.folder)})
+        foreign.start()
+        try:
+            proxy.wait_applied()
+            assert proxy.reached("web.test") == "pod"
+            extra = proxy.other_port(proxy.http)
+            proxy.apply(proxy.balancer(listeners=[{"port": extra, "protocol": "http"}]))
+            proxy.http = extra
+            assert proxy.reached("web.test") == "pod"
+            processes.kill(proxy.proxies())
+            foreign._reap()
+            foreign.start()
+            proxy.wait_answers("web.test")
+            proxy.apply(host("more.test", ("/", "web")))
+            assert proxy.reached("more.test") == "pod"
+        finally:
+            foreign.kill()
+            processes.kill(proxy.proxies())
