@@ -85,6 +85,16 @@ static void tell_refused(struct engine *engine, const struct pool *value, const 
 	notices_set(local_notices(engine->local), topic, value->key.id, &notice);
 }
 
+static struct slot_class *plain_class(struct engine *engine, const struct pool *value)
+{
+	struct pool plain = {.protocol = value->protocol, .algorithm = value->algorithm};
+	const char *refused;
+	struct class_text text = class_of_pool(&plain, engine->config->cookie_key, &refused);
+	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
+	class_text_fini(&text);
+	return sort;
+}
+
 static void update(struct engine *engine, struct object *object)
 {
 	struct pool value;
@@ -94,9 +104,14 @@ static void update(struct engine *engine, struct object *object)
 	struct class_text text = class_of_pool(&value, engine->config->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
 	class_text_fini(&text);
-	tell_refused(engine, &value, refused);
 	struct slot *old = slots_of_pool(&engine->slots, &pool);
 	struct slot *slot = take(engine, sort, &pool);
+	if (slot == NULL) {
+		refused = "there are too many pools, or too many different cookies and health "
+			  "checks; it is served without them, or not at all";
+		slot = take(engine, plain_class(engine, &value), &pool);
+	}
+	tell_refused(engine, &value, refused);
 	if (slot == NULL)
 		return;
 	cancel_leaving(engine, slot);

@@ -371,11 +371,24 @@ void render_group(struct buf *out, const struct group *group)
 		line = *end != 0 ? end + 1 : end;
 	}
 	add(out, "#+%s\n", group->sort->server);
-	for (size_t i = 0; i < SLOTS_PER_GROUP; i++) {
+	for (size_t i = 0; i < group->size; i++) {
 		const struct slot *slot = &group->slots[i];
 		add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
 		add_servers(out, (struct slot *)(uintptr_t)slot);
 	}
+}
+
+static uint32_t count_backends(struct str content)
+{
+	struct str word = STR("\nbackend s");
+	uint32_t count = 0;
+	const char *at;
+	while (count < SLOTS_PER_GROUP && content.len != 0 &&
+		(at = memmem(content.p, content.len, word.p, word.len)) != NULL) {
+		content = str_skip(content, (size_t)(at - content.p) + word.len);
+		count++;
+	}
+	return count;
 }
 
 bool render_read_group(struct str content, struct slots *slots)
@@ -398,8 +411,8 @@ bool render_read_group(struct str content, struct slots *slots)
 	if (is_one) {
 		char *lines_text = str_dup(buf_str(&lines));
 		char *server_text = str_dup(server);
-		is_one = slots_add_group(slots, slots_find_class(slots, lines_text, server_text)) !=
-			 NULL;
+		is_one = slots_add_group(slots, slots_find_class(slots, lines_text, server_text),
+				 count_backends(content)) != NULL;
 		free(lines_text);
 		free(server_text);
 	}

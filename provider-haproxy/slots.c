@@ -53,15 +53,20 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 	return sort;
 }
 
-struct group *slots_add_group(struct slots *slots, struct slot_class *sort)
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size)
 {
-	if (slots->group_count == SLOTS_GROUPS_MAX)
+	if (slots->group_count == SLOTS_GROUPS_MAX ||
+		(!sort->is_common && slots->rare_count == SLOTS_RARE_GROUPS_MAX))
 		return NULL;
 	struct group *group = xcalloc(1, sizeof(*group));
 	group->number = (uint32_t)slots->group_count;
 	group->sort = sort;
 	group->is_changed = true;
-	for (uint32_t i = 0; i < SLOTS_PER_GROUP; i++) {
+	if (size == 0 || size > SLOTS_PER_GROUP)
+		size = sort->is_common ? SLOTS_PER_GROUP : SLOTS_PER_RARE_GROUP;
+	group->size = size;
+	slots->rare_count += !sort->is_common;
+	for (uint32_t i = 0; i < size; i++) {
 		struct slot *slot = &group->slots[i];
 		slot->group = group;
 		slot->number = group->number * SLOTS_PER_GROUP + i;
@@ -70,7 +75,7 @@ struct group *slots_add_group(struct slots *slots, struct slot_class *sort)
 		RB_INIT(&slot->servers);
 		TAILQ_INSERT_TAIL(&sort->free, slot, link);
 	}
-	sort->slot_count += SLOTS_PER_GROUP;
+	sort->slot_count += size;
 	slots->groups =
 		xreallocarray(slots->groups, slots->group_count + 1, sizeof(struct group *));
 	slots->groups[slots->group_count++] = group;
@@ -80,7 +85,7 @@ struct group *slots_add_group(struct slots *slots, struct slot_class *sort)
 bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more)
 {
 	while (sort->slot_count < sort->used_count + more) {
-		if (slots_add_group(slots, sort) == NULL)
+		if (slots_add_group(slots, sort, 0) == NULL)
 			return false;
 	}
 	return true;
@@ -97,9 +102,10 @@ struct slot *slots_by_name(const struct slots *slots, struct str name)
 		number = number * 10 + (name.p[i] - '0');
 	}
 	size_t group = (size_t)number / SLOTS_PER_GROUP;
-	if (group >= slots->group_count)
+	size_t place = (size_t)number % SLOTS_PER_GROUP;
+	if (group >= slots->group_count || place >= slots->groups[group]->size)
 		return NULL;
-	return &slots->groups[group]->slots[(size_t)number % SLOTS_PER_GROUP];
+	return &slots->groups[group]->slots[place];
 }
 
 /* ---- pools ---- */
@@ -316,7 +322,7 @@ void slots_touch(struct slot *slot)
 void slots_forget_has(struct slots *slots)
 {
 	for (size_t i = 0; i < slots->group_count; i++) {
-		for (size_t j = 0; j < SLOTS_PER_GROUP; j++) {
+		for (size_t j = 0; j < slots->groups[i]->size; j++) {
 			struct slot *slot = &slots->groups[i]->slots[j];
 			struct server *server;
 			RB_FOREACH (server, server_tree, &slot->servers) {
@@ -332,7 +338,7 @@ void slots_forget_has(struct slots *slots)
 void slots_retry_busy(struct slots *slots)
 {
 	for (size_t i = 0; i < slots->group_count; i++) {
-		for (size_t j = 0; j < SLOTS_PER_GROUP; j++) {
+		for (size_t j = 0; j < slots->groups[i]->size; j++) {
 			struct slot *slot = &slots->groups[i]->slots[j];
 			struct server *server;
 			bool any = false;
@@ -368,7 +374,7 @@ void slots_init(struct slots *slots)
 
 static void free_group(struct group *group)
 {
-	for (size_t i = 0; i < SLOTS_PER_GROUP; i++) {
+	for (size_t i = 0; i < group->size; i++) {
 		struct server *server;
 		while ((server = RB_ROOT(&group->slots[i].servers)) != NULL) {
 			RB_REMOVE(server_tree, &group->slots[i].servers, server);

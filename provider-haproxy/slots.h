@@ -22,6 +22,9 @@
 
 enum {
 	SLOTS_PER_GROUP = 64,
+	SLOTS_PER_RARE_GROUP = 4, /* of a class that only some tenants need */
+	SLOTS_RARE_GROUPS_MAX =
+		1000, /* so that tenants cannot fill the memory with cookies and checks */
 	SLOTS_GROUPS_MAX = 10000,
 	SLOT_NAME_LEN = 7, /* s000000 */
 	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6,
@@ -83,6 +86,7 @@ struct group {
 	struct slot_class *sort;
 	bool is_changed; /* its file is not as it should be */
 	bool is_written; /* its file is there */
+	uint32_t size;   /* slots in it */
 	struct slot slots[SLOTS_PER_GROUP];
 };
 
@@ -93,6 +97,7 @@ RB_HEAD(pool_slot_tree, pool_slot);
 struct slots {
 	struct group **groups; /* by number */
 	size_t group_count;
+	size_t rare_count;
 	struct class_tree classes;
 	struct slot_list dirty;
 	struct pool_slot_tree by_pool;
@@ -102,8 +107,8 @@ void slots_init(struct slots *slots);
 void slots_fini(struct slots *slots);
 
 struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
-/* Adds a group of the sort; NULL when there are too many. */
-struct group *slots_add_group(struct slots *slots, struct slot_class *sort);
+/* Adds a group of the class with `size` slots, 0: as many as the class deserves; NULL when there are too many. */
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size);
 /* Adds groups until the class has room for `more` slots beside those in use; false when there are too many. */
 bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more);
 

@@ -24,6 +24,11 @@ def build_folder() -> pathlib.Path:
     return pathlib.Path(os.environ.get("SLUICE_BUILD") or pathlib.Path(__file__).resolve().parents[2] / "build")
 
 
+def is_sanitized() -> bool:
+    """The programs of the build folder are under a sanitizer, and several times slower."""
+    return b"__asan_init" in (build_folder() / "translator/sluice-translator").read_bytes()
+
+
 class Line:
     """Use it as a context manager. `kube_options` and `rancher_options` go to the stand-ins; `watcher`, `translator`, `provider` are
     Daemon objects, started in that order unless start=False."""

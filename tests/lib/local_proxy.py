@@ -148,6 +148,11 @@ class LocalProxy:
         pids = {p.pid for p in everyone}
         return [p.pid for p in everyone if p.parent in pids]
 
+    def was_reloaded_since(self, workers: list[int]) -> bool:
+        """Some process serves that was not among these; old ones may have ended."""
+        now = set(self.workers())
+        return not now or not now <= set(workers)
+
     def kill_proxy(self) -> None:
         """SIGKILL to all processes of the proxy."""
         processes.kill(self.proxies())

@@ -12,6 +12,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from .raw_http import dial, read_answer
+
 
 @dataclass
 class Answer:
@@ -81,3 +83,52 @@ class Traffic:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join(timeout=30)
+
+
+class Load:
+    """Clients that keep their connections, each asking for one of `targets` (host, path) after another; every answer but 200 counts as
+    failed, and so does every connection that ends without having been announced. With `sni` over TLS."""
+
+    def __init__(self, address: str, port: int, targets: list[tuple[str, str]], clients: int = 2, sni: str | None = None):
+        self.where = (address, port, sni)
+        self.targets = targets
+        self.good = 0
+        self.failures: list[str] = []
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(clients)]
+
+    def _run(self, number: int) -> None:
+        link = None
+        turn = number
+        while not self._end.is_set():
+            host, path = self.targets[turn % len(self.targets)]
+            turn += 1
+            try:
+                link = link or dial(*self.where)
+                link.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                answer = read_answer(link)
+                problem = None if answer.status == 200 else f"status {answer.status}"
+                if (answer.header("Connection") or "").lower() == "close":
+                    link.close()
+                    link = None
+            except OSError as failure:
+                problem = f"{type(failure).__name__}: {failure}"
+                link = None
+            with self._lock:
+                self.good += problem is None
+                if problem is not None:
+                    self.failures.append(f"{time.strftime('%H:%M:%S')} {host}{path} {problem}")
+            self._end.wait(0.002)
+        if link is not None:
+            link.close()
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(timeout=60)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole line with a proxy on this machine at its end: the Kubernetes stand-in, watcher, translator, and a local proxy's provider."""
+from __future__ import annotations
+
+import os
+import shutil
+
+from standins.kube.client import KubeStandin
+
+from .cluster import Cluster
+from .daemon import Daemon
+from .envtest import RealKube, assets
+from .line import DAEMONS, build_folder
+from .local_proxy import PATIENCE
+from .proxies import proxy_class
+from .wait import wait_for
+
+
+class ProxyLine:
+    """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
+    translator."""
+
+    def __init__(self, name: str, http: int | None = None, https: int | None = None):
+        self.proxy = proxy_class(name)(start=False)
+        self.proxy.translator.stop()
+        self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
+        self.folder, self.runtime = self.proxy.folder, self.proxy.runtime
+        (self.runtime / "provider.sock").unlink(missing_ok=True)
+        self.kube = (RealKube() if assets() else KubeStandin()).start()
+        self.cluster = Cluster(str(self.kube.kubeconfig))
+        common = ["--runtime-dir", str(self.runtime)]
+        build = build_folder()
+        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig)],
+                              self.folder / "watcher.log")
+        self.translator = Daemon(build / "translator/sluice-translator",
+                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https)],
+                                 self.folder / "translator.log")
+        self.provider = self.proxy.provider
+        for item in ("translator", "watcher", "provider"):
+            self.daemon(item).start()
+        wait_for(lambda: self.watcher.events("ready") and self.translator.events("ready"), "the line to be ready", PATIENCE)
+
+    def daemon(self, name: str) -> Daemon:
+        return getattr(self, name)
+
+    def daemons(self) -> list[Daemon]:
+        return [self.daemon(name) for name in DAEMONS]
+
+    def wait_serves(self, host: str, path: str, name: str, **how: object) -> None:
+        """Waits until a request reaches the backend of that name."""
+        def arrives() -> bool:
+            try:
+                return self.proxy.reached(host, path, **how) == name
+            except OSError:
+                return False
+        wait_for(arrives, f"{host}{path} to reach {name}", PATIENCE)
+
+    def stop(self) -> list[str]:
+        """Ends everything; what there is to complain of."""
+        found = []
+        for daemon in (self.watcher, self.translator):
+            was_running = daemon.process is not None
+            code = daemon.stop()
+            if was_running and code != 0:
+                found.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
+            found += [f"{daemon.program.name}: {line}" for line in daemon.lines
+                      if "ERROR: AddressSanitizer" in line or "runtime error:" in line or "ERROR: LeakSanitizer" in line]
+        found += self.proxy.stop()
+        self.kube.stop()
+        if not found and not os.environ.get("SLUICE_KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return found
+
+    def __enter__(self) -> "ProxyLine":
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        found = self.stop()
+        if kind is None:
+            assert not found, "\n".join(found)
