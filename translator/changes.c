@@ -210,9 +210,7 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 		if (is_first)
 			touch_listeners(engine, node);
 		return;
-	case NODE_CLAIM:
-		claim_ask(engine, (struct claim_node *)(void *)node);
-		return;
+	case NODE_CLAIM: /* claims_ask_of() */
 	case NODE_CLASS:
 	case NODE_INGRESS:
 	case NODE_FRONT:
@@ -494,7 +492,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		LIST_FOREACH (edge, &secret->users, link) {
 			if (flips && edge->ingress->balancer != NULL)
 				object_touch(engine, &edge->ingress->balancer->node);
-			if (flips || is_news)
+			if ((flips || is_news) && engine->grouping == GROUPING_MERGED)
 				claims_ask_of(engine, edge->ingress);
 			if (is_news)
 				said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);

@@ -196,23 +196,43 @@ static void settle(struct engine *engine, struct claim_node *claim)
 		said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
 }
 
-void claim_ask(struct engine *engine, struct claim_node *claim)
+static void ask(struct engine *engine, struct claim_node *claim)
 {
 	queue_push(&engine->claims, &claim->node);
+}
+
+/* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among
+ * thousands costs no walk over them. */
+static bool may_win(
+	struct engine *engine, const struct claim_node *claim, struct ingress_node *ingress)
+{
+	struct offer offer = {0};
+	if (claim->holder == NULL || claim->holder == ingress)
+		return true;
+	const struct plan *plan = &plans_get(engine, ingress)->plan;
+	uint64_t created = plan->created;
+	if (!offers(engine, claim, plan, &offer))
+		return false;
+	uint64_t holder_created = plans_get(engine, claim->holder)->plan.created;
+	return is_older(ingress, created, claim->holder, holder_created);
 }
 
 void claim_left(struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress)
 {
 	if (claim->holder == ingress)
 		claim->holder = NULL;
-	claim_ask(engine, claim);
+	else if (!LIST_EMPTY(&claim->users))
+		return;
+	ask(engine, claim);
 }
 
-void claims_ask_of(struct engine *engine, const struct ingress_node *ingress)
+void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 {
 	for (size_t i = 0; i < ingress->record.edge_count; i++) {
-		if (ingress->edges[i].target->kind == NODE_CLAIM)
-			claim_ask(engine, (struct claim_node *)(void *)ingress->edges[i].target);
+		struct claim_node *claim = (struct claim_node *)(void *)ingress->edges[i].target;
+		if (claim->node.kind == NODE_CLAIM && (claim->node.flags & NODE_CLAIMED) == 0 &&
+			may_win(engine, claim, ingress))
+			ask(engine, claim);
 	}
 }
 
@@ -221,7 +241,7 @@ void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 	struct claim_node *claim;
 	while ((claim = LIST_FIRST(&secret->shown)) != NULL) {
 		show(engine, claim, NULL);
-		claim_ask(engine, claim);
+		ask(engine, claim);
 	}
 }
 

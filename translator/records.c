@@ -166,10 +166,18 @@ static void put(struct engine *engine, enum record_kind kind, struct str key, vo
 	buf_shrink(&engine->packing, 64 * 1024);
 }
 
-/* Keys are "namespace/name": a slash in one of them would make it another's. */
+/* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids are made of them:
+ * with a slash one would be another's, and ids go into configurations. */
 static bool is_plain(struct str name)
 {
-	return name.len == 0 || memchr(name.p, '/', name.len) == NULL;
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.p[i];
+		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+			     (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+		if (!plain)
+			return false;
+	}
+	return true;
 }
 
 static bool is_usable(const struct record_key *key)

@@ -142,11 +142,10 @@ struct secret_node *claim_secret_of(
 /* Whether the entry with that usable Secret is for the host. */
 bool claim_is_covered(
 	const struct plan_tls *tls, const struct secret_node *secret, struct str host);
-/* Has it settled anew. */
-void claim_ask(struct engine *engine, struct claim_node *claim);
 void claim_left(
 	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
-void claims_ask_of(struct engine *engine, const struct ingress_node *ingress);
+/* Has those claims settled anew for which the ingress, with its present plan, may count. */
+void claims_ask_of(struct engine *engine, struct ingress_node *ingress);
 /* The certificate is going. */
 void claims_forget_secret(struct engine *engine, struct secret_node *secret);
 /* True: there is more to do. */

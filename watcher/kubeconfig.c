@@ -64,6 +64,7 @@ static struct node get(struct node from, const char *name)
 	struct node member = {.document = from.document};
 	if (from.node == NULL || from.node->type != YAML_MAPPING_NODE)
 		return member;
+	must(from.document != NULL);
 	yaml_node_pair_t *pair = from.node->data.mapping.pairs.start;
 	yaml_node_pair_t *end = from.node->data.mapping.pairs.top;
 	/* Many aliases of one huge mapping must not take for ever. */
@@ -144,7 +145,7 @@ static bool get_data(struct chooser *c, struct node from, const char *name, char
 		return true;
 	char *packed = xmalloc(text.len + 1);
 	size_t len = 0;
-	for (size_t i = 0; i < text.len; i++) {
+	for (size_t i = 0; text.p != NULL && i < text.len; i++) {
 		if (text.p[i] != '\n' && text.p[i] != '\r' && text.p[i] != ' ')
 			packed[len++] = text.p[i];
 	}
@@ -240,6 +241,7 @@ static bool find_entry(struct chooser *c, const char *list_name, const char *mem
 
 static bool read_cluster(struct chooser *c, struct node cluster, struct target *target)
 {
+	must(cluster.document != NULL);
 	const char *path = cluster.document->file->path;
 	char *server = NULL;
 	if (!get_text(c, cluster, "server", &server) ||
@@ -430,6 +432,7 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 	/* kubectl loads no credentials for a plain http server either: they would travel in the clear. */
 	if (ok && user_name != NULL && target_is_https(target))
 		ok = find_entry(c, "users", "user", user_name, &user) && read_user(c, user, target);
+	must(!ok || context.document != NULL);
 	if (ok)
 		target->source =
 			xasprintf("kubeconfig %s, context %s", context.document->file->path, name);

@@ -77,7 +77,7 @@ static bool read_ports(struct projection *p, const struct json *value,
 
 static void sort_addresses(struct endpoint_subset *subset)
 {
-	if (subset->addresses.count > 1)
+	if (subset->addresses.count > 1 && subset->addresses.items != NULL)
 		qsort(subset->addresses.items, subset->addresses.count,
 			sizeof(struct endpoint_address), compare_addresses);
 }

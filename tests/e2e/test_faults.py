@@ -289,6 +289,19 @@ def test_a_balancer_in_error_is_told_and_its_recovery_too(line, namespace, backe
     namespace.wait_addresses("web", 1)
 
 
+def test_an_outage_of_rancher_is_told_and_its_end_too(line, namespace, backends):
+    """On the Ingress that waits for it, and on no other."""
+    served(line, namespace, backends)
+    namespace.apply(namespace.ingress("calm", [{"host": "calm.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
+    namespace.wait_addresses("calm", 1)
+    with trouble(line, rancher_api("down")):
+        namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/second", "Prefix", "second", 80)]}]))
+        namespace.wait_event("web", "LoadBalancerFailed", "Rancher does not answer")
+    serves(line, namespace, "web", "/second", "second")
+    namespace.wait_event("web", "LoadBalancerRecovered")
+    assert namespace.events("calm", "LoadBalancerFailed") == []
+
+
 def test_an_outage_of_the_api_server_ends_without_a_storm(line, standin, namespace, backends):
     """However long it is away, one request a kind and pause; afterwards the watches go on where they were."""
     served(line, namespace, backends)

@@ -35,7 +35,7 @@ def test_one_ingress_becomes_one_load_balancer_by_one_write(bench):
     assert bench.translator.event_reasons("default/web") == ["LoadBalancerCreated"]
     assert bench.translator.notices("default/web") == {}
     assert bench.translator.hello["capabilities"] == {
-        "grouping": "per-ingress", "protocols": ["http", "https"],
+        "grouping": "per-ingress", "protocols": ["http", "https", "tcp", "tls-passthrough"],
         "policies": ["stickiness", "health-check", "scale", "labels", "custom-config"]}
 
 

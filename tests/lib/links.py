@@ -22,11 +22,11 @@ class LinkClosed(Exception):
 
 
 class Link:
-    def __init__(self, path: pathlib.Path, hello: Body | None):
+    def __init__(self, path: pathlib.Path, hello: Body | None, on_message: Callable[[str, Body], None] = lambda kind, body: None):
         self.sock = wait_for(lambda: connected(path), f"{path.name} to be opened")
         self.buffer = b""
         self.bye = ""
-        self.on_message: Callable[[str, Body], None] = lambda kind, body: None
+        self.on_message = on_message  # what comes right behind the other's hello is its business already
         if hello is not None:
             self.send("hello", hello)
             self.wait(lambda: self.peer is not None, "its hello")
@@ -140,9 +140,8 @@ def hello(role: str, **more: Any) -> Body:
 
 class Watcher(Link):
     def __init__(self, runtime: pathlib.Path, settings: Body | None = None):
-        super().__init__(runtime / "source.sock", hello("watcher"))
         self.view = SourceView()
-        self.on_message = self.view.take
+        super().__init__(runtime / "source.sock", hello("watcher"), self.view.take)
         self.send("settings", {**SETTINGS, **(settings or {})})
 
     def upsert(self, *records: Body) -> None:
@@ -163,12 +162,10 @@ class Provider(Link):
     """Keeps the rules of section 5.1 against the translator; `view.objects` is the state of the last commit."""
 
     def __init__(self, runtime: pathlib.Path, view: ProviderView | None = None, grouping: str = "per-ingress"):
-        super().__init__(runtime / "provider.sock", hello("provider", capabilities={"grouping": grouping,
-                                                                                     "protocols": PROTOCOLS,
-                                                                                     "policies": POLICIES}))
         self.view = view or ProviderView()
         self.view.connect()
-        self.on_message = self.view.take
+        capabilities = {"grouping": grouping, "protocols": PROTOCOLS, "policies": POLICIES}
+        super().__init__(runtime / "provider.sock", hello("provider", capabilities=capabilities), self.view.take)
 
     def ids(self, kind: str) -> list[str]:
         return sorted(name for this, name in self.view.objects if this == kind)

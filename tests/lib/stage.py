@@ -79,7 +79,7 @@ class Client(threading.Thread):
 
     def run(self) -> None:
         for name in itertools.cycle(self.targets):
-            if self.end.wait(0.005):
+            if self.end.wait(0.02):
                 return
             try:
                 status = request(*self.targets[name]).status
@@ -171,7 +171,7 @@ class Stage:
         for item in (build.service("one"), build.slice("one", [self.pods["one"]]),
                      build.ingress("web", [{"host": f"{namespace}.example.com", "paths": [("/", "Prefix", "one", 80)]}])):
             api.create(item)
-        wait_for(lambda: Glance(self.line).shown(namespace, "web"), "the canary to have an address", PATIENCE_S, 0.05)
+        wait_for(lambda: Glance(self.line).shown(namespace, "web"), "the canary to have an address", PATIENCE_S, 0.1)
 
     # Judging
 
@@ -186,7 +186,7 @@ class Stage:
             left = [scene for scene in left if glance.differences(scene, expected(scene))]
             return not left
         try:
-            wait_for(all_well, what, PATIENCE_S, 0.05)
+            wait_for(all_well, what, PATIENCE_S, 0.1)
         except AssertionError:
             glance = Glance(self.line)
             for scene in left:

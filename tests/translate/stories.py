@@ -275,6 +275,19 @@ def what_could_never_be_read_is_left_alone(line: Line) -> None:
     assert line.engine.provider.objects == {}
 
 
+@story
+def a_name_that_no_object_can_have_is_ignored(line: Line) -> None:
+    names = ['a"b', "a/b", "a;b", "a{b", "a b", "a\nb", "a\u2028b", "a%[b", "a|b", "a:b", "a+b"]
+    line.begin([ingress("web"), *(ingress(name) for name in names), *(balancer(name, [22]) for name in names)])
+    line.upsert(*(ingress(name, host="y.org") for name in names))
+    for name in names:
+        line.engine.keep(ingress(name))
+        line.engine.delete(balancer(name, [22]))
+    line.work()
+    assert set(line.engine.provider.objects) == {
+        ("load-balancer", "class/rancher"), ("virtual-host", "class/rancher|x.org"), ("pool", "a/web:80")}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")

@@ -14,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #pragma GCC diagnostic ignored "-Wmissing-braces"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define COUNT_OF(array)           (sizeof(array) / sizeof((array)[0]))
 #define assert_text(text_, want_) assert_true(str_eq_c((text_), (want_)))
 
 enum { ROOM = 1 << 20 };
