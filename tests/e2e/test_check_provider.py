@@ -90,7 +90,7 @@ def names() -> list[str]:
 def broken():
     """What check-provider says of each fault: several at a time, because most of them wait."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        futures = {name: pool.submit(run, "--timeout", "8", "--only", name, "tests/conformance/broken.py", fault, "192.0.2.7")
+        futures = {name: pool.submit(run, "--timeout", "20", "--only", name, "tests/conformance/broken.py", fault, "192.0.2.7")
                    for name, (fault, _) in FAULTS.items()}
         yield futures
 
