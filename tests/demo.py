@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The story that scripts/demo tells; run it through that script."""
+"""The stories that scripts/demo tells: of Rancher's load balancers, and of a proxy on this machine. Run it through that script."""
 from __future__ import annotations
 
+import argparse
 import pathlib
 import signal
 import subprocess
@@ -10,6 +11,8 @@ import time
 
 from lib.backend import Backend
 from lib.line import DAEMONS, Line
+from lib.proxies import PROXIES
+from lib.proxy_line import ProxyLine
 from lib.traffic import Traffic, answers
 from lib.wait import wait_for
 
@@ -23,23 +26,23 @@ def say(text: str) -> None:
           else f"\n[{time.monotonic() - STARTED:5.1f} s] {text}", flush=True)
 
 
-def show(command: list[str], line: Line) -> None:
+def show(command: list[str], line: Line | ProxyLine) -> None:
     print("$ " + " ".join(command), flush=True)
     subprocess.run(command, check=False, env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(line.folder),
                                               "KUBECONFIG": line.cluster.kubeconfig}, timeout=60)
 
 
-def curl(address: str, line: Line) -> None:
+def curl(address: str, line: Line | ProxyLine) -> None:
     wait_for(lambda: answers(address, PORT, HOST, PATH), f"{address} to serve")
     show(["curl", "-sS", "-H", f"Host: {HOST}", "-w", "   <- status %{http_code}\\n", f"http://{address}{PATH}"], line)
 
 
-def deploy(line: Line, pods: list[Backend]) -> None:
+def deploy(line: Line | ProxyLine, pods: list[Backend]) -> None:
     cluster = line.cluster
     cluster.apply(cluster.service("nginx-service"), cluster.slice("nginx-service", [pod.ip for pod in pods]))
 
 
-def kill_each(line: Line, address: str) -> int:
+def kill_each(line: Line | ProxyLine, address: str) -> int:
     """Kills every daemon once while a client keeps asking; how many of its requests failed."""
     failed = 0
     for name in DAEMONS:
@@ -78,6 +81,33 @@ def tell(line: Line) -> int:
     return failed
 
 
+def tell_of_proxy(line: ProxyLine) -> int:
+    """The same with one proxy on this machine, and what only that can show: the proxy itself is killed."""
+    say("kubectl apply -f examples/ingress.yaml")
+    show(["kubectl", "apply", "-f", str(ROOT / "examples/ingress.yaml")], line)
+    address = line.cluster.wait_addresses("test", 1)[0]
+    show(["kubectl", "get", "ingress"], line)
+    curl(address, line)
+    say("kill -9 of each daemon, three times, while a client keeps asking")
+    failed = sum(kill_each(line, address) for _ in range(3))
+    print(f"  failed requests in all: {failed}")
+    say(f"kill -9 of {line.proxy.name} itself: it is started again, with all its routes, from disk")
+    died = time.monotonic()
+    line.proxy.kill_proxy()
+    wait_for(lambda: answers(address, PORT, HOST, PATH), f"{line.proxy.name} to serve again", 60)
+    print(f"  it serves again after {time.monotonic() - died:.1f} s")
+    show(["kubectl", "describe", "ingress", "test"], line)
+    return failed
+
+
+def take_down_proxy(line: ProxyLine) -> None:
+    say("kubectl delete ingress test")
+    show(["kubectl", "delete", "ingress", "test"], line)
+    wait_for(lambda: answers(line.proxy.address, PORT, HOST, PATH, 404) or not answers(line.proxy.address, PORT, HOST, PATH),
+             "the route to be gone", 60)
+    print("  the route is gone")
+
+
 def take_down(line: Line) -> None:
     say("kubectl delete ingress test")
     show(["kubectl", "delete", "ingress", "test"], line)
@@ -85,24 +115,32 @@ def take_down(line: Line) -> None:
     print("  the load balancer is gone")
 
 
-def keep(line: Line) -> None:
+def keep(line: Line | ProxyLine) -> None:
     say("left running; Ctrl-C ends it")
-    print(f"  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  Rancher: {line.rancher.url}")
+    where = f"Rancher: {line.rancher.url}" if isinstance(line, Line) else f"{line.proxy.name}: http://{line.proxy.address}"
+    print(f"  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  {where}")
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
 
 
 def main() -> int:
-    wants_keep = "--keep" in sys.argv[1:]
-    if wants_keep:
+    parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
+    parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
+    parser.add_argument("--provider", choices=["rancher", *PROXIES], default="rancher", help="what serves the traffic")
+    args = parser.parse_args()
+    if args.keep:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     say("starting the stand-ins, two backends and the three daemons")
-    with Backend("backend-a") as one, Backend("backend-b") as two, Line() as line:
+    is_rancher = args.provider == "rancher"
+    with Backend("backend-a") as one, Backend("backend-b") as two, \
+            Line() if is_rancher else ProxyLine(args.provider, PORT, 443) as line:
         deploy(line, [one, two])
-        failed = tell(line)
-        if wants_keep:
+        failed = tell(line) if is_rancher else tell_of_proxy(line)
+        if args.keep:
             keep(line)
-        else:
+        elif is_rancher:
             take_down(line)
+        else:
+            take_down_proxy(line)
     say(f"done, {failed} failed requests")
     return 0 if failed == 0 else 1
 
