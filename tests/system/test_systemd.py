@@ -171,6 +171,6 @@ def test_a_missing_credential_is_named(line):
 
 def test_the_packages_can_be_taken_away(line):
     machine = line.machine
-    machine.run("dpkg", "--purge", "sluice-provider-rancher", "sluice")
+    machine.run("dpkg", "--purge", *(f"sluice-provider-{name}" for name in ("haproxy", "nginx", "rancher")), "sluice")
     assert machine.run("sh", "-c", "ls /usr/bin/sluice-* 2>/dev/null || true") == ""
     assert json.loads(machine.run("systemctl", "list-units", "--output=json", "sluice-*.service", "--state=active") or "[]") == []
