@@ -262,13 +262,14 @@ static void add_server(struct conf_text *text, const struct port *port)
 {
 	bool is_tls = port->protocol == LISTENER_HTTPS;
 	conf_text_add(text, "\tserver {\n");
-	if (conf_text_has_passes(text, port))
+	/* The hop is always there, so that connections on their way through it survive the reload that begins or ends passing through. */
+	if (is_tls)
 		conf_text_add(text,
 			"\t\tlisten \"unix:%.*s/hop/https-%u.sock\" ssl http2 proxy_protocol;\n"
 			"\t\tset_real_ip_from unix:;\n"
 			"\t\treal_ip_header proxy_protocol;\n",
 			STR_FMT(text->conf->options->state_dir), port->port);
-	else
+	if (!conf_text_has_passes(text, port))
 		conf_text_listen(text, port->port, is_tls ? " ssl http2" : "");
 	if (is_tls)
 		add_tls(text, port);
