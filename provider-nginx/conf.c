@@ -228,7 +228,7 @@ static void add_control(struct conf_text *text, uint64_t generation)
 	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control-%c.sock\";\n",
 		STR_FMT(options->state_dir), options->control);
 	/* Variables have to be known even where no listener sets them. */
-	conf_text_add(text, "%s", variables);
+	conf_text_add(text, "%s\t\tset $sluice_port 0;\n", variables);
 	conf_text_add(text,
 		"\t\tset $sluice_generation %016" PRIx64 ";\n"
 		"\t\tclient_max_body_size 8m;\n"
