@@ -228,7 +228,7 @@ static void add_control(struct conf_text *text, uint64_t generation)
 	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control-%c.sock\";\n",
 		STR_FMT(options->state_dir), options->control);
 	/* Variables have to be known even where no listener sets them. */
-	conf_text_add(text, "%s", variables);
+	conf_text_add(text, "%s\t\tset $sluice_port 0;\n", variables);
 	conf_text_add(text,
 		"\t\tset $sluice_generation %016" PRIx64 ";\n"
 		"\t\tclient_max_body_size 8m;\n"
@@ -262,13 +262,14 @@ static void add_server(struct conf_text *text, const struct port *port)
 {
 	bool is_tls = port->protocol == LISTENER_HTTPS;
 	conf_text_add(text, "\tserver {\n");
-	if (conf_text_has_passes(text, port))
+	/* The hop is always there, so that connections on their way through it survive the reload that begins or ends passing through. */
+	if (is_tls)
 		conf_text_add(text,
 			"\t\tlisten \"unix:%.*s/hop/https-%u.sock\" ssl http2 proxy_protocol;\n"
 			"\t\tset_real_ip_from unix:;\n"
 			"\t\treal_ip_header proxy_protocol;\n",
 			STR_FMT(text->conf->options->state_dir), port->port);
-	else
+	if (!conf_text_has_passes(text, port))
 		conf_text_listen(text, port->port, is_tls ? " ssl http2" : "");
 	if (is_tls)
 		add_tls(text, port);

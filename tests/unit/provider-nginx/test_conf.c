@@ -86,7 +86,7 @@ static void test_listeners(void **state)
 	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
 	assert_true(has(&f, "listen [::]:5432 so_keepalive=on ipv6only=off;"));
 	assert_true(has(&f, "server [2001:db8::1]:5432"));
-	assert_false(has(&f, "proxy_protocol"));
+	assert_false(has(&f, "proxy_protocol on"));
 	assert_false(has(&f, "deny all"));
 	assert_true(render(&f, NULL) == generation);
 	f.options.control = 'b';
@@ -122,7 +122,7 @@ static void test_pieces(void **state)
 	is_out[4] = true;
 	render(&f, is_out);
 	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
-	assert_false(has(&f, "proxy_protocol"));
+	assert_false(has(&f, "proxy_protocol on"));
 	buf_fini(&f.text);
 }
 
