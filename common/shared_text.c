@@ -2,8 +2,10 @@
 #include "common/shared_text.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,11 @@ static struct {
 	size_t count;
 	uint64_t seed;
 } table;
+
+static size_t size_of(size_t len)
+{
+	return offsetof(struct entry, text) + len + 1;
+}
 
 /* FNV-1a from a random start, and the halves mixed. */
 static uint32_t hash_of(struct str text)
@@ -75,8 +82,11 @@ const char *shared_text_hold(const char *text)
 
 const char *shared_text_get(struct str text)
 {
-	if (text.len == 0)
-		return NULL;
+	return text.len != 0 ? shared_text_get_any(text) : NULL;
+}
+
+const char *shared_text_get_any(struct str text)
+{
 	must(text.len < UINT32_MAX);
 	if (table.len == 0) {
 		arc4random_buf(&table.seed, sizeof(table.seed));
@@ -86,16 +96,17 @@ const char *shared_text_get(struct str text)
 	struct entry *entry = *place_of(hash);
 	for (; entry != NULL; entry = entry->next) {
 		if (entry->hash == hash && entry->len == text.len &&
-			memcmp(entry->text, text.p, text.len) == 0)
+			(text.len == 0 || memcmp(entry->text, text.p, text.len) == 0))
 			return shared_text_hold(entry->text);
 	}
 	if (table.count >= table.len)
 		resize(2 * table.len);
-	entry = xmalloc(sizeof(*entry) + text.len + 1);
+	entry = slab_alloc(size_of(text.len));
 	struct entry **place = place_of(hash);
 	*entry = (struct entry){
 		.next = *place, .hash = hash, .holders = 1, .len = (uint32_t)text.len};
-	memcpy(entry->text, text.p, text.len);
+	if (text.len != 0)
+		memcpy(entry->text, text.p, text.len);
 	entry->text[text.len] = '\0';
 	*place = entry;
 	table.count++;
@@ -114,7 +125,7 @@ void shared_text_drop(const char *text)
 	while (*place != entry)
 		place = &(*place)->next;
 	*place = entry->next;
-	free(entry);
+	slab_free(entry, size_of(entry->len));
 	if (--table.count != 0)
 		return;
 	free(table.places);

@@ -12,6 +12,8 @@
 
 /* A copy that ends with a NUL, to be given back with shared_text_drop(). NULL for an empty text. */
 const char *shared_text_get(struct str text);
+/* Never NULL: an empty text is a text, too. */
+const char *shared_text_get_any(struct str text);
 /* Another holder of a text of shared_text_get(); NULL is none. */
 const char *shared_text_hold(const char *text);
 /* NULL is nothing. */

@@ -61,12 +61,31 @@ static void take_page(void)
 	slab.fresh_len = PAGE_BYTES - GRAIN;
 }
 
+/* For sanitizers: whoever frees has to say the size that was asked for. */
+enum { CHECK_LEN = 2 * GRAIN };
+
+static void *checked_alloc(size_t size)
+{
+	char *memory = xmalloc(CHECK_LEN + size);
+	memcpy(memory, &size, sizeof(size));
+	return memory + CHECK_LEN;
+}
+
+static void checked_free(void *memory, size_t size)
+{
+	char *start = (char *)memory - CHECK_LEN;
+	must(memcmp(start, &size, sizeof(size)) == 0);
+	free(start);
+}
+
 void *slab_alloc(size_t size)
 {
 	size_t class = class_of(size);
 	size_t len = (class + 1) * GRAIN;
-	if (SLAB_IS_MALLOC || size > SLAB_SIZE_MAX)
-		return xmalloc(size != 0 ? size : 1);
+	if (SLAB_IS_MALLOC)
+		return checked_alloc(size);
+	if (size > SLAB_SIZE_MAX)
+		return xmalloc(size);
 	slab.used += len;
 	struct hole *hole = slab.holes[class];
 	if (hole != NULL) {
@@ -101,7 +120,11 @@ void slab_free(void *memory, size_t size)
 	size_t class = class_of(size);
 	if (memory == NULL)
 		return;
-	if (SLAB_IS_MALLOC || size > SLAB_SIZE_MAX) {
+	if (SLAB_IS_MALLOC) {
+		checked_free(memory, size);
+		return;
+	}
+	if (size > SLAB_SIZE_MAX) {
 		free(memory);
 		return;
 	}

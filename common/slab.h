@@ -6,7 +6,7 @@
  * with the cluster, and not for what a burst needs.
  *
  * One pool for the process, which is not safe for threads. Builds with an address sanitizer use malloc, so that
- * it sees every one of them.
+ * it sees every one of them, and check the sizes.
  */
 #pragma once
 

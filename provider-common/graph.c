@@ -2,13 +2,15 @@
 #include "provider-common/graph.h"
 
 #include "common/must.h"
-#include "common/xalloc.h"
+#include "common/slab.h"
+
+#include <stdlib.h>
 
 /* ---- payloads ---- */
 
 struct payload *payload_new(enum lb_kind kind, struct str bytes)
 {
-	struct payload *payload = xmalloc(sizeof(*payload) + bytes.len);
+	struct payload *payload = slab_alloc(sizeof(*payload) + bytes.len);
 	payload->len = (uint32_t)bytes.len;
 	payload->is_secret = kind == LB_CERTIFICATE;
 	memcpy(payload->bytes, bytes.p, bytes.len);
@@ -17,9 +19,11 @@ struct payload *payload_new(enum lb_kind kind, struct str bytes)
 
 void payload_free(struct payload *payload)
 {
-	if (payload != NULL && payload->is_secret)
+	if (payload == NULL)
+		return;
+	if (payload->is_secret)
 		explicit_bzero(payload->bytes, payload->len);
-	free(payload);
+	slab_free(payload, sizeof(*payload) + payload->len);
 }
 
 /* ---- objects by id ---- */
@@ -55,7 +59,7 @@ struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct 
 	if (object != NULL)
 		return object;
 	must(id.len <= UINT16_MAX);
-	object = xcalloc(1, sizeof(*object) + id.len);
+	object = slab_zalloc(sizeof(*object) + id.len);
 	object->kind = (uint8_t)kind;
 	object->id_len = (uint16_t)id.len;
 	if (id.len != 0)
@@ -90,7 +94,7 @@ static void add_edge(struct graph *graph, struct object *from, enum lb_kind kind
 {
 	if (str_is_empty(id))
 		return;
-	struct edge *edge = xcalloc(1, sizeof(*edge));
+	struct edge *edge = slab_zalloc(sizeof(*edge));
 	edge->from = from;
 	edge->to = graph_find_or_add(graph, kind, id);
 	LIST_INSERT_HEAD(&edge->to->in, edge, in);
@@ -142,7 +146,7 @@ void graph_unlink(struct object *object, struct object_list *loose)
 		SLIST_REMOVE_HEAD(&object->out, out);
 		LIST_REMOVE(edge, in);
 		graph_note_loose(edge->to, loose);
-		free(edge);
+		slab_free(edge, sizeof(*edge));
 	}
 }
 
@@ -155,7 +159,7 @@ void graph_free_loose(struct graph *graph, struct object_list *loose)
 			continue;
 		must(SLIST_EMPTY(&object->out));
 		RB_REMOVE(object_tree, &graph->objects[object->kind], object);
-		free(object);
+		slab_free(object, sizeof(*object) + object->id_len);
 	}
 }
 
@@ -295,11 +299,11 @@ void graph_fini(struct graph *graph)
 		RB_FOREACH_SAFE (object, object_tree, &graph->objects[kind], next) {
 			while ((edge = SLIST_FIRST(&object->out)) != NULL) {
 				SLIST_REMOVE_HEAD(&object->out, out);
-				free(edge);
+				slab_free(edge, sizeof(*edge));
 			}
 			RB_REMOVE(object_tree, &graph->objects[kind], object);
 			payload_free(object->payload);
-			free(object);
+			slab_free(object, sizeof(*object) + object->id_len);
 		}
 	}
 }

@@ -2,6 +2,7 @@
 #include "provider-common/reports.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 
@@ -78,7 +79,7 @@ void reports_mark(struct reports *reports, struct object *load_balancer)
 	struct report *report = object_report(load_balancer);
 	must(object_is_present(load_balancer) && object_kind(load_balancer) == LB_LOAD_BALANCER);
 	if (report == NULL) {
-		report = xcalloc(1, sizeof(*report));
+		report = slab_zalloc(sizeof(*report));
 		report->object = load_balancer;
 		object_set_report(load_balancer, report);
 	}
@@ -96,7 +97,7 @@ void reports_forget(struct reports *reports, struct object *load_balancer)
 	if (report->is_marked)
 		TAILQ_REMOVE(&reports->marked, report, entry);
 	object_set_report(load_balancer, NULL);
-	free(report);
+	slab_free(report, sizeof(*report));
 }
 
 void reports_forget_told(struct reports *reports)

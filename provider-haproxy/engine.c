@@ -18,6 +18,8 @@ static const double flush_share = 10;
 static const double disk_retry_s = 1;
 static const double ports_retry_s = 5;
 
+enum { DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
+
 bool engine_is_complete(const struct engine *engine)
 {
 	return state_is_complete(local_state(engine->local));
@@ -106,7 +108,9 @@ int engine_flush(struct engine *engine)
 		return err;
 	}
 	engine->is_flush_needed = false;
-	engine_disk_worked(engine);
+	/* While routes wait to be stored, only storing one proves anything. */
+	if (rows_dirty_count(local_rows(engine->local)) == 0)
+		engine_disk_worked(engine);
 	return 0;
 }
 
@@ -145,10 +149,10 @@ static void update_ports(struct engine *engine)
 	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
-	/* What our own proxy holds, or is about to hold, is no obstacle. */
-	bool is_alive = engine->child == NULL || child_pid(engine->child) != 0;
-	engine->ports_left_out = ports_probe(&ports, is_alive ? &engine->held : NULL, binds,
-		bind_count, local_notices(engine->local));
+	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
+	const struct ports *held = engine->deaths < DEATHS_MAX ? &engine->held : NULL;
+	engine->ports_left_out =
+		ports_probe(&ports, held, binds, bind_count, local_notices(engine->local));
 	engine->are_ports_stale = false;
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
@@ -318,7 +322,8 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 	free(engine->problem);
 	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
 	free(words);
-	engine->deaths++;
+	if (++engine->deaths >= DEATHS_MAX)
+		engine->are_ports_stale = true;
 	engine->worker = 0;
 	engine->is_fresh = false;
 	engine->running[0] = 0;

@@ -256,6 +256,7 @@ static void pump_rows(struct engine *engine, enum row_table table)
 			engine_disk_failed(engine, err, "the routes");
 			return;
 		}
+		engine_disk_worked(engine);
 		engine->is_flush_needed = true;
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));

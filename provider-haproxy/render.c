@@ -305,7 +305,6 @@ static void add_idle(struct buf *out, const struct render_input *input)
 
 void render_main(struct buf *out, const struct render_input *input, char *ret_description)
 {
-	size_t start = buf_len(out);
 	add(out, "# Written by Sluice; changes are lost.\n");
 	size_t body = buf_len(out);
 	add_global(out, input);
@@ -324,7 +323,6 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	buf_cut(out, global_end);
 	add(out, "\tdescription \"%s\"\n%s", ret_description, rest);
 	free(rest);
-	(void)start;
 }
 
 struct port *render_read_ports(struct str content, size_t *ret_count)

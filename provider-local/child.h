@@ -33,8 +33,8 @@ struct child_config {
 	struct ev_loop *loop; /* the default one */
 	const char *pid_file; /* copied, as the next */
 	const char *log_file; /* its output */
-	const char *
-		executable; /* name that a process found by the pid file must have (/proc/PID/comm) */
+	/* Name that a process found by the pid file must have (/proc/PID/comm). */
+	const char *executable;
 	const struct child_ops *ops;
 	void *ctx;
 };

@@ -2,6 +2,8 @@
 #include "provider-rancher/balancer.h"
 
 #include "common/must.h"
+#include "common/shared_text.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 #include "provider-rancher/ask.h"
 #include "provider-rancher/balancers.h"
@@ -131,6 +133,9 @@ bool balancer_rebuild(struct balancer *balancer)
 	services_stop_waiting(controller->services, balancer);
 	for (size_t i = 0; i < desired.unknown_count; i++)
 		services_wait(controller->services, desired.unknown_uids[i], balancer);
+	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
+	if (desired.unknown_count != 0)
+		world_need(controller->world, PLAN_NEED_SERVICES);
 	arena_fini(&arena);
 	return !had_wanted || is_other || !facets_eq(&before, &balancer->wanted);
 }
@@ -455,10 +460,10 @@ void balancer_on_row(struct balancer *balancer, unsigned changes)
 
 struct balancer *balancer_new(struct controller *controller, const char *identity)
 {
-	struct balancer *balancer = xcalloc(1, sizeof(*balancer));
+	struct balancer *balancer = slab_zalloc(sizeof(*balancer));
 	balancer->controller = controller;
 	balancer->turn.on_turn = on_turn;
-	balancer->identity = xstrdup(identity);
+	balancer->identity = shared_text_get(str_from(identity));
 	return balancer;
 }
 
@@ -514,7 +519,7 @@ void balancer_free(struct balancer *balancer)
 		free(balancer->trouble);
 	}
 	shown_fini(&balancer->shown);
-	free(balancer->tried_name);
-	free(balancer->identity);
-	free(balancer);
+	shared_text_drop(balancer->tried_name);
+	shared_text_drop(balancer->identity);
+	slab_free(balancer, sizeof(*balancer));
 }

@@ -45,8 +45,9 @@ struct balancer {
 	ev_timer *timer;         /* of WAITING and BACKOFF; NULL otherwise */
 	double waiting_since;    /* to be created; 0: it does not */
 	double drift_since;
-	char *identity;      /* see naming_text() */
-	char *tried_name;    /* with which a creation was tried last; NULL: none was */
+	const char *identity; /* shared text; see naming_text() */
+	const char
+		*tried_name; /* shared text: with which a creation was tried last; NULL: none was */
 	uint8_t state;       /* enum lb_fsm_state */
 	bool has_wanted : 1; /* `wanted` and `routes` are up to date */
 	bool waits_for_services : 1;

@@ -3,6 +3,7 @@
 #include "provider-rancher/balancer.h"
 
 #include "common/must.h"
+#include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/log_events.h"
@@ -20,8 +21,9 @@ static void write_create(struct balancer *balancer, struct json *body)
 	balancer_build(balancer, &arena, &desired);
 	/* The plan has seen that it can be had. */
 	must(balancers_find_name(controller->balancers, balancer, &name));
-	free(balancer->tried_name);
-	balancer->tried_name = xstrdup(name.text);
+	const char *old_name = balancer->tried_name;
+	balancer->tried_name = shared_text_get(str_from(name.text));
+	shared_text_drop(old_name);
 	json_add_str(body, "name", str_from(name.text));
 	json_add_str(body, "stackId", str_from(world_stack_id(controller->world)));
 	json_add_str(body, "externalId",

@@ -2,6 +2,8 @@
 #include "provider-rancher/observed.h"
 
 #include "common/must.h"
+#include "common/shared_text.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 
 #include <strings.h>
@@ -94,15 +96,22 @@ static void replace_text(char **text, struct str with)
 	*text = with.len != 0 ? str_dup(with) : NULL;
 }
 
+static void set_shared(const char **text, struct str with)
+{
+	const char *old = *text;
+	*text = shared_text_get(with);
+	shared_text_drop(old);
+}
+
 static void free_row(struct lb_row *row)
 {
 	free(row->endpoints);
-	free(row->name);
-	free(row->identity);
+	shared_text_drop(row->name);
+	shared_text_drop(row->identity);
 	free(row->message);
 	free(row->fqdn);
 	free(row->certificates);
-	free(row);
+	slab_free(row, sizeof(*row));
 }
 
 /* ---- claims ---- */
@@ -244,10 +253,10 @@ size_t observed_count(const struct observed *observed)
 
 static struct lb_row *add_row(struct observed *observed, const struct rancher_lb *lb)
 {
-	struct lb_row *row = xcalloc(1, sizeof(*row));
+	struct lb_row *row = slab_zalloc(sizeof(*row));
 	must(lb->id.len <= API_ID_LEN_MAX);
 	memcpy(row->id, lb->id.p, lb->id.len);
-	row->name = str_dup(lb->name);
+	row->name = shared_text_get_any(lb->name);
 	RB_INSERT(row_ids, &observed->by_id, row);
 	RB_INSERT(row_names, &observed->by_name, row);
 	enter_unclaimed(observed, row);
@@ -260,8 +269,8 @@ static void rename_row(struct observed *observed, struct lb_row *row, struct str
 	if (str_eq_c(name, row->name))
 		return;
 	RB_REMOVE(row_names, &observed->by_name, row);
-	free(row->name);
-	row->name = str_dup(name);
+	shared_text_drop(row->name);
+	row->name = shared_text_get_any(name);
 	RB_INSERT(row_names, &observed->by_name, row);
 }
 
@@ -274,7 +283,7 @@ static void take_identity(struct observed *observed, struct lb_row *row,
 	if (!str_eq(identity, str_from(row->identity))) {
 		if (row->owner == NULL)
 			leave_unclaimed(observed, row);
-		replace_text(&row->identity, identity);
+		set_shared(&row->identity, identity);
 		if (row->owner == NULL)
 			enter_unclaimed(observed, row);
 	}

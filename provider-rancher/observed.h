@@ -26,9 +26,9 @@ struct lb_row {
 	uint64_t asked;  /* number of the newest question whose answer told of it */
 	double since;    /* when it came into its state */
 	struct endpoint_set *endpoints;
-	char *name;
-	char *identity; /* of the mark, as naming_text(); NULL: there is none */
-	char *message;  /* of the transition; NULL: none */
+	const char *name;     /* shared text, as is the next */
+	const char *identity; /* of the mark, as naming_text(); NULL: there is none */
+	char *message;        /* of the transition; NULL: none */
 	char *fqdn;
 	char *certificates; /* ids that it uses, with a ' ' behind each; NULL: none */
 	uint8_t state;      /* enum server_state */

@@ -2,6 +2,7 @@
 #include "provider-rancher/services.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
@@ -9,8 +10,8 @@ struct service {
 	RB_ENTRY(service) node;
 	uint64_t list; /* that showed it last; newer than any list when an event did */
 	uint8_t uid_len;
-	char id[API_ID_LEN_MAX + 1];
-	char uid[];
+	uint8_t id_len;
+	char texts[]; /* the uid, then the id with a NUL */
 };
 
 struct wait {
@@ -35,7 +36,12 @@ struct services {
 
 static struct str uid_of(const struct service *service)
 {
-	return (struct str){service->uid, service->uid_len};
+	return (struct str){service->texts, service->uid_len};
+}
+
+static struct str id_of(const struct service *service)
+{
+	return (struct str){service->texts + service->uid_len, service->id_len};
 }
 
 static struct str uid_of_wait(const struct wait *wait)
@@ -86,7 +92,7 @@ static struct service *find(const struct services *services, struct str uid)
 struct str services_find(const struct services *services, struct str uid)
 {
 	const struct service *service = find(services, uid);
-	return service != NULL ? str_from(service->id) : STR_NONE;
+	return service != NULL ? id_of(service) : STR_NONE;
 }
 
 size_t services_count(const struct services *services)
@@ -98,15 +104,19 @@ static void forget(struct services *services, struct service *service)
 {
 	RB_REMOVE(service_tree, &services->all, service);
 	services->count--;
-	free(service);
+	slab_free(service, sizeof(*service) + service->uid_len + service->id_len + 1U);
 }
 
-static struct service *add(struct services *services, struct str uid)
+static struct service *add(struct services *services, struct str uid, struct str id)
 {
-	must(uid.len <= UINT8_MAX);
-	struct service *service = xcalloc(1, sizeof(*service) + uid.len);
+	must(uid.len <= UINT8_MAX && id.len <= API_ID_LEN_MAX);
+	struct service *service = slab_zalloc(sizeof(*service) + uid.len + id.len + 1);
 	service->uid_len = (uint8_t)uid.len;
-	memcpy(service->uid, uid.p, uid.len);
+	service->id_len = (uint8_t)id.len;
+	if (uid.len != 0)
+		memcpy(service->texts, uid.p, uid.len);
+	if (id.len != 0)
+		memcpy(service->texts + uid.len, id.p, id.len);
 	RB_INSERT(service_tree, &services->all, service);
 	services->count++;
 	return service;
@@ -204,18 +214,22 @@ void services_take(struct services *services, const struct rancher_service *told
 		services->newest_list = list;
 	if (told->is_gone) {
 		/* Of a Service that was replaced in Rancher, the old one may be told after the new one. */
-		if (service != NULL && str_eq_c(told->id, service->id))
+		if (service != NULL && str_eq(told->id, id_of(service)))
 			forget(services, service);
 		return;
 	}
+	uint64_t seen_before = service != NULL ? service->list : 0;
+	if (service != NULL && !str_eq(told->id, id_of(service))) {
+		forget(services, service);
+		service = NULL;
+	}
 	if (service == NULL)
-		service = add(services, told->uid);
+		service = add(services, told->uid, told->id);
+	service->list = seen_before;
 	/* What an event tells while a list is under way need not be in the list. */
 	uint64_t seen = list != 0 ? list : services->newest_list + 1;
 	if (seen > service->list)
 		service->list = seen;
-	memcpy(service->id, told->id.p, told->id.len);
-	service->id[told->id.len] = '\0';
 	wake(services, told->uid, on_known, ctx);
 }
 

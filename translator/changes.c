@@ -7,6 +7,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
 
@@ -254,7 +255,7 @@ static void left(struct engine *engine, struct node *node, bool shaped_balancer)
 
 static struct edge *edges_new(struct ingress_node *ingress, const struct targets *t)
 {
-	struct edge *edges = t->count != 0 ? xcalloc(t->count, sizeof(*edges)) : NULL;
+	struct edge *edges = t->count != 0 ? slab_zalloc(t->count * sizeof(*edges)) : NULL;
 	for (size_t i = 0; i < t->count; i++) {
 		edges[i].ingress = ingress;
 		edges[i].target = t->items[i];
@@ -326,7 +327,7 @@ static void set_edges(struct engine *engine, struct ingress_node *ingress, const
 	for (size_t i = 0; i < old_count; i++)
 		LIST_REMOVE(&old[i], link);
 	tell_left(engine, old, old_count, t, shaped_balancer);
-	free(old);
+	slab_free(old, old_count * sizeof(*old));
 }
 
 /* ---- what differs for those that stay ---- */

@@ -2,7 +2,7 @@
 #include "translator/graph.h"
 
 #include "common/must.h"
-#include "common/xalloc.h"
+#include "common/slab.h"
 #include "translator/facts.h"
 
 #include <stddef.h>
@@ -152,12 +152,17 @@ static struct probe probe_of(struct str key)
 static void *node_new(enum node_kind kind, struct str key)
 {
 	must(key.len <= UINT16_MAX);
-	struct node *node = xcalloc(1, sizes[kind] + key.len);
+	struct node *node = slab_zalloc(sizes[kind] + key.len);
 	node->kind = (uint8_t)kind;
 	node->key_len = (uint16_t)key.len;
 	if (key.len != 0)
 		memcpy((char *)node + sizes[kind], key.p, key.len);
 	return node;
+}
+
+static void node_free(struct node *node)
+{
+	slab_free(node, sizes[node->kind] + node->key_len);
 }
 
 struct record *graph_find(struct graph *graph, enum node_kind kind, struct str key)
@@ -270,7 +275,7 @@ void record_free_bytes(const struct record *record, uint8_t *packed, size_t len)
 {
 	if (packed != NULL && record->node.kind == NODE_SECRET)
 		explicit_bzero(packed, len);
-	free(packed);
+	slab_free(packed, len);
 }
 
 /* ---- life ---- */
@@ -300,7 +305,7 @@ static void free_record(struct graph *graph, struct record *record)
 	if (record->node.kind == NODE_SECRET)
 		facts_free(((struct secret_node *)(void *)record)->facts);
 	RB_REMOVE(record_tree, &graph->records[record->node.kind], record);
-	free(record);
+	node_free(&record->node);
 }
 
 /* Returns the node that may have existed only for the sake of this one. */
@@ -311,22 +316,22 @@ static struct node *free_node(struct graph *graph, struct node *node)
 		struct host_node *host = (void *)node;
 		next = &host->balancer->node;
 		RB_REMOVE(host_tree, &host->balancer->hosts, host);
-		free(host);
+		node_free(&host->node);
 	} else if (node->kind == NODE_POOL) {
 		struct pool_node *pool = (void *)node;
 		next = &pool->service->record.node;
 		RB_REMOVE(pool_tree, &pool->service->pools, pool);
-		free(pool);
+		node_free(&pool->node);
 	} else if (node->kind == NODE_CLAIM) {
 		struct claim_node *claim = (void *)node;
 		next = &claim->balancer->node;
 		RB_REMOVE(claim_tree, &claim->balancer->claims, claim);
-		free(claim);
+		node_free(&claim->node);
 	} else if (node->kind == NODE_BALANCER) {
 		struct balancer_node *balancer = (void *)node;
 		RB_REMOVE(balancer_tree, &graph->balancers, balancer);
-		free(balancer->status);
-		free(balancer);
+		slab_free(balancer->status, balancer->status_len);
+		node_free(&balancer->node);
 	} else {
 		free_record(graph, (struct record *)(void *)node);
 	}
@@ -352,7 +357,7 @@ static void free_pools(struct service_node *service)
 	struct pool_node *next;
 	RB_FOREACH_SAFE (pool, pool_tree, &service->pools, next) {
 		RB_REMOVE(pool_tree, &service->pools, pool);
-		free(pool);
+		node_free(&pool->node);
 	}
 }
 
@@ -362,7 +367,7 @@ static void free_hosts(struct balancer_node *balancer)
 	struct host_node *next;
 	RB_FOREACH_SAFE (host, host_tree, &balancer->hosts, next) {
 		RB_REMOVE(host_tree, &balancer->hosts, host);
-		free(host);
+		node_free(&host->node);
 	}
 }
 
@@ -372,7 +377,7 @@ static void free_claims(struct balancer_node *balancer)
 	struct claim_node *next;
 	RB_FOREACH_SAFE (claim, claim_tree, &balancer->claims, next) {
 		RB_REMOVE(claim_tree, &balancer->claims, claim);
-		free(claim);
+		node_free(&claim->node);
 	}
 }
 
@@ -392,7 +397,8 @@ void graph_fini(struct graph *graph)
 			if (kind == NODE_SERVICE)
 				free_pools((struct service_node *)(void *)record);
 			if (kind == NODE_INGRESS || kind == NODE_FRONT)
-				free(((struct ingress_node *)(void *)record)->edges);
+				slab_free(((struct ingress_node *)(void *)record)->edges,
+					record->edge_count * sizeof(struct edge));
 			free_record(graph, record);
 		}
 	}

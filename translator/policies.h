@@ -29,8 +29,8 @@ enum policy {
 #undef POLICY
 };
 
-/* The bits of the policies that the words leave out. */
-unsigned policies_missing(const struct str_list *words);
+/* The bits of the policies whose words the list leaves out. */
+unsigned policies_missing(const struct str_list *list);
 /* Takes out of plan->values what cannot be had, and says so. */
 void policies_refuse(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *plan, struct diag_list *diags);

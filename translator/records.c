@@ -2,7 +2,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/xalloc.h"
+#include "common/slab.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
@@ -129,7 +129,7 @@ static bool is_same(const struct record *record, struct str packed, uint16_t fla
 static void store(struct engine *engine, struct record *record, struct str packed, uint16_t flag)
 {
 	if (!is_same(record, packed, flag))
-		replace(engine, record, xmemdup(packed.p, packed.len), packed.len, flag);
+		replace(engine, record, slab_memdup(packed.p, packed.len), packed.len, flag);
 }
 
 /* A Service that may want a load balancer has a second record, as an owner. */

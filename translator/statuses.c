@@ -8,7 +8,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/xalloc.h"
+#include "common/slab.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
 #include "proto/pack.h"
@@ -62,8 +62,8 @@ static void store(struct engine *engine, struct balancer_node *balancer, const s
 	(void)engine;
 	if (balancer->status == NULL)
 		balancer->node.flags |= NODE_NEW_STATUS;
-	free(balancer->status);
-	balancer->status = xmemdup(packed.p, packed.len);
+	slab_free(balancer->status, balancer->status_len);
+	balancer->status = slab_memdup(packed.p, packed.len);
 	balancer->status_len = (uint32_t)packed.len;
 }
 

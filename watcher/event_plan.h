@@ -18,7 +18,7 @@ enum {
 	EVENT_MESSAGE_MAX = 1024, /* what the API allows */
 	EVENT_BURST = 25,
 	EVENT_SIMILAR_MAX = 10,
-	EVENT_MEMORY = 4096, /* objects and reasons that are remembered */
+	EVENT_MEMORY = 1024, /* objects and reasons that are remembered */
 };
 
 struct event_filter {

@@ -3,6 +3,7 @@
 
 #include "common/backoff.h"
 #include "common/must.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/log_events.h"
@@ -119,7 +120,7 @@ static void drop_job(struct status_writer *w, struct job *job)
 	move(w, job, PLACE_NOWHERE);
 	target_of(job)->wish = NULL;
 	status_wish_fini(&job->wish);
-	free(job);
+	slab_free(job, sizeof(*job));
 }
 
 /* Where the job belongs now. A release that is done is forgotten. */
@@ -414,7 +415,7 @@ static struct job *job_of(struct store_object *object)
 {
 	struct store_target *target = store_target_for(object);
 	if (target->wish == NULL) {
-		struct job *job = xcalloc(1, sizeof(*job));
+		struct job *job = slab_zalloc(sizeof(*job));
 		job->object = object;
 		job->wish.is_wanted = target->wants_finalizer;
 		target->wish = &job->wish;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/status_plan.h"
 
-#include "common/xalloc.h"
+#include "common/shared_text.h"
+#include "common/slab.h"
 
 static const double TOKENS_PER_S = 0.5;
 static const double CONFLICT_WAIT_S = 10.0;
 static const double BACKOFF_FIRST_S = 1.0;
 static const double BACKOFF_MAX_S = 60.0;
 
-static void set_text(char **text, struct str with)
+static void set_text(const char **text, struct str with)
 {
-	free(*text);
-	*text = with.len != 0 ? str_dup(with) : NULL;
+	const char *old = *text;
+	*text = shared_text_get(with);
+	shared_text_drop(old);
 }
 
 static void forget_left(struct status_past *past)
@@ -25,7 +27,7 @@ static void forget_left(struct status_past *past)
 static struct status_past *past_of(struct status_wish *wish)
 {
 	if (wish->past == NULL) {
-		wish->past = xcalloc(1, sizeof(*wish->past));
+		wish->past = slab_zalloc(sizeof(*wish->past));
 		wish->past->tokens = STATUS_BURST;
 	}
 	return wish->past;
@@ -35,11 +37,11 @@ void status_wish_fini(struct status_wish *wish)
 {
 	if (wish->past != NULL) {
 		forget_left(wish->past);
-		free(wish->past->conflict_at);
-		free(wish->past->answered_at);
-		free(wish->past);
+		shared_text_drop(wish->past->conflict_at);
+		shared_text_drop(wish->past->answered_at);
+		slab_free(wish->past, sizeof(*wish->past));
 	}
-	free(wish->want);
+	shared_text_drop(wish->want);
 	*wish = (struct status_wish){0};
 }
 

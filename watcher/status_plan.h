@@ -43,15 +43,15 @@ struct status_view {
 	bool has_finalizer;   /* ours */
 };
 
-/* What we did to this object in this life; most objects need none. */
+/* What we did to this object in this life; most objects need none. Texts are shared texts. */
 struct status_past {
-	bool has_left;     /* the next three are set */
-	char *left_for;    /* the wish that was written */
-	char *left;        /* what the server then had: it may drop members that it does not know */
-	char *left_at;     /* the revision of that */
-	char *conflict_at; /* the revision with which a write met 409; NULL: none */
-	char *answered_at; /* the revision that our latest write made; NULL: none */
-	double not_before; /* back-off after a failure */
+	bool has_left;        /* the next three are set */
+	const char *left_for; /* the wish that was written */
+	const char *left; /* what the server then had: it may drop members that it does not know */
+	const char *left_at;     /* the revision of that */
+	const char *conflict_at; /* the revision with which a write met 409; NULL: none */
+	const char *answered_at; /* the revision that our latest write made; NULL: none */
+	double not_before;       /* back-off after a failure */
 	double backoff_s;
 	double tokens;
 	double refilled_at;
@@ -59,13 +59,14 @@ struct status_past {
 	unsigned replaced_count;
 };
 
+/* Its texts are shared texts. */
 struct status_wish {
-	char *want;     /* canonical; NULL: no addresses */
-	bool is_known;  /* the translator has said something */
-	bool is_wanted; /* view.wants_finalizer when last seen */
-	bool release;   /* take away only what we wrote */
-	bool refused;   /* the server will not have it; until the wish changes */
-	bool given_up;  /* two controllers fight: until both want the same */
+	const char *want; /* canonical; NULL: no addresses */
+	bool is_known;    /* the translator has said something */
+	bool is_wanted;   /* view.wants_finalizer when last seen */
+	bool release;     /* take away only what we wrote */
+	bool refused;     /* the server will not have it; until the wish changes */
+	bool given_up;    /* two controllers fight: until both want the same */
 	bool in_flight;
 	struct status_past *past; /* NULL: none */
 };

@@ -2,6 +2,8 @@
 #include "watcher/store.h"
 
 #include "common/must.h"
+#include "common/shared_text.h"
+#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "watcher/pack.h"
@@ -110,14 +112,14 @@ static void drop_payload(struct store_object *object)
 {
 	if (object->kind == RECORD_SECRET && object->payload != NULL)
 		explicit_bzero(object->payload, object->payload_len);
-	free(object->payload);
+	slab_free(object->payload, object->payload_len);
 	object->payload = NULL;
 }
 
 static void set_payload(struct store_object *object, struct str payload)
 {
 	must(payload.len <= UINT32_MAX);
-	uint8_t *copy = xmemdup(payload.p, payload.len);
+	uint8_t *copy = slab_memdup(payload.p, payload.len);
 	drop_payload(object);
 	object->payload = copy;
 	object->payload_len = (uint32_t)payload.len;
@@ -125,8 +127,8 @@ static void set_payload(struct store_object *object, struct str payload)
 
 static void clear_target(struct store_target *target)
 {
-	free(target->revision);
-	free(target->status);
+	shared_text_drop(target->revision);
+	shared_text_drop(target->status);
 }
 
 static void drop_service_target(struct store_service *service)
@@ -134,6 +136,13 @@ static void drop_service_target(struct store_service *service)
 	free(service->target->finalizers);
 	free(service->target);
 	service->target = NULL;
+}
+
+static size_t size_of(enum record_kind kind)
+{
+	if (kind == RECORD_INGRESS)
+		return sizeof(struct store_ingress);
+	return kind == RECORD_SERVICE ? sizeof(struct store_service) : sizeof(struct store_object);
 }
 
 void store_object_free(struct store_object *object)
@@ -144,19 +153,27 @@ void store_object_free(struct store_object *object)
 		clear_target(target);
 	if (target != NULL && object->kind == RECORD_SERVICE)
 		drop_service_target(store_service_of(object));
-	free(object);
+	slab_free(object,
+		object->is_tombstone ? sizeof(*object) : size_of((enum record_kind)object->kind));
 }
 
 struct store_object *store_object_detached(
 	struct store *store, enum record_kind kind, struct str payload)
 {
-	struct store_object *object = xcalloc(1, sizeof(*object));
+	struct store_object *object = slab_zalloc(sizeof(*object));
 	object->kind = (uint8_t)kind;
 	object->is_tombstone = true;
 	pack_payload(payload, &store->packed);
 	set_payload(object, buf_str(&store->packed));
 	buf_clear(&store->packed);
 	return object;
+}
+
+static void set_shared(const char **text, struct str with)
+{
+	const char *old = *text;
+	*text = shared_text_get(with);
+	shared_text_drop(old);
 }
 
 static bool replace_text(char **text, struct str with)
@@ -201,8 +218,8 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 	struct store_target *target = matters ? store_target_for(object) : store_target_of(object);
 	if (target == NULL)
 		return;
-	(void)replace_text(&target->revision, facts->revision);
-	(void)replace_text(&target->status, facts->status);
+	set_shared(&target->revision, facts->revision);
+	set_shared(&target->status, facts->status);
 	target->status_is_ours = facts->status_is_ours;
 	if (service == NULL || !facts->hold_is_known)
 		return;
@@ -319,12 +336,7 @@ bool store_remove(struct store *store, enum record_kind kind, struct str namespa
 static struct store_object *insert(struct store *store, enum record_kind kind, struct str payload,
 	const struct key_places *key)
 {
-	size_t size = sizeof(struct store_object);
-	if (kind == RECORD_INGRESS)
-		size = sizeof(struct store_ingress);
-	else if (kind == RECORD_SERVICE)
-		size = sizeof(struct store_service);
-	struct store_object *object = xcalloc(1, size);
+	struct store_object *object = slab_zalloc(size_of(kind));
 	object->kind = (uint8_t)kind;
 	set_payload(object, payload);
 	set_places(object, payload, key);

@@ -192,14 +192,16 @@ class WholeLine:
         self.translator = Daemon(BUILD / "translator/sluice-translator", runtime, folder / "translator.log")
         self.watcher = Daemon(BUILD / "watcher/sluice-watcher",
                               [*runtime, "--kubeconfig", str(self.kube.controller_kubeconfig)], folder / "watcher.log")
-        self.provider = Daemon(BUILD / "provider-rancher/sluice-provider-rancher", runtime, folder / "provider.log",
-                               environment)
+        self.provider = Daemon(BUILD / "provider-rancher/sluice-provider-rancher", [*runtime, "--poll-interval", "60"],
+                               folder / "provider.log", environment)
         self.daemons = {"translator": self.translator, "watcher": self.watcher, "provider": self.provider}
         for daemon in self.daemons.values():
             self.stack.callback(daemon.stop)
             daemon.start()
         wait_for(lambda: self.watcher.events("ready") and self.provider.events("link-up"), "the line to be up", 300)
-        wait_for(lambda: len(self.provider.events("balancer-created")) >= count, f"{count} load balancers", 1800, 0.5)
+        # Asking for all of them keeps the stand-in from making more.
+        wait_for(lambda: len(self.rancher.rows("loadBalancerService")) >= count, f"{count} load balancers", 1800,
+                 0.5 + count / 1000)
 
     def settle(self) -> None:
         """Until none of them uses the processor any more."""
@@ -287,7 +289,8 @@ def last_list_s(kube: KubeStandin) -> float:
     return max(stream["initial_done_ns"] for stream in kube.streams()) / 1e9
 
 
-def measure_sync(count: int) -> None:
+def sync_once(count: int) -> tuple[float, float, float]:
+    """Seconds of CPU, of cJSON alone on the same bytes, and from the last byte to the last object."""
     with Pair(count) as pair:
         serial, objects, at_ns = map(int, pair.peer.starting("commit")[0].split()[1:])
         spent = cpu_s(pair.watcher.pid) + cpu_s(pair.translator.pid)
@@ -297,6 +300,12 @@ def measure_sync(count: int) -> None:
         parse = min(float(subprocess.run([BUILD / "tests/bench/bench-parse", *files], check=True, capture_output=True,
                                          text=True).stdout) for _ in range(5))
     say(f"  {size / 1e6:.1f} MB of JSON, {objects:,} objects in commit {serial}, {at_ns / 1e9 - pair.started_at:.2f} s in all")
+    return spent, parse, handed
+
+
+def measure_sync(count: int) -> None:
+    """The least of several runs: other processes on the machine only ever add."""
+    spent, parse, handed = (min(column) for column in zip(*(sync_once(count) for _ in range(3))))
     budget("CPU of the initial sync, against cJSON alone", spent / parse, 4, "x", f"{spent:.2f} s, cJSON {parse:.2f} s")
     budget("last byte of the last list to last object", handed * 1000, 1000, " ms")
 

@@ -199,6 +199,17 @@ def test_it_is_found_without_events_too():
         assert lookups and len(bench.reads("kubernetesService")) - len(lookups) <= 2
 
 
+def test_it_is_found_without_events_by_a_balancer_that_is_there():
+    with Bench(arguments=["--no-events"]) as bench:
+        bench.services("web")
+        bench.translator.put(*simple("web"))
+        bench.translator.wait_status("default/web")
+        bench.services("late")
+        bench.translator.put(pool("late"), virtual_host("default/web", "web.example.com", ("/foo", "default/web"), ("/late", "default/late")))
+        wait_for(lambda: [r["path"] for r in bench.rules(WEB)] == ["/late", "/foo"], "the rule")
+        wait_for(lambda: bench.translator.notices("default/web") == {}, "no notice")
+
+
 def test_a_service_and_its_ingress_at_the_same_time_cost_one_write(bench):
     bench.translator.put(*simple("web", service="late"))
     stays(lambda: bench.lb(WEB) is None, "the wait for the Service", 0.5)

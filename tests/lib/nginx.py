@@ -5,7 +5,9 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from .local_proxy import LocalProxy
+from .local_proxy import PATIENCE, LocalProxy
+from .provider_link import Object
+from .wait import wait_for
 
 LUA_DIR = pathlib.Path(__file__).parents[2] / "provider-nginx/lua"
 
@@ -21,3 +23,9 @@ class Nginx(LocalProxy):
         self.folder.chmod(0o711)
         if more.get("start", True) and not (arguments and arguments[0] is False):
             self.start()
+
+    def wait_applied(self, timeout: float = PATIENCE) -> Object:
+        """Also until both workers are there: the first one that serves makes the status true."""
+        status = super().wait_applied(timeout)
+        wait_for(lambda: len(self.workers()) >= 2, "both workers", timeout)
+        return status

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import select
 import socket
 import struct
 import threading
@@ -20,6 +21,7 @@ from .wait import wait_for
 
 FRAME_MAX = 4 * 1024 * 1024
 PING_AFTER_S = 4.0
+SEND_S_MAX = 60.0
 
 
 @dataclass
@@ -82,7 +84,7 @@ class SourceLink:
         self._reading.set()
         self.drop()
         if self._thread is not None:
-            self._thread.join(5)
+            self._thread.join(60)
         if self._listener is not None:
             self._listener.close()
         self._listener = None
@@ -93,7 +95,7 @@ class SourceLink:
         with self._lock:
             peer, self._peer = self._peer, None
         if peer is not None:
-            peer.close() if self._stopping else _shut(peer)
+            _shut(peer)  # whoever reads from it closes it
 
     def pause(self) -> None:
         """Stops reading: the watcher's socket fills up."""
@@ -183,7 +185,7 @@ class SourceLink:
                 continue
             except OSError:
                 return
-            peer.settimeout(0.05)
+            peer.settimeout(SEND_S_MAX)  # a watcher that is starved of its processor may be slow to read
             with self._lock:
                 self._peer = peer
             try:
@@ -208,10 +210,9 @@ class SourceLink:
             if time.monotonic() - pinged_at > PING_AFTER_S:
                 pinged_at = time.monotonic()
                 self._answer(peer, "ping", {"seq": 1})
-            try:
-                data = peer.recv(1 << 16)
-            except TimeoutError:
+            if not select.select([peer], [], [], 0.05)[0]:
                 continue
+            data = peer.recv(1 << 16)
             if not data:
                 return
             unpacked += data

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole line below HTTP, with Rancher: the life of a Service of type LoadBalancer, and an Ingress whose TLS is passed through."""
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from lib.line import DAEMONS
+from lib.traffic import request
+from lib.wait import wait_for
+
+CLASS = "sluice.io/load-balancer"
+
+
+def balancer_service(cluster, name: str, *ports: int) -> dict:
+    service = cluster.service(name, ports[0], 8080, "p0")
+    service["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": CLASS, "allocateLoadBalancerNodePorts": False,
+                        "ports": [{"name": f"p{index}", "port": port, "targetPort": 8080} for index, port in enumerate(ports)]}
+    return service
+
+
+def slices(cluster, name: str, ips: list[str], count: int) -> dict:
+    made = cluster.slice(name, ips, 8080, "p0")
+    made["ports"] = [{"name": f"p{index}", "port": 8080, "protocol": "TCP"} for index in range(count)]
+    return made
+
+
+def shown(cluster, name: str) -> list[str]:
+    found = cluster.get("service", name) or {}
+    entries = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
+    return [entry.get("ip") or entry.get("hostname") for entry in entries]
+
+
+def reached(line, balancer: str, port: int) -> str | None:
+    """The pod that answers at a port of a load balancer; None while none does."""
+    if line.rancher.balancer(balancer) is None:
+        return None
+    for address in line.rancher.traffic_addresses(balancer):
+        with contextlib.suppress(OSError, ValueError):
+            if address[1] == port:
+                return request(*address, "any.example").json["name"]
+    return None
+
+
+@pytest.mark.parametrize("victim", [None, *DAEMONS])
+def test_the_life_of_a_service(line, namespace, backends, victim):
+    cluster, balancer = namespace, f"{namespace.namespace}-rancherlbservice-db"
+    pod = backends("db")
+
+    @contextlib.contextmanager
+    def step():
+        daemon = line.daemon(victim) if victim else None
+        if daemon is not None:
+            daemon.kill()
+        yield
+        if daemon is not None:
+            daemon.start()
+
+    with step():
+        cluster.apply(balancer_service(cluster, "db", 5432), slices(cluster, "db", [pod.ip], 1))
+    wait_for(lambda: reached(line, balancer, 5432) == "db", "the first port")
+    wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
+    with step():
+        cluster.apply(balancer_service(cluster, "db", 5432, 5433), slices(cluster, "db", [pod.ip], 2))
+    wait_for(lambda: reached(line, balancer, 5433) == "db", "the second port")
+    assert reached(line, balancer, 5432) == "db"
+    with step():
+        cluster.kubectl("delete", "service", "db", "--wait=false")
+    wait_for(lambda: line.rancher.balancer(balancer) is None, "the load balancer to be gone")
+    wait_for(lambda: cluster.get("service", "db") is None, "the Service to be gone")
+
+
+def test_a_service_that_becomes_another_type(line, namespace, backends):
+    cluster, balancer = namespace, f"{namespace.namespace}-rancherlbservice-db"
+    pod = backends("db")
+    cluster.apply(balancer_service(cluster, "db", 5434), slices(cluster, "db", [pod.ip], 1))
+    wait_for(lambda: reached(line, balancer, 5434) == "db", "the port")
+    wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
+    cluster.kubectl("patch", "service", "db", "--type=merge", "-p", '{"spec": {"type": "ClusterIP", "loadBalancerClass": null}}')
+    wait_for(lambda: line.rancher.balancer(balancer) is None, "the load balancer to be gone")
+    wait_for(lambda: not shown(cluster, "db") and not (cluster.get("service", "db")["metadata"].get("finalizers")),
+             "neither addresses nor our finalizer")

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/class.h"
+#include "provider-haproxy/quote.h"
+#include "provider-haproxy/render.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct quote_case {
+	struct str in;
+	const char *config; /* NULL: refused */
+	const char *command;
+};
+
+static void words_are_quoted(void **state)
+{
+	static const struct quote_case cases[] = {
+		{STR("plain"), "\"plain\"", "plain"},
+		{STR("a\"b\\c$d"), "\"a\\\"b\\\\c\\$d\"", "a\"b\\\\c$d"},
+		{STR("a b;c"), "\"a b;c\"", "a\\ b\\;c"},
+		{STR("a\nb"), "\"a\\x0ab\"", NULL},
+		{STR("a\rb\x7f"), "\"a\\x0db\\x7f\"", NULL},
+		{STR("a\0b"), NULL, NULL},
+		{STR("%[src]{}#'"), "\"%[src]{}#'\"", "%[src]{}#'"},
+	};
+	struct buf out;
+	(void)state;
+	buf_init(&out, 1024);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		buf_clear(&out);
+		int err = quote_config(&out, cases[i].in);
+		assert_int_equal(err, cases[i].config != NULL ? 0 : -EINVAL);
+		assert_true(err != 0 || str_eq_c(buf_str(&out), cases[i].config));
+		buf_clear(&out);
+		err = quote_command(&out, cases[i].in);
+		assert_int_equal(err, cases[i].command != NULL ? 0 : -EINVAL);
+		assert_true(err != 0 || str_eq_c(buf_str(&out), cases[i].command));
+	}
+	buf_fini(&out);
+}
+
+static void classes_hold_what_cannot_change(void **state)
+{
+	struct stickiness sticky = {.cookie = STR("A;B"), .mode = STICKINESS_INSERT};
+	struct health_check check = {.type = HEALTH_CHECK_HTTP, .path = STR("/x\"y"), .port = 8081};
+	struct pool pool = {.protocol = POOL_H2C, .stickiness = &sticky, .health_check = &check};
+	const char *refused = NULL;
+	(void)state;
+	struct class_text text = class_of_pool(&pool, "k\"ey", &refused);
+	assert_non_null(strstr(refused, "cookie"));
+	assert_null(strstr(text.lines, "A;B"));
+	assert_non_null(strstr(text.lines, "uri \"/x\\\"y\" ver"));
+	assert_string_equal(text.server, " proto h2 check inter 2000ms rise 2 fall 3 port 8081");
+	class_text_fini(&text);
+	sticky.cookie = STR("GOOD");
+	text = class_of_pool(&pool, "k\"ey", &refused);
+	assert_null(refused);
+	assert_non_null(
+		strstr(text.lines, "cookie \"GOOD\" insert indirect nocache httponly dynamic"));
+	assert_non_null(strstr(text.lines, "dynamic-cookie-key \"k\\\"ey\""));
+	class_text_fini(&text);
+}
+
+static struct check_ip ip_of(const char *text)
+{
+	struct check_ip ip;
+	assert_true(check_ip(str_from(text), &ip));
+	return ip;
+}
+
+static void a_group_is_read_back(void **state)
+{
+	struct slots slots;
+	struct slots again;
+	struct buf text;
+	struct buf second;
+	(void)state;
+	slots_init(&slots);
+	slots_init(&again);
+	buf_init(&text, RENDER_LEN_MAX);
+	buf_init(&second, RENDER_LEN_MAX);
+	struct slot_class *class =
+		slots_find_class(&slots, "\tmode http\n\tdynamic-cookie-key \"x\"\n", " proto h2");
+	struct group *group = slots_add_group(&slots, class, 0);
+	assert_int_equal(group->size, SLOTS_PER_RARE_GROUP);
+	struct name pool = name_of(NAME_POOL, STR("p"));
+	struct slot *slot = slots_take(&slots, class, &pool);
+	struct check_ip v4 = ip_of("10.0.0.1");
+	struct check_ip v6 = ip_of("fd00::1");
+	slots_begin_servers(slot);
+	slots_want_server(&slots, slot, &v4, 80, true);
+	slots_want_server(&slots, slot, &v6, 81, false);
+	slots_end_servers(&slots, slot);
+	render_group(&text, group);
+	assert_non_null(memmem(buf_data(&text), buf_len(&text),
+		"\tserver 10.0.0.1_80 10.0.0.1:80 weight 100 proto h2\n", 50));
+	assert_non_null(memmem(buf_data(&text), buf_len(&text),
+		"\tserver fd00--1_81 [fd00::1]:81 weight 0 proto h2\n", 50));
+	assert_true(render_read_group(buf_str(&text), &again));
+	assert_int_equal(again.groups[0]->size, group->size);
+	slots_leave(&slots, slot);
+	buf_clear(&text);
+	render_group(&text, group);
+	render_group(&second, again.groups[0]);
+	assert_true(str_eq(buf_str(&text), buf_str(&second)));
+	assert_false(render_read_group(STR("backend x\n"), &again));
+	buf_fini(&text);
+	buf_fini(&second);
+	slots_fini(&slots);
+	slots_fini(&again);
+}
+
+static void the_description_tells_texts_apart(void **state)
+{
+	struct port port = {.port = 80,
+		.protocol = LISTENER_HTTP,
+		.load_balancer = name_of(NAME_LOAD_BALANCER, STR("lb"))};
+	struct ports ports = {&port, 1};
+	struct check_ip bind = ip_of("127.0.0.1");
+	struct render_input input = {.state_dir = "/tmp/x",
+		.socket = "/tmp/x/s",
+		.ports = &ports,
+		.binds = &bind,
+		.bind_count = 1,
+		.group_count = 3,
+		.hard_stop_after_s = 5};
+	char first[RENDER_DESCRIPTION_LEN];
+	char second[RENDER_DESCRIPTION_LEN];
+	struct buf text;
+	size_t count;
+	(void)state;
+	buf_init(&text, RENDER_LEN_MAX);
+	render_main(&text, &input, first);
+	assert_non_null(memmem(buf_data(&text), buf_len(&text), first, strlen(first)));
+	struct port *read = render_read_ports(buf_str(&text), &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(read[0].port, 80);
+	free(read);
+	port.port = 81;
+	buf_clear(&text);
+	render_main(&text, &input, second);
+	assert_string_not_equal(first, second);
+	buf_fini(&text);
+	assert_true(render_is_path("/var/lib/sluice-1/a.b"));
+	assert_false(render_is_path("relative"));
+	assert_false(render_is_path("/a b"));
+	assert_false(render_is_path("/a,b)"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_quoted),
+		cmocka_unit_test(classes_hold_what_cannot_change),
+		cmocka_unit_test(a_group_is_read_back),
+		cmocka_unit_test(the_description_tells_texts_apart),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/conf.h"
+#include "provider-nginx/quote.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+struct fixture {
+	struct conf_options options;
+	struct port ports_items[4];
+	struct ports ports;
+	struct check_ip bind;
+	struct conf_peer peer;
+	struct conf_pool pool;
+	struct conf_tcp tcp;
+	struct conf_pass passes[2];
+	struct conf conf;
+	struct buf text;
+};
+
+static void set_up(struct fixture *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->options = (struct conf_options){
+		.state_dir = STR("/state"),
+		.lua_dir = STR("/lua"),
+		.modules_dir = STR("/modules"),
+		.user = STR(""),
+		.open_files = 1024,
+		.dictionary_mb = 64,
+		.shutdown_s = 60,
+		.control = 'a',
+	};
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	f->ports_items[0] =
+		(struct port){.port = 80, .protocol = LISTENER_HTTP, .load_balancer = lb};
+	f->ports_items[1] =
+		(struct port){.port = 443, .protocol = LISTENER_HTTPS, .load_balancer = lb};
+	f->ports_items[2] = (struct port){
+		.port = 5432, .protocol = LISTENER_TCP, .load_balancer = lb, .service = STR("a/b")};
+	f->ports = (struct ports){f->ports_items, 3};
+	assert_true(check_ip(STR("::"), &f->bind));
+	assert_true(check_ip(STR("2001:db8::1"), &f->peer.ip));
+	f->peer.port = 5432;
+	f->pool = (struct conf_pool){
+		.name = name_of(NAME_POOL, STR("pool")), .peers = &f->peer, .peer_count = 1};
+	f->tcp = (struct conf_tcp){5432, f->pool.name};
+	f->passes[0] = (struct conf_pass){lb, STR("a.test"), f->pool.name, STR("x/y")};
+	f->passes[1] = (struct conf_pass){lb, STR("*.b-c.test"), f->pool.name, STR("x/z")};
+	f->conf = (struct conf){.options = &f->options,
+		.ports = &f->ports,
+		.binds = &f->bind,
+		.bind_count = 1,
+		.tcp = &f->tcp,
+		.tcp_count = 1,
+		.passes = f->passes,
+		.pools = &f->pool,
+		.pool_count = 1};
+	buf_init(&f->text, CONF_LEN_MAX);
+}
+
+static uint64_t render(struct fixture *f, const bool *is_out)
+{
+	uint64_t generation = 0;
+	buf_clear(&f->text);
+	assert_int_equal(conf_render(&f->conf, is_out, &f->text, &generation), 0);
+	assert_int_equal(buf_append(&f->text, "", 1), 0);
+	return generation;
+}
+
+static bool has(const struct fixture *f, const char *words)
+{
+	return strstr(buf_str(&f->text).p, words) != NULL;
+}
+
+static void test_listeners(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	uint64_t generation = render(&f, NULL);
+	assert_true(has(&f, "listen [::]:80 ipv6only=off;"));
+	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
+	assert_true(has(&f, "listen [::]:5432 so_keepalive=on ipv6only=off;"));
+	assert_true(has(&f, "server [2001:db8::1]:5432"));
+	assert_false(has(&f, "proxy_protocol"));
+	assert_false(has(&f, "deny all"));
+	assert_true(render(&f, NULL) == generation);
+	f.options.control = 'b';
+	assert_true(render(&f, NULL) != generation);
+	f.ports_items[2].is_closed = true;
+	render(&f, NULL);
+	assert_true(has(&f, "deny all"));
+	f.pool.peer_count = 0;
+	render(&f, NULL);
+	assert_true(has(&f, "proxy_pass sluice_none;"));
+	buf_fini(&f.text);
+}
+
+static void test_pieces(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	f.conf.pass_count = 2;
+	assert_int_equal(conf_piece_count(&f.conf), 5);
+	assert_false(conf_piece_is_owned(&f.conf, 0));
+	assert_true(conf_piece_is_owned(&f.conf, 2));
+	assert_true(conf_piece_is_owned(&f.conf, 4));
+	render(&f, NULL);
+	assert_true(has(&f, "\"a.test\" \"unix:/state/hop/pass-443.sock\";"));
+	assert_true(has(&f, "\"~*^[^.]+\\\\.b-c\\\\.test\\\\z\""));
+	assert_true(has(&f, "listen \"unix:/state/hop/https-443.sock\" ssl http2 proxy_protocol;"));
+	bool is_out[5] = {false, false, true, true, false};
+	render(&f, is_out);
+	assert_false(has(&f, "5432 so_keepalive"));
+	assert_false(has(&f, "a.test"));
+	assert_true(has(&f, "b-c"));
+	is_out[4] = true;
+	render(&f, is_out);
+	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
+	assert_false(has(&f, "proxy_protocol"));
+	buf_fini(&f.text);
+}
+
+static void test_held_ports(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	render(&f, NULL);
+	struct ports *held = conf_read_held(str_from(buf_str(&f.text).p));
+	assert_int_equal(held->count, 3);
+	assert_int_equal(held->items[2].port, 5432);
+	ports_free(held);
+	held = conf_read_held(STR("\n# ports 80 0 x"));
+	assert_int_equal(held->count, 1);
+	ports_free(held);
+	held = conf_read_held(STR(""));
+	assert_int_equal(held->count, 0);
+	ports_free(held);
+	buf_fini(&f.text);
+}
+
+static void test_quote(void **state)
+{
+	struct buf out;
+	(void)state;
+	buf_init(&out, 4096);
+	assert_int_equal(quote_append(&out, STR("a\"; b\\{}#'")), 0);
+	assert_true(str_eq(buf_str(&out), STR("\"a\\\"; b\\\\{}#'\"")));
+	const struct str bad[] = {STR("$x"), STR("a\nb"), STR("\r"), STR("\0"), STR("\x7f"),
+		STR("\xc3\xbc"), STR("\xff"), STR("\t")};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(quote_append(&out, bad[i]), -EINVAL);
+	static char long_text[QUOTE_LEN_MAX + 1];
+	memset(long_text, 'x', sizeof(long_text));
+	assert_int_equal(quote_append(&out, (struct str){long_text, sizeof(long_text)}), -EINVAL);
+	assert_int_equal(quote_append(&out, (struct str){long_text, QUOTE_LEN_MAX}), 0);
+	buf_fini(&out);
+}
+
+static void test_paths(void **state)
+{
+	(void)state;
+	assert_true(conf_check_path(STR("/var/lib/sluice-1.0_x@y+z")));
+	const struct str bad[] = {STR(""), STR("relative"), STR("/a b"), STR("/a;b"), STR("/a$b"),
+		STR("/a\"b"), STR("/a{b"), STR("/a\nb"), STR("/a?b")};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(conf_check_path(bad[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_held_ports),
+		cmocka_unit_test(test_quote),
+		cmocka_unit_test(test_paths),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
