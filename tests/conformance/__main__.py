@@ -25,6 +25,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="print the checks and what each wants")
     parser.add_argument("--only", action="append", metavar="NAME", help="run only these checks; may be given several times")
+    parser.add_argument("--skip", action="append", default=[], metavar="NAME", help="leave out these checks")
     parser.add_argument("--quick", action="store_true", help="leave out the checks that wait for the protocol's limits of time")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for anything (%(default)g)")
     parser.add_argument("--service-uid", default="uid-web", metavar="UID", help="UID of the Service that is asked for (%(default)s)")
@@ -33,7 +34,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     args = parser.parse_args(arguments)
     if args.command[:1] == ["--"]:
         args.command = args.command[1:]
-    unknown = set(args.only or []) - {item.name for item in CHECKS}
+    unknown = {*(args.only or []), *args.skip} - {item.name for item in CHECKS}
     if unknown:
         parser.error(f"no such check: {', '.join(sorted(unknown))}; see --list")
     if not args.list and not args.command:
@@ -56,7 +57,7 @@ def main() -> int:
         for item in CHECKS:
             print(f"{item.name:42} {item.text}" + (" (slow)" if item.is_slow else ""))
         return 0
-    chosen = [item for item in CHECKS if (args.only is None or item.name in args.only) and not (args.quick and item.is_slow)]
+    chosen = [item for item in CHECKS if (args.only is None or item.name in args.only) and item.name not in args.skip and not (args.quick and item.is_slow)]
     bench = Bench(args.command, args.timeout, args.service_uid, quiet=not args.verbose)
     failed = 0
     try:
