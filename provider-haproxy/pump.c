@@ -240,27 +240,37 @@ static void send_row(struct engine *engine, struct row *row)
 	buf_fini(&line);
 }
 
-static void pump_rows(struct engine *engine, enum row_table table)
+static bool is_leaving_pool(const struct row *row)
 {
+	return row_wanted(row).p == NULL && str_starts_with(row_key(row), STR("pool:"));
+}
+
+/* False when routes are left that have to wait. Pools' rows that go are sent with `last` only. */
+static bool pump_rows(struct engine *engine, enum row_table table, bool last)
+{
+	bool is_done = true;
 	struct rows *rows = local_rows(engine->local);
 	struct row *row;
 	size_t left = rows_dirty_count(rows);
 	while (left-- != 0 && cli_has_room(engine->cli) &&
 		(row = rows_first_dirty(rows, table)) != NULL) {
-		if (has_to_wait(engine, row)) {
+		bool is_leaving = is_leaving_pool(row);
+		if (is_leaving ? !last : has_to_wait(engine, row)) {
+			is_done = is_done && is_leaving;
 			rows_defer(rows, row);
 			continue;
 		}
 		int err = rowfile_put(engine->files[table], row);
 		if (err != 0) {
 			engine_disk_failed(engine, err, "the routes");
-			return;
+			return false;
 		}
 		engine_disk_worked(engine);
 		engine->is_flush_needed = true;
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));
 	}
+	return is_done && cli_has_room(engine->cli);
 }
 
 /* ---- certificates ---- */
@@ -505,8 +515,11 @@ void pump_run(struct engine *engine)
 {
 	pump_slots(engine);
 	if (engine->disk_error == 0 || !ev_is_active(&engine->flush)) {
-		pump_rows(engine, ROW_PREFIX);
-		pump_rows(engine, ROW_WHOLE);
+		/* Pools first, then the routes that lead to them; a pool's row goes when no route can lead to it any more. */
+		bool is_done = pump_rows(engine, ROW_WHOLE, false);
+		is_done = pump_rows(engine, ROW_PREFIX, false) && is_done;
+		if (is_done)
+			(void)pump_rows(engine, ROW_WHOLE, true);
 	}
 	pump_certs(engine);
 	if (engine->is_flush_needed)

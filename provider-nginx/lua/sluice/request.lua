@@ -10,6 +10,7 @@ local _M = {}
 local find, match, sub, lower, byte = string.find, string.match, string.sub, string.lower, string.byte
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
+local LOOKUPS_MAX = 3
 
 local function finish(status, text)
 	ngx.status = status
@@ -80,8 +81,8 @@ local function prepare_upgrade(var, ctx)
 end
 
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
-local function prepare_pool(ctx, key)
-	local pool = key and pools.get(key)
+local function prepare_pool(ctx, key, pool)
+	pool = pool or key and pools.get(key)
 	if not pool then
 		return finish(503, "no endpoints\n")
 	end
@@ -117,9 +118,17 @@ function _M.access()
 		name = target_name
 		host = target_name
 	end
-	local key = route.find(var.sluice_lb, normal_name(name), path, var.sluice_tls == "1")
-	if not key then
-		return finish(404, "no route\n")
+	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
+	local key, pool
+	for _ = 1, LOOKUPS_MAX do
+		key = route.find(var.sluice_lb, normal_name(name), path, var.sluice_tls == "1")
+		if not key then
+			return finish(404, "no route\n")
+		end
+		pool = pools.get(key)
+		if pool then
+			break
+		end
 	end
 	drop_foreign_claims()
 	tell_forwarded(var, host)
@@ -127,7 +136,7 @@ function _M.access()
 	var.sluice_server_name = normal_name(name)
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)
-	prepare_pool(ctx, key)
+	prepare_pool(ctx, key, pool)
 	local location = named[ctx.pool.proto]
 	if location then
 		var.sluice_pool = key
