@@ -38,7 +38,6 @@ enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 struct leaving {
 	struct slot *slot;
 	struct name pool;
-	bool is_gone;    /* the pool itself is: nobody is owed an answer from it */
 	ev_tstamp since; /* when no row led to the slot any more; 0: one does */
 };
 

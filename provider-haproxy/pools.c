@@ -6,19 +6,19 @@
 static const char topic[] = "pool";
 
 /* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
-static const double leave_after_s = 1;
+static const double leave_after_s = 0.25;
 
 static struct str row_key_of(struct engine *engine, const struct name *pool)
 {
 	return arena_printf(&engine->arena, "pool:%s", pool->text);
 }
 
-static void leave(struct engine *engine, struct slot *slot, bool is_gone)
+static void leave(struct engine *engine, struct slot *slot)
 {
 	engine->leaving =
 		xreallocarray(engine->leaving, engine->leaving_count + 1, sizeof(*engine->leaving));
 	engine->leaving[engine->leaving_count++] =
-		(struct leaving){.slot = slot, .pool = slot->pool, .is_gone = is_gone};
+		(struct leaving){.slot = slot, .pool = slot->pool};
 }
 
 static bool is_shown(struct engine *engine, const struct leaving *leaving)
@@ -37,7 +37,7 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving)
 	}
 	if (leaving->since == 0)
 		leaving->since = now;
-	return leaving->is_gone || now - leaving->since >= leave_after_s;
+	return now - leaving->since >= leave_after_s;
 }
 
 static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -161,7 +161,7 @@ static void update(struct engine *engine, struct object *object)
 		return;
 	cancel_leaving(engine, slot);
 	if (old != NULL && old != slot && old->pool.text[0] != 0)
-		leave(engine, old, false);
+		leave(engine, old);
 	set_servers(engine, slot, &value);
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool),
 		(struct str){slot->name, SLOT_NAME_LEN});
@@ -174,7 +174,7 @@ static void remove_pool(struct engine *engine, struct object *object)
 	notices_clear(local_notices(engine->local), topic, object_id(object));
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool), STR_NONE);
 	if (slot != NULL)
-		leave(engine, slot, true);
+		leave(engine, slot);
 }
 
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)

@@ -124,6 +124,24 @@ static void add_request_checks(struct buf *out)
 		 "if { req.hdr(host),port_only gt 65535 }\n");
 }
 
+/* From the host's key and the path to the pool, and from the pool to its backend. `also` goes on with each condition. */
+static void add_path_lookup(struct buf *out, const char *lb, const char *dir, const char *also)
+{
+	add(out,
+		"\thttp-request set-var(txn.v) "
+		"var(txn.k),concat(,txn.p),map_str(%s/maps/whole.map) if { var(txn.k) -m found "
+		"}%s\n"
+		"\thttp-request set-var(txn.v) "
+		"var(txn.k),concat(,txn.p,/),map_beg(%s/maps/prefix.map) if { var(txn.k) -m found "
+		"} !{ var(txn.v) -m found }%s\n"
+		"\thttp-request set-var(txn.v) str(default:%s),map_str(%s/maps/whole.map) if !{ "
+		"var(txn.v) -m found }%s\n"
+		"\thttp-request set-var(txn.b) "
+		"str(pool:),concat(,txn.v),map_str(%s/maps/whole.map) if { var(txn.v) -m found "
+		"}%s\n",
+		dir, also, dir, also, lb, dir, also, dir, also);
+}
+
 /* routes.h says what the keys are. */
 static void add_lookup(
 	struct buf *out, const struct render_input *input, const struct port *port, bool is_plain)
@@ -149,20 +167,13 @@ static void add_lookup(
 			"found }\n"
 			"\thttp-request set-var(txn.k) var(txn.q) if { var(txn.q) -m found }\n",
 			dir);
-	add(out,
-		"\thttp-request set-var(txn.p) path\n"
-		"\thttp-request set-var(txn.v) "
-		"var(txn.k),concat(,txn.p),map_str(%s/maps/whole.map) if { var(txn.k) -m found }\n"
-		"\thttp-request set-var(txn.v) "
-		"var(txn.k),concat(,txn.p,/),map_beg(%s/maps/prefix.map) if { var(txn.k) -m found "
-		"} !{ var(txn.v) -m found }\n"
-		"\thttp-request set-var(txn.v) str(default:%s),map_str(%s/maps/whole.map) unless { "
-		"var(txn.v) -m found }\n"
-		"\thttp-request return status 404 content-type text/plain string \"no route\\n\" "
-		"unless { var(txn.v) -m found }\n"
-		"\thttp-request set-var(txn.b) "
-		"str(pool:),concat(,txn.v),map_str(%s/maps/whole.map)\n",
-		dir, dir, lb, dir, dir);
+	add(out, "\thttp-request set-var(txn.p) path\n");
+	add_path_lookup(out, lb, dir, "");
+	add(out, "\thttp-request return status 404 content-type text/plain string \"no route\\n\" "
+		 "unless { var(txn.v) -m found }\n");
+	/* Rows change while requests are looked up: when the pool has gone since its route was found, the route leads elsewhere by now. */
+	add(out, "\thttp-request unset-var(txn.v) unless { var(txn.b) -m found }\n");
+	add_path_lookup(out, lb, dir, " !{ var(txn.b) -m found }");
 }
 
 static void add_headers(struct buf *out)
