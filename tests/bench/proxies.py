@@ -29,7 +29,7 @@ SIZES = (100, 1000, 5000)
 SAMPLES = 100  # applied Ingresses at each size
 PATIENCE_S = 900.0  # for thousands of objects on a busy machine
 PODS = 4
-SERVICES = 8  # that change while clients keep asking
+SERVICES = 32  # that change while clients keep asking; so many that pools come and go with the routes that lead to them
 HOSTS = 40  # that come and go meanwhile
 
 
