@@ -15,11 +15,13 @@ import sys
 import tempfile
 import threading
 import time
-from typing import NamedTuple
 
+import proxies
 from lib.daemon import Daemon
 from lib.line import build_folder
+from lib.proxies import PROXIES
 from lib.wait import wait_for
+from report import BUDGETS, budget, cpu_s, percentile, print_table, pss_mb, say, settle
 from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
@@ -29,61 +31,6 @@ LISTS = {"ingresses": "/apis/networking.k8s.io/v1/ingresses", "services": "/api/
 
 # All load balancers listen on port 80, on three hosts; and a server written in Python is slow to send ten thousand events.
 RANCHER = {"shared_ports": True, "subscriber_queue": 100000, "step_delay": 0.0}
-
-
-class Budget(NamedTuple):
-    """One line of the table. Less is better; what is measured may be as much as the limit."""
-
-    name: str
-    measured: float
-    limit: float
-    unit: str
-
-    @property
-    def met(self) -> bool:
-        return self.measured <= self.limit
-
-    def columns(self) -> tuple[str, ...]:
-        def number(value: float) -> str:
-            return f"{value:,.2f}".rstrip("0").rstrip(".") + self.unit
-
-        ratio = f"{self.measured / self.limit:.2f}" if self.limit else "-"
-        return (self.name, number(self.measured), number(self.limit), ratio, "met" if self.met else "MISSED")
-
-
-BUDGETS: list[Budget] = []
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-def budget(name: str, measured: float, limit: float, unit: str, detail: str = "") -> None:
-    BUDGETS.append(Budget(name, measured, limit, unit))
-    name, measured_text, limit_text, ratio, verdict = BUDGETS[-1].columns()
-    say(f"  {name}: {measured_text} of {limit_text}, {verdict}" + (f" ({detail})" if detail else ""))
-
-
-def print_table() -> None:
-    rows = [("budget", "measured", "limit", "ratio", ""), *(line.columns() for line in BUDGETS)]
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    for row in rows:
-        name, *rest = (text.ljust(widths[0]) if i == 0 else text.rjust(widths[i]) for i, text in enumerate(row))
-        say("  ".join(["", name, *rest]).rstrip())
-
-
-def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
-
-
-def cpu_s(pid: int) -> float:
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
-
-
-def pss_mb(pid: int) -> float:
-    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return int(re.search(r"^Pss:\s+(\d+) kB", text, re.M)[1]) / 1024
 
 
 class Helper:
@@ -205,15 +152,7 @@ class WholeLine:
 
     def settle(self) -> None:
         """Until none of them uses the processor any more."""
-        last = [0.0, time.monotonic()]
-
-        def rests() -> bool:
-            now = sum(cpu_s(daemon.pid) for daemon in self.daemons.values())
-            if now - last[0] > 0.02:  # more than giving memory back takes
-                last[:] = [now, time.monotonic()]
-            return time.monotonic() - last[1] > 5.0
-
-        wait_for(rests, "the line to come to rest", 600, 0.25)
+        settle(lambda: [daemon.pid for daemon in self.daemons.values()])
 
     def writes(self) -> int:
         """Calls since the counters were set back that are no GET."""
@@ -347,6 +286,8 @@ def run(args: argparse.Namespace) -> None:
         "instructions": lambda: measure_instructions(100, count, min(args.events, 100)),
         "memory": lambda: (measure_memory(0, 12), measure_memory(count, 32)),
         "rancher": lambda: measure_rancher(min(1000, count)),
+        "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
+                            for name in ([args.proxy] if args.proxy else PROXIES)],
     }
     chosen = args.only.split(",") if args.only else list(parts)
     for name in chosen:
@@ -361,7 +302,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,proxies")
+    parser.add_argument("--proxy", choices=PROXIES, help="proxies: only this one")
+    parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     run(parser.parse_args())

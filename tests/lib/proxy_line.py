@@ -36,9 +36,13 @@ class ProxyLine:
                                  [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https)],
                                  self.folder / "translator.log")
         self.provider = self.proxy.provider
-        for item in ("translator", "watcher", "provider"):
-            self.daemon(item).start()
-        wait_for(lambda: self.watcher.events("ready") and self.translator.events("ready"), "the line to be ready", PATIENCE)
+        try:
+            for item in ("translator", "watcher", "provider"):
+                self.daemon(item).start()
+            wait_for(lambda: self.watcher.events("ready") and self.translator.events("ready"), "the line to be ready", PATIENCE)
+        except BaseException:
+            self.stop()
+            raise
 
     def daemon(self, name: str) -> Daemon:
         return getattr(self, name)

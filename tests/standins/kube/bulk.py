@@ -35,7 +35,8 @@ class Load:
     """What to make. Objects number i of each kind belong together: ingress, its service, its slice, its
     secret.
 
-    padding_bytes makes each Ingress larger by an annotation of that size.
+    padding_bytes makes each Ingress larger by an annotation of that size. Endpoints have addresses that nobody has, or those
+    of `addresses` in turn.
     """
 
     count: int = 100
@@ -48,6 +49,7 @@ class Load:
     endpoints: int = 2
     secrets: bool = False
     padding_bytes: int = 0
+    addresses: list[str] | None = None
     first: int = 0
     seed: int = 1
 
@@ -163,6 +165,8 @@ class _Maker:
     def _address(self) -> str:
         self._next_address += 1
         number = self._next_address
+        if self._wanted.addresses:
+            return self._wanted.addresses[number % len(self._wanted.addresses)]
         return f"10.{128 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
 
     def slice(self, index: int) -> None:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of the benchmark, and what a process has used."""
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import re
+import time
+from typing import Callable, Iterable, NamedTuple
+
+from lib.wait import wait_for
+
+
+class Budget(NamedTuple):
+    """One line of the table. Less is better; what is measured may be as much as the limit. Without a limit it is a figure and no more."""
+
+    name: str
+    measured: float
+    limit: float | None
+    unit: str
+
+    @property
+    def met(self) -> bool:
+        return self.limit is None or self.measured <= self.limit
+
+    def columns(self) -> tuple[str, ...]:
+        def number(value: float) -> str:
+            return f"{value:,.2f}".rstrip("0").rstrip(".") + self.unit
+
+        if self.limit is None:
+            return (self.name, number(self.measured), "-", "-", "")
+        ratio = f"{self.measured / self.limit:.2f}" if self.limit else "-"
+        return (self.name, number(self.measured), number(self.limit), ratio, "met" if self.met else "MISSED")
+
+
+BUDGETS: list[Budget] = []
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def budget(name: str, measured: float, limit: float | None, unit: str, detail: str = "") -> None:
+    BUDGETS.append(Budget(name, measured, limit, unit))
+    name, measured_text, limit_text, _, verdict = BUDGETS[-1].columns()
+    say(f"  {name}: {measured_text}" + (f" of {limit_text}, {verdict}" if verdict else "") + (f" ({detail})" if detail else ""))
+
+
+def figure(name: str, measured: float, unit: str, detail: str = "") -> None:
+    """A line of the table that has no limit."""
+    budget(name, measured, None, unit, detail)
+
+
+def print_table() -> None:
+    rows = [("budget", "measured", "limit", "ratio", ""), *(line.columns() for line in BUDGETS)]
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    for row in rows:
+        name, *rest = (text.ljust(widths[0]) if i == 0 else text.rjust(widths[i]) for i, text in enumerate(row))
+        say("  ".join(["", name, *rest]).rstrip())
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def cpu_s(pid: int) -> float:
+    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def pss_mb(pid: int) -> float:
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Pss:\s+(\d+) kB", text, re.M)[1]) / 1024
+
+
+def settle(pids: Callable[[], Iterable[int]]) -> None:
+    """Until none of them uses the processor any more. They may change meanwhile."""
+    last = [0.0, time.monotonic()]
+
+    def rests() -> bool:
+        now = 0.0
+        for pid in pids():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                now += cpu_s(pid)
+        if abs(now - last[0]) > 0.02:  # more than giving memory back takes
+            last[:] = [now, time.monotonic()]
+        return time.monotonic() - last[1] > 5.0
+
+    wait_for(rests, "the line to come to rest", 600, 0.25)
