@@ -12,6 +12,7 @@ from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .machine import podman
+from .manifests import rendered, rights, rules
 from .pod import CONTAINERS, GROUP, Pod
 from .test_systemd import self_contained
 
@@ -21,6 +22,7 @@ FIRST = "default-rancherlb-first"
 class PodLine:
     def __init__(self) -> None:
         self.kube = KubeStandin().start()
+        self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.pod = Pod({"watcher": {"kubeconfig": self_contained(pathlib.Path(self.kube.controller_kubeconfig))},
@@ -129,6 +131,24 @@ def test_a_hung_container_is_found_and_replaced_alone(line, container):
     assert {other for other in CONTAINERS if before[other] != after[other]} == {container}
     line.serves_another(f"after-hang-{container}")
     assert line.rancher.balancer(FIRST)["uuid"] == balancer
+
+
+def test_the_rights_in_the_manifests_are_those_that_are_used(line):
+    """The line runs with them all the time; here is done what needs the rest of them."""
+    service = line.cluster.service("db", 5432)
+    service["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer", "allocateLoadBalancerNodePorts": False}
+    line.cluster.apply(service)
+    wait_for(lambda: ((line.cluster.get("service", "db") or {}).get("status", {}).get("loadBalancer", {}).get("ingress")),
+             "an address of the Service", 120)
+    line.cluster.kubectl("delete", "service", "db", "--wait=false")
+    wait_for(lambda: line.cluster.get("service", "db") is None, "the Service to be gone", 120)
+    line.cluster.apply(line.cluster.ingress("lost", [{"host": "lost.example.com", "paths": [("/", "Prefix", "nowhere", 80)]}]))
+    wait_for(lambda: line.cluster.events("lost"), "an Event", 120)
+    asked = [entry for entry in line.kube.requests(identity="controller") if entry["resource"]]
+    assert not [entry for entry in asked if entry["status"] == 403]
+    used = {(entry["group"], "/".join(filter(None, (entry["resource"], entry["subresource"]))), entry["verb"]) for entry in asked}
+    # An Event is patched when it is repeated.
+    assert used | {("", "events", "patch")} == rights(rendered("rancher"))
 
 
 def test_taking_the_pod_down_leaves_the_load_balancers(line):
