@@ -27,7 +27,9 @@ class PodLine:
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.pod = Pod({"watcher": {"kubeconfig": self_contained(pathlib.Path(self.kube.controller_kubeconfig))},
                         "provider": {"access-key": self.rancher.access_key, "secret-key": self.rancher.secret_key}},
-                       {"provider": {"CATTLE_URL": self.rancher.url, "SLUICE_RANCHER_POLL_INTERVAL": "0.5"}})
+                       # Without streaming lists, so that every right is used.
+                       {"watcher": {"SLUICE_STREAMING_LISTS": "false"},
+                        "provider": {"CATTLE_URL": self.rancher.url, "SLUICE_RANCHER_POLL_INTERVAL": "0.5"}})
 
     def __enter__(self) -> "PodLine":
         try:
