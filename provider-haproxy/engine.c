@@ -464,6 +464,7 @@ struct engine *engine_new(
 	sync_init(engine);
 	change_init(engine);
 	pump_init(engine);
+	pools_init(engine);
 	local_set_missing(engine->local, "HAProxy");
 	start_proxy(engine);
 	return engine;
@@ -492,7 +493,7 @@ void engine_free(struct engine *engine)
 	free(engine->held.items);
 	buf_fini(&engine->main);
 	arena_fini(&engine->arena);
-	free(engine->leaving);
+	pools_fini(engine);
 	free(engine->socket);
 	free(engine->problem);
 	free(engine);

@@ -38,6 +38,8 @@ enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 struct leaving {
 	struct slot *slot;
 	struct name pool;
+	bool is_gone;    /* the pool itself is: nobody is owed an answer from it */
+	ev_tstamp since; /* when no row led to the slot any more; 0: one does */
 };
 
 struct engine {
@@ -63,6 +65,7 @@ struct engine {
 	bool had_default; /* a default certificate, when the main file was made */
 	struct leaving *leaving;
 	size_t leaving_count;
+	ev_timer leave; /* when the next slot that was left may be emptied */
 
 	/* Files. */
 	struct rowfile *files[ROW_TABLE_COUNT];
@@ -119,7 +122,9 @@ char *engine_path(const struct engine *engine, const char *name);
 
 /* pools.c */
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
-/* Slots that were left and to which no row points any more are emptied. */
+void pools_init(struct engine *engine);
+void pools_fini(struct engine *engine);
+/* Slots that were left and to which no row has pointed for a while are emptied. */
 void pools_finish_leaving(struct engine *engine);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);

@@ -5,32 +5,77 @@
 
 static const char topic[] = "pool";
 
+/* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
+static const double leave_after_s = 1;
+
 static struct str row_key_of(struct engine *engine, const struct name *pool)
 {
 	return arena_printf(&engine->arena, "pool:%s", pool->text);
 }
 
-static void leave(struct engine *engine, struct slot *slot)
+static void leave(struct engine *engine, struct slot *slot, bool is_gone)
 {
 	engine->leaving =
 		xreallocarray(engine->leaving, engine->leaving_count + 1, sizeof(*engine->leaving));
-	engine->leaving[engine->leaving_count++] = (struct leaving){slot, slot->pool};
+	engine->leaving[engine->leaving_count++] =
+		(struct leaving){.slot = slot, .pool = slot->pool, .is_gone = is_gone};
+}
+
+static bool is_shown(struct engine *engine, const struct leaving *leaving)
+{
+	struct str key = row_key_of(engine, &leaving->pool);
+	const struct row *row = rows_find(local_rows(engine->local), ROW_WHOLE, key);
+	return row != NULL && str_eq_c(row_has(row), leaving->slot->name);
+}
+
+static bool may_be_emptied(struct engine *engine, struct leaving *leaving)
+{
+	ev_tstamp now = ev_now(engine->loop);
+	if (is_shown(engine, leaving)) {
+		leaving->since = 0;
+		return false;
+	}
+	if (leaving->since == 0)
+		leaving->since = now;
+	return leaving->is_gone || now - leaving->since >= leave_after_s;
+}
+
+static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)events;
+	ev_timer_stop(loop, watcher);
+	ev_timer_set(watcher, leave_after_s, 0.);
+	engine_step(engine);
+}
+
+void pools_init(struct engine *engine)
+{
+	ev_timer_init(&engine->leave, on_leave, leave_after_s, 0.);
+	engine->leave.data = engine;
+}
+
+void pools_fini(struct engine *engine)
+{
+	ev_timer_stop(engine->loop, &engine->leave);
+	free(engine->leaving);
 }
 
 void pools_finish_leaving(struct engine *engine)
 {
 	size_t kept = 0;
+	bool is_waiting = false;
 	for (size_t i = 0; i < engine->leaving_count; i++) {
 		struct leaving *leaving = &engine->leaving[i];
-		struct rows *rows = local_rows(engine->local);
-		struct str key = row_key_of(engine, &leaving->pool);
-		struct row *row = rows_find(rows, ROW_WHOLE, key);
-		bool is_shown = row != NULL && str_eq_c(row_has(row), leaving->slot->name);
-		if (is_shown)
-			engine->leaving[kept++] = *leaving;
-		else
+		if (may_be_emptied(engine, leaving)) {
 			slots_leave(&engine->slots, leaving->slot);
+			continue;
+		}
+		is_waiting = is_waiting || leaving->since != 0;
+		engine->leaving[kept++] = *leaving;
 	}
+	if (is_waiting && !ev_is_active(&engine->leave))
+		ev_timer_start(engine->loop, &engine->leave);
 	if (engine->leaving_count != kept)
 		engine_want_flush(engine);
 	engine->leaving_count = kept;
@@ -116,7 +161,7 @@ static void update(struct engine *engine, struct object *object)
 		return;
 	cancel_leaving(engine, slot);
 	if (old != NULL && old != slot && old->pool.text[0] != 0)
-		leave(engine, old);
+		leave(engine, old, false);
 	set_servers(engine, slot, &value);
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool),
 		(struct str){slot->name, SLOT_NAME_LEN});
@@ -129,7 +174,7 @@ static void remove_pool(struct engine *engine, struct object *object)
 	notices_clear(local_notices(engine->local), topic, object_id(object));
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool), STR_NONE);
 	if (slot != NULL)
-		leave(engine, slot);
+		leave(engine, slot, true);
 }
 
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)
