@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `kubectl kustomize` makes of docker/kubernetes."""
+from __future__ import annotations
+
+import subprocess
+
+import yaml
+
+from .pod import ROOT
+
+KINDS = ("rancher", "haproxy", "nginx")
+Right = tuple[str, str, str]  # group, resource with subresource, verb
+
+
+def rendered(kind: str) -> list[dict]:
+    done = subprocess.run(["kubectl", "kustomize", str(ROOT / "docker/kubernetes" / kind)], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def rules(objects: list[dict]) -> list[dict]:
+    return next(each for each in objects if each["kind"] == "ClusterRole")["rules"]
+
+
+def rights(objects: list[dict]) -> set[Right]:
+    return {(group, resource, verb) for rule in rules(objects) for group in rule["apiGroups"] for resource in rule["resources"]
+            for verb in rule["verbs"]}

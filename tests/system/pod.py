@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docker/pod.yaml run by podman, with names, images and files of this run. The pod shares this machine's loopback, where the stand-ins listen."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import uuid
+from typing import Callable
+
+import yaml
+
+from lib.wait import wait_for
+
+from .machine import podman
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532}  # and whose user they run as
+GROUP = 65532
+IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provider-rancher"}
+
+
+class Pod:
+    """Use it as a context manager. `credentials` is {container: {file: text}}, `environment` {container: {name: value}}. The tag of the
+    images and podman's configuration come from scripts/test-containers."""
+
+    def __init__(self, credentials: dict[str, dict[str, str]], environment: dict[str, dict[str, str]]) -> None:
+        self.name = f"sluice-{uuid.uuid4().hex[:8]}"
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-pod-"))
+        self.manifest = self.folder / "pod.yaml"
+        for container, files in credentials.items():
+            self._write_credentials(container, files)
+        self.manifest.write_text(yaml.safe_dump(self._adapted(environment)), encoding="utf-8")
+
+    def __enter__(self) -> "Pod":
+        try:
+            # From elsewhere: a folder named like an image is taken for something to build.
+            subprocess.run(["podman", "kube", "play", str(self.manifest)], cwd=self.folder, check=True, capture_output=True,
+                           text=True, timeout=120)
+        except subprocess.CalledProcessError as error:
+            self.__exit__()
+            raise AssertionError(f"podman kube play: {error.stderr}{error.stdout}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.down()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def down(self) -> None:
+        podman("kube", "down", str(self.manifest), check=False)
+
+    @property
+    def volume(self) -> str:
+        return f"{self.name}-sockets"
+
+    def inspect(self, container: str) -> dict:
+        return json.loads(podman("container", "inspect", f"{self.name}-{container}"))[0]
+
+    def pid(self, container: str) -> int:
+        return self.inspect(container)["State"]["Pid"]
+
+    def lives(self) -> dict[str, tuple[int, str]]:
+        """Process and its start, for each container."""
+        states = {container: self.inspect(container)["State"] for container in CONTAINERS}
+        return {container: (state["Pid"], state["StartedAt"]) for container, state in states.items()}
+
+    def is_running(self, container: str) -> bool:
+        return self.inspect(container)["State"]["Status"] == "running" and self.pid(container) > 0
+
+    def signal(self, container: str, number: signal.Signals) -> None:
+        os.kill(self.pid(container), number)
+
+    def probe(self, container: str) -> bool:
+        """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""
+        done = subprocess.run(["podman", "healthcheck", "run", f"{self.name}-{container}"], capture_output=True, text=True,
+                              timeout=180, check=False)
+        return done.returncode == 0
+
+    def log(self, container: str) -> str:
+        done = subprocess.run(["podman", "logs", f"{self.name}-{container}"], capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout + done.stderr
+
+    def logs(self) -> str:
+        return "\n".join(f"{container}:\n{self.log(container)[-2000:]}" for container in CONTAINERS)
+
+    def run(self, container: str, *command: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["podman", "exec", f"{self.name}-{container}", *command], capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def wait_restart(self, container: str, life: tuple[int, str], meanwhile: Callable[[], object] = lambda: None) -> None:
+        """Waits until another process than that of `life` runs in the container. Its restart count does not tell: restarts for a failed
+        probe are not counted."""
+        def back() -> bool:
+            meanwhile()
+            return self.is_running(container) and self.lives()[container] != life
+        wait_for(back, f"{container} to be started again", timeout=240, interval=0.1)
+
+    def _write_credentials(self, container: str, files: dict[str, str]) -> None:
+        folder = self.folder / container
+        folder.mkdir(mode=0o700)
+        for name, text in files.items():
+            path = folder / name
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o400)
+            os.chown(path, CONTAINERS[container], GROUP)
+        os.chown(folder, CONTAINERS[container], GROUP)
+
+    def _adapted(self, environment: dict[str, dict[str, str]]) -> dict:
+        pod = yaml.safe_load((ROOT / "docker/pod.yaml").read_text(encoding="utf-8"))
+        pod["metadata"]["name"] = self.name
+        names = {"sluice-sockets": self.volume, "watcher-credentials": "watcher", "rancher-credentials": "provider"}
+        for container in pod["spec"]["containers"]:
+            container["image"] = f"localhost/sluice-{IMAGES[container['name']]}:{os.environ['SLUICE_IMAGE_TAG']}"
+            variables = {row["name"]: row["value"] for row in container.get("env", [])} | environment.get(container["name"], {})
+            container["env"] = [{"name": name, "value": value} for name, value in variables.items()]
+            for mount in container["volumeMounts"]:
+                mount["name"] = names[mount["name"]]
+        for volume in pod["spec"]["volumes"]:
+            volume["name"] = names[volume["name"]]
+            if "hostPath" in volume:
+                volume["hostPath"]["path"] = str(self.folder / volume["name"])
+        return pod

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docker/kubernetes: what the folders render to is whole, confined, and asks for no more rights than are used."""
+from __future__ import annotations
+
+import pytest
+
+from .manifests import KINDS, rendered, rights
+
+
+def one(objects: list[dict], kind: str) -> dict:
+    found = [each for each in objects if each["kind"] == kind]
+    assert len(found) == 1, (kind, found)
+    return found[0]
+
+
+@pytest.fixture(name="objects", params=KINDS)
+def rendered_objects(request):
+    return rendered(request.param)
+
+
+def test_everything_is_there(objects):
+    assert {"Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Deployment", "IngressClass",
+            "PodDisruptionBudget"} <= {each["kind"] for each in objects}
+    binding, account = one(objects, "ClusterRoleBinding"), one(objects, "ServiceAccount")
+    assert binding["roleRef"]["name"] == one(objects, "ClusterRole")["metadata"]["name"]
+    assert [(row["name"], row["namespace"]) for row in binding["subjects"]] == [
+        (account["metadata"]["name"], one(objects, "Namespace")["metadata"]["name"])]
+    cluster_wide = {"Namespace", "ClusterRole", "ClusterRoleBinding", "IngressClass"}
+    assert all(each["metadata"].get("namespace") == "sluice-system" for each in objects if each["kind"] not in cluster_wide)
+
+
+def test_the_class_is_the_watchers(objects):
+    watcher = containers(objects)["watcher"]
+    assert {row["name"]: row["value"] for row in watcher["env"]}["SLUICE_INGRESS_CLASS"] == one(objects, "IngressClass")["metadata"]["name"]
+
+
+def test_selectors_find_the_pod(objects):
+    deployment = one(objects, "Deployment")
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    budget = one(objects, "PodDisruptionBudget")["spec"]
+    selectors = [deployment["spec"]["selector"]["matchLabels"], budget["selector"]["matchLabels"]]
+    selectors += [each["spec"]["selector"] for each in objects if each["kind"] == "Service"]
+    for selector in selectors:
+        assert selector and selector.items() <= labels.items()
+    # Otherwise no node could ever be drained.
+    assert budget["maxUnavailable"] >= 1
+
+
+def containers(objects: list[dict]) -> dict[str, dict]:
+    spec = one(objects, "Deployment")["spec"]["template"]["spec"]
+    return {each["name"]: each for each in spec["containers"]}
+
+
+def test_containers_are_confined(objects):
+    pod = one(objects, "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not pod["automountServiceAccountToken"]
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
+    assert not [volume for volume in pod["volumes"] if "hostPath" in volume]
+    all_of = containers(objects)
+    assert {"translator", "watcher", "provider"} == all_of.keys()
+    assert len({each["securityContext"]["runAsUser"] for each in all_of.values()}) == len(all_of)
+    for each in all_of.values():
+        context = each["securityContext"]
+        assert context["readOnlyRootFilesystem"] and context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert each["resources"]["limits"]["memory"] and each["livenessProbe"]["exec"]["command"] == ["/usr/bin/sluice-alive"]
+
+
+def test_the_translator_lets_in_the_others_alone(objects):
+    all_of = containers(objects)
+    words = all_of["translator"]["args"]
+    assert words[::2] == ["--allow-uid"] * (len(words) // 2)
+    assert set(words[1::2]) == {str(all_of[name]["securityContext"]["runAsUser"]) for name in ("watcher", "provider")}
+
+
+def test_credentials_are_mounted_once(objects):
+    mounted = {name: {mount["name"] for mount in each["volumeMounts"]} for name, each in containers(objects).items()}
+    assert [name for name, volumes in mounted.items() if "token" in volumes] == ["watcher"]
+    assert [name for name, volumes in mounted.items() if "keys" in volumes] in ([], ["provider"])
+    for name, each in containers(objects).items():
+        sockets = [mount for mount in each["volumeMounts"] if mount["name"] == "sockets"]
+        assert [mount.get("readOnly", False) for mount in sockets] == [name != "translator"]
+
+
+def test_rights_are_the_same_everywhere():
+    assert all(rights(rendered(kind)) == rights(rendered(KINDS[0])) for kind in KINDS)
