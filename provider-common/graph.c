@@ -4,13 +4,24 @@
 #include "common/must.h"
 #include "common/slab.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+
+enum {
+	IN_SIZE_MIN = 2,
+	REFS_IN_MAX = INT32_MAX / 2, /* far above what the objects' own limits allow */
+};
 
 /* ---- payloads ---- */
 
+static size_t payload_len(size_t len)
+{
+	return offsetof(struct payload, bytes) + len;
+}
+
 struct payload *payload_new(enum lb_kind kind, struct str bytes)
 {
-	struct payload *payload = slab_alloc(sizeof(*payload) + bytes.len);
+	struct payload *payload = slab_alloc(payload_len(bytes.len));
 	payload->len = (uint32_t)bytes.len;
 	payload->is_secret = kind == LB_CERTIFICATE;
 	memcpy(payload->bytes, bytes.p, bytes.len);
@@ -23,10 +34,16 @@ void payload_free(struct payload *payload)
 		return;
 	if (payload->is_secret)
 		explicit_bzero(payload->bytes, payload->len);
-	slab_free(payload, sizeof(*payload) + payload->len);
+	slab_free(payload, payload_len(payload->len));
 }
 
 /* ---- objects by id ---- */
+
+/* Not sizeof(): the texts begin before the end of the struct. Likewise for payloads. */
+static size_t object_len(size_t id_len)
+{
+	return offsetof(struct object, id) + id_len;
+}
 
 static struct str id_of(const struct object *object)
 {
@@ -59,7 +76,7 @@ struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct 
 	if (object != NULL)
 		return object;
 	must(id.len <= UINT16_MAX);
-	object = slab_zalloc(sizeof(*object) + id.len);
+	object = slab_zalloc(object_len(id.len));
 	object->kind = (uint8_t)kind;
 	object->id_len = (uint16_t)id.len;
 	if (id.len != 0)
@@ -81,7 +98,7 @@ struct object *graph_next(struct object *object)
 	return object_tree_RB_NEXT(object);
 }
 
-/* ---- edges ---- */
+/* ---- references ---- */
 
 static void push_object(struct object_list *list, struct object *object)
 {
@@ -90,45 +107,133 @@ static void push_object(struct object_list *list, struct object *object)
 	*place = object;
 }
 
-static void add_edge(struct graph *graph, struct object *from, enum lb_kind kind, struct str id)
+static size_t out_len(uint32_t count)
 {
-	if (str_is_empty(id))
-		return;
-	struct edge *edge = slab_zalloc(sizeof(*edge));
-	edge->from = from;
-	edge->to = graph_find_or_add(graph, kind, id);
-	LIST_INSERT_HEAD(&edge->to->in, edge, in);
-	SLIST_INSERT_HEAD(&from->out, edge, out);
+	return sizeof(struct refs_out) + count * sizeof(struct ref);
 }
 
-static void link_load_balancer(
-	struct graph *graph, struct object *object, const struct load_balancer *lb)
+static const struct ref *in_items(const struct refs_in *in)
 {
-	add_edge(graph, object, LB_POOL, lb->default_pool);
+	return in->count <= 1 ? &in->one : in->many.items;
+}
+
+static void in_resize(struct refs_in *in, uint32_t size)
+{
+	struct ref *items = slab_alloc(size * sizeof(*items));
+	memcpy(items, in->many.items, in->count * sizeof(*items));
+	slab_free(in->many.items, in->many.size * sizeof(*items));
+	in->many.items = items;
+	in->many.size = size;
+}
+
+/* Returns its place. */
+static uint32_t in_push(struct refs_in *in, struct ref ref)
+{
+	must(in->count < REFS_IN_MAX);
+	if (in->count == 0) {
+		in->one = ref;
+	} else if (in->count == 1) {
+		struct ref *items = slab_alloc(IN_SIZE_MIN * sizeof(*items));
+		items[0] = in->one;
+		items[1] = ref;
+		in->many.items = items;
+		in->many.size = IN_SIZE_MIN;
+	} else {
+		if (in->count == in->many.size)
+			in_resize(in, in->many.size + in->many.size / 2);
+		in->many.items[in->count] = ref;
+	}
+	return in->count++;
+}
+
+/* After there were more, and not the last. Late, so that one that comes and goes does not copy all each time. */
+static void in_shrink(struct refs_in *in)
+{
+	if (in->count == 1) {
+		struct ref *items = in->many.items;
+		uint32_t size = in->many.size;
+		in->one = items[0];
+		slab_free(items, size * sizeof(*items));
+	} else if (in->many.size > IN_SIZE_MIN && in->count <= in->many.size / 4) {
+		in_resize(in, in->many.size / 2);
+	}
+}
+
+static void in_remove(struct refs_in *in, uint32_t place)
+{
+	uint32_t last = in->count - 1;
+	must(in->count != 0 && place <= last);
+	if (place != last) {
+		struct ref *items = in->many.items; /* there are two at least */
+		items[place] = items[last];
+		items[place].object->out->items[items[place].place].place = place;
+	}
+	in->count = last;
+	if (last != 0)
+		in_shrink(in);
+}
+
+/* Goes twice over what an object refers to: first it counts, then it links. */
+struct linking {
+	struct graph *graph;
+	struct object *from; /* without `out` at first */
+	uint32_t count;
+};
+
+static void link_one(struct linking *linking, enum lb_kind kind, struct str id)
+{
+	struct object *from = linking->from;
+	if (str_is_empty(id))
+		return;
+	if (from->out != NULL) {
+		struct object *to = graph_find_or_add(linking->graph, kind, id);
+		uint32_t place = in_push(&to->in, (struct ref){from, linking->count});
+		must(linking->count < from->out->count);
+		from->out->items[linking->count] = (struct ref){to, place};
+	}
+	linking->count++;
+}
+
+static void link_load_balancer(struct linking *linking, const struct load_balancer *lb)
+{
+	link_one(linking, LB_POOL, lb->default_pool);
 	for (size_t i = 0; i < lb->listeners.count; i++) {
 		const struct listener *listener = &lb->listeners.items[i];
-		add_edge(graph, object, LB_CERTIFICATE, listener->default_certificate);
-		add_edge(graph, object, LB_POOL, listener->pool);
+		link_one(linking, LB_CERTIFICATE, listener->default_certificate);
+		link_one(linking, LB_POOL, listener->pool);
 		for (size_t j = 0; j < listener->certificates.count; j++)
-			add_edge(graph, object, LB_CERTIFICATE, listener->certificates.items[j]);
+			link_one(linking, LB_CERTIFICATE, listener->certificates.items[j]);
+	}
+}
+
+static void link_all(struct linking *linking, const union any_object *value)
+{
+	linking->count = 0;
+	if (linking->from->kind == LB_LOAD_BALANCER) {
+		link_load_balancer(linking, &value->load_balancer);
+	} else if (linking->from->kind == LB_VIRTUAL_HOST) {
+		const struct virtual_host *host = &value->virtual_host;
+		link_one(linking, LB_LOAD_BALANCER, host->load_balancer);
+		for (size_t i = 0; i < host->rules.count; i++)
+			link_one(linking, LB_POOL, host->rules.items[i].pool);
 	}
 }
 
 void graph_link(struct graph *graph, struct object *object, const union any_object *value)
 {
-	if (object->kind == LB_LOAD_BALANCER) {
-		link_load_balancer(graph, object, &value->load_balancer);
-	} else if (object->kind == LB_VIRTUAL_HOST) {
-		const struct virtual_host *host = &value->virtual_host;
-		add_edge(graph, object, LB_LOAD_BALANCER, host->load_balancer);
-		for (size_t i = 0; i < host->rules.count; i++)
-			add_edge(graph, object, LB_POOL, host->rules.items[i].pool);
-	}
+	struct linking linking = {.graph = graph, .from = object};
+	must(object->out == NULL);
+	link_all(&linking, value);
+	if (linking.count == 0)
+		return;
+	object->out = slab_alloc(out_len(linking.count));
+	object->out->count = linking.count;
+	link_all(&linking, value);
 }
 
 static bool is_useless(const struct object *object)
 {
-	return object->payload == NULL && LIST_EMPTY(&object->in);
+	return object->payload == NULL && object->in.count == 0;
 }
 
 void graph_note_loose(struct object *object, struct object_list *loose)
@@ -139,15 +244,19 @@ void graph_note_loose(struct object *object, struct object_list *loose)
 	push_object(loose, object);
 }
 
+/* From the end, so that what is listed twice in one object is not moved about. */
 void graph_unlink(struct object *object, struct object_list *loose)
 {
-	struct edge *edge;
-	while ((edge = SLIST_FIRST(&object->out)) != NULL) {
-		SLIST_REMOVE_HEAD(&object->out, out);
-		LIST_REMOVE(edge, in);
-		graph_note_loose(edge->to, loose);
-		slab_free(edge, sizeof(*edge));
+	struct refs_out *out = object->out;
+	if (out == NULL)
+		return;
+	for (uint32_t i = out->count; i-- > 0;) {
+		struct object *to = out->items[i].object;
+		in_remove(&to->in, out->items[i].place);
+		graph_note_loose(to, loose);
 	}
+	object->out = NULL;
+	slab_free(out, out_len(out->count));
 }
 
 void graph_free_loose(struct graph *graph, struct object_list *loose)
@@ -157,9 +266,9 @@ void graph_free_loose(struct graph *graph, struct object_list *loose)
 		object->is_loose = false;
 		if (!is_useless(object))
 			continue;
-		must(SLIST_EMPTY(&object->out));
+		must(object->out == NULL);
 		RB_REMOVE(object_tree, &graph->objects[object->kind], object);
-		slab_free(object, sizeof(*object) + object->id_len);
+		slab_free(object, object_len(object->id_len));
 	}
 }
 
@@ -175,26 +284,27 @@ static void touch(struct object *load_balancer, struct object_list *touched)
 
 static void touch_owner(struct object *host, struct object_list *touched)
 {
-	struct edge *edge;
-	SLIST_FOREACH (edge, &host->out, out) {
-		if (edge->to->kind == LB_LOAD_BALANCER)
-			touch(edge->to, touched);
+	for (uint32_t i = 0; host->out != NULL && i < host->out->count; i++) {
+		struct object *to = host->out->items[i].object;
+		if (to->kind == LB_LOAD_BALANCER)
+			touch(to, touched);
 	}
 }
 
 void graph_touch_users(struct object *object, struct object_list *touched)
 {
-	struct edge *edge;
 	if (object->kind == LB_LOAD_BALANCER) {
 		touch(object, touched);
 	} else if (object->kind == LB_VIRTUAL_HOST) {
 		touch_owner(object, touched);
 	} else {
-		LIST_FOREACH (edge, &object->in, in) {
-			if (edge->from->kind == LB_LOAD_BALANCER)
-				touch(edge->from, touched);
+		const struct ref *items = in_items(&object->in);
+		for (uint32_t i = object->in.count; i-- > 0;) {
+			struct object *from = items[i].object;
+			if (from->kind == LB_LOAD_BALANCER)
+				touch(from, touched);
 			else
-				touch_owner(edge->from, touched);
+				touch_owner(from, touched);
 		}
 	}
 }
@@ -221,11 +331,10 @@ size_t state_hosts_of(
 	const struct object *load_balancer, struct arena *arena, struct object ***ret_hosts)
 {
 	struct object_list hosts = {.arena = arena};
-	struct edge *edge;
+	const struct refs_in *in = &load_balancer->in;
 	must(load_balancer->kind == LB_LOAD_BALANCER);
-	LIST_FOREACH (edge, &load_balancer->in, in) {
-		push_object(&hosts, edge->from);
-	}
+	for (uint32_t i = 0; i < in->count; i++)
+		push_object(&hosts, in_items(in)[i].object);
 	if (hosts.count > 1)
 		qsort(hosts.items, hosts.count, sizeof(struct object *), by_id);
 	*ret_hosts = hosts.items;
@@ -294,16 +403,16 @@ void graph_fini(struct graph *graph)
 {
 	struct object *object;
 	struct object *next;
-	struct edge *edge;
 	for (int kind = 0; kind < LB_KIND_COUNT; kind++) {
 		RB_FOREACH_SAFE (object, object_tree, &graph->objects[kind], next) {
-			while ((edge = SLIST_FIRST(&object->out)) != NULL) {
-				SLIST_REMOVE_HEAD(&object->out, out);
-				slab_free(edge, sizeof(*edge));
-			}
+			if (object->out != NULL)
+				slab_free(object->out, out_len(object->out->count));
+			if (object->in.count > 1)
+				slab_free(object->in.many.items,
+					object->in.many.size * sizeof(struct ref));
 			RB_REMOVE(object_tree, &graph->objects[kind], object);
 			payload_free(object->payload);
-			slab_free(object, sizeof(*object) + object->id_len);
+			slab_free(object, object_len(object->id_len));
 		}
 	}
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Inside of state.c: objects by kind and id, and the references between them as edges both ways.
+ * Inside of state.c: objects by kind and id, and the references between them both ways.
  * An object that is only referred to is there without a payload. Nobody else includes this.
  */
 #pragma once
 
 #include "common/tree.h"
 #include "provider-common/state.h"
-
-#include <bsd/sys/queue.h>
 
 /* A packed object without its key. */
 struct payload {
@@ -17,27 +15,44 @@ struct payload {
 	char bytes[];
 };
 
-/* `from` refers to `to`. */
-struct edge {
-	struct object *from;
-	struct object *to;
-	LIST_ENTRY(edge) in;   /* among what refers to `to` */
-	SLIST_ENTRY(edge) out; /* among what `from` refers to */
+/*
+ * One end of a reference. Both objects have one, and each end says where the other is, so that neither list is
+ * ever searched: an object may be used by very many. Packed, as there are more of these than of anything else.
+ */
+struct ref {
+	struct object *object; /* at the other end */
+	uint32_t place;        /* of the other end in its list */
+} __attribute__((packed, aligned(4)));
+
+/* What an object refers to: made at once, of just this size. */
+struct refs_out {
+	uint32_t count;
+	struct ref items[];
 };
 
-LIST_HEAD(edges_in, edge);
-SLIST_HEAD(edges_out, edge);
+/* What refers to an object, in no order: one that is taken out is replaced by the last. A single one, as most
+ * objects have, stands in the object itself. */
+struct refs_in {
+	union {
+		struct ref one; /* count <= 1 */
+		struct {
+			struct ref *items;
+			uint32_t size; /* how many there is room for */
+		} __attribute__((packed, aligned(4))) many;
+	};
+	uint32_t count;
+};
 
 struct object {
 	RB_ENTRY(object) node;
-	struct edges_in in;
-	struct edges_out out;
+	struct refs_out *out;    /* NULL: none */
 	struct payload *payload; /* NULL: not present */
 	void *user;
 	void *report;
 	uint64_t rev;     /* as the translator gave it */
 	uint64_t content; /* digest of what is kept of it */
-	uint32_t seen;    /* snapshot that repeated it */
+	struct refs_in in;
+	uint32_t seen; /* snapshot that repeated it */
 	uint16_t id_len;
 	uint8_t kind;
 	bool is_touched : 1;
@@ -79,9 +94,9 @@ struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct 
 struct object *graph_first(const struct graph *graph, enum lb_kind kind);
 struct object *graph_next(struct object *object);
 
-/* Adds the edges of what `value`, the decoded object, refers to. */
+/* Adds the references to what `value`, the decoded object, names; there must be none yet. */
 void graph_link(struct graph *graph, struct object *object, const union any_object *value);
-/* Drops them. Objects that nobody may need any more are put on `loose`. */
+/* Drops them, each in constant time. Objects that nobody may need any more are put on `loose`. */
 void graph_unlink(struct object *object, struct object_list *loose);
 /* Puts the object on the list if it is not present and nothing refers to it. */
 void graph_note_loose(struct object *object, struct object_list *loose);

@@ -13,7 +13,7 @@
  * is
  *
  * An object is kept packed (proto/pack.h), and unpacked on demand: that is a fraction of the structs,
- * and of the message. References between objects are kept as edges both ways, so that a change finds what
+ * and of the message. References between objects are kept both ways, so that a change finds what
  * depends on it; an id that is referred to but not there is an object that is not present.
  * Certificates are wiped when they are freed.
  */

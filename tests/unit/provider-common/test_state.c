@@ -323,6 +323,159 @@ static void keeps_what_the_provider_attaches(void **fixture)
 	state_commit_done(f->state);
 }
 
+enum { CROWD_HOSTS = 40, CROWD_LBS = 5, CROWD_POOLS = 7, CROWD_RULES = 6 };
+
+/* What is known to be there: of each host its load balancer and the pools of its rules, of which some repeat. */
+struct crowd {
+	uint32_t seed;
+	int lb_of[CROWD_HOSTS]; /* -1: there is no such host */
+	int pools_of[CROWD_HOSTS][CROWD_RULES];
+	int rule_count[CROWD_HOSTS];
+};
+
+static int draw(struct crowd *crowd, int below)
+{
+	crowd->seed = crowd->seed * 1664525 + 1013904223;
+	return (int)((crowd->seed >> 8) % (uint32_t)below);
+}
+
+static const char *id_text(char prefix, int number)
+{
+	static char texts[CROWD_RULES + 2][16];
+	static size_t next;
+	char *text = texts[next++ % (sizeof(texts) / sizeof(texts[0]))];
+	snprintf(text, sizeof(texts[0]), "%c%05d", prefix, number);
+	return text;
+}
+
+static void change_one_of(struct crowd *crowd, struct fixture *f)
+{
+	struct path_rule rules[CROWD_RULES];
+	int host = draw(crowd, CROWD_HOSTS);
+	if (draw(crowd, 4) == 0) {
+		crowd->lb_of[host] = -1;
+		remove_one(f, LB_VIRTUAL_HOST, id_text('h', host));
+		return;
+	}
+	crowd->lb_of[host] = draw(crowd, CROWD_LBS);
+	crowd->rule_count[host] = draw(crowd, CROWD_RULES + 1);
+	for (int i = 0; i < crowd->rule_count[host]; i++) {
+		int pool = draw(crowd, CROWD_POOLS);
+		crowd->pools_of[host][i] = pool;
+		rules[i] =
+			(struct path_rule){.path = STR("/"), .pool = str_from(id_text('p', pool))};
+	}
+	struct virtual_host value = make_host(id_text('h', host), id_text('l', crowd->lb_of[host]),
+		rules, (size_t)crowd->rule_count[host]);
+	upsert(f, &value);
+}
+
+static size_t expected_users(const struct crowd *crowd, int pool)
+{
+	bool uses[CROWD_LBS] = {false};
+	size_t count = 0;
+	for (int host = 0; host < CROWD_HOSTS; host++) {
+		for (int i = 0; crowd->lb_of[host] >= 0 && i < crowd->rule_count[host]; i++) {
+			bool *use = &uses[crowd->lb_of[host]];
+			if (crowd->pools_of[host][i] != pool || *use)
+				continue;
+			*use = true;
+			count++;
+		}
+	}
+	return count;
+}
+
+static void expect_crowd(const struct crowd *crowd, struct fixture *f)
+{
+	struct object **list;
+	for (int lb = 0; lb < CROWD_LBS; lb++) {
+		struct object *object =
+			state_find(f->state, LB_LOAD_BALANCER, str_from(id_text('l', lb)));
+		size_t count = state_hosts_of(object, &f->arena, &list);
+		size_t at = 0;
+		for (int host = 0; host < CROWD_HOSTS; host++) {
+			if (crowd->lb_of[host] != lb)
+				continue;
+			assert_true(at < count);
+			assert_true(str_eq_c(object_id(list[at++]), id_text('h', host)));
+		}
+		assert_int_equal(at, count);
+	}
+	for (int pool = 0; pool < CROWD_POOLS; pool++) {
+		struct object *object = state_find(f->state, LB_POOL, str_from(id_text('p', pool)));
+		assert_int_equal(
+			state_users_of(object, &f->arena, &list), expected_users(crowd, pool));
+	}
+	arena_reset(&f->arena);
+}
+
+static void references_stay_right_through_many_changes(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct crowd crowd = {.seed = 7};
+	struct state_commit told;
+	for (int i = 0; i < CROWD_HOSTS; i++)
+		crowd.lb_of[i] = -1;
+	for (int i = 0; i < CROWD_LBS; i++) {
+		struct load_balancer lb = make_load_balancer(id_text('l', i), "one");
+		upsert(f, &lb);
+	}
+	for (int i = 0; i < CROWD_POOLS; i++) {
+		struct pool pool = make_pool(id_text('p', i), 1);
+		upsert(f, &pool);
+	}
+	for (int round = 0; round < 500; round++) {
+		for (int i = draw(&crowd, 10); i >= 0; i--)
+			change_one_of(&crowd, f);
+		state_commit(f->state, &told);
+		state_commit_done(f->state);
+		expect_crowd(&crowd, f);
+	}
+}
+
+/* One pool for all, and one host of very many rules: neither may be searched for what goes. */
+static void an_object_may_be_used_by_very_many(void **fixture)
+{
+	enum { MANY = 20000 };
+	struct fixture *f = *fixture;
+	struct object **list;
+	struct state_commit told;
+	struct path_rule one = {.path = STR("/"), .pool = STR("p")};
+	struct path_rule *rules = calloc(MANY, sizeof(*rules));
+	struct load_balancer lb = make_load_balancer("lb", "one");
+	struct pool pool = make_pool("p", 1);
+	upsert(f, &lb);
+	upsert(f, &pool);
+	for (int i = 0; i < MANY; i++) {
+		struct virtual_host host = make_host(id_text('h', i), "lb", &one, 1);
+		rules[i] = one;
+		upsert(f, &host);
+	}
+	struct virtual_host wide = make_host("wide", "lb", rules, MANY);
+	upsert(f, &wide);
+	state_commit(f->state, &told);
+	state_commit_done(f->state);
+	struct object *object = state_find(f->state, LB_POOL, STR("p"));
+	struct object *lb_object = state_find(f->state, LB_LOAD_BALANCER, STR("lb"));
+	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), MANY + 1);
+	for (int i = 0; i < MANY; i += 2)
+		remove_one(f, LB_VIRTUAL_HOST, id_text('h', i));
+	remove_one(f, LB_VIRTUAL_HOST, "wide");
+	state_commit(f->state, &told);
+	assert_int_equal(told.change_count, MANY / 2 + 1);
+	state_commit_done(f->state);
+	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), MANY / 2);
+	assert_int_equal(state_users_of(object, &f->arena, &list), 1);
+	for (int i = 1; i < MANY; i += 2)
+		remove_one(f, LB_VIRTUAL_HOST, id_text('h', i));
+	state_commit(f->state, &told);
+	state_commit_done(f->state);
+	assert_int_equal(state_hosts_of(lb_object, &f->arena, &list), 0);
+	assert_int_equal(state_users_of(object, &f->arena, &list), 0);
+	free(rules);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -338,6 +491,8 @@ int main(void)
 		TEST(what_is_reduced_is_not_kept_and_its_change_is_none),
 		TEST(refuses_what_breaks_the_protocol),
 		TEST(keeps_what_the_provider_attaches),
+		TEST(references_stay_right_through_many_changes),
+		TEST(an_object_may_be_used_by_very_many),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
