@@ -94,7 +94,7 @@ static int link_all(const char *from, const char *to)
 	DIR *target = opendir(to);
 	struct dirent *entry;
 	int err = folder == NULL || target == NULL ? -errno : 0;
-	while (err == 0 && (entry = readdir(folder)) != NULL) {
+	while (folder != NULL && target != NULL && err == 0 && (entry = readdir(folder)) != NULL) {
 		if (str_ends_with(str_from(entry->d_name), STR(".cfg")) &&
 			linkat(dirfd(folder), entry->d_name, dirfd(target), entry->d_name, 0) != 0)
 			err = -errno;
@@ -227,13 +227,14 @@ static int install(struct engine *engine)
 static pid_t parent_of(long pid)
 {
 	struct buf stat;
-	int parent = 0;
+	pid_t parent = 0;
 	char *path = xasprintf("/proc/%ld/stat", pid);
 	buf_init(&stat, 32 * 1024);
 	if (files_read(path, &stat) == 0 && buf_append(&stat, "", 1) == 0) {
+		/* "PID (NAME) STATE PARENT ...", where the name may hold anything. */
 		const char *rest = strrchr(buf_str(&stat).p, ')');
-		if (rest == NULL || sscanf(rest, ") %*c %d", &parent) != 1)
-			parent = 0;
+		if (rest != NULL && strlen(rest) > 4)
+			parent = (pid_t)strtol(rest + 4, NULL, 10);
 	}
 	buf_fini(&stat);
 	free(path);

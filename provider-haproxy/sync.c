@@ -203,9 +203,22 @@ static void on_room(void *ctx)
 	engine_step(ctx);
 }
 
+/* "sluice DIGEST GROUPS", as render.c describes a configuration. */
+static bool read_groups(const char *description, size_t *ret_groups)
+{
+	const char *prefix = "sluice ";
+	char *end;
+	if (!str_starts_with(str_from(description), str_from(prefix)))
+		return false;
+	(void)strtoull(description + strlen(prefix), &end, 16);
+	if (*end != ' ')
+		return false;
+	*ret_groups = strtoull(end + 1, &end, 10);
+	return *end == '\0';
+}
+
 static void greet(struct engine *engine, long pid, struct str description)
 {
-	unsigned long long digest;
 	size_t groups = 0;
 	if (engine->change == CHANGE_RELOADING && pid == engine->old_worker) {
 		sync_disconnect(engine, NULL);
@@ -215,7 +228,7 @@ static void greet(struct engine *engine, long pid, struct str description)
 	snprintf(engine->running, sizeof(engine->running), "%.*s",
 		(int)(description.len < sizeof(engine->running) ? description.len : 0),
 		description.p != NULL ? description.p : "");
-	if (sscanf(engine->running, "sluice %llx %zu", &digest, &groups) != 2) {
+	if (!read_groups(engine->running, &groups)) {
 		groups = 0;
 		snprintf(engine->running, sizeof(engine->running), "something else");
 	}

@@ -18,7 +18,7 @@ void notices_free(struct notices *notices);
 
 /* Makes this the notice of (topic, key); texts are copied. */
 void notices_set(
-	struct notices *notices, const char *topic, struct str key, const struct lb_notice *notice);
+	struct notices *notices, const char *topic, struct str key, const struct lb_notice *given);
 void notices_clear(struct notices *notices, const char *topic, struct str key);
 /* Takes back all of a topic that begin with the key. */
 void notices_clear_all(struct notices *notices, const char *topic, struct str key_prefix);

@@ -25,7 +25,7 @@ bool conf_check_path(struct str path)
 		char c = path.p[i];
 		bool is_word =
 			(c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-		if (!is_word && memchr("/._-+@", c, 6) == NULL)
+		if (!is_word && (c == '\0' || strchr("/._-+@", c) == NULL))
 			return false;
 	}
 	return true;

@@ -39,8 +39,8 @@ static bool read_hex(struct str text, uint64_t *ret_value)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		const char *digits = "0123456789abcdef";
-		const char *at = memchr(digits, text.p[i], 16);
-		if (at == NULL)
+		const char *at = strchr(digits, text.p[i]);
+		if (at == NULL || *at == '\0')
 			return false;
 		value = value << 4 | (uint64_t)(at - digits);
 	}

@@ -89,6 +89,7 @@ static bool get_text(struct chooser *c, struct node from, const char *name, char
 	struct str text = text_of(member.node);
 	if (member.node == NULL)
 		return true;
+	must(from.document != NULL);
 	if (text.p == NULL || memchr(text.p, '\0', text.len) != NULL)
 		return fail(c, "%s: %s must be text", from.document->file->path, name);
 	free(*ret_text);

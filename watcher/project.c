@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/project.h"
 
+#include "common/must.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -120,6 +122,7 @@ bool project_get_texts(struct projection *p, const struct json *value,
 		return false;
 	ret_texts->items = items;
 	for (const struct json *text = json_first(list); text != NULL; text = json_next(text)) {
+		must(items != NULL);
 		place.index = ret_texts->count + 1;
 		if (!json_is_string(text))
 			return project_refuse(p, &place, "must be text");
