@@ -64,16 +64,19 @@ static uint64_t start_time_of(pid_t pid, const char *executable)
 static pid_t read_pid_file(const struct child *child)
 {
 	struct buf content;
-	int pid = 0;
-	unsigned long long time = 0;
+	long pid = 0;
 	/* One read asks for 16 kB, and the one that finds the end asks again. */
 	buf_init(&content, STAT_LEN_MAX + 16 * 1024);
-	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0 &&
-		sscanf(buf_str(&content).p, "%d %llu", &pid, &time) == 2 && pid > 1 && time != 0 &&
-		start_time_of(pid, child->executable) != time)
-		pid = 0;
+	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0) {
+		char *end;
+		pid = strtol(buf_str(&content).p, &end, 10);
+		unsigned long long time = *end == ' ' ? strtoull(end + 1, NULL, 10) : 0;
+		if (pid <= 1 || pid > INT32_MAX || time == 0 ||
+			start_time_of((pid_t)pid, child->executable) != time)
+			pid = 0;
+	}
 	buf_fini(&content);
-	return time != 0 ? pid : 0;
+	return (pid_t)pid;
 }
 
 static void write_pid_file(const struct child *child)

@@ -97,11 +97,17 @@ static void settle(struct rows *rows, struct row *row)
 	free(row);
 }
 
+/* No value is not the same as an empty one. */
+static bool is_same(struct str a, struct str b)
+{
+	return a.p == NULL || b.p == NULL ? a.p == b.p : str_eq(a, b);
+}
+
 void rows_want(struct rows *rows, enum row_table table, struct str key, struct str value)
 {
 	struct row *row =
 		value.p != NULL ? find_or_add(rows, table, key) : rows_find(rows, table, key);
-	if (row == NULL || str_eq(row_wanted(row), value))
+	if (row == NULL || is_same(row_wanted(row), value))
 		return;
 	rows->wanted_count[table] += (value.p != NULL) - (size_t)(row->wanted != NULL);
 	free(row->wanted);
