@@ -17,8 +17,6 @@ from lib.local_proxy import certificate, endpoint_of, host, pool
 from lib.raw_http import client_context
 from lib.wait import wait_for
 
-pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
-
 CHANGES = 10000
 
 

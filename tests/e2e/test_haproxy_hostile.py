@@ -7,14 +7,11 @@ import re
 import shutil
 import subprocess
 
-import pytest
-
 from lib.backend import Backend
 from lib.certs import self_signed
 from lib.haproxy import HAProxy
 from lib.local_proxy import LB, certificate, host, pool, rule_of
 
-pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
 
 HOSTILE = [
     'quote"', "apostrophe'", "back\\slash", "back\\", "semi;colon", "brace{", "brace}", "#comment", "$HOME", "${HOME}", "per%cent", "%[src]",

@@ -20,7 +20,6 @@ from lib.local_proxy import certificate, host, passthrough, pool
 from lib.traffic import Traffic
 from lib.wait import stays, wait_for
 
-pytestmark = pytest.mark.skipif(not HAProxy.program().exists(), reason="provider-haproxy is not built")
 
 
 def serve(proxy: HAProxy, pod: Backend) -> None:
