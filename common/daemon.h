@@ -13,6 +13,7 @@
 #pragma once
 
 #include "common/options.h"
+#include "common/sandbox.h"
 
 #include <ev.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@ struct daemon_options {
 	char *runtime_dir;
 	int log_level;
 	int log_format;
+	int sandbox; /* enum sandbox_mode */
 };
 
 struct daemon;
@@ -43,6 +45,9 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
+/* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
+ * sandbox. NULL, or what is wrong in words (allocated). */
+char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);
 /* Says what readiness waits for ("secret: 403 from the API server"), or with NULL that it waits for
  * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);

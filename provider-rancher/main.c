@@ -25,6 +25,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
@@ -175,6 +176,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_provider(&config));
+	if (problem != NULL)
+		return problem;
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;

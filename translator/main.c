@@ -343,6 +343,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		self.provider =
 			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
 	if (problem == NULL)
+		problem = daemon_confine(daemon, sandbox_new(0));
+	if (problem == NULL)
 		work();
 	return problem;
 }

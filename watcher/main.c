@@ -21,6 +21,7 @@
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
 #include "watcher/config.h"
+#include "watcher/confine.h"
 #include "watcher/events.h"
 #include "watcher/log_events.h"
 #include "watcher/source.h"
@@ -330,6 +331,9 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		target_fini(&watcher.target);
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_watcher(&watcher.target));
+	if (problem != NULL)
+		return problem;
 	open_parts(watcher.config);
 	return NULL;
 }
