@@ -27,6 +27,7 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "proto/link.h"
+#include "translator/confine.h"
 #include "translator/engine.h"
 
 #include <errno.h>
@@ -343,7 +344,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		self.provider =
 			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
 	if (problem == NULL)
-		problem = daemon_confine(daemon, sandbox_new(0));
+		problem = daemon_confine(daemon, confine_translator());
 	if (problem == NULL)
 		work();
 	return problem;
