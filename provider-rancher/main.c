@@ -45,6 +45,7 @@ void controller_check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
+	turns_look(c->turns);
 }
 
 /* ---- keys ---- */
@@ -107,10 +108,25 @@ static void on_link(void *ctx, bool is_up)
 	controller_check_ready(c);
 }
 
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return provider_may_act(c->provider) && (!c->takes_over || world_is_fresh(c->world));
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->takes_over = may_act;
+	if (may_act)
+		world_take_over(c->world);
+}
+
 static const struct provider_ops provider_ops = {
 	.reduce = reduce,
 	.on_commit = on_commit,
 	.fill_status = fill_status,
+	.on_lead = on_lead,
 	.on_link = on_link,
 };
 
@@ -125,8 +141,11 @@ static void make_provider(struct controller *c)
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
 	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
 		STR("labels"), STR("custom-config")};
+	/* Several lines beside each other drive the same Rancher environment. */
+	static struct str features[] = {STR("lead")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_PER_INGRESS,
+		.features = {features, 1},
 		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
 		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 	};
@@ -162,6 +181,7 @@ static void make_rooms(struct controller *c)
 	c->world = world_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
+	turns_set_gate(c->turns, may_write, c);
 	free(base);
 }
 
