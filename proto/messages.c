@@ -108,7 +108,8 @@ const struct schema hello_schema = SCHEMA("hello", hello, hello_fields);
 
 static const struct schema_field lead_fields[] = {
 	ROW(UINT, lead, until_ms, "until_ms", UINT64_MAX,
-		"milliseconds of the clock `CLOCK_BOOTTIME` up to which this line may act; absent: another one does"),
+		"milliseconds of the clock `CLOCK_BOOTTIME` up to which this line may act; absent: "
+		"another one does"),
 };
 const struct schema lead_schema = SCHEMA("lead", lead, lead_fields);
 

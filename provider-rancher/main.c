@@ -45,6 +45,9 @@ void controller_check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
+	/* What another line has done until now is known: act. */
+	if (c->follows && provider_may_act(c->provider) && world_is_fresh(c->world))
+		c->follows = false;
 	turns_look(c->turns);
 }
 
@@ -111,13 +114,13 @@ static void on_link(void *ctx, bool is_up)
 static bool may_write(void *ctx)
 {
 	const struct controller *c = ctx;
-	return provider_may_act(c->provider) && (!c->takes_over || world_is_fresh(c->world));
+	return !c->follows && provider_may_act(c->provider);
 }
 
 static void on_lead(void *ctx, bool may_act)
 {
 	struct controller *c = ctx;
-	c->takes_over = may_act;
+	c->follows = true;
 	if (may_act)
 		world_take_over(c->world);
 }

@@ -290,7 +290,8 @@ static bool is_sendable(const struct event_note *note)
 void events_note(struct events *e, const struct event_note *note)
 {
 	struct event_plan plan;
-	if (e->is_passive || !is_sendable(note) || !event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
+	if (e->is_passive || !is_sendable(note) ||
+		!event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
 		return;
 	if (e->count >= EVENTS_QUEUE_MAX) {
 		log_event(&EV_EVENT_DROPPED, LOG_TEXT("namespace", note->key.namespace),

@@ -107,7 +107,8 @@ static void add_spec(const struct lease *lease, struct json *object)
 	char now[64];
 	print_now(now, sizeof(now));
 	struct json *spec = json_add_object(object, "spec");
-	json_add_str(spec, "holderIdentity", lease->is_ending ? STR("") : str_from(lease->identity));
+	json_add_str(
+		spec, "holderIdentity", lease->is_ending ? STR("") : str_from(lease->identity));
 	json_add_int(spec, "leaseDurationSeconds",
 		lease->is_ending ? 1 : (int64_t)election->config.duration_s);
 	json_add_str(spec, "acquireTime",
@@ -172,8 +173,8 @@ static void take_answer(struct lease *lease, const struct api_result *result)
 		tell_problem(lease, NULL);
 	else if (answer == ELECTION_FAILED && result != NULL && !is_race)
 		tell_problem(lease, result);
-	enum election_step step = election_answered(
-		&lease->election, answer, &seen, now_s(), backoff_random());
+	enum election_step step =
+		election_answered(&lease->election, answer, &seen, now_s(), backoff_random());
 	json_free(object);
 	if (!lease->is_ending)
 		tell(lease);
@@ -214,15 +215,14 @@ static void send(struct lease *lease, enum election_step step)
 		must(json_print(object, &body) == 0);
 		json_free(object);
 	}
-	lease->request =
-		api_start(lease->config.api, &(struct api_call){
-						     .method = methods[step],
-						     .path = path,
-						     .body = buf_str(&body),
-						     .content_type = "application/json",
-						     .on_done = on_done,
-						     .ctx = lease,
-					     });
+	lease->request = api_start(lease->config.api, &(struct api_call){
+							      .method = methods[step],
+							      .path = path,
+							      .body = buf_str(&body),
+							      .content_type = "application/json",
+							      .on_done = on_done,
+							      .ctx = lease,
+						      });
 	buf_fini(&body);
 	free(path);
 	/* Half of it, so that one request that hangs does not cost the leadership. */

@@ -262,8 +262,9 @@ static char *check_lease(const struct config *config)
 		return xstrdup("--lease-name and --lease-namespace must be names of objects");
 	if (config->lease_duration <= config->lease_renew_deadline ||
 		config->lease_renew_deadline <= config->lease_retry)
-		return xstrdup("--lease-duration must be more than --lease-renew-deadline, and that more "
-			       "than --lease-retry");
+		return xstrdup(
+			"--lease-duration must be more than --lease-renew-deadline, and that more "
+			"than --lease-retry");
 	return NULL;
 }
 

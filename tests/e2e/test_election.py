@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from lib.line import is_sanitized
 from lib.replicas import Replicas
 from lib.wait import stays, wait_for
 
 # Short, because a test waits for it; the proportions are those of the defaults.
-DURATION_S = 3
+DURATION_S = 12 if is_sanitized() else 4
 
 
 @pytest.fixture

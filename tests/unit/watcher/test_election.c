@@ -36,10 +36,11 @@ static int set_up(void **state)
 	memset(is_cut_off, 0, sizeof(is_cut_off));
 	now = 1000;
 	for (size_t i = 0; i < REPLICAS; i++)
-		election_init(&replicas[i], &(struct election_config){.identity = str_from(names[i]),
-						    .duration_s = 15,
-						    .deadline_s = 10,
-						    .retry_s = 2});
+		election_init(
+			&replicas[i], &(struct election_config){.identity = str_from(names[i]),
+					      .duration_s = 15,
+					      .deadline_s = 10,
+					      .retry_s = 2});
 	return 0;
 }
 
@@ -204,8 +205,8 @@ static void test_a_late_answer(void **state)
 	struct election_lease lease;
 	(void)state;
 	assert_int_equal(election_next(&replicas[0], now), ELECTION_READ);
-	assert_int_equal(election_answered(&replicas[0], ELECTION_NOT_FOUND, NULL, now, 0),
-		ELECTION_CREATE);
+	assert_int_equal(
+		election_answered(&replicas[0], ELECTION_NOT_FOUND, NULL, now, 0), ELECTION_CREATE);
 	store(0);
 	now += 9;
 	lease = read_stored();
@@ -218,7 +219,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_one_leads_and_goes_on, set_up),
-		cmocka_unit_test_setup(test_one_that_is_cut_off_stops_before_another_begins, set_up),
+		cmocka_unit_test_setup(
+			test_one_that_is_cut_off_stops_before_another_begins, set_up),
 		cmocka_unit_test_setup(test_what_is_given_away_is_taken_at_once, set_up),
 		cmocka_unit_test_setup(test_a_stranger_that_died_is_waited_for, set_up),
 		cmocka_unit_test_setup(test_a_touched_lease_is_read_again, set_up),
