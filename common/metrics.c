@@ -160,6 +160,8 @@ static int print_labels(struct buf *out, const struct metric *metric, size_t ser
 
 static int print_value(struct buf *out, double value)
 {
+	if (isinf(value))
+		return buf_printf(out, value > 0 ? " +Inf\n" : " -Inf\n");
 	/* What was counted is shown to the last digit. */
 	return buf_printf(
 		out, value == floor(value) && fabs(value) < 1e15 ? " %.0f\n" : " %.9g\n", value);

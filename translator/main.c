@@ -30,6 +30,7 @@
 #include "common/xalloc.h"
 #include "proto/link.h"
 #include "translator/engine.h"
+#include "translator/metrics.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -285,6 +286,12 @@ static char *read_names(const struct config *config, struct engine_config *ret_c
 
 /* ---- life ---- */
 
+static void measure(void *ctx)
+{
+	(void)ctx;
+	engine_measure(self.engine);
+}
+
 static void start_timers(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
@@ -315,6 +322,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
 	start_timers();
+	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
+	metrics_collect_with(measure, NULL);
 	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
 	if (self.source != NULL)
 		self.provider =
