@@ -6,7 +6,8 @@
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens nowhere and never writes a file.
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its window, and
+ * never writes a file.
  *
  * When a neighbour dies:
  * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch is taken up again where it was, with
@@ -25,6 +26,7 @@
 #include "watcher/events.h"
 #include "watcher/lease.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
 
@@ -74,7 +76,7 @@ static void tell_readiness(void)
 		if (parts[i] == NULL || used >= sizeof(text))
 			continue;
 		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, "%s%s", used != 0 ? ", " : "", parts[i]);
+			text + used, sizeof(text) - used, "%s%s", used != 0 ? "\n" : "", parts[i]);
 	}
 	daemon_set_missing(watcher.daemon, used != 0 ? text : NULL);
 }
@@ -336,6 +338,24 @@ static char *open_api(const struct config *config)
 	return problem;
 }
 
+static void collect(void *ctx)
+{
+	(void)ctx;
+	metric_set(&watcher_metrics[WATCHER_QUEUE], 0,
+		(double)source_outlet(watcher.source)->queue_len);
+}
+
+/* What has not happened yet is shown as nothing, rather than not at all. */
+static void start_metrics(void)
+{
+	metrics_add(watcher_metrics, WATCHER_METRIC_COUNT);
+	metrics_collect_with(collect, NULL);
+	for (unsigned i = 0; i < 4; i++)
+		metric_add(&watcher_metrics[WATCHER_STATUS], i, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&watcher_metrics[WATCHER_EVENTS], i, 0);
+}
+
 static void open_parts(const struct config *config)
 {
 	struct ev_loop *loop = daemon_loop(watcher.daemon);
@@ -394,6 +414,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	open_parts(watcher.config);
 	if (watcher.config->leader_elect)
 		join_election(watcher.config);
+	start_metrics();
 	return NULL;
 }
 
@@ -426,6 +447,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,
