@@ -3,6 +3,7 @@
 
 #include "common/backoff.h"
 #include "common/descriptors.h"
+#include "common/inherited.h"
 #include "common/must.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
@@ -392,7 +393,8 @@ static struct link *link_new(const struct link_config *config)
 
 struct link *link_listen(const struct link_config *config, int *ret_err)
 {
-	int fd = unix_listen_inherited(config->socket_name);
+	int position = 0;
+	int fd = inherited_listener(config->socket_name, &position);
 	if (fd == -ENOENT)
 		fd = unix_listen(config->path);
 	if (fd < 0) {
