@@ -293,9 +293,9 @@ int window_port(const struct window *window)
 			getsockname(window->listeners[i].fd, (struct sockaddr *)&address, &len) !=
 				0)
 			continue;
-		/* The port stands at the same place in both. */
 		_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
-			       offsetof(struct sockaddr_in6, sin6_port));
+				       offsetof(struct sockaddr_in6, sin6_port),
+			"the ports must stand at the same place");
 		return ntohs(((struct sockaddr_in *)(void *)&address)->sin_port);
 	}
 	return 0;

@@ -346,8 +346,9 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 		.out_low = 0,
 		.out_max = UNREAD_LEN_MAX + WINDOW_WHOLE_LEN_MAX + HEAD_ROOM_LEN,
 	};
-	_Static_assert(TURN_LEN + WINDOW_PIECE_LEN_MAX <= UNREAD_LEN_MAX + WINDOW_WHOLE_LEN_MAX);
-	_Static_assert(WINDOW_PIECE_LEN_MAX < 1 << (4 * CHUNK_SIZE_DIGITS));
+	_Static_assert(TURN_LEN + WINDOW_PIECE_LEN_MAX <= UNREAD_LEN_MAX + WINDOW_WHOLE_LEN_MAX,
+		"a piece must fit");
+	_Static_assert(WINDOW_PIECE_LEN_MAX < 1 << (4 * CHUNK_SIZE_DIGITS), "its size must fit");
 	struct window_reply *c = xcalloc(1, sizeof(*c));
 	c->loop = loop;
 	c->ops = ops;

@@ -7,7 +7,8 @@
  * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
  *           source.sock.
  * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
- *           provider. It has no other credentials, opens no network connection, no file after the
+ *           provider. It has no other credentials, opens no network socket but that of its window (which
+ *           --window off or a socket unit spares it), no file after the
  *           start, and runs no program.
  * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
  *
@@ -24,13 +25,13 @@
  */
 #include "common/cert.h"
 #include "common/daemon.h"
+#include "common/users.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "proto/link.h"
 #include "translator/engine.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ struct config {
 };
 
 #define CONFIG_TYPE struct config
+#define WINDOW_PORT "10242"
 #define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "translator/config.def"
@@ -254,32 +256,6 @@ static struct link *listen_on(const struct config *config, const char *name, enu
 
 /* ---- options ---- */
 
-static bool find_uid(const char *text, uid_t *ret_uid)
-{
-	int64_t number = 0;
-	if (str_to_int(str_from(text), 0, UINT32_MAX - 1, &number)) {
-		*ret_uid = (uid_t)number;
-		return true;
-	}
-	const struct passwd *user = getpwnam(text);
-	if (user == NULL)
-		return false;
-	*ret_uid = user->pw_uid;
-	return true;
-}
-
-static char *read_uids(const struct option_list *list)
-{
-	if (list->count > LINK_UIDS_MAX)
-		return xasprintf("--allow-uid: at most %d users", LINK_UIDS_MAX);
-	for (size_t i = 0; i < list->count; i++) {
-		if (!find_uid(list->items[i], &self.uids[i]))
-			return xasprintf("--allow-uid: there is no user \"%s\"", list->items[i]);
-	}
-	self.uid_count = list->count;
-	return NULL;
-}
-
 /* NAMESPACE/NAME; NULL: nothing was given. */
 static char *read_name(
 	const char *option, const char *value, struct str *ret_namespace, struct str *ret_name)
@@ -328,7 +304,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		.https_port = (uint64_t)config->https_port,
 	};
 	self.daemon = daemon;
-	char *problem = read_uids(&config->allow_uids);
+	char *problem = users_read("allow-uid", &config->allow_uids, LINK_UIDS_MAX, self.uids);
+	self.uid_count = config->allow_uids.count;
 	if (problem == NULL)
 		problem = read_names(config, &engine_config);
 	if (problem != NULL) {
@@ -362,6 +339,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 	};

@@ -47,7 +47,7 @@ struct cluster {
 static size_t add_words(char *text, size_t used, const char *kind, const char *why)
 {
 	size_t room = MISSING_LEN - used;
-	int len = snprintf(text + used, room, "%s%s (%s)", used != 0 ? ", " : "", kind, why);
+	int len = snprintf(text + used, room, "%s%s (%s)", used != 0 ? "\n" : "", kind, why);
 	return (size_t)len < room ? used + (size_t)len : MISSING_LEN - 1;
 }
 

@@ -4,6 +4,8 @@
 
 #include "common/daemon.h"
 
+#define WINDOW_PORT "10241"
+
 struct config {
 	struct daemon_options common;
 	char *kubeconfig;

@@ -6,7 +6,8 @@
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens nowhere and never writes a file.
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its window, and
+ * never writes a file.
  *
  * When a neighbour dies:
  * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch is taken up again where it was, with
@@ -69,7 +70,7 @@ static void tell_readiness(void)
 		if (parts[i] == NULL || used >= sizeof(text))
 			continue;
 		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, "%s%s", used != 0 ? ", " : "", parts[i]);
+			text + used, sizeof(text) - used, "%s%s", used != 0 ? "\n" : "", parts[i]);
 	}
 	daemon_set_missing(watcher.daemon, used != 0 ? text : NULL);
 }
@@ -360,6 +361,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,
