@@ -6,6 +6,10 @@
 
 int command_render(const struct args *args);
 int command_lint(const struct args *args);
+int command_explain(const struct args *args);
+int command_status(const struct args *args);
+int command_get(const struct args *args);
+int command_events(const struct args *args);
 int command_diff(const struct args *args);
 
 /* Says on standard error what is wrong; frees the text. */

@@ -7,6 +7,7 @@
 #include "proto/frame.h"
 #include "sluicectl/settings.h"
 #include "translator/engine.h"
+#include "translator/explain.h"
 #include "watcher/intake.h"
 #include "watcher/outlet.h"
 
@@ -423,6 +424,16 @@ char *line_render(struct line *line,
 struct state *line_state(struct line *line)
 {
 	return line->state;
+}
+
+bool line_explain(struct line *line, const char *namespace, const char *name, struct arena *arena,
+	struct looking_explanation *ret_explanation)
+{
+	if (!explain_ingress(
+		    line->engine, str_from(namespace), str_from(name), arena, ret_explanation))
+		return false;
+	ret_explanation->provider = str_from(line->provider->name);
+	return true;
 }
 
 size_t line_count(const struct line *line, enum record_kind kind)

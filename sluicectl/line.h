@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "proto/looking.h"
 #include "provider-common/offline.h"
 #include "sluicectl/manifest.h"
 
@@ -44,6 +45,9 @@ struct state *line_state(struct line *line);
 /* NULL, or what is wrong with the provider's options (allocated). Once, after line_run(); findings may be more afterwards. */
 char *line_render(struct line *line,
 	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
+/* As translator/explain.h says it; what depends on a provider's answers is not there. After line_run(). */
+bool line_explain(struct line *line, const char *namespace, const char *name, struct arena *arena,
+	struct looking_explanation *ret_explanation);
 /* Sorted by place, then by object; without repetitions. */
 size_t line_findings(struct line *line, const struct line_finding **ret_findings);
 /* How many objects of a kind were taken. */

@@ -45,6 +45,14 @@ static int run(const struct args *args)
 	switch (args->command) {
 	case COMMAND_RENDER:
 		return command_render(args);
+	case COMMAND_EXPLAIN:
+		return command_explain(args);
+	case COMMAND_STATUS:
+		return command_status(args);
+	case COMMAND_GET:
+		return command_get(args);
+	case COMMAND_EVENTS:
+		return command_events(args);
 	case COMMAND_LINT:
 		return command_lint(args);
 	case COMMAND_COMPLETION:

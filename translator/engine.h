@@ -35,6 +35,8 @@ struct engine_ops {
 	void (*source_flush)(void *ctx);
 	struct buf *(*provider_out)(void *ctx);
 	void (*provider_flush)(void *ctx);
+	/* An Event was written to the source; may be NULL. */
+	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
 struct engine *engine_new(

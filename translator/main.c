@@ -30,6 +30,7 @@
 #include "common/xalloc.h"
 #include "proto/link.h"
 #include "translator/engine.h"
+#include "translator/lookout.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,6 +73,7 @@ static const struct option_table table = {
 static struct {
 	struct daemon *daemon;
 	struct engine *engine;
+	struct lookout *lookout;
 	struct link *source;
 	struct link *provider;
 	ev_timer clock;
@@ -140,7 +142,14 @@ static void provider_flush(void *ctx)
 	link_flush(self.provider);
 }
 
+static void on_event(void *ctx, const struct event_note *note)
+{
+	(void)ctx;
+	lookout_event(self.lookout, note);
+}
+
 static const struct engine_ops engine_ops = {
+	.on_event = on_event,
 	.source_out = source_out,
 	.source_flush = source_flush,
 	.provider_out = provider_out,
@@ -153,7 +162,7 @@ static const char *on_source_up(void *ctx, struct link *link, const struct hello
 {
 	(void)ctx;
 	(void)link;
-	(void)peer;
+	lookout_up(self.lookout, LOOKOUT_WATCHER, peer);
 	engine_source_up(self.engine);
 	return NULL;
 }
@@ -176,6 +185,7 @@ static void on_source_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_WATCHER);
 	engine_source_down(self.engine);
 	work();
 }
@@ -186,6 +196,7 @@ static const char *on_provider_up(void *ctx, struct link *link, const struct hel
 	(void)link;
 	if (peer->capabilities == NULL)
 		return "a provider must say its capabilities";
+	lookout_up(self.lookout, LOOKOUT_PROVIDER, peer);
 	engine_provider_up(self.engine, peer);
 	return NULL;
 }
@@ -201,6 +212,7 @@ static void on_provider_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_PROVIDER);
 	engine_provider_down(self.engine);
 	work();
 }
@@ -314,6 +326,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	}
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
+	self.lookout = lookout_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
 	start_timers();
 	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
 	if (self.source != NULL)
@@ -331,6 +344,7 @@ static void stop(void)
 	ev_idle_stop(loop, &self.again);
 	link_free(self.source, "the translator ends");
 	link_free(self.provider, "the translator ends");
+	lookout_free(self.lookout);
 	engine_free(self.engine);
 }
 
