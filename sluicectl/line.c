@@ -56,6 +56,7 @@ struct line {
 	size_t finding_count;
 	int kinds[RECORD_KIND_COUNT];
 	bool wants_classes;
+	bool is_running;             /* records of a running line are in it */
 	struct intake_owner *owners; /* of the intakes */
 };
 
@@ -222,12 +223,64 @@ static void note_place(struct line *line, const struct json *object,
 		old->place = *place;
 }
 
+/* When the object that is there was made; 0: not known. */
+static uint64_t created_of(struct line *line, const struct store_object *there)
+{
+	struct schema_error error = {""};
+	struct message message;
+	union project_record record;
+	if (message_open(line->reader, store_payload(&line->store, there), &message, &error) != 0 ||
+		message.type != MESSAGE_UPSERT ||
+		message_decode(&message, &line->scratch, &record, &error) != 0)
+		return 0;
+	switch (message.record_kind) {
+	case RECORD_INGRESS:
+		return record.ingress.created;
+	case RECORD_SERVICE:
+		return record.service.created;
+	case RECORD_ENDPOINTS:
+		return record.endpoints.created;
+	default:
+		return 0;
+	}
+}
+
+/* What is applied to a cluster is the object that is there, as old as that, or the newest of all. */
+static void settle_identity(struct line *line, const struct json *object, enum record_kind kind)
+{
+	struct json *metadata = (struct json *)(uintptr_t)json_get(object, "metadata");
+	struct str namespace = STR_NONE;
+	struct str name = STR_NONE;
+	char uid[STORE_UID_LEN_MAX];
+	char text[32];
+	time_t created = time(NULL);
+	struct tm parts;
+	struct json *fresh = json_new_object();
+	(void)json_get_str(metadata, "namespace", &namespace);
+	(void)json_get_str(metadata, "name", &name);
+	const struct store_object *there = store_find(
+		&line->store, kind, kind == RECORD_INGRESS_CLASS ? STR_NONE : namespace, name);
+	if (there != NULL) {
+		created = (time_t)created_of(line, there);
+		json_add_str(fresh, "uid", store_uid(there, uid));
+		json_set_copy(metadata, "uid", json_get(fresh, "uid"));
+	}
+	if (created != 0 && gmtime_r(&created, &parts) != NULL &&
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) != 0) {
+		json_add_str(fresh, "creationTimestamp", str_from(text));
+		json_set_copy(metadata, "creationTimestamp", json_get(fresh, "creationTimestamp"));
+	}
+	json_free(fresh);
+}
+
 void line_put(struct line *line, const struct json *object, const struct manifest_place *place)
 {
 	size_t index = 0;
 	const struct kind_version *version = find_version(object, &index);
 	if (version == NULL || !is_watched(line, object, version))
 		return;
+	if (line->is_running && json_is_object(json_get(object, "metadata")))
+		settle_identity(line, object, version->kind);
 	note_place(line, object, version, place);
 	line->place = place;
 	intake_put(&line->intakes[version->kind][index], object);
@@ -243,6 +296,7 @@ int line_put_record(struct line *line, struct str payload)
 	int err = message_open(line->reader, payload, &message, &error);
 	if (err != 0 || message.type != MESSAGE_UPSERT || message.record_kind == RECORD_NONE)
 		return -EBADMSG;
+	line->is_running = true;
 	(void)store_put(&line->store, message.record_kind, payload, &facts);
 	return 0;
 }
@@ -475,7 +529,7 @@ static void open_watcher(struct line *line)
 }
 
 struct line *line_new(const struct offline *provider, char *const *settings, size_t setting_count,
-	char **ret_problem)
+	bool takes_keyless, char **ret_problem)
 {
 	struct settings *given = settings_new(provider, settings, setting_count, ret_problem);
 	struct engine_config config;
@@ -493,6 +547,7 @@ struct line *line_new(const struct offline *provider, char *const *settings, siz
 	line->source_reader = message_reader_new();
 	cert_setup();
 	settings_translator(given, &config);
+	config.takes_keyless = takes_keyless;
 	line->engine = engine_new(&config, &engine_ops, line);
 	engine_set_time(line->engine, (int64_t)time(NULL));
 	line->state = state_new(&(struct state_config){.reduce = provider->reduce});

@@ -28,14 +28,14 @@ const struct offline *line_provider(const char *name);
 const char *line_provider_names(void);
 
 /* `settings` are options of the programs, "name=value" each; one that several programs have is given to all. The texts must
- * stay. NULL, and what is wrong in *ret_problem (allocated). */
+ * stay. `takes_keyless`: Secrets without their keys are as good as with. NULL, and what is wrong in *ret_problem (allocated). */
 struct line *line_new(const struct offline *provider, char *const *settings, size_t setting_count,
-	char **ret_problem);
+	bool takes_keyless, char **ret_problem);
 void line_free(struct line *line);
 
 /* Adds an object or replaces it; those that the watcher does not watch are passed over. Before line_run(). */
 void line_put(struct line *line, const struct json *object, const struct manifest_place *place);
-/* The same of a record as the watcher sends it; -EBADMSG when it is none. */
+/* The same of a record as the watcher sends it; -EBADMSG when it is none. An object that is put over one keeps its uid and age. */
 int line_put_record(struct line *line, struct str payload);
 
 /* Works until nothing is left to do. Once. */

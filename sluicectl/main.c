@@ -53,11 +53,13 @@ static int run(const struct args *args)
 		return command_get(args);
 	case COMMAND_EVENTS:
 		return command_events(args);
+	case COMMAND_DIFF:
+		return command_diff(args);
 	case COMMAND_LINT:
 		return command_lint(args);
 	case COMMAND_COMPLETION:
 		return complete(args);
-	default:
+	case COMMAND_COUNT:
 		break;
 	}
 	return CTL_EXIT_USAGE;

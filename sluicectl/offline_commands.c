@@ -42,8 +42,8 @@ struct line *offline_open(
 	char *problem = NULL;
 	const struct offline *provider =
 		line_provider(args->provider != NULL ? args->provider : fallback);
-	struct line *line =
-		line_new(provider, args->settings.items, args->settings.count, &problem);
+	struct line *line = line_new(provider, args->settings.items, args->settings.count,
+		args->command == COMMAND_DIFF, &problem);
 	if (line == NULL) {
 		command_complain(problem);
 		*ret_code = CTL_EXIT_USAGE;

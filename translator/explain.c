@@ -85,7 +85,8 @@ static void add_endpoints(
 	if (count == 0)
 		refuse(route, STR("NoEndpoints"),
 			arena_printf(e->arena,
-				"Service %.*s has no endpoint that is ready: requests are answered with 503",
+				"Service %.*s has no endpoint that is ready: requests are answered "
+				"with 503",
 				STR_FMT(service)));
 	else
 		refuse(route, STR("NoReadyEndpoints"),
