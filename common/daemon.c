@@ -5,13 +5,14 @@
 #include "common/heap.h"
 #include "common/log_events.h"
 #include "common/notify.h"
+#include "common/process_metrics.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 
 #include <signal.h>
 #include <stdio.h>
 
-enum { MISSING_LEN_MAX = 16 * 1024 };
+enum { MISSING_LEN_MAX = 16 * 1024, METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX };
 
 static const double TRIM_AFTER_S = 3;
 
@@ -88,6 +89,7 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	if (missing != NULL && daemon->missing != NULL && strcmp(missing, daemon->missing) == 0)
 		return;
 	free(daemon->missing);
+	metric_set(&common_metrics[METRIC_READY], 0, missing == NULL);
 	daemon->missing = missing != NULL ? xstrdup(missing) : NULL;
 	if (missing != NULL) {
 		tell_missing(missing);
@@ -172,6 +174,22 @@ static void answer_ready(
 			daemon->missing[0] != '\0' ? daemon->missing : "the start");
 }
 
+static void answer_metrics(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	bool is_openmetrics = metrics_wants_openmetrics(request->accept);
+	struct buf text;
+	(void)ctx;
+	buf_init(&text, METRICS_LEN_MAX);
+	if (metrics_print(&text, is_openmetrics) != 0)
+		window_reply_text(reply, 500, "there are too many figures\n");
+	else
+		window_reply_bytes(reply, 200,
+			is_openmetrics ? metrics_type_openmetrics : metrics_type_text,
+			buf_str(&text));
+	buf_fini(&text);
+}
+
 static char *open_window(
 	struct daemon *daemon, const struct daemon_options *options, bool *ret_usage)
 {
@@ -182,6 +200,7 @@ static char *open_window(
 		return problem;
 	window_add_path(daemon->window, "/healthz", WINDOW_PUBLIC, answer_health, daemon);
 	window_add_path(daemon->window, "/readyz", WINDOW_PUBLIC, answer_ready, daemon);
+	window_add_path(daemon->window, "/metrics", WINDOW_PUBLIC, answer_metrics, daemon);
 	return NULL;
 }
 
@@ -195,6 +214,8 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	 */
 	daemon->missing = xstrdup("");
 	start_watchers(daemon);
+	process_metrics_start();
+	metric_set(&common_metrics[METRIC_READY], 0, 0);
 	char *problem = open_window(daemon, options, ret_usage);
 	return problem != NULL ? problem : daemon->spec->start(daemon, config, ret_usage);
 }
@@ -249,6 +270,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 			(enum log_format)options->log_format);
 		code = run(&daemon, config);
 		free(daemon.missing);
+		process_metrics_stop();
 		ev_loop_destroy(daemon.loop);
 	}
 	options_free(table, config);

@@ -11,7 +11,7 @@
  * while a neighbour is away. STATUS= says in words what the process waits for.
  *
  * Whoever looks through the window finds /healthz, which is answered as long as the loop turns, whatever becomes of the
- * neighbours, and /readyz, which says what is missing until everything is there.
+ * neighbours, /readyz, which says what is missing until everything is there, and /metrics (metrics.h).
  */
 #pragma once
 
@@ -51,7 +51,7 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
-/* The window into the process, open from before start() to before stop(). /healthz and /readyz are there already. */
+/* The window into the process, open from before start() to before stop(). /healthz, /readyz and /metrics are there already. */
 struct window *daemon_window(struct daemon *daemon);
 /* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for
  * nothing. Logged when it changes. */

@@ -4,6 +4,7 @@
 #include "common/descriptors.h"
 #include "common/inherited.h"
 #include "common/must.h"
+#include "common/process_metrics.h"
 #include "common/unix_socket.h"
 #include "common/window_connection.h"
 #include "common/xalloc.h"
@@ -96,6 +97,7 @@ static void on_request(void *ctx, const struct window_request *request, struct w
 {
 	const struct window *window = ((struct listener *)ctx)->window;
 	const struct path *path = find_path(window, request);
+	metric_add(&common_metrics[METRIC_WINDOW_REQUESTS], request->is_local ? 0 : 1, 1);
 	if (path == NULL) {
 		answer_unknown(window, request, reply);
 		return;

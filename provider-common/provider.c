@@ -4,6 +4,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-common/log_events.h"
+#include "provider-common/metrics.h"
 #include "provider-common/reports.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ static bool may_send(const struct provider *provider)
 static void send_reports(struct provider *provider)
 {
 	struct str payload;
+	reports_set_time(provider->reports, ev_now(provider->config.loop));
 	while (may_send(provider) && reports_take(provider->reports, &payload))
 		link_send_payload(provider->link, payload);
 }
@@ -111,6 +113,19 @@ static void forget_removed(struct provider *provider, const struct state_commit 
 	}
 }
 
+static void note_changes(struct provider *provider, const struct state_commit *commit)
+{
+	reports_set_time(provider->reports, ev_now(provider->config.loop));
+	for (size_t i = 0; i < commit->touched_count; i++)
+		reports_note_change(provider->reports, commit->touched[i]);
+	if (provider->config.want_touched || commit->change_count == 0)
+		return;
+	/* Merged: a change is carried out for all of them at once. */
+	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(object))
+		reports_note_change(provider->reports, object);
+}
+
 /* Everything is told anew on each connection. */
 static void mark_all(struct provider *provider)
 {
@@ -135,7 +150,9 @@ static int take_commit(struct provider *provider, struct link *link, const struc
 	provider->commits++;
 	provider->serial = body.serial;
 	state_commit(provider->state, &commit);
+	metric_add(&provider_metrics[PROVIDER_COMMITS], 0, 1);
 	forget_removed(provider, &commit);
+	note_changes(provider, &commit);
 	provider->config.ops->on_commit(provider->config.ctx, &commit);
 	state_commit_done(provider->state);
 	if (commit.is_snapshot) {
@@ -228,6 +245,26 @@ static const struct reports_ops reports_ops = {
 
 /* ---- life ---- */
 
+static void collect(void *ctx)
+{
+	const struct provider *provider = ctx;
+	for (unsigned kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
+		metric_set(&provider_metrics[PROVIDER_OBJECTS], kind - 1,
+			(double)state_count(provider->state, (enum lb_kind)kind));
+}
+
+/* What has not happened yet is shown as nothing, rather than not at all. */
+static void start_metrics(struct provider *provider)
+{
+	metrics_add(provider_metrics, PROVIDER_METRIC_COUNT);
+	metrics_collect_with(collect, provider);
+	metric_add(&provider_metrics[PROVIDER_COMMITS], 0, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&provider_metrics[PROVIDER_BALANCERS], i, 0);
+	for (unsigned i = 0; i < 2; i++)
+		metric_add(&provider_metrics[PROVIDER_APPLIES], i, 0);
+}
+
 struct provider *provider_new(const struct provider_config *config)
 {
 	struct provider *provider = xcalloc(1, sizeof(*provider));
@@ -259,6 +296,7 @@ struct provider *provider_new(const struct provider_config *config)
 		.ctx = provider,
 	};
 	provider->link = link_connect(&link_config);
+	start_metrics(provider);
 	return provider;
 }
 
@@ -266,6 +304,7 @@ void provider_free(struct provider *provider, const char *reason)
 {
 	if (provider == NULL)
 		return;
+	metrics_collect_without(collect, provider);
 	ev_prepare_stop(provider->config.loop, &provider->sender);
 	link_free(provider->link, reason);
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);

@@ -29,6 +29,7 @@
 #include "provider-rancher/feed.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/metrics.h"
 #include "provider-rancher/rancher_url.h"
 #include "provider-rancher/world.h"
 
@@ -146,6 +147,21 @@ static void make_rooms(struct controller *c)
 	free(base);
 }
 
+static void collect(void *ctx)
+{
+	const struct controller *c = ctx;
+	metric_set(&rancher_metrics[RANCHER_OUTAGE], 0, turns_outage_reason(c->turns) != NULL);
+	metric_set(&rancher_metrics[RANCHER_WAITING], 0, (double)turns_waiting(c->turns));
+}
+
+static void start_metrics(struct controller *c)
+{
+	metrics_add(rancher_metrics, RANCHER_METRIC_COUNT);
+	metrics_collect_with(collect, c);
+	for (unsigned i = API_OK; i <= API_OUTAGE; i++)
+		metric_add(&rancher_metrics[RANCHER_REQUESTS], i, 0);
+}
+
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	bool changed = false;
@@ -162,6 +178,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	controller.config = &config;
 	config_fill_peer(&config, &controller.peer);
 	make_rooms(&controller);
+	start_metrics(&controller);
 	controller_check_ready(&controller);
 	world_start(controller.world);
 	feed_start(controller.feed);

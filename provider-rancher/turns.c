@@ -159,6 +159,15 @@ void turns_hurry(struct turns *turns)
 	look(turns);
 }
 
+size_t turns_waiting(const struct turns *turns)
+{
+	size_t count = 0;
+	const struct turn *turn;
+	TAILQ_FOREACH (turn, &turns->line, entry)
+		count++;
+	return count;
+}
+
 const char *turns_outage_reason(const struct turns *turns)
 {
 	return turns->reason;

@@ -43,5 +43,7 @@ void turns_doubt(struct turns *turns, const struct turn *turn, const char *reaso
 
 /* The cause may be gone: lets one through at once. */
 void turns_hurry(struct turns *turns);
+/* How many wait for one. Walks the line. */
+size_t turns_waiting(const struct turns *turns);
 /* NULL: there is none. */
 const char *turns_outage_reason(const struct turns *turns);

@@ -31,6 +31,7 @@
 #include "proto/link.h"
 #include "translator/engine.h"
 #include "translator/lookout.h"
+#include "translator/metrics.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -297,6 +298,12 @@ static char *read_names(const struct config *config, struct engine_config *ret_c
 
 /* ---- life ---- */
 
+static void measure(void *ctx)
+{
+	(void)ctx;
+	engine_measure(self.engine);
+}
+
 static void start_timers(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
@@ -328,6 +335,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
 	self.lookout = lookout_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
 	start_timers();
+	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
+	metrics_collect_with(measure, NULL);
 	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
 	if (self.source != NULL)
 		self.provider =

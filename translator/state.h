@@ -12,6 +12,7 @@
  *   said.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
  *   publish.c    addresses of a Service instead of the provider's
+ *   figures.c    figures for metrics.def
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
@@ -67,6 +68,8 @@ struct engine {
 	uint64_t plan_clock;
 	struct arena scratch; /* of one step */
 	struct buf packing;
+	size_t record_counts[NODE_RECORD_KINDS];
+	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
 	/* the source */
 	bool source_up;

@@ -24,6 +24,7 @@
 #include "watcher/config.h"
 #include "watcher/events.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
 
@@ -281,6 +282,24 @@ static char *open_api(const struct config *config)
 	return problem;
 }
 
+static void collect(void *ctx)
+{
+	(void)ctx;
+	metric_set(&watcher_metrics[WATCHER_QUEUE], 0,
+		(double)source_outlet(watcher.source)->queue_len);
+}
+
+/* What has not happened yet is shown as nothing, rather than not at all. */
+static void start_metrics(void)
+{
+	metrics_add(watcher_metrics, WATCHER_METRIC_COUNT);
+	metrics_collect_with(collect, NULL);
+	for (unsigned i = 0; i < 4; i++)
+		metric_add(&watcher_metrics[WATCHER_STATUS], i, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&watcher_metrics[WATCHER_EVENTS], i, 0);
+}
+
 static void open_parts(const struct config *config)
 {
 	struct ev_loop *loop = daemon_loop(watcher.daemon);
@@ -332,6 +351,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		return problem;
 	}
 	open_parts(watcher.config);
+	start_metrics();
 	return NULL;
 }
 

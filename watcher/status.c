@@ -7,6 +7,7 @@
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 #include "watcher/project.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
@@ -188,6 +189,12 @@ static bool is_object(struct str body)
 	return is;
 }
 
+static void count(const struct write *write, bool is_written)
+{
+	unsigned kind = write->writer->config.kind == RECORD_SERVICE;
+	metric_add(&watcher_metrics[WATCHER_STATUS], METRIC_PAIR(kind, 2, !is_written), 1);
+}
+
 static void log_failure(const struct write *write, const char *reason, double retry_s)
 {
 	char name[NAME_TEXT_LEN];
@@ -199,6 +206,7 @@ static void log_failure(const struct write *write, const char *reason, double re
 static void take_success(struct write *write, const struct api_result *result)
 {
 	char name[NAME_TEXT_LEN];
+	count(write, true);
 	set_forbidden(write->writer, NULL);
 	take_answer(write, result->body);
 	if (write->step == STATUS_WRITE)
@@ -254,6 +262,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 	} else {
 		status_refused(wish, str_from(write->target));
 	}
+	count(write, false);
 	if (code == 403) {
 		char name[NAME_TEXT_LEN];
 		log_event(&EV_FORBIDDEN, name_field(write->job, name, sizeof(name)),
