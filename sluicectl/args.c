@@ -54,6 +54,8 @@ static bool is_choice(const char *choices, const char *value)
 {
 	size_t len = strlen(value);
 	const char *at = choices;
+	if (strchr(value, ' ') != NULL)
+		return false;
 	while ((at = strstr(at, value)) != NULL) {
 		if ((at == choices || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
 			return len != 0;

@@ -70,17 +70,33 @@ void args_print_overview(FILE *out)
 		out);
 }
 
-/* A line that begins with a point or quote would be a macro. */
+/* Each sentence begins a line; a line that begins with a point or quote would be a macro. */
 static void print_mdoc(FILE *out, const char *text)
 {
+	bool at_start = true;
 	for (const char *at = text; *at != '\0'; at++) {
+		if (at_start && (*at == '.' || *at == '\''))
+			fputs("\\&", out);
+		at_start = at[0] == '.' && at[1] == ' ';
 		if (*at == '\\')
 			fputs("\\e", out);
 		else if (*at == '-')
 			fputs("\\-", out);
 		else
 			fputc(*at, out);
+		if (at_start) {
+			fputc('\n', out);
+			at++;
+		}
 	}
+	fputc('\n', out);
+}
+
+/* Words of two letters may be macros themselves. */
+static void print_argument(FILE *out, const char *text)
+{
+	if (text[0] != '\0')
+		fprintf(out, " Ar \\&%s", text);
 	fputc('\n', out);
 }
 
@@ -90,10 +106,21 @@ static void print_man_option(FILE *out, const struct ctl_option_spec *spec)
 	if (spec->letter != 0)
 		fprintf(out, "Fl %c , ", spec->letter);
 	fprintf(out, "Fl \\-%s", spec->name);
-	if (spec->arg != NULL)
-		fprintf(out, " Ar %s", spec->arg);
-	fputc('\n', out);
+	print_argument(out, spec->arg != NULL ? spec->arg : "");
 	print_mdoc(out, spec->help);
+}
+
+static void print_man_options(FILE *out, size_t command)
+{
+	bool is_open = false;
+	for (size_t i = 0; i < ctl_option_count; i++) {
+		if ((ctl_option_specs[i].commands >> command & 1) == 0)
+			continue;
+		fputs(is_open ? "" : ".Bl -tag -width Ds\n", out);
+		is_open = true;
+		print_man_option(out, &ctl_option_specs[i]);
+	}
+	fputs(is_open ? ".El\n" : "", out);
 }
 
 void args_print_man(FILE *out)
@@ -108,23 +135,20 @@ void args_print_man(FILE *out)
 	}
 	fputs(".Sh COMMANDS\n.Bl -tag -width Ds\n", out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		fprintf(out, ".It Cm %s Ar %s\n", command_specs[i].name,
-			command_specs[i].arguments);
+		fprintf(out, ".It Cm %s", command_specs[i].name);
+		print_argument(out, command_specs[i].arguments);
 		print_mdoc(out, command_specs[i].summary);
 		if (command_specs[i].description[0] != '\0')
 			print_mdoc(out, command_specs[i].description);
-		fputs(".Bl -tag -width Ds\n", out);
-		for (size_t j = 0; j < ctl_option_count; j++) {
-			if ((ctl_option_specs[j].commands >> i & 1) != 0)
-				print_man_option(out, &ctl_option_specs[j]);
-		}
-		fputs(".El\n", out);
+		print_man_options(out, i);
 	}
-	fputs(".El\n.Sh EXIT STATUS\n.Bl -tag -width Ds\n", out);
+	fputs(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa /run/sluice/*.window\n"
+	      "Sockets by which programs of the line are asked.\n.El\n"
+	      ".Sh EXIT STATUS\n.Bl -tag -width Ds\n",
+		out);
 	for (size_t i = 0; i < exit_count; i++)
 		fprintf(out, ".It %d\n%s\n", exit_specs[i].number, exit_specs[i].meaning);
-	fputs(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa /run/sluice/*.window\n"
-	      "Sockets by which programs of the line are asked.\n.El\n.Sh SEE ALSO\n"
+	fputs(".El\n.Sh SEE ALSO\n"
 	      ".Xr sluice 7 ,\n.Xr sluice\\-translator 8 ,\n.Xr sluice\\-watcher 8\n",
 		out);
 }

@@ -17,6 +17,7 @@ struct walk {
 	yaml_document_t *document;
 	struct buf *out;
 	size_t nodes;
+	size_t nodes_max;
 	const char *problem;
 	unsigned line; /* of the problem */
 };
@@ -155,7 +156,7 @@ static bool put_node(struct walk *walk, int index, unsigned depth)
 		return put(walk, "null");
 	if (depth > YAML_DEPTH_MAX)
 		return fail(walk, node, "nested too deeply, or within itself");
-	if (++walk->nodes > YAML_NODES_MAX)
+	if (++walk->nodes > walk->nodes_max)
 		return fail(walk, node, "aliases make the document too big");
 	switch (node->type) {
 	case YAML_SCALAR_NODE:
@@ -213,6 +214,8 @@ bool yaml_next(
 			return false;
 		}
 		yaml_node_t *root = yaml_document_get_root_node(&yaml);
+		walk.nodes_max = YAML_NODES_FREE +
+				 YAML_NODES_FACTOR * (size_t)(yaml.nodes.top - yaml.nodes.start);
 		bool is_good = root == NULL || put_node(&walk, 1, 0);
 		if (root != NULL)
 			note_lines(&reader->document, &yaml, root);

@@ -14,8 +14,10 @@
 enum {
 	YAML_TEXT_MAX = 256 * 1024 * 1024, /* of a file, and of the JSON it becomes */
 	YAML_DEPTH_MAX = 64,
-	YAML_NODES_MAX =
-		16 * 1024 * 1024, /* of a document, aliases counted as often as they are followed */
+	/* Of a document, aliases counted as often as they are followed: so many, and for each that
+	 * is written so many more. */
+	YAML_NODES_FREE = 10000,
+	YAML_NODES_FACTOR = 10,
 };
 
 struct yaml_reader;
