@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-local/confine.h"
+#include "provider-local/capabilities.h"
 #include "provider-local/files.h"
 #include "provider-local/metrics.h"
 
@@ -125,16 +126,6 @@ static void on_link(void *ctx, bool is_up)
 
 static void make_provider(struct local *local, const struct local_config *config)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check")};
-	static struct str features[] = {STR("source-ranges")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
-		.policies = {policies, 2},
-		.features = {features, 1},
-	};
 	static const struct provider_ops ops = {
 		.on_commit = on_commit,
 		.fill_status = fill_status,
@@ -146,7 +137,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = &capabilities,
+		.capabilities = local_capabilities(),
 		.ops = &ops,
 		.ctx = local,
 	};

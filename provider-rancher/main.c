@@ -24,6 +24,7 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
+#include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
@@ -83,16 +84,6 @@ static void on_outage(void *ctx, const char *reason)
 
 /* ---- the translator ---- */
 
-/* Rancher finds endpoints by itself: a change of nothing else costs nothing here. */
-static bool reduce(enum lb_kind kind, void *value)
-{
-	struct pool *pool = value;
-	if (kind != LB_POOL || pool->endpoints.count == 0)
-		return false;
-	pool->endpoints.count = 0;
-	return true;
-}
-
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
@@ -127,7 +118,7 @@ static void on_lead(void *ctx, bool may_act)
 }
 
 static const struct provider_ops provider_ops = {
-	.reduce = reduce,
+	.reduce = rancher_reduce,
 	.on_commit = on_commit,
 	.fill_status = fill_status,
 	.on_lead = on_lead,
@@ -141,25 +132,13 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void make_provider(struct controller *c)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
-		STR("labels"), STR("custom-config")};
-	/* Several lines beside each other drive the same Rancher environment. */
-	static struct str features[] = {STR("lead")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_PER_INGRESS,
-		.features = {features, 1},
-		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
-		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
-	};
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
 	struct provider_config provider_config = {
 		.loop = c->loop,
 		.socket_path = path,
 		.name = STR("rancher"),
 		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
-		.capabilities = &capabilities,
+		.capabilities = rancher_capabilities(),
 		.want_touched = true,
 		.ops = &provider_ops,
 		.ctx = c,

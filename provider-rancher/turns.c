@@ -189,7 +189,9 @@ size_t turns_waiting(const struct turns *turns)
 {
 	size_t count = 0;
 	const struct turn *turn;
-	TAILQ_FOREACH (turn, &turns->line, entry)
+	TAILQ_FOREACH (turn, &turns->questions, entry)
+		count++;
+	TAILQ_FOREACH (turn, &turns->writes, entry)
 		count++;
 	return count;
 }

@@ -32,6 +32,7 @@
 #include "proto/link.h"
 #include "translator/confine.h"
 #include "translator/engine.h"
+#include "translator/lookout.h"
 #include "translator/metrics.h"
 
 #include <errno.h>
@@ -75,6 +76,7 @@ static const struct option_table table = {
 static struct {
 	struct daemon *daemon;
 	struct engine *engine;
+	struct lookout *lookout;
 	struct link *source;
 	struct link *provider;
 	struct leadership lead;
@@ -145,7 +147,14 @@ static void provider_flush(void *ctx)
 	link_flush(self.provider);
 }
 
+static void on_event(void *ctx, const struct event_note *note)
+{
+	(void)ctx;
+	lookout_event(self.lookout, note);
+}
+
 static const struct engine_ops engine_ops = {
+	.on_event = on_event,
 	.source_out = source_out,
 	.source_flush = source_flush,
 	.provider_out = provider_out,
@@ -186,8 +195,8 @@ static const char *on_source_up(void *ctx, struct link *link, const struct hello
 {
 	(void)ctx;
 	(void)link;
-	(void)peer;
 	leadership_connected(&self.lead);
+	lookout_up(self.lookout, LOOKOUT_WATCHER, peer);
 	engine_source_up(self.engine);
 	return NULL;
 }
@@ -214,6 +223,7 @@ static void on_source_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_WATCHER);
 	engine_source_down(self.engine);
 	work();
 }
@@ -236,6 +246,7 @@ static const char *on_provider_up(void *ctx, struct link *link, const struct hel
 	self.provider_obeys = has_feature(peer->capabilities, "lead");
 	if (self.lead.is_elected)
 		tell_lead(self.lead.until_ms);
+	lookout_up(self.lookout, LOOKOUT_PROVIDER, peer);
 	engine_provider_up(self.engine, peer);
 	return NULL;
 }
@@ -251,6 +262,7 @@ static void on_provider_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_PROVIDER);
 	engine_provider_down(self.engine);
 	work();
 }
@@ -370,6 +382,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	}
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
+	self.lookout = lookout_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
 	start_timers();
 	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
 	metrics_collect_with(measure, NULL);
@@ -391,6 +404,7 @@ static void stop(void)
 	ev_idle_stop(loop, &self.again);
 	link_free(self.source, "the translator ends");
 	link_free(self.provider, "the translator ends");
+	lookout_free(self.lookout);
 	engine_free(self.engine);
 }
 
