@@ -143,7 +143,7 @@ static int stage_groups(struct engine *engine, bool is_all)
 /* Files beside the configuration that it names. */
 static int write_rest(struct engine *engine, bool is_offline)
 {
-	int err = 0;
+	int err = trust_files_write(&engine->trust);
 	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
 		if (is_offline || !rowfile_is_written(engine->files[table]))
 			err = rowfile_write(engine->files[table]);
@@ -352,7 +352,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
 	/* The certificates that are named are left out, and the rest is tried again at once. */
 	if (outcome == COMMAND_FAILED && engine->blames < BLAMES_MAX &&
-		certs_blame(&engine->certs, output)) {
+		(certs_blame(&engine->certs, output) || pools_blame(engine, output))) {
 		engine->blames++;
 		engine->change = CHANGE_NONE;
 	} else {

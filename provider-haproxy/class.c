@@ -114,7 +114,7 @@ struct class_text class_of_pool(
 		add(&lines, "\ttimeout server 1h\n");
 	if (pool->protocol == POOL_H2C)
 		add(&server, " proto h2");
-	else if (pool->protocol == POOL_HTTPS)
+	else if (pool->protocol == POOL_HTTPS && pool->tls == NULL)
 		add(&server, " ssl verify none alpn http/1.1 sni req.hdr(host),host_only");
 	if (pool->stickiness != NULL && !is_tcp)
 		add_cookie(&lines, pool->stickiness, cookie_key, ret_refused);
@@ -126,6 +126,35 @@ struct class_text class_of_pool(
 	};
 	buf_fini(&lines);
 	buf_fini(&server);
+	return text;
+}
+
+char *class_words_of_tls(const struct pool *pool, const struct trust *trust, const char *state_dir)
+{
+	static const char *const verify[] = {
+		[TLS_VERIFY_SYSTEM] = " verify required ca-file @system-ca",
+		[TLS_VERIFY_CA] = " verify required ca-file ",
+		[TLS_VERIFY_OFF] = " verify none",
+	};
+	const struct pool_tls *tls = pool->tls;
+	struct buf words;
+	buf_init(&words, CLASS_LEN_MAX);
+	add(&words, " ssl%s", verify[tls->verify]);
+	if (tls->verify == TLS_VERIFY_CA)
+		add(&words, "%s/trust/%s.pem", state_dir, trust->ca.text);
+	if (tls->verify != TLS_VERIFY_OFF)
+		add(&words, " verifyhost %.*s", STR_FMT(tls->server_name));
+	if (trust->client.text[0] != 0)
+		add(&words, " crt %s/trust/%s.pem", state_dir, trust->client.text);
+	if (str_is_empty(tls->server_name))
+		add(&words, " sni req.hdr(host),host_only");
+	else
+		add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
+	if (pool->health_check != NULL && !str_is_empty(tls->server_name))
+		add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
+	add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
+	char *text = str_dup(buf_str(&words));
+	buf_fini(&words);
 	return text;
 }
 

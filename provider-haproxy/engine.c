@@ -93,8 +93,12 @@ static int write_groups(struct engine *engine)
 
 int engine_flush(struct engine *engine)
 {
-	const char *what = "the servers of pools";
-	int err = write_groups(engine);
+	const char *what = "a CA or a client certificate for backends";
+	int err = trust_files_write(&engine->trust);
+	if (err == 0) {
+		what = "the servers of pools";
+		err = write_groups(engine);
+	}
 	if (err == 0) {
 		what = "the list of certificates";
 		err = certs_write_list(&engine->certs);
@@ -108,6 +112,8 @@ int engine_flush(struct engine *engine)
 		return err;
 	}
 	engine->is_flush_needed = false;
+	/* No file names them any more. */
+	trust_files_sweep(&engine->trust, engine->worker);
 	/* While routes wait to be stored, only storing one proves anything. */
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
 		engine_disk_worked(engine);
@@ -244,6 +250,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	engine->passthrough_count = passthrough;
 	if (commit->is_snapshot) {
 		slots_end_reserving(&engine->slots);
+		trust_files_forget_others(&engine->trust);
 		engine->are_ports_stale = true;
 	}
 	if (engine->are_ports_stale)
@@ -339,7 +346,7 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 
 static char *make_folders(struct engine *engine)
 {
-	static const char *const names[] = {"haproxy.d", "maps", "certs", "staged"};
+	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *path = engine_path(engine, names[i]);
 		int err = files_make_dir(path, 0700);
@@ -383,6 +390,9 @@ static void make_files(struct engine *engine)
 	}
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
+	free(dir);
+	dir = engine_path(engine, "trust");
+	trust_files_init(&engine->trust, dir);
 	free(dir);
 	read_groups(engine);
 	change_read_held(engine);
@@ -487,6 +497,7 @@ void engine_free(struct engine *engine)
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
 		rowfile_free(engine->files[table]);
 	certs_fini(&engine->certs);
+	trust_files_fini(&engine->trust);
 	local_free(engine->local);
 	slots_fini(&engine->slots);
 	ports_free(engine->ports);

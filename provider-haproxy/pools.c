@@ -68,7 +68,10 @@ void pools_finish_leaving(struct engine *engine)
 	for (size_t i = 0; i < engine->leaving_count; i++) {
 		struct leaving *leaving = &engine->leaving[i];
 		if (may_be_emptied(engine, leaving)) {
+			struct trust old = leaving->slot->trust;
 			slots_leave(&engine->slots, leaving->slot);
+			slots_set_words(leaving->slot, NULL, NULL);
+			trust_files_drop(&engine->trust, &old);
 			continue;
 		}
 		is_waiting = is_waiting || leaving->since != 0;
@@ -102,10 +105,28 @@ static struct slot *take(struct engine *engine, struct slot_class *sort, const s
 	return slots_take(&engine->slots, sort, pool);
 }
 
-static void set_servers(struct engine *engine, struct slot *slot, const struct pool *value)
+/* NULL, or why nobody is spoken to. */
+static const char *set_words(struct engine *engine, struct slot *slot, const struct pool *value)
 {
+	struct trust trust = {0};
+	struct trust old = slot->trust;
+	char *words = NULL;
+	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
+	if (value->tls != NULL && refused == NULL) {
+		trust_files_use(&engine->trust, &trust, value->tls);
+		words = class_words_of_tls(value, &trust, engine->config->local.state_dir);
+	}
+	slots_set_words(slot, words, &trust);
+	trust_files_drop(&engine->trust, &old);
+	free(words);
+	return refused;
+}
+
+static const char *set_servers(struct engine *engine, struct slot *slot, const struct pool *value)
+{
+	const char *refused = set_words(engine, slot, value);
 	slots_begin_servers(slot);
-	for (size_t i = 0; i < value->endpoints.count; i++) {
+	for (size_t i = 0; i < value->endpoints.count && refused == NULL; i++) {
 		const struct pool_endpoint *endpoint = &value->endpoints.items[i];
 		struct check_ip ip;
 		if (check_ip(endpoint->ip, &ip) && check_port(endpoint->port))
@@ -113,6 +134,7 @@ static void set_servers(struct engine *engine, struct slot *slot, const struct p
 				endpoint->active);
 	}
 	slots_end_servers(&engine->slots, slot);
+	return refused;
 }
 
 static void tell_refused(struct engine *engine, const struct pool *value, const char *refused)
@@ -132,7 +154,8 @@ static void tell_refused(struct engine *engine, const struct pool *value, const 
 
 static struct slot_class *plain_class(struct engine *engine, const struct pool *value)
 {
-	struct pool plain = {.protocol = value->protocol, .algorithm = value->algorithm};
+	struct pool plain = {
+		.protocol = value->protocol, .algorithm = value->algorithm, .tls = value->tls};
 	const char *refused;
 	struct class_text text = class_of_pool(&plain, engine->config->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
@@ -156,13 +179,15 @@ static void update(struct engine *engine, struct object *object)
 			  "checks; it is served without them, or not at all";
 		slot = take(engine, plain_class(engine, &value), &pool);
 	}
-	tell_refused(engine, &value, refused);
-	if (slot == NULL)
+	if (slot == NULL) {
+		tell_refused(engine, &value, refused);
 		return;
+	}
 	cancel_leaving(engine, slot);
 	if (old != NULL && old != slot && old->pool.text[0] != 0)
 		leave(engine, old);
-	set_servers(engine, slot, &value);
+	const char *unspoken = set_servers(engine, slot, &value);
+	tell_refused(engine, &value, unspoken != NULL ? unspoken : refused);
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool),
 		(struct str){slot->name, SLOT_NAME_LEN});
 }
@@ -184,6 +209,39 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	else
 		update(engine, object);
 	engine_want_flush(engine);
+}
+
+static bool is_named(const struct name *name, struct str output)
+{
+	return name->text[0] != 0 && memmem(output.p, output.len, name->text, NAME_LEN) != NULL;
+}
+
+static bool refuse_servers(struct engine *engine, struct slot *slot)
+{
+	bool any = false;
+	struct server *server = slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		any = any || (server->is_wanted && !server->is_refused);
+		server->is_refused = true;
+	}
+	slots_touch(slot);
+	slots_settle(&engine->slots, slot);
+	return any;
+}
+
+bool pools_blame(struct engine *engine, struct str output)
+{
+	bool any = false;
+	for (size_t i = 0; i < engine->slots.group_count && output.len != 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		for (size_t j = 0; j < group->size; j++) {
+			struct slot *slot = &group->slots[j];
+			if (is_named(&slot->trust.ca, output) ||
+				is_named(&slot->trust.client, output))
+				any = refuse_servers(engine, slot) || any;
+		}
+	}
+	return any;
 }
 
 static void remember(void *ctx, struct str key, struct str value)

@@ -364,9 +364,9 @@ static void add_servers(struct buf *out, struct slot *slot)
 		bool is_v6 = server->ip.family == AF_INET6;
 		if (!server->is_wanted || server->is_refused)
 			continue;
-		add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
+		add(out, "\tserver %s %s%s%s:%u weight %u%s%s\n", server->name, is_v6 ? "[" : "",
 			server->ip.text, is_v6 ? "]" : "", server->port, server->weight,
-			slot->group->sort->server);
+			slot->group->sort->server, slot->words != NULL ? slot->words : "");
 	}
 }
 

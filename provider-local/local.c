@@ -117,12 +117,12 @@ static void make_provider(struct local *local, const struct local_config *config
 {
 	static struct str protocols[] = {
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls")};
 	static struct str features[] = {STR("source-ranges")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_MERGED,
 		.protocols = {protocols, 4},
-		.policies = {policies, 2},
+		.policies = {policies, 3},
 		.features = {features, 1},
 	};
 	static const struct provider_ops ops = {

@@ -163,6 +163,15 @@ static void copy_texts(struct wanted *wanted)
 	}
 }
 
+static void add_trusts(struct wanted *wanted)
+{
+	struct conf *conf = &wanted->conf;
+	const struct trust_view *view = NULL;
+	while ((view = trusts_next(objects_trusts(wanted->objects), view)) != NULL)
+		*(struct name *)arena_push(&wanted->arena, (void **)&conf->trusts,
+			&conf->trust_count, sizeof(struct name)) = view->name;
+}
+
 const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 {
 	struct conf *conf = &wanted->conf;
@@ -183,6 +192,7 @@ const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(object))
 		add_pass(wanted, object);
+	add_trusts(wanted);
 	return conf;
 }
 
