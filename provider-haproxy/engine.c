@@ -259,6 +259,14 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	engine_step(engine);
 }
 
+static void on_pool(void *ctx, struct object *pool)
+{
+	struct engine *engine = ctx;
+	pools_on_change(engine, pool, false);
+	arena_reset(&engine->arena);
+	engine_step(engine);
+}
+
 /* ---- the proxy as a child ---- */
 
 /* HAProxy comes back with what is wanted now, and not with what was when it died. */
@@ -434,7 +442,7 @@ static void start_proxy(struct engine *engine)
 struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
 {
-	static const struct local_ops ops = {.on_commit = on_commit};
+	static const struct local_ops ops = {.on_commit = on_commit, .on_pool = on_pool};
 	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->daemon = daemon;
 	engine->loop = daemon_loop(daemon);

@@ -169,6 +169,7 @@ static void update(struct engine *engine, struct object *object)
 	const char *refused = NULL;
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	state_decode(local_state(engine->local), object, &engine->arena, &value);
+	externals_settle(local_externals(engine->local), &value, &engine->arena);
 	struct class_text text = class_of_pool(&value, engine->config->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
 	class_text_fini(&text);
@@ -197,6 +198,7 @@ static void remove_pool(struct engine *engine, struct object *object)
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	struct slot *slot = slots_of_pool(&engine->slots, &pool);
 	notices_clear(local_notices(engine->local), topic, object_id(object));
+	externals_drop(local_externals(engine->local), object_id(object));
 	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool), STR_NONE);
 	if (slot != NULL)
 		leave(engine, slot);

@@ -7,7 +7,7 @@
  *
  * Trusted with: the private keys of certificates, which stand in the state file (mode 0600), and with the ports that nginx listens on. Started
  * as root only for ports below 1024; nginx's workers then run as another user. It opens no network socket of its own but to try
- * whether a port is free.
+ * whether a port is free, and to ask for the addresses of host names that are backends.
  *
  * When a neighbour dies:
  *   translator  nothing changes; what was wanted last stays in force. After it is back its snapshot is compared.
@@ -279,7 +279,17 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	judge();
 }
 
-static const struct local_ops local_ops = {.on_commit = on_commit};
+static void on_pool(void *ctx, struct object *pool)
+{
+	(void)ctx;
+	objects_on_pool(room.objects, local_state(room.local), pool);
+	feed_kick(room.feed, local_state(room.local));
+	if (wanted_has_pool(room.wanted, pool))
+		setup_touch(room.setup);
+	judge();
+}
+
+static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on_pool};
 
 /* ---- life ---- */
 
@@ -416,8 +426,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	room.local = local_start(&local_config, &problem, ret_usage);
 	if (room.local == NULL)
 		return problem;
-	room.objects =
-		objects_new(local_notices(room.local), !str_is_empty(room.options.system_ca));
+	room.objects = objects_new(local_notices(room.local), local_externals(room.local),
+		!str_is_empty(room.options.system_ca));
 	room.wanted = wanted_new(room.local, room.objects, &room.options);
 	problem = make_dirs();
 	if (problem == NULL)

@@ -39,6 +39,7 @@ RB_HEAD(item_tree, item);
 struct objects {
 	struct rows *rows;
 	struct notices *notices;
+	struct externals *externals;
 	struct trusts *trusts;
 	size_t waiting_count;
 	bool has_system_ca;
@@ -244,6 +245,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct str problem = STR_NONE;
 	struct str refused = STR_NONE;
 	state_decode(state, object, &objects->arena, &pool);
+	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
 	struct str protocol = settle_protocol(objects, item, &pool, &refused);
@@ -256,6 +258,12 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "pool", name_str(&item->name)),
 		buf_str(&objects->text));
 	tell_problem(objects, item, &pool, refused.p != NULL ? refused : problem);
+}
+
+void objects_on_pool(struct objects *objects, struct state *state, struct object *pool)
+{
+	update_pool(objects, state, pool);
+	arena_reset(&objects->arena);
 }
 
 bool objects_set_live(struct objects *objects, struct state *state, struct str conf)
@@ -331,6 +339,8 @@ static void remove_object(struct objects *objects, struct object *object)
 	objects->has_new_checks |= item->is_checked;
 	drop_hosts(objects, item);
 	drop_spoken(objects, item);
+	if (is_pool)
+		externals_drop(objects->externals, object_id(object));
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	rows_want(objects->rows, ROW_WHOLE,
 		key_of(objects, is_pool ? "pool" : "cert", name_str(&item->name)), STR_NONE);
@@ -512,11 +522,13 @@ struct str objects_row_value(struct str key, struct str value, char text[OBJECTS
 	return digest_text((struct str){rest.p, (size_t)len}, str_skip(rest, (size_t)len), text);
 }
 
-struct objects *objects_new(struct notices *notices, bool has_system_ca)
+struct objects *objects_new(
+	struct notices *notices, struct externals *externals, bool has_system_ca)
 {
 	struct objects *objects = xcalloc(1, sizeof(*objects));
 	objects->rows = rows_new();
 	objects->notices = notices;
+	objects->externals = externals;
 	objects->trusts = trusts_new();
 	objects->has_system_ca = has_system_ca;
 	RB_INIT(&objects->items);

@@ -15,6 +15,7 @@
 
 #include "common/buf.h"
 #include "provider-common/state.h"
+#include "provider-local/externals.h"
 #include "provider-local/names.h"
 #include "provider-local/notices.h"
 #include "provider-local/rows.h"
@@ -23,12 +24,15 @@
 struct objects;
 
 /* The notices must outlive it. */
-struct objects *objects_new(struct notices *notices, bool has_system_ca);
+struct objects *objects_new(
+	struct notices *notices, struct externals *externals, bool has_system_ca);
 /* Takes its user pointers back; the state must still be there. */
 void objects_free(struct objects *objects);
 
 void objects_on_commit(
 	struct objects *objects, struct state *state, const struct state_commit *commit);
+/* The addresses of its host name are others. */
+void objects_on_pool(struct objects *objects, struct state *state, struct object *pool);
 /* nginx runs with this configuration: pools that had to wait for what it trusts now get their rows. True: there were some. */
 bool objects_set_live(struct objects *objects, struct state *state, struct str conf);
 /* Whether some pools still wait. */

@@ -122,9 +122,6 @@ void pool_text_append(const struct pool *pool, struct str protocol, struct arena
 		add_check(&writing, pool->health_check);
 	for (size_t i = 0; i < pool->endpoints.count; i++)
 		add_endpoint(&writing, &pool->endpoints.items[i]);
-	if (pool->endpoints.count == 0 && !str_is_empty(pool->external_name))
-		writing.problem = STR("host names as endpoints are not supported by this provider; "
-				      "requests get 503");
 	if (writing.is_full)
 		writing.problem = STR(
 			"the pool has more endpoints than can be served; the last are left out");

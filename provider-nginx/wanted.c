@@ -36,7 +36,7 @@ void wanted_free(struct wanted *wanted)
 
 /* ---- what changes it ---- */
 
-static bool is_used(const struct wanted *wanted, const struct object *object)
+bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 {
 	struct name name = name_of(NAME_POOL, object_id(object));
 	for (size_t i = 0; i < wanted->conf.pool_count; i++) {
@@ -63,7 +63,7 @@ bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 		enum lb_kind kind = object_kind(object);
 		is_changed = kind == LB_LOAD_BALANCER ||
 			     (kind == LB_POOL && wanted->conf.pool_count != 0 &&
-				     is_used(wanted, object)) ||
+				     wanted_has_pool(wanted, object)) ||
 			     (kind == LB_VIRTUAL_HOST && is_passed(wanted, object, &arena));
 		arena_reset(&arena);
 	}
@@ -80,6 +80,7 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str 
 	if (object == NULL)
 		return;
 	state_decode(local_state(wanted->local), object, &wanted->arena, &value);
+	externals_settle(local_externals(wanted->local), &value, &wanted->arena);
 	pool->algorithm = value.algorithm;
 	pool->peers = arena_calloc(&wanted->arena, value.endpoints.count + 1, sizeof(*pool->peers));
 	for (size_t i = 0; i < value.endpoints.count; i++) {

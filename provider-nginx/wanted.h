@@ -16,6 +16,8 @@ struct wanted *wanted_new(
 	struct local *local, struct objects *objects, const struct conf_options *options);
 void wanted_free(struct wanted *wanted);
 
+/* Whether the endpoints of the pool stand in it. */
+bool wanted_has_pool(const struct wanted *wanted, const struct object *object);
 /* Whether the commit changes anything of it. To be asked for every commit. */
 bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit);
 /* Stays until the next call. `holds_ports`: the ports of the last wanted_keep() are held by nginx and need not be tried. */
