@@ -575,7 +575,8 @@ static const struct schema_field notice_fields[] = {
 		"`namespace/name`; this and `service` absent: all owners"),
 	NEED(STR, lb_notice, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_notice, message, "message", TEXT_MAX_LEN, ""),
-	ROW(STR, lb_notice, service, "service", 320, "`namespace/name`"),
+	ROW(STR, lb_notice, service, "service", 320,
+		"`namespace/name`; the Ingresses whose backend it is hear of it, too"),
 };
 static const struct schema notice_schema = SCHEMA("notice", lb_notice, notice_fields);
 
