@@ -21,7 +21,7 @@ struct dns {
 	struct ev_loop *loop;
 	ares_channel channel;
 	ev_timer timer;
-	LIST_HEAD(, dns_socket) sockets;
+	LIST_HEAD(dns_sockets, dns_socket) sockets;
 	bool is_ending;
 };
 

@@ -165,12 +165,58 @@ static void want_trust(struct objects *objects, struct spoken *spoken, const str
 	spoken->client = trust->client;
 }
 
+static struct str next_word(struct str *line)
+{
+	const char *end = line->len != 0 ? memchr(line->p, ' ', line->len) : NULL;
+	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
+	*line = str_skip(*line, word.len + (end != NULL ? 1 : 0));
+	return word;
+}
+
+static void copy_name(struct str word, struct name *ret_name)
+{
+	if (word.len <= NAME_LEN && !str_eq_c(word, "-") && !str_eq_c(word, "off"))
+		memcpy(ret_name->text, word.p, word.len);
+}
+
+/* What is spoken by the row that nginx has had since before our start, as pool_text_protocol() writes it. */
+static void adopt(struct objects *objects, struct item *item)
+{
+	static const char end_mark[] = "\nalgo ";
+	static const char tls_mark[] = "\ntls ";
+	struct spoken *spoken = item->spoken;
+	struct row *row =
+		rows_find(objects->rows, ROW_WHOLE, key_of(objects, "pool", name_str(&item->name)));
+	struct str text = row != NULL ? row_has(row) : STR_NONE;
+	const char *end = text.p != NULL ? memmem(text.p, text.len, end_mark, 6) : NULL;
+	if (end == NULL)
+		return;
+	struct str lines = {text.p, (size_t)(end - text.p)};
+	spoken->shown_protocol = str_dup((struct str){lines.p, lines.len + 1});
+	const char *tls = memmem(lines.p, lines.len, tls_mark, sizeof(tls_mark) - 1);
+	if (tls == NULL)
+		return;
+	struct str words = str_skip(lines, (size_t)(tls - lines.p) + sizeof(tls_mark) - 1);
+	copy_name(next_word(&words), &spoken->shown);
+	(void)next_word(&words);
+	copy_name(next_word(&words), &spoken->shown_client);
+	trusts_use(objects->trusts, &spoken->shown, STR_NONE);
+	if (spoken->shown_client.text[0] == 0)
+		return;
+	struct str key = client_key(objects, item, &spoken->shown_client);
+	row = rows_find(objects->rows, ROW_WHOLE, key);
+	if (row != NULL && row_has(row).p != NULL)
+		rows_want(objects->rows, ROW_WHOLE, key, arena_str(&objects->arena, row_has(row)));
+}
+
 static struct spoken *spoken_of(struct objects *objects, struct item *item)
 {
 	if (item->spoken != NULL)
 		return item->spoken;
 	item->spoken = xcalloc(1, sizeof(*item->spoken));
-	if (item->plain != 0) {
+	if (item->plain == 0) {
+		adopt(objects, item);
+	} else {
 		struct pool plain = {.protocol = (enum pool_protocol)(item->plain - 1)};
 		item->spoken->shown_protocol =
 			str_dup(pool_text_protocol(&plain, NULL, &objects->arena));
@@ -218,7 +264,8 @@ static struct str settle_protocol(struct objects *objects, struct item *item,
 					: STR(""));
 	if (refused != NULL)
 		*ret_problem = str_from(refused);
-	return refused != NULL ? STR_NONE : str_from(spoken->shown_protocol);
+	return refused != NULL || spoken->shown_protocol == NULL ? STR_NONE
+								 : str_from(spoken->shown_protocol);
 }
 
 /* ---- pools ---- */

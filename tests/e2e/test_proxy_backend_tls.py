@@ -60,6 +60,32 @@ def as_client(pair) -> dict:
     return {"client_chain": pair.pem, "client_key": pair.key}
 
 
+class Asking:
+    """A client that keeps asking for a host; `seen` is what it got, as reached() tells it."""
+
+    def __init__(self, proxy, name: str):
+        self.seen: list[str | int] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._ask, args=(proxy, name))
+
+    def _ask(self, proxy, name: str) -> None:
+        while not self._stop.is_set():
+            self.seen.append(proxy.reached(name))
+
+    def wait_more(self) -> None:
+        """Until a request that is sent from now on has been answered."""
+        count = len(self.seen)
+        wait_for(lambda: len(self.seen) > count + 1, "two more answers", PATIENCE)
+
+    def __enter__(self) -> "Asking":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
 def test_a_backend_is_checked(proxy, apply, pods, ours, theirs):
     good, other = pods("good", tls=ours.sign("s.internal")), pods("other", tls=theirs.sign("s.internal"))
     late, misnamed = pods("late", tls=ours.sign("s.internal", days=-1)), pods("misnamed", tls=ours.sign("t.internal"))
@@ -144,23 +170,26 @@ def test_a_new_authority_costs_no_request(proxy, apply, pods, ours, theirs):
     both = {"verify": "ca", "ca": ours.pem + theirs.pem, "server_name": "s.internal"}
     apply(https("p", old, **by_ca(ours)), host("a.test", ("/", "p")))
     assert proxy.reached("a.test") == "old"
-    seen, stop = [], threading.Event()
-
-    def ask() -> None:
-        while not stop.is_set():
-            seen.append(proxy.reached("a.test"))
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    try:
+    with Asking(proxy, "a.test") as asking:
         for objects, want in ((https("p", old, **both), "old"), (https("p", new, **both), "new"), (https("p", new, **by_ca(theirs)), "new")):
             apply(objects)
-            count = len(seen)
-            wait_for(lambda: want in seen[count:], want, PATIENCE)
-    finally:
-        stop.set()
-        asking.join()
-    assert set(seen) == {"old", "new"}, set(seen)
+            count = len(asking.seen)
+            wait_for(lambda: want in asking.seen[count:], want, PATIENCE)
+    assert set(asking.seen) == {"old", "new"}, set(asking.seen)
+
+
+def test_trust_that_changed_while_the_provider_was_away(proxy, apply, pods, ours, theirs):
+    pod = pods("pod", tls=ours.sign("s.internal"), clients_of=theirs.pem)
+    me = as_client(theirs.sign("me"))
+    apply(https("p", pod, **by_ca(ours), **me), host("a.test", ("/", "p")))
+    assert proxy.reached("a.test") == "pod"
+    proxy.kill_provider()
+    proxy.send(https("p", pod, verify="ca", ca=ours.pem + theirs.pem, server_name="s.internal", **as_client(theirs.sign("me"))))
+    with Asking(proxy, "a.test") as asking:
+        proxy.start()
+        proxy.apply()
+        asking.wait_more()
+    assert set(asking.seen) == {"pod"}, set(asking.seen)
 
 
 def test_what_cannot_be_used_is_refused_alone(proxy, apply, pods, ours):
