@@ -29,6 +29,7 @@ void change_update_main(struct engine *engine)
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
 		.socket = engine->socket,
+		.system_ca = engine->config->trusted_certificates,
 		.ports = engine->ports,
 		.binds = binds,
 		.bind_count = bind_count,

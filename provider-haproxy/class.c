@@ -129,10 +129,11 @@ struct class_text class_of_pool(
 	return text;
 }
 
-char *class_words_of_tls(const struct pool *pool, const struct trust *trust, const char *state_dir)
+char *class_words_of_tls(
+	const struct pool *pool, const struct trust *trust, const struct class_paths *paths)
 {
 	static const char *const verify[] = {
-		[TLS_VERIFY_SYSTEM] = " verify required ca-file @system-ca",
+		[TLS_VERIFY_SYSTEM] = " verify required ca-file ",
 		[TLS_VERIFY_CA] = " verify required ca-file ",
 		[TLS_VERIFY_OFF] = " verify none",
 	};
@@ -141,11 +142,13 @@ char *class_words_of_tls(const struct pool *pool, const struct trust *trust, con
 	buf_init(&words, CLASS_LEN_MAX);
 	add(&words, " ssl%s", verify[tls->verify]);
 	if (tls->verify == TLS_VERIFY_CA)
-		add(&words, "%s/trust/%s.pem", state_dir, trust->ca.text);
+		add(&words, "%s/trust/%s.pem", paths->state_dir, trust->ca.text);
+	else if (tls->verify == TLS_VERIFY_SYSTEM)
+		add(&words, "%s", paths->system_ca != NULL ? paths->system_ca : "@system-ca");
 	if (tls->verify != TLS_VERIFY_OFF)
 		add(&words, " verifyhost %.*s", STR_FMT(tls->server_name));
 	if (trust->client.text[0] != 0)
-		add(&words, " crt %s/trust/%s.pem", state_dir, trust->client.text);
+		add(&words, " crt %s/trust/%s.pem", paths->state_dir, trust->client.text);
 	if (str_is_empty(tls->server_name))
 		add(&words, " sni req.hdr(host),host_only");
 	else

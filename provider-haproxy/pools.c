@@ -114,7 +114,9 @@ static const char *set_words(struct engine *engine, struct slot *slot, const str
 	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
 	if (value->tls != NULL && refused == NULL) {
 		trust_files_use(&engine->trust, &trust, value->tls);
-		words = class_words_of_tls(value, &trust, engine->config->local.state_dir);
+		struct class_paths paths = {.state_dir = engine->config->local.state_dir,
+			.system_ca = engine->config->trusted_certificates};
+		words = class_words_of_tls(value, &trust, &paths);
 	}
 	slots_set_words(slot, words, &trust);
 	trust_files_drop(&engine->trust, &old);

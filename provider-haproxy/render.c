@@ -312,6 +312,12 @@ static void add_idle(struct buf *out, const struct render_input *input)
 	add(out,
 		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
 		input->state_dir, input->state_dir);
+	/* Likewise the file, which is too long to be told later. */
+	if (input->system_ca != NULL)
+		add(out,
+			"\nbackend trusted\n"
+			"\tserver nobody 127.0.0.1:1 disabled ssl verify required ca-file %s\n",
+			input->system_ca);
 }
 
 void render_main(struct buf *out, const struct render_input *input, char *ret_description)

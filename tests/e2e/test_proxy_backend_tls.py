@@ -192,6 +192,21 @@ def test_trust_that_changed_while_the_provider_was_away(proxy, apply, pods, ours
     assert set(asking.seen) == {"pod"}, set(asking.seen)
 
 
+def test_authorities_of_the_system(proxy, pods, ours, theirs, tmp_path):
+    good, other = pods("good", tls=ours.sign("s.internal")), pods("other", tls=theirs.sign("s.internal"))
+    trusted = tmp_path / "ours.pem"
+    trusted.write_bytes(ours.pem)
+    tmp_path.chmod(0o755)
+    with type(proxy)(arguments=["--trusted-certificates", str(trusted)]) as trusting:
+        tls = {"verify": "system", "server_name": "s.internal"}
+        trusting.apply(trusting.balancer(), https("good", good, **tls), https("other", other, **tls), https("name", good, **tls | {"server_name": "x.test"}),
+                       *(host(f"{name}.test", ("/", name)) for name in ("good", "other", "name")))
+        assert trusting.reached("good.test") == "good"
+        assert trusting.reached("other.test") in UNSERVED and trusting.reached("name.test") in UNSERVED
+        trusting.kill_proxy()
+        trusting.wait_answers("good.test")
+
+
 def test_what_cannot_be_used_is_refused_alone(proxy, apply, pods, ours):
     pod = pods("pod", tls=ours.sign("s.internal"))
     bad = {

@@ -85,6 +85,8 @@ static void words_of_tls_leave_nothing_open(void **state)
 			" ssl verify required ca-file /s/trust/aX.pem verifyhost a.b crt "
 			"/s/trust/iX.pem sni str(a.b) alpn http/1.1"},
 	};
+	static const struct class_paths paths = {.state_dir = "/s"};
+	static const struct class_paths others = {.state_dir = "/s", .system_ca = "/ca.pem"};
 	struct health_check check = {0};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -94,8 +96,12 @@ static void words_of_tls_leave_nothing_open(void **state)
 			.tls = &tls, .health_check = rows[i].is_checked ? &check : NULL};
 		if (tls.verify == TLS_VERIFY_CA)
 			trust = (struct trust){.ca = {"aX"}, .client = {"iX"}};
-		char *words = class_words_of_tls(&pool, &trust, "/s");
+		char *words = class_words_of_tls(&pool, &trust, &paths);
 		assert_string_equal(words, rows[i].words);
+		free(words);
+		words = class_words_of_tls(&pool, &trust, &others);
+		assert_int_equal(strstr(words, " ca-file /ca.pem ") != NULL,
+			tls.verify == TLS_VERIFY_SYSTEM);
 		free(words);
 	}
 }
