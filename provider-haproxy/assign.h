@@ -4,7 +4,10 @@
  */
 #pragma once
 
+#include "provider-haproxy/class.h"
 #include "provider-haproxy/slots.h"
+#include "provider-haproxy/trust_files.h"
+#include "provider-local/externals.h"
 #include "provider-local/notices.h"
 #include "provider-local/rows.h"
 #include "provider-common/state.h"
@@ -16,6 +19,9 @@ struct assign {
 	struct rows *rows;
 	struct notices *notices;
 	struct arena *arena; /* of one step */
+	struct trust_files *trust;
+	struct externals *externals; /* NULL: names are not looked up */
+	struct class_paths paths;
 	const char *cookie_key;
 	size_t slots_min; /* pools that are prepared for at first */
 };

@@ -5,7 +5,7 @@
  *
  *   engine.c  life, commits, files          sync.c    reading back what HAProxy has
  *   change.c  checks, starts and reloads    pump.c    commands for what differs
- *   pools.c   from pools to slots
+ *   pools.c   from pools to slots          trust_files.c  CAs and client certificates for backends
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
@@ -21,6 +21,7 @@
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/render.h"
 #include "provider-haproxy/slots.h"
+#include "provider-haproxy/trust_files.h"
 #include "provider-local/child.h"
 #include "provider-local/command.h"
 #include "provider-local/local.h"
@@ -51,6 +52,7 @@ struct engine {
 	/* What is wanted. */
 	struct slots slots;
 	struct certs certs;
+	struct trust_files trust;
 	struct ports *ports; /* that can be had */
 	struct ports held;   /* those of the main file on disk; only the numbers */
 	size_t ports_left_out;
@@ -125,6 +127,8 @@ void pools_init(struct engine *engine);
 void pools_fini(struct engine *engine);
 /* Slots that were left and to which no row has pointed for a while are emptied. */
 void pools_finish_leaving(struct engine *engine);
+/* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
+bool pools_blame(struct engine *engine, struct str output);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
 /* Keeps room for pools to come. */

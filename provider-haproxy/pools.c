@@ -14,6 +14,10 @@ static struct assign assign_of(struct engine *engine)
 		.rows = local_rows(engine->local),
 		.notices = local_notices(engine->local),
 		.arena = &engine->arena,
+		.trust = &engine->trust,
+		.externals = local_externals(engine->local),
+		.paths = {.state_dir = engine->config->local.state_dir,
+			.system_ca = engine->config->trusted_certificates},
 		.cookie_key = engine->config->cookie_key,
 		.slots_min = (size_t)engine->config->slots,
 	};
@@ -75,7 +79,10 @@ void pools_finish_leaving(struct engine *engine)
 	for (size_t i = 0; i < engine->leaving_count; i++) {
 		struct leaving *leaving = &engine->leaving[i];
 		if (may_be_emptied(engine, leaving)) {
+			struct trust old = leaving->slot->trust;
 			slots_leave(&engine->slots, leaving->slot);
+			slots_set_words(leaving->slot, NULL, NULL);
+			trust_files_drop(&engine->trust, &old);
 			continue;
 		}
 		is_waiting = is_waiting || leaving->since != 0;
@@ -113,6 +120,39 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	if (engine->slots.group_count != group_count)
 		engine->is_main_stale = true;
 	engine_want_flush(engine);
+}
+
+static bool is_named(const struct name *name, struct str output)
+{
+	return name->text[0] != 0 && memmem(output.p, output.len, name->text, NAME_LEN) != NULL;
+}
+
+static bool refuse_servers(struct engine *engine, struct slot *slot)
+{
+	bool any = false;
+	struct server *server = slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		any = any || (server->is_wanted && !server->is_refused);
+		server->is_refused = true;
+	}
+	slots_touch(slot);
+	slots_settle(&engine->slots, slot);
+	return any;
+}
+
+bool pools_blame(struct engine *engine, struct str output)
+{
+	bool any = false;
+	for (size_t i = 0; i < engine->slots.group_count && output.len != 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		for (size_t j = 0; j < group->size; j++) {
+			struct slot *slot = &group->slots[j];
+			if (is_named(&slot->trust.ca, output) ||
+				is_named(&slot->trust.client, output))
+				any = refuse_servers(engine, slot) || any;
+		}
+	}
+	return any;
 }
 
 static void remember(void *ctx, struct str key, struct str value)

@@ -332,7 +332,8 @@ static const struct row rows[] = {
 		META(",\"uid\":\"u\"") ",\"type\":\"kubernetes.io/"
 				       "tls\",\"data\":{\"tls.crt\":\"Y2VydA==\",\"tls.key\":"
 				       "\"a2V5\",\"ca.crt\":\"eA==\"}}",
-		HEAD("secret") ", \"certificate\"=>\"cert\", \"private_key\"=>\"key\"}"},
+		HEAD("secret") ", \"certificate\"=>\"cert\", \"private_key\"=>\"key\", "
+			       "\"ca\"=>\"x\"}"},
 	{"an empty one", RECORD_SECRET, 0,
 		META(",\"uid\":\"u\"") ",\"data\":{\"tls.crt\":\"\",\"tls.key\":null}}",
 		HEAD("secret") "}"},
