@@ -35,10 +35,12 @@ enum engine_connection {
 };
 enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 
+/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
 struct leaving {
 	struct slot *slot;
 	struct name pool;
-	ev_tstamp since; /* when no row led to the slot any more; 0: one does */
+	bool is_pool_gone; /* and its row is still there */
+	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
 };
 
 struct engine {
@@ -123,7 +125,7 @@ char *engine_path(const struct engine *engine, const char *name);
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
 void pools_init(struct engine *engine);
 void pools_fini(struct engine *engine);
-/* Slots that were left and to which no row has pointed for a while are emptied. */
+/* Takes away the rows of pools that are gone, and empties slots that were left, when for a while nothing has led there. */
 void pools_finish_leaving(struct engine *engine);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
