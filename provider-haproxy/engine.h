@@ -86,6 +86,7 @@ struct engine {
 	size_t live_groups;
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
+	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
 	struct cert *sending; /* the certificate on its way */
 	uint64_t sending_digest;
 	char *sending_problem;
