@@ -74,7 +74,7 @@ def test_hostile_texts_in_every_object(line):
         # What may be said is there, as data.
         folder = line.proxy.state_dir
         data = [*folder.glob("maps/*.map")] if line.proxy.name == "haproxy" else [folder / "state"]
-        assert any(f"/%[src]{MARK}".encode() in path.read_bytes() for path in data)
+        assert any(f"/&&{MARK}".encode() in path.read_bytes() for path in data)
         if line.proxy.name == "haproxy":
             check_files(line.proxy)
         else:
