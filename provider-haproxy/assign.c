@@ -119,7 +119,6 @@ struct slot *assign_remove(const struct assign *assign, struct object *object)
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	notices_clear(assign->notices, topic, object_id(object));
 	externals_drop(assign->externals, object_id(object));
-	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool), STR_NONE);
 	return slots_of_pool(assign->slots, &pool);
 }
 

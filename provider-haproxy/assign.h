@@ -32,7 +32,7 @@ struct str assign_row_key(const struct assign *assign, const struct name *pool);
  * are too many. *ret_left is another slot that the pool had before, or NULL. */
 struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
-/* The pool is gone; returns the slot that it had, or NULL. */
+/* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may just be looking it up. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
 /* Keeps room for pools to come. */
 void assign_provide(const struct assign *assign);

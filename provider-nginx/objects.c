@@ -93,7 +93,8 @@ static void drop_item(struct objects *objects, struct item *item)
 
 static struct str digest_text(struct str chain, struct str key, char text[OBJECTS_DIGEST_LEN])
 {
-	struct str parts[] = {chain, key};
+	/* Read back from nginx, what is absent is empty. */
+	struct str parts[] = {chain.p != NULL ? chain : STR(""), key.p != NULL ? key : STR("")};
 	int len = snprintf(text, OBJECTS_DIGEST_LEN, "%016" PRIx64, name_digest(parts, 2));
 	return (struct str){text, (size_t)len};
 }
