@@ -127,7 +127,7 @@ static void set_payload(struct store_object *object, struct str payload)
 
 static void clear_target(struct store_target *target)
 {
-	shared_text_drop(target->revision);
+	revision_keep(&target->revision, STR_NONE);
 	shared_text_drop(target->status);
 }
 
@@ -218,7 +218,7 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 	struct store_target *target = matters ? store_target_for(object) : store_target_of(object);
 	if (target == NULL)
 		return;
-	set_shared(&target->revision, facts->revision);
+	revision_keep(&target->revision, facts->revision);
 	set_shared(&target->status, facts->status);
 	target->status_is_ours = facts->status_is_ours;
 	if (service == NULL || !facts->hold_is_known)

@@ -43,10 +43,9 @@ struct status_wish;
 
 /* What is known of an object beside its record: for writing its status. */
 struct store_target {
-	const char *revision; /* shared text: of the newest form seen; NULL: not known */
+	struct revision_kept revision; /* of the newest form seen */
 	const char *
-		status; /* shared text: canonical text of the addresses in the status, see status_text.h; NULL:
-			 none */
+		status; /* shared text: of the addresses in the status, see status_text.h; NULL: none */
 	struct status_wish *wish; /* belongs to the status writer; NULL: none */
 	bool status_is_ours : 1;  /* by its managed fields */
 	bool wants_finalizer : 1; /* only Services have these two, see project.h */

@@ -219,6 +219,12 @@ static void keys_are_found_in_any_text(void **state)
 	"\"service.kubernetes.io/load-balancer-cleanup\\\"\":{}}}}}]"
 #define OF_CLASS(class) "\"type\":\"LoadBalancer\",\"loadBalancerClass\":\"" class "\""
 
+static void assert_revision(const struct store_target *target, const char *want)
+{
+	char room[REVISION_NUMBER_ROOM];
+	assert_true(str_eq_c(revision_text(target->revision, room), want));
+}
+
 static void the_holding_of_services_is_read(void **state)
 {
 	struct project_ours other;
@@ -277,7 +283,7 @@ static void the_holding_of_services_is_read(void **state)
 			fail_msg("%s: %s", rows[i].name, target != NULL ? "known" : "not known");
 		if (target != NULL) {
 			struct str others = store_finalizers(object);
-			assert_string_equal(target->revision, "7");
+			assert_revision(target, "7");
 			assert_int_equal(target->wants_finalizer, rows[i].wants);
 			assert_int_equal(target->has_finalizer, rows[i].has);
 			assert_true(str_eq(others, str_from(rows[i].others)));
@@ -307,7 +313,7 @@ static void what_is_known_beside_a_record_stands_as_well(void **state)
 	assert_true(target->wants_finalizer && target->has_finalizer);
 	assert_true(str_eq_c(store_finalizers(object), "\"x\""));
 	assert_string_equal(target->status, "[{\"ip\":\"192.0.2.1\"}]");
-	assert_string_equal(target->revision, "8");
+	assert_revision(target, "8");
 	end(&f);
 }
 

@@ -13,10 +13,18 @@
 #define A "[{\"ip\":\"192.0.2.1\"}]"
 #define B "[{\"ip\":\"192.0.2.2\"}]"
 
+/* Of a number; of any other text the test would have to give it back. */
+static struct revision_kept kept(const char *number)
+{
+	struct revision_kept revision = {0};
+	revision_keep(&revision, str_from(number));
+	return revision;
+}
+
 static struct status_view view(const char *revision, const char *status, bool ours)
 {
 	return (struct status_view){
-		.revision = str_from(revision), .status = str_from(status), .is_ours = ours};
+		.revision = kept(revision), .status = str_from(status), .is_ours = ours};
 }
 
 static enum status_step decide(
@@ -244,7 +252,7 @@ static void seldom_replacements_are_no_fight(void **state)
 static enum status_step decide_held(
 	struct status_wish *wish, const char *revision, const char *status, const char *hold)
 {
-	struct status_view v = {.revision = str_from(revision),
+	struct status_view v = {.revision = kept(revision),
 		.status = str_from(status),
 		.is_ours = true,
 		.is_holdable = true,
@@ -257,7 +265,7 @@ static enum status_step decide_held(
 
 static bool done(struct status_wish *wish, const char *status, const char *hold)
 {
-	struct status_view v = {.revision = STR("5"),
+	struct status_view v = {.revision = kept("5"),
 		.status = str_from(status),
 		.is_ours = true,
 		.is_holdable = true,
