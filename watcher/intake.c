@@ -75,8 +75,7 @@ static void refuse(struct intake *intake, struct projection *p, const struct jso
 			buf_clear(&intake->encoded);
 			must(message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) == 0);
 		}
-		store_keep(intake->store, kind, str_skip(buf_str(&intake->encoded), FRAME_HEAD_LEN),
-			object != NULL ? &facts : NULL);
+		store_keep(intake->store, &key, object != NULL ? &facts : NULL);
 	}
 	intake->on_refused(intake->ctx, meta, why);
 }
@@ -92,8 +91,7 @@ static void put_record(struct intake *intake, struct projection *p, const struct
 	}
 	if (has_facts(intake))
 		project_facts(p, object, meta, record, &facts);
-	struct str payload = str_skip(buf_str(&intake->encoded), FRAME_HEAD_LEN);
-	(void)store_put(intake->store, intake->version->kind, payload, &facts);
+	(void)store_put(intake->store, record, &facts);
 }
 
 void intake_put(struct intake *intake, const struct json *object)

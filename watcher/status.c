@@ -11,6 +11,7 @@
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
 
+#include <bsd/sys/queue.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -523,7 +524,7 @@ void status_free(struct status_writer *w)
 		}
 	}
 	object = store_first(w->config.store, w->config.kind);
-	for (; object != NULL; object = store_next(object)) {
+	for (; object != NULL; object = store_next(w->config.store, object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			drop_job(w, (struct job *)target->wish);

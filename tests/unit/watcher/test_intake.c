@@ -4,6 +4,7 @@
 #include "watcher/object_key.h"
 
 #include "common/xalloc.h"
+#include "proto/frame.h"
 #include "proto/message.h"
 
 #include <setjmp.h>
@@ -60,10 +61,15 @@ static enum message_type type_of(struct fixture *f, enum record_kind kind)
 	struct schema_error error;
 	struct store_object *object = store_first(&f->store, kind);
 	assert_non_null(object);
-	assert_null(store_next(object));
+	assert_null(store_next(&f->store, object));
+	struct buf frame;
+	buf_init(&frame, 1 << 20);
+	store_encode(&f->store, object, &frame);
 	assert_int_equal(
-		message_open(reader, store_payload(&f->store, object), &message, &error), 0);
+		message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message, &error),
+		0);
 	enum message_type type = message.type;
+	buf_fini(&frame);
 	message_reader_free(reader);
 	return type;
 }
