@@ -196,3 +196,14 @@ void sorted_del(struct sorted *sorted, const void *key)
 	if (place.page != 0)
 		join(sorted, place.page - 1);
 }
+
+void *sorted_pop(struct sorted *sorted)
+{
+	if (sorted->page_count == 0)
+		return NULL;
+	struct sorted_page *page = sorted->pages[sorted->page_count - 1];
+	void *item = page->items[--page->count];
+	if (page->count == 0)
+		del_page(sorted, sorted->page_count - 1);
+	return item;
+}

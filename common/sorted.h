@@ -28,6 +28,8 @@ void sorted_fini(struct sorted *sorted);
 void sorted_add(struct sorted *sorted, const void *key, void *item);
 /* The item of that key is no longer here; it must be. */
 void sorted_del(struct sorted *sorted, const void *key);
+/* Takes the last item out without looking at keys, for freeing them all. NULL: none. */
+void *sorted_pop(struct sorted *sorted);
 /* The item of that key; NULL: none. */
 void *sorted_find(const struct sorted *sorted, const void *key);
 /* The first item; the first of that key or behind it; the first behind it. NULL: none. */

@@ -332,15 +332,10 @@ void store_init(struct store *store)
 
 void store_fini(struct store *store)
 {
-	for (int i = 0; i < RECORD_KIND_COUNT; i++) {
-		enum record_kind kind = (enum record_kind)i;
-		struct store_object *object = store_first(store, kind);
-		while (object != NULL) {
-			struct store_object *next = store_next(store, object);
+	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++) {
+		struct store_object *object;
+		while ((object = sorted_pop(&store->objects[kind])) != NULL)
 			store_object_free(object);
-			object = next;
-		}
-		sorted_fini(&store->objects[kind]);
 	}
 	arena_fini(&store->arena);
 }

@@ -109,6 +109,10 @@ static void items_take_little_more_than_their_pointers(void **state)
 	}
 	check(&sorted, is_there);
 	assert_true(sorted.page_count <= 2 * most + 1);
+	for (int i = NUMBERS - 1; i >= 0; i--)
+		assert_ptr_equal(sorted_pop(&sorted), &numbers[i]);
+	assert_null(sorted_pop(&sorted));
+	assert_null(sorted_first(&sorted));
 	sorted_fini(&sorted);
 }
 
