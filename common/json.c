@@ -60,6 +60,12 @@ static const cJSON **sorted_members(const cJSON *object, size_t count)
 	return members;
 }
 
+/* Most differ in their first letter, which spares the call. */
+static bool same_name(const cJSON *a, const cJSON *b)
+{
+	return a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0;
+}
+
 static bool has_duplicates(const cJSON *object)
 {
 	size_t count = json_count(value_of_const(object));
@@ -67,7 +73,7 @@ static bool has_duplicates(const cJSON *object)
 	if (count <= SMALL_OBJECT) {
 		for (const cJSON *a = object->child; a != NULL && !found; a = a->next) {
 			for (const cJSON *b = a->next; b != NULL && !found; b = b->next)
-				found = strcmp(a->string, b->string) == 0;
+				found = same_name(a, b);
 		}
 		return found;
 	}
