@@ -152,7 +152,7 @@ static uint64_t mark_special(uint64_t bytes)
 	return (bytes | control | quote | backslash) & each * 0x80;
 }
 
-static size_t skip_plain(struct str text, size_t at)
+size_t json_scan_plain(struct str text, size_t at)
 {
 	uint64_t bytes;
 	while (text.len - at >= sizeof(bytes)) {
@@ -170,7 +170,7 @@ static size_t skip_plain(struct str text, size_t at)
 static bool scan_string(struct scanner *s)
 {
 	size_t from = ++s->at;
-	while ((s->at = skip_plain(s->text, s->at)) < s->text.len) {
+	while ((s->at = json_scan_plain(s->text, s->at)) < s->text.len) {
 		unsigned char c = (unsigned char)s->text.p[s->at];
 		if (c == '"') {
 			s->latest = (struct str){s->text.p + from, s->at - from};

@@ -14,6 +14,9 @@ enum {
 	JSON_NUMBER_LEN_MAX = 63, /* of cJSON */
 };
 
+/* Behind the bytes from `at` on that stand for themselves in a string: at its quote, a backslash, a byte that is no ASCII or a control
+ * character; or the end. */
+size_t json_scan_plain(struct str text, size_t at);
 /* NULL, or what is wrong; *ret_at is then where. *ret_replaces: some "\u" escapes stand for NUL or half a surrogate pair,
  * and want json_scan_replace() on a copy. */
 const char *json_scan(struct str text, size_t *ret_at, bool *ret_replaces);
