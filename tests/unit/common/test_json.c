@@ -261,6 +261,45 @@ static void bounds_depth_and_values(void **state)
 	free(text);
 }
 
+/* Small documents share memory that is used again: none may be disturbed by the others, in whatever order they go. */
+static void documents_live_side_by_side(void **state)
+{
+	enum { DOCUMENTS = 300, ITEMS = 40 };
+	struct json *documents[DOCUMENTS];
+	struct buf text;
+	(void)state;
+	buf_init(&text, 1 << 20);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < DOCUMENTS; i++) {
+			buf_clear(&text);
+			for (int j = 0; j < ITEMS; j++)
+				assert_int_equal(buf_printf(&text, "%s\"%d of %d\"",
+							 j == 0 ? "[" : ",", j, i),
+					0);
+			assert_int_equal(buf_append(&text, "]", 1), 0);
+			documents[i] = json_parse(buf_str(&text), NULL, NULL);
+			assert_non_null(documents[i]);
+			/* One that comes and goes meanwhile. */
+			json_free(parse_good("{\"a\":[1,2,{\"b\":\"c\"}]}"));
+		}
+		for (int i = 0; i < DOCUMENTS; i++) {
+			int at = round == 0   ? i
+				 : round == 1 ? DOCUMENTS - 1 - i
+					      : (i * 7) % DOCUMENTS;
+			char want[32];
+			int j = 0;
+			for (const struct json *c = json_first(documents[at]); c != NULL;
+				c = json_next(c)) {
+				snprintf(want, sizeof(want), "%d of %d", j++, at);
+				assert_true(str_eq_c(json_text(c), want));
+			}
+			assert_int_equal(j, ITEMS);
+			json_free(documents[at]);
+		}
+	}
+	buf_fini(&text);
+}
+
 /* With each name compared to each other one this would take minutes. */
 static void large_objects_cost_little(void **state)
 {
@@ -480,6 +519,7 @@ int main(void)
 		cmocka_unit_test(leaves_out_what_is_unwanted),
 		cmocka_unit_test(what_is_left_out_hides_nothing),
 		cmocka_unit_test(bounds_depth_and_values),
+		cmocka_unit_test(documents_live_side_by_side),
 		cmocka_unit_test(large_objects_cost_little),
 		cmocka_unit_test(finds_members_by_exact_name),
 		cmocka_unit_test(getters_know_absent_from_wrong),
