@@ -15,6 +15,11 @@ struct any_list {
 	size_t count;
 };
 
+static struct str key_of(const struct schema_field *field)
+{
+	return (struct str){field->key, field->key_len};
+}
+
 /* Where we are in the value, for error texts: a chain of callers' frames. */
 struct place {
 	const struct place *outer;
@@ -67,6 +72,15 @@ static int write_to_buf(void *data, const char *bytes, size_t len)
 
 static int put_text(struct encoder *e, struct str s)
 {
+	/* Keys, words and most names are short texts, which begin with one byte. */
+	uint8_t *room = s.len < 32 ? buf_reserve(e->out, 1 + s.len) : NULL;
+	if (room != NULL) {
+		room[0] = (uint8_t)(0xa0 | s.len);
+		if (s.len != 0)
+			memcpy(room + 1, s.p, s.len);
+		buf_commit(e->out, 1 + s.len);
+		return 0;
+	}
 	if (msgpack_pack_str(&e->packer, s.len) != 0 ||
 		msgpack_pack_str_body(&e->packer, s.p != NULL ? s.p : "", s.len) != 0)
 		return -EMSGSIZE;
@@ -248,7 +262,7 @@ static int encode_members(struct encoder *e, const struct schema *schema, const 
 		if (field->type == SCHEMA_INLINE) {
 			err = encode_members(e, field->sub, member, outer);
 		} else if (is_present(field, member)) {
-			err = put_text(e, str_from(field->key));
+			err = put_text(e, key_of(field));
 			if (err == 0)
 				err = encode_value(e, field, member, &place);
 		}
@@ -454,7 +468,7 @@ static const struct flat_field *find_key(
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hint + i < count ? hint + i : hint + i - count;
-		if (str_eq_c(key, flat[at].field->key))
+		if (str_eq(key, key_of(flat[at].field)))
 			return &flat[at];
 	}
 	return NULL;

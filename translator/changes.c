@@ -112,8 +112,7 @@ static struct node *secret_target(struct engine *engine, struct str namespace, s
 static struct node *pool_target(
 	struct engine *engine, const struct plan *plan, const struct plan_pool *pool)
 {
-	struct str key = arena_printf(&engine->scratch, "%.*s/%.*s", STR_FMT(plan->self.namespace),
-		STR_FMT(pool->service));
+	struct str key = key_join(&engine->scratch, plan->self.namespace, '/', pool->service);
 	struct service_node *service =
 		(struct service_node *)(void *)graph_get(&engine->graph, NODE_SERVICE, key);
 	return &graph_get_pool(service, pool->port)->node;
