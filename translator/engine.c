@@ -334,6 +334,9 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 	if (!same_capabilities(engine, now))
 		set_capabilities(engine, now);
 	engine->provider_up = true;
+	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
+	 * of its load balancers, was there before. */
+	engine->standing = true;
 	batch_provider_up(engine);
 }
 
