@@ -2,8 +2,9 @@
 #include "proto/pack.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 
-enum { UUID_LEN = 16, UUID_TEXT_LEN = 36, TEXT_UUID = 1, TEXT_IPV4 = 3 };
+enum { UUID_LEN = 16, UUID_TEXT_LEN = 36, TEXT_UUID = 1, TEXT_IPV4 = 3, NUMBER_LEN_MAX = 10 };
 
 /* The common layout of all LIST_OF(). */
 struct any_list {
@@ -124,14 +125,19 @@ static void put_bytes(struct buf *out, const void *bytes, size_t len)
 	must(buf_append(out, bytes, len) == 0);
 }
 
-static void put_number(struct buf *out, uint64_t value)
+/* Returns how many bytes it takes. */
+static size_t write_number(uint8_t *bytes, uint64_t value)
 {
-	uint8_t *bytes = room_for(out, 10);
 	size_t len = 0;
 	for (; value > 0x7f; value >>= 7)
 		bytes[len++] = (uint8_t)(value | 0x80);
 	bytes[len++] = (uint8_t)value;
-	buf_commit(out, len);
+	return len;
+}
+
+static void put_number(struct buf *out, uint64_t value)
+{
+	buf_commit(out, write_number(room_for(out, NUMBER_LEN_MAX), value));
 }
 
 static void put_text(struct buf *out, struct str text)
@@ -353,4 +359,33 @@ void unpack_struct(
 	memset(ret_value, 0, schema->size);
 	take_struct(&c, schema, ret_value);
 	must(c.p == c.end);
+}
+
+/* ---- kept ---- */
+
+uint8_t *packed_keep(struct str packed)
+{
+	uint8_t head[NUMBER_LEN_MAX];
+	size_t head_len = write_number(head, packed.len);
+	uint8_t *kept = slab_alloc(head_len + packed.len);
+	memcpy(kept, head, head_len);
+	if (packed.len != 0)
+		memcpy(kept + head_len, packed.p, packed.len);
+	return kept;
+}
+
+struct str packed_view(const uint8_t *kept)
+{
+	if (kept == NULL)
+		return STR_NONE;
+	struct cursor c = {.p = kept, .end = kept + NUMBER_LEN_MAX};
+	size_t len = (size_t)take_number(&c);
+	return (struct str){(const char *)c.p, len};
+}
+
+void packed_free(uint8_t *kept)
+{
+	struct str packed = packed_view(kept);
+	if (kept != NULL)
+		slab_free(kept, (size_t)((const uint8_t *)packed.p - kept) + packed.len);
 }

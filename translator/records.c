@@ -2,7 +2,6 @@
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/slab.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
@@ -45,7 +44,7 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 	enum record_kind kind = record_kind_of(record);
 	struct record_key *key = ret_value;
 	must(record->packed != NULL);
-	unpack_struct(schema_of(kind), record_packed(record), arena, ret_value);
+	unpack_struct(schema_of(kind), packed_view(record->packed), arena, ret_value);
 	key->kind = kind;
 	key->namespace = node_namespace(&record->node);
 	key->name = node_name(&record->node);
@@ -91,22 +90,20 @@ static void change(struct engine *engine, struct record *record, const struct pl
 }
 
 /* Takes `packed`; NULL: the record is gone. `flag`: NODE_KEPT for a record that holds a key only. */
-static void replace(
-	struct engine *engine, struct record *record, uint8_t *packed, size_t len, uint16_t flag)
+static void replace(struct engine *engine, struct record *record, uint8_t *packed, uint16_t flag)
 {
 	const struct plan *old = NULL;
-	size_t old_len = 0;
 	if (record->node.kind == NODE_INGRESS || record->node.kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 		old = plans_save_old(engine, ingress);
 		plans_forget(engine, ingress);
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 	}
-	uint8_t *old_packed = record_swap(record, packed, len, &old_len);
-	/* Settling may free the node, and with it what says how to free the bytes. */
-	struct record kind_only = {.node = {.kind = record->node.kind}};
-	change(engine, record, old);
-	record_free_bytes(&kind_only, old_packed, old_len);
+	uint8_t *old_packed = record->packed;
+	enum node_kind kind = (enum node_kind)record->node.kind;
+	record->packed = packed;
+	change(engine, record, old); /* which may free the node */
+	record_free_packed(kind, old_packed);
 }
 
 /* The key stands in the node. */
@@ -122,14 +119,14 @@ static void pack_record(struct engine *engine, enum record_kind kind, void *valu
 
 static bool is_same(const struct record *record, struct str packed, uint16_t flag)
 {
-	return record->packed != NULL && str_eq(record_packed(record), packed) &&
+	return record->packed != NULL && str_eq(packed_view(record->packed), packed) &&
 	       (record->node.flags & NODE_KEPT) == flag;
 }
 
 static void store(struct engine *engine, struct record *record, struct str packed, uint16_t flag)
 {
 	if (!is_same(record, packed, flag))
-		replace(engine, record, slab_memdup(packed.p, packed.len), packed.len, flag);
+		replace(engine, record, packed_keep(packed), flag);
 }
 
 /* A Service that may want a load balancer has a second record, as an owner. */
@@ -141,7 +138,7 @@ static void put_front(struct engine *engine, struct str key, bool is_front, stru
 		front->node.mark = engine->marks[RECORD_SERVICE];
 		store(engine, front, packed, 0);
 	} else if (front != NULL && front->packed != NULL) {
-		replace(engine, front, NULL, 0, 0);
+		replace(engine, front, NULL, 0);
 	}
 }
 
@@ -149,7 +146,7 @@ static void drop(struct engine *engine, struct record *record)
 {
 	if (record->node.kind == NODE_SERVICE)
 		put_front(engine, node_key(&record->node), false, STR_NONE);
-	replace(engine, record, NULL, 0, 0);
+	replace(engine, record, NULL, 0);
 }
 
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
@@ -275,11 +272,11 @@ void records_begin(struct engine *engine, enum record_kind kind)
 
 static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
 {
-	struct record_tree *tree = &engine->graph.records[node_kind];
+	const struct set *records = &engine->graph.records[node_kind];
 	struct record *next = NULL;
-	for (struct record *record = RB_MIN(record_tree, tree); record != NULL; record = next) {
+	for (struct record *record = set_first(records); record != NULL; record = next) {
 		/* Dropping a record may free others, but none of its own kind. */
-		next = RB_NEXT(record_tree, tree, record);
+		next = set_next(records, record, node_by_key);
 		if (record->packed != NULL && record->node.mark != mark)
 			drop(engine, record);
 	}

@@ -7,6 +7,7 @@
  */
 #include "translator/state.h"
 
+#include "common/tree.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
