@@ -2,6 +2,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
+#include "translator/digest.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
@@ -149,10 +150,37 @@ static void drop(struct engine *engine, struct record *record)
 	replace(engine, record, NULL, 0);
 }
 
+/* Of the pods behind addresses it only matters which are the same, and there are more of them than of
+ * anything else. Whoever makes two alike does it to endpoints of his own. */
+static void shorten_uids(const struct endpoints_record *slice, struct arena *arena)
+{
+	for (size_t i = 0; i < slice->subsets.count; i++) {
+		const struct endpoint_subset *subset = &slice->subsets.items[i];
+		for (size_t k = 0; k < subset->addresses.count; k++) {
+			struct str *uid = &subset->addresses.items[k].target_uid;
+			uint64_t digest = digest_mix(DIGEST_START, uid->p, uid->len);
+			if (uid->len > sizeof(digest))
+				*uid = arena_str(
+					arena, (struct str){(char *)&digest, sizeof(digest)});
+		}
+	}
+}
+
+/* Leaves out what nobody asks for. */
+static void prune(enum record_kind kind, void *value, struct arena *arena)
+{
+	if (kind == RECORD_ENDPOINTS)
+		shorten_uids(value, arena);
+	/* The age of a Service says who came first among owners. */
+	if (kind == RECORD_SERVICE && !layer4_is_front(value))
+		((struct service_record *)value)->created = 0;
+}
+
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
 {
 	struct record *record = graph_get(&engine->graph, node_kinds[kind], key);
 	record->node.mark = engine->marks[kind];
+	prune(kind, value, &engine->scratch);
 	pack_record(engine, kind, value);
 	struct str packed = buf_str(&engine->packing);
 	store(engine, record, packed, 0);
