@@ -114,6 +114,7 @@ def test_a_complaint_that_stands_is_no_news_after_a_restart(translator, tmp_path
                     watcher.wait(lambda w=watcher: complaints(w), "the complaint", PATIENCE_S)
                     watcher.sync()
                     assert complaints(watcher) == [True], f"life {life}"
+                daemon.wait_event("link-down", "peer=provider", PATIENCE_S)  # until then another one is refused
             watcher.upsert(ingress("new", annotations=[{"key": "scale", "value": "2"}]))
             watcher.wait(lambda w=watcher: len(complaints(w)) == 2, "the new one's", PATIENCE_S)
             assert complaints(watcher) == [True, False]
