@@ -70,7 +70,7 @@ static void view_set(const struct set *set, struct view *ret_view)
 		ret_view->count = list->count;
 	} else {
 		ret_view->one = (struct chunk *)(void *)ret_view->single;
-		ret_view->one->count = 1;
+		ret_view->one->count = ret_view->one->cap = 1;
 		ret_view->one->refs[0] = set->root >> FORM_BITS;
 	}
 }

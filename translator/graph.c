@@ -145,6 +145,7 @@ static void *node_new(enum node_kind kind, struct str key)
 
 static void node_free(struct node *node)
 {
+	must(node->kind < NODE_PROBE);
 	slab_free(node, sizes[node->kind] + node->key_len);
 }
 

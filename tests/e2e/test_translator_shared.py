@@ -125,6 +125,7 @@ def test_a_complaint_that_stands_is_no_news_after_a_restart(translator, tmp_path
     (["--publish-service", "edge"], "--publish-service: NAMESPACE/NAME is expected"),
     (["--http-port", "443"], "--http-port and --https-port must differ"),
     (["--default-certificate", "a/"], "--default-certificate: NAMESPACE/NAME is expected"),
+    (["--default-certificate", "a/" + 600 * "b"], "--default-certificate: NAMESPACE/NAME is expected"),
 ])
 def test_options_that_cannot_be_are_refused(translator, options, problem):
     daemon = translator(*options)
