@@ -49,7 +49,7 @@ static void buf_grow(struct buf *b, size_t need)
 	b->end = len;
 }
 
-uint8_t *buf_reserve(struct buf *b, size_t len)
+uint8_t *buf_make_room(struct buf *b, size_t len)
 {
 	size_t used = buf_len(b);
 	if (len > b->max || used > b->max - len)

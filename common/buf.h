@@ -9,6 +9,7 @@
 #include "common/str.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,15 +42,21 @@ static inline struct str buf_str(const struct buf *b)
 	return (struct str){(const char *)buf_data(b), buf_len(b)};
 }
 
+/* What buf_reserve() does when there is no room yet. */
+uint8_t *buf_make_room(struct buf *b, size_t len);
+/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL
+ * when the ceiling would be passed. */
+static inline uint8_t *buf_reserve(struct buf *b, size_t len)
+{
+	bool has_room = len < b->cap - b->end && len <= b->max - buf_len(b);
+	return has_room ? b->data + b->end : buf_make_room(b, len);
+}
 /* -EMSGSIZE when the ceiling would be passed; the buffer is then unchanged. */
 [[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
 [[nodiscard]] int buf_append_str(struct buf *b, struct str s);
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
 [[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
 	struct buf *b, const char *format, va_list args);
-/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL
- * when the ceiling would be passed. */
-uint8_t *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t len);
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);

@@ -133,6 +133,11 @@ void shared_text_drop(const char *text)
 	table.len = 0;
 }
 
+struct str shared_text_view(const char *text)
+{
+	return text != NULL ? (struct str){text, entry_of(text)->len} : STR_NONE;
+}
+
 size_t shared_text_count(void)
 {
 	return table.count;

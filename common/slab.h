@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Larger things come from malloc. */
 enum { SLAB_SIZE_MAX = 512 };
@@ -22,5 +23,11 @@ void *slab_zalloc(size_t size);
 void *slab_memdup(const void *bytes, size_t size);
 /* `size` as it was asked for. NULL is nothing. */
 void slab_free(void *memory, size_t size);
+/* The place of a thing that is not larger than SLAB_SIZE_MAX, in half of a pointer's size: from 1 to SLAB_REF_MAX.
+ * NULL is 0. */
+enum { SLAB_REF_MAX = (1 << 30) - 1 };
+uint32_t slab_ref(const void *memory);
+/* The opposite. */
+void *slab_at(uint32_t ref);
 /* Bytes that were asked for, rounded, and not freed. */
 size_t slab_used(void);

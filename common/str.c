@@ -54,21 +54,33 @@ char *str_dup_utf8(struct str s)
 	return copy;
 }
 
+/* How many bytes at the front are ASCII and no NUL; it may stop short of some. */
+static size_t count_ascii(struct str s)
+{
+	static const uint64_t ONES = UINT64_C(0x0101010101010101);
+	size_t count = 0;
+	uint64_t eight = 0;
+	for (; s.len - count >= sizeof(eight); count += sizeof(eight)) {
+		memcpy(&eight, s.p + count, sizeof(eight));
+		/* A byte that is zero borrows, and so sets the bit that a byte of a sequence has. */
+		if (((eight | (eight - ONES)) & (ONES << 7)) != 0)
+			return count;
+	}
+	while (count < s.len && (signed char)s.p[count] > 0)
+		count++;
+	return count;
+}
+
 bool str_is_utf8(struct str s)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
-	size_t at = 0;
-	for (;;) {
-		/* Nearly all text is ASCII. */
-		while (at < s.len && p[at] != 0 && p[at] < 0x80)
-			at++;
-		if (at == s.len)
-			return true;
-		size_t len = str_utf8_sequence_len(str_skip(s, at));
+	s = str_skip(s, count_ascii(s));
+	while (s.len != 0) {
+		size_t len = str_utf8_sequence_len(s);
 		if (len == 0)
 			return false;
-		at += len;
+		s = str_skip(s, len);
 	}
+	return true;
 }
 
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value)

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <msgpack.h>
-#include <sha2.h>
 #include <stdio.h>
 
 enum { READER_ZONE_LEN = 8192 };
@@ -227,59 +226,16 @@ int message_encode(
 	return append_frame(type, types[type].schema, value, out, &body, ret_error);
 }
 
+int message_encode_upsert(const struct schema *schema, const void *value, struct buf *out,
+	size_t *ret_body, struct schema_error *ret_error)
+{
+	return append_frame(MESSAGE_UPSERT, schema, value, out, ret_body, ret_error);
+}
+
 int message_encode_record(const void *record, struct buf *out, struct schema_error *ret_error)
 {
 	const struct record_key *key = record;
 	size_t body = 0;
 	must(key->kind > RECORD_NONE && key->kind < RECORD_KIND_COUNT);
-	return append_frame(
-		MESSAGE_UPSERT, record_schemas[key->kind], record, out, &body, ret_error);
-}
-
-/* The digest is the first eight bytes of SHA-256 over the body with a revision of zero. It need not
- * be secret, but a tenant must not be able to make two states of an object look the same, which
- * rules out cheap hashes. */
-static uint64_t digest_of(const uint8_t *body, size_t len)
-{
-	uint8_t sum[SHA256_DIGEST_LENGTH];
-	SHA2_CTX context;
-	SHA256Init(&context);
-	SHA256Update(&context, body, len);
-	SHA256Final(sum, &context);
-	uint64_t rev = 0;
-	for (int i = 0; i < 8; i++)
-		rev = rev << 8 | sum[i];
-	return rev;
-}
-
-/* Where the eight bytes of the revision stand: "rev" is the first key of every object, right behind
- * the header of the map. */
-static size_t find_rev(const uint8_t *body, size_t len)
-{
-	static const uint8_t mark[] = {0xa3, 'r', 'e', 'v', 0xcf};
-	const uint8_t *at = memmem(body, len, mark, sizeof(mark));
-	must(at != NULL);
-	return (size_t)(at - body) + sizeof(mark);
-}
-
-int message_encode_object(
-	const void *object, struct buf *out, uint64_t *ret_rev, struct schema_error *ret_error)
-{
-	const struct lb_key *key = object;
-	size_t before = buf_len(out);
-	size_t body = 0;
-	must(key->kind > LB_NONE && key->kind < LB_KIND_COUNT);
-	int err =
-		append_frame(MESSAGE_UPSERT, lb_schemas[key->kind], object, out, &body, ret_error);
-	if (err != 0)
-		return err;
-	uint8_t *bytes = out->data + out->start + before + body;
-	size_t len = buf_len(out) - before - body;
-	uint8_t *rev_bytes = bytes + find_rev(bytes, len);
-	memset(rev_bytes, 0, 8);
-	uint64_t rev = digest_of(bytes, len);
-	for (int i = 0; i < 8; i++)
-		rev_bytes[i] = (uint8_t)(rev >> (56 - 8 * i));
-	*ret_rev = rev;
-	return 0;
+	return message_encode_upsert(record_schemas[key->kind], record, out, &body, ret_error);
 }

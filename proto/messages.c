@@ -24,26 +24,28 @@ enum {
 #define SECONDS_MAX UINT64_C(0xffffffffff)
 #define COUNT_MAX   UINT64_C(0xffffffff)
 
+#define KEY(key_) .key = "" key_, .key_len = sizeof(key_) - 1
 #define ROW(type_, struct_, member_, key_, limit_, help_)                                       \
 	{                                                                                       \
-		.key = (key_), .type = SCHEMA_##type_,                                          \
-		.offset = offsetof(struct struct_, member_), .limit = (limit_), .help = (help_) \
+		KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \
+			   .limit = (limit_), .help = (help_)                                   \
 	}
-#define NEED(type_, struct_, member_, key_, limit_, help_)                                      \
-	{                                                                                       \
-		.key = (key_), .type = SCHEMA_##type_, .required = true,                        \
-		.offset = offsetof(struct struct_, member_), .limit = (limit_), .help = (help_) \
+#define NEED(type_, struct_, member_, key_, limit_, help_)                                 \
+	{                                                                                  \
+		KEY(key_), .type = SCHEMA_##type_, .required = true,                       \
+			   .offset = offsetof(struct struct_, member_), .limit = (limit_), \
+			   .help = (help_)                                                 \
 	}
-#define WORDS(required_, struct_, member_, key_, words_, help_)                                 \
-	{                                                                                       \
-		.key = (key_), .type = SCHEMA_ENUM, .required = (required_),                    \
-		.offset = offsetof(struct struct_, member_), .words = (words_), .help = (help_) \
+#define WORDS(required_, struct_, member_, key_, words_, help_)                            \
+	{                                                                                  \
+		KEY(key_), .type = SCHEMA_ENUM, .required = (required_),                   \
+			   .offset = offsetof(struct struct_, member_), .words = (words_), \
+			   .help = (help_)                                                 \
 	}
 #define NESTED(type_, struct_, member_, key_, limit_, sub_, help_)                              \
 	{                                                                                       \
-		.key = (key_), .type = SCHEMA_##type_,                                          \
-		.offset = offsetof(struct struct_, member_), .limit = (limit_), .sub = &(sub_), \
-		.help = (help_)                                                                 \
+		KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \
+			   .limit = (limit_), .sub = &(sub_), .help = (help_)                   \
 	}
 #define INLINE(struct_, member_, sub_)                                                             \
 	{                                                                                          \
@@ -139,11 +141,8 @@ static const struct schema_field record_key_fields[] = {
 static const struct schema record_key_schema = SCHEMA("record key", record_key, record_key_fields);
 
 static const struct schema_field settings_fields[] = {
-	{.key = "kinds",
-		.type = SCHEMA_LIST_ENUM,
-		.required = true,
-		.offset = offsetof(struct source_settings, kinds),
-		.limit = 64,
+	{KEY("kinds"), .type = SCHEMA_LIST_ENUM, .required = true,
+		.offset = offsetof(struct source_settings, kinds), .limit = 64,
 		.words = record_kind_words,
 		.help = "the kinds that will be synced: the state is whole when each has had its "
 			"`sync-end`"},
@@ -363,10 +362,7 @@ const struct schema event_schema = SCHEMA("event", event_note, event_fields);
 
 static const struct schema_field lb_key_fields[] = {
 	/* First, so that the encoder knows where it stands. */
-	{.key = "rev",
-		.type = SCHEMA_REV,
-		.required = true,
-		.offset = offsetof(struct lb_key, rev),
+	{KEY("rev"), .type = SCHEMA_REV, .required = true, .offset = offsetof(struct lb_key, rev),
 		.help = "digest of the rest of the object: equal exactly when nothing differs, "
 			"also after a restart"},
 	WORDS(true, lb_key, kind, "kind", lb_kind_words, "which kind of object"),
@@ -589,9 +585,7 @@ static const struct schema notice_schema = SCHEMA("notice", lb_notice, notice_fi
 
 static const struct schema_field lb_status_fields[] = {
 	NEED(STR, lb_status, id, "id", ID_MAX_LEN, "of the load balancer"),
-	{.key = "rev",
-		.type = SCHEMA_REV,
-		.required = true,
+	{KEY("rev"), .type = SCHEMA_REV, .required = true,
 		.offset = offsetof(struct lb_status, rev),
 		.help = "revision of the load balancer object that this speaks of"},
 	WORDS(true, lb_status, state, "state", state_words, ""),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables of messages.c, for message.c. Everybody else asks message_schema(). */
+/* What message.c and object.c share: the tables of messages.c. Everybody else asks message_schema(). */
 #pragma once
 
 #include "proto/model.h"
@@ -28,3 +28,7 @@ extern const struct schema lb_event_schema;
 /* By kind; NULL where there is no such kind. */
 extern const struct schema *const record_schemas[RECORD_KIND_COUNT];
 extern const struct schema *const lb_schemas[LB_KIND_COUNT];
+
+/* Appends a whole frame or nothing. *ret_body is where the body begins, counted from the old end. */
+[[nodiscard]] int message_encode_upsert(const struct schema *schema, const void *value,
+	struct buf *out, size_t *ret_body, struct schema_error *ret_error);

@@ -2,10 +2,9 @@
 #include "proto/pack.h"
 
 #include "common/must.h"
+#include "common/slab.h"
 
-#include <arpa/inet.h>
-
-enum { TEXT_UUID = 1, TEXT_IPV4 = 3 };
+enum { TEXT_UUID = 1, TEXT_IPV4 = 3, NUMBER_LEN_MAX = 10 };
 
 /* The common layout of all LIST_OF(). */
 struct any_list {
@@ -70,22 +69,38 @@ static struct str uuid_to_text(const uint8_t *bytes, struct arena *arena)
 	return (struct str){text, PACK_UUID_TEXT_LEN};
 }
 
+/* One of the four numbers, as it is written out: no zeros before it. Returns how many digits it has; 0: none. */
+static size_t octet_from_text(struct str text, uint8_t *ret_octet)
+{
+	unsigned value = 0;
+	size_t len = 0;
+	while (len < text.len && len < 3 && text.p[len] >= '0' && text.p[len] <= '9')
+		value = value * 10 + (unsigned)(text.p[len++] - '0');
+	if (value > UINT8_MAX || (len > 1 && text.p[0] == '0'))
+		return 0;
+	*ret_octet = (uint8_t)value;
+	return len;
+}
+
+/* Likewise. */
 static bool ipv4_from_text(struct str text, uint8_t *ret_bytes)
 {
-	char copy[INET_ADDRSTRLEN];
-	char again[INET_ADDRSTRLEN];
-	if (text.len < 7 || text.len >= sizeof(copy) || text.p[0] < '0' || text.p[0] > '9')
-		return false;
-	memcpy(copy, text.p, text.len);
-	copy[text.len] = '\0';
-	return inet_pton(AF_INET, copy, ret_bytes) == 1 &&
-	       inet_ntop(AF_INET, ret_bytes, again, sizeof(again)) != NULL &&
-	       strcmp(copy, again) == 0;
+	for (size_t i = 0; i < 4; i++) {
+		if (i != 0 && (text.len == 0 || text.p[0] != '.'))
+			return false;
+		if (i != 0)
+			text = str_skip(text, 1);
+		size_t len = octet_from_text(text, &ret_bytes[i]);
+		if (len == 0)
+			return false;
+		text = str_skip(text, len);
+	}
+	return text.len == 0;
 }
 
 static struct str ipv4_to_text(const uint8_t *bytes, struct arena *arena)
 {
-	char *text = arena_alloc(arena, INET_ADDRSTRLEN);
+	char *text = arena_alloc(arena, sizeof("255.255.255.255"));
 	size_t len = 0;
 	for (size_t i = 0; i < 4; i++) {
 		unsigned value = bytes[i];
@@ -102,20 +117,31 @@ static struct str ipv4_to_text(const uint8_t *bytes, struct arena *arena)
 
 /* ---- packing ---- */
 
+static uint8_t *room_for(struct buf *out, size_t len)
+{
+	uint8_t *room = buf_reserve(out, len);
+	must(room != NULL);
+	return room;
+}
+
 static void put_bytes(struct buf *out, const void *bytes, size_t len)
 {
 	must(buf_append(out, bytes, len) == 0);
 }
 
+/* Returns how many bytes it takes. */
+static size_t write_number(uint8_t *bytes, uint64_t value)
+{
+	size_t len = 0;
+	for (; value > 0x7f; value >>= 7)
+		bytes[len++] = (uint8_t)(value | 0x80);
+	bytes[len++] = (uint8_t)value;
+	return len;
+}
+
 static void put_number(struct buf *out, uint64_t value)
 {
-	uint8_t bytes[10];
-	size_t len = 0;
-	do {
-		bytes[len++] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
-		value >>= 7;
-	} while (value != 0);
-	put_bytes(out, bytes, len);
+	buf_commit(out, write_number(room_for(out, NUMBER_LEN_MAX), value));
 }
 
 static void put_text(struct buf *out, struct str text)
@@ -337,4 +363,33 @@ void unpack_struct(
 	memset(ret_value, 0, schema->size);
 	take_struct(&c, schema, ret_value);
 	must(c.p == c.end);
+}
+
+/* ---- kept ---- */
+
+uint8_t *packed_keep(struct str packed)
+{
+	uint8_t head[NUMBER_LEN_MAX];
+	size_t head_len = write_number(head, packed.len);
+	uint8_t *kept = slab_alloc(head_len + packed.len);
+	memcpy(kept, head, head_len);
+	if (packed.len != 0)
+		memcpy(kept + head_len, packed.p, packed.len);
+	return kept;
+}
+
+struct str packed_view(const uint8_t *kept)
+{
+	if (kept == NULL)
+		return STR_NONE;
+	struct cursor c = {.p = kept, .end = kept + NUMBER_LEN_MAX};
+	size_t len = (size_t)take_number(&c);
+	return (struct str){(const char *)c.p, len};
+}
+
+void packed_free(uint8_t *kept)
+{
+	struct str packed = packed_view(kept);
+	if (kept != NULL)
+		slab_free(kept, (size_t)((const uint8_t *)packed.p - kept) + packed.len);
 }

@@ -28,3 +28,10 @@ void unpack_uuid(const uint8_t *bytes, char *ret_text);
 /* The opposite of pack_struct(). Texts in *ret_value are views of `packed` or stand in the arena. */
 void unpack_struct(
 	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value);
+
+/* Packed bytes by themselves, in memory of the slab, to be given back with packed_free(). */
+uint8_t *packed_keep(struct str packed);
+/* Empty for NULL. */
+struct str packed_view(const uint8_t *kept);
+/* NULL is nothing. */
+void packed_free(uint8_t *kept);

@@ -15,6 +15,11 @@ struct any_list {
 	size_t count;
 };
 
+static struct str key_of(const struct schema_field *field)
+{
+	return (struct str){field->key, field->key_len};
+}
+
 /* Where we are in the value, for error texts: a chain of callers' frames. */
 struct place {
 	const struct place *outer;
@@ -261,7 +266,7 @@ static int encode_members(struct encoder *e, const struct schema *schema, const 
 		if (field->type == SCHEMA_INLINE) {
 			err = encode_members(e, field->sub, member, outer);
 		} else if (is_present(field, member)) {
-			err = put_text(e, str_from(field->key));
+			err = put_text(e, key_of(field));
 			if (err == 0)
 				err = encode_value(e, field, member, &place);
 		}
@@ -467,7 +472,7 @@ static const struct flat_field *find_key(
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = hint + i < count ? hint + i : hint + i - count;
-		if (str_eq_c(key, flat[at].field->key))
+		if (str_eq(key, key_of(flat[at].field)))
 			return &flat[at];
 	}
 	return NULL;

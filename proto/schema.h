@@ -41,8 +41,9 @@ struct schema;
 
 struct schema_field {
 	const char *key;
-	enum schema_type type;
+	uint8_t key_len;
 	bool required;
+	enum schema_type type;
 	uint32_t offset;
 	uint64_t limit;
 	const struct schema *sub;

@@ -255,9 +255,9 @@ static void push_balancers(struct engine *engine)
 {
 	struct balancer_node *balancer;
 	struct host_node *host;
-	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
+	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
 		queue_push(&engine->dirty[ORDER_BALANCER], &balancer->node);
-		RB_FOREACH (host, host_tree, &balancer->hosts)
+		SET_FOREACH (host, &balancer->hosts, node_by_key)
 			queue_push(&engine->dirty[ORDER_HOST], &host->node);
 	}
 }
@@ -266,9 +266,9 @@ static void push_pools(struct engine *engine)
 {
 	struct record *record;
 	struct pool_node *pool;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SERVICE]) {
+	SET_FOREACH (record, &engine->graph.records[NODE_SERVICE], node_by_key) {
 		struct service_node *service = (struct service_node *)(void *)record;
-		RB_FOREACH (pool, pool_tree, &service->pools)
+		SET_FOREACH (pool, &service->pools, node_by_key)
 			queue_push(&engine->dirty[ORDER_POOL], &pool->node);
 	}
 }
@@ -279,8 +279,8 @@ static void begin_snapshot(struct engine *engine, struct buf *out)
 	struct schema_error error = {""};
 	struct sync_mark mark = {0};
 	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET]) {
-		if (!LIST_EMPTY(node_users(&record->node)))
+	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
+		if (!set_is_empty(node_users(&record->node)))
 			queue_push(&engine->dirty[ORDER_CERTIFICATE], &record->node);
 	}
 	push_pools(engine);
@@ -315,15 +315,15 @@ static void forget_sent(struct engine *engine)
 	struct host_node *host;
 	struct pool_node *pool;
 	struct record *record;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET])
+	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key)
 		set_flag(&record->node, NODE_SENT, false);
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SERVICE]) {
-		RB_FOREACH (pool, pool_tree, &((struct service_node *)(void *)record)->pools)
+	SET_FOREACH (record, &engine->graph.records[NODE_SERVICE], node_by_key) {
+		SET_FOREACH (pool, &((struct service_node *)(void *)record)->pools, node_by_key)
 			set_flag(&pool->node, NODE_SENT, false);
 	}
-	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
+	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
 		set_flag(&balancer->node, NODE_SENT | NODE_ANSWERED, false);
-		RB_FOREACH (host, host_tree, &balancer->hosts)
+		SET_FOREACH (host, &balancer->hosts, node_by_key)
 			set_flag(&host->node, NODE_SENT, false);
 	}
 	memset(engine->sent_counts, 0, sizeof(engine->sent_counts));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a changed record changes. The edges of an ingress are set anew, and what it no longer needs,
+ * What a changed record changes. The targets of an ingress are set anew, and what it no longer needs,
  * needs now, or needs differently is marked to be built again; a Service, slice, Secret or class is
  * looked up from, never searched for.
  */
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/slab.h"
 #include "common/xalloc.h"
 #include "translator/backend_tls.h"
 #include "translator/keys.h"
@@ -18,7 +17,7 @@
 
 static bool has_users(struct node *node)
 {
-	return !LIST_EMPTY(node_users(node));
+	return !set_is_empty(node_users(node));
 }
 
 const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret)
@@ -55,7 +54,7 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 		return true;
 	/* A key goes nowhere where nobody asks for it. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	bool is_shown = engine->grouping != GROUPING_MERGED || !LIST_EMPTY(&secret->shown) ||
+	bool is_shown = engine->grouping != GROUPING_MERGED || !set_is_empty(&secret->shown) ||
 			is_default(engine, node);
 	return is_shown && engine_can_serve(engine, STR("https")) &&
 	       secret_facts_get(engine, secret)->view.problem == NULL;
@@ -73,14 +72,14 @@ void object_touch(struct engine *engine, struct node *node)
 static void touch_pools(struct engine *engine, struct service_node *service)
 {
 	struct pool_node *pool;
-	RB_FOREACH (pool, pool_tree, &service->pools)
+	SET_FOREACH (pool, &service->pools, node_by_key)
 		object_touch(engine, &pool->node);
 }
 
 /* ---- targets of an ingress ---- */
 
 struct targets {
-	struct node **items; /* sorted by address, each once */
+	struct node **items; /* by address, each once */
 	size_t count;
 	struct host_node **hosts; /* of the plan's hosts, in its order */
 	struct balancer_node *balancer;
@@ -88,9 +87,7 @@ struct targets {
 
 static int compare_addresses(const void *left, const void *right)
 {
-	uintptr_t a = (uintptr_t) * (struct node *const *)left;
-	uintptr_t b = (uintptr_t) * (struct node *const *)right;
-	return (a > b) - (a < b);
+	return node_by_address(*(struct node *const *)left, *(struct node *const *)right);
 }
 
 static void sort_targets(struct targets *t)
@@ -114,8 +111,7 @@ static struct node *secret_target(struct engine *engine, struct str namespace, s
 static struct node *pool_target(
 	struct engine *engine, const struct plan *plan, const struct plan_pool *pool)
 {
-	struct str key = arena_printf(&engine->scratch, "%.*s/%.*s", STR_FMT(plan->self.namespace),
-		STR_FMT(pool->service));
+	struct str key = key_join(&engine->scratch, plan->self.namespace, '/', pool->service);
 	struct service_node *service =
 		(struct service_node *)(void *)graph_get(&engine->graph, NODE_SERVICE, key);
 	return &graph_get_pool(service, pool->port)->node;
@@ -259,81 +255,81 @@ static void left(struct engine *engine, struct node *node, bool shaped_balancer)
 		said_ask(engine, node, SAID_STATUS);
 }
 
-static struct edge *edges_new(struct ingress_node *ingress, const struct targets *t)
+static struct targets present_targets(struct engine *engine, const struct ingress_node *ingress)
 {
-	struct edge *edges = t->count != 0 ? slab_zalloc(t->count * sizeof(*edges)) : NULL;
-	for (size_t i = 0; i < t->count; i++) {
-		edges[i].ingress = ingress;
-		edges[i].target = t->items[i];
-		LIST_INSERT_HEAD(node_users(t->items[i]), &edges[i], link);
+	struct targets t = {0};
+	struct node *node;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
+		void *items = t.items;
+		struct node **place =
+			arena_push(&engine->scratch, &items, &t.count, sizeof(*place));
+		t.items = items;
+		*place = node;
 	}
-	return edges;
+	return t;
 }
 
-static bool same_targets(const struct ingress_node *ingress, const struct targets *t)
+/* Those of `a` that are none of `b`, in the arena. */
+static struct targets subtract_targets(
+	struct engine *engine, const struct targets *a, const struct targets *b)
 {
-	if (ingress->record.edge_count != t->count)
-		return false;
-	for (size_t i = 0; i < t->count; i++) {
-		if (ingress->edges[i].target != t->items[i])
-			return false;
-	}
-	return true;
-}
-
-/* Both lists are sorted. */
-static void tell_joined(struct engine *engine, const struct edge *old, size_t old_count,
-	const struct targets *t, const bool *was_used)
-{
-	for (size_t i = 0, k = 0; i < t->count; i++) {
-		while (k < old_count && (uintptr_t)old[k].target < (uintptr_t)t->items[i])
+	struct targets t = {
+		.items = arena_calloc(&engine->scratch, a->count, sizeof(struct node *))};
+	for (size_t i = 0, k = 0; i < a->count; i++) {
+		while (k < b->count && node_by_address(b->items[k], a->items[i]) < 0)
 			k++;
-		if (k == old_count || old[k].target != t->items[i])
-			joined(engine, t->items[i], !was_used[i]);
+		if (k == b->count || b->items[k] != a->items[i])
+			t.items[t.count++] = a->items[i];
 	}
+	return t;
 }
 
-static void tell_left(struct engine *engine, const struct edge *old, size_t old_count,
-	const struct targets *t, bool shaped_balancer)
+static void join_all(
+	struct engine *engine, struct ingress_node *ingress, const struct targets *news)
 {
-	struct node **hosts = arena_calloc(&engine->scratch, old_count, sizeof(*hosts));
+	bool *was_used = arena_calloc(&engine->scratch, news->count, sizeof(bool));
+	for (size_t i = 0; i < news->count; i++) {
+		was_used[i] = has_users(news->items[i]);
+		set_add(node_users(news->items[i]), ingress, node_by_name);
+	}
+	for (size_t i = 0; i < news->count; i++)
+		joined(engine, news->items[i], !was_used[i]);
+}
+
+static void leave_all(struct engine *engine, struct ingress_node *ingress,
+	const struct targets *gone, bool shaped_balancer)
+{
+	for (size_t i = 0; i < gone->count; i++)
+		set_remove(node_users(gone->items[i]), ingress, node_by_name);
+	/* Hosts last: one that goes may take its load balancer with it. */
+	struct node **hosts = arena_calloc(&engine->scratch, gone->count, sizeof(*hosts));
 	size_t host_count = 0;
-	for (size_t i = 0, k = 0; i < old_count; i++) {
-		while (k < t->count && (uintptr_t)t->items[k] < (uintptr_t)old[i].target)
-			k++;
-		if (k < t->count && t->items[k] == old[i].target)
-			continue;
-		/* Hosts last: one that goes may take its load balancer with it. */
-		if (old[i].target->kind == NODE_HOST)
-			hosts[host_count++] = old[i].target;
-		else if (old[i].target->kind == NODE_CLAIM)
-			claim_left(
-				engine, (struct claim_node *)(void *)old[i].target, old[i].ingress);
+	for (size_t i = 0; i < gone->count; i++) {
+		struct node *node = gone->items[i];
+		if (node->kind == NODE_HOST)
+			hosts[host_count++] = node;
+		else if (node->kind == NODE_CLAIM)
+			claim_left(engine, (struct claim_node *)(void *)node, ingress);
 		else
-			left(engine, old[i].target, shaped_balancer);
+			left(engine, node, shaped_balancer);
 	}
 	for (size_t i = 0; i < host_count; i++)
 		left(engine, hosts[i], shaped_balancer);
 }
 
 /* New targets come before old ones go, so that nothing is freed and made again in between. */
-static void set_edges(struct engine *engine, struct ingress_node *ingress, const struct targets *t,
-	bool shaped_balancer)
+static void set_targets(struct engine *engine, struct ingress_node *ingress,
+	const struct targets *t, bool shaped_balancer)
 {
-	struct edge *old = ingress->edges;
-	size_t old_count = ingress->record.edge_count;
-	bool *was_used = arena_calloc(&engine->scratch, t->count, sizeof(bool));
-	if (same_targets(ingress, t))
-		return;
-	for (size_t i = 0; i < t->count; i++)
-		was_used[i] = has_users(t->items[i]);
-	ingress->edges = edges_new(ingress, t);
-	ingress->record.edge_count = (uint32_t)t->count;
-	tell_joined(engine, old, old_count, t, was_used);
-	for (size_t i = 0; i < old_count; i++)
-		LIST_REMOVE(&old[i], link);
-	tell_left(engine, old, old_count, t, shaped_balancer);
-	slab_free(old, old_count * sizeof(*old));
+	struct targets old = present_targets(engine, ingress);
+	struct targets news = subtract_targets(engine, t, &old);
+	struct targets gone = subtract_targets(engine, &old, t);
+	for (size_t i = 0; i < gone.count; i++)
+		set_remove(&ingress->targets, gone.items[i], node_by_address);
+	for (size_t i = 0; i < news.count; i++)
+		set_add(&ingress->targets, news.items[i], node_by_address);
+	join_all(engine, ingress, &news);
+	leave_all(engine, ingress, &gone, shaped_balancer);
 }
 
 /* ---- what differs for those that stay ---- */
@@ -366,8 +362,8 @@ static void touch_balancer(struct engine *engine, const struct plan *plan, const
 /* A new Ingress under an old name must hear what the old one heard. */
 static void say_again(struct engine *engine, const struct ingress_node *ingress)
 {
-	for (size_t i = 0; i < ingress->record.edge_count; i++) {
-		struct node *node = ingress->edges[i].target;
+	struct node *node;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		if ((node->flags & NODE_SAID) != 0)
 			said_ask(engine, node, SAID_CONTENT);
 		if ((node->flags & NODE_SAID_STATUS) != 0)
@@ -407,7 +403,7 @@ static void change_present(
 	struct targets t = gather_targets(engine, plan);
 	set_flags(ingress, plan);
 	ingress->balancer = t.balancer;
-	set_edges(engine, ingress, &t, shaped);
+	set_targets(engine, ingress, &t, shaped);
 	if (plan->is_ours) {
 		touch_hosts(engine, plan, old, &t);
 		touch_balancer(engine, plan, old, t.balancer);
@@ -438,7 +434,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 		front_gone(engine, ingress);
 	set_flags(ingress, NULL);
 	ingress->balancer = NULL;
-	set_edges(engine, ingress, &none, shaped);
+	set_targets(engine, ingress, &none, shaped);
 	said_drop(engine, &ingress->record.node);
 	graph_settle(&engine->graph, &ingress->record.node);
 }
@@ -482,8 +478,8 @@ void change_slice(struct engine *engine, struct slice_node *slice)
 /* Pools with settings of their own may hold something of the Secret. */
 static void touch_settled_pools(struct engine *engine, const struct ingress_node *ingress)
 {
-	for (size_t i = 0; i < ingress->record.edge_count; i++) {
-		struct node *node = ingress->edges[i].target;
+	struct node *node;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		struct str key = node_key(node);
 		if (node->kind == NODE_POOL && memchr(key.p, '+', key.len) != NULL)
 			object_touch(engine, node);
@@ -495,7 +491,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 	struct node *node = &secret->record.node;
 	struct secret_facts *old = secret->facts;
 	struct tls_context tls = object_tls_context(engine);
-	struct edge *edge;
+	struct ingress_node *user;
 	secret->facts = NULL;
 	if (has_users(node)) {
 		const struct secret_facts *facts = secret_facts_get(engine, secret);
@@ -507,14 +503,14 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		else
 			batch_give_up(engine, node);
 		object_touch(engine, node);
-		LIST_FOREACH (edge, &secret->users, link) {
-			if (flips && edge->ingress->balancer != NULL)
-				object_touch(engine, &edge->ingress->balancer->node);
+		SET_FOREACH (user, &secret->users, node_by_name) {
+			if (flips && user->balancer != NULL)
+				object_touch(engine, &user->balancer->node);
 			if ((flips || is_news) && engine->grouping == GROUPING_MERGED)
-				claims_ask_of(engine, edge->ingress);
+				claims_ask_of(engine, user);
 			if (is_news)
-				said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
-			touch_settled_pools(engine, edge->ingress);
+				said_ask(engine, &user->record.node, SAID_CONTENT);
+			touch_settled_pools(engine, user);
 		}
 	}
 	facts_free(old);
@@ -525,7 +521,7 @@ static void find_our_default(struct engine *engine)
 {
 	struct record *record;
 	struct str found = STR_NONE;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_CLASS]) {
+	SET_FOREACH (record, &engine->graph.records[NODE_CLASS], node_by_key) {
 		struct ingress_class_record class;
 		if (record->packed == NULL)
 			continue;
@@ -543,7 +539,7 @@ static void change_flagged(struct engine *engine, uint16_t flags)
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct record *record;
-		RB_FOREACH (record, record_tree, &engine->graph.records[kinds[i]]) {
+		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key) {
 			if (record->packed == NULL || (record->node.flags & flags) != flags)
 				continue;
 			change_ingress(engine, (struct ingress_node *)(void *)record, NULL);
@@ -555,15 +551,12 @@ static void change_flagged(struct engine *engine, uint16_t flags)
 void change_class(struct engine *engine, struct class_node *class)
 {
 	char *old_default = engine->our_default;
-	struct edge *edge;
-	struct edge *next;
+	struct ingress_node *user;
 	plans_forget_all(engine);
 	engine->our_default = NULL;
 	find_our_default(engine);
-	/* An ingress that sets its edges anew puts the one to this class at the head of the list,
-	 * behind us. */
-	LIST_FOREACH_SAFE(edge, &class->users, link, next)
-	change_ingress(engine, edge->ingress, NULL);
+	SET_FOREACH (user, &class->users, node_by_name)
+		change_ingress(engine, user, NULL);
 	if (!str_eq(str_from(old_default), str_from(engine->our_default)) ||
 		(old_default == NULL) != (engine->our_default == NULL))
 		change_flagged(engine, NODE_UNNAMED);

@@ -116,7 +116,7 @@ static bool offers(struct engine *engine, const struct claim_node *claim, const 
 
 static void touch_balancer(struct engine *engine, struct claim_node *claim)
 {
-	if (!LIST_EMPTY(&claim->balancer->users))
+	if (!set_is_empty(&claim->balancer->users))
 		object_touch(engine, &claim->balancer->node);
 }
 
@@ -125,7 +125,7 @@ static void touch_balancer(struct engine *engine, struct claim_node *claim)
 static void touch_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
-	if (LIST_EMPTY(&secret->users))
+	if (set_is_empty(&secret->users))
 		return;
 	if (object_is_wanted(engine, node))
 		batch_want_again(engine, node);
@@ -141,13 +141,13 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 	if (claim->shown == secret)
 		return;
 	if (claim->shown != NULL) {
-		LIST_REMOVE(claim, of_secret);
+		set_remove(&claim->shown->shown, claim, node_by_name);
 		touch_secret(engine, claim->shown);
 		balancer->shown_count--;
 	}
 	claim->shown = secret;
 	if (secret != NULL) {
-		LIST_INSERT_HEAD(&secret->shown, claim, of_secret);
+		set_add(&secret->shown, claim, node_by_name);
 		touch_secret(engine, secret);
 		balancer->shown_count++;
 	}
@@ -172,15 +172,15 @@ static void settle(struct engine *engine, struct claim_node *claim)
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
 	uint64_t created = 0;
-	struct edge *edge;
-	LIST_FOREACH (edge, &claim->users, link) {
+	struct ingress_node *user;
+	SET_FOREACH (user, &claim->users, node_by_name) {
 		struct offer offer = {0};
-		const struct plan *plan = &plans_get(engine, edge->ingress)->plan;
+		const struct plan *plan = &plans_get(engine, user)->plan;
 		if (!offers(engine, claim, plan, &offer))
 			continue;
-		if (holder != NULL && is_older(holder, created, edge->ingress, plan->created))
+		if (holder != NULL && is_older(holder, created, user, plan->created))
 			continue;
-		holder = edge->ingress;
+		holder = user;
 		created = plan->created;
 		best = offer;
 	}
@@ -192,8 +192,8 @@ static void settle(struct engine *engine, struct claim_node *claim)
 		touch_balancer(engine, claim);
 	if (!is_news)
 		return;
-	LIST_FOREACH (edge, &claim->users, link)
-		said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
+	SET_FOREACH (user, &claim->users, node_by_name)
+		said_ask(engine, &user->record.node, SAID_CONTENT);
 }
 
 static void ask(struct engine *engine, struct claim_node *claim)
@@ -221,16 +221,17 @@ void claim_left(struct engine *engine, struct claim_node *claim, const struct in
 {
 	if (claim->holder == ingress)
 		claim->holder = NULL;
-	else if (!LIST_EMPTY(&claim->users))
+	else if (!set_is_empty(&claim->users))
 		return;
 	ask(engine, claim);
 }
 
 void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 {
-	for (size_t i = 0; i < ingress->record.edge_count; i++) {
-		struct claim_node *claim = (struct claim_node *)(void *)ingress->edges[i].target;
-		if (claim->node.kind == NODE_CLAIM && (claim->node.flags & NODE_CLAIMED) == 0 &&
+	struct node *node;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
+		struct claim_node *claim = (struct claim_node *)(void *)node;
+		if (node->kind == NODE_CLAIM && (node->flags & NODE_CLAIMED) == 0 &&
 			may_win(engine, claim, ingress))
 			ask(engine, claim);
 	}
@@ -239,7 +240,7 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct claim_node *claim;
-	while ((claim = LIST_FIRST(&secret->shown)) != NULL) {
+	while ((claim = set_first(&secret->shown)) != NULL) {
 		show(engine, claim, NULL);
 		ask(engine, claim);
 	}

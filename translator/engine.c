@@ -75,7 +75,7 @@ void engine_free(struct engine *engine)
 void engine_set_time(struct engine *engine, int64_t now_s)
 {
 	struct record *record;
-	struct edge *edge;
+	struct ingress_node *user;
 	bool due = now_s >= engine->next_change_s;
 	engine->now_s = now_s;
 	if (!due)
@@ -83,15 +83,15 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 	/* A few times in the life of a certificate. */
 	engine->next_change_s = INT64_MAX;
 	struct tls_context tls = object_tls_context(engine);
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET]) {
+	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		struct secret_node *secret = (struct secret_node *)(void *)record;
 		if (secret->facts == NULL)
 			continue;
 		int64_t next_s = tls_next_change(&secret->facts->view, &tls);
 		if (next_s < engine->next_change_s)
 			engine->next_change_s = next_s;
-		LIST_FOREACH (edge, &secret->users, link)
-			said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
+		SET_FOREACH (user, &secret->users, node_by_name)
+			said_ask(engine, &user->record.node, SAID_CONTENT);
 	}
 }
 
@@ -328,6 +328,9 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 	if (!same_capabilities(engine, now))
 		set_capabilities(engine, now);
 	engine->provider_up = true;
+	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
+	 * of its load balancers, was there before. */
+	engine->standing = true;
 	batch_provider_up(engine);
 }
 
@@ -412,20 +415,20 @@ void engine_count(struct engine *engine, struct engine_counts *ret_counts)
 	*ret_counts = (struct engine_counts){0};
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
 		enum node_kind node_kind = record_node_kind((enum record_kind)kind);
-		RB_FOREACH (record, record_tree, &engine->graph.records[node_kind]) {
+		SET_FOREACH (record, &engine->graph.records[node_kind], node_by_key) {
 			ret_counts->records[kind] += record->packed != NULL;
 			if (node_kind == NODE_SECRET)
 				ret_counts->objects[LB_CERTIFICATE] += is_sent(&record->node);
 			if (node_kind != NODE_SERVICE)
 				continue;
-			RB_FOREACH (
-				pool, pool_tree, &((struct service_node *)(void *)record)->pools)
+			SET_FOREACH (
+				pool, &((struct service_node *)(void *)record)->pools, node_by_key)
 				ret_counts->objects[LB_POOL] += is_sent(&pool->node);
 		}
 	}
-	RB_FOREACH (balancer, balancer_tree, &engine->graph.balancers) {
+	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
 		ret_counts->objects[LB_LOAD_BALANCER] += is_sent(&balancer->node);
-		RB_FOREACH (host, host_tree, &balancer->hosts)
+		SET_FOREACH (host, &balancer->hosts, node_by_key)
 			ret_counts->objects[LB_VIRTUAL_HOST] += is_sent(&host->node);
 	}
 }

@@ -18,7 +18,7 @@ static void measure_certificates(struct engine *engine)
 	size_t counts[COUNT] = {0};
 	int64_t first = 0;
 	struct record *record;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_SECRET]) {
+	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
 		if (facts == NULL || (record->node.flags & NODE_SENT) == 0)
 			continue;

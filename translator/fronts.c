@@ -41,16 +41,16 @@ void front_gone(struct engine *engine, struct ingress_node *front)
 void fronts_ask(struct engine *engine, struct balancer_node *balancer)
 {
 	struct record *record;
-	struct edge *edge;
+	struct ingress_node *user;
 	if (engine->grouping != GROUPING_MERGED) {
-		LIST_FOREACH (edge, &balancer->users, link) {
-			if (edge->ingress->record.node.kind == NODE_FRONT)
-				statuses_ask(engine, edge->ingress);
+		SET_FOREACH (user, &balancer->users, node_by_name) {
+			if (user->record.node.kind == NODE_FRONT)
+				statuses_ask(engine, user);
 		}
 		return;
 	}
 	/* Few among the thousands that use it. */
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_FRONT]) {
+	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key) {
 		struct ingress_node *front = (struct ingress_node *)(void *)record;
 		if (front->balancer == balancer)
 			statuses_ask(engine, front);
@@ -87,7 +87,7 @@ bool fronts_work(struct engine *engine)
 	engine->releases_due = false;
 	if (engine->leaving_count == 0)
 		return false;
-	RB_FOREACH (record, record_tree, &engine->graph.records[NODE_FRONT])
+	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
 		released |= release(engine, (struct ingress_node *)(void *)record);
 	return released;
 }

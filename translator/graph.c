@@ -2,35 +2,31 @@
 #include "translator/graph.h"
 
 #include "common/must.h"
+#include "common/shared_text.h"
 #include "common/slab.h"
+#include "proto/pack.h"
 #include "translator/facts.h"
 
 #include <stddef.h>
 
-/* A key to compare with; never in a tree. */
+/* A key to compare with; never in a set. */
 struct probe {
-	union {
-		struct node node;
-		struct record record;
-		struct balancer_node balancer;
-		struct host_node host;
-		struct pool_node pool;
-		struct claim_node claim;
-	};
+	struct node node;
 	const char *key;
 };
 
+/* What stands before the key. */
 static const size_t sizes[NODE_KIND_COUNT] = {
-	[NODE_INGRESS] = sizeof(struct ingress_node),
-	[NODE_CLASS] = sizeof(struct class_node),
-	[NODE_SERVICE] = sizeof(struct service_node),
-	[NODE_SLICE] = sizeof(struct slice_node),
-	[NODE_SECRET] = sizeof(struct secret_node),
-	[NODE_FRONT] = sizeof(struct ingress_node),
-	[NODE_BALANCER] = sizeof(struct balancer_node),
-	[NODE_HOST] = sizeof(struct host_node),
-	[NODE_POOL] = sizeof(struct pool_node),
-	[NODE_CLAIM] = sizeof(struct claim_node),
+	[NODE_INGRESS] = offsetof(struct ingress_node, key),
+	[NODE_CLASS] = offsetof(struct class_node, key),
+	[NODE_SERVICE] = offsetof(struct service_node, key),
+	[NODE_SLICE] = offsetof(struct slice_node, key),
+	[NODE_SECRET] = offsetof(struct secret_node, key),
+	[NODE_FRONT] = offsetof(struct ingress_node, key),
+	[NODE_BALANCER] = offsetof(struct balancer_node, key),
+	[NODE_HOST] = offsetof(struct host_node, key),
+	[NODE_POOL] = offsetof(struct pool_node, key),
+	[NODE_CLAIM] = offsetof(struct claim_node, key),
 };
 
 struct str node_key(const struct node *node)
@@ -54,7 +50,7 @@ struct str node_name(const struct node *node)
 	return slash != NULL ? str_skip(key, (size_t)(slash - key.p) + 1) : key;
 }
 
-struct edge_list *node_users(struct node *node)
+struct set *node_users(struct node *node)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_CLASS:
@@ -104,43 +100,29 @@ uint64_t *node_rev(struct node *node)
 	must(false);
 }
 
-/* ---- trees ---- */
+/* ---- orders ---- */
 
-static int compare_nodes(const struct node *a, const struct node *b)
+int node_by_key(const void *left, const void *right)
 {
-	return str_cmp(node_key(a), node_key(b));
+	return str_cmp(node_key(left), node_key(right));
 }
 
-static int compare_records(const struct record *a, const struct record *b)
+int node_by_name(const void *left, const void *right)
 {
-	return compare_nodes(&a->node, &b->node);
+	const struct node *a = left;
+	const struct node *b = right;
+	int order = node_by_key(a, b);
+	if (order == 0)
+		order = (int)a->kind - (int)b->kind;
+	return order != 0 ? order : node_by_address(a, b);
 }
 
-static int compare_balancers(const struct balancer_node *a, const struct balancer_node *b)
+int node_by_address(const void *left, const void *right)
 {
-	return compare_nodes(&a->node, &b->node);
+	return ((uintptr_t)left > (uintptr_t)right) - ((uintptr_t)left < (uintptr_t)right);
 }
 
-static int compare_hosts(const struct host_node *a, const struct host_node *b)
-{
-	return compare_nodes(&a->node, &b->node);
-}
-
-static int compare_pools(const struct pool_node *a, const struct pool_node *b)
-{
-	return compare_nodes(&a->node, &b->node);
-}
-
-static int compare_claims(const struct claim_node *a, const struct claim_node *b)
-{
-	return compare_nodes(&a->node, &b->node);
-}
-
-RB_GENERATE(record_tree, record, entry, compare_records)
-RB_GENERATE(balancer_tree, balancer_node, entry, compare_balancers)
-RB_GENERATE(host_tree, host_node, entry, compare_hosts)
-RB_GENERATE(claim_tree, claim_node, entry, compare_claims)
-RB_GENERATE(pool_tree, pool_node, entry, compare_pools)
+/* ---- finding and making ---- */
 
 static struct probe probe_of(struct str key)
 {
@@ -149,9 +131,10 @@ static struct probe probe_of(struct str key)
 		.node = {.kind = NODE_PROBE, .key_len = (uint16_t)key.len}, .key = key.p};
 }
 
+/* The limits of names keep it within what a set can hold. */
 static void *node_new(enum node_kind kind, struct str key)
 {
-	must(key.len <= UINT16_MAX);
+	must(sizes[kind] + key.len <= SLAB_SIZE_MAX);
 	struct node *node = slab_zalloc(sizes[kind] + key.len);
 	node->kind = (uint8_t)kind;
 	node->key_len = (uint16_t)key.len;
@@ -162,108 +145,107 @@ static void *node_new(enum node_kind kind, struct str key)
 
 static void node_free(struct node *node)
 {
+	must(node->kind < NODE_PROBE);
 	slab_free(node, sizes[node->kind] + node->key_len);
+}
+
+static void *find(const struct set *set, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return set_find(set, &probe, node_by_key);
+}
+
+static void *find_from(const struct set *set, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return set_from(set, &probe, node_by_key);
+}
+
+static void *make(struct set *set, enum node_kind kind, struct str key)
+{
+	struct node *node = node_new(kind, key);
+	set_add(set, node, node_by_key);
+	return node;
 }
 
 struct record *graph_find(struct graph *graph, enum node_kind kind, struct str key)
 {
-	struct probe probe = probe_of(key);
-	return RB_FIND(record_tree, &graph->records[kind], &probe.record);
+	return find(&graph->records[kind], key);
 }
 
 struct record *graph_get(struct graph *graph, enum node_kind kind, struct str key)
 {
 	struct record *record = graph_find(graph, kind, key);
-	if (record == NULL) {
-		record = node_new(kind, key);
-		RB_INSERT(record_tree, &graph->records[kind], record);
-	}
-	return record;
+	return record != NULL ? record : make(&graph->records[kind], kind, key);
 }
 
 struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key)
 {
-	struct probe probe = probe_of(key);
-	return RB_NFIND(record_tree, &graph->records[kind], &probe.record);
+	return find_from(&graph->records[kind], key);
 }
 
 struct balancer_node *graph_next_balancer(struct graph *graph, struct str id)
 {
-	struct probe probe = probe_of(id);
-	return RB_NFIND(balancer_tree, &graph->balancers, &probe.balancer);
+	return find_from(&graph->balancers, id);
 }
 
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id)
 {
-	struct probe probe = probe_of(id);
-	return RB_FIND(balancer_tree, &graph->balancers, &probe.balancer);
+	return find(&graph->balancers, id);
 }
 
 struct balancer_node *graph_get_balancer(struct graph *graph, struct str id)
 {
 	struct balancer_node *balancer = graph_find_balancer(graph, id);
-	if (balancer == NULL) {
-		balancer = node_new(NODE_BALANCER, id);
-		RB_INSERT(balancer_tree, &graph->balancers, balancer);
-	}
-	return balancer;
+	return balancer != NULL ? balancer : make(&graph->balancers, NODE_BALANCER, id);
 }
 
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host)
 {
-	struct probe probe = probe_of(host);
-	struct host_node *node = RB_FIND(host_tree, &balancer->hosts, &probe.host);
+	struct host_node *node = find(&balancer->hosts, host);
 	if (node == NULL) {
-		node = node_new(NODE_HOST, host);
+		node = make(&balancer->hosts, NODE_HOST, host);
 		node->balancer = balancer;
-		RB_INSERT(host_tree, &balancer->hosts, node);
 	}
 	return node;
 }
 
 struct host_node *graph_next_host(struct balancer_node *balancer, struct str host)
 {
-	struct probe probe = probe_of(host);
-	return RB_NFIND(host_tree, &balancer->hosts, &probe.host);
+	return find_from(&balancer->hosts, host);
 }
 
 struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key)
 {
-	struct probe probe = probe_of(key);
-	return RB_NFIND(claim_tree, &balancer->claims, &probe.claim);
+	return find_from(&balancer->claims, key);
 }
 
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key)
 {
-	struct probe probe = probe_of(key);
-	return RB_FIND(claim_tree, &balancer->claims, &probe.claim);
+	return find(&balancer->claims, key);
 }
 
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key)
 {
 	struct claim_node *node = graph_find_claim(balancer, key);
 	if (node == NULL) {
-		node = node_new(NODE_CLAIM, key);
+		node = make(&balancer->claims, NODE_CLAIM, key);
 		node->balancer = balancer;
-		RB_INSERT(claim_tree, &balancer->claims, node);
 	}
 	return node;
 }
 
 struct pool_node *graph_next_pool(struct service_node *service, struct str port)
 {
-	struct probe probe = probe_of(port);
-	return RB_NFIND(pool_tree, &service->pools, &probe.pool);
+	return find_from(&service->pools, port);
 }
 
 struct pool_node *graph_get_pool(struct service_node *service, struct str port)
 {
-	struct probe probe = probe_of(port);
-	struct pool_node *node = RB_FIND(pool_tree, &service->pools, &probe.pool);
+	struct pool_node *node = find(&service->pools, port);
 	if (node == NULL) {
-		node = node_new(NODE_POOL, port);
+		node = make(&service->pools, NODE_POOL, port);
 		node->service = service;
-		RB_INSERT(pool_tree, &service->pools, node);
 	}
 	return node;
 }
@@ -273,86 +255,78 @@ struct pool_node *graph_get_pool(struct service_node *service, struct str port)
 void graph_move_slice(struct slice_node *slice, struct service_node *service)
 {
 	if (slice->service != NULL)
-		SLIST_REMOVE(&slice->service->slices, slice, slice_node, of_service);
+		set_remove(&slice->service->slices, slice, node_by_key);
 	slice->service = service;
 	if (service != NULL)
-		SLIST_INSERT_HEAD(&service->slices, slice, of_service);
+		set_add(&service->slices, slice, node_by_key);
 }
 
-uint8_t *record_swap(struct record *record, uint8_t *packed, size_t len, size_t *ret_old_len)
+void record_free_packed(enum node_kind kind, uint8_t *packed)
 {
-	uint8_t *old = record->packed;
-	must(len <= UINT32_MAX);
-	*ret_old_len = record->packed_len;
-	record->packed = packed;
-	record->packed_len = (uint32_t)len;
-	return old;
-}
-
-void record_free_bytes(const struct record *record, uint8_t *packed, size_t len)
-{
-	if (packed != NULL && record->node.kind == NODE_SECRET)
-		explicit_bzero(packed, len);
-	slab_free(packed, len);
+	struct str bytes = packed_view(packed);
+	if (packed != NULL && kind == NODE_SECRET)
+		explicit_bzero((void *)(uintptr_t)bytes.p, bytes.len);
+	packed_free(packed);
 }
 
 /* ---- life ---- */
 
 static bool is_needed(struct node *node)
 {
-	struct edge_list *users = node_users(node);
+	const struct set *users = node_users(node);
 	if ((node->flags & (NODE_QUEUED | NODE_SENT)) != 0)
 		return true;
-	if (users != NULL && !LIST_EMPTY(users))
+	if (users != NULL && !set_is_empty(users))
 		return true;
 	if (node->kind < NODE_RECORD_KINDS && ((struct record *)(void *)node)->packed != NULL)
 		return true;
 	if (node->kind == NODE_SERVICE) {
 		struct service_node *service = (void *)node;
-		return !SLIST_EMPTY(&service->slices) || !RB_EMPTY(&service->pools);
+		return !set_is_empty(&service->slices) || !set_is_empty(&service->pools);
 	}
 	if (node->kind != NODE_BALANCER)
 		return false;
 	struct balancer_node *balancer = (void *)node;
-	return !RB_EMPTY(&balancer->hosts) || !RB_EMPTY(&balancer->claims);
+	return !set_is_empty(&balancer->hosts) || !set_is_empty(&balancer->claims);
 }
 
-static void free_record(struct graph *graph, struct record *record)
+/* What it has besides its place in the graph. */
+static void free_content(struct node *node)
 {
-	record_free_bytes(record, record->packed, record->packed_len);
-	if (record->node.kind == NODE_SECRET)
-		facts_free(((struct secret_node *)(void *)record)->facts);
-	RB_REMOVE(record_tree, &graph->records[record->node.kind], record);
-	node_free(&record->node);
+	if (node->kind < NODE_RECORD_KINDS)
+		record_free_packed(
+			(enum node_kind)node->kind, ((struct record *)(void *)node)->packed);
+	if (node->kind == NODE_SECRET)
+		facts_free(((struct secret_node *)(void *)node)->facts);
+	if (node->kind == NODE_BALANCER)
+		shared_text_drop(((struct balancer_node *)(void *)node)->status);
 }
 
 /* Returns the node that may have existed only for the sake of this one. */
 static struct node *free_node(struct graph *graph, struct node *node)
 {
 	struct node *next = NULL;
+	struct set *set = NULL;
 	if (node->kind == NODE_HOST) {
 		struct host_node *host = (void *)node;
 		next = &host->balancer->node;
-		RB_REMOVE(host_tree, &host->balancer->hosts, host);
-		node_free(&host->node);
+		set = &host->balancer->hosts;
 	} else if (node->kind == NODE_POOL) {
 		struct pool_node *pool = (void *)node;
 		next = &pool->service->record.node;
-		RB_REMOVE(pool_tree, &pool->service->pools, pool);
-		node_free(&pool->node);
+		set = &pool->service->pools;
 	} else if (node->kind == NODE_CLAIM) {
 		struct claim_node *claim = (void *)node;
 		next = &claim->balancer->node;
-		RB_REMOVE(claim_tree, &claim->balancer->claims, claim);
-		node_free(&claim->node);
+		set = &claim->balancer->claims;
 	} else if (node->kind == NODE_BALANCER) {
-		struct balancer_node *balancer = (void *)node;
-		RB_REMOVE(balancer_tree, &graph->balancers, balancer);
-		slab_free(balancer->status, balancer->status_len);
-		node_free(&balancer->node);
+		set = &graph->balancers;
 	} else {
-		free_record(graph, (struct record *)(void *)node);
+		set = &graph->records[node->kind];
 	}
+	set_remove(set, node, node_by_key);
+	free_content(node);
+	node_free(node);
 	return next;
 }
 
@@ -364,60 +338,46 @@ void graph_settle(struct graph *graph, struct node *node)
 
 void graph_init(struct graph *graph)
 {
-	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++)
-		RB_INIT(&graph->records[kind]);
-	RB_INIT(&graph->balancers);
+	*graph = (struct graph){0};
 }
 
-static void free_pools(struct service_node *service)
+/* ---- the end ---- */
+
+static void free_all(struct set *set);
+
+static void free_sets(struct node *node)
 {
-	struct pool_node *pool;
-	struct pool_node *next;
-	RB_FOREACH_SAFE (pool, pool_tree, &service->pools, next) {
-		RB_REMOVE(pool_tree, &service->pools, pool);
-		node_free(&pool->node);
+	struct set *users = node_users(node);
+	if (users != NULL)
+		set_clear(users);
+	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
+		set_clear(&((struct ingress_node *)(void *)node)->targets);
+	if (node->kind == NODE_SECRET)
+		set_clear(&((struct secret_node *)(void *)node)->shown);
+	if (node->kind == NODE_SERVICE) {
+		set_clear(&((struct service_node *)(void *)node)->slices);
+		free_all(&((struct service_node *)(void *)node)->pools);
+	}
+	if (node->kind == NODE_BALANCER) {
+		free_all(&((struct balancer_node *)(void *)node)->hosts);
+		free_all(&((struct balancer_node *)(void *)node)->claims);
 	}
 }
 
-static void free_hosts(struct balancer_node *balancer)
+static void free_all(struct set *set)
 {
-	struct host_node *host;
-	struct host_node *next;
-	RB_FOREACH_SAFE (host, host_tree, &balancer->hosts, next) {
-		RB_REMOVE(host_tree, &balancer->hosts, host);
-		node_free(&host->node);
-	}
-}
-
-static void free_claims(struct balancer_node *balancer)
-{
-	struct claim_node *claim;
-	struct claim_node *next;
-	RB_FOREACH_SAFE (claim, claim_tree, &balancer->claims, next) {
-		RB_REMOVE(claim_tree, &balancer->claims, claim);
-		node_free(&claim->node);
+	struct node *node = NULL;
+	while ((node = set_first(set)) != NULL) {
+		set_remove(set, node, node_by_key);
+		free_sets(node);
+		free_content(node);
+		node_free(node);
 	}
 }
 
 void graph_fini(struct graph *graph)
 {
-	struct balancer_node *balancer;
-	struct balancer_node *next_balancer;
-	RB_FOREACH_SAFE (balancer, balancer_tree, &graph->balancers, next_balancer) {
-		free_hosts(balancer);
-		free_claims(balancer);
-		free_node(graph, &balancer->node);
-	}
-	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++) {
-		struct record *record;
-		struct record *next;
-		RB_FOREACH_SAFE (record, record_tree, &graph->records[kind], next) {
-			if (kind == NODE_SERVICE)
-				free_pools((struct service_node *)(void *)record);
-			if (kind == NODE_INGRESS || kind == NODE_FRONT)
-				slab_free(((struct ingress_node *)(void *)record)->edges,
-					record->edge_count * sizeof(struct edge));
-			free_record(graph, record);
-		}
-	}
+	free_all(&graph->balancers);
+	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++)
+		free_all(&graph->records[kind]);
 }

@@ -3,17 +3,17 @@
  * The graph: every record that the watcher sent, every object that a provider is sent, and who
  * needs whom. It answers "what depends on this?" without a walk.
  *
- *                 edges                     service                 of_service
- *   ingress ------+--> balancer <--- host   (tree of pools) <--- pool
+ *                targets                    service
+ *   ingress ------+--> balancer <--- host   (set of pools) <--- pool
  *                 |                            ^
- *                 +--> host                    +--- slice (list)
+ *                 +--> host                    +--- slice (set)
  *                 +--> pool
  *                 +--> secret, which is the certificate object as well
  *                 +--> class
  *                 +--> claim, of what only one of several can have (claims.c)
  *
  * A Service of type LoadBalancer is an owner as an Ingress is: its record stands twice, as a
- * Service, which others may use as a backend, and as a front, which has edges like an ingress.
+ * Service, which others may use as a backend, and as a front, which has targets like an ingress.
  *
  * Records are kept packed (pack.h) and unpacked when something is built of them. A node exists
  * while a record is there, or somebody refers to it, or a provider still has to hear that it is
@@ -23,10 +23,8 @@
 #pragma once
 
 #include "common/buf.h"
-#include "common/tree.h"
+#include "common/set.h"
 #include "proto/model.h"
-
-#include <bsd/sys/queue.h>
 
 enum node_kind {
 	NODE_INGRESS,
@@ -55,6 +53,7 @@ enum {
 	NODE_OURS = 1 << 7,       /* an ingress that is ours by class */
 	NODE_SHAPES = 1 << 8,     /* an ingress that its load balancer object depends on */
 	NODE_UNNAMED = 1 << 9,    /* an ingress that names no class */
+	NODE_FAILED = 1 << 9,     /* a balancer; not applied since, whatever came between */
 	NODE_SAID = 1 << 10,      /* something of its content was told, see said.h */
 	NODE_SAID_STATUS = 1 << 11,
 	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not told yet */
@@ -66,7 +65,7 @@ enum {
 };
 enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS | NODE_CLAIMED };
 
-/* What every node begins with. Its key stands behind the struct of its kind. */
+/* What every node begins with. Its key stands at the end of the struct of its kind. */
 struct node {
 	uint8_t kind; /* enum node_kind */
 	uint8_t mark; /* records: the sync that named it last */
@@ -75,94 +74,79 @@ struct node {
 	uint16_t batch; /* objects: the batch in which it was last given up */
 };
 
-struct ingress_node;
-
-/* From an ingress to what it needs. */
-struct edge {
-	LIST_ENTRY(edge) link; /* among the users of the target */
-	struct ingress_node *ingress;
-	struct node *target;
-};
-LIST_HEAD(edge_list, edge);
+/* The orders of sets of nodes. Sets are by key where nothing else is said; a probe is compared by
+ * its key, too. */
+int node_by_key(const void *left, const void *right);
+/* Of nodes of all kinds and places: by key, then by kind. */
+int node_by_name(const void *left, const void *right);
+int node_by_address(const void *left, const void *right);
 
 /* Keys are "namespace/name", of classes "name". */
 struct record {
 	struct node node;
-	RB_ENTRY(record) entry;
-	uint8_t *packed; /* NULL: there is none, the node is only referred to */
-	uint32_t packed_len;
-	uint32_t edge_count; /* of an ingress */
+	uint8_t *packed; /* see packed_keep(); NULL: there is none, the node is only referred to */
 };
-RB_HEAD(record_tree, record);
 
 struct balancer_node;
 
 struct ingress_node {
 	struct record record;
-	struct edge *edges;             /* sorted by target */
 	struct balancer_node *balancer; /* one of the targets; NULL: not ours */
+	struct set targets;             /* nodes that it needs, by address */
+	char key[];
 };
 
+/* `users` are the ingresses that have the node among their targets, by name. */
 struct class_node {
 	struct record record;
-	struct edge_list users;
+	struct set users;
+	char key[];
 };
-
-struct pool_node;
-struct slice_node;
-RB_HEAD(pool_tree, pool_node);
-SLIST_HEAD(slice_list, slice_node);
 
 struct service_node {
 	struct record record;
-	struct slice_list slices;
-	struct pool_tree pools;
+	struct set slices;
+	struct set pools;
+	char key[];
 };
 
 struct slice_node {
 	struct record record;
 	struct service_node *service; /* NULL: belongs to none */
-	SLIST_ENTRY(slice_node) of_service;
+	char key[];
 };
 
 struct secret_facts;
-struct claim_node;
-LIST_HEAD(claim_list, claim_node);
 
 struct secret_node {
 	struct record record;
-	struct edge_list users;
-	struct claim_list shown; /* names that its certificate is shown for */
 	uint64_t rev;
 	struct secret_facts *facts; /* NULL: not looked at */
+	struct set users;
+	struct set shown; /* claims of names that its certificate is shown for, by name */
+	char key[];
 };
-
-struct host_node;
-RB_HEAD(host_tree, host_node);
-RB_HEAD(claim_tree, claim_node);
 
 /* Key: the id. */
 struct balancer_node {
 	struct node node;
-	RB_ENTRY(balancer_node) entry;
-	struct edge_list users;
 	uint64_t rev;
-	struct host_tree hosts;
-	struct claim_tree claims;
-	uint8_t *status; /* packed lb_status, see statuses.c; NULL: the provider has said nothing */
-	uint32_t status_len;
+	const char *status; /* shared text, packed lb_status, see statuses.c; NULL: the provider has
+			       said nothing */
+	struct set users;
+	struct set hosts;
+	struct set claims;
 	uint32_t shown_count; /* of its claims, those that show a certificate */
-	bool has_failed;      /* and has not been applied since, whatever came between */
+	char key[];
 };
-RB_HEAD(balancer_tree, balancer_node);
 
 /* Key: the host. */
 struct host_node {
 	struct node node;
-	RB_ENTRY(host_node) entry;
-	struct edge_list users;
 	uint64_t rev;
 	struct balancer_node *balancer;
+	struct set users;
+	char key[];
 };
 
 /* On a load balancer that all of a class share, something that only one can have. Keys:
@@ -170,27 +154,26 @@ struct host_node {
  * "default", the backend for hosts that nobody has. The users want it, the holder has it. */
 struct claim_node {
 	struct node node;
-	RB_ENTRY(claim_node) entry;
-	struct edge_list users;
 	struct balancer_node *balancer;
 	struct ingress_node *holder;     /* NULL: nobody, or to be settled */
-	enum listener_protocol protocol; /* of a port that has a holder */
 	struct secret_node *shown;       /* of a name; NULL: none */
-	LIST_ENTRY(claim_node) of_secret;
+	enum listener_protocol protocol; /* of a port that has a holder */
+	struct set users;
+	char key[];
 };
 
 /* Key: the port, as in struct plan_pool. */
 struct pool_node {
 	struct node node;
-	RB_ENTRY(pool_node) entry;
-	struct edge_list users;
 	uint64_t rev;
 	struct service_node *service;
+	struct set users;
+	char key[];
 };
 
 struct graph {
-	struct record_tree records[NODE_RECORD_KINDS];
-	struct balancer_tree balancers;
+	struct set records[NODE_RECORD_KINDS];
+	struct set balancers;
 };
 
 void graph_init(struct graph *graph);
@@ -200,8 +183,8 @@ struct str node_key(const struct node *node);
 /* The part of a record's key before and behind the slash. */
 struct str node_namespace(const struct node *node);
 struct str node_name(const struct node *node);
-/* NULL for kinds that nobody has edges to. */
-struct edge_list *node_users(struct node *node);
+/* NULL for kinds that are nobody's target. */
+struct set *node_users(struct node *node);
 /* Of objects. */
 uint64_t *node_rev(struct node *node);
 
@@ -225,21 +208,8 @@ struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
 /* Puts the slice under another service, or under none. */
 void graph_move_slice(struct slice_node *slice, struct service_node *service);
-/* Replaces the packed bytes; NULL: there is no record any more. Takes `packed`, returns the old
- * ones for record_free_bytes(). */
-uint8_t *record_swap(struct record *record, uint8_t *packed, size_t len, size_t *ret_old_len);
-/* Wipes them where they may hold a key. */
-void record_free_bytes(const struct record *record, uint8_t *packed, size_t len);
-static inline struct str record_packed(const struct record *record)
-{
-	return (struct str){(const char *)record->packed, record->packed_len};
-}
+/* Wipes packed bytes of such a node where they may hold a key. */
+void record_free_packed(enum node_kind kind, uint8_t *packed);
 
 /* Frees the node, and then what existed only for its sake, unless it is needed or queued. */
 void graph_settle(struct graph *graph, struct node *node);
-
-RB_PROTOTYPE(record_tree, record, entry, )
-RB_PROTOTYPE(balancer_tree, balancer_node, entry, )
-RB_PROTOTYPE(host_tree, host_node, entry, )
-RB_PROTOTYPE(claim_tree, claim_node, entry, )
-RB_PROTOTYPE(pool_tree, pool_node, entry, )

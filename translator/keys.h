@@ -15,3 +15,15 @@ static inline struct str key_join(struct arena *arena, struct str a, char separa
 		memcpy(text + a.len + 1, b.p, b.len);
 	return (struct str){text, a.len + 1 + b.len};
 }
+
+/* The number in decimal digits. */
+static inline struct str key_number(struct arena *arena, uint64_t number)
+{
+	char digits[20];
+	size_t first = sizeof(digits);
+	do {
+		digits[--first] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number != 0);
+	return arena_str(arena, (struct str){digits + first, sizeof(digits) - first});
+}

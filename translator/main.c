@@ -39,7 +39,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOCK_PERIOD_S = 60, DAY_S = 24 * 60 * 60 };
+enum {
+	CLOCK_PERIOD_S = 60,
+	DAY_S = 24 * 60 * 60,
+	NAMES_LEN_MAX = 63 + 1 + 253, /* of a namespace and a name */
+};
 
 struct config {
 	struct daemon_options common;
@@ -326,7 +330,8 @@ static char *read_name(
 	if (text.p == NULL)
 		return NULL;
 	const char *slash = memchr(text.p, '/', text.len);
-	if (slash == NULL || slash == text.p || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
+	if (slash == NULL || slash == text.p || slash[1] == '\0' ||
+		strchr(slash + 1, '/') != NULL || text.len > NAMES_LEN_MAX)
 		return xasprintf("--%s: NAMESPACE/NAME is expected", option);
 	*ret_namespace = (struct str){text.p, (size_t)(slash - text.p)};
 	*ret_name = str_from(slash + 1);

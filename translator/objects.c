@@ -108,12 +108,6 @@ struct object_ref ingress_ref(
 		.is_service = is_service};
 }
 
-static bool has_one_user(const struct edge_list *users)
-{
-	const struct edge *first = LIST_FIRST(users);
-	return first != NULL && LIST_NEXT(first, link) == NULL;
-}
-
 /* ---- virtual host ---- */
 
 /* Of one ingress: its plan stays good. */
@@ -151,12 +145,12 @@ static struct path_claim *gather_claims(
 	struct engine *engine, const struct host_node *node, size_t *ret_count)
 {
 	struct path_claim *claims = NULL;
-	struct edge *edge;
-	LIST_FOREACH (edge, &node->users, link) {
-		const struct plan *plan = &plans_get(engine, edge->ingress)->plan;
+	struct ingress_node *user;
+	SET_FOREACH (user, &node->users, node_by_name) {
+		const struct plan *plan = &plans_get(engine, user)->plan;
 		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
 		must(host != NULL);
-		if (has_one_user(&node->users))
+		if (set_has_one(&node->users))
 			return take_claims(&engine->scratch, host, ret_count);
 		copy_claims(&engine->scratch, plan, host, &claims, ret_count);
 	}
@@ -191,9 +185,9 @@ static bool passes_through(struct balancer_node *balancer)
 	/* They stand side by side in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (!LIST_EMPTY(&host->users))
+		if (!set_is_empty(&host->users))
 			return true;
-		host = RB_NEXT(host_tree, &balancer->hosts, host);
+		host = set_next(&balancer->hosts, host, node_by_key);
 	}
 	return false;
 }
@@ -204,7 +198,7 @@ static void gather_ports(
 	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
 	struct shared_port *ports = NULL;
 	/* Ports are claimed by few, names by thousands. */
-	for (; claim != NULL; claim = RB_NEXT(claim_tree, &balancer->claims, claim)) {
+	for (; claim != NULL; claim = set_next(&balancer->claims, claim, node_by_key)) {
 		uint64_t number = claim_port(claim);
 		if (number == 0)
 			break;
@@ -254,16 +248,16 @@ static const void *build_balancer(
 	struct tls_context tls = object_tls_context(engine);
 	struct balancer_request request = {
 		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
-	struct edge *edge;
+	struct ingress_node *user;
 	size_t most = 0;
-	LIST_FOREACH (edge, &node->users, link)
+	SET_FOREACH (user, &node->users, node_by_name)
 		most++;
 	must(most != 0);
 	request.plans = arena_calloc(&engine->scratch, most, sizeof(*request.plans));
-	LIST_FOREACH (edge, &node->users, link)
+	SET_FOREACH (user, &node->users, node_by_name)
 		request.plans[request.count++] =
-			most == 1 ? &plans_get(engine, edge->ingress)->plan
-				  : plans_make(engine, edge->ingress, &engine->scratch);
+			most == 1 ? &plans_get(engine, user)->plan
+				  : plans_make(engine, user, &engine->scratch);
 	request.scope = request.plans[0]->scope;
 	balancer_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
@@ -278,7 +272,7 @@ static const struct endpoints_record *const *read_slices(
 	const struct slice_node *slice;
 	const struct endpoints_record **slices = NULL;
 	size_t count = 0;
-	SLIST_FOREACH (slice, &service->slices, of_service) {
+	SET_FOREACH (slice, &service->slices, node_by_key) {
 		struct endpoints_record *record = arena_alloc(&engine->scratch, sizeof(*record));
 		void *items = slices;
 		const struct endpoints_record **place =
@@ -294,11 +288,11 @@ static const struct endpoints_record *const *read_slices(
 static void tell_users(struct engine *engine, const struct pool_node *node,
 	const struct backend_problem *problem, struct diag_list *diags)
 {
-	const struct edge *edge;
+	const struct ingress_node *user;
 	if (diags == NULL || problem->reason == NULL)
 		return;
-	LIST_FOREACH (edge, &node->users, link) {
-		struct object_ref self = ingress_ref(engine, edge->ingress, &engine->scratch);
+	SET_FOREACH (user, &node->users, node_by_name) {
+		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
 		diag_add(diags, &self, problem->reason, NULL, "%.*s", STR_FMT(problem->text));
 	}
 }
@@ -336,9 +330,9 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 static const struct backend_wish *settle_pool(
 	struct engine *engine, const struct pool_node *node, struct pool *pool)
 {
-	const struct edge *first = LIST_FIRST(&node->users);
+	struct ingress_node *first = set_first(&node->users);
 	must(first != NULL);
-	const struct plan *plan = plans_make(engine, first->ingress, &engine->scratch);
+	const struct plan *plan = plans_make(engine, first, &engine->scratch);
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
@@ -387,7 +381,7 @@ static void list_hosts(
 	const struct claim_node *claim;
 	struct str_list hosts = {0};
 	size_t kept = 0;
-	LIST_FOREACH (claim, &node->shown, of_secret) {
+	SET_FOREACH (claim, &node->shown, node_by_name) {
 		void *items = hosts.items;
 		struct str *host =
 			arena_push(&engine->scratch, &items, &hosts.count, sizeof(*host));

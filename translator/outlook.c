@@ -211,11 +211,11 @@ size_t outlook_waiting_up(const struct engine *engine)
 
 struct str outlook_trouble(struct engine *engine, struct arena *arena)
 {
-	struct balancer_node *balancer = graph_next_balancer(&engine->graph, STR(""));
+	struct balancer_node *balancer;
 	struct lb_status status;
-	for (; balancer != NULL;
-		balancer = RB_NEXT(balancer_tree, &engine->graph.balancers, balancer)) {
-		if (balancer->has_failed && statuses_read(balancer, arena, &status))
+	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
+		if ((balancer->node.flags & NODE_FAILED) != 0 &&
+			statuses_read(balancer, arena, &status))
 			return arena_printf(arena, "%.*s: %.*s", STR_FMT(node_key(&balancer->node)),
 				STR_FMT(status.message));
 	}

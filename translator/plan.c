@@ -83,7 +83,7 @@ static void tell_backend(
 static struct str pool_port(const struct maker *m, const struct ingress_backend *backend)
 {
 	if (backend->port_number != 0)
-		return arena_printf(m->arena, "%llu", (unsigned long long)backend->port_number);
+		return key_number(m->arena, backend->port_number);
 	if (is_digits(backend->port_name))
 		return arena_printf(m->arena, "name:%.*s", STR_FMT(backend->port_name));
 	return backend->port_name;

@@ -2,6 +2,7 @@
 #include "translator/policies.h"
 
 #include "translator/backend_tls.h"
+#include "translator/digest.h"
 
 static const char *const words[POLICY_COUNT] = {
 #define POLICY(name_, word_) word_,
@@ -99,11 +100,8 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 
 static uint64_t mix(uint64_t digest, const void *bytes, size_t len)
 {
-	/* FNV-1a. Whoever makes two settings alike does it to pools of his own namespace. */
-	const unsigned char *p = bytes;
-	for (size_t i = 0; i < len; i++)
-		digest = (digest ^ p[i]) * UINT64_C(0x100000001b3);
-	return (digest ^ 0xff) * UINT64_C(0x100000001b3);
+	/* Whoever makes two settings alike does it to pools of his own namespace. */
+	return digest_mix(digest, bytes, len);
 }
 
 static uint64_t mix_text(uint64_t digest, struct str text)
@@ -147,7 +145,7 @@ static uint64_t mix_backend(uint64_t digest, const struct backend_wish *b)
 void policies_settle_pool(
 	const struct annotation_values *values, struct arena *arena, struct plan_pool *pool)
 {
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
+	uint64_t digest = DIGEST_START;
 	if (str_is_empty(pool->service))
 		return;
 	pool->stickiness = values->stickiness;

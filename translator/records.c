@@ -2,7 +2,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/slab.h"
+#include "translator/digest.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
@@ -45,7 +45,7 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 	enum record_kind kind = record_kind_of(record);
 	struct record_key *key = ret_value;
 	must(record->packed != NULL);
-	unpack_struct(schema_of(kind), record_packed(record), arena, ret_value);
+	unpack_struct(schema_of(kind), packed_view(record->packed), arena, ret_value);
 	key->kind = kind;
 	key->namespace = node_namespace(&record->node);
 	key->name = node_name(&record->node);
@@ -91,24 +91,22 @@ static void change(struct engine *engine, struct record *record, const struct pl
 }
 
 /* Takes `packed`; NULL: the record is gone. `flag`: NODE_KEPT for a record that holds a key only. */
-static void replace(
-	struct engine *engine, struct record *record, uint8_t *packed, size_t len, uint16_t flag)
+static void replace(struct engine *engine, struct record *record, uint8_t *packed, uint16_t flag)
 {
 	const struct plan *old = NULL;
-	size_t old_len = 0;
 	if (record->node.kind == NODE_INGRESS || record->node.kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 		old = plans_save_old(engine, ingress);
 		plans_forget(engine, ingress);
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 	}
-	uint8_t *old_packed = record_swap(record, packed, len, &old_len);
-	engine->record_counts[record->node.kind] += packed != NULL;
-	engine->record_counts[record->node.kind] -= old_packed != NULL;
-	/* Settling may free the node, and with it what says how to free the bytes. */
-	struct record kind_only = {.node = {.kind = record->node.kind}};
-	change(engine, record, old);
-	record_free_bytes(&kind_only, old_packed, old_len);
+	uint8_t *old_packed = record->packed;
+	enum node_kind kind = (enum node_kind)record->node.kind;
+	record->packed = packed;
+	engine->record_counts[kind] += packed != NULL;
+	engine->record_counts[kind] -= old_packed != NULL;
+	change(engine, record, old); /* which may free the node */
+	record_free_packed(kind, old_packed);
 }
 
 /* The key stands in the node. */
@@ -124,14 +122,14 @@ static void pack_record(struct engine *engine, enum record_kind kind, void *valu
 
 static bool is_same(const struct record *record, struct str packed, uint16_t flag)
 {
-	return record->packed != NULL && str_eq(record_packed(record), packed) &&
+	return record->packed != NULL && str_eq(packed_view(record->packed), packed) &&
 	       (record->node.flags & NODE_KEPT) == flag;
 }
 
 static void store(struct engine *engine, struct record *record, struct str packed, uint16_t flag)
 {
 	if (!is_same(record, packed, flag))
-		replace(engine, record, slab_memdup(packed.p, packed.len), packed.len, flag);
+		replace(engine, record, packed_keep(packed), flag);
 }
 
 /* A Service that may want a load balancer has a second record, as an owner. */
@@ -143,7 +141,7 @@ static void put_front(struct engine *engine, struct str key, bool is_front, stru
 		front->node.mark = engine->marks[RECORD_SERVICE];
 		store(engine, front, packed, 0);
 	} else if (front != NULL && front->packed != NULL) {
-		replace(engine, front, NULL, 0, 0);
+		replace(engine, front, NULL, 0);
 	}
 }
 
@@ -151,13 +149,40 @@ static void drop(struct engine *engine, struct record *record)
 {
 	if (record->node.kind == NODE_SERVICE)
 		put_front(engine, node_key(&record->node), false, STR_NONE);
-	replace(engine, record, NULL, 0, 0);
+	replace(engine, record, NULL, 0);
+}
+
+/* Of the pods behind addresses it only matters which are the same, and there are more of them than of
+ * anything else. Whoever makes two alike does it to endpoints of his own. */
+static void shorten_uids(const struct endpoints_record *slice, struct arena *arena)
+{
+	for (size_t i = 0; i < slice->subsets.count; i++) {
+		const struct endpoint_subset *subset = &slice->subsets.items[i];
+		for (size_t k = 0; k < subset->addresses.count; k++) {
+			struct str *uid = &subset->addresses.items[k].target_uid;
+			uint64_t digest = digest_mix(DIGEST_START, uid->p, uid->len);
+			if (uid->len > sizeof(digest))
+				*uid = arena_str(
+					arena, (struct str){(char *)&digest, sizeof(digest)});
+		}
+	}
+}
+
+/* Leaves out what nobody asks for. */
+static void prune(enum record_kind kind, void *value, struct arena *arena)
+{
+	if (kind == RECORD_ENDPOINTS)
+		shorten_uids(value, arena);
+	/* The age of a Service says who came first among owners. */
+	if (kind == RECORD_SERVICE && !layer4_is_front(value))
+		((struct service_record *)value)->created = 0;
 }
 
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
 {
 	struct record *record = graph_get(&engine->graph, node_kinds[kind], key);
 	record->node.mark = engine->marks[kind];
+	prune(kind, value, &engine->scratch);
 	pack_record(engine, kind, value);
 	struct str packed = buf_str(&engine->packing);
 	store(engine, record, packed, 0);
@@ -277,11 +302,11 @@ void records_begin(struct engine *engine, enum record_kind kind)
 
 static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
 {
-	struct record_tree *tree = &engine->graph.records[node_kind];
+	const struct set *records = &engine->graph.records[node_kind];
 	struct record *next = NULL;
-	for (struct record *record = RB_MIN(record_tree, tree); record != NULL; record = next) {
+	for (struct record *record = set_first(records); record != NULL; record = next) {
 		/* Dropping a record may free others, but none of its own kind. */
-		next = RB_NEXT(record_tree, tree, record);
+		next = set_next(records, record, node_by_key);
 		if (record->packed != NULL && record->node.mark != mark)
 			drop(engine, record);
 	}

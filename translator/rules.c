@@ -101,8 +101,7 @@ static void add_rule(struct virtual_host *host, const struct path_claim *claim, 
 		.match = claim->type,
 		.pool = claim->pool,
 		.tls_only = claim->tls_only,
-		.ingress = arena_printf(arena, "%.*s/%.*s", STR_FMT(claim->ingress->namespace),
-			STR_FMT(claim->ingress->name)),
+		.ingress = key_join(arena, claim->ingress->namespace, '/', claim->ingress->name),
 	};
 }
 

@@ -7,7 +7,9 @@
  */
 #include "translator/state.h"
 
+#include "common/tree.h"
 #include "common/xalloc.h"
+#include "translator/digest.h"
 
 #include <stdlib.h>
 
@@ -133,16 +135,13 @@ bool said_event(struct engine *engine, const struct object_ref *ingress, enum ev
 
 static uint64_t mix(uint64_t digest, struct str text)
 {
-	/* FNV-1a. Whoever makes two texts alike only keeps an Event about his own Ingress from
-	 * himself. */
-	for (size_t i = 0; i < text.len; i++)
-		digest = (digest ^ (unsigned char)text.p[i]) * UINT64_C(0x100000001b3);
-	return (digest ^ 0xff) * UINT64_C(0x100000001b3);
+	/* Whoever makes two texts alike only keeps an Event about his own Ingress from himself. */
+	return digest_mix(digest, text.p, text.len);
 }
 
 static uint64_t digest_of(const struct diag *diag)
 {
-	uint64_t digest = UINT64_C(0xcbf29ce484222325);
+	uint64_t digest = DIGEST_START;
 	digest = mix(digest, diag->ingress.namespace);
 	digest = mix(digest, diag->ingress.name);
 	digest = mix(digest, diag->ingress.uid);

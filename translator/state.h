@@ -3,7 +3,7 @@
  * The inside of the engine, shared by its modules:
  *
  *   records.c    records from the watcher into the graph
- *   changes.c    what a changed record changes: edges, and who is dirty
+ *   changes.c    what a changed record changes: targets, and who is dirty
  *   claims.c     what only one of several can have
  *   fronts.c     Services of type LoadBalancer: when they may go
  *   plans.c      plans of ingresses, kept for a moment
@@ -159,7 +159,7 @@ void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 
 /* ---- fronts.c ---- */
 
-/* After its edges were set by the plan. */
+/* After its targets were set by the plan. */
 void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan);
 void front_gone(struct engine *engine, struct ingress_node *front);
 /* Has the statuses of those on the load balancer told anew. */

@@ -8,7 +8,7 @@
 #include "translator/state.h"
 
 #include "common/must.h"
-#include "common/slab.h"
+#include "common/shared_text.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
 #include "proto/pack.h"
@@ -23,11 +23,10 @@ static const struct schema *status_schema(void)
 bool statuses_read(
 	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status)
 {
-	struct str packed = {(const char *)balancer->status, balancer->status_len};
 	*ret_status = (struct lb_status){0};
 	if (balancer->status == NULL)
 		return false;
-	unpack_struct(status_schema(), packed, arena, ret_status);
+	unpack_struct(status_schema(), shared_text_view(balancer->status), arena, ret_status);
 	return true;
 }
 
@@ -35,16 +34,16 @@ bool statuses_read(
 
 static void ask_users(struct engine *engine, struct balancer_node *balancer)
 {
-	struct edge *edge;
-	LIST_FOREACH (edge, &balancer->users, link)
-		statuses_ask(engine, edge->ingress);
+	struct ingress_node *user;
+	SET_FOREACH (user, &balancer->users, node_by_name)
+		statuses_ask(engine, user);
 }
 
 static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 {
-	struct edge *edge;
-	LIST_FOREACH (edge, &balancer->users, link) {
-		struct object_ref self = ingress_ref(engine, edge->ingress, &engine->scratch);
+	struct ingress_node *user;
+	SET_FOREACH (user, &balancer->users, node_by_name) {
+		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
 		(void)said_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
 			STR("the load balancer works again"), false);
 	}
@@ -57,14 +56,13 @@ static void log_state(const struct balancer_node *balancer, const struct lb_stat
 			LOG_TEXT("reason", status->message));
 }
 
-static void store(struct engine *engine, struct balancer_node *balancer, const struct str packed)
+static void store(struct balancer_node *balancer, struct str packed)
 {
-	(void)engine;
 	if (balancer->status == NULL)
 		balancer->node.flags |= NODE_NEW_STATUS;
-	slab_free(balancer->status, balancer->status_len);
-	balancer->status = slab_memdup(packed.p, packed.len);
-	balancer->status_len = (uint32_t)packed.len;
+	const char *old = balancer->status;
+	balancer->status = shared_text_get_any(packed);
+	shared_text_drop(old);
 }
 
 static void note_answer(
@@ -86,7 +84,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	struct lb_status old;
 	struct lb_status now = *status;
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, status->id);
-	if (balancer == NULL || LIST_EMPTY(&balancer->users))
+	if (balancer == NULL || set_is_empty(&balancer->users))
 		return 0; /* the provider has not heard yet that it is gone */
 	note_answer(engine, balancer, status);
 	bool was_known = statuses_read(balancer, &engine->scratch, &old);
@@ -100,17 +98,18 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	buf_clear(&engine->packing);
 	pack_struct(status_schema(), &now, &engine->packing);
 	struct str packed = buf_str(&engine->packing);
-	if (was_known &&
-		str_eq(packed, (struct str){(char *)balancer->status, balancer->status_len}))
+	if (was_known && str_eq(packed, shared_text_view(balancer->status)))
 		return 0;
 	/* `old` points into what is replaced. */
 	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
-	bool recovered = balancer->has_failed && now.state == LB_STATE_APPLIED;
-	store(engine, balancer, packed);
+	bool recovered = (balancer->node.flags & NODE_FAILED) != 0 && now.state == LB_STATE_APPLIED;
+	store(balancer, packed);
 	buf_shrink(&engine->packing, 64 * 1024);
 	log_state(balancer, status);
-	if (now.state != LB_STATE_PENDING)
-		balancer->has_failed = now.state == LB_STATE_FAILED;
+	if (now.state == LB_STATE_FAILED)
+		balancer->node.flags |= NODE_FAILED;
+	else if (now.state == LB_STATE_APPLIED)
+		balancer->node.flags &= (uint16_t)~NODE_FAILED;
 	if (moved && publish_is_on(engine))
 		fronts_ask(engine, balancer);
 	else if (moved)
@@ -128,12 +127,12 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 			event->message, false);
 	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
 		return;
-	struct edge *edge;
+	struct ingress_node *user;
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, event->id);
 	if (balancer == NULL)
 		return;
-	LIST_FOREACH (edge, &balancer->users, link) {
-		struct object_ref self = ingress_ref(engine, edge->ingress, &engine->scratch);
+	SET_FOREACH (user, &balancer->users, node_by_name) {
+		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
 		(void)said_event(engine, &self, event->type, event->reason, event->message, false);
 	}
 }
@@ -151,11 +150,11 @@ static void add_for(struct engine *engine, const struct ingress_node *ingress, c
 static void add_for_all(struct engine *engine, struct balancer_node *balancer, const char *reason,
 	struct str message, struct diag_list *diags)
 {
-	struct edge *edge;
+	struct ingress_node *user;
 	if (engine->grouping == GROUPING_MERGED)
 		return;
-	LIST_FOREACH (edge, &balancer->users, link)
-		add_for(engine, edge->ingress, reason, message, diags);
+	SET_FOREACH (user, &balancer->users, node_by_name)
+		add_for(engine, user, reason, message, diags);
 }
 
 /* To who has a load balancer for the Service, and to all whose backend it is. */
@@ -167,15 +166,15 @@ static void add_for_service(struct engine *engine, struct balancer_node *balance
 	struct service_node *service = (struct service_node *)(void *)record;
 	struct ingress_node *owner = (struct ingress_node *)(void *)front;
 	struct pool_node *pool;
-	struct edge *edge;
+	struct ingress_node *user;
 	if (owner != NULL && owner->balancer == balancer)
 		add_for(engine, owner, reason, notice->message, diags);
 	if (service == NULL)
 		return;
-	RB_FOREACH (pool, pool_tree, &service->pools) {
-		LIST_FOREACH (edge, &pool->users, link) {
-			if (edge->ingress != owner && edge->ingress->balancer == balancer)
-				add_for(engine, edge->ingress, reason, notice->message, diags);
+	SET_FOREACH (pool, &service->pools, node_by_key) {
+		SET_FOREACH (user, &pool->users, node_by_name) {
+			if (user != owner && user->balancer == balancer)
+				add_for(engine, user, reason, notice->message, diags);
 		}
 	}
 }
@@ -232,7 +231,7 @@ void statuses_ask_all(struct engine *engine)
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct record *record;
-		RB_FOREACH (record, record_tree, &engine->graph.records[kinds[i]])
+		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key)
 			queue_push(&engine->statuses, &record->node);
 	}
 }

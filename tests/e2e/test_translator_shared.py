@@ -94,10 +94,38 @@ def test_a_service_that_left_while_the_translator_was_dead_is_released(translato
         watcher.wait(lambda: (status_of(watcher, "service", "git") or {}).get("release"), "the release", PATIENCE_S)
 
 
+@pytest.mark.parametrize("grouping", ["merged", "per-ingress"])
+def test_a_complaint_that_stands_is_no_news_after_a_restart(translator, tmp_path, grouping):
+    """The watcher records what stands only if nobody has yet. Here the provider, which cannot do something, is the last to come back."""
+    records = [ingress("web", annotations=[{"key": "scale", "value": "2"}])]
+
+    def complaints(watcher: Watcher) -> list[bool]:
+        return [event.get("standing", False) for event in watcher.view.events if event["reason"] == "NotSupported"]
+
+    for life in range(2):
+        daemon = translator()
+        with Watcher(tmp_path) as watcher:
+            watcher.snapshot(records)
+            watcher.sync()
+            assert complaints(watcher) == []  # nobody knows yet what the provider can do
+            for _ in range(2):
+                with Provider(tmp_path, grouping=grouping, policies=[]) as provider:
+                    provider.wait_commit(timeout=PATIENCE_S)
+                    watcher.wait(lambda w=watcher: complaints(w), "the complaint", PATIENCE_S)
+                    watcher.sync()
+                    assert complaints(watcher) == [True], f"life {life}"
+                daemon.wait_event("link-down", "peer=provider", PATIENCE_S)  # until then another one is refused
+            watcher.upsert(ingress("new", annotations=[{"key": "scale", "value": "2"}]))
+            watcher.wait(lambda w=watcher: len(complaints(w)) == 2, "the new one's", PATIENCE_S)
+            assert complaints(watcher) == [True, False]
+        daemon.kill()
+
+
 @pytest.mark.parametrize("options, problem", [
     (["--publish-service", "edge"], "--publish-service: NAMESPACE/NAME is expected"),
     (["--http-port", "443"], "--http-port and --https-port must differ"),
     (["--default-certificate", "a/"], "--default-certificate: NAMESPACE/NAME is expected"),
+    (["--default-certificate", "a/" + 600 * "b"], "--default-certificate: NAMESPACE/NAME is expected"),
 ])
 def test_options_that_cannot_be_are_refused(translator, options, problem):
     daemon = translator(*options)

@@ -161,10 +161,11 @@ class Watcher(Link):
 class Provider(Link):
     """Keeps the rules of section 5.1 against the translator; `view.objects` is the state of the last commit."""
 
-    def __init__(self, runtime: pathlib.Path, view: ProviderView | None = None, grouping: str = "per-ingress"):
+    def __init__(self, runtime: pathlib.Path, view: ProviderView | None = None, grouping: str = "per-ingress",
+                 policies: list[str] = POLICIES):
         self.view = view or ProviderView()
         self.view.connect()
-        capabilities = {"grouping": grouping, "protocols": PROTOCOLS, "policies": POLICIES}
+        capabilities = {"grouping": grouping, "protocols": PROTOCOLS, "policies": policies}
         super().__init__(runtime / "provider.sock", hello("provider", capabilities=capabilities), self.view.take)
 
     def ids(self, kind: str) -> list[str]:

@@ -104,7 +104,15 @@ static void uids_and_addresses_take_little_room(void **state)
 		{"255.255.255.255", 5},
 		{"10.0.0.01", 10},
 		{"10.0.0.256", 11},
+		{"10.0.0.1000", 12},
+		{"00.0.0.1", 9},
 		{"1.2.3", 6},
+		{"1.2.3.", 7},
+		{"1.2.3.4.", 9},
+		{"1.2.3.4.5", 10},
+		{"1..2.3", 7},
+		{"1.2.3.4x", 9},
+		{"0.0.0.0", 5},
 	};
 	const struct schema *schema = message_schema(MESSAGE_BYE, RECORD_NONE, LB_NONE);
 	(void)state;

@@ -69,12 +69,12 @@ static void slices_move_between_services(void **state)
 	struct slice_node *slice = (void *)graph_get(&graph, NODE_SLICE, STR("ns/a-1"));
 	graph_move_slice(slice, a);
 	graph_settle(&graph, &a->record.node);
-	assert_ptr_equal(SLIST_FIRST(&a->slices), slice);
+	assert_ptr_equal(set_first(&a->slices), slice);
 	graph_move_slice(slice, b);
-	assert_true(SLIST_EMPTY(&a->slices));
-	assert_ptr_equal(SLIST_FIRST(&b->slices), slice);
+	assert_true(set_is_empty(&a->slices));
+	assert_ptr_equal(set_first(&b->slices), slice);
 	graph_move_slice(slice, NULL);
-	assert_true(SLIST_EMPTY(&b->slices));
+	assert_true(set_is_empty(&b->slices));
 	graph_fini(&graph);
 }
 

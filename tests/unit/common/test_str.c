@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/str.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+enum { LEN_MAX = 40 };
+
+/* In texts of every length, at every place: what is looked at in eights must not differ. */
+static void bad_bytes_are_found_wherever_they_stand(void **state)
+{
+	static const char bad[] = {'\0', '\x80', '\xc0', '\xff'};
+	(void)state;
+	for (size_t len = 0; len <= LEN_MAX; len++) {
+		char text[LEN_MAX];
+		memset(text, 0x7f, len);
+		assert_true(str_is_utf8((struct str){text, len}));
+		for (size_t at = 0; at < len; at++) {
+			for (size_t i = 0; i < sizeof(bad); i++) {
+				memset(text, 0x01, len);
+				text[at] = bad[i];
+				assert_false(str_is_utf8((struct str){text, len}));
+			}
+		}
+	}
+}
+
+static void sequences_are_whole_wherever_they_stand(void **state)
+{
+	static const char *const sequences[] = {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+	(void)state;
+	for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++) {
+		size_t len = strlen(sequences[i]);
+		for (size_t at = 0; at + len <= LEN_MAX; at++) {
+			char text[LEN_MAX];
+			memset(text, 'a', sizeof(text));
+			memcpy(text + at, sequences[i], len);
+			assert_true(str_is_utf8((struct str){text, sizeof(text)}));
+			assert_true(str_is_utf8((struct str){text, at + len}));
+			assert_false(str_is_utf8((struct str){text, at + len - 1}));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bad_bytes_are_found_wherever_they_stand),
+		cmocka_unit_test(sequences_are_whole_wherever_they_stand),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
