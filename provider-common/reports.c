@@ -2,7 +2,6 @@
 #include "provider-common/reports.h"
 
 #include "common/must.h"
-#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 
@@ -10,15 +9,6 @@
 #include <sha2.h>
 
 enum { SCRATCH_KEPT_LEN = 16 * 1024 };
-
-/* What belongs to one load balancer; hangs on the object. */
-struct report {
-	TAILQ_ENTRY(report) entry; /* while marked */
-	struct object *object;
-	uint32_t told_in; /* epoch in which `digest` was told; 0: never */
-	bool is_marked;
-	uint64_t digest;
-};
 
 struct waiting_event {
 	TAILQ_ENTRY(waiting_event) entry;
@@ -77,12 +67,7 @@ void reports_free(struct reports *reports)
 void reports_mark(struct reports *reports, struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);
-	must(object_is_present(load_balancer) && object_kind(load_balancer) == LB_LOAD_BALANCER);
-	if (report == NULL) {
-		report = slab_zalloc(sizeof(*report));
-		report->object = load_balancer;
-		object_set_report(load_balancer, report);
-	}
+	must(object_is_present(load_balancer));
 	if (report->is_marked)
 		return;
 	report->is_marked = true;
@@ -92,12 +77,9 @@ void reports_mark(struct reports *reports, struct object *load_balancer)
 void reports_forget(struct reports *reports, struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);
-	if (report == NULL)
-		return;
 	if (report->is_marked)
 		TAILQ_REMOVE(&reports->marked, report, entry);
-	object_set_report(load_balancer, NULL);
-	slab_free(report, sizeof(*report));
+	*report = (struct report){.told_in = 0};
 }
 
 void reports_forget_told(struct reports *reports)
@@ -155,12 +137,10 @@ static bool take_status(struct reports *reports, struct str *ret_payload)
 	struct report *report = TAILQ_FIRST(&reports->marked);
 	TAILQ_REMOVE(&reports->marked, report, entry);
 	report->is_marked = false;
-	struct lb_status status = {
-		.id = object_id(report->object),
-		.rev = object_rev(report->object),
-	};
+	struct object *object = object_of_report(report);
+	struct lb_status status = {.id = object_id(object), .rev = object_rev(object)};
 	struct str payload = STR_NONE;
-	if (reports->ops->fill_status(reports->ctx, report->object, &reports->arena, &status))
+	if (reports->ops->fill_status(reports->ctx, object, &reports->arena, &status))
 		payload = encode(reports, MESSAGE_LB_STATUS, &status, status.id);
 	arena_reset(&reports->arena);
 	if (str_is_empty(payload))
