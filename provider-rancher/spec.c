@@ -190,6 +190,20 @@ uint64_t spec_routes(const struct lb_spec *spec, struct arena *arena)
 	return digest_end(&digest);
 }
 
+uint64_t facets_digest(const struct lb_facets *facets)
+{
+	struct digest digest;
+	digest_begin(&digest);
+	digest_add_int(&digest, facets->config);
+	digest_add_int(&digest, facets->ports);
+	digest_add_int(&digest, facets->labels);
+	digest_add_int(&digest, facets->description);
+	digest_add_int(&digest, facets->contents);
+	digest_add_int(&digest, facets->scale);
+	digest_add_int(&digest, facets->is_global);
+	return digest_end(&digest);
+}
+
 bool facets_eq(const struct lb_facets *a, const struct lb_facets *b)
 {
 	return a->config == b->config && a->ports == b->ports && a->labels == b->labels &&
