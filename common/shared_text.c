@@ -133,6 +133,11 @@ void shared_text_drop(const char *text)
 	table.len = 0;
 }
 
+size_t shared_text_len(const char *text)
+{
+	return entry_of(text)->len;
+}
+
 size_t shared_text_count(void)
 {
 	return table.count;

@@ -18,5 +18,7 @@ const char *shared_text_get_any(struct str text);
 const char *shared_text_hold(const char *text);
 /* NULL is nothing. */
 void shared_text_drop(const char *text);
+/* Its length. `text` is not NULL. */
+size_t shared_text_len(const char *text);
 /* Different texts that are held. */
 size_t shared_text_count(void);

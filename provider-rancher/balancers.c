@@ -183,7 +183,7 @@ static void judge_all(struct balancers *balancers)
 		return;
 	for (row = observed_first_unclaimed(balancers->controller->observed); row != NULL;
 		row = next) {
-		next = observed_next_unclaimed(row);
+		next = observed_next_unclaimed(balancers->controller->observed, row);
 		judge(balancers, row);
 	}
 	balancers->has_judged = true;
@@ -547,7 +547,7 @@ void balancers_free(struct balancers *balancers)
 		return;
 	/* Orphans are not in the tree if somebody else had their identity: they are found by their rows. */
 	struct lb_row *row = observed_first(balancers->controller->observed);
-	for (; row != NULL; row = observed_next(row)) {
+	for (; row != NULL; row = observed_next(balancers->controller->observed, row)) {
 		if (row->owner != NULL && !row->owner->is_listed)
 			balancer_free(row->owner);
 	}

@@ -162,7 +162,7 @@ void spec_facets(const struct lb_spec *spec, struct arena *arena, struct lb_face
 		.labels = labels_facet(spec, arena),
 		.description = digest_of(spec->description),
 		.contents = spec->contents,
-		.scale = spec->scale,
+		.scale = spec->scale < UINT32_MAX ? (uint32_t)spec->scale : UINT32_MAX,
 		.is_global = spec->is_global,
 	};
 }

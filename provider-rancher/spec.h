@@ -61,7 +61,7 @@ struct lb_facets {
 	uint64_t labels;
 	uint64_t description;
 	uint64_t contents;
-	uint64_t scale;
+	uint32_t scale;
 	bool is_global;
 };
 
