@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-common/reports.h"
 
+#include "common/hash.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 
 #include <bsd/sys/queue.h>
-#include <sha2.h>
 
 enum { SCRATCH_KEPT_LEN = 16 * 1024 };
 
@@ -119,18 +119,6 @@ void reports_add_event(struct reports *reports, const struct lb_event *event)
 		drop_oldest_event(reports);
 }
 
-static uint64_t digest_of(struct str payload)
-{
-	uint8_t sum[SHA256_DIGEST_LENGTH];
-	SHA2_CTX context;
-	uint64_t digest;
-	SHA256Init(&context);
-	SHA256Update(&context, (const uint8_t *)payload.p, payload.len);
-	SHA256Final(sum, &context);
-	memcpy(&digest, sum, sizeof(digest));
-	return digest;
-}
-
 /* Takes the mark off the first one. False when there is nothing (new) to tell of it. */
 static bool take_status(struct reports *reports, struct str *ret_payload)
 {
@@ -145,7 +133,7 @@ static bool take_status(struct reports *reports, struct str *ret_payload)
 	arena_reset(&reports->arena);
 	if (str_is_empty(payload))
 		return false;
-	uint64_t digest = digest_of(payload);
+	uint64_t digest = hash_of(payload);
 	if (report->told_in == reports->epoch && report->digest == digest)
 		return false;
 	report->told_in = reports->epoch;
