@@ -91,7 +91,7 @@ static void on_work(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)timer;
 	(void)events;
 	for (struct object *o = state_first(state, LB_LOAD_BALANCER); o != NULL;
-		o = state_next(o)) {
+		o = state_next(state, o)) {
 		struct balancer *balancer = object_user(o);
 		if (balancer->done_rev == object_rev(o))
 			continue;
@@ -199,7 +199,7 @@ static void stop(void)
 {
 	struct state *state = provider_state(self.provider);
 	for (struct object *o = state_first(state, LB_LOAD_BALANCER); o != NULL;
-		o = state_next(o)) {
+		o = state_next(state, o)) {
 		free(object_user(o));
 		object_set_user(o, NULL);
 	}

@@ -4,7 +4,8 @@
 #include "common/must.h"
 #include "common/slab.h"
 
-enum { TEXT_UUID = 1, TEXT_IPV4 = 3, NUMBER_LEN_MAX = 10 };
+enum { TEXT_UUID = 1, TEXT_IPV4 = 3, TEXT_PART = 5, NUMBER_LEN_MAX = 10 };
+enum { PART_LEN_MIN = 5 /* a shorter one saves nothing */ };
 
 /* The common layout of all LIST_OF(). */
 struct any_list {
@@ -117,6 +118,13 @@ static struct str ipv4_to_text(const uint8_t *bytes, struct arena *arena)
 
 /* ---- packing ---- */
 
+struct packing {
+	struct buf *out;
+	struct str known;
+};
+
+static void put_struct(struct packing *packing, const struct schema *schema, const void *value);
+
 static uint8_t *room_for(struct buf *out, size_t len)
 {
 	uint8_t *room = buf_reserve(out, len);
@@ -144,8 +152,28 @@ static void put_number(struct buf *out, uint64_t value)
 	buf_commit(out, write_number(room_for(out, NUMBER_LEN_MAX), value));
 }
 
-static void put_text(struct buf *out, struct str text)
+/* The longest beginning of `text` that stands in `known`; returns its length. */
+static size_t find_part(struct str text, struct str known, size_t *ret_start)
 {
+	size_t best = 0;
+	for (size_t i = 0; i + best < known.len; i++) {
+		size_t max = known.len - i < text.len ? known.len - i : text.len;
+		size_t len = 0;
+		while (len < max && known.p[i + len] == text.p[len])
+			len++;
+		if (len > best) {
+			best = len;
+			*ret_start = i;
+		}
+	}
+	return best;
+}
+
+static void put_text(struct packing *packing, struct str text)
+{
+	struct buf *out = packing->out;
+	size_t start = 0;
+	size_t part = find_part(text, packing->known, &start);
 	uint8_t bytes[PACK_UUID_LEN];
 	if (pack_uuid(text, bytes)) {
 		put_number(out, TEXT_UUID);
@@ -153,6 +181,12 @@ static void put_text(struct buf *out, struct str text)
 	} else if (ipv4_from_text(text, bytes)) {
 		put_number(out, TEXT_IPV4);
 		put_bytes(out, bytes, 4);
+	} else if (part >= PART_LEN_MIN) {
+		put_number(out, TEXT_PART);
+		put_number(out, start);
+		put_number(out, part);
+		put_number(out, text.len - part);
+		put_bytes(out, text.p + part, text.len - part);
 	} else {
 		put_number(out, (uint64_t)text.len * 2);
 		put_bytes(out, text.p, text.len);
@@ -185,55 +219,57 @@ static bool is_present(const struct schema_field *field, const void *member)
 	must(false);
 }
 
-static void put_list(struct buf *out, const struct schema_field *field, const struct any_list *list)
+static void put_list(
+	struct packing *packing, const struct schema_field *field, const struct any_list *list)
 {
-	put_number(out, list->count);
+	put_number(packing->out, list->count);
 	for (size_t i = 0; i < list->count; i++) {
 		if (field->type == SCHEMA_LIST_STR)
-			put_text(out, ((const struct str *)list->items)[i]);
+			put_text(packing, ((const struct str *)list->items)[i]);
 		else if (field->type == SCHEMA_LIST_ENUM)
-			put_number(out, (uint64_t)((const int *)list->items)[i]);
+			put_number(packing->out, (uint64_t)((const int *)list->items)[i]);
 		else
-			pack_struct(
-				field->sub, (const char *)list->items + i * field->sub->size, out);
+			put_struct(packing, field->sub,
+				(const char *)list->items + i * field->sub->size);
 	}
 }
 
-static void put_value(struct buf *out, const struct schema_field *field, const void *member)
+static void put_value(struct packing *packing, const struct schema_field *field, const void *member)
 {
 	switch (field->type) {
 	case SCHEMA_STR:
-		put_text(out, *(const struct str *)member);
+		put_text(packing, *(const struct str *)member);
 		return;
 	case SCHEMA_BIN:
-		put_number(out, ((const struct str *)member)->len);
-		put_bytes(out, ((const struct str *)member)->p, ((const struct str *)member)->len);
+		put_number(packing->out, ((const struct str *)member)->len);
+		put_bytes(packing->out, ((const struct str *)member)->p,
+			((const struct str *)member)->len);
 		return;
 	case SCHEMA_BOOL:
 		return; /* that it stands here says true */
 	case SCHEMA_UINT:
 	case SCHEMA_REV:
-		put_number(out, *(const uint64_t *)member);
+		put_number(packing->out, *(const uint64_t *)member);
 		return;
 	case SCHEMA_ENUM:
-		put_number(out, (uint64_t) * (const int *)member);
+		put_number(packing->out, (uint64_t) * (const int *)member);
 		return;
 	case SCHEMA_STRUCT:
 	case SCHEMA_INLINE:
-		pack_struct(field->sub, member, out);
+		put_struct(packing, field->sub, member);
 		return;
 	case SCHEMA_POINTER:
-		pack_struct(field->sub, *(void *const *)member, out);
+		put_struct(packing, field->sub, *(void *const *)member);
 		return;
 	case SCHEMA_LIST:
 	case SCHEMA_LIST_STR:
 	case SCHEMA_LIST_ENUM:
-		put_list(out, field, member);
+		put_list(packing, field, member);
 		return;
 	}
 }
 
-void pack_struct(const struct schema *schema, const void *value, struct buf *out)
+static void put_struct(struct packing *packing, const struct schema *schema, const void *value)
 {
 	must(schema->count < 255);
 	for (size_t i = 0; i < schema->count; i++) {
@@ -241,10 +277,22 @@ void pack_struct(const struct schema *schema, const void *value, struct buf *out
 		const void *member = (const char *)value + field->offset;
 		if (!is_present(field, member))
 			continue;
-		put_number(out, i + 1);
-		put_value(out, field, member);
+		put_number(packing->out, i + 1);
+		put_value(packing, field, member);
 	}
-	put_number(out, 0);
+	put_number(packing->out, 0);
+}
+
+void pack_struct_beside(
+	const struct schema *schema, const void *value, struct str known, struct buf *out)
+{
+	struct packing packing = {out, known};
+	put_struct(&packing, schema, value);
+}
+
+void pack_struct(const struct schema *schema, const void *value, struct buf *out)
+{
+	pack_struct_beside(schema, value, STR_NONE, out);
 }
 
 /* ---- unpacking ---- */
@@ -253,6 +301,7 @@ void pack_struct(const struct schema *schema, const void *value, struct buf *out
 struct cursor {
 	const uint8_t *p;
 	const uint8_t *end;
+	struct str known;
 	struct arena *arena;
 };
 
@@ -276,9 +325,26 @@ static uint64_t take_number(struct cursor *c)
 	must(false);
 }
 
+static struct str take_part(struct cursor *c)
+{
+	size_t start = (size_t)take_number(c);
+	size_t len = (size_t)take_number(c);
+	size_t rest_len = (size_t)take_number(c);
+	const uint8_t *rest = take_bytes(c, rest_len);
+	must(start <= c->known.len && len <= c->known.len - start);
+	if (rest_len == 0)
+		return (struct str){c->known.p + start, len};
+	char *text = arena_alloc(c->arena, len + rest_len);
+	memcpy(text, c->known.p + start, len);
+	memcpy(text + len, rest, rest_len);
+	return (struct str){text, len + rest_len};
+}
+
 static struct str take_text(struct cursor *c)
 {
 	uint64_t form = take_number(c);
+	if (form == TEXT_PART)
+		return take_part(c);
 	if (form == TEXT_UUID)
 		return uuid_to_text(take_bytes(c, PACK_UUID_LEN), c->arena);
 	if (form == TEXT_IPV4)
@@ -355,14 +421,20 @@ static void take_struct(struct cursor *c, const struct schema *schema, void *val
 	}
 }
 
-void unpack_struct(
-	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value)
+void unpack_struct_beside(const struct schema *schema, struct str packed, struct str known,
+	struct arena *arena, void *ret_value)
 {
 	const uint8_t *bytes = (const uint8_t *)packed.p;
-	struct cursor c = {bytes, bytes + packed.len, arena};
+	struct cursor c = {bytes, bytes + packed.len, known, arena};
 	memset(ret_value, 0, schema->size);
 	take_struct(&c, schema, ret_value);
 	must(c.p == c.end);
+}
+
+void unpack_struct(
+	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value)
+{
+	unpack_struct_beside(schema, packed, STR_NONE, arena, ret_value);
 }
 
 /* ---- kept ---- */

@@ -12,37 +12,35 @@ enum {
 	REFS_IN_MAX = INT32_MAX / 2, /* far above what the objects' own limits allow */
 };
 
-/* ---- payloads ---- */
-
-static size_t payload_len(size_t len)
-{
-	return offsetof(struct payload, bytes) + len;
-}
-
-struct payload *payload_new(bool is_secret, struct str bytes)
-{
-	struct payload *payload = slab_alloc(payload_len(bytes.len));
-	payload->len = (uint32_t)bytes.len;
-	payload->is_secret = is_secret;
-	memcpy(payload->bytes, bytes.p, bytes.len);
-	return payload;
-}
-
-void payload_free(struct payload *payload)
-{
-	if (payload == NULL)
-		return;
-	if (payload->is_secret)
-		explicit_bzero(payload->bytes, payload->len);
-	slab_free(payload, payload_len(payload->len));
-}
-
 /* ---- objects by id ---- */
 
-/* Not sizeof(): the texts begin before the end of the struct. Likewise for payloads. */
+/* Not sizeof(): the text begins before the end of the struct. */
 static size_t object_len(size_t id_len)
 {
 	return offsetof(struct object, id) + id_len;
+}
+
+static size_t head_len(enum lb_kind kind)
+{
+	return kind == LB_LOAD_BALANCER ? sizeof(struct report) : 0;
+}
+
+static struct object *new_object(enum lb_kind kind, struct str id)
+{
+	must(id.len <= UINT16_MAX);
+	char *start = slab_zalloc(head_len(kind) + object_len(id.len));
+	struct object *object = (struct object *)(void *)(start + head_len(kind));
+	object->kind = (uint8_t)kind;
+	object->id_len = (uint16_t)id.len;
+	if (id.len != 0)
+		memcpy(object->id, id.p, id.len);
+	return object;
+}
+
+static void free_object(struct object *object)
+{
+	size_t head = head_len((enum lb_kind)object->kind);
+	slab_free((char *)(void *)object - head, head + object_len(object->id_len));
 }
 
 static struct str id_of(const struct object *object)
@@ -50,24 +48,19 @@ static struct str id_of(const struct object *object)
 	return (struct str){object->id, object->id_len};
 }
 
-static int compare_objects(const struct object *a, const struct object *b)
+static int compare_objects(const void *left, const void *right)
 {
-	return str_cmp(id_of(a), id_of(b));
+	return str_cmp(id_of(left), id_of(right));
 }
 
-RB_GENERATE_LOCAL(object_tree, object, node, compare_objects)
+static int compare_id(const void *id, const void *object)
+{
+	return str_cmp(*(const struct str *)id, id_of(object));
+}
 
-/* The tree has no search by a bare id. */
 struct object *graph_find(const struct graph *graph, enum lb_kind kind, struct str id)
 {
-	struct object *at = RB_ROOT(&graph->objects[kind]);
-	while (at != NULL) {
-		int order = str_cmp(id, id_of(at));
-		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, node) : RB_RIGHT(at, node);
-	}
-	return NULL;
+	return sorted_find(&graph->objects[kind], &id, compare_id);
 }
 
 struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct str id)
@@ -75,27 +68,19 @@ struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct 
 	struct object *object = graph_find(graph, kind, id);
 	if (object != NULL)
 		return object;
-	must(id.len <= UINT16_MAX);
-	object = slab_zalloc(object_len(id.len));
-	object->kind = (uint8_t)kind;
-	object->id_len = (uint16_t)id.len;
-	if (id.len != 0)
-		memcpy(object->id, id.p, id.len);
-	RB_INSERT(object_tree, &graph->objects[kind], object);
+	object = new_object(kind, id);
+	must(sorted_add(&graph->objects[kind], object));
 	return object;
 }
 
 struct object *graph_first(const struct graph *graph, enum lb_kind kind)
 {
-	struct object *first = RB_ROOT(&graph->objects[kind]);
-	while (first != NULL && RB_LEFT(first, node) != NULL)
-		first = RB_LEFT(first, node);
-	return first;
+	return sorted_first(&graph->objects[kind]);
 }
 
-struct object *graph_next(struct object *object)
+struct object *graph_next(const struct graph *graph, struct object *object)
 {
-	return object_tree_RB_NEXT(object);
+	return sorted_next(&graph->objects[object->kind], object);
 }
 
 /* ---- references ---- */
@@ -105,11 +90,6 @@ static void push_object(struct object_list *list, struct object *object)
 	struct object **place =
 		arena_push(list->arena, (void **)&list->items, &list->count, sizeof(*place));
 	*place = object;
-}
-
-static size_t out_len(uint32_t count)
-{
-	return sizeof(struct refs_out) + count * sizeof(struct ref);
 }
 
 static const struct ref *in_items(const struct refs_in *in)
@@ -166,17 +146,17 @@ static void in_remove(struct refs_in *in, uint32_t place)
 	if (place != last) {
 		struct ref *items = in->many.items; /* there are two at least */
 		items[place] = items[last];
-		items[place].object->out->items[items[place].place].place = place;
+		items[place].object->payload->refs[items[place].place].place = place;
 	}
 	in->count = last;
 	if (last != 0)
 		in_shrink(in);
 }
 
-/* Goes twice over what an object refers to: first it counts, then it links. */
+/* Goes twice over what an object refers to: first it only counts, later it links. */
 struct linking {
 	struct graph *graph;
-	struct object *from; /* without `out` at first */
+	struct object *from; /* NULL: only count */
 	uint32_t count;
 };
 
@@ -185,11 +165,12 @@ static void link_one(struct linking *linking, enum lb_kind kind, struct str id)
 	struct object *from = linking->from;
 	if (str_is_empty(id))
 		return;
-	if (from->out != NULL) {
+	if (from != NULL) {
+		struct payload *payload = from->payload;
 		struct object *to = graph_find_or_add(linking->graph, kind, id);
 		uint32_t place = in_push(&to->in, (struct ref){from, linking->count});
-		must(linking->count < from->out->count);
-		from->out->items[linking->count] = (struct ref){to, place};
+		must(linking->count < payload->ref_count);
+		payload->refs[linking->count] = (struct ref){to, place};
 	}
 	linking->count++;
 }
@@ -206,12 +187,12 @@ static void link_load_balancer(struct linking *linking, const struct load_balanc
 	}
 }
 
-static void link_all(struct linking *linking, const union any_object *value)
+static void link_all(struct linking *linking, enum lb_kind kind, const union any_object *value)
 {
 	linking->count = 0;
-	if (linking->from->kind == LB_LOAD_BALANCER) {
+	if (kind == LB_LOAD_BALANCER) {
 		link_load_balancer(linking, &value->load_balancer);
-	} else if (linking->from->kind == LB_VIRTUAL_HOST) {
+	} else if (kind == LB_VIRTUAL_HOST) {
 		const struct virtual_host *host = &value->virtual_host;
 		link_one(linking, LB_LOAD_BALANCER, host->load_balancer);
 		for (size_t i = 0; i < host->rules.count; i++)
@@ -222,14 +203,52 @@ static void link_all(struct linking *linking, const union any_object *value)
 void graph_link(struct graph *graph, struct object *object, const union any_object *value)
 {
 	struct linking linking = {.graph = graph, .from = object};
-	must(object->out == NULL);
-	link_all(&linking, value);
-	if (linking.count == 0)
-		return;
-	object->out = slab_alloc(out_len(linking.count));
-	object->out->count = linking.count;
-	link_all(&linking, value);
+	must(!object->payload->is_linked);
+	link_all(&linking, (enum lb_kind)object->kind, value);
+	must(linking.count == object->payload->ref_count);
+	object->payload->is_linked = true;
 }
+
+/* ---- payloads ---- */
+
+static size_t payload_len(uint32_t ref_count, size_t packed_len)
+{
+	return sizeof(struct payload) + ref_count * sizeof(struct ref) + packed_len;
+}
+
+static char *packed_of(const struct payload *payload)
+{
+	return (char *)(uintptr_t)&payload->refs[payload->ref_count];
+}
+
+struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str packed)
+{
+	struct linking linking = {.from = NULL};
+	must(packed.len < INT32_MAX);
+	link_all(&linking, kind, value);
+	struct payload *payload = slab_alloc(payload_len(linking.count, packed.len));
+	payload->len = (uint32_t)packed.len & INT32_MAX;
+	payload->is_linked = false;
+	payload->ref_count = linking.count;
+	memcpy(packed_of(payload), packed.p, packed.len);
+	return payload;
+}
+
+struct str payload_packed(const struct payload *payload)
+{
+	return (struct str){packed_of(payload), payload->len};
+}
+
+void payload_free(enum lb_kind kind, struct payload *payload)
+{
+	if (payload == NULL)
+		return;
+	if (kind == LB_CERTIFICATE || kind == LB_POOL)
+		explicit_bzero(packed_of(payload), payload->len);
+	slab_free(payload, payload_len(payload->ref_count, payload->len));
+}
+
+/* ---- what nobody needs ---- */
 
 static bool is_useless(const struct object *object)
 {
@@ -247,16 +266,15 @@ void graph_note_loose(struct object *object, struct object_list *loose)
 /* From the end, so that what is listed twice in one object is not moved about. */
 void graph_unlink(struct object *object, struct object_list *loose)
 {
-	struct refs_out *out = object->out;
-	if (out == NULL)
+	struct payload *payload = object->payload;
+	if (payload == NULL || !payload->is_linked)
 		return;
-	for (uint32_t i = out->count; i-- > 0;) {
-		struct object *to = out->items[i].object;
-		in_remove(&to->in, out->items[i].place);
+	for (uint32_t i = payload->ref_count; i-- > 0;) {
+		struct object *to = payload->refs[i].object;
+		in_remove(&to->in, payload->refs[i].place);
 		graph_note_loose(to, loose);
 	}
-	object->out = NULL;
-	slab_free(out, out_len(out->count));
+	payload->is_linked = false;
 }
 
 void graph_free_loose(struct graph *graph, struct object_list *loose)
@@ -266,9 +284,8 @@ void graph_free_loose(struct graph *graph, struct object_list *loose)
 		object->is_loose = false;
 		if (!is_useless(object))
 			continue;
-		must(object->out == NULL);
-		RB_REMOVE(object_tree, &graph->objects[object->kind], object);
-		slab_free(object, object_len(object->id_len));
+		sorted_remove(&graph->objects[object->kind], object);
+		free_object(object);
 	}
 }
 
@@ -284,8 +301,11 @@ static void touch(struct object *load_balancer, struct object_list *touched)
 
 static void touch_owner(struct object *host, struct object_list *touched)
 {
-	for (uint32_t i = 0; host->out != NULL && i < host->out->count; i++) {
-		struct object *to = host->out->items[i].object;
+	const struct payload *payload = host->payload;
+	if (payload == NULL || !payload->is_linked)
+		return;
+	for (uint32_t i = 0; i < payload->ref_count; i++) {
+		struct object *to = payload->refs[i].object;
 		if (to->kind == LB_LOAD_BALANCER)
 			touch(to, touched);
 	}
@@ -324,7 +344,7 @@ void graph_end_touching(struct object_list *touched)
 
 static int by_id(const void *a, const void *b)
 {
-	return compare_objects(*(struct object *const *)a, *(struct object *const *)b);
+	return compare_objects(*(void *const *)a, *(void *const *)b);
 }
 
 size_t state_hosts_of(
@@ -381,14 +401,15 @@ void object_set_user(struct object *object, void *user)
 	object->user = user;
 }
 
-void *object_report(const struct object *object)
+struct report *object_report(struct object *load_balancer)
 {
-	return object->report;
+	must(load_balancer->kind == LB_LOAD_BALANCER);
+	return (struct report *)(void *)load_balancer - 1;
 }
 
-void object_set_report(struct object *object, void *report)
+struct object *object_of_report(struct report *report)
 {
-	object->report = report;
+	return (struct object *)(void *)(report + 1);
 }
 
 /* ---- life ---- */
@@ -396,23 +417,25 @@ void object_set_report(struct object *object, void *report)
 void graph_init(struct graph *graph)
 {
 	for (int kind = 0; kind < LB_KIND_COUNT; kind++)
-		RB_INIT(&graph->objects[kind]);
+		sorted_init(&graph->objects[kind], compare_objects);
+}
+
+static void fini_kind(struct sorted *objects)
+{
+	struct object *object;
+	struct object *next = sorted_first(objects);
+	while ((object = next) != NULL) {
+		next = sorted_next(objects, object);
+		if (object->in.count > 1)
+			slab_free(object->in.many.items, object->in.many.size * sizeof(struct ref));
+		payload_free((enum lb_kind)object->kind, object->payload);
+		sorted_remove(objects, object);
+		free_object(object);
+	}
 }
 
 void graph_fini(struct graph *graph)
 {
-	struct object *object;
-	struct object *next;
-	for (int kind = 0; kind < LB_KIND_COUNT; kind++) {
-		RB_FOREACH_SAFE (object, object_tree, &graph->objects[kind], next) {
-			if (object->out != NULL)
-				slab_free(object->out, out_len(object->out->count));
-			if (object->in.count > 1)
-				slab_free(object->in.many.items,
-					object->in.many.size * sizeof(struct ref));
-			RB_REMOVE(object_tree, &graph->objects[kind], object);
-			payload_free(object->payload);
-			slab_free(object, object_len(object->id_len));
-		}
-	}
+	for (int kind = 0; kind < LB_KIND_COUNT; kind++)
+		fini_kind(&graph->objects[kind]);
 }

@@ -5,15 +5,8 @@
  */
 #pragma once
 
-#include "common/tree.h"
+#include "common/sorted.h"
 #include "provider-common/state.h"
-
-/* A packed object without its key. */
-struct payload {
-	uint32_t len;
-	bool is_secret;
-	char bytes[];
-};
 
 /*
  * One end of a reference. Both objects have one, and each end says where the other is, so that neither list is
@@ -24,10 +17,12 @@ struct ref {
 	uint32_t place;        /* of the other end in its list */
 } __attribute__((packed, aligned(4)));
 
-/* What an object refers to: made at once, of just this size. */
-struct refs_out {
-	uint32_t count;
-	struct ref items[];
+/* What an object says: the references to others, and all of it without its key, packed beside its id. */
+struct payload {
+	uint32_t len : 31;      /* of what is packed, which stands behind the references */
+	uint32_t is_linked : 1; /* the references are there, at both ends */
+	uint32_t ref_count;
+	struct ref refs[];
 };
 
 /* What refers to an object, in no order: one that is taken out is replaced by the last. A single one, as most
@@ -43,21 +38,18 @@ struct refs_in {
 	uint32_t count;
 };
 
+/* Before an object that is a load balancer stands its struct report. */
 struct object {
-	RB_ENTRY(object) node;
-	struct refs_out *out;    /* NULL: none */
 	struct payload *payload; /* NULL: not present */
 	void *user;
-	void *report;
-	uint64_t rev;     /* as the translator gave it */
-	uint64_t content; /* digest of what is kept of it */
+	uint64_t rev; /* as the translator gave it */
 	struct refs_in in;
-	uint32_t seen; /* snapshot that repeated it */
 	uint16_t id_len;
 	uint8_t kind;
 	bool is_touched : 1;
 	bool is_loose : 1;
 	bool is_removed : 1; /* in the commit at hand */
+	bool is_seen : 1;    /* the newest snapshot has repeated it */
 	char id[];
 };
 
@@ -76,16 +68,15 @@ union any_object {
 	struct certificate certificate;
 };
 
-RB_HEAD(object_tree, object);
-
 struct graph {
-	struct object_tree objects[LB_KIND_COUNT];
+	struct sorted objects[LB_KIND_COUNT]; /* by id */
 };
 
-/* `is_secret`: it is wiped when it is freed. */
-struct payload *payload_new(bool is_secret, struct str bytes);
-/* Wipes certificates. */
-void payload_free(struct payload *payload);
+/* `value` is what `packed` is unpacked to: there is room for its references. */
+struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str packed);
+struct str payload_packed(const struct payload *payload);
+/* Wipes certificates, and pools, which may hold the key of a client certificate. */
+void payload_free(enum lb_kind kind, struct payload *payload);
 
 void graph_init(struct graph *graph);
 void graph_fini(struct graph *graph);
@@ -93,9 +84,9 @@ void graph_fini(struct graph *graph);
 struct object *graph_find(const struct graph *graph, enum lb_kind kind, struct str id);
 struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct str id);
 struct object *graph_first(const struct graph *graph, enum lb_kind kind);
-struct object *graph_next(struct object *object);
+struct object *graph_next(const struct graph *graph, struct object *object);
 
-/* Adds the references to what `value`, the decoded object, names; there must be none yet. */
+/* Makes the references to what `value`, the decoded object, names; there must be none yet. */
 void graph_link(struct graph *graph, struct object *object, const union any_object *value);
 /* Drops them, each in constant time. Objects that nobody may need any more are put on `loose`. */
 void graph_unlink(struct object *object, struct object_list *loose);

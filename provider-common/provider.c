@@ -155,8 +155,10 @@ static int take_remove(struct provider *provider, struct link *link, const struc
 static void forget_removed(struct provider *provider, const struct state_commit *commit)
 {
 	for (size_t i = 0; i < commit->change_count; i++) {
-		if (commit->changes[i].type == STATE_REMOVED)
-			reports_forget(provider->reports, commit->changes[i].object);
+		struct object *object = commit->changes[i].object;
+		if (commit->changes[i].type == STATE_REMOVED &&
+			object_kind(object) == LB_LOAD_BALANCER)
+			reports_forget(provider->reports, object);
 	}
 }
 
@@ -169,7 +171,7 @@ static void note_changes(struct provider *provider, const struct state_commit *c
 		return;
 	/* Merged: a change is carried out for all of them at once. */
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(provider->state, object))
 		reports_note_change(provider->reports, object);
 }
 
@@ -177,7 +179,7 @@ static void note_changes(struct provider *provider, const struct state_commit *c
 static void mark_all(struct provider *provider)
 {
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(provider->state, object))
 		provider_status_changed(provider, object);
 }
 
@@ -364,7 +366,7 @@ void provider_free(struct provider *provider, const char *reason)
 	ev_timer_stop(provider->config.loop, &provider->lead_end);
 	link_free(provider->link, reason);
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(provider->state, object))
 		reports_forget(provider->reports, object);
 	reports_free(provider->reports);
 	state_free(provider->state);

@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-common/reports.h"
 
+#include "common/hash.h"
 #include "common/must.h"
-#include "common/slab.h"
 #include "common/xalloc.h"
-#include "provider-common/metrics.h"
 #include "proto/frame.h"
-#include "provider-common/digest.h"
+#include "provider-common/metrics.h"
 
 #include <bsd/sys/queue.h>
 
 enum { SCRATCH_KEPT_LEN = 16 * 1024 };
-
-/* What belongs to one load balancer; hangs on the object. */
-struct report {
-	TAILQ_ENTRY(report) entry; /* while marked */
-	struct object *object;
-	uint32_t told_in; /* epoch in which `digest` was told; 0: never */
-	bool is_marked;
-	bool has_state; /* something was said */
-	uint8_t state;  /* enum lb_state: what was said last */
-	uint64_t digest;
-	double changed_at; /* something was wanted that is not carried out yet; 0: nothing */
-};
 
 struct waiting_event {
 	TAILQ_ENTRY(waiting_event) entry;
@@ -111,21 +98,10 @@ static void note_state(struct reports *reports, struct report *report, enum lb_s
 
 /* ---- statuses ---- */
 
-static struct report *report_of(struct object *load_balancer)
-{
-	struct report *report = object_report(load_balancer);
-	must(object_is_present(load_balancer) && object_kind(load_balancer) == LB_LOAD_BALANCER);
-	if (report == NULL) {
-		report = slab_zalloc(sizeof(*report));
-		report->object = load_balancer;
-		object_set_report(load_balancer, report);
-	}
-	return report;
-}
-
 void reports_mark(struct reports *reports, struct object *load_balancer)
 {
-	struct report *report = report_of(load_balancer);
+	struct report *report = object_report(load_balancer);
+	must(object_is_present(load_balancer));
 	if (report->is_marked)
 		return;
 	report->is_marked = true;
@@ -134,7 +110,7 @@ void reports_mark(struct reports *reports, struct object *load_balancer)
 
 void reports_note_change(struct reports *reports, struct object *load_balancer)
 {
-	struct report *report = report_of(load_balancer);
+	struct report *report = object_report(load_balancer);
 	/* What was not carried out yet goes on waiting. */
 	if (report->changed_at <= 0)
 		report->changed_at = reports->now_s;
@@ -143,13 +119,10 @@ void reports_note_change(struct reports *reports, struct object *load_balancer)
 void reports_forget(struct reports *reports, struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);
-	if (report == NULL)
-		return;
 	if (report->is_marked)
 		TAILQ_REMOVE(&reports->marked, report, entry);
 	count_state(report, -1);
-	object_set_report(load_balancer, NULL);
-	slab_free(report, sizeof(*report));
+	*report = (struct report){.told_in = 0};
 }
 
 void reports_forget_told(struct reports *reports)
@@ -195,19 +168,17 @@ static bool take_status(struct reports *reports, struct str *ret_payload)
 	struct report *report = TAILQ_FIRST(&reports->marked);
 	TAILQ_REMOVE(&reports->marked, report, entry);
 	report->is_marked = false;
-	struct lb_status status = {
-		.id = object_id(report->object),
-		.rev = object_rev(report->object),
-	};
+	struct object *object = object_of_report(report);
+	struct lb_status status = {.id = object_id(object), .rev = object_rev(object)};
 	struct str payload = STR_NONE;
-	if (reports->ops->fill_status(reports->ctx, report->object, &reports->arena, &status)) {
+	if (reports->ops->fill_status(reports->ctx, object, &reports->arena, &status)) {
 		note_state(reports, report, status.state);
 		payload = encode(reports, MESSAGE_LB_STATUS, &status, status.id);
 	}
 	arena_reset(&reports->arena);
 	if (str_is_empty(payload))
 		return false;
-	uint64_t digest = digest_of(payload);
+	uint64_t digest = hash_of(payload);
 	if (report->told_in == reports->epoch && report->digest == digest)
 		return false;
 	report->told_in = reports->epoch;

@@ -2,6 +2,7 @@
 #include "provider-common/state.h"
 
 #include "common/must.h"
+#include "common/tree.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/pack.h"
@@ -17,7 +18,6 @@ struct staged {
 	RB_ENTRY(staged) node;
 	struct payload *payload; /* NULL: removed */
 	uint64_t rev;
-	uint64_t content;
 	enum lb_kind kind;
 	size_t id_len;
 	char id[];
@@ -31,7 +31,6 @@ struct state {
 	size_t present[LB_KIND_COUNT];
 	struct staged_tree staged;
 	size_t staged_count;
-	uint32_t snapshot; /* number of the newest */
 	bool in_snapshot;
 	bool is_complete;
 	bool is_committing;
@@ -77,8 +76,8 @@ static void decode(const struct object *object, struct arena *arena, void *ret_v
 {
 	const struct payload *payload = object->payload;
 	struct lb_key *key = ret_value;
-	unpack_struct(schema_of(object->kind), (struct str){payload->bytes, payload->len}, arena,
-		ret_value);
+	unpack_struct_beside(schema_of(object->kind), payload_packed(payload), object_id(object),
+		arena, ret_value);
 	*key = (struct lb_key){
 		.rev = object->rev, .kind = object->kind, .id = {object->id, object->id_len}};
 }
@@ -88,7 +87,7 @@ static void decode(const struct object *object, struct arena *arena, void *ret_v
 static void free_staged(struct state *state, struct staged *staged)
 {
 	RB_REMOVE(staged_tree, &state->staged, staged);
-	payload_free(staged->payload);
+	payload_free(staged->kind, staged->payload);
 	free(staged);
 	state->staged_count--;
 }
@@ -104,7 +103,11 @@ void state_drop_staged(struct state *state)
 void state_begin_snapshot(struct state *state)
 {
 	state_drop_staged(state);
-	state->snapshot++;
+	for (int kind = 0; kind < LB_KIND_COUNT; kind++) {
+		struct object *object = graph_first(&state->graph, (enum lb_kind)kind);
+		for (; object != NULL; object = graph_next(&state->graph, object))
+			object->is_seen = false;
+	}
 	state->in_snapshot = true;
 }
 
@@ -129,29 +132,31 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 		RB_INSERT(staged_tree, &state->staged, staged);
 		state->staged_count++;
 	}
-	payload_free(staged->payload);
+	payload_free(staged->kind, staged->payload);
 	staged->payload = NULL;
 	*ret_staged = staged;
 	return 0;
 }
 
+static bool may_reduce(const struct state *state, enum lb_kind kind)
+{
+	return state->config.reduce != NULL && kind != LB_LOAD_BALANCER;
+}
+
 /* What is kept of the object: all but its key, which stands in the object, and what the provider does not want. */
-static struct payload *keep(struct state *state, union any_object *value, uint64_t *ret_content)
+static struct payload *keep(struct state *state, union any_object *value)
 {
 	struct lb_key key = value->key;
-	bool may_reduce = state->config.reduce != NULL && key.kind != LB_LOAD_BALANCER;
-	if (may_reduce)
+	if (may_reduce(state, key.kind))
 		(void)state->config.reduce(key.kind, value);
 	value->key = (struct lb_key){.kind = LB_NONE};
 	buf_clear(&state->scratch);
-	pack_struct(schema_of(key.kind), value, &state->scratch);
+	pack_struct_beside(schema_of(key.kind), value, key.id, &state->scratch);
 	value->key = key;
-	struct str packed = buf_str(&state->scratch);
-	*ret_content = may_reduce ? digest_of(packed) : key.rev;
+	struct payload *payload = payload_new(key.kind, value, buf_str(&state->scratch));
 	bool is_secret =
 		key.kind == LB_CERTIFICATE || (key.kind == LB_POOL && value->pool.tls != NULL &&
 						      value->pool.tls->client_key.len != 0);
-	struct payload *payload = payload_new(is_secret, packed);
 	if (is_secret)
 		buf_wipe_fini(&state->scratch);
 	else
@@ -170,7 +175,7 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 		return err;
 	struct object *object = graph_find(&state->graph, value.key.kind, value.key.id);
 	if (object != NULL)
-		object->seen = state->snapshot;
+		object->is_seen = true;
 	if (object != NULL && object->payload != NULL && object->rev == value.key.rev) {
 		struct staged *staged = find_staged(state, value.key.kind, value.key.id);
 		if (staged != NULL)
@@ -182,7 +187,7 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	if (err != 0)
 		return err;
 	staged->rev = value.key.rev;
-	staged->payload = keep(state, &value, &staged->content);
+	staged->payload = keep(state, &value);
 	return 0;
 }
 
@@ -224,21 +229,28 @@ static void remove_object(struct state *state, struct object *object)
 	note_change(state, STATE_REMOVED, object);
 }
 
+/* Another revision may differ in nothing that is kept. */
+static bool says_the_same(
+	const struct state *state, const struct object *object, const struct payload *payload)
+{
+	return object->payload != NULL && may_reduce(state, (enum lb_kind)object->kind) &&
+	       str_eq(payload_packed(object->payload), payload_packed(payload));
+}
+
 static void replace_object(struct state *state, struct object *object, struct staged *staged)
 {
 	bool is_new = object->payload == NULL;
 	object->rev = staged->rev;
-	object->seen = state->snapshot;
-	if (!is_new && object->content == staged->content)
+	object->is_seen = true;
+	if (says_the_same(state, object, staged->payload))
 		return;
 	if (!is_new)
 		touch_if_wanted(state, object);
 	else
 		state->present[object->kind]++;
 	graph_unlink(object, &state->loose);
-	payload_free(object->payload);
+	payload_free(staged->kind, object->payload);
 	object->payload = staged->payload;
-	object->content = staged->content;
 	staged->payload = NULL;
 	union any_object value;
 	decode(object, &state->decoding, &value);
@@ -269,8 +281,8 @@ static void remove_unseen(struct state *state)
 	struct object *object;
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
 		object = graph_first(&state->graph, (enum lb_kind)kind);
-		for (; object != NULL; object = graph_next(object)) {
-			if (object_is_present(object) && object->seen != state->snapshot)
+		for (; object != NULL; object = graph_next(&state->graph, object)) {
+			if (object_is_present(object) && !object->is_seen)
 				remove_object(state, object);
 		}
 	}
@@ -303,8 +315,9 @@ void state_commit_done(struct state *state)
 		struct object *object = state->changes[i].object;
 		if (state->changes[i].type != STATE_REMOVED)
 			continue;
-		must(object->user == NULL && object->report == NULL);
-		payload_free(object->payload);
+		must(object->user == NULL);
+		must(object->kind != LB_LOAD_BALANCER || !object_report(object)->is_marked);
+		payload_free((enum lb_kind)object->kind, object->payload);
 		object->payload = NULL;
 		object->is_removed = false;
 		graph_note_loose(object, &state->loose);
@@ -330,21 +343,21 @@ struct object *state_find(const struct state *state, enum lb_kind kind, struct s
 	return object != NULL && object_is_present(object) ? object : NULL;
 }
 
-static struct object *skip_absent(struct object *object)
+static struct object *skip_absent(const struct state *state, struct object *object)
 {
 	while (object != NULL && !object_is_present(object))
-		object = graph_next(object);
+		object = graph_next(&state->graph, object);
 	return object;
 }
 
 struct object *state_first(const struct state *state, enum lb_kind kind)
 {
-	return skip_absent(graph_first(&state->graph, kind));
+	return skip_absent(state, graph_first(&state->graph, kind));
 }
 
-struct object *state_next(struct object *object)
+struct object *state_next(const struct state *state, struct object *object)
 {
-	return skip_absent(graph_next(object));
+	return skip_absent(state, graph_next(&state->graph, object));
 }
 
 size_t state_count(const struct state *state, enum lb_kind kind)

@@ -21,6 +21,7 @@
 
 #include "proto/message.h"
 
+#include <bsd/sys/queue.h>
 #include <stdbool.h>
 
 enum {
@@ -78,10 +79,10 @@ bool state_is_complete(const struct state *state);
 
 /* NULL when there is none, or when it is not present. */
 struct object *state_find(const struct state *state, enum lb_kind kind, struct str id);
-/* All objects of a kind that are present, sorted by id: for (o = state_first(s, k); o != NULL; o =
- * state_next(o)). */
+/* All objects of a kind that are present, sorted by id: for (o = state_first(s, k); o != NULL;
+ * o = state_next(s, o)). */
 struct object *state_first(const struct state *state, enum lb_kind kind);
-struct object *state_next(struct object *object);
+struct object *state_next(const struct state *state, struct object *object);
 size_t state_count(const struct state *state, enum lb_kind kind);
 /* Decodes the object into *ret_value, a struct of its kind. Texts point into the object and are
  * good until it changes (at the next commit), or live in the arena, as lists do. */
@@ -104,6 +105,17 @@ bool object_is_present(const struct object *object);
  * object is removed. */
 void *object_user(const struct object *object);
 void object_set_user(struct object *object, void *user);
-/* Likewise, for provider-common itself. */
-void *object_report(const struct object *object);
-void object_set_report(struct object *object, void *report);
+
+/* What reports.c keeps with each load balancer; zeroed at first. */
+struct report {
+	TAILQ_ENTRY(report) entry; /* while marked */
+	uint64_t digest;           /* of what was told last */
+	double changed_at; /* something was wanted that is not carried out yet; 0: nothing */
+	uint32_t told_in;  /* epoch in which the digest was told; 0: never */
+	bool is_marked;
+	bool has_state; /* something was said */
+	uint8_t state;  /* enum lb_state: what was said last */
+};
+
+struct report *object_report(struct object *load_balancer);
+struct object *object_of_report(struct report *report);

@@ -467,7 +467,7 @@ void certs_fini(struct certs *certs)
 {
 	struct cert *cert;
 	struct object *object = state_first(certs->state, LB_CERTIFICATE);
-	for (; object != NULL; object = state_next(object)) {
+	for (; object != NULL; object = state_next(certs->state, object)) {
 		free_object(object_user(object));
 		object_set_user(object, NULL);
 	}

@@ -43,7 +43,7 @@ static void tell_all(void *ctx)
 	if (local->provider == NULL)
 		return;
 	struct object *object = state_first(provider_state(local->provider), LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(provider_state(local->provider), object))
 		provider_status_changed(local->provider, object);
 }
 

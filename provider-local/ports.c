@@ -108,7 +108,7 @@ void ports_collect(struct state *state, const struct routes *routes, struct noti
 	struct collecting collecting = {.arena = arena, .notices = notices};
 	struct object *object = state_first(state, LB_LOAD_BALANCER);
 	notices_clear_all(notices, topic, STR(""));
-	for (; object != NULL; object = state_next(object)) {
+	for (; object != NULL; object = state_next(state, object)) {
 		struct load_balancer value;
 		struct name name = name_of(NAME_LOAD_BALANCER, object_id(object));
 		state_decode(state, object, arena, &value);

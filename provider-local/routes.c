@@ -495,7 +495,7 @@ void routes_free(struct routes *routes, struct state *state)
 	if (routes == NULL)
 		return;
 	struct object *object = state != NULL ? state_first(state, LB_VIRTUAL_HOST) : NULL;
-	for (; object != NULL; object = state_next(object)) {
+	for (; object != NULL; object = state_next(state, object)) {
 		struct host *host = object_user(object);
 		if (host == NULL)
 			continue;

@@ -444,7 +444,7 @@ static void update_defaults(struct objects *objects, struct state *state)
 	char **keys = xcalloc(1024, sizeof(char *));
 	size_t count = 0;
 	struct object *object = state_first(state, LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(state, object))
 		collect_defaults(objects, state, object, keys, &count);
 	for (size_t i = 0; i < objects->default_count; i++) {
 		if (!is_among(keys, count, objects->defaults[i]))

@@ -186,7 +186,7 @@ const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 			add_tcp(wanted, &wanted->ports.items[i]);
 	}
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
-	for (; object != NULL; object = state_next(object))
+	for (; object != NULL; object = state_next(state, object))
 		add_pass(wanted, object);
 	add_trusts(wanted);
 	return conf;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/addresses.h"
 
-#include "common/xalloc.h"
+#include "common/shared_text.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -38,37 +38,44 @@ static int compare_endpoints(const void *left, const void *right)
 	return order != 0 ? order : (int)a->port - (int)b->port;
 }
 
-struct endpoint_set *endpoint_set_new(struct endpoint *items, size_t count)
+const struct endpoint_set *endpoint_set_get(struct endpoint *items, size_t count)
 {
+	size_t kept = 0;
 	if (count == 0)
 		return NULL;
 	qsort(items, count, sizeof(*items), compare_endpoints);
-	struct endpoint_set *set = xcalloc(1, sizeof(*set) + count * sizeof(*items));
 	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || compare_endpoints(&items[i - 1], &items[i]) != 0)
-			set->items[set->count++] = items[i];
+		if (i == 0 || compare_endpoints(&items[i], &items[kept - 1]) != 0)
+			items[kept++] = items[i];
 	}
+	struct str bytes = {(const char *)items, kept * sizeof(*items)};
+	return (const struct endpoint_set *)(const void *)shared_text_get(bytes);
+}
+
+static const char *text_of(const struct endpoint_set *set)
+{
+	return (const char *)(const void *)set;
+}
+
+const struct endpoint_set *endpoint_set_hold(const struct endpoint_set *set)
+{
+	(void)shared_text_hold(text_of(set));
 	return set;
 }
 
-bool endpoint_set_eq(const struct endpoint_set *a, const struct endpoint_set *b)
+void endpoint_set_drop(const struct endpoint_set *set)
 {
-	if (a == NULL || b == NULL)
-		return a == b;
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (compare_endpoints(&a->items[i], &b->items[i]) != 0)
-			return false;
-	}
-	return true;
+	shared_text_drop(text_of(set));
 }
 
-struct endpoint_set *endpoint_set_copy(const struct endpoint_set *set)
+size_t endpoint_set_count(const struct endpoint_set *set)
 {
-	if (set == NULL)
-		return NULL;
-	return xmemdup(set, sizeof(*set) + set->count * sizeof(set->items[0]));
+	return set != NULL ? shared_text_view(text_of(set)).len / sizeof(struct endpoint) : 0;
+}
+
+static const struct endpoint *items_of(const struct endpoint_set *set)
+{
+	return (const struct endpoint *)(const void *)set;
 }
 
 /* ---- telling ---- */
@@ -133,8 +140,8 @@ static void add_port(struct address *address, uint64_t port, struct arena *arena
 static void add_all_ports(
 	struct address *address, const struct endpoint_set *set, struct arena *arena)
 {
-	for (size_t i = 0; i < set->count; i++)
-		add_port(address, set->items[i].port, arena);
+	for (size_t i = 0; i < endpoint_set_count(set); i++)
+		add_port(address, items_of(set)[i].port, arena);
 	qsort(address->ports.items, address->ports.count, sizeof(struct address_port),
 		compare_address_ports);
 	size_t count = 0;
@@ -149,12 +156,13 @@ static void add_all_ports(
 size_t addresses_list(const struct endpoint_set *set, struct str fqdn, struct arena *arena,
 	struct address **ret_addresses)
 {
+	size_t endpoint_count = endpoint_set_count(set);
 	size_t count = 0;
-	if (set == NULL)
+	if (endpoint_count == 0)
 		return 0;
-	struct address *list = arena_calloc(arena, (size_t)set->count + 1, sizeof(*list));
-	for (size_t i = 0; i < set->count; i++) {
-		const struct endpoint *at = &set->items[i];
+	struct address *list = arena_calloc(arena, endpoint_count + 1, sizeof(*list));
+	for (size_t i = 0; i < endpoint_count; i++) {
+		const struct endpoint *at = &items_of(set)[i];
 		if (i == 0 || memcmp(at->bytes, at[-1].bytes, sizeof(at->bytes)) != 0 ||
 			at->family != at[-1].family)
 			list[count++].ip = ip_text(at, arena);
@@ -181,17 +189,15 @@ enum shown_change shown_update(struct shown *shown, const struct endpoint_set *s
 		shown->none_since = now;
 		return SHOWN_GRACE;
 	}
-	bool was_told =
-		shown->is_known && shown->none_since <= 0 && endpoint_set_eq(shown->last, set);
+	bool was_told = shown->is_known && shown->none_since <= 0 && shown->last == set;
 	shown->none_since = 0;
 	shown->is_known = true;
 	shown->had_any = true;
 	if (was_told)
 		return SHOWN_SAME;
-	if (!endpoint_set_eq(shown->last, set)) {
-		free(shown->last);
-		shown->last = endpoint_set_copy(set);
-	}
+	const struct endpoint_set *before = shown->last;
+	shown->last = endpoint_set_hold(set);
+	endpoint_set_drop(before);
 	return SHOWN_CHANGED;
 }
 
@@ -202,7 +208,7 @@ bool shown_expire(struct shown *shown, double now, double grace_s, bool *ret_war
 	if (shown->is_known && shown->last == NULL)
 		return false;
 	*ret_warn = shown->had_any;
-	free(shown->last);
+	endpoint_set_drop(shown->last);
 	shown->last = NULL;
 	shown->is_known = true;
 	shown->had_any = false;
@@ -211,6 +217,6 @@ bool shown_expire(struct shown *shown, double now, double grace_s, bool *ret_war
 
 void shown_fini(struct shown *shown)
 {
-	free(shown->last);
+	endpoint_set_drop(shown->last);
 	shown->last = NULL;
 }

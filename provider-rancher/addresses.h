@@ -13,22 +13,23 @@
 
 enum { ENDPOINTS_MAX = 4096 };
 
+/* Packed: sets are compared byte by byte. */
 struct endpoint {
 	uint8_t family; /* 4 or 6 */
 	uint8_t bytes[16];
 	uint16_t port;
-};
+} __attribute__((packed));
 
-struct endpoint_set {
-	uint32_t count;
-	struct endpoint items[];
-};
+/* One copy for all who have the same: sets are equal exactly when their pointers are. NULL is the empty one. */
+struct endpoint_set;
 
 bool endpoint_parse(struct str ip, uint64_t port, struct endpoint *ret_endpoint);
-/* Sorts `items` in place and copies them without repetitions; NULL when there are none. free() it. */
-struct endpoint_set *endpoint_set_new(struct endpoint *items, size_t count);
-bool endpoint_set_eq(const struct endpoint_set *a, const struct endpoint_set *b);
-struct endpoint_set *endpoint_set_copy(const struct endpoint_set *set);
+/* Sorts `items` in place and keeps them without repetitions. To be given back with endpoint_set_drop(). */
+const struct endpoint_set *endpoint_set_get(struct endpoint *items, size_t count);
+/* Another holder. */
+const struct endpoint_set *endpoint_set_hold(const struct endpoint_set *set);
+void endpoint_set_drop(const struct endpoint_set *set);
+size_t endpoint_set_count(const struct endpoint_set *set);
 
 /* A host name in lower case, in the arena; absent when it is none that can stand in a status. */
 struct str address_hostname(struct str fqdn, struct arena *arena);
@@ -38,7 +39,7 @@ size_t addresses_list(const struct endpoint_set *set, struct str fqdn, struct ar
 
 /* What is shown of one load balancer. */
 struct shown {
-	struct endpoint_set *last; /* the last endpoints there were; NULL: none */
+	const struct endpoint_set *last; /* the last endpoints there were; NULL: none */
 	double none_since; /* when it was first seen without any; 0: it has some, or was not seen */
 	bool is_known;     /* `last` may be told */
 	bool had_any;      /* it has had addresses, or may have had them before we started */

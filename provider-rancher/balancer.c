@@ -98,8 +98,7 @@ static bool take_kind(struct balancer *balancer, struct arena *arena)
 
 static void forget_wanted(struct balancer *balancer)
 {
-	balancer->wanted = (struct lb_facets){0};
-	balancer->routes = 0;
+	balancer->wanted = balancer->routes = 0;
 	balancer->waits_for_services = balancer->waits_for_certificates = false;
 	balancer->has_notices = false;
 	balancer->has_wanted = true;
@@ -108,36 +107,154 @@ static void forget_wanted(struct balancer *balancer)
 	services_stop_waiting(balancer->controller->services, balancer);
 }
 
-bool balancer_rebuild(struct balancer *balancer)
+static void take_wanted(
+	struct balancer *balancer, const struct desired *desired, struct arena *arena)
 {
 	struct controller *controller = balancer->controller;
-	struct lb_facets before = balancer->wanted;
+	struct work *work = balancer_work(balancer);
+	spec_facets(&desired->spec, arena, &work->wanted);
+	work->has_facets = true;
+	balancer->wanted = facets_digest(&work->wanted);
+	balancer->routes = spec_routes(&desired->spec, arena);
+	balancer->waits_for_services = desired->unknown_count != 0;
+	balancer->waits_for_certificates = desired->waits_for_certificates;
+	balancer->has_notices = desired->notice_count != 0;
+	balancer->has_wanted = true;
+	services_stop_waiting(controller->services, balancer);
+	for (size_t i = 0; i < desired->unknown_count; i++)
+		services_wait(controller->services, desired->unknown_uids[i], balancer);
+	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
+	if (desired->unknown_count != 0)
+		world_need(controller->world, PLAN_NEED_SERVICES);
+}
+
+/* Returns whether it has changed. */
+static bool work_out_wanted(struct balancer *balancer)
+{
+	uint64_t before = balancer->wanted;
 	bool had_wanted = balancer->has_wanted;
 	struct desired desired;
 	struct arena arena;
 	must(balancer->object != NULL);
 	arena_init(&arena);
 	bool is_other = take_kind(balancer, &arena);
-	if (!balancer_is_described(balancer)) {
+	if (balancer_is_described(balancer)) {
+		balancer_build(balancer, &arena, &desired);
+		take_wanted(balancer, &desired, &arena);
+	} else {
 		forget_wanted(balancer);
-		arena_fini(&arena);
-		return !had_wanted || is_other;
 	}
-	balancer_build(balancer, &arena, &desired);
-	spec_facets(&desired.spec, &arena, &balancer->wanted);
-	balancer->routes = spec_routes(&desired.spec, &arena);
-	balancer->waits_for_services = desired.unknown_count != 0;
-	balancer->waits_for_certificates = desired.waits_for_certificates;
-	balancer->has_notices = desired.notice_count != 0;
-	balancer->has_wanted = true;
-	services_stop_waiting(controller->services, balancer);
-	for (size_t i = 0; i < desired.unknown_count; i++)
-		services_wait(controller->services, desired.unknown_uids[i], balancer);
-	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
-	if (desired.unknown_count != 0)
-		world_need(controller->world, PLAN_NEED_SERVICES);
 	arena_fini(&arena);
-	return !had_wanted || is_other || !facets_eq(&before, &balancer->wanted);
+	return !had_wanted || is_other || before != balancer->wanted;
+}
+
+const struct lb_facets *balancer_wanted(struct balancer *balancer)
+{
+	if (!balancer->has_wanted || !balancer_work(balancer)->has_facets)
+		work_out_wanted(balancer);
+	return &balancer->work->wanted;
+}
+
+/* ---- work ---- */
+
+static void on_turn(struct turn *turn)
+{
+	struct work *work = (struct work *)(void *)((char *)turn - offsetof(struct work, turn));
+	drive(work->balancer, LB_EVENT_TURN);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	drive(timer->data, LB_EVENT_TIMER);
+}
+
+/* From malloc: many begin at once, and end soon. */
+struct work *balancer_work(struct balancer *balancer)
+{
+	struct work *work = balancer->work;
+	if (work != NULL)
+		return work;
+	work = xcalloc(1, sizeof(*work));
+	work->balancer = balancer;
+	work->turn.on_turn = on_turn;
+	ev_init(&work->timer, on_timer);
+	work->timer.data = balancer;
+	balancer->work = work;
+	return work;
+}
+
+unsigned balancer_needs(const struct balancer *balancer)
+{
+	return balancer->work != NULL ? balancer->work->plan.needs : 0;
+}
+
+static void stop_timer(struct balancer *balancer)
+{
+	ev_timer_stop(balancer->controller->loop, &balancer->work->timer);
+}
+
+static void start_timer(struct balancer *balancer, double delay_s)
+{
+	stop_timer(balancer);
+	ev_timer_set(&balancer->work->timer, delay_s, 0.);
+	ev_timer_start(balancer->controller->loop, &balancer->work->timer);
+}
+
+static void end_turn(struct balancer *balancer)
+{
+	turns_leave(balancer->controller->turns, &balancer->work->turn);
+	json_free(balancer->work->fresh);
+	balancer->work->fresh = NULL;
+}
+
+static void drop_trouble(struct work *work)
+{
+	if (work->trouble == NULL)
+		return;
+	free(work->trouble->text);
+	free(work->trouble);
+	work->trouble = NULL;
+}
+
+static void drop_farewell(struct work *work)
+{
+	if (work->farewell == NULL)
+		return;
+	arena_fini(&work->farewell->arena);
+	free(work->farewell);
+	work->farewell = NULL;
+}
+
+static void end_work(struct balancer *balancer)
+{
+	if (balancer->work == NULL)
+		return;
+	api_cancel(balancer->work->request);
+	end_turn(balancer);
+	stop_timer(balancer);
+	drop_trouble(balancer->work);
+	drop_farewell(balancer->work);
+	shared_text_drop(balancer->work->tried_name);
+	free(balancer->work);
+	balancer->work = NULL;
+}
+
+/* Ends the work when nothing of it will be needed. */
+static void rest(struct balancer *balancer)
+{
+	if (balancer->state == LB_FSM_IDLE && balancer->is_settled &&
+		balancer_needs(balancer) == 0 && balancer->object != NULL)
+		end_work(balancer);
+}
+
+bool balancer_rebuild(struct balancer *balancer)
+{
+	bool is_changed = work_out_wanted(balancer);
+	if (!is_changed)
+		rest(balancer);
+	return is_changed;
 }
 
 /* ---- planning ---- */
@@ -156,37 +273,35 @@ static void note_settled(struct balancer *balancer)
 {
 	balancer->was_settled = true;
 	balancer->is_drift = balancer->drift_is_read = false;
-	balancer->waiting_since = 0;
-	if (balancer->trouble != NULL) {
+	balancer->work->waiting_since = 0;
+	if (balancer->work->trouble != NULL)
 		log_event(&EV_BALANCER_RECOVERED, LOG_STR("lb", balancer->identity));
-		free(balancer->trouble->text);
-		free(balancer->trouble);
-		balancer->trouble = NULL;
-	}
+	drop_trouble(balancer->work);
 }
 
 static struct plan plan_for(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
+	struct work *work = balancer->work;
 	double now = ev_now(controller->loop);
 	if (balancer->object != NULL && !balancer->has_wanted)
-		balancer_rebuild(balancer);
+		work_out_wanted(balancer);
 	bool is_leaving = false;
 	if (balancer->object != NULL && balancer->is_absent && balancer->row == NULL)
 		is_leaving = balancers_find_leftover(controller->balancers, balancer);
-	if (balancer->row == NULL && balancer->waiting_since <= 0)
-		balancer->waiting_since = now;
+	if (balancer->row == NULL && work->waiting_since <= 0)
+		work->waiting_since = now;
 	struct plan_input in = {
-		.wanted = balancer_is_described(balancer) ? &balancer->wanted : NULL,
+		.wanted = balancer_is_described(balancer) ? balancer_wanted(balancer) : NULL,
 		.row = balancer->row,
 		.missing = missing(balancer),
 		.now = now,
-		.waiting_since = balancer->waiting_since,
-		.is_fresh = balancer->fresh != NULL,
+		.waiting_since = work->waiting_since,
+		.is_fresh = work->fresh != NULL,
 		.is_repeat = balancer->is_repeat,
 		.must_read = balancer->must_read,
 		.is_drift = balancer->is_drift,
-		.drift_since = balancer->drift_since,
+		.drift_since = work->drift_since,
 		.drift_is_read = balancer->drift_is_read,
 		.is_absent = balancer->object != NULL && balancer->is_absent,
 		.is_leaving = is_leaving,
@@ -205,7 +320,8 @@ static enum lb_fsm_event make_plan(struct balancer *balancer)
 	if (plan.step == PLAN_CREATE &&
 		!balancers_find_name(controller->balancers, balancer, &name))
 		plan = (struct plan){.step = PLAN_LATER, .delay_s = 1};
-	balancer->plan = plan;
+	balancer->work->plan = plan;
+	balancer->is_settled = plan.is_settled;
 	if (plan.needs != 0)
 		world_need(controller->world, plan.needs);
 	if (plan.is_settled)
@@ -229,45 +345,6 @@ static enum lb_fsm_event make_plan(struct balancer *balancer)
 }
 
 /* ---- the state machine ---- */
-
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	(void)loop;
-	(void)events;
-	drive(timer->data, LB_EVENT_TIMER);
-}
-
-static void stop_timer(struct balancer *balancer)
-{
-	if (balancer->timer == NULL)
-		return;
-	ev_timer_stop(balancer->controller->loop, balancer->timer);
-	free(balancer->timer);
-	balancer->timer = NULL;
-}
-
-/* Most of them need none most of the time. */
-static void start_timer(struct balancer *balancer, double delay_s)
-{
-	stop_timer(balancer);
-	balancer->timer = xcalloc(1, sizeof(*balancer->timer));
-	ev_timer_init(balancer->timer, on_timer, delay_s, 0.);
-	balancer->timer->data = balancer;
-	ev_timer_start(balancer->controller->loop, balancer->timer);
-}
-
-static void end_turn(struct balancer *balancer)
-{
-	turns_leave(balancer->controller->turns, &balancer->turn);
-	json_free(balancer->fresh);
-	balancer->fresh = NULL;
-}
-
-static void on_turn(struct turn *turn)
-{
-	drive((struct balancer *)(void *)((char *)turn - offsetof(struct balancer, turn)),
-		LB_EVENT_TURN);
-}
 
 /* An event may have told of a later state than the answer to our own request. */
 static bool was_overtaken(struct balancer *balancer)
@@ -296,7 +373,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		*ret_event = make_plan(balancer);
 		return true;
 	case LB_ACTION_QUEUE:
-		turns_wait(controller->turns, &balancer->turn, false);
+		turns_wait(controller->turns, &balancer->work->turn, false);
 		return false;
 	case LB_ACTION_SEND:
 		balancer_send(balancer);
@@ -307,16 +384,16 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		return was_overtaken(balancer);
 	case LB_ACTION_REQUEUE:
 		end_turn(balancer);
-		turns_wait(controller->turns, &balancer->turn, false);
+		turns_wait(controller->turns, &balancer->work->turn, false);
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_ARM:
 		end_turn(balancer);
-		start_timer(balancer, balancer->plan.delay_s);
+		start_timer(balancer, balancer->work->plan.delay_s);
 		return false;
 	case LB_ACTION_RETRY:
 		end_turn(balancer);
-		start_timer(balancer, backoff_next(&balancer->trouble->backoff));
+		start_timer(balancer, backoff_next(&balancer->work->trouble->backoff));
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_FREE:
@@ -329,14 +406,15 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 static void drive(struct balancer *balancer, enum lb_fsm_event event)
 {
 	bool goes_on = true;
-	/* The timer of the event is over. */
-	if (event == LB_EVENT_TIMER)
-		stop_timer(balancer);
+	(void)balancer_work(balancer);
 	while (goes_on) {
 		struct lb_fsm_move move = lb_fsm_next((enum lb_fsm_state)balancer->state, event);
 		balancer->state = (uint8_t)move.next;
 		goes_on = act(balancer, move.action, &event);
+		if (move.action == LB_ACTION_FREE)
+			return;
 	}
+	rest(balancer);
 }
 
 /* Nothing is planned before it is known what is there. */
@@ -353,7 +431,7 @@ void balancer_on_news(struct balancer *balancer)
 
 void balancer_on_change(struct balancer *balancer)
 {
-	balancer->was_settled = balancer->plan.is_settled = false;
+	balancer->was_settled = balancer->is_settled = false;
 	balancer->is_drift = balancer->drift_is_read = false;
 	balancer_tell(balancer);
 	if (may_act(balancer))
@@ -363,8 +441,8 @@ void balancer_on_change(struct balancer *balancer)
 void balancer_on_answer(void *ctx, const struct api_answer *answer)
 {
 	struct balancer *balancer = ctx;
-	balancer->request = NULL;
-	ask_judge(balancer->controller->turns, &balancer->turn, answer);
+	balancer->work->request = NULL;
+	ask_judge(balancer->controller->turns, &balancer->work->turn, answer);
 	drive(balancer, balancer_take_answer(balancer, answer));
 }
 
@@ -375,7 +453,8 @@ void balancer_claim(struct balancer *balancer, struct lb_row *row)
 	must(balancer->row == NULL);
 	observed_claim(balancer->controller->observed, row, balancer);
 	balancer->row = row;
-	balancer->waiting_since = 0;
+	if (balancer->work != NULL)
+		balancer->work->waiting_since = 0;
 	balancer->must_read = balancer->is_name_taken = false;
 }
 
@@ -430,10 +509,10 @@ static void look_for_drift(struct balancer *balancer)
 	struct controller *controller = balancer->controller;
 	if (!balancer->was_settled || balancer->is_drift || !balancer_is_described(balancer) ||
 		balancer->state == LB_FSM_BUSY || !balancer->has_wanted ||
-		facets_differ(&balancer->wanted, &balancer->row->facets) == 0)
+		facets_differ(balancer_wanted(balancer), &balancer->row->facets) == 0)
 		return;
 	balancer->is_drift = true;
-	balancer->drift_since = ev_now(controller->loop);
+	balancer_work(balancer)->drift_since = ev_now(controller->loop);
 	log_event(&EV_BALANCER_DRIFT, LOG_STR("lb", balancer->identity),
 		LOG_STR("name", balancer->row->name));
 	/* The server takes the rules of a Service away when it goes. */
@@ -462,31 +541,23 @@ struct balancer *balancer_new(struct controller *controller, const char *identit
 {
 	struct balancer *balancer = slab_zalloc(sizeof(*balancer));
 	balancer->controller = controller;
-	balancer->turn.on_turn = on_turn;
 	balancer->identity = shared_text_get(str_from(identity));
 	return balancer;
-}
-
-static void drop_farewell(struct balancer *balancer)
-{
-	if (balancer->farewell == NULL)
-		return;
-	arena_fini(&balancer->farewell->arena);
-	free(balancer->farewell);
-	balancer->farewell = NULL;
 }
 
 void balancer_revive(struct balancer *balancer, struct object *object)
 {
 	must(balancer->object == NULL);
-	drop_farewell(balancer);
+	if (balancer->work != NULL)
+		drop_farewell(balancer->work);
 	balancer->object = object;
 	balancer->has_wanted = balancer->has_looked = false;
 }
 
 void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb)
 {
-	if (balancer->farewell != NULL)
+	struct work *work = balancer_work(balancer);
+	if (work->farewell != NULL)
 		return;
 	struct farewell *farewell = xcalloc(1, sizeof(*farewell));
 	arena_init(&farewell->arena);
@@ -501,25 +572,17 @@ void balancer_keep_farewell(struct balancer *balancer, const struct load_balance
 	farewell->event.id = arena_str(&farewell->arena, lb->key.id);
 	farewell->event.owners.items = owners;
 	farewell->event.owners.count = lb->owners.count;
-	balancer->farewell = farewell;
+	work->farewell = farewell;
 }
 
 void balancer_free(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
-	api_cancel(balancer->request);
-	end_turn(balancer);
-	stop_timer(balancer);
+	end_work(balancer);
 	services_stop_waiting(controller->services, balancer);
 	if (balancer->row != NULL)
 		observed_release(controller->observed, balancer->row);
-	drop_farewell(balancer);
-	if (balancer->trouble != NULL) {
-		free(balancer->trouble->text);
-		free(balancer->trouble);
-	}
 	shown_fini(&balancer->shown);
-	shared_text_drop(balancer->tried_name);
 	shared_text_drop(balancer->identity);
 	slab_free(balancer, sizeof(*balancer));
 }

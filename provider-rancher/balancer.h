@@ -27,29 +27,37 @@ struct farewell {
 	struct lb_event event;
 };
 
-struct balancer {
-	RB_ENTRY(balancer) by_identity;
-	TAILQ_ENTRY(balancer) grace; /* while shown.none_since is set */
-	struct controller *controller;
-	struct object *object;     /* NULL: not wanted any more */
-	struct farewell *farewell; /* then */
-	struct lb_row *row;        /* claimed; NULL: it is not there */
-	struct lb_facets wanted;
-	uint64_t routes;
-	struct shown shown;
+/* What is needed only while something is to be done: thousands of load balancers are at rest. */
+struct work {
+	struct balancer *balancer;
 	struct turn turn;
+	struct lb_facets wanted; /* while has_facets */
+	bool has_facets;
 	struct api_request *request;
 	struct json *fresh;      /* what the last READ of this turn has shown; NULL: none */
 	struct plan plan;        /* that is being carried out, or was made last */
 	struct trouble *trouble; /* NULL: none */
-	ev_timer *timer;         /* of WAITING and BACKOFF; NULL otherwise */
+	ev_timer timer;          /* of WAITING and BACKOFF */
 	double waiting_since;    /* to be created; 0: it does not */
 	double drift_since;
-	const char *identity; /* shared text; see naming_text() */
 	const char
 		*tried_name; /* shared text: with which a creation was tried last; NULL: none was */
-	uint8_t state;       /* enum lb_fsm_state */
-	bool has_wanted : 1; /* `wanted` and `routes` are up to date */
+	struct farewell *farewell; /* when the balancer's object is NULL */
+};
+
+struct balancer {
+	TAILQ_ENTRY(balancer) grace; /* while shown.none_since is set */
+	struct controller *controller;
+	struct object *object; /* NULL: not wanted any more */
+	struct lb_row *row;    /* claimed; NULL: it is not there */
+	struct work *work;     /* NULL: it is at rest */
+	uint64_t wanted;       /* digest of the facets that are wanted */
+	uint64_t routes;
+	struct shown shown;
+	const char *identity; /* shared text; see naming_text() */
+	uint8_t state;        /* enum lb_fsm_state */
+	bool has_wanted : 1;  /* `wanted` and `routes` are up to date */
+	bool is_settled : 1;  /* the last plan says so */
 	bool waits_for_services : 1;
 	bool waits_for_certificates : 1;
 	bool has_notices : 1;
@@ -62,7 +70,7 @@ struct balancer {
 	bool was_lasting : 1;  /* its state, when the request was sent */
 	bool is_name_taken : 1;
 	bool is_in_grace : 1;
-	bool is_listed : 1;  /* in the tree by identity */
+	bool is_listed : 1;  /* in the order of identities */
 	bool has_looked : 1; /* for a row that is its own */
 	bool is_changed : 1; /* by the commit that is being taken */
 	/* What the object says when it describes nothing: `wanted` means nothing then. */
@@ -89,10 +97,17 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
 void balancer_on_row_gone(struct balancer *balancer);
 /* What is wanted of it may have changed: works it out anew. Returns whether it has. */
 bool balancer_rebuild(struct balancer *balancer);
+/* The facets that are wanted; it must be described. */
+const struct lb_facets *balancer_wanted(struct balancer *balancer);
 /* Whether `wanted` says what is to be there. */
 bool balancer_is_described(const struct balancer *balancer);
 /* The full thing, in the arena; object must be there and describe something. */
 void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired);
+
+/* What it is doing: made when it was at rest. */
+struct work *balancer_work(struct balancer *balancer);
+/* Of enum plan_need: what the last plan waits for. */
+unsigned balancer_needs(const struct balancer *balancer);
 
 void balancer_claim(struct balancer *balancer, struct lb_row *row);
 /* Something of its status may have changed. */
@@ -104,7 +119,7 @@ void balancer_revive(struct balancer *balancer, struct object *object);
 /* Keeps the owners for the event of its removal; before the object is gone. */
 void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb);
 
-/* The request of balancer->plan; the answer comes to balancer_on_answer(). */
+/* The request of the plan; the answer comes to balancer_on_answer(). */
 void balancer_send(struct balancer *balancer);
 void balancer_on_answer(void *ctx, const struct api_answer *answer);
 /* What the answer has changed; returns the event for the state machine. */

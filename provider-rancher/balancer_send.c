@@ -21,8 +21,8 @@ static void write_create(struct balancer *balancer, struct json *body)
 	balancer_build(balancer, &arena, &desired);
 	/* The plan has seen that it can be had. */
 	must(balancers_find_name(controller->balancers, balancer, &name));
-	const char *old_name = balancer->tried_name;
-	balancer->tried_name = shared_text_get(str_from(name.text));
+	const char *old_name = balancer->work->tried_name;
+	balancer->work->tried_name = shared_text_get(str_from(name.text));
 	shared_text_drop(old_name);
 	struct api_creation creation = {
 		.name = str_from(name.text),
@@ -36,8 +36,8 @@ static void write_create(struct balancer *balancer, struct json *body)
 
 static void write_update(struct balancer *balancer, struct json *body)
 {
-	unsigned parts = balancer->plan.parts;
-	const struct json *fresh = json_get(balancer->fresh, "lb");
+	unsigned parts = balancer->work->plan.parts;
+	const struct json *fresh = json_get(balancer->work->fresh, "lb");
 	struct desired desired;
 	struct arena arena;
 	arena_init(&arena);
@@ -58,12 +58,17 @@ static void write_update(struct balancer *balancer, struct json *body)
 }
 
 /* By the name of a creation whose answer was lost, or which was refused because of the name. */
-static char *lookup_path(const struct balancer *balancer)
+static char *lookup_path(struct balancer *balancer)
 {
 	const struct controller *controller = balancer->controller;
+	struct lb_name name;
+	const char *tried = balancer->work->tried_name;
+	if (tried == NULL) {
+		(void)balancers_find_name(controller->balancers, balancer, &name);
+		tried = name.text;
+	}
 	return xasprintf("/loadbalancerservices?stackId=%s&name=%s&removed_null=1&limit=%d",
-		world_stack_id(controller->world), balancer->tried_name,
-		(int)controller->config->page_size);
+		world_stack_id(controller->world), tried, (int)controller->config->page_size);
 }
 
 void balancer_send(struct balancer *balancer)
@@ -74,8 +79,8 @@ void balancer_send(struct balancer *balancer)
 	balancer->was_lasting = balancer->row == NULL || server_state_lasts(balancer->row->state);
 	if (balancer->row != NULL)
 		path = xasprintf("/loadbalancerservices/%s%s", balancer->row->id,
-			balancer->plan.step == PLAN_ACTIVATE ? "?action=activate" : "");
-	switch (balancer->plan.step) {
+			balancer->work->plan.step == PLAN_ACTIVATE ? "?action=activate" : "");
+	switch (balancer->work->plan.step) {
 	case PLAN_CREATE:
 		call.method = "POST";
 		path = xstrdup("/loadbalancerservices");
@@ -106,7 +111,7 @@ void balancer_send(struct balancer *balancer)
 	}
 	call.path = path;
 	call.body = body;
-	balancer->request = api_start(balancer->controller->api, &call);
+	balancer->work->request = api_start(balancer->controller->api, &call);
 	json_free(body);
 	free(path);
 }
@@ -119,10 +124,10 @@ static void announce(
 	struct lb_event event = {.type = type, .reason = str_from(reason), .message = message};
 	if (balancer->object != NULL) {
 		event.id = object_id(balancer->object);
-	} else if (balancer->farewell != NULL) {
-		event.id = balancer->farewell->event.id;
-		event.owners.items = balancer->farewell->event.owners.items;
-		event.owners.count = balancer->farewell->event.owners.count;
+	} else if (balancer->work->farewell != NULL) {
+		event.id = balancer->work->farewell->event.id;
+		event.owners.items = balancer->work->farewell->event.owners.items;
+		event.owners.count = balancer->work->farewell->event.owners.count;
 	} else {
 		return;
 	}
@@ -141,11 +146,11 @@ static void announce_step(struct balancer *balancer, const struct lb_row *row)
 	struct str what = arena_printf(&arena, "load balancer %s (%s)", row->name, row->id);
 	struct str parts = STR("");
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if ((balancer->plan.parts & words[i].part) != 0)
+		if ((balancer->work->plan.parts & words[i].part) != 0)
 			parts = arena_printf(&arena, "%.*s%s%s", STR_FMT(parts),
 				parts.len != 0 ? ", " : "", words[i].word);
 	}
-	switch (balancer->plan.step) {
+	switch (balancer->work->plan.step) {
 	case PLAN_CREATE:
 		log_event(&EV_BALANCER_CREATED, LOG_STR("lb", balancer->identity),
 			LOG_STR("name", row->name), LOG_STR("id", row->id));
@@ -164,10 +169,10 @@ static void announce_step(struct balancer *balancer, const struct lb_row *row)
 		log_event(&EV_BALANCER_REMOVED, LOG_STR("lb", balancer->identity),
 			LOG_STR("name", row->name), LOG_STR("id", row->id));
 		announce(balancer, EVENT_NORMAL,
-			balancer->plan.is_recreate ? "LoadBalancerRecreated"
-						   : "LoadBalancerDeleted",
+			balancer->work->plan.is_recreate ? "LoadBalancerRecreated"
+							 : "LoadBalancerDeleted",
 			arena_printf(&arena, "removed %.*s%s", STR_FMT(what),
-				balancer->plan.is_recreate
+				balancer->work->plan.is_recreate
 					? ", in order to make it anew: Rancher does not change "
 					  "global scheduling in place"
 					: ""));
@@ -203,11 +208,11 @@ static void limits_of(enum api_outcome kind, double *ret_first_s, double *ret_ca
 
 static enum lb_fsm_event fail(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct trouble *trouble = balancer->trouble;
+	struct trouble *trouble = balancer->work->trouble;
 	double first_s;
 	double cap_s;
 	if (trouble == NULL)
-		balancer->trouble = trouble = xcalloc(1, sizeof(*trouble));
+		balancer->work->trouble = trouble = xcalloc(1, sizeof(*trouble));
 	if (trouble->times == 0 || trouble->kind != answer->outcome) {
 		limits_of(answer->outcome, &first_s, &cap_s);
 		backoff_init(&trouble->backoff, first_s, cap_s);
@@ -228,7 +233,7 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 {
 	struct world *world = balancer->controller->world;
 	const struct rancher_error *error = &answer->error;
-	if (balancer->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
+	if (balancer->work->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
 		!balancer->is_name_taken) {
 		/* Ours, if an answer was lost; else another name is used. */
 		balancer->is_name_taken = true;
@@ -251,7 +256,7 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 
 static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_answer *answer)
 {
-	if (balancer->plan.step == PLAN_CREATE || balancer->row == NULL) {
+	if (balancer->work->plan.step == PLAN_CREATE || balancer->row == NULL) {
 		world_doubt_stack(balancer->controller->world);
 		return fail(balancer, answer);
 	}
@@ -266,8 +271,8 @@ static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_ans
 
 static void drop_fresh(struct balancer *balancer)
 {
-	json_free(balancer->fresh);
-	balancer->fresh = NULL;
+	json_free(balancer->work->fresh);
+	balancer->work->fresh = NULL;
 }
 
 /* Looks among those of the name whether ours is there. */
@@ -309,14 +314,14 @@ static void take_read(struct balancer *balancer, const struct api_answer *answer
 	balancer_on_row_seen(balancer, changes);
 	balancer->must_read = false;
 	balancer->drift_is_read = balancer->is_drift;
-	balancer->fresh = json_new_object();
-	json_add_copy(balancer->fresh, "lb", answer->body);
+	balancer->work->fresh = json_new_object();
+	json_add_copy(balancer->work->fresh, "lb", answer->body);
 }
 
 static void take_written(struct balancer *balancer, const struct api_answer *answer)
 {
 	struct controller *controller = balancer->controller;
-	enum plan_step step = balancer->plan.step;
+	enum plan_step step = balancer->work->plan.step;
 	unsigned changes = 0;
 	drop_fresh(balancer);
 	struct lb_row *row =
@@ -325,7 +330,7 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	if (row == NULL ||
 		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
 		/* An answer that tells nothing of it. */
-		balancer->must_read = balancer->row != NULL || balancer->tried_name != NULL;
+		balancer->must_read = balancer->row != NULL || balancer->work->tried_name != NULL;
 		return;
 	}
 	/* It is new, or a list has told in the meantime that it was gone. */
@@ -344,7 +349,7 @@ enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct a
 {
 	switch (answer->outcome) {
 	case API_OK:
-		if (balancer->plan.step == PLAN_READ)
+		if (balancer->work->plan.step == PLAN_READ)
 			take_read(balancer, answer);
 		else
 			take_written(balancer, answer);
@@ -356,7 +361,8 @@ enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct a
 	case API_CONFLICT:
 		/* The fields have been stored all the same, and perhaps nobody carries them out. */
 		balancer->must_read = true;
-		balancer->is_repeat = balancer->is_repeat || balancer->plan.step == PLAN_UPDATE;
+		balancer->is_repeat =
+			balancer->is_repeat || balancer->work->plan.step == PLAN_UPDATE;
 		return fail(balancer, answer);
 	case API_FAILED:
 		balancer->must_read = balancer->must_read || answer->is_unknown;

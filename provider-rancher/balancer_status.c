@@ -15,7 +15,7 @@ void balancer_tell(struct balancer *balancer)
 
 static bool is_failing(const struct balancer *balancer)
 {
-	const struct trouble *trouble = balancer->trouble;
+	const struct trouble *trouble = balancer->work != NULL ? balancer->work->trouble : NULL;
 	return trouble != NULL &&
 	       (trouble->kind != API_CONFLICT || trouble->times >= CONFLICTS_QUIET);
 }
@@ -28,9 +28,9 @@ static const char *find_failure(const struct balancer *balancer)
 	if (balancer->state == LB_FSM_QUEUED && outage != NULL)
 		return outage;
 	if (is_failing(balancer))
-		return balancer->trouble->text;
-	if (balancer->plan.needs != 0 && balancer->row == NULL)
-		return world_trouble(controller->world, balancer->plan.needs);
+		return balancer->work->trouble->text;
+	if (balancer_needs(balancer) != 0 && balancer->row == NULL)
+		return world_trouble(controller->world, balancer_needs(balancer));
 	return NULL;
 }
 
@@ -48,7 +48,7 @@ static void fill_state(
 		status->message = arena_printf(arena, "Rancher reports, while %s: %s",
 			server_state_word(row->state),
 			row->message != NULL ? row->message : "no reason");
-	} else if (balancer->plan.is_settled && balancer->has_wanted &&
+	} else if (balancer->is_settled && balancer->has_wanted &&
 		   (row != NULL ? server_state_lasts(row->state)
 				: balancer->is_absent || balancer->is_kept)) {
 		status->state = LB_STATE_APPLIED;

@@ -2,6 +2,7 @@
 #include "provider-rancher/balancers.h"
 
 #include "common/must.h"
+#include "common/sorted.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancer.h"
 #include "provider-rancher/certs.h"
@@ -9,12 +10,11 @@
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/world.h"
 
-RB_HEAD(balancer_tree, balancer);
 TAILQ_HEAD(balancer_list, balancer);
 
 struct balancers {
 	struct controller *controller;
-	struct balancer_tree by_identity;
+	struct sorted by_identity;
 	/* Those without addresses, in the order in which their time is over. */
 	struct balancer_list grace;
 	ev_timer grace_timer;
@@ -23,28 +23,37 @@ struct balancers {
 	bool has_judged;  /* and what belongs to nobody has been looked at */
 };
 
-static int compare(const struct balancer *a, const struct balancer *b)
+static int compare(const void *left, const void *right)
 {
+	const struct balancer *a = left;
+	const struct balancer *b = right;
 	return strcmp(a->identity, b->identity);
 }
 
-RB_GENERATE_LOCAL(balancer_tree, balancer, by_identity, compare)
+static int compare_identity(const void *identity, const void *balancer)
+{
+	return strcmp(identity, ((const struct balancer *)balancer)->identity);
+}
 
 static struct balancer *find(const struct balancers *balancers, const char *identity)
 {
-	struct balancer *at = RB_ROOT(&balancers->by_identity);
-	while (at != NULL) {
-		int order = strcmp(identity, at->identity);
-		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, by_identity) : RB_RIGHT(at, by_identity);
-	}
-	return NULL;
+	return sorted_find(&balancers->by_identity, identity, compare_identity);
+}
+
+static struct balancer *first(const struct balancers *balancers)
+{
+	return sorted_first(&balancers->by_identity);
+}
+
+/* Also of one that is not there any more, as long as its memory is. */
+static struct balancer *next_of(const struct balancers *balancers, const struct balancer *balancer)
+{
+	return sorted_next(&balancers->by_identity, balancer);
 }
 
 static void enlist(struct balancers *balancers, struct balancer *balancer)
 {
-	balancer->is_listed = RB_INSERT(balancer_tree, &balancers->by_identity, balancer) == NULL;
+	balancer->is_listed = sorted_add(&balancers->by_identity, balancer);
 }
 
 void balancers_forget(struct balancers *balancers, struct balancer *balancer)
@@ -52,7 +61,7 @@ void balancers_forget(struct balancers *balancers, struct balancer *balancer)
 	must(balancer->object == NULL);
 	balancers_end_grace(balancers, balancer);
 	if (balancer->is_listed)
-		RB_REMOVE(balancer_tree, &balancers->by_identity, balancer);
+		sorted_remove(&balancers->by_identity, balancer);
 	balancer_free(balancer);
 }
 
@@ -174,7 +183,7 @@ static void judge_all(struct balancers *balancers)
 		return;
 	for (row = observed_first_unclaimed(balancers->controller->observed); row != NULL;
 		row = next) {
-		next = observed_next_unclaimed(row);
+		next = observed_next_unclaimed(balancers->controller->observed, row);
 		judge(balancers, row);
 	}
 	balancers->has_judged = true;
@@ -206,8 +215,8 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 /* Whether somebody has a twin is seen from complete lists only, and told. */
 static void look_for_twins(struct balancers *balancers)
 {
-	struct balancer *balancer;
-	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+	struct balancer *balancer = first(balancers);
+	for (; balancer != NULL; balancer = next_of(balancers, balancer)) {
 		bool has_twin = balancer_is_described(balancer) &&
 				balancers_find_twin(balancers, balancer) != NULL;
 		if (has_twin == balancer->has_twin)
@@ -219,15 +228,17 @@ static void look_for_twins(struct balancers *balancers)
 
 static void claim_all(struct balancers *balancers)
 {
-	struct balancer *balancer;
-	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+	struct balancer *balancer = first(balancers);
+	for (; balancer != NULL; balancer = next_of(balancers, balancer)) {
 		if (balancer->object != NULL && !balancer->has_wanted)
 			balancer_rebuild(balancer);
 	}
-	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity)
+	balancer = first(balancers);
+	for (; balancer != NULL; balancer = next_of(balancers, balancer))
 		balancer->has_looked = false;
 	for (int pass = 0; pass < 2; pass++) {
-		RB_FOREACH (balancer, balancer_tree, &balancers->by_identity)
+		balancer = first(balancers);
+		for (; balancer != NULL; balancer = next_of(balancers, balancer))
 			look_for_row(balancers, balancer, pass == 1);
 	}
 	balancers->has_claimed = true;
@@ -244,8 +255,9 @@ void balancers_on_world(struct balancers *balancers)
 	bool is_first = !balancers->has_claimed;
 	if (is_first || follows)
 		claim_all(balancers);
-	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
-		if (is_first || !balancer->plan.is_settled)
+	for (balancer = first(balancers); balancer != NULL; balancer = next) {
+		next = next_of(balancers, balancer);
+		if (is_first || !balancer->is_settled)
 			balancer_on_news(balancer);
 	}
 	if (!follows)
@@ -256,30 +268,30 @@ void balancers_on_world(struct balancers *balancers)
 
 void balancers_tell_waiting(struct balancers *balancers)
 {
-	struct balancer *balancer;
 	struct balancer *next;
-	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
-		if (balancer->plan.needs != 0)
+	for (struct balancer *balancer = first(balancers); balancer != NULL; balancer = next) {
+		next = next_of(balancers, balancer);
+		if (balancer_needs(balancer) != 0)
 			balancer_on_news(balancer);
 	}
 }
 
 void balancers_tell_statuses(struct balancers *balancers)
 {
-	struct balancer *balancer;
-	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
-		if (!balancer->plan.is_settled)
+	struct balancer *balancer = first(balancers);
+	for (; balancer != NULL; balancer = next_of(balancers, balancer)) {
+		if (!balancer->is_settled)
 			balancer_tell(balancer);
 	}
 }
 
 bool balancers_are_busy(struct balancers *balancers)
 {
-	struct balancer *balancer;
-	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity) {
+	struct balancer *balancer = first(balancers);
+	for (; balancer != NULL; balancer = next_of(balancers, balancer)) {
 		bool is_there = balancer->row != NULL;
 		/* Settled without a row: it is not to be there, or serves nothing. */
-		if (!balancer->plan.is_settled ||
+		if (!balancer->is_settled ||
 			(is_there && (!server_state_lasts(balancer->row->state) ||
 					     balancer->shown.none_since > 0)))
 			return true;
@@ -348,8 +360,11 @@ static void take_touched(struct balancers *balancers, const struct state_commit 
 {
 	for (size_t i = 0; i < commit->touched_count; i++) {
 		struct balancer *balancer = object_user(commit->touched[i]);
-		if (balancer != NULL)
-			balancer->is_changed = balancer_rebuild(balancer);
+		if (balancer == NULL)
+			continue;
+		/* Before it is known what is there, all are built together when it is: see claim_all(). */
+		balancer->has_wanted = balancer->has_wanted && balancers->has_claimed;
+		balancer->is_changed = !balancers->has_claimed || balancer_rebuild(balancer);
 	}
 	for (int pass = 0; pass < 2 && balancers->has_claimed; pass++) {
 		for (size_t i = 0; i < commit->touched_count; i++) {
@@ -366,7 +381,7 @@ static void take_touched(struct balancers *balancers, const struct state_commit 
 		balancer_tell(balancer);
 		if (balancer->is_changed)
 			balancer_on_change(balancer);
-		else if (!balancer->plan.is_settled)
+		else if (!balancer->is_settled)
 			balancer_on_news(balancer);
 	}
 }
@@ -444,11 +459,11 @@ bool balancers_overtake(struct balancer *balancer)
 static void set_grace_timer(struct balancers *balancers)
 {
 	struct ev_loop *loop = balancers->controller->loop;
-	const struct balancer *first = TAILQ_FIRST(&balancers->grace);
+	const struct balancer *next = TAILQ_FIRST(&balancers->grace);
 	ev_timer_stop(loop, &balancers->grace_timer);
-	if (first == NULL)
+	if (next == NULL)
 		return;
-	double left_s = first->shown.none_since + balancers->controller->config->endpoint_grace -
+	double left_s = next->shown.none_since + balancers->controller->config->endpoint_grace -
 			ev_now(loop);
 	ev_timer_set(&balancers->grace_timer, left_s > 0 ? left_s : 0, 0.);
 	ev_timer_start(loop, &balancers->grace_timer);
@@ -517,7 +532,7 @@ struct balancers *balancers_new(struct controller *controller)
 {
 	struct balancers *balancers = xcalloc(1, sizeof(*balancers));
 	balancers->controller = controller;
-	RB_INIT(&balancers->by_identity);
+	sorted_init(&balancers->by_identity, compare);
 	TAILQ_INIT(&balancers->grace);
 	ev_init(&balancers->grace_timer, on_grace_over);
 	balancers->grace_timer.data = balancers;
@@ -538,11 +553,12 @@ void balancers_free(struct balancers *balancers)
 		return;
 	/* Orphans are not in the tree if somebody else had their identity: they are found by their rows. */
 	struct lb_row *row = observed_first(balancers->controller->observed);
-	for (; row != NULL; row = observed_next(row)) {
+	for (; row != NULL; row = observed_next(balancers->controller->observed, row)) {
 		if (row->owner != NULL && !row->owner->is_listed)
 			balancer_free(row->owner);
 	}
-	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
+	for (balancer = first(balancers); balancer != NULL; balancer = next) {
+		next = next_of(balancers, balancer);
 		balancer->object = NULL;
 		balancers_forget(balancers, balancer);
 	}

@@ -45,7 +45,8 @@ static struct lb_row *find_marked(const struct claims *claims, const struct iden
 		observed_find_identity(claims->observed, naming_text(identity, &arena).p);
 	struct lb_row *found = NULL;
 	bool has_primary = false;
-	for (struct lb_row *row = first; row != NULL; row = observed_next_identity(row)) {
+	for (struct lb_row *row = first; row != NULL;
+		row = observed_next_identity(claims->observed, row)) {
 		bool is_primary = strcasecmp(row->name, primary.text) == 0;
 		if (!row->has_our_external_id || is_leaving(row) || (has_primary && !is_primary))
 			continue;
@@ -93,7 +94,7 @@ static struct lb_row *find_named(const struct claims *claims, const struct ident
 {
 	struct lb_row *found = NULL;
 	struct lb_row *row = observed_find_name(claims->observed, name->text);
-	for (; row != NULL; row = observed_next_name(row)) {
+	for (; row != NULL; row = observed_next_name(claims->observed, row)) {
 		if (row->owner != NULL || row->identity != NULL || !row->has_our_external_id ||
 			is_leaving(row) || !may_take(claims, identity, routes, row))
 			continue;
@@ -131,7 +132,7 @@ bool claims_has_marked(const struct claims *claims, const struct identity *ident
 	struct lb_row *row =
 		observed_find_identity(claims->observed, naming_text(identity, &arena).p);
 	while (row != NULL && (!row->has_our_external_id || row->state == SERVER_STATE_REMOVED))
-		row = observed_next_identity(row);
+		row = observed_next_identity(claims->observed, row);
 	arena_fini(&arena);
 	return row != NULL;
 }
@@ -139,7 +140,7 @@ bool claims_has_marked(const struct claims *claims, const struct identity *ident
 const struct lb_row *claims_find_twin(const struct claims *claims, const struct lb_row *row)
 {
 	struct lb_row *other = observed_find_name(claims->observed, row->name);
-	for (; other != NULL; other = observed_next_name(other)) {
+	for (; other != NULL; other = observed_next_name(claims->observed, other)) {
 		if (other != row && other->owner == NULL && !is_leaving(other))
 			return other;
 	}
@@ -147,7 +148,7 @@ const struct lb_row *claims_find_twin(const struct claims *claims, const struct 
 		return NULL;
 	other = observed_find_identity(claims->observed, row->identity);
 	while (other != NULL && (!other->has_our_external_id || is_leaving(other)))
-		other = observed_next_identity(other);
+		other = observed_next_identity(claims->observed, other);
 	return other;
 }
 
@@ -159,7 +160,7 @@ enum claims_name claims_name(const struct claims *claims, const struct identity 
 	naming_primary(identity, claims->separator, ret_name);
 	struct lb_row *row = observed_find_name(claims->observed, ret_name->text);
 	bool is_going = row != NULL;
-	for (struct lb_row *at = row; at != NULL; at = observed_next_name(at))
+	for (struct lb_row *at = row; at != NULL; at = observed_next_name(claims->observed, at))
 		is_going = is_going && server_state_put(at->state) == SERVER_PUT_GOING;
 	if (is_going)
 		return CLAIMS_NAME_GOING;

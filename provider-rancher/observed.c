@@ -4,56 +4,66 @@
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "common/slab.h"
+#include "common/sorted.h"
 #include "common/xalloc.h"
 
 #include <strings.h>
 
-RB_HEAD(row_ids, lb_row);
-RB_HEAD(row_names, lb_row);
-RB_HEAD(row_identities, lb_row);
-TAILQ_HEAD(row_list, lb_row);
-
 struct observed {
-	struct row_ids by_id;
-	struct row_names by_name;
-	struct row_identities by_identity;
-	struct row_list unclaimed;
-	size_t count;
+	struct sorted by_id;
+	struct sorted by_name;
+	struct sorted unclaimed;   /* by id */
+	struct sorted by_identity; /* those of them that are marked */
 	struct str external_id_prefix;
 	void (*on_certificate)(void *ctx, struct str id, int change);
 	void *ctx;
 };
 
-static int compare_ids(const struct lb_row *a, const struct lb_row *b)
+static int compare_ids(const void *left, const void *right)
 {
-	return strcmp(a->id, b->id);
+	return strcmp(((const struct lb_row *)left)->id, ((const struct lb_row *)right)->id);
 }
 
 /* A name may be there twice for a moment: one on its way out, and its successor. */
-static int compare_names(const struct lb_row *a, const struct lb_row *b)
+static int compare_names(const void *left, const void *right)
 {
+	const struct lb_row *a = left;
+	const struct lb_row *b = right;
 	int order = strcasecmp(a->name, b->name);
 	return order != 0 ? order : strcmp(a->id, b->id);
 }
 
-static int compare_identities(const struct lb_row *a, const struct lb_row *b)
+static int compare_identities(const void *left, const void *right)
 {
+	const struct lb_row *a = left;
+	const struct lb_row *b = right;
 	int order = strcmp(a->identity, b->identity);
 	return order != 0 ? order : strcmp(a->id, b->id);
 }
 
-RB_GENERATE_LOCAL(row_ids, lb_row, by_id, compare_ids)
-RB_GENERATE_LOCAL(row_names, lb_row, by_name, compare_names)
-RB_GENERATE_LOCAL(row_identities, lb_row, by_identity, compare_identities)
+static int compare_id(const void *id, const void *row)
+{
+	return str_cmp(*(const struct str *)id, str_from(((const struct lb_row *)row)->id));
+}
+
+static int compare_name(const void *name, const void *row)
+{
+	return strcasecmp(name, ((const struct lb_row *)row)->name);
+}
+
+static int compare_identity(const void *identity, const void *row)
+{
+	return strcmp(identity, ((const struct lb_row *)row)->identity);
+}
 
 struct observed *observed_new(const char *external_id_prefix,
 	void (*on_certificate)(void *ctx, struct str id, int change), void *ctx)
 {
 	struct observed *observed = xcalloc(1, sizeof(*observed));
-	RB_INIT(&observed->by_id);
-	RB_INIT(&observed->by_name);
-	RB_INIT(&observed->by_identity);
-	TAILQ_INIT(&observed->unclaimed);
+	sorted_init(&observed->by_id, compare_ids);
+	sorted_init(&observed->by_name, compare_names);
+	sorted_init(&observed->unclaimed, compare_ids);
+	sorted_init(&observed->by_identity, compare_identities);
 	observed->external_id_prefix = str_from(external_id_prefix);
 	observed->on_certificate = on_certificate;
 	observed->ctx = ctx;
@@ -103,31 +113,50 @@ static void set_shared(const char **text, struct str with)
 	shared_text_drop(old);
 }
 
+/* Every row has a name, and nobody else has the same. */
+static char *name_new(struct str name)
+{
+	char *text = slab_alloc(name.len + 1);
+	memcpy(text, name.p, name.len);
+	text[name.len] = '\0';
+	return text;
+}
+
+static void name_free(char *name)
+{
+	slab_free(name, strlen(name) + 1);
+}
+
+static size_t row_len(size_t id_len)
+{
+	return offsetof(struct lb_row, id) + id_len + 1;
+}
+
 static void free_row(struct lb_row *row)
 {
-	free(row->endpoints);
-	shared_text_drop(row->name);
+	endpoint_set_drop(row->endpoints);
+	name_free(row->name);
 	shared_text_drop(row->identity);
 	free(row->message);
 	free(row->fqdn);
 	free(row->certificates);
-	slab_free(row, sizeof(*row));
+	slab_free(row, row_len(strlen(row->id)));
 }
 
 /* ---- claims ---- */
 
 static void enter_unclaimed(struct observed *observed, struct lb_row *row)
 {
-	TAILQ_INSERT_TAIL(&observed->unclaimed, row, unclaimed);
+	must(sorted_add(&observed->unclaimed, row));
 	if (row->identity != NULL)
-		RB_INSERT(row_identities, &observed->by_identity, row);
+		must(sorted_add(&observed->by_identity, row));
 }
 
 static void leave_unclaimed(struct observed *observed, struct lb_row *row)
 {
-	TAILQ_REMOVE(&observed->unclaimed, row, unclaimed);
+	sorted_remove(&observed->unclaimed, row);
 	if (row->identity != NULL)
-		RB_REMOVE(row_identities, &observed->by_identity, row);
+		sorted_remove(&observed->by_identity, row);
 }
 
 void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner)
@@ -146,30 +175,22 @@ void observed_release(struct observed *observed, struct lb_row *row)
 
 struct lb_row *observed_first_unclaimed(const struct observed *observed)
 {
-	return TAILQ_FIRST(&observed->unclaimed);
+	return sorted_first(&observed->unclaimed);
 }
 
-struct lb_row *observed_next_unclaimed(struct lb_row *row)
+struct lb_row *observed_next_unclaimed(const struct observed *observed, const struct lb_row *row)
 {
-	return TAILQ_NEXT(row, unclaimed);
+	return sorted_next(&observed->unclaimed, row);
 }
 
 struct lb_row *observed_find_identity(const struct observed *observed, const char *identity)
 {
-	struct lb_row *at = RB_ROOT(&observed->by_identity);
-	struct lb_row *found = NULL;
-	while (at != NULL) {
-		int order = strcmp(identity, at->identity);
-		if (order == 0)
-			found = at;
-		at = order <= 0 ? RB_LEFT(at, by_identity) : RB_RIGHT(at, by_identity);
-	}
-	return found;
+	return sorted_find(&observed->by_identity, identity, compare_identity);
 }
 
-struct lb_row *observed_next_identity(struct lb_row *row)
+struct lb_row *observed_next_identity(const struct observed *observed, const struct lb_row *row)
 {
-	struct lb_row *next = row_identities_RB_NEXT(row);
+	struct lb_row *next = sorted_next(&observed->by_identity, row);
 	return next != NULL && strcmp(next->identity, row->identity) == 0 ? next : NULL;
 }
 
@@ -180,9 +201,8 @@ void observed_forget(struct observed *observed, struct lb_row *row)
 	must(row->owner == NULL);
 	leave_unclaimed(observed, row);
 	tell_certificates(observed, row->certificates, -1);
-	RB_REMOVE(row_ids, &observed->by_id, row);
-	RB_REMOVE(row_names, &observed->by_name, row);
-	observed->count--;
+	sorted_remove(&observed->by_id, row);
+	sorted_remove(&observed->by_name, row);
 	free_row(row);
 }
 
@@ -192,7 +212,7 @@ void observed_free(struct observed *observed)
 	if (observed == NULL)
 		return;
 	observed->on_certificate = NULL;
-	while ((row = RB_ROOT(&observed->by_id)) != NULL) {
+	while ((row = observed_first(observed)) != NULL) {
 		if (row->owner != NULL)
 			observed_release(observed, row);
 		observed_forget(observed, row);
@@ -202,65 +222,46 @@ void observed_free(struct observed *observed)
 
 struct lb_row *observed_find(const struct observed *observed, struct str id)
 {
-	struct lb_row *at = RB_ROOT(&observed->by_id);
-	while (at != NULL) {
-		int order = str_cmp(id, str_from(at->id));
-		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, by_id) : RB_RIGHT(at, by_id);
-	}
-	return NULL;
+	return sorted_find(&observed->by_id, &id, compare_id);
 }
 
 struct lb_row *observed_find_name(const struct observed *observed, const char *name)
 {
-	struct lb_row *at = RB_ROOT(&observed->by_name);
-	struct lb_row *found = NULL;
-	while (at != NULL) {
-		int order = strcasecmp(name, at->name);
-		if (order == 0)
-			found = at;
-		at = order <= 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
-	}
-	return found;
+	return sorted_find(&observed->by_name, name, compare_name);
 }
 
-struct lb_row *observed_next_name(struct lb_row *row)
+struct lb_row *observed_next_name(const struct observed *observed, const struct lb_row *row)
 {
-	struct lb_row *next = row_names_RB_NEXT(row);
+	struct lb_row *next = sorted_next(&observed->by_name, row);
 	return next != NULL && strcasecmp(next->name, row->name) == 0 ? next : NULL;
 }
 
 struct lb_row *observed_first(const struct observed *observed)
 {
-	struct lb_row *first = RB_ROOT(&observed->by_id);
-	while (first != NULL && RB_LEFT(first, by_id) != NULL)
-		first = RB_LEFT(first, by_id);
-	return first;
+	return sorted_first(&observed->by_id);
 }
 
-struct lb_row *observed_next(struct lb_row *row)
+struct lb_row *observed_next(const struct observed *observed, const struct lb_row *row)
 {
-	return row_ids_RB_NEXT(row);
+	return sorted_next(&observed->by_id, row);
 }
 
 size_t observed_count(const struct observed *observed)
 {
-	return observed->count;
+	return observed->by_id.count;
 }
 
 /* ---- observations ---- */
 
 static struct lb_row *add_row(struct observed *observed, const struct rancher_lb *lb)
 {
-	struct lb_row *row = slab_zalloc(sizeof(*row));
 	must(lb->id.len <= API_ID_LEN_MAX);
+	struct lb_row *row = slab_zalloc(row_len(lb->id.len));
 	memcpy(row->id, lb->id.p, lb->id.len);
-	row->name = shared_text_get_any(lb->name);
-	RB_INSERT(row_ids, &observed->by_id, row);
-	RB_INSERT(row_names, &observed->by_name, row);
+	row->name = name_new(lb->name);
+	must(sorted_add(&observed->by_id, row));
+	must(sorted_add(&observed->by_name, row));
 	enter_unclaimed(observed, row);
-	observed->count++;
 	return row;
 }
 
@@ -268,10 +269,10 @@ static void rename_row(struct observed *observed, struct lb_row *row, struct str
 {
 	if (str_eq_c(name, row->name))
 		return;
-	RB_REMOVE(row_names, &observed->by_name, row);
-	shared_text_drop(row->name);
-	row->name = shared_text_get_any(name);
-	RB_INSERT(row_names, &observed->by_name, row);
+	sorted_remove(&observed->by_name, row);
+	name_free(row->name);
+	row->name = name_new(name);
+	must(sorted_add(&observed->by_name, row));
 }
 
 static void take_identity(struct observed *observed, struct lb_row *row,
@@ -329,10 +330,9 @@ static unsigned take_state(struct lb_row *row, const struct rancher_lb *lb, doub
 
 static unsigned take_addresses(struct lb_row *row, const struct rancher_lb *lb)
 {
-	struct endpoint_set *set = endpoint_set_new(lb->endpoints, lb->endpoint_count);
-	bool differs =
-		!endpoint_set_eq(set, row->endpoints) || !str_eq(lb->fqdn, str_from(row->fqdn));
-	free(row->endpoints);
+	const struct endpoint_set *set = endpoint_set_get(lb->endpoints, lb->endpoint_count);
+	bool differs = set != row->endpoints || !str_eq(lb->fqdn, str_from(row->fqdn));
+	endpoint_set_drop(row->endpoints);
 	row->endpoints = set;
 	replace_text(&row->fqdn, lb->fqdn);
 	return differs ? ROW_ADDRESSES : 0;

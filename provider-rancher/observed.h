@@ -6,39 +6,32 @@
  */
 #pragma once
 
-#include "common/tree.h"
 #include "provider-rancher/api_json.h"
 #include "provider-rancher/mark.h"
-
-#include <bsd/sys/queue.h>
 
 struct balancer;
 
 struct lb_row {
-	RB_ENTRY(lb_row) by_id;
-	RB_ENTRY(lb_row) by_name;
-	RB_ENTRY(lb_row) by_identity;  /* while it is marked and unclaimed */
-	TAILQ_ENTRY(lb_row) unclaimed; /* while it is */
-	struct balancer *owner;        /* who has claimed it; NULL: nobody */
+	struct balancer *owner; /* who has claimed it; NULL: nobody */
 	struct lb_facets facets;
 	uint64_t routes; /* digest of hosts and paths, see spec_routes() */
-	uint64_t seen;   /* the list that showed it last */
 	uint64_t asked;  /* number of the newest question whose answer told of it */
 	double since;    /* when it came into its state */
-	struct endpoint_set *endpoints;
-	const char *name;     /* shared text, as is the next */
-	const char *identity; /* of the mark, as naming_text(); NULL: there is none */
-	char *message;        /* of the transition; NULL: none */
+	const struct endpoint_set *endpoints;
+	char *name;
+	const char
+		*identity; /* of the mark, as naming_text(), a shared text; NULL: there is none */
+	char *message;     /* of the transition; NULL: none */
 	char *fqdn;
 	char *certificates; /* ids that it uses, with a ' ' behind each; NULL: none */
 	uint8_t state;      /* enum server_state */
 	uint8_t transitioning;
-	bool has_our_external_id;
-	bool has_foreign_metadata;
-	bool has_scale_mark;
-	bool was_seen_orphaned; /* unclaimed in an earlier list already */
-	bool is_told_of;        /* that it is left alone has been logged */
-	char id[API_ID_LEN_MAX + 1];
+	bool has_our_external_id : 1;
+	bool has_foreign_metadata : 1;
+	bool has_scale_mark : 1;
+	bool was_seen_orphaned : 1; /* unclaimed in an earlier list already */
+	bool is_told_of : 1;        /* that it is left alone has been logged */
+	char id[];
 };
 
 /* What an observation has changed. */
@@ -60,16 +53,16 @@ struct lb_row *observed_find(const struct observed *observed, struct str id);
 /* The first row of that name, claimed or not. Names are compared without case, as Rancher does; it keeps them unique, but two requests at
  * one moment may both pass its test. */
 struct lb_row *observed_find_name(const struct observed *observed, const char *name);
-struct lb_row *observed_next_name(struct lb_row *row);
+struct lb_row *observed_next_name(const struct observed *observed, const struct lb_row *row);
 /* Unclaimed rows with the mark of this identity (as naming_text()), by id. */
 struct lb_row *observed_find_identity(const struct observed *observed, const char *identity);
-struct lb_row *observed_next_identity(struct lb_row *row);
+struct lb_row *observed_next_identity(const struct observed *observed, const struct lb_row *row);
 /* All, by id. */
 struct lb_row *observed_first(const struct observed *observed);
-struct lb_row *observed_next(struct lb_row *row);
-/* Those that nobody has claimed. */
+struct lb_row *observed_next(const struct observed *observed, const struct lb_row *row);
+/* Those that nobody has claimed, by id. */
 struct lb_row *observed_first_unclaimed(const struct observed *observed);
-struct lb_row *observed_next_unclaimed(struct lb_row *row);
+struct lb_row *observed_next_unclaimed(const struct observed *observed, const struct lb_row *row);
 size_t observed_count(const struct observed *observed);
 
 void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner);

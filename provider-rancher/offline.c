@@ -170,12 +170,12 @@ static void show_balancer(struct room *room, struct object *object)
 static void show_all(struct room *room)
 {
 	struct object *object = state_first(room->job->state, LB_CERTIFICATE);
-	for (; object != NULL; object = state_next(object)) {
+	for (; object != NULL; object = state_next(room->job->state, object)) {
 		show_certificate(room, object);
 		arena_reset(&room->arena);
 	}
 	object = state_first(room->job->state, LB_LOAD_BALANCER);
-	for (; object != NULL; object = state_next(object)) {
+	for (; object != NULL; object = state_next(room->job->state, object)) {
 		show_balancer(room, object);
 		arena_reset(&room->arena);
 	}

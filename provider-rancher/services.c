@@ -3,11 +3,11 @@
 
 #include "common/must.h"
 #include "common/slab.h"
+#include "common/sorted.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
 struct service {
-	RB_ENTRY(service) node;
 	uint64_t list; /* that showed it last; newer than any list when an event did */
 	uint8_t uid_len;
 	uint8_t id_len;
@@ -22,13 +22,11 @@ struct wait {
 	char uid[];
 };
 
-RB_HEAD(service_tree, service);
 RB_HEAD(wait_uids, wait);
 RB_HEAD(wait_balancers, wait);
 
 struct services {
-	struct service_tree all;
-	size_t count;
+	struct sorted all; /* by uid */
 	uint64_t newest_list;
 	struct wait_uids waits_by_uid;
 	struct wait_balancers waits_by_balancer;
@@ -49,9 +47,14 @@ static struct str uid_of_wait(const struct wait *wait)
 	return (struct str){wait->uid, wait->uid_len};
 }
 
-static int compare_services(const struct service *a, const struct service *b)
+static int compare_services(const void *left, const void *right)
 {
-	return str_cmp(uid_of(a), uid_of(b));
+	return str_cmp(uid_of(left), uid_of(right));
+}
+
+static int compare_uid(const void *uid, const void *service)
+{
+	return str_cmp(*(const struct str *)uid, uid_of(service));
 }
 
 static int compare_pointers(const void *a, const void *b)
@@ -71,7 +74,6 @@ static int compare_waits_by_balancer(const struct wait *a, const struct wait *b)
 	return order != 0 ? order : str_cmp(uid_of_wait(a), uid_of_wait(b));
 }
 
-RB_GENERATE_LOCAL(service_tree, service, node, compare_services)
 RB_GENERATE_LOCAL(wait_uids, wait, by_uid, compare_waits_by_uid)
 RB_GENERATE_LOCAL(wait_balancers, wait, by_balancer, compare_waits_by_balancer)
 
@@ -79,14 +81,7 @@ RB_GENERATE_LOCAL(wait_balancers, wait, by_balancer, compare_waits_by_balancer)
 
 static struct service *find(const struct services *services, struct str uid)
 {
-	struct service *at = RB_ROOT(&services->all);
-	while (at != NULL) {
-		int order = str_cmp(uid, uid_of(at));
-		if (order == 0)
-			return at;
-		at = order < 0 ? RB_LEFT(at, node) : RB_RIGHT(at, node);
-	}
-	return NULL;
+	return sorted_find(&services->all, &uid, compare_uid);
 }
 
 struct str services_find(const struct services *services, struct str uid)
@@ -97,28 +92,32 @@ struct str services_find(const struct services *services, struct str uid)
 
 size_t services_count(const struct services *services)
 {
-	return services->count;
+	return services->all.count;
+}
+
+/* Not sizeof(): the texts begin before the end of the struct. */
+static size_t service_len(size_t uid_len, size_t id_len)
+{
+	return offsetof(struct service, texts) + uid_len + id_len + 1;
 }
 
 static void forget(struct services *services, struct service *service)
 {
-	RB_REMOVE(service_tree, &services->all, service);
-	services->count--;
-	slab_free(service, sizeof(*service) + service->uid_len + service->id_len + 1U);
+	sorted_remove(&services->all, service);
+	slab_free(service, service_len(service->uid_len, service->id_len));
 }
 
 static struct service *add(struct services *services, struct str uid, struct str id)
 {
 	must(uid.len <= UINT8_MAX && id.len <= API_ID_LEN_MAX);
-	struct service *service = slab_zalloc(sizeof(*service) + uid.len + id.len + 1);
+	struct service *service = slab_zalloc(service_len(uid.len, id.len));
 	service->uid_len = (uint8_t)uid.len;
 	service->id_len = (uint8_t)id.len;
 	if (uid.len != 0)
 		memcpy(service->texts, uid.p, uid.len);
 	if (id.len != 0)
 		memcpy(service->texts + uid.len, id.p, id.len);
-	RB_INSERT(service_tree, &services->all, service);
-	services->count++;
+	must(sorted_add(&services->all, service));
 	return service;
 }
 
@@ -235,9 +234,10 @@ void services_take(struct services *services, const struct rancher_service *told
 
 void services_end_list(struct services *services, uint64_t list)
 {
-	struct service *service;
 	struct service *next;
-	RB_FOREACH_SAFE (service, service_tree, &services->all, next) {
+	struct service *service = sorted_first(&services->all);
+	for (; service != NULL; service = next) {
+		next = sorted_next(&services->all, service);
 		if (service->list < list)
 			forget(services, service);
 	}
@@ -246,7 +246,7 @@ void services_end_list(struct services *services, uint64_t list)
 struct services *services_new(void)
 {
 	struct services *services = xcalloc(1, sizeof(*services));
-	RB_INIT(&services->all);
+	sorted_init(&services->all, compare_services);
 	RB_INIT(&services->waits_by_uid);
 	RB_INIT(&services->waits_by_balancer);
 	return services;
@@ -258,7 +258,7 @@ void services_free(struct services *services)
 	struct wait *wait;
 	if (services == NULL)
 		return;
-	while ((service = RB_ROOT(&services->all)) != NULL)
+	while ((service = sorted_first(&services->all)) != NULL)
 		forget(services, service);
 	while ((wait = RB_ROOT(&services->waits_by_uid)) != NULL)
 		free_wait(services, wait);

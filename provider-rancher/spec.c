@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/spec.h"
 
-#include "provider-rancher/digest.h"
+#include "common/hash.h"
 
 #include <stdlib.h>
 
@@ -61,49 +61,49 @@ static void *sorted_copy(const void *items, size_t count, size_t size,
 	return copy;
 }
 
-static void add_rules(struct digest *digest, const struct lb_spec *spec, struct arena *arena)
+static void add_rules(struct hash *hash, const struct lb_spec *spec, struct arena *arena)
 {
 	const struct port_rule *rules = sorted_copy(
 		spec->rules.items, spec->rules.count, sizeof(*rules), compare_rules, arena);
-	digest_add_int(digest, spec->rules.count);
+	hash_add_int(hash, spec->rules.count);
 	for (size_t i = 0; i < spec->rules.count; i++) {
-		digest_add_int(digest, rules[i].source_port);
-		digest_add_str(digest, rules[i].protocol);
-		digest_add_str(digest, rules[i].host);
-		digest_add_str(digest, rules[i].path);
-		digest_add_str(digest, rules[i].backend);
-		digest_add_str(digest, rules[i].service_id);
-		digest_add_int(digest, rules[i].target_port);
-		digest_add_int(digest, rules[i].priority);
-		digest_add_int(digest, rules[i].foreign);
+		hash_add_int(hash, rules[i].source_port);
+		hash_add_str(hash, rules[i].protocol);
+		hash_add_str(hash, rules[i].host);
+		hash_add_str(hash, rules[i].path);
+		hash_add_str(hash, rules[i].backend);
+		hash_add_str(hash, rules[i].service_id);
+		hash_add_int(hash, rules[i].target_port);
+		hash_add_int(hash, rules[i].priority);
+		hash_add_int(hash, rules[i].foreign);
 	}
 }
 
-static void add_certificates(struct digest *digest, const struct lb_spec *spec, struct arena *arena)
+static void add_certificates(struct hash *hash, const struct lb_spec *spec, struct arena *arena)
 {
 	const struct str *ids = sorted_copy(spec->certificates.items, spec->certificates.count,
 		sizeof(*ids), compare_texts, arena);
 	struct str last = spec->default_certificate;
-	digest_add_str(digest, spec->default_certificate);
+	hash_add_str(hash, spec->default_certificate);
 	for (size_t i = 0; i < spec->certificates.count; i++) {
 		/* The default one and repetitions say nothing more. */
 		if (!str_eq(ids[i], last) && !str_eq(ids[i], spec->default_certificate))
-			digest_add_str(digest, ids[i]);
+			hash_add_str(hash, ids[i]);
 		last = ids[i];
 	}
 }
 
-static void add_stickiness(struct digest *digest, const struct stickiness *stickiness)
+static void add_stickiness(struct hash *hash, const struct stickiness *stickiness)
 {
-	digest_add_int(digest, stickiness != NULL);
+	hash_add_int(hash, stickiness != NULL);
 	if (stickiness == NULL)
 		return;
-	digest_add_str(digest, stickiness->name);
-	digest_add_str(digest, stickiness->cookie);
-	digest_add_str(digest, stickiness->domain);
-	digest_add_int(digest, stickiness->mode);
-	digest_add_int(digest, (uint64_t)stickiness->indirect | (uint64_t)stickiness->nocache << 1 |
-				       (uint64_t)stickiness->postonly << 2);
+	hash_add_str(hash, stickiness->name);
+	hash_add_str(hash, stickiness->cookie);
+	hash_add_str(hash, stickiness->domain);
+	hash_add_int(hash, stickiness->mode);
+	hash_add_int(hash, (uint64_t)stickiness->indirect | (uint64_t)stickiness->nocache << 1 |
+				   (uint64_t)stickiness->postonly << 2);
 }
 
 /* White space at the end of the text changes nothing, and does not survive every way it is edited. */
@@ -116,42 +116,42 @@ static struct str trim_end(struct str text)
 
 static uint64_t config_facet(const struct lb_spec *spec, struct arena *arena)
 {
-	struct digest digest;
-	digest_begin(&digest);
-	add_rules(&digest, spec, arena);
-	add_certificates(&digest, spec, arena);
-	add_stickiness(&digest, spec->stickiness);
-	digest_add_str(&digest, trim_end(spec->config));
-	return digest_end(&digest);
+	struct hash hash;
+	hash_begin(&hash);
+	add_rules(&hash, spec, arena);
+	add_certificates(&hash, spec, arena);
+	add_stickiness(&hash, spec->stickiness);
+	hash_add_str(&hash, trim_end(spec->config));
+	return hash_end(&hash);
 }
 
 static uint64_t ports_facet(const struct lb_spec *spec, struct arena *arena)
 {
 	const struct published_port *ports = sorted_copy(
 		spec->ports.items, spec->ports.count, sizeof(*ports), compare_ports, arena);
-	struct digest digest;
-	digest_begin(&digest);
+	struct hash hash;
+	hash_begin(&hash);
 	for (size_t i = 0; i < spec->ports.count; i++) {
 		if (i != 0 && compare_ports(&ports[i - 1], &ports[i]) == 0)
 			continue;
-		digest_add_int(&digest, ports[i].public_port);
-		digest_add_int(&digest, ports[i].private_port);
-		digest_add_int(&digest, ports[i].is_udp);
+		hash_add_int(&hash, ports[i].public_port);
+		hash_add_int(&hash, ports[i].private_port);
+		hash_add_int(&hash, ports[i].is_udp);
 	}
-	return digest_end(&digest);
+	return hash_end(&hash);
 }
 
 static uint64_t labels_facet(const struct lb_spec *spec, struct arena *arena)
 {
 	const struct label *labels = sorted_copy(
 		spec->labels.items, spec->labels.count, sizeof(*labels), compare_labels, arena);
-	struct digest digest;
-	digest_begin(&digest);
+	struct hash hash;
+	hash_begin(&hash);
 	for (size_t i = 0; i < spec->labels.count; i++) {
-		digest_add_str(&digest, labels[i].key);
-		digest_add_str(&digest, labels[i].value);
+		hash_add_str(&hash, labels[i].key);
+		hash_add_str(&hash, labels[i].value);
 	}
-	return digest_end(&digest);
+	return hash_end(&hash);
 }
 
 void spec_facets(const struct lb_spec *spec, struct arena *arena, struct lb_facets *ret_facets)
@@ -160,9 +160,9 @@ void spec_facets(const struct lb_spec *spec, struct arena *arena, struct lb_face
 		.config = config_facet(spec, arena),
 		.ports = ports_facet(spec, arena),
 		.labels = labels_facet(spec, arena),
-		.description = digest_of(spec->description),
+		.description = hash_of(spec->description),
 		.contents = spec->contents,
-		.scale = spec->scale,
+		.scale = spec->scale < UINT32_MAX ? (uint32_t)spec->scale : UINT32_MAX,
 		.is_global = spec->is_global,
 	};
 }
@@ -179,15 +179,29 @@ uint64_t spec_routes(const struct lb_spec *spec, struct arena *arena)
 {
 	const struct port_rule *rules = sorted_copy(
 		spec->rules.items, spec->rules.count, sizeof(*rules), compare_routes, arena);
-	struct digest digest;
-	digest_begin(&digest);
+	struct hash hash;
+	hash_begin(&hash);
 	for (size_t i = 0; i < spec->rules.count; i++) {
 		if (i != 0 && compare_routes(&rules[i - 1], &rules[i]) == 0)
 			continue;
-		digest_add_str(&digest, rules[i].host);
-		digest_add_str(&digest, rules[i].path);
+		hash_add_str(&hash, rules[i].host);
+		hash_add_str(&hash, rules[i].path);
 	}
-	return digest_end(&digest);
+	return hash_end(&hash);
+}
+
+uint64_t facets_digest(const struct lb_facets *facets)
+{
+	struct hash hash;
+	hash_begin(&hash);
+	hash_add_int(&hash, facets->config);
+	hash_add_int(&hash, facets->ports);
+	hash_add_int(&hash, facets->labels);
+	hash_add_int(&hash, facets->description);
+	hash_add_int(&hash, facets->contents);
+	hash_add_int(&hash, facets->scale);
+	hash_add_int(&hash, facets->is_global);
+	return hash_end(&hash);
 }
 
 bool facets_eq(const struct lb_facets *a, const struct lb_facets *b)

@@ -61,7 +61,7 @@ struct lb_facets {
 	uint64_t labels;
 	uint64_t description;
 	uint64_t contents;
-	uint64_t scale;
+	uint32_t scale;
 	bool is_global;
 };
 
@@ -69,6 +69,7 @@ struct lb_facets {
 void spec_facets(const struct lb_spec *spec, struct arena *arena, struct lb_facets *ret_facets);
 /* Digest of the hosts and paths that are served, for telling whose load balancer it is. */
 uint64_t spec_routes(const struct lb_spec *spec, struct arena *arena);
+uint64_t facets_digest(const struct lb_facets *facets);
 bool facets_eq(const struct lb_facets *a, const struct lb_facets *b);
 /* Which parts of `there` are not as in `wanted`. */
 unsigned facets_differ(const struct lb_facets *wanted, const struct lb_facets *there);

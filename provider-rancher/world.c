@@ -105,7 +105,6 @@ static void on_balancer(void *ctx, const struct json *item, uint64_t number)
 	struct lb_row *row = world_take_lb(world, item, number, &changes);
 	if (row == NULL)
 		return;
-	row->seen = number;
 	if ((changes & ROW_NEW) == 0 && changes != 0)
 		feed_missed(world->controller->feed);
 	balancers_on_row(world->controller->balancers, row, changes);
@@ -128,9 +127,9 @@ static void on_balancers_end(void *ctx, uint64_t number)
 	struct lb_row *row = observed_first(world->controller->observed);
 	struct lb_row *next;
 	for (; row != NULL; row = next) {
-		next = observed_next(row);
+		next = observed_next(world->controller->observed, row);
 		/* Pages are counted, so that a row may slip through between two of them: whoever it belongs to looks. */
-		if (row->seen < number && row->asked < number)
+		if (row->asked < number)
 			balancers_on_unseen(world->controller->balancers, row);
 	}
 	world->listed_balancers = number;

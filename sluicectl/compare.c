@@ -201,8 +201,8 @@ void compare_print(FILE *out, struct state *before, struct state *after, bool ha
 			struct object *right = order >= 0 ? new : NULL;
 			if (left == NULL || right == NULL || object_rev(left) != object_rev(right))
 				compare_objects(&p, before, after, left, right, ret_comparison);
-			old = left != NULL ? state_next(left) : old;
-			new = right != NULL ? state_next(right) : new;
+			old = left != NULL ? state_next(before, left) : old;
+			new = right != NULL ? state_next(after, right) : new;
 		}
 	}
 }

@@ -178,6 +178,20 @@ def test_a_certificate_that_vanishes_is_made_again(bench, pairs):
     wait_for(lambda: config(bench)["certificateIds"] == [bench.certificates()["default-two"]["id"]], "it to be used")
 
 
+def test_a_name_is_waited_for_while_its_holder_is_being_removed(bench, pairs):
+    bench.translator.put(certificate("one", pairs[0]), certificate("two", pairs[1]), *with_tls("web", "one", "two"))
+    bench.translator.wait_status("default/web")
+    gone = bench.certificates()["default-two"]["id"]
+    bench.rancher.control("configure", step_delays={"certificate.removing": 60.0})
+    bench.rancher.control("remove-row", id=gone)
+    wait_for(lambda: len([r for r in bench.rancher.requests(method="POST", type="certificate") if r["status"] == 422]) > 1,
+             "the name to be refused twice")
+    bench.rancher.control("configure", step_delays={})
+    wait_for(lambda: bench.certificates().get("default-two", {}).get("id") not in (None, gone), "a new one")
+    assert sorted(bench.certificates()) == ["default-one", "default-two"]
+    wait_for(lambda: config(bench)["certificateIds"] == [bench.certificates()["default-two"]["id"]], "it to be used")
+
+
 def test_keys_are_in_no_log(bench, pairs):
     bench.provider.kill()
     bench.provider.arguments += ["--log-level", "debug"]

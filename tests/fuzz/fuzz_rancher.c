@@ -21,10 +21,10 @@ static void read_lb(const struct json *value, struct arena *arena)
 	spec_facets(&lb.spec, arena, &facets);
 	(void)spec_routes(&lb.spec, arena);
 	(void)mark_read_lb(lb.spec.description, &mark);
-	struct endpoint_set *set = endpoint_set_new(lb.endpoints, lb.endpoint_count);
+	const struct endpoint_set *set = endpoint_set_get(lb.endpoints, lb.endpoint_count);
 	struct address *addresses;
 	(void)addresses_list(set, lb.fqdn, arena, &addresses);
-	free(set);
+	endpoint_set_drop(set);
 	struct json *body = json_new_object();
 	api_write_lb_config(body, &lb.spec);
 	api_change_launch_config(body, json_get(value, "launchConfig"), &lb.spec);

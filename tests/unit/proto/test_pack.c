@@ -132,11 +132,47 @@ static void uids_and_addresses_take_little_room(void **state)
 	}
 }
 
+static void what_stands_beside_is_kept_as_its_place(void **state)
+{
+	static const struct {
+		const char *known;
+		const char *text;
+		size_t len;
+	} rows[] = {
+		{"default/web", "default/web", 4},
+		{"default/web", "default/web:80", 7},
+		{"a/default/web", "default", 4},
+		{"default/web", "default/shop", 8},
+		{"default/web", "webs", 5},
+		{"defdefault", "default", 4},
+		{"default", "web-default", 12},
+		{"", "default", 8},
+	};
+	const struct schema *schema = message_schema(MESSAGE_BYE, RECORD_NONE, LB_NONE);
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct bye bye = {str_from(rows[i].text)};
+		struct bye copy;
+		struct arena arena;
+		struct buf packed;
+		arena_init(&arena);
+		buf_init(&packed, ROOM);
+		pack_struct_beside(schema, &bye, str_from(rows[i].known), &packed);
+		unpack_struct_beside(
+			schema, buf_str(&packed), str_from(rows[i].known), &arena, &copy);
+		assert_true(str_eq_c(copy.reason, rows[i].text));
+		assert_int_equal(buf_len(&packed), rows[i].len + 2); /* tag and end */
+		buf_fini(&packed);
+		arena_fini(&arena);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_come_back_as_they_were),
 		cmocka_unit_test(uids_and_addresses_take_little_room),
+		cmocka_unit_test(what_stands_beside_is_kept_as_its_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void says_what_has_changed(void **fixture)
 	f->lb.endpoint_count = 1;
 	take(f, 5);
 	assert_int_equal(f->changes, ROW_ADDRESSES);
-	assert_int_equal(row->endpoints->count, 1);
+	assert_int_equal(endpoint_set_count(row->endpoints), 1);
 	f->lb.spec.description = STR("managed by sluice: ingress=default/web scale");
 	take(f, 6);
 	assert_int_equal(f->changes, ROW_FACETS);
@@ -125,13 +125,13 @@ static void finds_by_name_without_case_and_by_mark(void **fixture)
 	f->lb.name = STR("other");
 	struct lb_row *other = take(f, 3);
 	assert_ptr_equal(observed_find_identity(f->observed, "ingress default/web"), row);
-	assert_ptr_equal(observed_next_identity(row), other);
-	assert_null(observed_next_identity(other));
+	assert_ptr_equal(observed_next_identity(f->observed, row), other);
+	assert_null(observed_next_identity(f->observed, other));
 	/* Who is claimed is not found by its mark any more. */
 	observed_claim(f->observed, row, (struct balancer *)(void *)&mine);
 	assert_ptr_equal(observed_find_identity(f->observed, "ingress default/web"), other);
 	assert_ptr_equal(observed_first_unclaimed(f->observed), other);
-	assert_null(observed_next_unclaimed(other));
+	assert_null(observed_next_unclaimed(f->observed, other));
 	f->lb.spec.description = STR_NONE;
 	take(f, 4);
 	assert_null(observed_find_identity(f->observed, "ingress default/web"));

@@ -9,8 +9,8 @@
 
 struct fixture {
 	struct lb_facets wanted;
-	struct lb_row row;
 	struct plan_input in;
+	struct lb_row row;
 };
 
 /* A load balancer that is active and as wanted. */

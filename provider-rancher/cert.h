@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One Secret's certificate in Rancher: wanted, there, or both; and the request that is made for it. Only certs.c and
+ * cert_send.c know the struct.
+ */
+#pragma once
+
+#include "common/backoff.h"
+#include "common/tree.h"
+#include "provider-rancher/certs.h"
+
+#include <ev.h>
+
+enum cert_step {
+	STEP_NONE,
+	STEP_CREATE,
+	STEP_UPDATE,
+	STEP_REMOVE,
+	STEP_LOOK, /* who has the name that we were refused */
+};
+
+struct cert {
+	RB_ENTRY(cert) by_key;
+	struct controller *controller;
+	struct object *object; /* NULL: not wanted (any more) */
+	uint64_t wanted;       /* digest of chain and key */
+	uint64_t wanted_chain;
+	char *id; /* in Rancher; NULL: it is not there */
+	uint64_t there;
+	uint64_t there_chain;
+	uint64_t odd_chain; /* what the server has made of wanted_chain; 0: the same */
+	uint64_t asked;     /* newest question whose answer told of it */
+	struct turn turn;
+	struct api_request *request;
+	enum cert_step step; /* that is being taken */
+	ev_timer timer;
+	struct backoff backoff;
+	char *trouble;        /* why the last step failed; NULL: it did not */
+	unsigned name_waits;  /* how often in a row the name was about to become free */
+	bool is_name_refused; /* the plain name is somebody's: find out whose */
+	bool is_name_taken;   /* it is another one's, who stays */
+	bool must_list;       /* it may be there although we do not know: wait for the next list */
+	char key[];           /* "namespace/secret" */
+};
+
+/* Gets in line when something is to be done, unless it is under way, or has just failed. May free it. */
+void cert_drive(struct cert *cert);
+/* What is to be done now. */
+enum cert_step cert_next_step(const struct cert *cert);
+/* It is not in Rancher (any more). */
+void cert_lose(struct cert *cert);
+/* Load balancers that use it hear that something has changed. */
+void cert_tell_users(struct cert *cert);
+/* Digest of a chain of PEM texts. */
+uint64_t cert_chain_digest(struct str chain);
+
+/* Its turn has come: makes the request. */
+void cert_on_turn(struct turn *turn);
