@@ -2,6 +2,8 @@
 #include "provider-local/local.h"
 
 #include "common/xalloc.h"
+#include "provider-local/confine.h"
+#include "provider-local/capabilities.h"
 #include "provider-local/files.h"
 #include "provider-local/metrics.h"
 
@@ -124,16 +126,6 @@ static void on_link(void *ctx, bool is_up)
 
 static void make_provider(struct local *local, const struct local_config *config)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check")};
-	static struct str features[] = {STR("source-ranges")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
-		.policies = {policies, 2},
-		.features = {features, 1},
-	};
 	static const struct provider_ops ops = {
 		.on_commit = on_commit,
 		.fill_status = fill_status,
@@ -145,7 +137,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = &capabilities,
+		.capabilities = local_capabilities(),
 		.ops = &ops,
 		.ctx = local,
 	};
@@ -154,6 +146,16 @@ static void make_provider(struct local *local, const struct local_config *config
 }
 
 /* ---- life ---- */
+
+static char *confine(const struct local_config *config)
+{
+	const struct confine_paths paths = {
+		.state_dir = config->options->state_dir,
+		.runtime_dir = config->options->common.runtime_dir,
+		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2]},
+	};
+	return daemon_confine(config->daemon, confine_local(&paths));
+}
 
 static void collect(void *ctx)
 {
@@ -197,6 +199,11 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	if (err != 0 && !files_exist(options->state_dir)) {
 		*ret_problem = xasprintf("the state folder %.400s cannot be made: %s",
 			options->state_dir, files_problem(err));
+		local_free(local);
+		return NULL;
+	}
+	*ret_problem = confine(config);
+	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
 	}

@@ -382,6 +382,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.options = &config.local,
 		.name = "nginx",
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
+		.proxy = {config.nginx, config.lua_dir, config.modules_dir},
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
@@ -389,7 +390,15 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	if (room.local == NULL)
 		return problem;
 	room.objects = objects_new(local_notices(room.local));
-	room.wanted = wanted_new(room.local, room.objects, &room.options);
+	room.wanted = wanted_new(&(struct wanted_parts){
+		.state = local_state(room.local),
+		.rows = local_rows(room.local),
+		.routes = local_routes(room.local),
+		.notices = local_notices(room.local),
+		.publish = local_publish(room.local),
+		.objects = room.objects,
+		.options = &room.options,
+	});
 	problem = make_dirs();
 	if (problem == NULL)
 		problem = make_placeholder();

@@ -24,7 +24,9 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
+#include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
@@ -45,6 +47,10 @@ void controller_check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
+	/* What another line has done until now is known: act. */
+	if (c->follows && provider_may_act(c->provider) && world_is_fresh(c->world))
+		c->follows = false;
+	turns_look(c->turns);
 }
 
 /* ---- keys ---- */
@@ -78,16 +84,6 @@ static void on_outage(void *ctx, const char *reason)
 
 /* ---- the translator ---- */
 
-/* Rancher finds endpoints by itself: a change of nothing else costs nothing here. */
-static bool reduce(enum lb_kind kind, void *value)
-{
-	struct pool *pool = value;
-	if (kind != LB_POOL || pool->endpoints.count == 0)
-		return false;
-	pool->endpoints.count = 0;
-	return true;
-}
-
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
@@ -107,10 +103,25 @@ static void on_link(void *ctx, bool is_up)
 	controller_check_ready(c);
 }
 
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && provider_may_act(c->provider);
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->follows = true;
+	if (may_act)
+		world_take_over(c->world);
+}
+
 static const struct provider_ops provider_ops = {
-	.reduce = reduce,
+	.reduce = rancher_reduce,
 	.on_commit = on_commit,
 	.fill_status = fill_status,
+	.on_lead = on_lead,
 	.on_link = on_link,
 };
 
@@ -121,22 +132,13 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void make_provider(struct controller *c)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
-		STR("labels"), STR("custom-config")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_PER_INGRESS,
-		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
-		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
-	};
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
 	struct provider_config provider_config = {
 		.loop = c->loop,
 		.socket_path = path,
 		.name = STR("rancher"),
 		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
-		.capabilities = &capabilities,
+		.capabilities = rancher_capabilities(),
 		.want_touched = true,
 		.ops = &provider_ops,
 		.ctx = c,
@@ -162,6 +164,7 @@ static void make_rooms(struct controller *c)
 	c->world = world_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
+	turns_set_gate(c->turns, may_write, c);
 	free(base);
 }
 
@@ -191,6 +194,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_provider(&config));
+	if (problem != NULL)
+		return problem;
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;

@@ -26,6 +26,8 @@ struct engine_config {
 	struct str
 		publish_namespace; /* of the Service whose addresses are shown; must stay valid */
 	struct str publish_name;   /* empty: those that the provider says */
+	/* Secrets without their keys are as good as with: for looking at a line that shows nobody its keys. */
+	bool takes_keyless;
 };
 
 /* Where to write. A function gives the output when the peer is there and has room, otherwise NULL;
@@ -35,6 +37,8 @@ struct engine_ops {
 	void (*source_flush)(void *ctx);
 	struct buf *(*provider_out)(void *ctx);
 	void (*provider_flush)(void *ctx);
+	/* An Event was written to the source; may be NULL. */
+	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
 struct engine *engine_new(
@@ -49,6 +53,9 @@ void engine_source_down(struct engine *engine);
 /* A negative errno ends the link, for the reason in *ret_error. */
 [[nodiscard]] int engine_source_message(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
+
+/* Says again, as standing, what there is to say of each object. */
+void engine_repeat(struct engine *engine);
 
 void engine_provider_up(struct engine *engine, const struct hello *peer);
 void engine_provider_down(struct engine *engine);

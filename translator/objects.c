@@ -376,7 +376,8 @@ static const void *build_certificate(struct engine *engine, struct secret_node *
 	struct cert_info info;
 	record_read(&node->record, &engine->scratch, &record);
 	/* It was found good when it became wanted. */
-	must(cert_check(record.certificate, record.private_key, &engine->scratch, &info) == NULL);
+	struct str key = record.private_key.len != 0 ? record.private_key : STR_NONE;
+	must(cert_check(record.certificate, key, &engine->scratch, &info) == NULL);
 	*certificate = (struct certificate){
 		.key = {.kind = LB_CERTIFICATE, .id = node_key(&node->record.node)},
 		.namespace = record.key.namespace,

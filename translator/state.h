@@ -262,6 +262,9 @@ void publish_service_changed(struct engine *engine, const struct record *service
 
 /* ---- statuses.c ---- */
 
+/* What the provider said last, unpacked into the arena. False: nothing. */
+bool statuses_read(
+	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
 int statuses_take(struct engine *engine, const struct lb_status *status);
 void statuses_event(struct engine *engine, const struct lb_event *event);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);
