@@ -73,7 +73,8 @@ struct window_producer {
 
 /* `allowed_uids` may connect to the Unix socket beside root and ourselves; copied, at most WINDOW_UIDS_MAX. */
 struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count);
-/* Ends every answer and connection, and removes the socket that it has made. */
+/* Ends every answer and connection, and removes the socket that it has made. The next process replaces one that stayed, because this one was killed
+ * or is confined. */
 void window_free(struct window *window);
 
 enum window_listener_kind { WINDOW_UNIX = 1, WINDOW_TCP = 2 };
