@@ -14,14 +14,10 @@ pytestmark = pytest.mark.skipif(not assets(), reason="no real API server: KUBEBU
 KINDS = {"ingresses", "ingressclasses", "services", "endpointslices", "secrets"}
 
 
-def minor(line) -> int:
-    return int(re.match(r"\d+", line.kube.api.request("GET", "/version").json()["minor"])[0])
-
-
 def test_streaming_lists_are_used_where_they_are_served(line, served):
     text = line.kube.api.request("GET", "/metrics", headers={"Accept": "text/plain"}).body.decode()
     streamed = {match[1] for match in re.finditer(r'^apiserver_watch_list_duration_seconds_count\{.*resource="(\w+)".*\} [1-9]', text, re.M)}
-    assert streamed >= KINDS if minor(line) >= 34 else not streamed
+    assert streamed >= KINDS if line.kube.minor >= 34 else not streamed
 
 
 def test_a_server_that_is_killed_and_comes_back(line, served):

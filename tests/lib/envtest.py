@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import subprocess
@@ -40,6 +41,8 @@ class RealKube:
         self.controller_kubeconfig = self.folder / "controller.kubeconfig"
         self.children: list[subprocess.Popen] = []
         self.server: list[str] = []  # its command
+        told = subprocess.run([str(assets() / "kube-apiserver"), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        self.minor = int(re.search(r"v1\.(\d+)", told)[1])
 
     def start(self) -> "RealKube":
         assert "SLUICE_POD_NETWORK" in os.environ, "a real API server takes no loopback pods: run this under tests/pod-network"
