@@ -9,6 +9,7 @@ import pytest
 from lib.backend import Backend
 from lib.envtest import assets
 from lib.line import Line
+from lib.provider_bench import Bench
 from lib.web import serve
 
 _numbers = itertools.count(1)
@@ -66,3 +67,11 @@ def served(line, namespace, backends):
     """A namespace in which the Ingress of lib/web.py serves."""
     serve(line, namespace, backends)
     return namespace
+
+
+@pytest.fixture
+def bench():
+    """provider-rancher alone, before a Rancher that knows the Service `web`."""
+    with Bench() as running:
+        running.services("web")
+        yield running

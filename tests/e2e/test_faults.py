@@ -176,8 +176,9 @@ def trouble(line, fault: Callable[[Line], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        line.kube.network("up")
-        line.kube.clear()
+        if not assets():
+            line.kube.network("up")
+            line.kube.clear()
         line.rancher.control("api", state="up")
         line.rancher.control("websocket", mode="normal")
         line.rancher.clear()

@@ -11,13 +11,6 @@ from lib.wait import stays, wait_for
 WEB = "default-rancherlb-web"
 
 
-@pytest.fixture
-def bench():
-    with Bench() as running:
-        running.services("web")
-        yield running
-
-
 def seed(bench, *items):
     bench.rancher.control("seed-balancers", items=list(items))
 

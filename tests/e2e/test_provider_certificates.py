@@ -13,13 +13,6 @@ from lib.wait import stays, wait_for
 WEB = "default-rancherlb-web"
 
 
-@pytest.fixture
-def bench():
-    with Bench() as running:
-        running.services("web")
-        yield running
-
-
 @pytest.fixture(scope="module")
 def pairs():
     return [self_signed(f"{name}.example.com") for name in ("one", "two", "three")]

@@ -2,20 +2,10 @@
 """provider-rancher against the Rancher stand-in, told what is wanted by a translator of the tests."""
 from __future__ import annotations
 
-import pytest
-
-from lib.provider_bench import Bench
 from lib.provider_link import load_balancer, pool, simple, virtual_host
 from lib.wait import stays, wait_for
 
 WEB = "default-rancherlb-web"
-
-
-@pytest.fixture
-def bench():
-    with Bench() as running:
-        running.services("web")
-        yield running
 
 
 def test_one_ingress_becomes_one_load_balancer_by_one_write(bench):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import secrets
 import shutil
-import socket
 import subprocess
 import tempfile
 
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from standins.kube.public import KubeApi
 
+from .addresses import free_port
 from .wait import wait_for
 
 RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
@@ -31,12 +32,6 @@ def assets() -> pathlib.Path | None:
     return pathlib.Path(folder) if folder else None
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class RealKube:
     """etcd and kube-apiserver as child processes."""
 
@@ -45,8 +40,12 @@ class RealKube:
         self.kubeconfig = self.folder / "kubeconfig"
         self.controller_kubeconfig = self.folder / "controller.kubeconfig"
         self.children: list[subprocess.Popen] = []
+        self.server: list[str] = []  # its command
+        told = subprocess.run([str(assets() / "kube-apiserver"), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        self.minor = int(re.search(r"v1\.(\d+)", told)[1])
 
     def start(self) -> "RealKube":
+        assert "SLUICE_POD_NETWORK" in os.environ, "a real API server takes no loopback pods: run this under tests/pod-network"
         etcd_port, peer_port, port = free_port(), free_port(), free_port()
         self._spawn("etcd", "--data-dir", str(self.folder / "etcd"),
                     f"--listen-client-urls=http://127.0.0.1:{etcd_port}",
@@ -59,20 +58,31 @@ class RealKube:
         token_file = self.folder / "tokens.csv"
         token_file.write_text(f'{token},admin,admin,"system:masters"\n')
         self._write_kubeconfig(self.kubeconfig, server, "admin", token)
-        self._spawn("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}",
-                    "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}", f"--token-auth-file={token_file}",
-                    "--authorization-mode=RBAC", f"--service-account-key-file={key}",
-                    f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
-                    "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
-                    "--endpoint-reconciler-type=none")
+        self.server = ["kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}",
+                       "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}",
+                       f"--token-auth-file={token_file}", "--authorization-mode=RBAC", f"--service-account-key-file={key}",
+                       f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
+                       "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
+                       "--endpoint-reconciler-type=none"]
         try:
-            wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
+            self.start_server()
             self._write_kubeconfig(self.controller_kubeconfig, server, "sluice", self._controller_token())
             self.api = KubeApi(self.kubeconfig)
         except BaseException:
             self.stop()
             raise
         return self
+
+    def start_server(self) -> None:
+        """Starts the API server and waits until it is ready."""
+        self._spawn(*self.server)
+        wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
+
+    def kill_server(self) -> None:
+        """SIGKILL for the API server; etcd goes on."""
+        server = self.children.pop()
+        server.kill()
+        server.wait()
 
     def stop(self) -> None:
         for child in reversed(self.children):
@@ -86,7 +96,7 @@ class RealKube:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _spawn(self, program: str, *arguments: str) -> None:
-        log = open(self.folder / f"{program}.log", "wb")
+        log = open(self.folder / f"{program}.log", "ab")
         self.children.append(subprocess.Popen([str(assets() / program), *arguments], stdin=subprocess.DEVNULL,
                                               stdout=log, stderr=subprocess.STDOUT))
         log.close()

@@ -96,6 +96,11 @@ class Profile:
         return self.minor >= 29
 
     @property
+    def sorted_cache(self) -> bool:
+        """Lists that the watch cache answers are in the order of names; before, in none."""
+        return self.minor >= 27
+
+    @property
     def strict_addresses(self) -> bool:
         """IPv6 addresses of endpoints must be in canonical form."""
         return self.minor >= 36
@@ -112,8 +117,8 @@ class Profile:
 
     @property
     def equal_class_pair(self) -> bool:
-        """Creation with class annotation and field is allowed if both are equal; before, never."""
-        return self.minor >= 22
+        """Creation with class annotation and field is allowed if both are equal; before (1.24 was looked at), never."""
+        return self.minor >= 25
 
     def version(self) -> dict[str, str]:
         """The answer of /version."""

@@ -9,6 +9,7 @@ import base64
 import bisect
 import binascii
 import json
+import random
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,7 @@ class Page:
     limit: int
     after: str
     revision: int | None
+    cached: bool = False  # answered from the watch cache
 
 
 async def list_(call: Call) -> Answer:
@@ -80,6 +82,8 @@ async def list_(call: Call) -> Answer:
     page = await _page(call)
     view = _view(call, page)
     items, last, more = _collect(call, view, selector, page)
+    if page.cached and not more and not call.state.profile.sorted_cache:
+        random.shuffle(items)
     # Go's ListMeta: resourceVersion, continue, remainingItemCount.
     meta: dict[str, Any] = {"resourceVersion": str(view.rev)}
     if more:
@@ -152,7 +156,7 @@ async def _page(call: Call) -> Page:
     if call.query("resourceVersion") == "0":
         # Answered from the cache, which knows no pages.
         limit = 0
-    return Page(limit, "", None)
+    return Page(limit, "", None, bool(call.query("resourceVersion")))
 
 
 def _view(call: Call, page: Page) -> View:

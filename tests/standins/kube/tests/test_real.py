@@ -20,6 +20,7 @@ from .exchanges_real import NS, SCENARIOS, Step
 pytestmark = pytest.mark.skipif(not assets(), reason="no real API server: KUBEBUILDER_ASSETS")
 
 CONTROLLER = "system:serviceaccount:sluice-system:sluice"
+NEWEST = 36
 TIMES = ("creationTimestamp", "deletionTimestamp", "time")
 HEADERS = ("content-type", "retry-after", "cache-control", "allow", "www-authenticate")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -48,7 +49,7 @@ class Server:
         if not text.startswith("{") or step.only_status:
             return answer.status, answer.headers, text
         found = [json.loads(line) for line in text.splitlines()]
-        if "watch" not in step.path or answer.status != 200:
+        if "watch" not in step.path or (found and "object" not in found[0]):
             return answer.status, answer.headers, found[0]
         # Bookmarks come when a server likes, but for the one that ends the first part of a streaming list.
         return answer.status, answer.headers, [f for f in found if f["type"] != "BOOKMARK" or f["object"]["metadata"].get("annotations")]
@@ -81,15 +82,17 @@ def alike(value: Any, key: str = "") -> Any:
 
 @pytest.fixture(scope="module")
 def real() -> Iterator[Server]:
-    running = RealKube().start()
+    running = RealKube()
+    if running.minor < NEWEST:
+        pytest.skip(f"the questions are about what 1.{NEWEST} answers")
+    running.start()
     yield Server(running)
     running.stop()
 
 
 @pytest.fixture(scope="module")
 def standin(real: Server) -> Iterator[Server]:
-    minor = re.match(r"\d+", real.apis["admin"].request("GET", "/version").json()["minor"])
-    with KubeStandin(f"1.{minor[0]}", "--strict-namespaces", "--controller-user", CONTROLLER) as running:
+    with KubeStandin(f"1.{real.running.minor}", "--strict-namespaces", "--controller-user", CONTROLLER) as running:
         running.rules(controller_rules(real))
         yield Server(running)
 
