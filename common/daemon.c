@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/daemon.h"
 
+#include "common/daemon_window.h"
 #include "common/heap.h"
 #include "common/log_events.h"
 #include "common/notify.h"
+#include "common/process_metrics.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 
 #include <signal.h>
 #include <stdio.h>
+
+enum { MISSING_LEN_MAX = 16 * 1024, METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX };
 
 static const double TRIM_AFTER_S = 3;
 
@@ -20,13 +24,20 @@ struct daemon {
 	ev_signal hangup;
 	ev_timer watchdog;
 	struct heap_trimmer trimmer;
-	char *missing; /* NULL: ready */
+	enum sandbox_mode sandbox;
+	struct window *window;
+	char *missing; /* a line each thing; NULL: ready */
 	int exit_code;
 };
 
 struct ev_loop *daemon_loop(struct daemon *daemon)
 {
 	return daemon->loop;
+}
+
+struct window *daemon_window(struct daemon *daemon)
+{
+	return daemon->window;
 }
 
 bool daemon_is_ready(const struct daemon *daemon)
@@ -39,10 +50,47 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 	return xasprintf("%s/%s", options->runtime_dir, name);
 }
 
+char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
+{
+	struct sandbox_outcome outcome = {0};
+	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
+	if (problem == NULL)
+		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
+			LOG_STR("calls", outcome.calls));
+	return problem;
+}
+
 void daemon_fail(struct daemon *daemon)
 {
 	daemon->exit_code = DAEMON_EXIT_FAILURE;
 	ev_break(daemon->loop, EVBREAK_ALL);
+}
+
+/* "a, b" of lines; the caller frees it. */
+static char *join_lines(const char *lines)
+{
+	struct buf text;
+	buf_init(&text, MISSING_LEN_MAX);
+	for (struct str rest = str_from(lines); rest.len != 0;) {
+		const char *end = memchr(rest.p, '\n', rest.len);
+		struct str line = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
+		/* What does not fit is left out. */
+		if (buf_printf(&text, "%s%.*s", buf_len(&text) != 0 ? ", " : "", STR_FMT(line)) !=
+			0)
+			break;
+		rest = str_skip(rest, line.len + 1);
+	}
+	char *joined = str_dup(buf_str(&text));
+	buf_fini(&text);
+	return joined;
+}
+
+static void tell_missing(const char *missing)
+{
+	char *text = join_lines(missing);
+	log_event(&EV_NOT_READY, LOG_STR("missing", text));
+	notify_status("waiting for %s", text);
+	free(text);
 }
 
 void daemon_set_missing(struct daemon *daemon, const char *missing)
@@ -52,10 +100,10 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	if (missing != NULL && daemon->missing != NULL && strcmp(missing, daemon->missing) == 0)
 		return;
 	free(daemon->missing);
+	metric_set(&common_metrics[METRIC_READY], 0, missing == NULL);
 	daemon->missing = missing != NULL ? xstrdup(missing) : NULL;
 	if (missing != NULL) {
-		log_event(&EV_NOT_READY, LOG_STR("missing", missing));
-		notify_status("waiting for %s", missing);
+		tell_missing(missing);
 		return;
 	}
 	log_event(&EV_READY);
@@ -115,17 +163,82 @@ static void log_options(const struct option_table *table, const void *config)
 	}
 }
 
-static int run(struct daemon *daemon, void *config)
+/* ---- the window ---- */
+
+static void answer_health(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
-	bool usage = false;
+	(void)ctx;
+	(void)request;
+	window_reply_text(reply, 200, "the event loop turns\n");
+}
+
+static void answer_ready(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	const struct daemon *daemon = ctx;
+	(void)request;
+	if (daemon->missing == NULL)
+		window_reply_text(reply, 200, "ready\n");
+	else
+		window_reply_text(reply, 503, "%s\n",
+			daemon->missing[0] != '\0' ? daemon->missing : "the start");
+}
+
+static void answer_metrics(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	bool is_openmetrics = metrics_wants_openmetrics(request->accept);
+	struct buf text;
+	(void)ctx;
+	buf_init(&text, METRICS_LEN_MAX);
+	if (metrics_print(&text, is_openmetrics) != 0)
+		window_reply_text(reply, 500, "there are too many figures\n");
+	else
+		window_reply_bytes(reply, 200,
+			is_openmetrics ? metrics_type_openmetrics : metrics_type_text,
+			buf_str(&text));
+	buf_fini(&text);
+}
+
+static char *open_window(
+	struct daemon *daemon, const struct daemon_options *options, bool *ret_usage)
+{
+	char *problem = NULL;
+	daemon->window = daemon_window_open(daemon->loop, options, daemon->spec->options->program,
+		daemon->spec->window_port, &problem, ret_usage);
+	if (daemon->window == NULL)
+		return problem;
+	window_add_path(daemon->window, "/healthz", WINDOW_PUBLIC, answer_health, daemon);
+	window_add_path(daemon->window, "/readyz", WINDOW_PUBLIC, answer_ready, daemon);
+	window_add_path(daemon->window, "/metrics", WINDOW_PUBLIC, answer_metrics, daemon);
+	return NULL;
+}
+
+/* ---- life ---- */
+
+static char *start(struct daemon *daemon, void *config, bool *ret_usage)
+{
+	const struct daemon_options *options =
+		(const void *)((const char *)config + daemon->spec->common_offset);
 	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
 	 */
 	daemon->missing = xstrdup("");
 	start_watchers(daemon);
-	char *problem = daemon->spec->start(daemon, config, &usage);
+	process_metrics_start();
+	metric_set(&common_metrics[METRIC_READY], 0, 0);
+	char *problem = open_window(daemon, options, ret_usage);
+	return problem != NULL ? problem : daemon->spec->start(daemon, config, ret_usage);
+}
+
+static int run(struct daemon *daemon, void *config)
+{
+	bool usage = false;
+	char *problem = start(daemon, config, &usage);
 	if (problem != NULL) {
 		log_event(usage ? &EV_BAD_USAGE : &EV_START_FAILED, LOG_STR("reason", problem));
 		free(problem);
+		window_free(daemon->window);
 		return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 	}
 	log_event(&EV_STARTED, LOG_STR("version", SLUICE_VERSION));
@@ -134,6 +247,8 @@ static int run(struct daemon *daemon, void *config)
 	ev_run(daemon->loop, 0);
 	heap_trimmer_stop(&daemon->trimmer, daemon->loop);
 	notify_stopping();
+	/* First, because its answers look at what stop() frees. */
+	window_free(daemon->window);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
 	return daemon->exit_code;
@@ -161,11 +276,14 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
 	} else {
-		struct daemon daemon = {.spec = spec, .loop = ev_default_loop(EVFLAG_AUTO)};
+		struct daemon daemon = {.spec = spec,
+			.loop = ev_default_loop(EVFLAG_AUTO),
+			.sandbox = (enum sandbox_mode)options->sandbox};
 		log_init(table->program, (enum log_level)options->log_level,
 			(enum log_format)options->log_format);
 		code = run(&daemon, config);
 		free(daemon.missing);
+		process_metrics_stop();
 		ev_loop_destroy(daemon.loop);
 	}
 	options_free(table, config);

@@ -9,10 +9,15 @@
  * With a service manager that sets NOTIFY_SOCKET (sd_notify(3)), READY=1 is sent when the process
  * has started: it then watches itself, and with WATCHDOG_USEC the event loop feeds the watchdog, also
  * while a neighbour is away. STATUS= says in words what the process waits for.
+ *
+ * Whoever looks through the window finds /healthz, which is answered as long as the loop turns, whatever becomes of the
+ * neighbours, /readyz, which says what is missing until everything is there, and /metrics (metrics.h).
  */
 #pragma once
 
 #include "common/options.h"
+#include "common/sandbox.h"
+#include "common/window.h"
 
 #include <ev.h>
 #include <stdbool.h>
@@ -23,13 +28,18 @@ struct daemon_options {
 	char *runtime_dir;
 	int log_level;
 	int log_format;
+	int sandbox; /* enum sandbox_mode */
+	char *window;
+	char *window_dir;
+	struct option_list window_uids;
 };
 
 struct daemon;
 
 struct daemon_spec {
 	const struct option_table *options;
-	size_t common_offset; /* of struct daemon_options in the configuration */
+	size_t common_offset;    /* of struct daemon_options in the configuration */
+	const char *window_port; /* of the window, where the options name none */
 	/* Sets the process up. NULL, or what is wrong in words for a person (allocated, freed by
 	 * the caller); wrong usage is told by *ret_usage = true. */
 	char *(*start)(struct daemon *daemon, void *config, bool *ret_usage);
@@ -43,7 +53,12 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
-/* Says what readiness waits for ("secret: 403 from the API server"), or with NULL that it waits for
+/* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
+ * sandbox. NULL, or what is wrong in words (allocated). */
+char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);
+/* The window into the process, open from before start() to before stop(). /healthz, /readyz and /metrics are there already. */
+struct window *daemon_window(struct daemon *daemon);
+/* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for
  * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);
 bool daemon_is_ready(const struct daemon *daemon);

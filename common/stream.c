@@ -26,7 +26,9 @@ struct stream {
 	struct buf in;
 	struct buf out;
 	bool wants_room; /* the high mark was passed since the last on_room() */
-	bool *gone;      /* set while a callback runs: it may close the stream under us */
+	uint64_t received;
+	uint64_t sent;
+	bool *gone; /* set while a callback runs: it may close the stream under us */
 };
 
 static void run_on_closed(struct stream *s, int err)
@@ -49,6 +51,7 @@ static ssize_t read_step(struct stream *s)
 	ssize_t got = recv(s->fd, place, room, 0);
 	if (got > 0) {
 		buf_commit(&s->in, (size_t)got);
+		s->received += (uint64_t)got;
 		return got;
 	}
 	if (got == 0)
@@ -98,6 +101,7 @@ static int write_some(struct stream *s)
 		if (put < 0)
 			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 		buf_consume(&s->out, (size_t)put);
+		s->sent += (uint64_t)put;
 	}
 	return 0;
 }
@@ -182,6 +186,16 @@ void stream_flush_now(struct stream *s)
 bool stream_is_full(const struct stream *s)
 {
 	return buf_len(&s->out) > s->limits.out_high;
+}
+
+uint64_t stream_received(const struct stream *s)
+{
+	return s->received;
+}
+
+uint64_t stream_sent(const struct stream *s)
+{
+	return s->sent;
 }
 
 int stream_fd(const struct stream *s)

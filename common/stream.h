@@ -54,4 +54,7 @@ void stream_flush(struct stream *stream);
 /* Writes what the socket takes without blocking: for last words before stream_close(). */
 void stream_flush_now(struct stream *stream);
 bool stream_is_full(const struct stream *stream);
+/* Bytes read and written so far. */
+uint64_t stream_received(const struct stream *stream);
+uint64_t stream_sent(const struct stream *stream);
 int stream_fd(const struct stream *stream);

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/unix_socket.h"
 
-#include "common/str.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-enum { LISTEN_FDS_START = 3, LISTEN_FDS_MAX = 64 };
 
 static int fill_address(const char *path, struct sockaddr_un *address)
 {
@@ -88,49 +81,6 @@ int unix_listen(const char *path)
 		return err;
 	}
 	return fd;
-}
-
-static bool is_bound_to(int fd, const char *name)
-{
-	struct sockaddr_un address = {0};
-	socklen_t len = sizeof(address);
-	if (getsockname(fd, (struct sockaddr *)&address, &len) != 0 ||
-		address.sun_family != AF_UNIX)
-		return false;
-	const char *base = strrchr(address.sun_path, '/');
-	return base != NULL && strcmp(base + 1, name) == 0;
-}
-
-/* Whether the index-th of the colon-separated names is `name`. */
-static bool is_named(const char *names, int index, const char *name)
-{
-	while (names != NULL && index-- > 0) {
-		names = strchr(names, ':');
-		names = names != NULL ? names + 1 : NULL;
-	}
-	if (names == NULL)
-		return false;
-	return str_eq_c((struct str){names, strcspn(names, ":")}, name);
-}
-
-int unix_listen_inherited(const char *name)
-{
-	const char *pid = getenv("LISTEN_PID");
-	const char *fds = getenv("LISTEN_FDS");
-	int64_t number = 0;
-	int64_t count = 0;
-	if (pid == NULL || fds == NULL || !str_to_int(str_from(pid), 1, INT32_MAX, &number) ||
-		number != getpid() || !str_to_int(str_from(fds), 1, LISTEN_FDS_MAX, &count))
-		return -ENOENT;
-	for (int i = 0; i < count; i++) {
-		int fd = LISTEN_FDS_START + i;
-		if (is_named(getenv("LISTEN_FDNAMES"), i, name) || is_bound_to(fd, name)) {
-			(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-			(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-			return fd;
-		}
-	}
-	return -ENOENT;
 }
 
 int unix_accept(int listener)

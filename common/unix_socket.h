@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Unix stream sockets: listen (or take over a listener from the service manager), connect, accept,
- * and who the peer is. */
+/* Unix stream sockets: listen, connect, accept, and who the peer is. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,10 +9,6 @@
 /* A non-blocking listening socket at path, mode 0660. A socket of a listener that died is replaced;
  * a living one gives -EADDRINUSE. Returns the descriptor or a negative errno. */
 int unix_listen(const char *path);
-/* A listener passed by the service manager (LISTEN_PID, LISTEN_FDS, LISTEN_FDNAMES as in
- * sd_listen_fds(3)) whose name is `name`, or whose bound path ends in "/name". -ENOENT when there
- * is none. */
-int unix_listen_inherited(const char *name);
 /* A non-blocking connected socket or a negative errno. Unix sockets connect at once or not at all.
  */
 int unix_connect(const char *path);

@@ -35,6 +35,13 @@ enum frame_outcome {
 
 enum frame_outcome frame_next(const struct buf *in, struct str *ret_payload);
 
+/* Of a frame that is ours, from its first bytes. */
+static inline size_t frame_len_at(const uint8_t head[static FRAME_HEAD_LEN])
+{
+	return FRAME_HEAD_LEN +
+	       ((size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
+}
+
 static inline size_t frame_len_of(struct str payload)
 {
 	return FRAME_HEAD_LEN + payload.len;

@@ -3,12 +3,14 @@
 
 #include "common/backoff.h"
 #include "common/descriptors.h"
+#include "common/inherited.h"
 #include "common/must.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/log_events.h"
+#include "proto/metrics.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -33,6 +35,8 @@ struct link {
 	struct message_reader *reader;
 	struct arena arena; /* for our own messages: hello, ping */
 	ev_tstamp heard_at;
+	uint64_t counted[2]; /* of the bytes received and sent by the stream */
+	uint64_t frames_end; /* of the output: up to here frames are counted */
 	uint64_t ping_seq;
 	char *peer_name;
 	char complaint[SCHEMA_ERROR_LEN + 128];
@@ -55,6 +59,61 @@ void link_complain(struct link *link, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(link->complaint, sizeof(link->complaint), format, args);
 	va_end(args);
+}
+
+/* ---- figures ---- */
+
+static unsigned peer_series(const struct link *link)
+{
+	return (unsigned)link->config.peer_role - 1;
+}
+
+static void count(struct link *link, enum link_metric metric, bool is_sent, double amount)
+{
+	metric_add(&link_metrics[metric], METRIC_PAIR(peer_series(link), 2, is_sent), amount);
+}
+
+/* Those that were appended since the last time. Objects are encoded right into the output, so this is where they can be seen. */
+static void count_sent_frames(struct link *link)
+{
+	const struct buf *out = stream_out(link->stream);
+	uint64_t written = stream_sent(link->stream);
+	size_t at = link->frames_end > written ? (size_t)(link->frames_end - written) : 0;
+	unsigned frames = 0;
+	while (at + FRAME_HEAD_LEN <= buf_len(out)) {
+		at += frame_len_at(buf_data(out) + at);
+		frames++;
+	}
+	link->frames_end = written + at;
+	count(link, LINK_FRAMES, true, frames);
+}
+
+/* Bytes are counted by the stream, and taken over now and then, at last when it ends. */
+static void count_bytes(struct link *link)
+{
+	uint64_t now[2] = {stream_received(link->stream), stream_sent(link->stream)};
+	for (unsigned i = 0; i < 2; i++) {
+		count(link, LINK_BYTES, i != 0, (double)(now[i] - link->counted[i]));
+		link->counted[i] = now[i];
+	}
+}
+
+static void collect(void *ctx)
+{
+	struct link *link = ctx;
+	double waiting = 0;
+	if (link->stream != NULL) {
+		count_bytes(link);
+		waiting = (double)buf_len(stream_out(link->stream));
+	}
+	metric_set(&link_metrics[LINK_IS_UP], peer_series(link), link->state == LINK_UP);
+	metric_set(&link_metrics[LINK_WAITING], peer_series(link), waiting);
+}
+
+static void flush(struct link *link)
+{
+	count_sent_frames(link);
+	stream_flush(link->stream);
 }
 
 /* ---- closing ---- */
@@ -81,6 +140,7 @@ static void drop(struct link *link, const char *reason, bool tell_peer)
 	bool was_up = link->state == LINK_UP;
 	if (tell_peer)
 		send_bye(link, reason);
+	count_bytes(link);
 	stream_close(link->stream);
 	link->stream = NULL;
 	link->state = LINK_CLOSED;
@@ -118,6 +178,7 @@ static void begin_up(struct link *link, const struct hello *peer)
 {
 	link->state = LINK_UP;
 	backoff_succeeded(&link->backoff);
+	metric_add(&link_metrics[LINK_UPS], peer_series(link), 1);
 	free(link->peer_name);
 	link->peer_name = str_dup(peer->name);
 	log_event(&EV_LINK_UP, peer_field(link), LOG_STR("name", link->peer_name),
@@ -197,11 +258,18 @@ static int take_message(struct link *link, const struct message *message)
 	}
 }
 
+static void tell_bad(struct link *link)
+{
+	metric_add(&link_metrics[LINK_BAD], peer_series(link), 1);
+	log_event(&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+}
+
 static int take_payload(struct link *link, struct str payload)
 {
 	struct schema_error error = {""};
 	struct message message = {.type = MESSAGE_UNKNOWN};
 	link->complaint[0] = '\0';
+	count(link, LINK_FRAMES, false, 1);
 	int err = message_open(link->reader, payload, &message, &error);
 	if (err != 0)
 		link_complain(link, "bad frame: %s", error.text);
@@ -211,8 +279,7 @@ static int take_payload(struct link *link, struct str payload)
 	if (err != 0 && link->complaint[0] == '\0')
 		link_complain(link, "%s: %s", message_word(message.type), strerror(-err));
 	if (err != 0 && err != -ESHUTDOWN)
-		log_event(
-			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		tell_bad(link);
 	return err;
 }
 
@@ -238,8 +305,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	if (outcome != FRAME_PARTIAL) {
 		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
 							   : "bad frame: longer than the limit");
-		log_event(
-			&EV_LINK_BAD_MESSAGE, peer_field(link), LOG_STR("reason", link->complaint));
+		tell_bad(link);
 		drop_for_complaint(link);
 	}
 	return 0;
@@ -286,6 +352,7 @@ static void begin_greeting(struct link *link, int fd)
 	};
 	link->state = LINK_GREETING;
 	link->heard_at = ev_now(link->config.loop);
+	link->frames_end = link->counted[0] = link->counted[1] = 0;
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
 	link->timer.repeat = link->config.ping_after_s / 4;
@@ -387,12 +454,17 @@ static struct link *link_new(const struct link_config *config)
 	backoff_init(&link->backoff, CONNECT_FIRST_S, CONNECT_CAP_S);
 	ev_init(&link->timer, on_timer);
 	link->timer.data = link;
+	metrics_add(link_metrics, LINK_METRIC_COUNT);
+	metrics_collect_with(collect, link);
+	metric_add(&link_metrics[LINK_UPS], peer_series(link), 0);
+	metric_add(&link_metrics[LINK_BAD], peer_series(link), 0);
 	return link;
 }
 
 struct link *link_listen(const struct link_config *config, int *ret_err)
 {
-	int fd = unix_listen_inherited(config->socket_name);
+	int position = 0;
+	int fd = inherited_listener(config->socket_name, &position);
 	if (fd == -ENOENT)
 		fd = unix_listen(config->path);
 	if (fd < 0) {
@@ -421,6 +493,7 @@ void link_free(struct link *link, const char *reason)
 {
 	if (link == NULL)
 		return;
+	metrics_collect_without(collect, link);
 	ev_timer_stop(link->config.loop, &link->timer);
 	if (link->stream != NULL) {
 		send_bye(link, reason);
@@ -454,7 +527,7 @@ struct buf *link_out(struct link *link)
 
 void link_flush(struct link *link)
 {
-	stream_flush(link->stream);
+	flush(link);
 }
 
 int link_send(struct link *link, enum message_type type, const void *value)
@@ -466,7 +539,7 @@ int link_send(struct link *link, enum message_type type, const void *value)
 		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link),
 			LOG_STR("type", message_word(type)), LOG_STR("reason", error.text));
 	else
-		stream_flush(link->stream);
+		flush(link);
 	return err;
 }
 
@@ -479,5 +552,5 @@ void link_send_payload(struct link *link, struct str payload)
 	/* Room for one more message than the high mark is always there: see begin_greeting(). */
 	must(payload.len <= FRAME_LEN_MAX && buf_append(out, head, sizeof(head)) == 0 &&
 		buf_append_str(out, payload) == 0);
-	stream_flush(link->stream);
+	flush(link);
 }

@@ -4,6 +4,7 @@
 #include "common/must.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
+#include "provider-common/metrics.h"
 #include "proto/frame.h"
 
 #include <bsd/sys/queue.h>
@@ -17,7 +18,10 @@ struct report {
 	struct object *object;
 	uint32_t told_in; /* epoch in which `digest` was told; 0: never */
 	bool is_marked;
+	bool has_state; /* something was said */
+	uint8_t state;  /* enum lb_state: what was said last */
 	uint64_t digest;
+	double changed_at; /* something was wanted that is not carried out yet; 0: nothing */
 };
 
 struct waiting_event {
@@ -37,6 +41,7 @@ struct reports {
 	size_t event_count;
 	size_t events_max;
 	uint32_t epoch; /* counts how often the other side has begun to know nothing */
+	double now_s;
 	struct buf scratch;
 	struct arena arena;
 };
@@ -74,7 +79,39 @@ void reports_free(struct reports *reports)
 	free(reports);
 }
 
-void reports_mark(struct reports *reports, struct object *load_balancer)
+/* ---- figures ---- */
+
+void reports_set_time(struct reports *reports, double now_s)
+{
+	reports->now_s = now_s;
+}
+
+static void count_state(const struct report *report, double amount)
+{
+	if (report->has_state)
+		metric_add(&provider_metrics[PROVIDER_BALANCERS], report->state, amount);
+}
+
+static void note_state(struct reports *reports, struct report *report, enum lb_state state)
+{
+	bool was_failed = report->has_state && report->state == LB_STATE_FAILED;
+	count_state(report, -1);
+	report->has_state = true;
+	report->state = (uint8_t)state;
+	count_state(report, 1);
+	if (state == LB_STATE_FAILED && !was_failed)
+		metric_add(&provider_metrics[PROVIDER_APPLIES], 1, 1);
+	if (state != LB_STATE_APPLIED || report->changed_at <= 0)
+		return;
+	metric_add(&provider_metrics[PROVIDER_APPLIES], 0, 1);
+	metric_observe(
+		&provider_metrics[PROVIDER_APPLY_SECONDS], reports->now_s - report->changed_at);
+	report->changed_at = 0;
+}
+
+/* ---- statuses ---- */
+
+static struct report *report_of(struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);
 	must(object_is_present(load_balancer) && object_kind(load_balancer) == LB_LOAD_BALANCER);
@@ -83,10 +120,24 @@ void reports_mark(struct reports *reports, struct object *load_balancer)
 		report->object = load_balancer;
 		object_set_report(load_balancer, report);
 	}
+	return report;
+}
+
+void reports_mark(struct reports *reports, struct object *load_balancer)
+{
+	struct report *report = report_of(load_balancer);
 	if (report->is_marked)
 		return;
 	report->is_marked = true;
 	TAILQ_INSERT_TAIL(&reports->marked, report, entry);
+}
+
+void reports_note_change(struct reports *reports, struct object *load_balancer)
+{
+	struct report *report = report_of(load_balancer);
+	/* What was not carried out yet goes on waiting. */
+	if (report->changed_at <= 0)
+		report->changed_at = reports->now_s;
 }
 
 void reports_forget(struct reports *reports, struct object *load_balancer)
@@ -96,6 +147,7 @@ void reports_forget(struct reports *reports, struct object *load_balancer)
 		return;
 	if (report->is_marked)
 		TAILQ_REMOVE(&reports->marked, report, entry);
+	count_state(report, -1);
 	object_set_report(load_balancer, NULL);
 	slab_free(report, sizeof(*report));
 }
@@ -160,8 +212,10 @@ static bool take_status(struct reports *reports, struct str *ret_payload)
 		.rev = object_rev(report->object),
 	};
 	struct str payload = STR_NONE;
-	if (reports->ops->fill_status(reports->ctx, report->object, &reports->arena, &status))
+	if (reports->ops->fill_status(reports->ctx, report->object, &reports->arena, &status)) {
+		note_state(reports, report, status.state);
 		payload = encode(reports, MESSAGE_LB_STATUS, &status, status.id);
+	}
 	arena_reset(&reports->arena);
 	if (str_is_empty(payload))
 		return false;

@@ -26,7 +26,11 @@ struct reports_ops {
 struct reports *reports_new(size_t events_max, const struct reports_ops *ops, void *ctx);
 void reports_free(struct reports *reports);
 
+/* Seconds, on whatever clock; for figures. */
+void reports_set_time(struct reports *reports, double now_s);
 void reports_mark(struct reports *reports, struct object *load_balancer);
+/* Something else is wanted of the load balancer from now on: it is measured how long that takes. */
+void reports_note_change(struct reports *reports, struct object *load_balancer);
 /* The load balancer is removed: forgets all about it, also that it is marked. */
 void reports_forget(struct reports *reports, struct object *load_balancer);
 void reports_add_event(struct reports *reports, const struct lb_event *event);

@@ -66,7 +66,7 @@ static struct cert *find_or_add(struct certs *certs, const char *file_name)
 		return cert;
 	cert = xcalloc(1, sizeof(*cert));
 	snprintf(cert->file.text, sizeof(cert->file.text), "%s", file_name);
-	cert->filed = digest_of_file(certs, file_name);
+	cert->filed = certs->is_offline ? 0 : digest_of_file(certs, file_name);
 	RB_INSERT(cert_tree, &certs->tree, cert);
 	return cert;
 }
@@ -432,6 +432,35 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 						  sizeof(default_file) - 1) != NULL;
 	buf_fini(&list);
 	free(path);
+}
+
+void certs_init_offline(
+	struct certs *certs, struct state *state, struct notices *notices, const char *dir)
+{
+	*certs = (struct certs){
+		.state = state, .notices = notices, .dir = xstrdup(dir), .is_offline = true};
+	RB_INIT(&certs->tree);
+	TAILQ_INIT(&certs->dirty);
+}
+
+void certs_show(struct certs *certs,
+	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx)
+{
+	struct cert *cert;
+	struct buf content;
+	buf_init(&content, LIST_LEN_MAX);
+	RB_FOREACH (cert, cert_tree, &certs->tree) {
+		if (cert->wanted != 0 && certs_content(certs, cert, &content) == 0) {
+			on_file(ctx, cert->file.text, buf_str(&content));
+			cert->filed = cert->wanted;
+		}
+		buf_wipe_fini(&content);
+	}
+	const struct cert *first = certs_find(certs, str_from(default_file));
+	certs->is_default_filed = first != NULL && may_be_listed(certs, first);
+	if (render_list(certs, &content) == 0)
+		on_file(ctx, "list.txt", buf_str(&content));
+	buf_fini(&content);
 }
 
 void certs_fini(struct certs *certs)

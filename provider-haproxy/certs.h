@@ -39,6 +39,7 @@ struct certs {
 	char *dir;
 	struct cert_tree tree;
 	struct cert_list dirty;
+	bool is_offline; /* the folder is not looked at */
 	bool is_list_changed;
 	bool is_running;       /* HAProxy runs: only what it has accepted gets into the list */
 	bool is_default_filed; /* the list on disk has default.pem */
@@ -46,6 +47,12 @@ struct certs {
 };
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir);
+/* For looking at what would be there: no file is read, and none may be written. */
+void certs_init_offline(
+	struct certs *certs, struct state *state, struct notices *notices, const char *dir);
+/* Hands over every file that certs_write_all() would write, by its name in the folder, the list last. */
+void certs_show(struct certs *certs,
+	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
 void certs_fini(struct certs *certs);
 
 /* The object was added or changed, or is removed. Takes its user pointer. */

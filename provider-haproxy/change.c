@@ -8,6 +8,7 @@
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-local/files.h"
+#include "provider-local/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -283,6 +284,7 @@ static void reload(struct engine *engine)
 		close_master(engine);
 		char *why =
 			xasprintf("HAProxy cannot be asked to reload: %s", strerrordesc_np(-err));
+		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
 		fail(engine, why);
 		free(why);
@@ -302,6 +304,7 @@ void change_on_worker(struct engine *engine, long worker)
 	engine->change = CHANGE_NONE;
 	if (worker == 0)
 		return;
+	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
@@ -317,6 +320,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_timer_stop(loop, watcher);
 	if (engine->change == CHANGE_RELOADING) {
 		char *words = engine->child != NULL ? child_last_words(engine->child) : xstrdup("");
+		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
 			"HAProxy did not come back with the new configuration: %.300s", words);
 		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
@@ -350,6 +354,7 @@ static void start_or_reload(struct engine *engine)
 static void on_refused(struct engine *engine, enum command_outcome outcome, struct str output)
 {
 	char *text = str_dup_utf8((struct str){output.p, output.len < 1500 ? output.len : 1500});
+	metric_add(&proxy_metrics[PROXY_RELOADS], 2, 1);
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
 	/* The certificates that are named are left out, and the rest is tried again at once. */
 	if (outcome == COMMAND_FAILED && engine->blames < BLAMES_MAX &&

@@ -4,6 +4,8 @@
 
 #include "provider-local/local.h"
 
+#define WINDOW_PORT "10244"
+
 struct config {
 	struct local_options local;
 	char *haproxy;

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/xalloc.h"
-#include "provider-haproxy/class.h"
+#include "provider-haproxy/assign.h"
 #include "provider-haproxy/engine.h"
-
-static const char topic[] = "pool";
 
 /* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
 
-static struct str row_key_of(struct engine *engine, const struct name *pool)
+static struct assign assign_of(struct engine *engine)
 {
-	return arena_printf(&engine->arena, "pool:%s", pool->text);
+	return (struct assign){
+		.slots = &engine->slots,
+		.state = local_state(engine->local),
+		.rows = local_rows(engine->local),
+		.notices = local_notices(engine->local),
+		.arena = &engine->arena,
+		.externals = local_externals(engine->local),
+		.trust = &engine->trust,
+		.paths = {.state_dir = engine->config->local.state_dir,
+			.system_ca = engine->config->trusted_certificates},
+		.cookie_key = engine->config->cookie_key,
+		.slots_min = (size_t)engine->config->slots,
+	};
 }
 
 static void leave(struct engine *engine, struct slot *slot)
@@ -23,7 +33,8 @@ static void leave(struct engine *engine, struct slot *slot)
 
 static bool is_shown(struct engine *engine, const struct leaving *leaving)
 {
-	struct str key = row_key_of(engine, &leaving->pool);
+	struct assign assign = assign_of(engine);
+	struct str key = assign_row_key(&assign, &leaving->pool);
 	const struct row *row = rows_find(local_rows(engine->local), ROW_WHOLE, key);
 	return row != NULL && str_eq_c(row_has(row), leaving->slot->name);
 }
@@ -63,15 +74,13 @@ void pools_fini(struct engine *engine)
 
 void pools_finish_leaving(struct engine *engine)
 {
+	struct assign assign = assign_of(engine);
 	size_t kept = 0;
 	bool is_waiting = false;
 	for (size_t i = 0; i < engine->leaving_count; i++) {
 		struct leaving *leaving = &engine->leaving[i];
 		if (may_be_emptied(engine, leaving)) {
-			struct trust old = leaving->slot->trust;
-			slots_leave(&engine->slots, leaving->slot);
-			slots_set_words(leaving->slot, NULL, NULL);
-			trust_files_drop(&engine->trust, &old);
+			assign_leave(&assign, leaving->slot);
 			continue;
 		}
 		is_waiting = is_waiting || leaving->since != 0;
@@ -92,126 +101,22 @@ static void cancel_leaving(struct engine *engine, const struct slot *slot)
 	}
 }
 
-/* A slot of the pool's sort; new ones are made when there is none, and can be used after a reload. */
-static struct slot *take(struct engine *engine, struct slot_class *sort, const struct name *pool)
-{
-	struct slot *slot = slots_take(&engine->slots, sort, pool);
-	if (slot != NULL)
-		return slot;
-	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
-	size_t more = sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 1;
-	slots_grow(&engine->slots, sort, more);
-	engine->is_main_stale = true;
-	return slots_take(&engine->slots, sort, pool);
-}
-
-/* NULL, or why nobody is spoken to. */
-static const char *set_words(struct engine *engine, struct slot *slot, const struct pool *value)
-{
-	struct trust trust = {0};
-	struct trust old = slot->trust;
-	char *words = NULL;
-	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
-	if (value->tls != NULL && refused == NULL) {
-		trust_files_use(&engine->trust, &trust, value->tls);
-		struct class_paths paths = {.state_dir = engine->config->local.state_dir,
-			.system_ca = engine->config->trusted_certificates};
-		words = class_words_of_tls(value, &trust, &paths);
-	}
-	slots_set_words(slot, words, &trust);
-	trust_files_drop(&engine->trust, &old);
-	free(words);
-	return refused;
-}
-
-static const char *set_servers(struct engine *engine, struct slot *slot, const struct pool *value)
-{
-	const char *refused = set_words(engine, slot, value);
-	slots_begin_servers(slot);
-	for (size_t i = 0; i < value->endpoints.count && refused == NULL; i++) {
-		const struct pool_endpoint *endpoint = &value->endpoints.items[i];
-		struct check_ip ip;
-		if (check_ip(endpoint->ip, &ip) && check_port(endpoint->port))
-			slots_want_server(&engine->slots, slot, &ip, (uint16_t)endpoint->port,
-				endpoint->active);
-	}
-	slots_end_servers(&engine->slots, slot);
-	return refused;
-}
-
-static void tell_refused(struct engine *engine, const struct pool *value, const char *refused)
-{
-	if (refused == NULL) {
-		notices_clear(local_notices(engine->local), topic, value->key.id);
-		return;
-	}
-	struct lb_notice notice = {
-		.service = arena_printf(&engine->arena, "%.*s/%.*s",
-			STR_FMT(value->service.namespace), STR_FMT(value->service.name)),
-		.reason = STR("PolicyRefused"),
-		.message = str_from(refused),
-	};
-	notices_set(local_notices(engine->local), topic, value->key.id, &notice);
-}
-
-static struct slot_class *plain_class(struct engine *engine, const struct pool *value)
-{
-	struct pool plain = {
-		.protocol = value->protocol, .algorithm = value->algorithm, .tls = value->tls};
-	const char *refused;
-	struct class_text text = class_of_pool(&plain, engine->config->cookie_key, &refused);
-	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
-	class_text_fini(&text);
-	return sort;
-}
-
-static void update(struct engine *engine, struct object *object)
-{
-	struct pool value;
-	const char *refused = NULL;
-	struct name pool = name_of(NAME_POOL, object_id(object));
-	state_decode(local_state(engine->local), object, &engine->arena, &value);
-	externals_settle(local_externals(engine->local), &value, &engine->arena);
-	struct class_text text = class_of_pool(&value, engine->config->cookie_key, &refused);
-	struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
-	class_text_fini(&text);
-	struct slot *old = slots_of_pool(&engine->slots, &pool);
-	struct slot *slot = take(engine, sort, &pool);
-	if (slot == NULL) {
-		refused = "there are too many pools, or too many different cookies and health "
-			  "checks; it is served without them, or not at all";
-		slot = take(engine, plain_class(engine, &value), &pool);
-	}
-	if (slot == NULL) {
-		tell_refused(engine, &value, refused);
-		return;
-	}
-	cancel_leaving(engine, slot);
-	if (old != NULL && old != slot && old->pool.text[0] != 0)
-		leave(engine, old);
-	const char *unspoken = set_servers(engine, slot, &value);
-	tell_refused(engine, &value, unspoken != NULL ? unspoken : refused);
-	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool),
-		(struct str){slot->name, SLOT_NAME_LEN});
-}
-
-static void remove_pool(struct engine *engine, struct object *object)
-{
-	struct name pool = name_of(NAME_POOL, object_id(object));
-	struct slot *slot = slots_of_pool(&engine->slots, &pool);
-	notices_clear(local_notices(engine->local), topic, object_id(object));
-	externals_drop(local_externals(engine->local), object_id(object));
-	rows_want(local_rows(engine->local), ROW_WHOLE, row_key_of(engine, &pool), STR_NONE);
-	if (slot != NULL)
-		leave(engine, slot);
-}
-
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)
 {
-	if (is_removed)
-		remove_pool(engine, object);
-	else
-		update(engine, object);
+	struct assign assign = assign_of(engine);
+	size_t group_count = engine->slots.group_count;
+	struct slot *left = NULL;
+	if (is_removed) {
+		left = assign_remove(&assign, object);
+	} else {
+		struct slot *slot = assign_pool(&assign, object, &left);
+		if (slot != NULL)
+			cancel_leaving(engine, slot);
+	}
+	if (left != NULL)
+		leave(engine, left);
+	if (engine->slots.group_count != group_count)
+		engine->is_main_stale = true;
 	engine_want_flush(engine);
 }
 
@@ -270,16 +175,6 @@ void pools_remember(struct engine *engine)
 
 void pools_provide(struct engine *engine)
 {
-	static const struct pool common[] = {
-		{.protocol = POOL_HTTP}, {.protocol = POOL_HTTPS}, {.protocol = POOL_H2C}};
-	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
-		const char *refused;
-		struct class_text text =
-			class_of_pool(&common[i], engine->config->cookie_key, &refused);
-		struct slot_class *sort = slots_find_class(&engine->slots, text.lines, text.server);
-		size_t wanted = i == 0 ? (size_t)engine->config->slots : 1;
-		class_text_fini(&text);
-		if (sort->slot_count < wanted)
-			slots_grow(&engine->slots, sort, wanted - sort->used_count);
-	}
+	struct assign assign = assign_of(engine);
+	assign_provide(&assign);
 }

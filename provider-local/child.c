@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/xalloc.h"
 #include "provider-local/files.h"
+#include "provider-local/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,6 +111,8 @@ static void gone(struct child *child, const char *why)
 	double again_s = backoff_next(&child->backoff);
 	ev_timer_set(&child->again, again_s, 0.);
 	ev_timer_start(child->loop, &child->again);
+	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
+	metric_add(&proxy_metrics[PROXY_ENDS], 0, 1);
 	child->ops->on_down(child->ctx, why, again_s);
 }
 
@@ -214,6 +217,8 @@ static void launch(struct child *child)
 	write_pid_file(child);
 	ev_child_set(&child->own, child->pid, 0);
 	ev_child_start(child->loop, &child->own);
+	metric_set(&proxy_metrics[PROXY_UP], 0, 1);
+	metric_add(&proxy_metrics[PROXY_STARTS], 0, 1);
 	child->ops->on_up(child->ctx, false);
 }
 
@@ -229,10 +234,12 @@ void child_start(struct child *child)
 	child->is_wanted = true;
 	if (child->pid != 0 || ev_is_active(&child->again))
 		return;
-	if (find(child))
+	if (find(child)) {
+		metric_set(&proxy_metrics[PROXY_UP], 0, 1);
 		child->ops->on_up(child->ctx, true);
-	else
+	} else {
 		launch(child);
+	}
 }
 
 void child_stop(struct child *child, int signal)

@@ -2,7 +2,10 @@
 #include "provider-local/local.h"
 
 #include "common/xalloc.h"
+#include "provider-local/confine.h"
+#include "provider-local/capabilities.h"
 #include "provider-local/files.h"
+#include "provider-local/metrics.h"
 
 struct local {
 	struct daemon *daemon;
@@ -19,6 +22,7 @@ struct local {
 	char *message;
 	char *missing;
 	bool is_linked;
+	bool has_settled; /* the first snapshot was applied, or has failed: what there is serves */
 };
 
 /* ---- readiness and statuses ---- */
@@ -28,6 +32,8 @@ static void check_ready(struct local *local)
 	const char *missing = local->missing;
 	if (missing == NULL && !state_is_complete(provider_state(local->provider)))
 		missing = local->is_linked ? "the translator's first snapshot" : "the translator";
+	if (missing == NULL && !local->has_settled)
+		missing = "the first snapshot to be applied";
 	daemon_set_missing(local->daemon, missing);
 }
 
@@ -49,6 +55,11 @@ static void set_state(struct local *local, enum lb_state state, const char *mess
 		free(local->message);
 		local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
 		local->state = state;
+	}
+	if (state != LB_STATE_PENDING && !local->has_settled &&
+		state_is_complete(provider_state(local->provider))) {
+		local->has_settled = true;
+		check_ready(local);
 	}
 	/* The revisions may be others although the words are the same; what was told is not told twice. */
 	tell_all(local);
@@ -116,16 +127,6 @@ static void on_link(void *ctx, bool is_up)
 
 static void make_provider(struct local *local, const struct local_config *config)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls")};
-	static struct str features[] = {STR("source-ranges")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_MERGED,
-		.protocols = {protocols, 4},
-		.policies = {policies, 3},
-		.features = {features, 1},
-	};
 	static const struct provider_ops ops = {
 		.on_commit = on_commit,
 		.fill_status = fill_status,
@@ -137,7 +138,7 @@ static void make_provider(struct local *local, const struct local_config *config
 		.socket_path = path,
 		.name = str_from(config->name),
 		.software = str_from(config->software),
-		.capabilities = &capabilities,
+		.capabilities = local_capabilities(),
 		.ops = &ops,
 		.ctx = local,
 	};
@@ -173,6 +174,32 @@ static char *make_externals(struct local *local)
 
 /* ---- life ---- */
 
+static char *confine(const struct local_config *config)
+{
+	const struct confine_paths paths = {
+		.state_dir = config->options->state_dir,
+		.runtime_dir = config->options->common.runtime_dir,
+		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
+	};
+	return daemon_confine(config->daemon, confine_local(&paths));
+}
+
+static void collect(void *ctx)
+{
+	const struct local *local = ctx;
+	metric_set(&proxy_metrics[PROXY_DIRTY_ROWS], 0, (double)rows_dirty_count(local->rows));
+}
+
+static void start_metrics(struct local *local)
+{
+	metrics_add(proxy_metrics, PROXY_METRIC_COUNT);
+	metrics_collect_with(collect, local);
+	metric_add(&proxy_metrics[PROXY_STARTS], 0, 0);
+	metric_add(&proxy_metrics[PROXY_ENDS], 0, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
+}
+
 struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage)
 {
 	const struct local_options *options = config->options;
@@ -199,11 +226,17 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		local_free(local);
 		return NULL;
 	}
+	start_metrics(local);
 	int err = files_make_dir(options->state_dir, 0700);
 	/* A folder that is read-only is no reason to end: the proxy may start from it. */
 	if (err != 0 && !files_exist(options->state_dir)) {
 		*ret_problem = xasprintf("the state folder %.400s cannot be made: %s",
 			options->state_dir, files_problem(err));
+		local_free(local);
+		return NULL;
+	}
+	*ret_problem = confine(config);
+	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
 	}
@@ -215,6 +248,7 @@ void local_free(struct local *local)
 {
 	if (local == NULL)
 		return;
+	metrics_collect_without(collect, local);
 	routes_free(local->routes, provider_state(local->provider));
 	struct provider *provider = local->provider;
 	local->provider = NULL;

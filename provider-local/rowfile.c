@@ -116,10 +116,10 @@ static int append_row(struct buf *out, const struct row *row)
 	return err;
 }
 
-static int render(struct rowfile *file, struct buf *out)
+int rowfile_text(struct rows *rows, enum row_table table, struct buf *out)
 {
 	int err = buf_append(out, head, sizeof(head) - 1);
-	struct row *row = rows_first(file->rows, file->table);
+	struct row *row = rows_first(rows, table);
 	for (; err == 0 && row != NULL; row = rows_next(row)) {
 		if (row_wanted(row).p != NULL)
 			err = append_row(out, row);
@@ -146,7 +146,7 @@ int rowfile_write(struct rowfile *file)
 {
 	struct buf content;
 	buf_init(&content, ROWFILE_LEN_MAX);
-	int err = render(file, &content);
+	int err = rowfile_text(file->rows, file->table, &content);
 	if (err == 0)
 		err = files_write(file->path, buf_str(&content), 0600);
 	buf_fini(&content);

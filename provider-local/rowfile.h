@@ -7,9 +7,13 @@
  */
 #pragma once
 
+#include "common/buf.h"
 #include "provider-local/rows.h"
 
 struct rowfile;
+
+/* Appends what rowfile_write() writes. */
+[[nodiscard]] int rowfile_text(struct rows *rows, enum row_table table, struct buf *out);
 
 /* The file need not exist. */
 struct rowfile *rowfile_new(struct rows *rows, enum row_table table, const char *path);

@@ -5,6 +5,8 @@
 #include "provider-local/local.h"
 #include "provider-nginx/conf.h"
 
+#define WINDOW_PORT "10245"
+
 struct config {
 	struct local_options local;
 	char *nginx;

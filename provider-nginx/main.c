@@ -420,6 +420,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.options = &config.local,
 		.name = "nginx",
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
+		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
+			config.trusted_certificates},
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
@@ -428,7 +430,15 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		return problem;
 	room.objects = objects_new(local_notices(room.local), local_externals(room.local),
 		!str_is_empty(room.options.system_ca));
-	room.wanted = wanted_new(room.local, room.objects, &room.options);
+	room.wanted = wanted_new(&(struct wanted_parts){
+		.state = local_state(room.local),
+		.rows = local_rows(room.local),
+		.routes = local_routes(room.local),
+		.notices = local_notices(room.local),
+		.publish = local_publish(room.local),
+		.objects = room.objects,
+		.options = &room.options,
+	});
 	problem = make_dirs();
 	if (problem == NULL)
 		problem = make_placeholder();
@@ -457,6 +467,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, local.common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 	};

@@ -292,7 +292,8 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct str problem = STR_NONE;
 	struct str refused = STR_NONE;
 	state_decode(state, object, &objects->arena, &pool);
-	externals_settle(objects->externals, &pool, &objects->arena);
+	if (objects->externals != NULL)
+		externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
 	struct str protocol = settle_protocol(objects, item, &pool, &refused);
@@ -334,6 +335,11 @@ bool objects_set_live(struct objects *objects, struct state *state, struct str c
 bool objects_are_waiting(const struct objects *objects)
 {
 	return objects->waiting_count != 0;
+}
+
+struct externals *objects_externals(struct objects *objects)
+{
+	return objects->externals;
 }
 
 struct trusts *objects_trusts(struct objects *objects)
@@ -386,7 +392,7 @@ static void remove_object(struct objects *objects, struct object *object)
 	objects->has_new_checks |= item->is_checked;
 	drop_hosts(objects, item);
 	drop_spoken(objects, item);
-	if (is_pool)
+	if (is_pool && objects->externals != NULL)
 		externals_drop(objects->externals, object_id(object));
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	rows_want(objects->rows, ROW_WHOLE,

@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-local/command.h"
 #include "provider-local/files.h"
+#include "provider-local/metrics.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
 
@@ -80,6 +81,7 @@ static void give_up(struct setup *setup, const char *words)
 {
 	end_round(setup);
 	setup->is_touched = true;
+	metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 	log_event(&EV_CONFIGURATION_FAILED, LOG_STR("reason", words));
 	set_trouble(setup, words);
 	wait_for(setup, backoff_next(&setup->backoff));
@@ -207,6 +209,7 @@ static void begin_bisection(struct setup *setup)
 		may_go[i] = conf_piece_is_owned(setup->conf, i);
 	setup->bisect = bisect_new(count, may_go);
 	free(may_go);
+	metric_add(&proxy_metrics[PROXY_RELOADS], 2, 1);
 	log_event(&EV_CONFIGURATION_REFUSED, LOG_STR("reason", setup->refusal));
 }
 
@@ -299,6 +302,7 @@ void setup_told(struct setup *setup, uint64_t generation)
 		buf_clear(&setup->installed);
 		if (buf_append_str(&setup->installed, buf_str(&setup->candidate)) != 0)
 			buf_clear(&setup->installed);
+		metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
 		log_event(&EV_RELOADED);
 		finish(setup);
 	} else {

@@ -4,9 +4,7 @@
 #include "common/xalloc.h"
 
 struct wanted {
-	struct local *local;
-	struct objects *objects;
-	const struct conf_options *options;
+	struct wanted_parts parts;
 	struct arena arena;
 	struct conf conf;
 	struct ports ports;
@@ -14,13 +12,10 @@ struct wanted {
 	bool misses_ports;
 };
 
-struct wanted *wanted_new(
-	struct local *local, struct objects *objects, const struct conf_options *options)
+struct wanted *wanted_new(const struct wanted_parts *parts)
 {
 	struct wanted *wanted = xcalloc(1, sizeof(*wanted));
-	wanted->local = local;
-	wanted->objects = objects;
-	wanted->options = options;
+	wanted->parts = *parts;
 	arena_init(&wanted->arena);
 	return wanted;
 }
@@ -49,7 +44,7 @@ bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 static bool is_passed(struct wanted *wanted, const struct object *object, struct arena *arena)
 {
 	struct virtual_host value;
-	state_decode(local_state(wanted->local), object, arena, &value);
+	state_decode(wanted->parts.state, object, arena, &value);
 	return value.passthrough;
 }
 
@@ -75,12 +70,13 @@ bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 
 static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str name)
 {
-	struct object *object = objects_find(wanted->objects, name);
+	struct object *object = objects_find(wanted->parts.objects, name);
 	struct pool value;
 	if (object == NULL)
 		return;
-	state_decode(local_state(wanted->local), object, &wanted->arena, &value);
-	externals_settle(local_externals(wanted->local), &value, &wanted->arena);
+	state_decode(wanted->parts.state, object, &wanted->arena, &value);
+	if (objects_externals(wanted->parts.objects) != NULL)
+		externals_settle(objects_externals(wanted->parts.objects), &value, &wanted->arena);
 	pool->algorithm = value.algorithm;
 	pool->peers = arena_calloc(&wanted->arena, value.endpoints.count + 1, sizeof(*pool->peers));
 	for (size_t i = 0; i < value.endpoints.count; i++) {
@@ -115,7 +111,7 @@ static void add_tcp(struct wanted *wanted, const struct port *port)
 	struct conf *conf = &wanted->conf;
 	struct str key =
 		arena_printf(&wanted->arena, "tcp:%s:%u", port->load_balancer.text, port->port);
-	struct str name = rows_wanted(local_rows(wanted->local), ROW_WHOLE, key);
+	struct str name = rows_wanted(wanted->parts.rows, ROW_WHOLE, key);
 	if (!name_is_one(NAME_POOL, name))
 		return;
 	struct conf_tcp *tcp =
@@ -129,7 +125,7 @@ static void add_pass(struct wanted *wanted, const struct object *object)
 {
 	struct conf *conf = &wanted->conf;
 	struct virtual_host value;
-	state_decode(local_state(wanted->local), object, &wanted->arena, &value);
+	state_decode(wanted->parts.state, object, &wanted->arena, &value);
 	if (!value.passthrough || value.rules.count == 0 ||
 		(!check_host(value.host) && !check_wildcard(value.host)))
 		return;
@@ -147,8 +143,8 @@ static void add_pass(struct wanted *wanted, const struct object *object)
 static bool has_passes(const struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->ports.count; i++) {
-		if (routes_passthrough_count(local_routes(wanted->local),
-			    &wanted->ports.items[i].load_balancer) != 0)
+		if (routes_passthrough_count(
+			    wanted->parts.routes, &wanted->ports.items[i].load_balancer) != 0)
 			return true;
 	}
 	return false;
@@ -168,7 +164,7 @@ static void add_trusts(struct wanted *wanted)
 {
 	struct conf *conf = &wanted->conf;
 	const struct trust_view *view = NULL;
-	while ((view = trusts_next(objects_trusts(wanted->objects), view)) != NULL)
+	while ((view = trusts_next(objects_trusts(wanted->parts.objects), view)) != NULL)
 		*(struct name *)arena_push(&wanted->arena, (void **)&conf->trusts,
 			&conf->trust_count, sizeof(struct name)) = view->name;
 }
@@ -176,15 +172,15 @@ static void add_trusts(struct wanted *wanted)
 const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 {
 	struct conf *conf = &wanted->conf;
-	struct state *state = local_state(wanted->local);
+	struct state *state = wanted->parts.state;
 	arena_reset(&wanted->arena);
-	*conf = (struct conf){.options = wanted->options, .ports = &wanted->ports};
-	conf->bind_count = publish_binds(local_publish(wanted->local), &conf->binds);
-	ports_collect(state, local_routes(wanted->local), local_notices(wanted->local),
-		wanted->held, &wanted->arena, &wanted->ports);
-	wanted->misses_ports =
-		ports_probe(&wanted->ports, holds_ports ? wanted->held : NULL, conf->binds,
-			conf->bind_count, local_notices(wanted->local)) != 0;
+	*conf = (struct conf){.options = wanted->parts.options, .ports = &wanted->ports};
+	conf->bind_count = publish_binds(wanted->parts.publish, &conf->binds);
+	ports_collect(state, wanted->parts.routes, wanted->parts.notices, wanted->held,
+		&wanted->arena, &wanted->ports);
+	wanted->misses_ports = !wanted->parts.is_offline &&
+			       ports_probe(&wanted->ports, holds_ports ? wanted->held : NULL,
+				       conf->binds, conf->bind_count, wanted->parts.notices) != 0;
 	copy_texts(wanted);
 	for (size_t i = 0; i < wanted->ports.count; i++) {
 		if (wanted->ports.items[i].protocol == LISTENER_TCP)

@@ -5,15 +5,26 @@
  */
 #pragma once
 
-#include "provider-local/local.h"
+#include "provider-local/publish.h"
+#include "provider-local/routes.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/objects.h"
 
 struct wanted;
 
 /* All must outlive it. */
-struct wanted *wanted_new(
-	struct local *local, struct objects *objects, const struct conf_options *options);
+struct wanted_parts {
+	struct state *state;
+	struct rows *rows; /* of the routes */
+	struct routes *routes;
+	struct notices *notices;
+	const struct publish *publish;
+	struct objects *objects;
+	const struct conf_options *options;
+	bool is_offline; /* ports are not tried */
+};
+
+struct wanted *wanted_new(const struct wanted_parts *parts);
 void wanted_free(struct wanted *wanted);
 
 /* Whether the endpoints of the pool stand in it. */

@@ -98,6 +98,16 @@ const struct json *api_read_page(const struct json *value, struct str *ret_next)
 /* A published port, [ip:]public[:private][/protocol]; which address it is bound to is not our business. */
 bool api_read_published(struct str text, struct published_port *ret_port);
 
+/* The body of a request that makes a load balancer. */
+struct api_creation {
+	struct str name;
+	struct str stack_id;
+	const char *external_id_prefix;
+	struct str image;
+};
+void api_write_creation(struct json *body, const struct api_creation *creation,
+	const struct lb_spec *spec, struct arena *arena);
+
 /* Members of request bodies. */
 void api_write_lb_config(struct json *body, const struct lb_spec *spec);
 /* For a new load balancer. */

@@ -167,3 +167,21 @@ void api_write_metadata(struct json *body, const struct json *there, const struc
 		json_add_str(metadata, API_CONTENTS_KEY, str_from(digest));
 	}
 }
+
+void api_write_creation(struct json *body, const struct api_creation *creation,
+	const struct lb_spec *spec, struct arena *arena)
+{
+	json_add_str(body, "name", creation->name);
+	json_add_str(body, "stackId", creation->stack_id);
+	json_add_str(body, "externalId",
+		arena_printf(
+			arena, "%s%.*s", creation->external_id_prefix, STR_FMT(creation->name)));
+	json_add_str(body, "description", spec->description);
+	json_add_bool(body, "startOnCreate", true);
+	if (spec->scale != 0)
+		json_add_int(body, "scale", (int64_t)spec->scale);
+	api_write_launch_config(body, spec, creation->image);
+	api_write_lb_config(body, spec);
+	if (spec->contents != 0)
+		api_write_metadata(body, NULL, spec);
+}

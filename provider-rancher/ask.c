@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/ask.h"
 
+#include "provider-rancher/metrics.h"
+
 /* Refused keys are a person's matter: asked again, but not often. */
 static const double REFUSED_KEYS_S = 10;
 static const double RETRY_AFTER_MAX_S = 60;
@@ -8,6 +10,7 @@ static const double RETRY_AFTER_MAX_S = 60;
 void ask_judge(struct turns *turns, const struct turn *turn, const struct api_answer *answer)
 {
 	double at_least_s = answer->retry_after_s;
+	metric_add(&rancher_metrics[RANCHER_REQUESTS], answer->outcome, 1);
 	switch (answer->outcome) {
 	case API_OK:
 	case API_CONFLICT:

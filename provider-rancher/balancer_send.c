@@ -24,18 +24,13 @@ static void write_create(struct balancer *balancer, struct json *body)
 	const char *old_name = balancer->tried_name;
 	balancer->tried_name = shared_text_get(str_from(name.text));
 	shared_text_drop(old_name);
-	json_add_str(body, "name", str_from(name.text));
-	json_add_str(body, "stackId", str_from(world_stack_id(controller->world)));
-	json_add_str(body, "externalId",
-		arena_printf(&arena, "%s%s", controller->external_id_prefix, name.text));
-	json_add_str(body, "description", desired.spec.description);
-	json_add_bool(body, "startOnCreate", true);
-	if (desired.spec.scale != 0)
-		json_add_int(body, "scale", (int64_t)desired.spec.scale);
-	api_write_launch_config(body, &desired.spec, world_image(controller->world));
-	api_write_lb_config(body, &desired.spec);
-	if (desired.spec.contents != 0)
-		api_write_metadata(body, NULL, &desired.spec);
+	struct api_creation creation = {
+		.name = str_from(name.text),
+		.stack_id = str_from(world_stack_id(controller->world)),
+		.external_id_prefix = controller->external_id_prefix,
+		.image = world_image(controller->world),
+	};
+	api_write_creation(body, &creation, &desired.spec, &arena);
 	arena_fini(&arena);
 }
 

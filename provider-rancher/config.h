@@ -5,6 +5,8 @@
 #include "common/daemon.h"
 #include "common/http.h"
 
+#define WINDOW_PORT "10243"
+
 struct config {
 	struct daemon_options common;
 	char *url;

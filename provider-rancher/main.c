@@ -9,7 +9,7 @@
  *
  * Trusted with: Rancher's API keys, with which one may do anything in the project, and the private keys
  * of certificates. Neither is logged; both are wiped when they are not needed any more. It needs the network and
- * one Unix socket, and writes no files.
+ * one Unix socket, and writes no files; it listens only for those who look in through its window.
  *
  * When a neighbour dies:
  *   translator  nothing is removed or changed; what was wanted last stays in force, and load balancers
@@ -24,10 +24,13 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
+#include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/metrics.h"
 #include "provider-rancher/rancher_url.h"
 #include "provider-rancher/world.h"
 
@@ -44,6 +47,10 @@ void controller_check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
+	/* What another line has done until now is known: act. */
+	if (c->follows && provider_may_act(c->provider) && world_is_fresh(c->world))
+		c->follows = false;
+	turns_look(c->turns);
 }
 
 /* ---- keys ---- */
@@ -77,16 +84,6 @@ static void on_outage(void *ctx, const char *reason)
 
 /* ---- the translator ---- */
 
-/* Rancher finds endpoints by itself: a change of nothing else costs nothing here. */
-static bool reduce(enum lb_kind kind, void *value)
-{
-	struct pool *pool = value;
-	if (kind != LB_POOL || pool->endpoints.count == 0)
-		return false;
-	pool->endpoints.count = 0;
-	return true;
-}
-
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
@@ -106,10 +103,25 @@ static void on_link(void *ctx, bool is_up)
 	controller_check_ready(c);
 }
 
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && provider_may_act(c->provider);
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->follows = true;
+	if (may_act)
+		world_take_over(c->world);
+}
+
 static const struct provider_ops provider_ops = {
-	.reduce = reduce,
+	.reduce = rancher_reduce,
 	.on_commit = on_commit,
 	.fill_status = fill_status,
+	.on_lead = on_lead,
 	.on_link = on_link,
 };
 
@@ -120,22 +132,13 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void make_provider(struct controller *c)
 {
-	static struct str protocols[] = {
-		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
-		STR("labels"), STR("custom-config")};
-	static struct capabilities capabilities = {
-		.grouping = GROUPING_PER_INGRESS,
-		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
-		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
-	};
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
 	struct provider_config provider_config = {
 		.loop = c->loop,
 		.socket_path = path,
 		.name = STR("rancher"),
 		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
-		.capabilities = &capabilities,
+		.capabilities = rancher_capabilities(),
 		.want_touched = true,
 		.ops = &provider_ops,
 		.ctx = c,
@@ -161,7 +164,23 @@ static void make_rooms(struct controller *c)
 	c->world = world_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
+	turns_set_gate(c->turns, may_write, c);
 	free(base);
+}
+
+static void collect(void *ctx)
+{
+	const struct controller *c = ctx;
+	metric_set(&rancher_metrics[RANCHER_OUTAGE], 0, turns_outage_reason(c->turns) != NULL);
+	metric_set(&rancher_metrics[RANCHER_WAITING], 0, (double)turns_waiting(c->turns));
+}
+
+static void start_metrics(struct controller *c)
+{
+	metrics_add(rancher_metrics, RANCHER_METRIC_COUNT);
+	metrics_collect_with(collect, c);
+	for (unsigned i = API_OK; i <= API_OUTAGE; i++)
+		metric_add(&rancher_metrics[RANCHER_REQUESTS], i, 0);
 }
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
@@ -175,11 +194,15 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_provider(&config));
+	if (problem != NULL)
+		return problem;
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;
 	config_fill_peer(&config, &controller.peer);
 	make_rooms(&controller);
+	start_metrics(&controller);
 	controller_check_ready(&controller);
 	world_start(controller.world);
 	feed_start(controller.feed);
@@ -208,6 +231,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = read_keys_again,

@@ -22,6 +22,7 @@
 
 #include "common/must.h"
 #include "translator/log_events.h"
+#include "translator/metrics.h"
 
 enum batch_stage {
 	STAGE_SEND,                  /* + enum object_order */
@@ -66,6 +67,20 @@ static void set_flag(struct node *node, uint16_t flag, bool on)
 	node->flags = (uint16_t)(on ? node->flags | flag : node->flags & ~flag);
 }
 
+static unsigned kind_series(const struct node *node)
+{
+	return (unsigned)object_lb_kind(node) - 1;
+}
+
+/* The provider has it now, or has it no more. */
+static void set_sent(struct engine *engine, struct node *node, bool on)
+{
+	size_t *count = &engine->sent_counts[object_lb_kind(node)];
+	*count -= (node->flags & NODE_SENT) != 0;
+	*count += on;
+	set_flag(node, NODE_SENT, on);
+}
+
 /* Whether it was told: that must not be forgotten while the watcher has no room. */
 static void say(struct engine *engine, struct node *node, struct diag_list *diags)
 {
@@ -96,13 +111,15 @@ static void send_object(struct engine *engine, struct node *node, struct buf *ou
 	int err = message_encode_object(object, out, &rev, &error);
 	if (err != 0) {
 		/* Every limit is kept where objects are built. The provider keeps what it has. */
+		metric_add(&translator_metrics[TRANSLATOR_REFUSED], kind_series(node), 1);
 		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, &engine->scratch)),
 			LOG_STR("reason", error.text));
 	} else if ((node->flags & NODE_SENT) != 0 && *node_rev(node) == rev) {
 		take_back(out, before);
 	} else {
 		*node_rev(node) = rev;
-		set_flag(node, NODE_SENT, true);
+		set_sent(engine, node, true);
+		metric_add(&translator_metrics[TRANSLATOR_SENT], kind_series(node), 1);
 		if (node->kind == NODE_BALANCER)
 			set_flag(node, NODE_ANSWERED, false);
 		engine->batch.wrote = true;
@@ -117,7 +134,8 @@ static void send_remove(struct engine *engine, struct node *node, struct buf *ou
 	struct lb_remove remove = {
 		.kind = object_lb_kind(node), .id = object_id(node, &engine->scratch)};
 	must(message_encode(MESSAGE_REMOVE, &remove, out, &error) == 0);
-	set_flag(node, NODE_SENT, false);
+	set_sent(engine, node, false);
+	metric_add(&translator_metrics[TRANSLATOR_REMOVED], kind_series(node), 1);
 	engine->batch.wrote = true;
 	arena_reset(&engine->scratch);
 }
@@ -192,6 +210,7 @@ static void commit(struct engine *engine, struct buf *out)
 		return;
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
 	engine->serial++;
+	metric_add(&translator_metrics[TRANSLATOR_COMMITS], 0, 1);
 	if (engine->batch.is_snapshot)
 		log_event(&EV_SNAPSHOT_SENT, LOG_INT("serial", engine->serial));
 }
@@ -307,6 +326,7 @@ static void forget_sent(struct engine *engine)
 		RB_FOREACH (host, host_tree, &balancer->hosts)
 			set_flag(&host->node, NODE_SENT, false);
 	}
+	memset(engine->sent_counts, 0, sizeof(engine->sent_counts));
 }
 
 void batch_provider_down(struct engine *engine)

@@ -30,7 +30,8 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 		arena_init(&work);
 		if (is_there)
 			record_read(&secret->record, &work, &record);
-		secret->facts = facts_new(is_there ? &record : NULL, &work);
+		secret->facts =
+			facts_new(is_there ? &record : NULL, engine->config.takes_keyless, &work);
 		arena_fini(&work);
 		struct tls_context tls = object_tls_context(engine);
 		int64_t next_s = tls_next_change(&secret->facts->view, &tls);

@@ -26,6 +26,8 @@ struct engine_config {
 	struct str
 		publish_namespace; /* of the Service whose addresses are shown; must stay valid */
 	struct str publish_name;   /* empty: those that the provider says */
+	/* Secrets without their keys are as good as with: for looking at a line that shows nobody its keys. */
+	bool takes_keyless;
 };
 
 /* Where to write. A function gives the output when the peer is there and has room, otherwise NULL;
@@ -35,6 +37,8 @@ struct engine_ops {
 	void (*source_flush)(void *ctx);
 	struct buf *(*provider_out)(void *ctx);
 	void (*provider_flush)(void *ctx);
+	/* An Event was written to the source; may be NULL. */
+	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
 struct engine *engine_new(
@@ -50,6 +54,9 @@ void engine_source_down(struct engine *engine);
 [[nodiscard]] int engine_source_message(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 
+/* Says again, as standing, what there is to say of each object. */
+void engine_repeat(struct engine *engine);
+
 void engine_provider_up(struct engine *engine, const struct hello *peer);
 void engine_provider_down(struct engine *engine);
 [[nodiscard]] int engine_provider_message(
@@ -64,6 +71,9 @@ bool engine_is_whole(const struct engine *engine);
 /* What is waited for in words: "the watcher", "the records of kind secret"; NULL: nothing. In a
  * buffer of the engine. */
 const char *engine_missing(struct engine *engine);
+
+/* Sets those figures of metrics.def that are not counted as they happen. Walks the Secrets. */
+void engine_measure(struct engine *engine);
 
 struct engine_counts {
 	size_t records[RECORD_KIND_COUNT];

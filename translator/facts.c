@@ -25,14 +25,16 @@ static struct secret_facts *facts_of(const struct cert_info *info)
 	return facts;
 }
 
-struct secret_facts *facts_new(const struct secret_record *secret, struct arena *work)
+struct secret_facts *facts_new(
+	const struct secret_record *secret, bool takes_keyless, struct arena *work)
 {
 	struct cert_info info = {0};
 	const char *problem = "";
-	if (secret != NULL)
-		problem = secret->private_key.len == 0 ? "tls.key is empty"
-						       : cert_check(secret->certificate,
-								 secret->private_key, work, &info);
+	if (secret != NULL && secret->private_key.len == 0)
+		problem = takes_keyless ? cert_check(secret->certificate, STR_NONE, work, &info)
+					: "tls.key is empty";
+	else if (secret != NULL)
+		problem = cert_check(secret->certificate, secret->private_key, work, &info);
 	if (problem != NULL)
 		info = (struct cert_info){0};
 	struct secret_facts *facts = facts_of(&info);

@@ -12,8 +12,9 @@ struct secret_facts {
 	struct tls_secret view; /* its names stand behind this struct */
 };
 
-/* Of a record; NULL: there is none. `work` is used for a while. */
-struct secret_facts *facts_new(const struct secret_record *secret, struct arena *work);
+/* Of a record; NULL: there is none. `work` is used for a while. `takes_keyless`: one without a key is good if its certificate is. */
+struct secret_facts *facts_new(
+	const struct secret_record *secret, bool takes_keyless, struct arena *work);
 void facts_free(struct secret_facts *facts);
 /* Whether everybody who hears of one would hear the same of the other, at the time of the context.
  */

@@ -181,6 +181,18 @@ struct record *graph_get(struct graph *graph, enum node_kind kind, struct str ke
 	return record;
 }
 
+struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key)
+{
+	struct probe probe = probe_of(key);
+	return RB_NFIND(record_tree, &graph->records[kind], &probe.record);
+}
+
+struct balancer_node *graph_next_balancer(struct graph *graph, struct str id)
+{
+	struct probe probe = probe_of(id);
+	return RB_NFIND(balancer_tree, &graph->balancers, &probe.balancer);
+}
+
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id)
 {
 	struct probe probe = probe_of(id);
@@ -236,6 +248,12 @@ struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str ke
 		RB_INSERT(claim_tree, &balancer->claims, node);
 	}
 	return node;
+}
+
+struct pool_node *graph_next_pool(struct service_node *service, struct str port)
+{
+	struct probe probe = probe_of(port);
+	return RB_NFIND(pool_tree, &service->pools, &probe.pool);
 }
 
 struct pool_node *graph_get_pool(struct service_node *service, struct str port)

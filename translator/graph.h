@@ -209,6 +209,9 @@ uint64_t *node_rev(struct node *node);
 struct record *graph_find(struct graph *graph, enum node_kind kind, struct str key);
 /* Made when there is none. */
 struct record *graph_get(struct graph *graph, enum node_kind kind, struct str key);
+/* The first whose key is not before that one; NULL: none. Likewise the next and graph_next_pool(). */
+struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key);
+struct balancer_node *graph_next_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
@@ -217,6 +220,7 @@ struct host_node *graph_next_host(struct balancer_node *balancer, struct str hos
 struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);
+struct pool_node *graph_next_pool(struct service_node *service, struct str port);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
 /* Puts the slice under another service, or under none. */

@@ -7,7 +7,8 @@
  * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
  *           source.sock.
  * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
- *           provider. It has no other credentials, opens no network connection, no file after the
+ *           provider. It has no other credentials, opens no network socket but that of its window (which
+ *           --window off or a socket unit spares it), no file after the
  *           start, and runs no program.
  * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
  *
@@ -24,13 +25,17 @@
  */
 #include "common/cert.h"
 #include "common/daemon.h"
+#include "common/users.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "proto/leadership.h"
 #include "proto/link.h"
+#include "translator/confine.h"
 #include "translator/engine.h"
+#include "translator/lookout.h"
+#include "translator/metrics.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,6 +53,7 @@ struct config {
 };
 
 #define CONFIG_TYPE struct config
+#define WINDOW_PORT "10242"
 #define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "translator/config.def"
@@ -70,8 +76,11 @@ static const struct option_table table = {
 static struct {
 	struct daemon *daemon;
 	struct engine *engine;
+	struct lookout *lookout;
 	struct link *source;
 	struct link *provider;
+	struct leadership lead;
+	bool provider_obeys; /* it drives something that several lines share */
 	ev_timer clock;
 	ev_idle again;
 	uid_t uids[LINK_UIDS_MAX];
@@ -138,12 +147,47 @@ static void provider_flush(void *ctx)
 	link_flush(self.provider);
 }
 
+static void on_event(void *ctx, const struct event_note *note)
+{
+	(void)ctx;
+	lookout_event(self.lookout, note);
+}
+
 static const struct engine_ops engine_ops = {
+	.on_event = on_event,
 	.source_out = source_out,
 	.source_flush = source_flush,
 	.provider_out = provider_out,
 	.provider_flush = provider_flush,
 };
+
+/* ---- who acts ---- */
+
+static void tell_lead(uint64_t until_ms)
+{
+	const struct lead lead = {.until_ms = until_ms};
+	if (self.provider_obeys && self.provider != NULL && link_is_up(self.provider))
+		(void)link_send(self.provider, MESSAGE_LEAD, &lead);
+}
+
+static int take_lead(struct link *link, const struct message *message)
+{
+	struct arena arena;
+	struct lead lead;
+	uint64_t now_ms = leadership_clock_ms();
+	bool held = leadership_holds(&self.lead, now_ms);
+	arena_init(&arena);
+	int err = link_decode(link, message, &arena, &lead);
+	arena_fini(&arena);
+	if (err != 0)
+		return err;
+	leadership_take(&self.lead, &lead);
+	tell_lead(lead.until_ms);
+	/* What stood while another line acted, that one has told of, or died before it could. */
+	if (!held && leadership_holds(&self.lead, now_ms))
+		engine_repeat(self.engine);
+	return 0;
+}
 
 /* ---- links ---- */
 
@@ -151,7 +195,8 @@ static const char *on_source_up(void *ctx, struct link *link, const struct hello
 {
 	(void)ctx;
 	(void)link;
-	(void)peer;
+	leadership_connected(&self.lead);
+	lookout_up(self.lookout, LOOKOUT_WATCHER, peer);
 	engine_source_up(self.engine);
 	return NULL;
 }
@@ -167,6 +212,10 @@ static int on_source_message(void *ctx, struct link *link, const struct message 
 {
 	struct schema_error error;
 	(void)ctx;
+	if (message->type == MESSAGE_LEAD)
+		return take_lead(link, message);
+	if (message->type == MESSAGE_SETTINGS && leadership_settle(&self.lead))
+		tell_lead(UINT64_MAX);
 	return complain(link, engine_source_message(self.engine, message, &error), &error);
 }
 
@@ -174,8 +223,18 @@ static void on_source_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_WATCHER);
 	engine_source_down(self.engine);
 	work();
+}
+
+static bool has_feature(const struct capabilities *capabilities, const char *name)
+{
+	for (size_t i = 0; i < capabilities->features.count; i++) {
+		if (str_eq_c(capabilities->features.items[i], name))
+			return true;
+	}
+	return false;
 }
 
 static const char *on_provider_up(void *ctx, struct link *link, const struct hello *peer)
@@ -184,6 +243,10 @@ static const char *on_provider_up(void *ctx, struct link *link, const struct hel
 	(void)link;
 	if (peer->capabilities == NULL)
 		return "a provider must say its capabilities";
+	self.provider_obeys = has_feature(peer->capabilities, "lead");
+	if (self.lead.is_elected)
+		tell_lead(self.lead.until_ms);
+	lookout_up(self.lookout, LOOKOUT_PROVIDER, peer);
 	engine_provider_up(self.engine, peer);
 	return NULL;
 }
@@ -199,6 +262,7 @@ static void on_provider_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
+	lookout_down(self.lookout, LOOKOUT_PROVIDER);
 	engine_provider_down(self.engine);
 	work();
 }
@@ -254,32 +318,6 @@ static struct link *listen_on(const struct config *config, const char *name, enu
 
 /* ---- options ---- */
 
-static bool find_uid(const char *text, uid_t *ret_uid)
-{
-	int64_t number = 0;
-	if (str_to_int(str_from(text), 0, UINT32_MAX - 1, &number)) {
-		*ret_uid = (uid_t)number;
-		return true;
-	}
-	const struct passwd *user = getpwnam(text);
-	if (user == NULL)
-		return false;
-	*ret_uid = user->pw_uid;
-	return true;
-}
-
-static char *read_uids(const struct option_list *list)
-{
-	if (list->count > LINK_UIDS_MAX)
-		return xasprintf("--allow-uid: at most %d users", LINK_UIDS_MAX);
-	for (size_t i = 0; i < list->count; i++) {
-		if (!find_uid(list->items[i], &self.uids[i]))
-			return xasprintf("--allow-uid: there is no user \"%s\"", list->items[i]);
-	}
-	self.uid_count = list->count;
-	return NULL;
-}
-
 /* NAMESPACE/NAME; NULL: nothing was given. */
 static char *read_name(
 	const char *option, const char *value, struct str *ret_namespace, struct str *ret_name)
@@ -309,6 +347,12 @@ static char *read_names(const struct config *config, struct engine_config *ret_c
 
 /* ---- life ---- */
 
+static void measure(void *ctx)
+{
+	(void)ctx;
+	engine_measure(self.engine);
+}
+
 static void start_timers(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
@@ -328,7 +372,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		.https_port = (uint64_t)config->https_port,
 	};
 	self.daemon = daemon;
-	char *problem = read_uids(&config->allow_uids);
+	char *problem = users_read("allow-uid", &config->allow_uids, LINK_UIDS_MAX, self.uids);
+	self.uid_count = config->allow_uids.count;
 	if (problem == NULL)
 		problem = read_names(config, &engine_config);
 	if (problem != NULL) {
@@ -337,11 +382,16 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	}
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
+	self.lookout = lookout_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
 	start_timers();
+	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
+	metrics_collect_with(measure, NULL);
 	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
 	if (self.source != NULL)
 		self.provider =
 			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
+	if (problem == NULL)
+		problem = daemon_confine(daemon, confine_translator());
 	if (problem == NULL)
 		work();
 	return problem;
@@ -354,6 +404,7 @@ static void stop(void)
 	ev_idle_stop(loop, &self.again);
 	link_free(self.source, "the translator ends");
 	link_free(self.provider, "the translator ends");
+	lookout_free(self.lookout);
 	engine_free(self.engine);
 }
 
@@ -362,6 +413,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 	};

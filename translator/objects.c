@@ -321,7 +321,8 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 	struct backend_problem *problem)
 {
 	static const struct backend_wish none = {0};
-	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none};
+	struct backend_tls_request request = {
+		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
 	if (engine->grouping != GROUPING_MERGED ||
 		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;
@@ -411,7 +412,8 @@ static const void *build_certificate(struct engine *engine, struct secret_node *
 	struct cert_info info;
 	record_read(&node->record, &engine->scratch, &record);
 	/* It was found good when it became wanted. */
-	must(cert_check(record.certificate, record.private_key, &engine->scratch, &info) == NULL);
+	struct str key = record.private_key.len != 0 ? record.private_key : STR_NONE;
+	must(cert_check(record.certificate, key, &engine->scratch, &info) == NULL);
 	*certificate = (struct certificate){
 		.key = {.kind = LB_CERTIFICATE, .id = node_key(&node->record.node)},
 		.namespace = record.key.namespace,

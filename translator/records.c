@@ -103,6 +103,8 @@ static void replace(
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 	}
 	uint8_t *old_packed = record_swap(record, packed, len, &old_len);
+	engine->record_counts[record->node.kind] += packed != NULL;
+	engine->record_counts[record->node.kind] -= old_packed != NULL;
 	/* Settling may free the node, and with it what says how to free the bytes. */
 	struct record kind_only = {.node = {.kind = record->node.kind}};
 	change(engine, record, old);

@@ -126,6 +126,8 @@ bool said_event(struct engine *engine, const struct object_ref *ingress, enum ev
 	/* What breaks a limit cannot be told, and is as good as told. */
 	if (message_encode(MESSAGE_EVENT, &note, out, &error) == 0)
 		engine->ops->source_flush(engine->ctx);
+	if (engine->ops->on_event != NULL)
+		engine->ops->on_event(engine->ctx, &note);
 	return true;
 }
 

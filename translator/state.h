@@ -12,6 +12,7 @@
  *   said.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
  *   publish.c    addresses of a Service instead of the provider's
+ *   figures.c    figures for metrics.def
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
@@ -67,6 +68,8 @@ struct engine {
 	uint64_t plan_clock;
 	struct arena scratch; /* of one step */
 	struct buf packing;
+	size_t record_counts[NODE_RECORD_KINDS];
+	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
 	/* the source */
 	bool source_up;
@@ -259,6 +262,9 @@ void publish_service_changed(struct engine *engine, const struct record *service
 
 /* ---- statuses.c ---- */
 
+/* What the provider said last, unpacked into the arena. False: nothing. */
+bool statuses_read(
+	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
 int statuses_take(struct engine *engine, const struct lb_status *status);
 void statuses_event(struct engine *engine, const struct lb_event *event);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);

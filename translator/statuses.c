@@ -20,7 +20,7 @@ static const struct schema *status_schema(void)
 	return message_schema(MESSAGE_LB_STATUS, RECORD_NONE, LB_NONE);
 }
 
-static bool read_status(
+bool statuses_read(
 	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status)
 {
 	struct str packed = {(const char *)balancer->status, balancer->status_len};
@@ -89,7 +89,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	if (balancer == NULL || LIST_EMPTY(&balancer->users))
 		return 0; /* the provider has not heard yet that it is gone */
 	note_answer(engine, balancer, status);
-	bool was_known = read_status(balancer, &engine->scratch, &old);
+	bool was_known = statuses_read(balancer, &engine->scratch, &old);
 	now.id = STR_NONE;
 	now.rev = 0;
 	now.addresses.items = old.addresses.items;
@@ -204,7 +204,7 @@ void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep)
 {
 	struct lb_status status;
-	if (!read_status(balancer, &engine->scratch, &status))
+	if (!statuses_read(balancer, &engine->scratch, &status))
 		return;
 	struct str message = arena_printf(&engine->scratch, "the load balancer %s: %.*s",
 		status.state == LB_STATE_FAILED ? "failed" : "is not ready",
@@ -290,7 +290,7 @@ static void send_front_status(struct engine *engine, struct ingress_node *front,
 		return;
 	if (has_port(engine, front, plan)) {
 		/* It is told when its connections are served, not before. */
-		bool known = read_status(front->balancer, &engine->scratch, &status);
+		bool known = statuses_read(front->balancer, &engine->scratch, &status);
 		if (!known || !status.addresses_known ||
 			(front->balancer->node.flags & NODE_ANSWERED) == 0)
 			return;
@@ -304,7 +304,7 @@ static bool read_addresses(
 {
 	if (publish_is_on(engine))
 		return publish_read(engine, ret_status);
-	return read_status(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
+	return statuses_read(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
 }
 
 static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)

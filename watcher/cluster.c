@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 
 #include <stdio.h>
 
@@ -47,7 +48,7 @@ struct cluster {
 static size_t add_words(char *text, size_t used, const char *kind, const char *why)
 {
 	size_t room = MISSING_LEN - used;
-	int len = snprintf(text + used, room, "%s%s (%s)", used != 0 ? ", " : "", kind, why);
+	int len = snprintf(text + used, room, "%s%s (%s)", used != 0 ? "\n" : "", kind, why);
 	return (size_t)len < room ? used + (size_t)len : MISSING_LEN - 1;
 }
 
@@ -283,6 +284,39 @@ static void on_discovery_problem(void *ctx, const char *problem)
 
 /* ---- life ---- */
 
+/* Of several reflectors of a kind (--namespace) the worst is shown. */
+static void collect(void *ctx)
+{
+	const struct cluster *c = ctx;
+	struct {
+		bool is_there;
+		bool is_synced;
+		double silence_s;
+	} kinds[RECORD_KIND_COUNT] = {0};
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		const struct reflector *r = c->reflectors[i];
+		enum record_kind kind = reflector_version(r)->kind;
+		bool is_synced = reflector_is_synced(r) && reflector_problem(r) == NULL;
+		double silence_s = ev_now(c->config.loop) - reflector_heard_at(r);
+		kinds[kind].is_synced =
+			is_synced && (!kinds[kind].is_there || kinds[kind].is_synced);
+		kinds[kind].is_there = true;
+		if (silence_s > kinds[kind].silence_s)
+			kinds[kind].silence_s = silence_s;
+	}
+	for (unsigned kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
+		if (!kinds[kind].is_there)
+			continue;
+		metric_set(&watcher_metrics[WATCHER_SYNCED], kind - 1, kinds[kind].is_synced);
+		metric_set(&watcher_metrics[WATCHER_SILENCE], kind - 1, kinds[kind].silence_s);
+		metric_set(&watcher_metrics[WATCHER_OBJECTS], kind - 1,
+			(double)c->config.store->counts[kind]);
+		metric_add(&watcher_metrics[WATCHER_CHANGES], kind - 1, 0);
+		metric_add(&watcher_metrics[WATCHER_LISTS], kind - 1, 0);
+		metric_add(&watcher_metrics[WATCHER_FAILURES], kind - 1, 0);
+	}
+}
+
 struct cluster *cluster_new(const struct cluster_config *config)
 {
 	struct cluster *c = xcalloc(1, sizeof(*c));
@@ -310,6 +344,7 @@ struct cluster *cluster_new(const struct cluster_config *config)
 	c->search_timer.data = c->review.data = c;
 	discovery_run(c->discovery);
 	review(c);
+	metrics_collect_with(collect, c);
 	return c;
 }
 
@@ -317,6 +352,7 @@ void cluster_free(struct cluster *c)
 {
 	if (c == NULL)
 		return;
+	metrics_collect_without(collect, c);
 	for (size_t i = 0; i < c->reflector_count; i++)
 		reflector_free(c->reflectors[i]);
 	discovery_free(c->discovery);

@@ -4,6 +4,8 @@
 
 #include "common/daemon.h"
 
+#define WINDOW_PORT "10241"
+
 struct config {
 	struct daemon_options common;
 	char *kubeconfig;
@@ -30,6 +32,12 @@ struct config {
 	double backoff_first;
 	double backoff_max;
 	double exec_timeout;
+	bool leader_elect;
+	char *lease_name;
+	char *lease_namespace;
+	double lease_duration;
+	double lease_renew_deadline;
+	double lease_retry;
 };
 
 extern const struct option_table config_table;

@@ -5,6 +5,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -50,6 +51,7 @@ struct events {
 	size_t count;
 	struct api_request *request; /* NULL: none runs */
 	ev_timer retry;
+	bool is_passive; /* another replica tells of it */
 };
 
 static void send_next(struct events *e);
@@ -165,8 +167,10 @@ static bool take_success(struct events *e, struct pending *p, struct str body)
 		answered = 1;
 	json_free(event);
 	*count = answered > 0 ? answered : 1;
-	if (p->step != STEP_LEARN)
+	if (p->step != STEP_LEARN) {
+		metric_add(&watcher_metrics[WATCHER_EVENTS], 0, 1);
 		return true;
+	}
 	p->step = STEP_COUNT;
 	return false;
 }
@@ -212,6 +216,7 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 		return false;
 	}
 	api_result_text(result, problem, sizeof(problem));
+	metric_add(&watcher_metrics[WATCHER_EVENTS], 1, 1);
 	log_event(&EV_EVENT_FAILED, LOG_STR("namespace", p->namespace), LOG_STR("name", p->name),
 		LOG_STR("event_reason", p->reason), LOG_STR("reason", problem));
 	return true;
@@ -289,9 +294,11 @@ static bool is_sendable(const struct event_note *note)
 void events_note(struct events *e, const struct event_note *note)
 {
 	struct event_plan plan;
-	if (!is_sendable(note) || !event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
+	if (e->is_passive || !is_sendable(note) ||
+		!event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
 		return;
 	if (e->count >= EVENTS_QUEUE_MAX) {
+		metric_add(&watcher_metrics[WATCHER_EVENTS], 2, 1);
 		log_event(&EV_EVENT_DROPPED, LOG_TEXT("namespace", note->key.namespace),
 			LOG_TEXT("name", note->key.name), LOG_TEXT("reason", note->reason));
 		return;
@@ -311,6 +318,11 @@ void events_note(struct events *e, const struct event_note *note)
 }
 
 /* ---- life ---- */
+
+void events_set_active(struct events *e, bool is_active)
+{
+	e->is_passive = !is_active;
+}
 
 void events_set_version(struct events *e, const struct kind_version *version)
 {

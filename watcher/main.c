@@ -6,7 +6,8 @@
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens nowhere and never writes a file.
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its window, and
+ * never writes a file.
  *
  * When a neighbour dies:
  * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch is taken up again where it was, with
@@ -21,8 +22,11 @@
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
 #include "watcher/config.h"
+#include "watcher/confine.h"
 #include "watcher/events.h"
+#include "watcher/lease.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
 
@@ -42,13 +46,16 @@ static struct {
 	struct status_writer *writers[WRITER_COUNT]; /* of writer_kinds */
 	struct events *events;
 	struct cluster *cluster;
+	struct lease *lease; /* NULL: no election */
 	int kinds[RECORD_KIND_COUNT];
 	size_t kind_count;
 	/* What is missing: of the cluster, and of each writer; NULL: nothing. */
 	char *cluster_missing;
+	char *lease_problem;
 	char *writer_problems[WRITER_COUNT];
 } watcher;
 
+static const double RELEASE_LIMIT_S = 2;
 static const enum record_kind writer_kinds[WRITER_COUNT] = {RECORD_INGRESS, RECORD_SERVICE};
 
 /* ---- readiness ---- */
@@ -61,15 +68,15 @@ static void set_text(char **text, const char *to)
 
 static void tell_readiness(void)
 {
-	const char *parts[1 + WRITER_COUNT] = {watcher.cluster_missing};
+	const char *parts[2 + WRITER_COUNT] = {watcher.cluster_missing, watcher.lease_problem};
 	char text[MISSING_LEN] = "";
 	size_t used = 0;
-	memcpy(parts + 1, watcher.writer_problems, sizeof(watcher.writer_problems));
-	for (size_t i = 0; i < 1 + WRITER_COUNT; i++) {
+	memcpy(parts + 2, watcher.writer_problems, sizeof(watcher.writer_problems));
+	for (size_t i = 0; i < 2 + WRITER_COUNT; i++) {
 		if (parts[i] == NULL || used >= sizeof(text))
 			continue;
 		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, "%s%s", used != 0 ? ", " : "", parts[i]);
+			text + used, sizeof(text) - used, "%s%s", used != 0 ? "\n" : "", parts[i]);
 	}
 	daemon_set_missing(watcher.daemon, used != 0 ? text : NULL);
 }
@@ -189,6 +196,38 @@ static void on_fight(void *ctx, const struct store_object *object)
 		});
 }
 
+/* ---- who acts ---- */
+
+static void on_lead(void *ctx, uint64_t until_ms)
+{
+	(void)ctx;
+	for (size_t i = 0; i < WRITER_COUNT; i++)
+		status_set_active(watcher.writers[i], until_ms != 0);
+	events_set_active(watcher.events, until_ms != 0);
+	source_set_lead(watcher.source, until_ms);
+}
+
+static void join_election(const struct config *config)
+{
+	char *namespace = config->lease_namespace != NULL ? xstrdup(config->lease_namespace)
+							  : lease_default_namespace();
+	watcher.lease = lease_new(&(struct lease_config){
+		.loop = daemon_loop(watcher.daemon),
+		.api = watcher.api,
+		.namespace = namespace,
+		.name = config->lease_name,
+		.duration_s = config->lease_duration,
+		.deadline_s = config->lease_renew_deadline,
+		.retry_s = config->lease_retry,
+		.on_lead = on_lead,
+		.on_problem = on_writer_problem,
+		.ctx = &watcher.lease_problem,
+	});
+	free(namespace);
+	/* Nobody is asked before somebody leads. */
+	on_lead(NULL, 0);
+}
+
 /* ---- life ---- */
 
 static const struct source_ops source_ops = {
@@ -210,6 +249,25 @@ static bool is_namespace(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
 	return len > 0 && len <= 63 && name[len] == '\0';
+}
+
+static bool is_object_name(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+	return len > 0 && len <= WORD_MAX && name[len] == '\0';
+}
+
+static char *check_lease(const struct config *config)
+{
+	if (!is_object_name(config->lease_name) ||
+		(config->lease_namespace != NULL && !is_namespace(config->lease_namespace)))
+		return xstrdup("--lease-name and --lease-namespace must be names of objects");
+	if (config->lease_duration <= config->lease_renew_deadline ||
+		config->lease_renew_deadline <= config->lease_retry)
+		return xstrdup(
+			"--lease-duration must be more than --lease-renew-deadline, and that more "
+			"than --lease-retry");
+	return NULL;
 }
 
 static char *check_config(const struct config *config)
@@ -280,6 +338,24 @@ static char *open_api(const struct config *config)
 	return problem;
 }
 
+static void collect(void *ctx)
+{
+	(void)ctx;
+	metric_set(&watcher_metrics[WATCHER_QUEUE], 0,
+		(double)source_outlet(watcher.source)->queue_len);
+}
+
+/* What has not happened yet is shown as nothing, rather than not at all. */
+static void start_metrics(void)
+{
+	metrics_add(watcher_metrics, WATCHER_METRIC_COUNT);
+	metrics_collect_with(collect, NULL);
+	for (unsigned i = 0; i < 4; i++)
+		metric_add(&watcher_metrics[WATCHER_STATUS], i, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&watcher_metrics[WATCHER_EVENTS], i, 0);
+}
+
 static void open_parts(const struct config *config)
 {
 	struct ev_loop *loop = daemon_loop(watcher.daemon);
@@ -317,6 +393,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	watcher.daemon = daemon;
 	watcher.config = ctx;
 	char *problem = check_config(watcher.config);
+	if (problem == NULL)
+		problem = check_lease(watcher.config);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -330,12 +408,20 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		target_fini(&watcher.target);
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_watcher(&watcher.target));
+	if (problem != NULL)
+		return problem;
 	open_parts(watcher.config);
+	if (watcher.config->leader_elect)
+		join_election(watcher.config);
+	start_metrics();
 	return NULL;
 }
 
 static void stop(void)
 {
+	lease_release(watcher.lease, RELEASE_LIMIT_S);
+	lease_free(watcher.lease);
 	cluster_free(watcher.cluster);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		status_free(watcher.writers[i]);
@@ -345,6 +431,7 @@ static void stop(void)
 	api_free(watcher.api);
 	target_fini(&watcher.target);
 	free(watcher.cluster_missing);
+	free(watcher.lease_problem);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		free(watcher.writer_problems[i]);
 }
@@ -360,6 +447,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,

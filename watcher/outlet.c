@@ -11,12 +11,14 @@ static void enqueue(struct outlet *outlet, struct store_object *object)
 {
 	TAILQ_INSERT_TAIL(&outlet->queue, object, queued);
 	object->is_queued = true;
+	outlet->queue_len++;
 }
 
 static void dequeue(struct outlet *outlet, struct store_object *object)
 {
 	TAILQ_REMOVE(&outlet->queue, object, queued);
 	object->is_queued = false;
+	outlet->queue_len--;
 	if (object->is_awaited) {
 		object->is_awaited = false;
 		outlet->awaited[object->kind]--;

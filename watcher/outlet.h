@@ -43,6 +43,7 @@ struct outlet {
 	size_t awaited[RECORD_KIND_COUNT]; /* objects of the snapshot that are still queued */
 	TAILQ_HEAD(outlet_queue, store_object)
 	queue;
+	size_t queue_len;
 };
 
 /* Observes the store; both ops and store are kept. */

@@ -7,6 +7,7 @@
 #include "proto/message.h"
 #include "watcher/channel.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ struct reflector {
 	ev_timer progress; /* of a streaming list */
 	ev_timer resync;
 	bool synced;
+	double heard_at;
 	double failing_since; /* 0: it works */
 	bool is_refused;      /* 401 or 403 */
 	char problem[PROBLEM_LEN];
@@ -36,6 +38,11 @@ struct reflector {
 static double now_of(const struct reflector *r)
 {
 	return ev_now(r->config.loop);
+}
+
+static void count(const struct reflector *r, enum watcher_metric metric)
+{
+	metric_add(&watcher_metrics[metric], (unsigned)r->config.version->kind - 1, 1);
 }
 
 static struct log_field kind_field(const struct reflector *r)
@@ -89,6 +96,7 @@ static void log_failure(
 static void fail(
 	struct reflector *r, enum reflector_event event, const struct reflector_output *out)
 {
+	count(r, WATCHER_FAILURES);
 	if (r->failing_since <= 0)
 		r->failing_since = now_of(r);
 	r->is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
@@ -201,6 +209,7 @@ static void end_sync(struct reflector *r)
 {
 	bool is_first = !r->synced;
 	r->synced = true;
+	count(r, WATCHER_LISTS);
 	log_event(is_first ? &EV_KIND_SYNCED : &EV_KIND_RESYNCED, kind_field(r), namespace_field(r),
 		LOG_STR("version", r->config.version->group_version),
 		LOG_INT("objects", r->config.store->counts[r->config.version->kind]),
@@ -227,6 +236,24 @@ static void set_next_page(struct reflector *r, const char *token)
 	char *copy = token != NULL && token[0] != '\0' ? xstrdup(token) : NULL;
 	free(r->next_page);
 	r->next_page = copy;
+}
+
+static void note_heard(struct reflector *r, enum reflector_event event)
+{
+	switch (event) {
+	case REFLECTOR_EV_CHANGE:
+		count(r, WATCHER_CHANGES);
+		[[fallthrough]];
+	case REFLECTOR_EV_PAGE:
+	case REFLECTOR_EV_LISTED:
+	case REFLECTOR_EV_OPENED:
+	case REFLECTOR_EV_BOOKMARK:
+	case REFLECTOR_EV_MARKED:
+		r->heard_at = now_of(r);
+		return;
+	default:
+		return;
+	}
 }
 
 static void tell(
@@ -332,6 +359,7 @@ static void tell(
 		.may_stream = traits->wants_streams && !traits->refuses_streams,
 		.retry_after_s = retry_after_s,
 	};
+	note_heard(r, event);
 	struct reflector_output out = reflector_fsm_step(&r->fsm, &input);
 	if (log_enabled(LOG_LEVEL_DEBUG) && r->fsm.state != before)
 		log_event(&EV_REFLECTOR_STATE, kind_field(r), namespace_field(r),
@@ -440,6 +468,7 @@ struct reflector *reflector_new(const struct reflector_config *config)
 {
 	struct reflector *r = xcalloc(1, sizeof(*r));
 	r->config = *config;
+	r->heard_at = now_of(r);
 	r->verb = "list";
 	reflector_fsm_init(&r->fsm, &config->options->limits);
 	intake_init(
@@ -491,6 +520,11 @@ const struct kind_version *reflector_version(const struct reflector *r)
 const char *reflector_namespace(const struct reflector *r)
 {
 	return r->config.namespace;
+}
+
+double reflector_heard_at(const struct reflector *r)
+{
+	return r->heard_at;
 }
 
 bool reflector_is_synced(const struct reflector *r)

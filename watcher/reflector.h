@@ -64,5 +64,7 @@ void reflector_hurry(struct reflector *reflector);
 const struct kind_version *reflector_version(const struct reflector *reflector);
 const char *reflector_namespace(const struct reflector *reflector);
 bool reflector_is_synced(const struct reflector *reflector);
+/* When the server last said something of the kind; when it was begun with, if never. */
+double reflector_heard_at(const struct reflector *reflector);
 /* Why it does not work, such as "list secrets: 403 Forbidden: ..."; NULL: it works, or has only just stopped. */
 const char *reflector_problem(const struct reflector *reflector);

@@ -7,6 +7,7 @@
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/log_events.h"
+#include "watcher/metrics.h"
 #include "watcher/project.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
@@ -51,6 +52,7 @@ struct status_writer {
 	double wake_at;      /* not later than the first of those that wait */
 	ev_timer timer;
 	bool is_forbidden;
+	bool is_passive; /* another replica writes */
 };
 
 static double now_of(const struct status_writer *w)
@@ -105,7 +107,7 @@ static void pump(struct status_writer *w);
 static void schedule(struct status_writer *w)
 {
 	double at = w->wake_at;
-	if (!TAILQ_EMPTY(&w->ready) && w->paused_until < at)
+	if (!w->is_passive && !TAILQ_EMPTY(&w->ready) && w->paused_until < at)
 		at = w->paused_until;
 	ev_timer_stop(w->config.loop, &w->timer);
 	if (isinf(at))
@@ -188,6 +190,12 @@ static bool is_object(struct str body)
 	return is;
 }
 
+static void count(const struct write *write, bool is_written)
+{
+	unsigned kind = write->writer->config.kind == RECORD_SERVICE;
+	metric_add(&watcher_metrics[WATCHER_STATUS], METRIC_PAIR(kind, 2, !is_written), 1);
+}
+
 static void log_failure(const struct write *write, const char *reason, double retry_s)
 {
 	char name[NAME_TEXT_LEN];
@@ -199,6 +207,7 @@ static void log_failure(const struct write *write, const char *reason, double re
 static void take_success(struct write *write, const struct api_result *result)
 {
 	char name[NAME_TEXT_LEN];
+	count(write, true);
 	set_forbidden(write->writer, NULL);
 	take_answer(write, result->body);
 	if (write->step == STATUS_WRITE)
@@ -254,6 +263,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 	} else {
 		status_refused(wish, str_from(write->target));
 	}
+	count(write, false);
 	if (code == 403) {
 		char name[NAME_TEXT_LEN];
 		log_event(&EV_FORBIDDEN, name_field(write->job, name, sizeof(name)),
@@ -374,7 +384,7 @@ static void pump(struct status_writer *w)
 {
 	struct job *job;
 	struct write *write;
-	while (w->version != NULL && now_of(w) >= w->paused_until &&
+	while (!w->is_passive && w->version != NULL && now_of(w) >= w->paused_until &&
 		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
 		/* A server that gives objects no revision cannot be written to safely. */
 		bool can_write = target_of(job)->revision != NULL;
@@ -491,6 +501,12 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 void status_set_version(struct status_writer *w, const struct kind_version *version)
 {
 	w->version = version;
+	pump(w);
+}
+
+void status_set_active(struct status_writer *w, bool is_active)
+{
+	w->is_passive = !is_active;
 	pump(w);
 }
 

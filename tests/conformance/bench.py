@@ -275,7 +275,7 @@ class Bench:
     # The program
 
     def start(self) -> None:
-        environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
+        environment = {"SLUICE_WINDOW": "off", **os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
 
     def require_running(self, grace: float = 0.0) -> None:

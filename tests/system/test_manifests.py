@@ -64,7 +64,27 @@ def test_containers_are_confined(objects):
         context = each["securityContext"]
         assert context["readOnlyRootFilesystem"] and context["allowPrivilegeEscalation"] is False
         assert context["capabilities"] == {"drop": ["ALL"]}
-        assert each["resources"]["limits"]["memory"] and each["livenessProbe"]["exec"]["command"] == ["/usr/bin/sluice-alive"]
+        assert each["resources"]["limits"]["memory"]
+
+
+def test_probes_ask_the_window_at_its_port(objects):
+    for name, each in containers(objects).items():
+        variables = {row["name"]: row["value"] for row in each["env"]}
+        assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_WINDOW"])]
+        assert each["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": name}
+        # What the others lack must not lead clients away from a proxy that serves.
+        assert ("readinessProbe" in each) == (name == "provider")
+    assert containers(objects)["provider"]["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "provider"}
+
+
+def test_the_translators_user_may_look_into_all(objects):
+    all_of = containers(objects)
+    for name, each in all_of.items():
+        variables = {row["name"]: row["value"] for row in each["env"]}
+        folders = {mount["mountPath"]: mount.get("readOnly", False) for mount in each["volumeMounts"]}
+        assert folders[variables["SLUICE_WINDOW_DIR"]] is False
+        if name != "translator":
+            assert variables["SLUICE_WINDOW_ALLOW_UID"] == str(all_of["translator"]["securityContext"]["runAsUser"])
 
 
 def test_the_translator_lets_in_the_others_alone(objects):

@@ -107,6 +107,29 @@ def test_credentials_are_for_their_process_alone(line):
         assert line.rancher.secret_key not in line.machine.journal(unit)
 
 
+@pytest.mark.parametrize("unit,port", [("sluice-watcher.service", 10241), ("sluice-translator.service", 10242),
+                                       ("sluice-provider-rancher.service", 10243)])
+def test_every_window_is_open(line, unit, port):
+    """On the loopback, and as a socket of its user; the translator has no network of its own, and no port but the one it is handed."""
+    name = unit.removeprefix("sluice-").removesuffix(".service")
+    user = {"watcher": "sluice-watcher", "translator": "sluice-translator"}.get(name, "sluice-provider")
+    for path, words in (("/healthz", "the event loop turns"), ("/readyz", "ready"), ("/metrics", "sluice_build_info")):
+        ask = f"exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET {path} HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
+        answer = wait_for(lambda ask=ask: line.machine.run("bash", "-c", ask, check=False), f"an answer at {path}")
+        assert answer.splitlines()[0] == "HTTP/1.1 200 OK" and words in answer, answer
+    assert line.machine.run("stat", "--format=%a %U %G", f"/run/sluice/{name}.window").strip() == f"660 {user} sluice"
+    assert "event=window-unavailable" not in line.machine.journal(unit)
+
+
+def test_a_window_does_not_start_what_was_stopped(line):
+    machine = line.machine
+    machine.systemctl("stop", "sluice-watcher.service")
+    assert not machine.run("bash", "-c", "ls /run/sluice/watcher.window", check=False)
+    assert not machine.is_active("sluice-watcher.service")
+    machine.systemctl("start", "sluice-watcher.service")
+    wait_for(lambda: machine.run("bash", "-c", "ls /run/sluice/watcher.window", check=False), "the window to be back")
+
+
 def test_the_sockets_are_for_the_line_alone(line):
     for path in SOCKETS:
         assert line.machine.run("stat", "--format=%a %U %G", path).strip() == "660 sluice-translator sluice"

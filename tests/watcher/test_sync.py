@@ -153,7 +153,7 @@ def test_a_kind_that_may_not_be_read_is_named_and_holds_the_snapshot(rig):
     line = rig.watcher.wait_event("not-ready", "secret (")
     line = rig.watcher.wait_event("not-ready", "403 Forbidden")
     assert "secrets is forbidden" in line and "cannot" in line
-    assert "ingress (" not in rig.watcher.events("not-ready")[-1]
+    wait_for(lambda: "ingress (" not in rig.watcher.events("not-ready")[-1], "the secrets alone are missing")
     rig.watcher.wait_event("forbidden", "kind=secret")
     stays(lambda: not rig.link.messages("sync-begin"), "no snapshot", 0.5)
     rig.kube.rules(None)
@@ -251,6 +251,6 @@ def test_an_object_over_the_limit_is_left_out(make_rig, profile):
     rig.link.wait_record("ingress", "another")
 
 
-def test_the_folder_of_sockets_is_only_read(rig):
+def test_the_folder_of_sockets_gets_the_window_and_nothing_else(rig):
     rig.start()
-    assert {path.name for path in runtime_folder(rig.folder).iterdir()} == {"source.sock"}
+    assert {path.name for path in runtime_folder(rig.folder).iterdir()} == {"source.sock", "watcher.window"}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/window.h"
+
+#include "common/descriptors.h"
+#include "common/inherited.h"
+#include "common/must.h"
+#include "common/process_metrics.h"
+#include "common/unix_socket.h"
+#include "common/window_connection.h"
+#include "common/xalloc.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LISTENERS_MAX = 8, BACKLOG = 32, ADDRESS_LEN_MAX = 63 };
+
+struct path {
+	const char *name;
+	unsigned flags;
+	window_answer_fn answer;
+	void *ctx;
+};
+
+struct listener {
+	struct window *window;
+	int fd;
+	bool is_local;
+	ev_io acceptor;
+	struct window_reply *connections[WINDOW_CONNECTIONS_MAX];
+};
+
+struct window {
+	struct ev_loop *loop;
+	char *made; /* the socket file that is ours to remove; NULL: none */
+	uid_t uids[WINDOW_UIDS_MAX];
+	size_t uid_count;
+	struct path paths[WINDOW_PATHS_MAX];
+	size_t path_count;
+	struct listener listeners[LISTENERS_MAX];
+	size_t listener_count;
+};
+
+/* ---- paths ---- */
+
+void window_add_path(
+	struct window *window, const char *path, unsigned flags, window_answer_fn answer, void *ctx)
+{
+	must(window->path_count < WINDOW_PATHS_MAX && path[0] == '/');
+	window->paths[window->path_count++] = (struct path){path, flags, answer, ctx};
+}
+
+static bool is_served(const struct path *path, const struct window_request *request)
+{
+	return request->is_local || (path->flags & WINDOW_PUBLIC) != 0;
+}
+
+static bool fits(const struct path *path, struct str name)
+{
+	if ((path->flags & WINDOW_PREFIX) != 0)
+		return str_starts_with(name, str_from(path->name));
+	return str_eq_c(name, path->name);
+}
+
+/* The longest that fits; NULL: there is none. */
+static const struct path *find_path(
+	const struct window *window, const struct window_request *request)
+{
+	const struct path *best = NULL;
+	for (size_t i = 0; i < window->path_count; i++) {
+		const struct path *path = &window->paths[i];
+		if (is_served(path, request) && fits(path, request->path) &&
+			(best == NULL || strlen(path->name) > strlen(best->name)))
+			best = path;
+	}
+	return best;
+}
+
+static void answer_unknown(const struct window *window, const struct window_request *request,
+	struct window_reply *reply)
+{
+	struct buf text;
+	buf_init(&text, 16 * 1024);
+	int err = buf_printf(&text, "there is nothing of this name; there is:\n");
+	for (size_t i = 0; i < window->path_count && err == 0; i++) {
+		if (is_served(&window->paths[i], request))
+			err = buf_printf(&text, "%s\n", window->paths[i].name);
+	}
+	window_reply_bytes(reply, 404, "text/plain; charset=utf-8", buf_str(&text));
+	buf_fini(&text);
+}
+
+static void on_request(void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	const struct window *window = ((struct listener *)ctx)->window;
+	const struct path *path = find_path(window, request);
+	metric_add(&common_metrics[METRIC_WINDOW_REQUESTS], request->is_local ? 0 : 1, 1);
+	if (path == NULL) {
+		answer_unknown(window, request, reply);
+		return;
+	}
+	struct window_request found = *request;
+	found.rest = str_skip(request->path, strlen(path->name));
+	path->answer(path->ctx, &found, reply);
+}
+
+/* ---- connections ---- */
+
+static void on_gone(void *ctx, struct window_reply *connection)
+{
+	struct listener *listener = ctx;
+	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
+		if (listener->connections[i] == connection)
+			listener->connections[i] = NULL;
+	}
+}
+
+static const struct window_connection_ops connection_ops = {on_request, on_gone};
+
+/* A free place. When there is none, whoever has waited longest without asking loses his: nobody can keep a probe
+ * out by connecting. NULL: all are being answered. */
+static struct window_reply **find_place(struct listener *listener)
+{
+	struct window_reply **best = NULL;
+	ev_tstamp oldest = 0;
+	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
+		struct window_reply **place = &listener->connections[i];
+		if (*place == NULL)
+			return place;
+		ev_tstamp since = window_connection_waits_since(*place);
+		if (since >= 0 && (best == NULL || since < oldest)) {
+			best = place;
+			oldest = since;
+		}
+	}
+	if (best != NULL) {
+		window_connection_free(*best);
+		*best = NULL;
+	}
+	return best;
+}
+
+static bool may_enter(const struct window *window, int fd)
+{
+	uid_t uid = 0;
+	if (unix_peer_uid(fd, &uid) != 0)
+		return false;
+	bool may = uid == 0 || uid == geteuid();
+	for (size_t i = 0; i < window->uid_count; i++)
+		may = may || window->uids[i] == uid;
+	return may;
+}
+
+static void turn_away(int fd, struct str answer)
+{
+	(void)send(fd, answer.p, answer.len, MSG_NOSIGNAL);
+	close(fd);
+}
+
+static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	struct listener *listener = watcher->data;
+	int on = 1;
+	(void)events;
+	int fd = unix_accept(listener->fd);
+	if (fd < 0) {
+		descriptors_check(fd);
+		return;
+	}
+	if (listener->is_local && !may_enter(listener->window, fd)) {
+		turn_away(fd, STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n"
+				  "Connection: close\r\n\r\n"));
+		return;
+	}
+	struct window_reply **place = find_place(listener);
+	if (place == NULL) {
+		turn_away(fd, STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+				  "Connection: close\r\n\r\n"));
+		return;
+	}
+	if (!listener->is_local)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	*place = window_connection_new(loop, fd, listener->is_local, &connection_ops, listener);
+}
+
+/* ---- listening ---- */
+
+static void add_listener(struct window *window, int fd, bool is_local)
+{
+	must(window->listener_count < LISTENERS_MAX);
+	struct listener *listener = &window->listeners[window->listener_count++];
+	listener->window = window;
+	listener->fd = fd;
+	listener->is_local = is_local;
+	ev_io_init(&listener->acceptor, on_acceptable, fd, EV_READ);
+	listener->acceptor.data = listener;
+	ev_io_start(window->loop, &listener->acceptor);
+}
+
+unsigned window_listen_inherited(struct window *window)
+{
+	unsigned kinds = 0;
+	int position = 0;
+	int fd;
+	while (window->listener_count < LISTENERS_MAX / 2 &&
+		(fd = inherited_listener("window", &position)) >= 0) {
+		struct sockaddr_storage address = {0};
+		socklen_t len = sizeof(address);
+		if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+			continue;
+		bool is_local = address.ss_family == AF_UNIX;
+		add_listener(window, fd, is_local);
+		kinds |= is_local ? WINDOW_UNIX : WINDOW_TCP;
+	}
+	return kinds;
+}
+
+int window_listen_unix(struct window *window, const char *path)
+{
+	must(window->made == NULL);
+	int fd = unix_listen(path);
+	if (fd < 0)
+		return fd;
+	window->made = xstrdup(path);
+	add_listener(window, fd, true);
+	return 0;
+}
+
+static bool read_port(struct str text, in_port_t *ret_port)
+{
+	int64_t port = 0;
+	if (!str_to_int(text, 0, UINT16_MAX, &port))
+		return false;
+	*ret_port = htons((uint16_t)port);
+	return true;
+}
+
+/* Returns the length of the address; 0: it is none. */
+static socklen_t read_address(const char *text, struct sockaddr_storage *ret_address)
+{
+	char host[ADDRESS_LEN_MAX + 1];
+	const char *colon = strrchr(text, ':');
+	*ret_address = (struct sockaddr_storage){0};
+	if (colon == NULL || colon - text > ADDRESS_LEN_MAX)
+		return 0;
+	bool is_v6 = text[0] == '[' && colon[-1] == ']';
+	size_t len = (size_t)(colon - text) - (is_v6 ? 2 : 0);
+	memcpy(host, text + (is_v6 ? 1 : 0), len);
+	host[len] = '\0';
+	if (is_v6) {
+		struct sockaddr_in6 *v6 = (void *)ret_address;
+		v6->sin6_family = AF_INET6;
+		return read_port(str_from(colon + 1), &v6->sin6_port) &&
+				       inet_pton(AF_INET6, host, &v6->sin6_addr) == 1
+			       ? sizeof(*v6)
+			       : 0;
+	}
+	struct sockaddr_in *v4 = (void *)ret_address;
+	v4->sin_family = AF_INET;
+	return read_port(str_from(colon + 1), &v4->sin_port) &&
+			       inet_pton(AF_INET, host, &v4->sin_addr) == 1
+		       ? sizeof(*v4)
+		       : 0;
+}
+
+int window_listen_tcp(struct window *window, const char *text)
+{
+	struct sockaddr_storage address;
+	int on = 1;
+	socklen_t len = read_address(text, &address);
+	if (len == 0)
+		return -EINVAL;
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&address, len) != 0 || listen(fd, BACKLOG) != 0) {
+		int err = -errno;
+		close(fd);
+		return err;
+	}
+	add_listener(window, fd, false);
+	return 0;
+}
+
+int window_port(const struct window *window)
+{
+	for (size_t i = 0; i < window->listener_count; i++) {
+		struct sockaddr_storage address = {0};
+		socklen_t len = sizeof(address);
+		if (window->listeners[i].is_local ||
+			getsockname(window->listeners[i].fd, (struct sockaddr *)&address, &len) !=
+				0)
+			continue;
+		_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
+				       offsetof(struct sockaddr_in6, sin6_port),
+			"the ports must stand at the same place");
+		return ntohs(((struct sockaddr_in *)(void *)&address)->sin_port);
+	}
+	return 0;
+}
+
+/* ---- life ---- */
+
+struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count)
+{
+	must(allowed_count <= WINDOW_UIDS_MAX);
+	struct window *window = xcalloc(1, sizeof(*window));
+	window->loop = loop;
+	window->uid_count = allowed_count;
+	for (size_t i = 0; i < allowed_count; i++)
+		window->uids[i] = allowed_uids[i];
+	return window;
+}
+
+void window_free(struct window *window)
+{
+	if (window == NULL)
+		return;
+	for (size_t i = 0; i < window->listener_count; i++) {
+		struct listener *listener = &window->listeners[i];
+		ev_io_stop(window->loop, &listener->acceptor);
+		close(listener->fd);
+		for (size_t k = 0; k < WINDOW_CONNECTIONS_MAX; k++)
+			window_connection_free(listener->connections[k]);
+	}
+	if (window->made != NULL)
+		(void)unlink(window->made);
+	free(window->made);
+	free(window);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The window of a process: a small HTTP/1.1 server on its own loop, through which people, probes and Prometheus look in. GET and
+ * HEAD only; nothing can be changed through it.
+ *
+ * It listens on TCP, for paths that are WINDOW_PUBLIC, and on a Unix socket, for all paths; the latter asks who the peer is. What comes from
+ * a peer is checked against the limits below, and a peer that breaks one is told so and loses its connection, nothing else.
+ *
+ * An answer is given whole, or produced piece by piece as the peer reads it, so that neither a long list nor a slow peer costs memory.
+ * An answer may also wait for something to tell, for as long as the peer listens.
+ *
+ * Requests are parsed by http-parser. libmicrohttpd would bring all of HTTP and with it GnuTLS, into processes whose idle memory is
+ * budgeted, and into the translator, which is to have as little to attack as can be.
+ */
+#pragma once
+
+#include "common/buf.h"
+
+#include <ev.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum {
+	WINDOW_CONNECTIONS_MAX = 32, /* of each listener */
+	WINDOW_PATHS_MAX = 32,
+	WINDOW_TARGET_LEN_MAX = 1024,      /* path and query of a request; longer: 414 */
+	WINDOW_HEAD_LEN_MAX = 8 * 1024,    /* request line and headers; longer: 431 */
+	WINDOW_ACCEPT_LEN_MAX = 512,       /* of the Accept headers; the rest is not looked at */
+	WINDOW_HEAD_S = 10,                /* for a request to arrive */
+	WINDOW_IDLE_S = 75,                /* between two requests */
+	WINDOW_STALL_S = 30,               /* without the peer taking any of an answer in pieces */
+	WINDOW_LINGER_S = 2,               /* for the peer to read our last words */
+	WINDOW_WHOLE_LEN_MAX = 256 * 1024, /* of an answer that is given whole */
+	WINDOW_PIECE_LEN_MAX = 256 * 1024, /* of what is produced at once */
+	WINDOW_UIDS_MAX = 16,
+};
+
+enum window_path_flags {
+	WINDOW_LOCAL = 0,  /* served on the Unix socket only */
+	WINDOW_PUBLIC = 1, /* served on TCP too */
+	WINDOW_PREFIX = 2, /* and everything that begins with it */
+};
+
+struct window;
+struct window_reply; /* the answer to one request */
+
+/* Good during the call only. */
+struct window_request {
+	struct str path;   /* as it came, without the query */
+	struct str rest;   /* of a WINDOW_PREFIX path: what follows it */
+	struct str query;  /* as it came, without the '?'; see window_query() */
+	struct str accept; /* the Accept header; empty: none */
+	bool is_local;     /* by the Unix socket */
+};
+
+/* Answers the request by exactly one of the window_reply_...() functions, during the call. */
+typedef void (*window_answer_fn)(
+	void *ctx, const struct window_request *request, struct window_reply *reply);
+
+enum window_turn {
+	WINDOW_MORE, /* something was appended, and there is more */
+	WINDOW_WAIT, /* there is nothing now; window_reply_wake() when there is */
+	WINDOW_END,  /* that was all */
+};
+
+struct window_producer {
+	/* Appends the next piece to `out`, at most WINDOW_PIECE_LEN_MAX bytes; a few kilobytes are enough, it is called again at once while
+	 * the peer has room. Called from the loop only. */
+	enum window_turn (*produce)(void *state, struct buf *out);
+	/* The answer is through, or the peer gone: the reply is not to be used any more. Called exactly once. */
+	void (*release)(void *state);
+};
+
+/* `allowed_uids` may connect to the Unix socket beside root and ourselves; copied, at most WINDOW_UIDS_MAX. */
+struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count);
+/* Ends every answer and connection, and removes the socket that it has made. */
+void window_free(struct window *window);
+
+enum window_listener_kind { WINDOW_UNIX = 1, WINDOW_TCP = 2 };
+/* Listens on what the service manager handed over under the name "window" (FileDescriptorName=). Returns which kinds there were. */
+unsigned window_listen_inherited(struct window *window);
+/* A socket file of mode 0660. 0 or a negative errno. */
+int window_listen_unix(struct window *window, const char *path);
+/* `address` is ADDRESS:PORT or [ADDRESS]:PORT, with numbers only; port 0 takes any that is free. 0, -EINVAL: it is none, or another negative
+ * errno. */
+int window_listen_tcp(struct window *window, const char *address);
+/* The TCP port that is listened on; 0: none. */
+int window_port(const struct window *window);
+
+/* `path` begins with '/' and must live as long as the window; `flags` are of window_path_flags. */
+void window_add_path(struct window *window, const char *path, unsigned flags,
+	window_answer_fn answer, void *ctx);
+
+/* Decodes the value of `name` in a query (application/x-www-form-urlencoded) to ret_value, with a NUL behind it. false: it is not there, or has no
+ * place in `size` bytes, or a NUL in it. */
+bool window_query(struct str query, const char *name, char *ret_value, size_t size);
+
+/* A whole answer; `body` is copied. One longer than WINDOW_WHOLE_LEN_MAX becomes a 500. */
+void window_reply_bytes(
+	struct window_reply *reply, int status, const char *content_type, struct str body);
+/* Likewise, as text/plain; the text should end in a newline. */
+[[gnu::format(printf, 3, 4)]] void window_reply_text(
+	struct window_reply *reply, int status, const char *format, ...);
+/* An answer in pieces: produce() is called while the peer has room, from the loop, until it says WINDOW_END. The connection ends with it. */
+void window_reply_stream(struct window_reply *reply, int status, const char *content_type,
+	const struct window_producer *producer, void *state);
+/* Calls produce() of an answer that waits, from the loop. Cheap; may be called as often as one likes until release(). */
+void window_reply_wake(struct window_reply *reply);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One connection to the window: one request after the other, each with its answer. A struct window_reply is such a connection, as whoever
+ * answers sees it.
+ *
+ *   READING --request--> answered whole: READING, or CLOSING
+ *                        in pieces: ANSWERING --end--> CLOSING
+ *   READING --bad request, too slow--> CLOSING --everything written--> LINGERING --peer closes, time--> gone
+ */
+#pragma once
+
+#include "common/window.h"
+
+struct window_connection_ops {
+	/* Answer it now, by window_reply_...(). */
+	void (*on_request)(
+		void *ctx, const struct window_request *request, struct window_reply *reply);
+	/* It has ended and is freed after this call. */
+	void (*on_gone)(void *ctx, struct window_reply *connection);
+};
+
+/* Takes fd. The ops are kept. */
+struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is_local,
+	const struct window_connection_ops *ops, void *ctx);
+/* Ends it without on_gone(). */
+void window_connection_free(struct window_reply *connection);
+/* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces is under way. */
+ev_tstamp window_connection_waits_since(const struct window_reply *connection);

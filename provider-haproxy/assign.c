@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/assign.h"
+
+#include "provider-haproxy/class.h"
+
+#include <stdlib.h>
+
+static const char topic[] = "pool";
+
+struct str assign_row_key(const struct assign *assign, const struct name *pool)
+{
+	return arena_printf(assign->arena, "pool:%s", pool->text);
+}
+
+/* A slot of the pool's sort; new ones are made when there is none, and can be used after a reload. */
+static struct slot *take(
+	const struct assign *assign, struct slot_class *sort, const struct name *pool)
+{
+	struct slot *slot = slots_take(assign->slots, sort, pool);
+	if (slot != NULL)
+		return slot;
+	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
+	size_t more = sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 1;
+	slots_grow(assign->slots, sort, more);
+	return slots_take(assign->slots, sort, pool);
+}
+
+static void drop_files(const struct assign *assign, const struct trust *trust)
+{
+	if (assign->trust != NULL)
+		trust_files_drop(assign->trust, trust);
+}
+
+void assign_leave(const struct assign *assign, struct slot *slot)
+{
+	struct trust old = slot->trust;
+	slots_leave(assign->slots, slot);
+	slots_set_words(slot, NULL, NULL);
+	drop_files(assign, &old);
+}
+
+/* NULL, or why nobody is spoken to. */
+static const char *set_words(
+	const struct assign *assign, struct slot *slot, const struct pool *value)
+{
+	struct trust trust = {0};
+	struct trust old = slot->trust;
+	char *words = NULL;
+	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
+	if (value->tls != NULL && refused == NULL) {
+		if (assign->trust != NULL)
+			trust_files_use(assign->trust, &trust, value->tls);
+		words = class_words_of_tls(value, &trust, &assign->paths);
+	}
+	slots_set_words(slot, words, &trust);
+	drop_files(assign, &old);
+	free(words);
+	return refused;
+}
+
+static const char *set_servers(
+	const struct assign *assign, struct slot *slot, const struct pool *value)
+{
+	const char *refused = set_words(assign, slot, value);
+	slots_begin_servers(slot);
+	for (size_t i = 0; i < value->endpoints.count && refused == NULL; i++) {
+		const struct pool_endpoint *endpoint = &value->endpoints.items[i];
+		struct check_ip ip;
+		if (check_ip(endpoint->ip, &ip) && check_port(endpoint->port))
+			slots_want_server(assign->slots, slot, &ip, (uint16_t)endpoint->port,
+				endpoint->active);
+	}
+	slots_end_servers(assign->slots, slot);
+	return refused;
+}
+
+static void tell_refused(const struct assign *assign, const struct pool *value, const char *refused)
+{
+	if (refused == NULL) {
+		notices_clear(assign->notices, topic, value->key.id);
+		return;
+	}
+	struct lb_notice notice = {
+		.service = arena_printf(assign->arena, "%.*s/%.*s",
+			STR_FMT(value->service.namespace), STR_FMT(value->service.name)),
+		.reason = STR("PolicyRefused"),
+		.message = str_from(refused),
+	};
+	notices_set(assign->notices, topic, value->key.id, &notice);
+}
+
+static struct slot_class *plain_class(const struct assign *assign, const struct pool *value)
+{
+	struct pool plain = {
+		.protocol = value->protocol, .algorithm = value->algorithm, .tls = value->tls};
+	const char *refused;
+	struct class_text text = class_of_pool(&plain, assign->cookie_key, &refused);
+	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
+	class_text_fini(&text);
+	return sort;
+}
+
+struct slot *assign_pool(const struct assign *assign, struct object *object, struct slot **ret_left)
+{
+	struct pool value;
+	const char *refused = NULL;
+	struct name pool = name_of(NAME_POOL, object_id(object));
+	state_decode(assign->state, object, assign->arena, &value);
+	if (assign->externals != NULL)
+		externals_settle(assign->externals, &value, assign->arena);
+	struct class_text text = class_of_pool(&value, assign->cookie_key, &refused);
+	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
+	class_text_fini(&text);
+	struct slot *old = slots_of_pool(assign->slots, &pool);
+	struct slot *slot = take(assign, sort, &pool);
+	if (slot == NULL) {
+		refused = "there are too many pools, or too many different cookies and health "
+			  "checks; it is served without them, or not at all";
+		slot = take(assign, plain_class(assign, &value), &pool);
+	}
+	*ret_left = NULL;
+	if (slot == NULL) {
+		tell_refused(assign, &value, refused);
+		return NULL;
+	}
+	if (old != NULL && old != slot && old->pool.text[0] != 0)
+		*ret_left = old;
+	const char *unspoken = set_servers(assign, slot, &value);
+	tell_refused(assign, &value, unspoken != NULL ? unspoken : refused);
+	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool),
+		(struct str){slot->name, SLOT_NAME_LEN});
+	return slot;
+}
+
+struct slot *assign_remove(const struct assign *assign, struct object *object)
+{
+	struct name pool = name_of(NAME_POOL, object_id(object));
+	notices_clear(assign->notices, topic, object_id(object));
+	if (assign->externals != NULL)
+		externals_drop(assign->externals, object_id(object));
+	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool), STR_NONE);
+	return slots_of_pool(assign->slots, &pool);
+}
+
+void assign_provide(const struct assign *assign)
+{
+	static const struct pool common[] = {
+		{.protocol = POOL_HTTP}, {.protocol = POOL_HTTPS}, {.protocol = POOL_H2C}};
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		const char *refused;
+		struct class_text text = class_of_pool(&common[i], assign->cookie_key, &refused);
+		struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
+		size_t wanted = i == 0 ? assign->slots_min : 1;
+		class_text_fini(&text);
+		if (sort->slot_count < wanted)
+			slots_grow(assign->slots, sort, wanted - sort->used_count);
+	}
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The figures of the Rancher provider, see metrics.def. */
+#pragma once
+
+#include "common/metrics.h"
+
+#define METRIC METRIC_ENUM
+enum rancher_metric {
+#include "provider-rancher/metrics.def"
+	RANCHER_METRIC_COUNT,
+};
+#undef METRIC
+extern struct metric rancher_metrics[RANCHER_METRIC_COUNT];

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The commands: each does its work, prints, and returns an exit code of args.h. */
+#pragma once
+
+#include "sluicectl/args.h"
+
+int command_render(const struct args *args);
+int command_lint(const struct args *args);
+int command_explain(const struct args *args);
+int command_status(const struct args *args);
+int command_get(const struct args *args);
+int command_events(const struct args *args);
+int command_diff(const struct args *args);
+
+/* Says on standard error what is wrong; frees the text. */
+void command_complain(char *problem);
+/* Colours were asked for, or the output is a terminal. */
+bool command_has_color(const struct args *args);

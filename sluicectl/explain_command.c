@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/* explain: of the running line, or of manifests. */
+#include "common/xalloc.h"
+#include "proto/looking.h"
+#include "sluicectl/commands.h"
+#include "sluicectl/live.h"
+#include "sluicectl/offline_commands.h"
+#include "sluicectl/reasons.h"
+#include "sluicectl/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char red[] = "\033[31m";
+static const char green[] = "\033[32m";
+static const char plain[] = "\033[0m";
+
+struct printing {
+	const struct looking_explanation *what;
+	bool has_color;
+	bool is_bad;
+};
+
+static void paint(const struct printing *p, const char *color, const char *text)
+{
+	printf("%s%s%s", p->has_color ? color : "", text, p->has_color ? plain : "");
+}
+
+/* Names, paths and messages are of tenants: a terminal must not obey them. */
+static void print_clean(struct str text)
+{
+	char *copy = str_dup_utf8(text);
+	for (char *at = copy; *at != '\0'; at++) {
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	}
+	fputs(copy, stdout);
+	free(copy);
+}
+
+static void print_line(const char *label, struct str text)
+{
+	printf("%-15s", label);
+	print_clean(text.len != 0 ? text : STR("-"));
+	fputc('\n', stdout);
+}
+
+static void print_list(const char *label, const struct str_list *list, const char *none)
+{
+	printf("%-15s", label);
+	for (size_t i = 0; i < list->count; i++) {
+		fputs(i != 0 ? ", " : "", stdout);
+		print_clean(list->items[i]);
+	}
+	printf("%s\n", list->count == 0 ? none : "");
+}
+
+static void print_remedy(struct str reason, int indent)
+{
+	const char *remedy = reason_remedy(reason);
+	if (remedy != NULL)
+		printf("%*s→ %s\n", indent, "", remedy);
+}
+
+static void print_reason(struct printing *p, struct str reason, struct str message, int indent)
+{
+	printf("%*s", indent, "");
+	paint(p, red, "✗ ");
+	print_clean(reason);
+	fputs(": ", stdout);
+	print_clean(message);
+	fputc('\n', stdout);
+	print_remedy(reason, indent + 2);
+	p->is_bad = true;
+}
+
+/* ---- routes ---- */
+
+static void print_endpoints(const struct looking_route *route)
+{
+	for (size_t i = 0; i < route->endpoints.count; i++) {
+		fputs(i != 0 ? ", " : "      endpoints ", stdout);
+		print_clean(route->endpoints.items[i].address);
+		if (!str_eq(route->endpoints.items[i].state, STR("ready"))) {
+			fputs(" (", stdout);
+			print_clean(route->endpoints.items[i].state);
+			fputc(')', stdout);
+		}
+	}
+	fputs(route->endpoints.count != 0 ? "\n" : "", stdout);
+}
+
+static void print_route(struct printing *p, const struct looking_route *route)
+{
+	static const char *const words[] = {"", " (prefix)", " (exact)"};
+	fputs("  ", stdout);
+	paint(p, route->is_served ? green : red, route->is_served ? "✓ " : "✗ ");
+	print_clean(route->host.len != 0 ? route->host : STR("*"));
+	if (route->path.len != 0)
+		print_clean(route->path);
+	else
+		fputs(" (what no rule takes)", stdout);
+	fputs(route->path.len != 0 ? words[route->match] : "", stdout);
+	if (route->service.len != 0) {
+		fputs(" → Service ", stdout);
+		print_clean(route->service);
+		fputs(", port ", stdout);
+		print_clean(route->port);
+	}
+	fputc('\n', stdout);
+	print_endpoints(route);
+	if (!route->is_served)
+		print_reason(p, route->reason, route->message, 6);
+}
+
+/* ---- the whole ---- */
+
+static void print_state(const struct looking_explanation *e)
+{
+	printf("%-15s", "Load balancer");
+	print_clean(e->load_balancer);
+	if (e->provider.len != 0) {
+		fputs(" by ", stdout);
+		print_clean(e->provider);
+	}
+	if (e->state.len != 0) {
+		fputs(": ", stdout);
+		print_clean(e->state);
+	}
+	fputc('\n', stdout);
+}
+
+static void print_tls(const struct looking_explanation *e)
+{
+	for (size_t i = 0; i < e->tls.count; i++) {
+		const struct looking_tls *tls = &e->tls.items[i];
+		printf("%-15s", i == 0 ? "TLS" : "");
+		if (tls->secret.len != 0)
+			fputs("Secret ", stdout);
+		print_clean(tls->secret.len != 0 ? tls->secret : STR("the default certificate"));
+		for (size_t j = 0; j < tls->hosts.count; j++) {
+			fputs(j == 0 ? " for " : ", ", stdout);
+			print_clean(tls->hosts.items[j]);
+		}
+		fputc('\n', stdout);
+	}
+}
+
+static bool print_explanation(const struct looking_explanation *e, bool has_color)
+{
+	struct printing p = {e, has_color, false};
+	printf("%-15s", "Ingress");
+	print_clean(e->namespace);
+	fputc('/', stdout);
+	print_clean(e->name);
+	fputc('\n', stdout);
+	if (e->is_ours) {
+		print_line("Class", e->class_name);
+		print_state(e);
+		print_list("Listens on", &e->listeners, "nothing");
+		print_list("Addresses", &e->addresses, "none yet");
+		print_tls(e);
+		fputs("Routes\n", stdout);
+	}
+	for (size_t i = 0; i < e->routes.count; i++)
+		print_route(&p, &e->routes.items[i]);
+	if (e->problems.count != 0 || e->missing.len != 0)
+		fputs("Problems\n", stdout);
+	if (e->missing.len != 0)
+		print_reason(&p, STR("NotWhole"), e->missing, 2);
+	for (size_t i = 0; i < e->problems.count; i++)
+		print_reason(&p, e->problems.items[i].reason, e->problems.items[i].message, 2);
+	return !p.is_bad;
+}
+
+static bool is_good(const struct looking_explanation *e)
+{
+	for (size_t i = 0; i < e->routes.count; i++) {
+		if (!e->routes.items[i].is_served)
+			return false;
+	}
+	return e->problems.count == 0 && e->missing.len == 0;
+}
+
+static int show(const struct args *args, const struct looking_explanation *explanation)
+{
+	enum output_form form = live_form(args);
+	bool good = is_good(explanation);
+	struct buf json;
+	if (form == FORM_TABLE || form == FORM_WIDE) {
+		(void)print_explanation(explanation, command_has_color(args));
+		return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
+	}
+	buf_init(&json, ASK_LEN_MAX);
+	if (show_json(&looking_explanation_schema, explanation, &json) == 0)
+		show_print(stdout, buf_str(&json), form == FORM_YAML);
+	buf_fini(&json);
+	return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
+}
+
+/* ---- where it comes from ---- */
+
+static int explain_live(const struct args *args, const char *namespace, const char *name)
+{
+	struct ask question;
+	struct buf body;
+	struct arena arena;
+	char *problem = NULL;
+	if (!live_open(args, &question))
+		return CTL_EXIT_USAGE;
+	char *escaped_namespace = ask_escape(namespace);
+	char *escaped_name = ask_escape(name);
+	char *target = xasprintf("/explain?namespace=%s&name=%s", escaped_namespace, escaped_name);
+	int code = CTL_EXIT_GOOD;
+	buf_init(&body, ASK_LEN_MAX);
+	arena_init(&arena);
+	enum ask_outcome outcome = ask(&question, "translator", target, &body, &problem);
+	if (outcome != ASK_GOOD) {
+		code = live_complain(outcome, problem);
+	} else {
+		struct looking_explanation explanation;
+		struct schema_error error = {""};
+		if (looking_decode(&looking_explanation_schema, buf_str(&body), &arena,
+			    &explanation, &error) == 0) {
+			code = show(args, &explanation);
+		} else {
+			command_complain(xasprintf("the translator's answer: %s", error.text));
+			code = CTL_EXIT_AWAY;
+		}
+	}
+	arena_fini(&arena);
+	buf_fini(&body);
+	free(target);
+	free(escaped_namespace);
+	free(escaped_name);
+	return code;
+}
+
+static int explain_offline(const struct args *args, const char *namespace, const char *name)
+{
+	struct looking_explanation explanation;
+	struct arena arena;
+	int code = CTL_EXIT_GOOD;
+	struct line *line = offline_open(args, &args->files, "haproxy", &code);
+	if (line == NULL)
+		return code;
+	arena_init(&arena);
+	line_run(line);
+	if (line_explain(line, namespace, name, &arena, &explanation)) {
+		code = show(args, &explanation);
+	} else {
+		command_complain(
+			xasprintf("there is no Ingress %s/%s in these manifests", namespace, name));
+		code = CTL_EXIT_NOT_FOUND;
+	}
+	arena_fini(&arena);
+	line_free(line);
+	return code;
+}
+
+int command_explain(const struct args *args)
+{
+	const char *slash = args->rest.count == 1 ? strchr(args->rest.items[0], '/') : NULL;
+	if (slash == NULL || slash == args->rest.items[0] || slash[1] == '\0') {
+		fputs("sluicectl: explain needs NAMESPACE/NAME\n", stderr);
+		return CTL_EXIT_USAGE;
+	}
+	char *namespace =
+		str_dup((struct str){args->rest.items[0], (size_t)(slash - args->rest.items[0])});
+	int code = args->files.count != 0 ? explain_offline(args, namespace, slash + 1)
+					  : explain_live(args, namespace, slash + 1);
+	free(namespace);
+	return code;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+/* status and events. */
+#include "common/must.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+#include "proto/looking.h"
+#include "sluicectl/commands.h"
+#include "sluicectl/jsontext.h"
+#include "sluicectl/live.h"
+#include "sluicectl/reasons.h"
+#include "sluicectl/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TEXT_MAX = 1024 * 1024 };
+
+static const char red[] = "\033[31m";
+static const char green[] = "\033[32m";
+static const char yellow[] = "\033[33m";
+static const char plain[] = "\033[0m";
+
+/* ---- status ---- */
+
+struct program {
+	char name[ASK_NAME_LEN_MAX];
+	enum ask_outcome outcome;
+	char *words; /* what it waits for, or why it does not answer; NULL: it is ready */
+};
+
+struct standing {
+	struct ask ask;
+	struct program programs[ASK_PROGRAMS_MAX];
+	size_t count;
+	bool has_status;
+	struct buf body;
+	struct arena arena;
+	struct looking_status status; /* of the translator */
+	bool has_color;
+};
+
+static void add_program(struct standing *s, const char *name)
+{
+	struct buf body;
+	struct program *program = &s->programs[s->count++];
+	snprintf(program->name, sizeof(program->name), "%s", name);
+	buf_init(&body, TEXT_MAX);
+	program->outcome = ask(&s->ask, name, "/readyz", &body, &program->words);
+	/* In all its lines. */
+	if (program->outcome == ASK_UNREADY && buf_len(&body) != 0) {
+		free(program->words);
+		program->words = str_dup_utf8((struct str){buf_str(&body).p, buf_len(&body) - 1});
+	}
+	buf_fini(&body);
+}
+
+static bool is_known(const struct standing *s, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (strcmp(s->programs[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* In the order of the line; the first two belong to every line, whether their sockets are there or not. */
+static void look(struct standing *s)
+{
+	char names[ASK_PROGRAMS_MAX - 3][ASK_NAME_LEN_MAX];
+	char *problem = NULL;
+	struct schema_error error = {""};
+	size_t count = ask_programs(&s->ask, names, ASK_PROGRAMS_MAX - 3);
+	add_program(s, "watcher");
+	add_program(s, "translator");
+	for (size_t i = 0; i < count; i++) {
+		if (!is_known(s, names[i]))
+			add_program(s, names[i]);
+	}
+	buf_init(&s->body, TEXT_MAX);
+	arena_init(&s->arena);
+	s->has_status = ask(&s->ask, "translator", "/status", &s->body, &problem) == ASK_GOOD &&
+			looking_decode(&looking_status_schema, buf_str(&s->body), &s->arena,
+				&s->status, &error) == 0;
+	free(problem);
+}
+
+static const char *color_of(enum ask_outcome outcome)
+{
+	return outcome == ASK_GOOD ? green : outcome == ASK_UNREADY ? yellow : red;
+}
+
+static const char *word_of(enum ask_outcome outcome)
+{
+	switch (outcome) {
+	case ASK_GOOD:
+		return "ready";
+	case ASK_UNREADY:
+		return "waits for";
+	default:
+		return "does not answer";
+	}
+}
+
+static void print_program(const struct standing *s, const struct program *program)
+{
+	const char *color = s->has_color ? color_of(program->outcome) : "";
+	printf("  %s●%s %-18s %s%s%s", color, s->has_color ? plain : "", program->name, color,
+		word_of(program->outcome), s->has_color ? plain : "");
+	const char *words = program->words;
+	for (const char *end; words != NULL && program->outcome != ASK_GOOD; words = end) {
+		size_t len = strcspn(words, "\n");
+		end = words[len] != '\0' ? words + len + 1 : NULL;
+		printf("%s%.*s", words == program->words ? ": " : "; ", (int)len, words);
+	}
+	fputc('\n', stdout);
+}
+
+static void print_counts(const struct standing *s, size_t from, size_t to)
+{
+	fputs("  │   ", stdout);
+	for (size_t i = from; i < to && i < s->status.counts.count; i++)
+		printf("%s%llu %.*s", i != from ? ", " : "",
+			(unsigned long long)s->status.counts.items[i].count,
+			STR_FMT(s->status.counts.items[i].what));
+	fputc('\n', stdout);
+}
+
+static void print_link(const struct standing *s, size_t index)
+{
+	char room[32];
+	if (!s->has_status || index >= s->status.peers.count) {
+		puts("  │");
+		return;
+	}
+	const struct looking_peer *peer = &s->status.peers.items[index];
+	const char *color = !s->has_color ? "" : peer->is_up ? green : red;
+	if (!peer->is_up && peer->since == 0)
+		printf("  ┆   %snever connected%s\n", color, s->has_color ? plain : "");
+	else
+		printf("  %s   %s%s%s %.*s for %s, %llu waiting\n", peer->is_up ? "│" : "┆", color,
+			peer->is_up ? "connected" : "lost", s->has_color ? plain : "",
+			STR_FMT(peer->software), live_age(peer->since, room),
+			(unsigned long long)peer->waiting);
+}
+
+static void print_picture(const struct standing *s)
+{
+	const size_t records = RECORD_KIND_COUNT - 1;
+	puts("    Kubernetes");
+	puts("  │");
+	print_program(s, &s->programs[0]);
+	print_link(s, 0);
+	if (s->has_status)
+		print_counts(s, 0, records);
+	print_program(s, &s->programs[1]);
+	print_link(s, 1);
+	if (s->has_status)
+		print_counts(s, records, s->status.counts.count);
+	for (size_t i = 2; i < s->count; i++)
+		print_program(s, &s->programs[i]);
+	if (s->count == 2)
+		puts("    no provider here");
+	if (s->has_status && s->status.trouble.len != 0)
+		printf("\n  last error: %s%.*s%s\n", s->has_color ? red : "",
+			STR_FMT(s->status.trouble), s->has_color ? plain : "");
+}
+
+static int put_program(const struct program *program, struct buf *out)
+{
+	static const char *const words[] = {[ASK_GOOD] = "ready",
+		[ASK_UNREADY] = "waiting",
+		[ASK_AWAY] = "away",
+		[ASK_BAD] = "away",
+		[ASK_NOT_FOUND] = "away"};
+	int err = buf_printf(out, "{\"program\":\"%s\",\"state\":\"%s\"", program->name,
+		words[program->outcome]);
+	if (err == 0 && program->words != NULL && program->outcome != ASK_GOOD) {
+		err = buf_printf(out, ",\"message\":");
+		if (err == 0)
+			err = jsontext_put(out, str_from(program->words));
+	}
+	return err == 0 ? buf_append(out, "}", 1) : err;
+}
+
+static void print_json(const struct standing *s, bool is_yaml)
+{
+	struct buf out;
+	buf_init(&out, TEXT_MAX);
+	int err = buf_printf(&out, "{\"programs\":[");
+	for (size_t i = 0; i < s->count && err == 0; i++) {
+		err = i != 0 ? buf_append(&out, ",", 1) : 0;
+		if (err == 0)
+			err = put_program(&s->programs[i], &out);
+	}
+	if (err == 0)
+		err = buf_printf(&out, "]");
+	if (err == 0 && s->has_status)
+		err = buf_printf(&out, ",\"line\":");
+	if (err == 0 && s->has_status)
+		err = show_json(&looking_status_schema, &s->status, &out);
+	if (err == 0)
+		err = buf_append(&out, "}", 1);
+	must(err == 0);
+	show_print(stdout, buf_str(&out), is_yaml);
+	buf_fini(&out);
+}
+
+static int judge(const struct standing *s)
+{
+	int code = CTL_EXIT_GOOD;
+	bool has_provider =
+		s->has_status && s->status.peers.count == 2 && s->status.peers.items[1].is_up;
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->programs[i].outcome == ASK_UNREADY && code == CTL_EXIT_GOOD)
+			code = CTL_EXIT_FINDINGS;
+		else if (s->programs[i].outcome != ASK_GOOD &&
+			 s->programs[i].outcome != ASK_UNREADY)
+			code = CTL_EXIT_AWAY;
+	}
+	if (code == CTL_EXIT_GOOD && (!has_provider || s->status.trouble.len != 0))
+		code = CTL_EXIT_FINDINGS;
+	return code;
+}
+
+int command_status(const struct args *args)
+{
+	struct standing s = {.has_color = command_has_color(args)};
+	enum output_form form = live_form(args);
+	if (!live_open(args, &s.ask))
+		return CTL_EXIT_USAGE;
+	look(&s);
+	if (form == FORM_TABLE || form == FORM_WIDE)
+		print_picture(&s);
+	else
+		print_json(&s, form == FORM_YAML);
+	int code = judge(&s);
+	for (size_t i = 0; i < s.count; i++)
+		free(s.programs[i].words);
+	buf_fini(&s.body);
+	arena_fini(&s.arena);
+	return code;
+}
+
+/* ---- events ---- */
+
+struct following {
+	struct buf in;
+	enum output_form form;
+	bool is_bad;
+};
+
+static void print_event(const struct looking_event *event)
+{
+	char clock[32] = "";
+	time_t at = (time_t)event->at;
+	struct tm parts;
+	if (localtime_r(&at, &parts) != NULL)
+		(void)strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
+	char *message = str_dup_utf8(event->message);
+	for (char *byte = message; *byte != '\0'; byte++) {
+		if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
+			*byte = '?';
+	}
+	printf("%s  %-8s %.*s%s%.*s%s%.*s: %.*s: %s\n", clock,
+		event->type == EVENT_WARNING ? "warning" : "normal", STR_FMT(event->kind),
+		event->kind.len != 0 ? " " : "", STR_FMT(event->namespace),
+		event->namespace.len != 0 ? "/" : "", STR_FMT(event->name), STR_FMT(event->reason),
+		message);
+	free(message);
+}
+
+static bool take_event(struct following *f, struct str payload)
+{
+	struct looking_event event;
+	struct schema_error error = {""};
+	struct arena arena;
+	struct buf json;
+	arena_init(&arena);
+	bool is_good = looking_decode(&looking_event_schema, payload, &arena, &event, &error) == 0;
+	if (is_good && (f->form == FORM_TABLE || f->form == FORM_WIDE)) {
+		print_event(&event);
+	} else if (is_good) {
+		buf_init(&json, TEXT_MAX);
+		must(show_json(&looking_event_schema, &event, &json) == 0);
+		fputs(f->form == FORM_YAML ? "---\n" : "", stdout);
+		show_print(stdout, buf_str(&json), f->form == FORM_YAML);
+		buf_fini(&json);
+	}
+	arena_fini(&arena);
+	/* Each as it happens; and who has closed our output wants no more. */
+	return is_good && fflush(stdout) == 0;
+}
+
+static bool on_piece(void *ctx, struct str piece)
+{
+	struct following *f = ctx;
+	struct str payload;
+	enum frame_outcome outcome = FRAME_PARTIAL;
+	bool goes_on = buf_append_str(&f->in, piece) == 0;
+	while (goes_on && (outcome = frame_next(&f->in, &payload)) == FRAME_READY) {
+		goes_on = take_event(f, payload);
+		buf_consume(&f->in, frame_len_of(payload));
+	}
+	return goes_on && outcome == FRAME_PARTIAL;
+}
+
+int command_events(const struct args *args)
+{
+	struct ask question;
+	struct following f = {.form = live_form(args)};
+	char *problem = NULL;
+	if (!live_open(args, &question))
+		return CTL_EXIT_USAGE;
+	buf_init(&f.in, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	enum ask_outcome outcome =
+		ask_follow(&question, "translator", "/events?past=true", on_piece, &f, &problem);
+	buf_fini(&f.in);
+	if (outcome != ASK_GOOD)
+		return live_complain(outcome, problem);
+	/* It ends only with the other side. */
+	command_complain(xstrdup("the translator has ended"));
+	return CTL_EXIT_AWAY;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluicectl: the human's window into a line of Sluice, and a line without processes for manifests.
+ *
+ * In:       the command line; manifests; answers of the programs on their Unix sockets (*.window in the runtime directory).
+ * Out:      text, JSON or YAML on standard output; with `render --to` files.
+ * Trusted:  with the private keys in manifests that it is given, while it runs. What it asks of the running line holds none.
+ *           It can change nothing there, and needs no privilege but to open the sockets.
+ *
+ * When a program does not answer: what the others say is shown, and the exit code says so.
+ *
+ * Read next: line.h for manifests, commands.def for commands and options.
+ */
+#include "common/log.h"
+#include "sluicectl/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void command_complain(char *problem)
+{
+	fprintf(stderr, "sluicectl: %s\n", problem);
+	free(problem);
+}
+
+bool command_has_color(const struct args *args)
+{
+	const char *no_color = getenv("NO_COLOR");
+	if (args->color != NULL && strcmp(args->color, "auto") != 0)
+		return strcmp(args->color, "always") == 0;
+	return isatty(STDOUT_FILENO) == 1 && (no_color == NULL || no_color[0] == '\0');
+}
+
+static int complete(const struct args *args)
+{
+	if (args->rest.count == 1 && args_print_completion(stdout, args->rest.items[0]))
+		return CTL_EXIT_GOOD;
+	fputs("sluicectl: completion is for bash, zsh or fish\n", stderr);
+	return CTL_EXIT_USAGE;
+}
+
+static int run(const struct args *args)
+{
+	switch (args->command) {
+	case COMMAND_RENDER:
+		return command_render(args);
+	case COMMAND_EXPLAIN:
+		return command_explain(args);
+	case COMMAND_STATUS:
+		return command_status(args);
+	case COMMAND_GET:
+		return command_get(args);
+	case COMMAND_EVENTS:
+		return command_events(args);
+	case COMMAND_DIFF:
+		return command_diff(args);
+	case COMMAND_LINT:
+		return command_lint(args);
+	case COMMAND_COMPLETION:
+		return complete(args);
+	case COMMAND_COUNT:
+		break;
+	}
+	return CTL_EXIT_USAGE;
+}
+
+/* What the library code of the programs would log is told as findings. */
+static void drop_line(void *ctx, const struct log_event *event, struct str line)
+{
+	(void)ctx;
+	(void)event;
+	(void)line;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args;
+	char *problem = NULL;
+	int code = CTL_EXIT_GOOD;
+	log_set_sink(drop_line, NULL);
+	switch (args_parse(argc, argv, &args, stdout, &problem)) {
+	case ARGS_OK:
+		code = run(&args);
+		break;
+	case ARGS_DONE:
+		break;
+	case ARGS_BAD:
+		command_complain(problem);
+		code = CTL_EXIT_USAGE;
+		break;
+	}
+	args_free(&args);
+	if (fflush(stdout) != 0 && code == CTL_EXIT_GOOD)
+		code = CTL_EXIT_INPUT;
+	return code;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Manifests: files of YAML or JSON, many documents each, Lists taken apart, as an API server would hand them to the watcher. What a server fills in and
+ * the watcher reads is filled in: a namespace, a uid made of kind and name, target ports, data of a Secret's stringData.
+ */
+#pragma once
+
+#include "common/json.h"
+
+#include <stdbool.h>
+
+struct manifest_place {
+	const char *file; /* "-": standard input */
+	unsigned line;    /* 0: not known */
+};
+
+struct manifest_options {
+	const char *namespace; /* of objects that name none */
+	/* Each object, whatever its kind; it is freed, and Secrets wiped, after the call. */
+	void (*on_object)(void *ctx, const struct json *object, const struct manifest_place *place);
+	void *ctx;
+};
+
+/* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". "-" is standard input. */
+char *manifest_read_file(const char *path, const struct manifest_options *options);
+/* The same of text. `name` is what places call the file; it is kept in them. */
+char *manifest_read_text(struct str text, const char *name, const struct manifest_options *options);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sluicectl/reasons.h"
+
+const struct reason reasons[] = {
+#define REASON(word, remedy) {(word), (remedy)},
+#include "sluicectl/reasons.def"
+#undef REASON
+};
+const size_t reason_count = sizeof(reasons) / sizeof(reasons[0]);
+
+const char *reason_remedy(struct str word)
+{
+	for (size_t i = 0; i < reason_count; i++) {
+		if (str_eq_c(word, reasons[i].word))
+			return reasons[i].remedy[0] != '\0' ? reasons[i].remedy : NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * YAML to JSON text, as kubectl reads manifests (YAML 1.1 core types; JSON is a part of YAML). Numbers that are no whole ones, and those beyond what
+ * JSON's readers hold exactly, become text: nothing that is read here is such a number. Anchors and aliases are followed; merge keys
+ * and keys that are no text are refused. No I/O.
+ */
+#pragma once
+
+#include "common/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	YAML_TEXT_MAX = 256 * 1024 * 1024, /* of a file, and of the JSON it becomes */
+	YAML_DEPTH_MAX = 64,
+	/* Of a document, aliases counted as often as they are followed: so many, and for each that
+	 * is written so many more. */
+	YAML_NODES_FREE = 10000,
+	YAML_NODES_FACTOR = 10,
+};
+
+struct yaml_reader;
+
+/* `text` must stay. */
+struct yaml_reader *yaml_reader_new(struct str text);
+void yaml_reader_free(struct yaml_reader *reader);
+
+struct yaml_document {
+	struct buf json; /* empties with the reader's next document */
+	/* Lines, from 1: of the document, and of the elements of its list `items`. */
+	unsigned line;
+	unsigned *item_lines;
+	size_t item_count;
+};
+
+/* The next document that is not empty. False: there is none; *ret_problem is NULL, or says what is wrong and where (allocated). */
+bool yaml_next(
+	struct yaml_reader *reader, const struct yaml_document **ret_document, char **ret_problem);

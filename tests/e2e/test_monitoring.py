@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures: every program shows what its catalogues declare, a Prometheus scrapes them, and dashboard and alerts use nothing else."""
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+
+import pytest
+import yaml
+
+from lib.daemon import Daemon
+from lib.line import Line
+from lib.proxy_line import ProxyLine
+from lib.wait import wait_for
+from lib.window import look, wait_ready
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MONITORING = ROOT / "examples/monitoring"
+COMMON = ("common", "proto")
+CATALOGUES = {
+    "watcher": (*COMMON, "watcher"),
+    "translator": (*COMMON, "translator"),
+    "provider-rancher": (*COMMON, "provider-common", "provider-rancher"),
+    "provider-haproxy": (*COMMON, "provider-common", "provider-local"),
+    "provider-nginx": (*COMMON, "provider-common", "provider-local"),
+}
+METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
+NAME = re.compile(r"\b(?:sluice|process)_\w+")
+
+
+def catalogue(folder: str) -> dict[str, tuple[str, str]]:
+    """Name: (type, unit)."""
+    text = (ROOT / folder / "metrics.def").read_text(encoding="utf-8")
+    found = {name: (kind.lower(), unit) for kind, name, unit in METRIC.findall(text)}
+    assert len(found) == len(re.findall(r"^METRIC\(", text, re.M)), folder
+    return found
+
+
+def declared(program: str) -> dict[str, tuple[str, str]]:
+    return {name: what for folder in CATALOGUES[program] for name, what in catalogue(folder).items()}
+
+
+def samples() -> set[str]:
+    """Every name that a series can have."""
+    names = set()
+    for program in CATALOGUES:
+        for name, (kind, _) in declared(program).items():
+            names |= {"counter": {f"{name}_total"}, "gauge": {name},
+                      "histogram": {f"{name}_bucket", f"{name}_sum", f"{name}_count"}}[kind]
+    return names
+
+
+def families(text: str) -> dict[str, str]:
+    """Type by name, of an OpenMetrics text."""
+    return dict(line.split()[2:4] for line in text.splitlines() if line.startswith("# TYPE "))
+
+
+@pytest.fixture(scope="module")
+def places():
+    """The ports of all five programs, each in a line that runs."""
+    ports: dict[str, int] = {}
+
+    with Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
+        daemons = {"watcher": line.watcher, "translator": line.translator, "provider-rancher": line.provider,
+                   "provider-haproxy": haproxy.provider, "provider-nginx": nginx.provider}
+        for daemon in daemons.values():
+            daemon.environment["SLUICE_WINDOW"] = "127.0.0.1:0"
+        line.start()
+        for proxy in (haproxy.provider, nginx.provider):
+            proxy.stop()
+            proxy.start()
+        for program, daemon in daemons.items():
+            ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("window-listening", "port="))[1])
+        line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
+            "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
+        line.wait_balancer("first")
+        for port in ports.values():
+            wait_ready(port)
+        yield ports
+
+
+@pytest.mark.parametrize("program", CATALOGUES)
+def test_every_program_shows_what_its_catalogues_declare(places, program):
+    view = look(places[program], "/metrics", Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert view.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert view.text.endswith("\n# EOF\n")
+    assert families(view.text) == {name: kind for name, (kind, _) in declared(program).items()}
+    units = dict(line.split()[2:4] for line in view.text.splitlines() if line.startswith("# UNIT "))
+    assert units == {name: unit for name, (_, unit) in declared(program).items() if unit}
+    assert all(name.endswith(f"_{unit}") for name, unit in units.items())
+
+
+@pytest.mark.parametrize("program", CATALOGUES)
+def test_the_older_format_is_well_formed(places, program):
+    view = look(places[program], "/metrics")
+    assert view.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    done = subprocess.run(["promtool", "check", "metrics"], input=view.text, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_figures_are_true(places):
+    def figure(program: str, name: str) -> float:
+        for row in look(places[program], "/metrics").text.splitlines():
+            if row.rpartition(" ")[0] == name:
+                return float(row.rpartition(" ")[2])
+        raise AssertionError(f"{program} does not show {name}")
+
+    assert figure("watcher", 'sluice_watcher_objects{kind="ingress"}') == 1
+    assert figure("watcher", 'sluice_watcher_synced{kind="ingress"}') == 1
+    assert figure("watcher", 'sluice_link_up{peer="translator"}') == 1
+    assert figure("translator", 'sluice_link_up{peer="provider"}') == 1
+    assert figure("translator", 'sluice_translator_records{kind="ingress"}') == 1
+    assert figure("translator", 'sluice_translator_objects{kind="load-balancer"}') == 1
+    assert figure("provider-rancher", 'sluice_provider_objects{kind="load-balancer"}') == 1
+    wait_for(lambda: figure("provider-rancher", 'sluice_provider_load_balancers{state="applied"}') == 1, "the load balancer to be applied")
+    assert figure("provider-rancher", "sluice_provider_apply_seconds_count") >= 1
+    assert figure("provider-rancher", 'sluice_rancher_requests_total{outcome="ok"}') > 1
+    wait_for(lambda: figure("watcher", 'sluice_watcher_status_writes_total{kind="ingress",outcome="written"}') == 1, "the status to be written")
+    assert figure("provider-haproxy", "sluice_proxy_up") == figure("provider-nginx", "sluice_proxy_up") == 1
+    # Both ends of a link count the same; what one has sent meanwhile the other hears a moment later.
+    for here, there in (("watcher", "translator"), ("translator", "watcher")):
+        for what in ("frames", "bytes"):
+            wait_for(lambda here=here, there=there, what=what:
+                     figure(here, f'sluice_link_{what}_total{{peer="{there}",direction="sent"}}')
+                     == figure(there, f'sluice_link_{what}_total{{peer="{here}",direction="received"}}'), f"{here} and {there} to agree on {what}")
+    for program in places:
+        assert figure(program, "process_open_fds") > 5
+        assert figure(program, "process_resident_memory_bytes") > 1024 * 1024
+        assert figure(program, "sluice_ready") == 1
+
+
+def test_dashboard_and_alerts_use_figures_that_exist():
+    dashboard = json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8"))
+    alerts = yaml.safe_load((MONITORING / "alerts.yml").read_text(encoding="utf-8"))
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    assert len(expressions) > 20
+    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
+    for rule in rules:
+        assert rule["annotations"]["summary"] and rule["annotations"]["remedy"] and rule["labels"]["severity"] in ("warning", "critical")
+    used = {name for text in [*expressions, *(rule["expr"] for rule in rules)] for name in NAME.findall(text)}
+    assert used - samples() == set()
+    shown = yaml.safe_load((MONITORING / "alerts-test.yml").read_text(encoding="utf-8"))
+    assert {case["alertname"] for test in shown["tests"] for case in test["alert_rule_test"]} == {rule["alert"] for rule in rules}
+
+
+def test_each_alert_fires_for_what_it_is_meant_for():
+    for command in (["check", "rules", "alerts.yml"], ["test", "rules", "alerts-test.yml"],
+                    ["check", "config", "--syntax-only", "prometheus.yml"]):
+        done = subprocess.run(["promtool", *command], cwd=MONITORING, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_pods_ports_have_the_names_that_are_scraped():
+    jobs = yaml.safe_load((MONITORING / "prometheus-pods.yml").read_text(encoding="utf-8"))["scrape_configs"]
+    keep = next(rule for rule in jobs[0]["relabel_configs"] if rule.get("action") == "keep")
+    manifests = [path.read_text(encoding="utf-8") for path in (ROOT / "docker/kubernetes").rglob("*.yaml")]
+    named = {name for text in manifests for name in re.findall(r"\{name: (\w+), containerPort: \d+\}", text)}
+    assert jobs[0]["job_name"] == "sluice" and set(keep["regex"].split("|")) == named
+
+
+def test_prometheus_scrapes_the_line(places, tmp_path):
+    """The example's configuration with the ports of this run: every target is up, and every rule can be evaluated."""
+    config = yaml.safe_load((MONITORING / "prometheus.yml").read_text(encoding="utf-8"))
+    job = next(job for job in config["scrape_configs"] if job["job_name"] == "sluice")
+    for target in job["static_configs"]:
+        target["targets"] = [f"127.0.0.1:{places[target['labels']['program']]}"]
+    job["scrape_interval"] = "1s"
+    config["scrape_configs"] = [job]
+    config["global"] = {"evaluation_interval": "1s"}
+    config["rule_files"] = [str(MONITORING / "alerts.yml")]
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    prometheus = Daemon(shutil.which("prometheus"), [f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}",
+                                                     f"--web.listen-address=127.0.0.1:{port}"], tmp_path / "prometheus.log").start()
+
+    def ask(path: str, **query: str) -> dict:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/{path}?{urllib.parse.urlencode(query)}", timeout=60) as answer:
+                return json.load(answer)["data"]
+        except OSError:
+            return {}
+
+    def up() -> dict[str, str]:
+        return {row["metric"]["program"]: row["value"][1] for row in ask("query", query="up").get("result", [])}
+
+    try:
+        wait_for(lambda: up() == {program: "1" for program in CATALOGUES}, "all programs to be scraped", 60)
+        wait_for(lambda: (rules := [rule for group in ask("rules").get("groups", []) for rule in group["rules"]])
+                 and all(rule["health"] == "ok" for rule in rules), "all rules to be evaluated", 60)
+        assert [rule["name"] for group in ask("rules")["groups"] for rule in group["rules"] if rule["state"] != "inactive"] == []
+        for target in ask("targets")["activeTargets"]:
+            assert target["health"] == "up" and target["lastError"] == "", target
+        assert ask("query", query="sum(sluice_ready)")["result"][0]["value"][1] == "5"
+    finally:
+        prometheus.stop()

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluicectl at a running line: what stands there, why something is not served, and what is said when a piece of the line is gone."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from lib.certs import self_signed
+from lib.line import build_folder
+from lib.local_proxy import PATIENCE
+from lib.proxies import PROXIES
+from lib.proxy_line import ProxyLine
+from lib.wait import wait_for
+
+
+class Ctl:
+    def __init__(self, line: ProxyLine):
+        self.line = line
+
+    def __call__(self, *arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.line.runtime)}
+        return subprocess.run([build_folder() / "sluicectl/sluicectl", *map(str, arguments)], input=text, capture_output=True, text=True,
+                              timeout=120, check=False, env=environment)
+
+    def json(self, *arguments: object) -> object:
+        done = self(*arguments, "-o", "json")
+        return json.loads(done.stdout or "null")
+
+    def explain(self, name: str) -> dict:
+        return self.json("explain", f"default/{name}") or {}
+
+    def reasons(self, name: str) -> set[str]:
+        got = self.explain(name)
+        return {item["reason"] for item in got.get("problems", []) + got.get("routes", []) if item.get("reason")}
+
+    def wait_reason(self, name: str, reason: str) -> None:
+        wait_for(lambda: reason in self.reasons(name), f"{reason} of {name}, told: {self.reasons(name)}", PATIENCE)
+
+
+@pytest.fixture(params=PROXIES[:1])
+def line(request):
+    with ProxyLine(request.param) as running:
+        yield running
+
+
+@pytest.fixture
+def ctl(line):
+    return Ctl(line)
+
+
+def one(cluster, name: str, service: str, host: str | None = None, path: str = "/", **spec) -> dict:
+    return cluster.ingress(name, [{"host": host or f"{name}.test", "paths": [(path, "Prefix", service, 80)]}], **spec)
+
+
+def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
+    cluster = line.cluster
+    pair = self_signed("web.test")
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1", "127.1.0.2"]), cluster.tls_secret("tls", pair.pem, pair.key),
+                  one(cluster, "web", "web", tls=[{"hosts": ["web.test"], "secretName": "tls"}]))
+    assert cluster.wait_addresses("web", 1, PATIENCE) == [line.proxy.address]
+    wait_for(lambda: ctl.explain("web").get("state") == "applied" and not ctl.reasons("web"), "the Ingress to be served", PATIENCE)
+    got = ctl.explain("web")
+    (route,) = got["routes"]
+    assert (route["host"], route["path"], route["match"], route["service"], route["port"]) == ("web.test", "/", "prefix", "default/web", "80")
+    assert [e["address"] for e in route["endpoints"]] == ["127.1.0.1:8080", "127.1.0.2:8080"] and route["served"]
+    assert got["load_balancer"] == "class/rancher" and got["addresses"] == [line.proxy.address] and got["provider"] == line.proxy.name
+    assert sorted(got["listeners"]) == [f"http {line.proxy.http}", f"https {line.proxy.https}"]
+    done = ctl("explain", "default/web")
+    assert done.returncode == 0 and "✓ web.test/" in done.stdout and "127.1.0.2:8080" in done.stdout and "\033" not in done.stdout
+    assert "\033[32m" in ctl("explain", "default/web", "--color", "always").stdout
+    # Lists, in every form.
+    assert [i["name"] for i in ctl.json("get", "ingress")] == ["web"]
+    assert ctl.json("get", "ingress", "default/web")[0]["rules"][0]["host"] == "web.test"
+    assert [p["id"] for p in ctl.json("get", "pool")] == ["default/web:80"]
+    assert ctl.json("get", "lb")[0]["listeners"]
+    (certificate,) = ctl.json("get", "cert")
+    assert certificate["hosts"] == ["web.test"] and "private_key" not in certificate
+    assert pair.key.decode().splitlines()[1] not in ctl("get", "cert", "-o", "yaml").stdout
+    table = ctl("get", "lb").stdout
+    assert "applied" in table and line.proxy.address in table
+    assert ctl("get", "pool", "-n", "other").stdout.splitlines()[1:] == []
+    assert ctl("get", "ingress", "default/none").returncode == ctl("explain", "default/none").returncode == 5
+    status = ctl("status")
+    assert status.returncode == 0 and status.stdout.count("●") == 3 and "1 ingress" in status.stdout
+
+
+def test_no_key_of_a_client_certificate_is_shown(line, ctl):
+    cluster = line.cluster
+    pair = self_signed("me.test")
+    says = {"sluice.io/backend-protocol": "https", "sluice.io/backend-tls.verify": "false", "sluice.io/backend-tls.client-certificate": "me"}
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.tls_secret("me", pair.pem, pair.key),
+                  one(cluster, "web", "web", annotations=says))
+    found = wait_for(lambda: [p for p in ctl.json("get", "pool") or [] if p.get("tls", {}).get("client_chain")], "the pool", PATIENCE)
+    assert "client_key" not in found[0]["tls"]
+    assert pair.key.decode().splitlines()[1] not in ctl("get", "pool", "-o", "yaml").stdout
+
+
+def test_each_reason_of_not_being_served(line, ctl):
+    cluster = line.cluster
+    other = self_signed("other.test")
+    cluster.apply(
+        cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.service("empty"),
+        cluster.tls_secret("other", other.pem, other.key),
+        one(cluster, "no-service", "gone"), one(cluster, "no-endpoints", "empty"),
+        cluster.ingress("no-port", [{"host": "no-port.test", "paths": [("/", "Prefix", "web", 81)]}]),
+        one(cluster, "no-secret", "web", tls=[{"hosts": ["no-secret.test"], "secretName": "none"}]),
+        one(cluster, "wrong-secret", "web", tls=[{"hosts": ["wrong-secret.test"], "secretName": "other"}]),
+        one(cluster, "foreign", "web", ingressClassName="somebody-else"),
+        one(cluster, "bad-annotation", "web") | {"metadata": {"name": "bad-annotation", "namespace": "default",
+                                                              "annotations": {"allow.http": "perhaps"}}},
+    )
+    cluster.apply(one(cluster, "first", "web", "shared.test"))
+    wait_for(lambda: ctl.explain("first"), "the older one", PATIENCE)
+    cluster.apply(one(cluster, "second", "web", "shared.test"))
+    for name, reason in {"no-service": "ServiceNotFound", "no-endpoints": "NoEndpoints", "no-port": "ServicePortNotFound",
+                         "no-secret": "SecretNotFound", "wrong-secret": "CertificateNameMismatch", "foreign": "ClassNotOurs",
+                         "bad-annotation": "InvalidAnnotation"}.items():
+        ctl.wait_reason(name, reason)
+        done = ctl("explain", f"default/{name}")
+        assert done.returncode == 1 and reason in done.stdout and "→ " in done.stdout, done.stdout
+    wait_for(lambda: {"PathConflict"} == ctl.reasons("first") | ctl.reasons("second"), "one of them to lose", PATIENCE)
+
+
+def test_a_piece_of_the_line_is_gone(line, ctl):
+    cluster = line.cluster
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    line.provider.stop()
+    ctl.wait_reason("web", "ProviderAway")
+    gone = ctl("status")
+    assert gone.returncode == 1 and "lost" in gone.stdout
+    line.provider.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    line.watcher.kill()
+    wait_for(lambda: ctl("status").returncode == 4 and "does not answer" in ctl("status").stdout, "the watcher to be missed", PATIENCE)
+    assert ctl("explain", "default/web").returncode == 0, "the last state stays"
+    line.translator.kill()
+    for command in (["explain", "default/web"], ["get", "ingress"], ["events"], ["status"]):
+        done = ctl(*command)
+        assert done.returncode == 4 and "translator" in done.stdout + done.stderr, command
+    done = ctl("get", "ingress", "-r", "/nonexistent")
+    assert done.returncode == 4 and "/nonexistent/translator.window" in done.stderr
+    line.translator.start()
+    line.watcher.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole again", PATIENCE)
+
+
+def test_events_come_as_they_happen(line, ctl):
+    environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime)}
+    with subprocess.Popen([build_folder() / "sluicectl/sluicectl", "events", "-o", "json"], stdout=subprocess.PIPE, text=True,
+                          env=environment) as process:
+        try:
+            line.cluster.apply(one(line.cluster, "web", "gone"))
+            seen = []
+            for text in process.stdout:
+                seen.append(json.loads(text))
+                if seen[-1]["reason"] == "ServiceNotFound":
+                    break
+            assert seen[-1]["name"] == "web" and seen[-1]["type"] == "warning"
+            assert "WatcherUp" in [event["reason"] for event in seen], "what is remembered comes first"
+        finally:
+            process.terminate()
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_diff_says_what_applying_changes(name, tmp_path):
+    with ProxyLine(name) as line:
+        ctl, cluster = Ctl(line), line.cluster
+        pair = self_signed("web.test")
+        manifests = [cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.tls_secret("tls", pair.pem, pair.key),
+                     one(cluster, "web", "web", tls=[{"hosts": ["web.test"], "secretName": "tls"}])]
+        cluster.apply(*manifests)
+        wait_for(lambda: ctl.explain("web").get("state") == "applied" and not ctl.reasons("web"), "the Ingress to be served", PATIENCE)
+        file = tmp_path / "apply.json"
+
+        def diff(*objects: dict) -> subprocess.CompletedProcess[str]:
+            file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+            return ctl("diff", "-f", file, "--with", f"http-port={line.proxy.http}", "--with", f"https-port={line.proxy.https}")
+
+        same = diff(*manifests)
+        assert (same.returncode, same.stdout) == (0, "0 added, 0 changed, 0 removed\n"), same.stdout + same.stderr
+        more = cluster.slice("web", ["127.1.0.1", "127.1.0.9"])
+        changed = diff(more)
+        assert changed.returncode == 1 and "0 added, 1 changed, 0 removed" in changed.stdout
+        assert any("127.1.0.9" in text for text in changed.stdout.splitlines() if text.startswith("  +")), changed.stdout
+        # A younger Ingress does not take a path from an older one, and its owner would hear of it.
+        loses = diff(one(cluster, "aaa", "gone", "web.test"))
+        assert "new warning: Ingress default/aaa: PathConflict" in loses.stdout, loses.stdout
+        other = self_signed("web.test")
+        renewed = diff(cluster.tls_secret("tls", other.pem, other.key))
+        assert renewed.returncode == 1 and "change certificate default/tls" in renewed.stdout
+        assert other.key.decode().splitlines()[1] not in renewed.stdout
+        # Nothing of it has been applied.
+        assert [e["address"] for e in ctl.explain("web")["routes"][0]["endpoints"]] == ["127.1.0.1:8080"]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluicectl without a line: what it renders is what the running line writes; what it complains of is what owners hear."""
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from lib.certs import self_signed
+from lib.line import Line, build_folder
+from lib.local_proxy import PATIENCE
+from lib.proxies import PROXIES
+from lib.proxy_line import ProxyLine
+from lib.wait import wait_for
+
+KINDS = "ingresses,ingressclasses,services,endpointslices,secrets"
+
+
+def sluicectl(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([build_folder() / "sluicectl/sluicectl", *map(str, arguments)], input=text, capture_output=True, text=True,
+                          timeout=120, check=False)
+
+
+def objects(cluster) -> list[dict]:
+    pair = self_signed("secure.test", "www.secure.test")
+    renewed = self_signed("*.wild.test")
+    found = [cluster.service(name) for name in ("one", "two", "three")]
+    found += [cluster.slice("one", ["127.1.1.1", "127.1.1.2"]), cluster.slice("two", ["127.1.2.1"]),
+              cluster.slice("three", ["127.1.3.1"], conditions={"ready": False, "serving": True, "terminating": True})]
+    found += [cluster.tls_secret("secure-tls", pair.pem, pair.key), cluster.tls_secret("wild-tls", renewed.pem, renewed.key)]
+    found += [
+        cluster.ingress("web", [{"host": "web.test", "paths": [("/", "Prefix", "one", 80), ("/two", "Exact", "two", 80)]}]),
+        cluster.ingress("secure", [{"host": "secure.test", "paths": [("/", "Prefix", "two", 80)]},
+                                   {"host": "www.secure.test", "paths": [("/a", "Prefix", "three", 80)]}],
+                        tls=[{"hosts": ["secure.test", "www.secure.test"], "secretName": "secure-tls"}]),
+        cluster.ingress("wild", [{"host": "*.wild.test", "paths": [("/", "ImplementationSpecific", "one", 80)]}],
+                        tls=[{"hosts": ["*.wild.test"], "secretName": "wild-tls"}]),
+        cluster.ingress("sticky", [{"host": "sticky.test", "paths": [("/", "Prefix", "one", 80)]}],
+                        {"io.rancher.stickiness.policy": "name: policy\ncookie: SRV\nmode: insert\n"}),
+        cluster.ingress("rest", defaultBackend={"service": {"name": "missing", "port": {"number": 80}}}),
+    ]
+    return found
+
+
+def start_with_everything_there(line: ProxyLine) -> None:
+    """All three begin with these objects, and the provider with an empty folder."""
+    for daemon in (line.provider, line.watcher, line.translator):
+        daemon.stop()
+    line.proxy.kill_proxy()
+    shutil.rmtree(line.proxy.state_dir)
+    for daemon in (line.translator, line.watcher):
+        since = len(daemon.events("ready"))
+        daemon.start()
+        wait_for(lambda daemon=daemon, since=since: daemon is line.translator or len(daemon.events("ready")) > since,
+                 f"{daemon.program.name} to be ready", PATIENCE)
+    wait_for(lambda: line.translator.lines and "event=ready" in "\n".join(line.translator.lines[-5:]), "the translator to be ready", PATIENCE)
+    since = len(line.provider.events("ready"))
+    line.provider.start()
+    wait_for(lambda: len(line.provider.events("ready")) > since, "the proxy to serve", PATIENCE)
+
+
+def settings(line: ProxyLine) -> list[str]:
+    values = {"state-dir": line.proxy.state_dir, "bind-address": line.proxy.address, "http-port": line.proxy.http, "https-port": line.proxy.https}
+    own = line.proxy.own_arguments
+    values |= {name.removeprefix("--"): value for name, value in zip(own[::2], own[1::2])}
+    return [f"--with={name}={value}" for name, value in values.items()]
+
+
+def files_below(folder: pathlib.Path, *patterns: str) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for pattern in patterns for path in folder.glob(pattern)
+            if path.is_file()}
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_render_is_what_the_running_line_writes(name, tmp_path):
+    with ProxyLine(name) as line:
+        line.cluster.apply(*objects(line.cluster))
+        start_with_everything_there(line)
+        manifest = tmp_path / "all.yaml"
+        manifest.write_text(line.cluster.kubectl("get", KINDS, "-A", "-o", "yaml"))
+        done = sluicectl("render", "-p", name, "-f", manifest, "--to", tmp_path / "out", *settings(line))
+        assert done.returncode == 0, done.stderr
+        patterns = ("haproxy.d/*.cfg", "maps/*.map", "certs/*") if name == "haproxy" else ("nginx.conf",)
+        rendered = files_below(tmp_path / "out", *patterns)
+        wait_for(lambda: files_below(line.proxy.state_dir, *patterns).keys() >= rendered.keys(), "the files", PATIENCE)
+        assert rendered == files_below(line.proxy.state_dir, *patterns)
+        assert len(rendered) >= len(patterns)
+        # And the same of the manifests as JSON, by standard input.
+        again = sluicectl("render", "-p", name, "-f", "-", "--to", tmp_path / "again", *settings(line),
+                          text=line.cluster.kubectl("get", KINDS, "-A", "-o", "json"))
+        assert again.returncode == 0, again.stderr
+        assert files_below(tmp_path / "again", "**/*.*") == files_below(tmp_path / "out", "**/*.*")
+        # Who is told what: the warnings are the Events.
+        told = {(e["involvedObject"]["name"], e["reason"], e["message"]) for e in line.cluster.list("events") if e["type"] == "Warning"}
+        lint = sluicectl("lint", "-p", name, "-f", manifest, "-o", "json", *settings(line))
+        assert lint.returncode == 1
+        warned = {(w["name"], w["reason"], w["message"]) for w in json.loads(lint.stdout)}
+        assert warned and warned <= told
+        assert all(w["remedy"] and w["file"] == str(manifest) and w["line"] > 0 for w in json.loads(lint.stdout))
+
+
+def test_render_for_rancher_is_what_rancher_is_sent(tmp_path):
+    with Line() as line:
+        line.cluster.apply(*[o for o in objects(line.cluster) if o["kind"] != "Ingress" or o["metadata"]["name"] in ("web", "secure")])
+        for name in ("web", "secure"):
+            line.wait_balancer(name)
+        manifest = tmp_path / "all.yaml"
+        manifest.write_text(line.cluster.kubectl("get", KINDS, "-A", "-o", "yaml"))
+        done = sluicectl("render", "-p", "rancher", "-f", manifest, "--to", tmp_path)
+        assert done.returncode == 0, done.stderr
+        for name in ("web", "secure"):
+            there = line.balancer(name)
+            body = json.loads((tmp_path / f"loadBalancerServices/{there['name']}.json").read_text())
+            for member in ("name", "externalId", "description"):
+                assert body[member] == there[member]
+            assert body["launchConfig"]["ports"] == there["launchConfig"]["ports"]
+            rules = [[(r.get("protocol"), r.get("sourcePort"), r.get("hostname"), r.get("path"), r.get("priority"), r.get("targetPort"))
+                      for r in load_balancer["lbConfig"]["portRules"]] for load_balancer in (body, there)]
+            assert rules[0] and rules[0] == rules[1]
+        certificates = [json.loads(path.read_text()) for path in (tmp_path / "certificates").iterdir()]
+        assert sorted(c["name"] for c in certificates) == ["default-secure-tls"]
+
+
+def test_keys_are_not_printed_unless_asked_for(tmp_path):
+    pair = self_signed("a.test")
+    manifest = tmp_path / "tls.yaml"
+    manifest.write_text("""
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/tls
+metadata: {name: t}
+stringData:
+  tls.crt: |
+%s
+  tls.key: |
+%s
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: a}
+spec:
+  tls: [{hosts: [a.test], secretName: t}]
+  rules:
+  - host: a.test
+    http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: s, port: {number: 80}}}}]}
+""" % tuple("\n".join("    " + line for line in part.decode().splitlines()) for part in (pair.pem, pair.key)))
+    key_lines = pair.key.decode().splitlines()[1:-1]
+    for provider in ("haproxy", "rancher"):
+        shown = sluicectl("render", "-p", provider, "-f", manifest, "--show-secrets")
+        hidden = sluicectl("render", "-p", provider, "-f", manifest)
+        assert shown.returncode == hidden.returncode == 0
+        assert all(line in shown.stdout for line in key_lines)
+        assert not any(line in hidden.stdout + hidden.stderr for line in key_lines)
+        assert pair.pem.decode().splitlines()[1] in hidden.stdout and "(not shown)" in hidden.stdout
+
+
+@pytest.mark.parametrize("text, code, words", [
+    ("a: [", 3, "line 2"),
+    ("just text", 3, "apiVersion"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: p}", 0, "0 Ingresses"),
+    ("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec: {rules: 7}", 1, "spec.rules"),
+    ("x: &x {<<: *x}", 3, "line 1"),
+    ("a: &a [*a]", 3, "nested"),
+])
+def test_manifests_that_are_wrong(text, code, words):
+    done = sluicectl("lint", "-f", "-", text=text)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert words in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ([], "command"), (["dance"], "dance"), (["lint"], "--filename"), (["lint", "--nope"], "--nope"), (["render", "-p", "envoy"], "haproxy"),
+    (["lint", "-f", "-", "--with", "no-such=1"], "no-such"), (["lint", "-f", "-", "--with", "http-port=0"], "http-port"),
+    (["lint", "--to", "x"], "--to"),
+])
+def test_wrong_usage(arguments, words):
+    done = sluicectl(*arguments, text="")
+    assert done.returncode == 2 and words in done.stderr
+
+
+def test_a_file_that_is_not_there():
+    done = sluicectl("lint", "-f", "/nonexistent.yaml")
+    assert done.returncode == 3 and "/nonexistent.yaml" in done.stderr

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/explain.h"
+
+#include "translator/keys.h"
+#include "translator/state.h"
+
+struct explaining {
+	struct engine *engine;
+	struct arena *arena; /* of the result */
+	struct ingress_node *ingress;
+	const struct plan *plan;
+	struct str self; /* namespace/name */
+	struct looking_explanation *to;
+};
+
+static struct str keep(struct explaining *e, struct str text)
+{
+	return text.len != 0 ? arena_str(e->arena, text) : STR_NONE;
+}
+
+static bool is_self(const struct explaining *e, const struct object_ref *ref)
+{
+	return !ref->is_service && str_eq(ref->namespace, e->to->namespace) &&
+	       str_eq(ref->name, e->to->name);
+}
+
+static void add_problem(struct explaining *e, struct str reason, struct str message)
+{
+	for (size_t i = 0; i < e->to->problems.count; i++) {
+		const struct looking_problem *there = &e->to->problems.items[i];
+		if (str_eq(there->reason, reason) && str_eq(there->message, message))
+			return;
+	}
+	void *items = e->to->problems.items;
+	struct looking_problem *problem =
+		arena_push(e->arena, &items, &e->to->problems.count, sizeof(*problem));
+	e->to->problems.items = items;
+	*problem = (struct looking_problem){keep(e, reason), keep(e, message)};
+}
+
+static void add_problems(struct explaining *e, const struct diag_list *diags)
+{
+	for (size_t i = 0; i < diags->count; i++) {
+		if (is_self(e, &diags->items[i].ingress))
+			add_problem(e, diags->items[i].reason, diags->items[i].message);
+	}
+}
+
+static void refuse(struct looking_route *route, struct str reason, struct str message)
+{
+	route->is_served = false;
+	route->reason = reason;
+	route->message = message;
+}
+
+/* ---- pools ---- */
+
+static struct str endpoint_state(const struct pool_endpoint *endpoint)
+{
+	if (endpoint->active)
+		return STR("ready");
+	return endpoint->serving ? STR("draining") : STR("not ready");
+}
+
+static void add_endpoints(
+	struct explaining *e, const struct pool *pool, struct looking_route *route)
+{
+	size_t active = 0;
+	size_t count = pool->endpoints.count;
+	route->endpoints.items = arena_calloc(e->arena, count, sizeof(*route->endpoints.items));
+	for (size_t i = 0; i < count; i++) {
+		const struct pool_endpoint *endpoint = &pool->endpoints.items[i];
+		bool is_v6 = memchr(endpoint->ip.p, ':', endpoint->ip.len) != NULL;
+		route->endpoints.items[i] = (struct looking_endpoint){
+			.address = arena_printf(e->arena, is_v6 ? "[%.*s]:%u" : "%.*s:%u",
+				STR_FMT(endpoint->ip), (unsigned)endpoint->port),
+			.state = endpoint_state(endpoint),
+		};
+		active += endpoint->active;
+	}
+	route->endpoints.count = count;
+	if (active != 0 || pool->external_name.len != 0)
+		return;
+	struct str service = route->service;
+	if (count == 0)
+		refuse(route, STR("NoEndpoints"),
+			arena_printf(e->arena,
+				"Service %.*s has no endpoint that is ready: requests are answered "
+				"with 503",
+				STR_FMT(service)));
+	else
+		refuse(route, STR("NoReadyEndpoints"),
+			arena_printf(e->arena,
+				"no endpoint of Service %.*s is ready: requests are answered with "
+				"503",
+				STR_FMT(service)));
+}
+
+static const struct diag *own_diag(const struct explaining *e, const struct diag_list *diags)
+{
+	for (size_t i = 0; i < diags->count; i++) {
+		if (is_self(e, &diags->items[i].ingress))
+			return &diags->items[i];
+	}
+	return NULL;
+}
+
+/* The port as the Ingress names it, without what the plan writes around it. */
+static struct str plain_port(struct explaining *e, struct str port)
+{
+	if (str_starts_with(port, STR("tcp:")))
+		port = str_skip(port, 4);
+	const char *plus = port.len != 0 ? memchr(port.p, '+', port.len) : NULL;
+	return keep(e, (struct str){port.p, plus != NULL ? (size_t)(plus - port.p) : port.len});
+}
+
+static void explain_pool(struct explaining *e, struct str id, struct looking_route *route)
+{
+	const struct plan_pool *wish = plan_find_pool(e->plan, id);
+	struct engine *engine = e->engine;
+	struct diag_list diags;
+	if (wish == NULL || wish->service.len == 0) {
+		refuse(route, STR("InvalidBackend"), STR("the backend is refused, see below"));
+		return;
+	}
+	route->service = key_join(e->arena, e->to->namespace, '/', wish->service);
+	route->port = plain_port(e, wish->port);
+	struct record *service = graph_find(&engine->graph, NODE_SERVICE, route->service);
+	if (service == NULL)
+		return;
+	struct pool_node *node = graph_get_pool((struct service_node *)(void *)service, wish->port);
+	diag_list_init(&diags, &engine->scratch);
+	const struct pool *pool = object_build(engine, &node->node, &diags);
+	add_endpoints(e, pool, route);
+	/* Why there are none is known better by who looked for them. */
+	const struct diag *diag = own_diag(e, &diags);
+	if (diag != NULL && !route->is_served)
+		refuse(route, keep(e, diag->reason), keep(e, diag->message));
+	else
+		add_problems(e, &diags);
+}
+
+/* ---- routes ---- */
+
+/* Whether the host's rules have this claim of ours. */
+static bool has_rule(
+	const struct explaining *e, const struct virtual_host *host, const struct path_claim *claim)
+{
+	for (size_t i = 0; i < host->rules.count; i++) {
+		const struct path_rule *rule = &host->rules.items[i];
+		if (str_eq(rule->ingress, e->self) && str_eq(rule->pool, claim->pool) &&
+			str_eq(rule->path, claim->path))
+			return true;
+	}
+	return false;
+}
+
+/* Of what was told of the host, what speaks of this path. */
+static void refuse_rule(struct explaining *e, const struct diag_list *diags,
+	const struct path_claim *claim, struct looking_route *route)
+{
+	const char *quoted = diag_quote(&e->engine->scratch, claim->path);
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		if (is_self(e, &diag->ingress) && memmem(diag->message.p, diag->message.len, quoted,
+							  strlen(quoted)) != NULL) {
+			refuse(route, keep(e, diag->reason), keep(e, diag->message));
+			return;
+		}
+	}
+	refuse(route, STR("PathConflict"), STR("another rule of the host takes these requests"));
+}
+
+static void explain_host(struct explaining *e, const struct plan_host *wish)
+{
+	struct engine *engine = e->engine;
+	struct host_node *node = graph_get_host(e->ingress->balancer, wish->host);
+	struct diag_list diags;
+	diag_list_init(&diags, &engine->scratch);
+	const struct virtual_host *host = object_build(engine, &node->node, &diags);
+	for (size_t i = 0; i < wish->claims.count; i++) {
+		const struct path_claim *claim = &wish->claims.items[i];
+		void *items = e->to->routes.items;
+		struct looking_route *route =
+			arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
+		e->to->routes.items = items;
+		*route = (struct looking_route){
+			.host = keep(e, host->host),
+			.path = keep(e, claim->path),
+			.match = claim->type,
+			.is_served = true,
+		};
+		explain_pool(e, claim->pool, route);
+		if (!has_rule(e, host, claim) && !claim->is_implied)
+			refuse_rule(e, &diags, claim, route);
+	}
+}
+
+static void explain_default(struct explaining *e)
+{
+	if (e->plan->default_pool.len == 0)
+		return;
+	void *items = e->to->routes.items;
+	struct looking_route *route =
+		arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
+	e->to->routes.items = items;
+	*route = (struct looking_route){.match = PATH_PREFIX, .is_served = true};
+	explain_pool(e, e->plan->default_pool, route);
+	const struct claim_node *claim = graph_find_claim(e->ingress->balancer, STR(CLAIM_DEFAULT));
+	if (e->plan->scope == BALANCER_OF_CLASS && claim != NULL && claim->holder != NULL &&
+		claim->holder != e->ingress)
+		refuse(route, STR("DefaultBackendConflict"),
+			arena_printf(e->arena,
+				"requests for hosts that nobody has go to the default backend of "
+				"%.*s",
+				STR_FMT(node_key(&claim->holder->record.node))));
+}
+
+static void explain_tls(struct explaining *e)
+{
+	for (size_t i = 0; i < e->plan->tls.count; i++) {
+		const struct plan_tls *wish = &e->plan->tls.items[i];
+		void *items = e->to->tls.items;
+		struct looking_tls *tls =
+			arena_push(e->arena, &items, &e->to->tls.count, sizeof(*tls));
+		e->to->tls.items = items;
+		*tls = (struct looking_tls){.hosts = wish->hosts};
+		if (wish->secret.len != 0)
+			tls->secret = key_join(e->arena, e->to->namespace, '/', wish->secret);
+	}
+}
+
+/* ---- the load balancer ---- */
+
+static void add_text(struct explaining *e, struct str_list *list, struct str text)
+{
+	void *items = list->items;
+	struct str *place = arena_push(e->arena, &items, &list->count, sizeof(*place));
+	list->items = items;
+	*place = text;
+}
+
+static void explain_listeners(struct explaining *e, const struct load_balancer *lb)
+{
+	static const char *const words[] = {[LISTENER_HTTP] = "http",
+		[LISTENER_HTTPS] = "https",
+		[LISTENER_TCP] = "tcp",
+		[LISTENER_TLS_PASSTHROUGH] = "tls-passthrough"};
+	for (size_t i = 0; i < lb->listeners.count; i++)
+		add_text(e, &e->to->listeners,
+			arena_printf(e->arena, "%s %u", words[lb->listeners.items[i].protocol],
+				(unsigned)lb->listeners.items[i].port));
+	if (lb->listeners.count == 0)
+		add_problem(e, STR("NoListener"),
+			STR("the load balancer has no listener: nothing is served"));
+}
+
+static void explain_status(struct explaining *e)
+{
+	static const char *const words[] = {[LB_STATE_PENDING] = "pending",
+		[LB_STATE_APPLIED] = "applied",
+		[LB_STATE_FAILED] = "failed"};
+	struct lb_status status;
+	if (!e->engine->provider_up)
+		add_problem(e, STR("ProviderAway"),
+			STR("no provider is connected: what was served last goes on"));
+	if (!statuses_read(e->ingress->balancer, &e->engine->scratch, &status))
+		return;
+	e->to->state = str_from(words[status.state]);
+	e->to->state_message = keep(e, status.message);
+	if (status.state == LB_STATE_FAILED)
+		add_problem(e, STR("LoadBalancerFailed"), status.message);
+	else if (status.state == LB_STATE_PENDING)
+		add_problem(e, STR("LoadBalancerPending"),
+			status.message.len != 0 ? status.message
+						: STR("the provider is at work on it"));
+	if (publish_is_on(e->engine) && !publish_read(e->engine, &status))
+		status.addresses.count = 0;
+	for (size_t i = 0; i < status.addresses.count; i++) {
+		const struct address *address = &status.addresses.items[i];
+		add_text(e, &e->to->addresses,
+			keep(e, address->ip.len != 0 ? address->ip : address->hostname));
+	}
+}
+
+static void explain_balancer(struct explaining *e)
+{
+	struct engine *engine = e->engine;
+	struct node *node = &e->ingress->balancer->node;
+	struct diag_list diags;
+	bool keeps = false;
+	e->to->load_balancer = keep(e, node_key(node));
+	diag_list_init(&diags, &engine->scratch);
+	explain_listeners(e, object_build(engine, node, &diags));
+	add_problems(e, &diags);
+	explain_status(e);
+	diag_list_init(&diags, &engine->scratch);
+	statuses_diagnose(engine, e->ingress->balancer, &diags, &keeps);
+	add_problems(e, &diags);
+}
+
+/* ---- the whole ---- */
+
+static void explain_foreign(struct explaining *e)
+{
+	const struct source_settings *settings = &e->engine->settings;
+	if (e->plan->is_unnamed)
+		add_problem(e, STR("ClassNotOurs"),
+			STR("it names no class, and the watcher was told not to take such "
+			    "(--no-watch-ingress-without-class)"));
+	else
+		add_problem(e, STR("ClassNotOurs"),
+			arena_printf(e->arena,
+				"its class%s%.*s%s is not ours: ours is \"%.*s\", or one whose "
+				"controller is %.*s",
+				e->plan->named_class.len != 0 ? " \"" : "",
+				STR_FMT(e->plan->named_class),
+				e->plan->named_class.len != 0 ? "\"" : "",
+				STR_FMT(settings->ingress_class),
+				STR_FMT(settings->controller_name)));
+}
+
+static void explain_ours(struct explaining *e)
+{
+	e->to->is_ours = true;
+	e->to->class_name = keep(e, e->plan->class_name);
+	for (size_t i = 0; i < e->plan->hosts.count; i++)
+		explain_host(e, &e->plan->hosts.items[i]);
+	explain_default(e);
+	explain_tls(e);
+	explain_balancer(e);
+}
+
+bool explain_ingress(struct engine *engine, struct str namespace, struct str name,
+	struct arena *arena, struct looking_explanation *ret_explanation)
+{
+	struct explaining e = {.engine = engine, .arena = arena, .to = ret_explanation};
+	struct diag_list diags;
+	*ret_explanation = (struct looking_explanation){
+		.namespace = arena_str(arena, namespace), .name = arena_str(arena, name)};
+	e.self = key_join(arena, namespace, '/', name);
+	struct record *record = graph_find(&engine->graph, NODE_INGRESS, e.self);
+	if (record == NULL || record->packed == NULL)
+		return false;
+	e.ingress = (struct ingress_node *)(void *)record;
+	e.plan = plans_make(engine, e.ingress, arena);
+	if (!engine_is_whole(engine))
+		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
+	diag_list_init(&diags, &engine->scratch);
+	object_diagnose(engine, &record->node, &diags);
+	if (e.ingress->balancer != NULL && e.plan->is_ours)
+		explain_ours(&e);
+	else if ((record->node.flags & NODE_KEPT) != 0)
+		add_problem(&e, STR("Unusable"), STR("this object cannot be read"));
+	else
+		explain_foreign(&e);
+	add_problems(&e, &diags);
+	arena_reset(&engine->scratch);
+	return true;
+}

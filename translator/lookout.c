@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/lookout.h"
+
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
+#include "translator/explain.h"
+#include "translator/outlook.h"
+
+#include <bsd/sys/queue.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char body_type[] = "application/msgpack";
+static const char stream_type[] = "application/vnd.sluice.frames";
+
+enum { PIECE_LEN = 32 * 1024, NAMESPACE_LEN = 64, NAME_LEN = 254, ID_LEN = 1024 };
+
+struct peer {
+	char *name;
+	char *software;
+	bool is_up;
+	int64_t since_s;
+};
+
+/* Somebody who follows what happens. */
+struct follower {
+	LIST_ENTRY(follower) link;
+	struct lookout *lookout;
+	struct window_reply *reply;
+	uint64_t next; /* serial of the event to tell next */
+};
+
+struct lookout {
+	struct ev_loop *loop;
+	struct engine *engine;
+	struct peer peers[LOOKOUT_PEERS];
+	int64_t started_s;
+	struct buf events[LOOKOUT_EVENTS_MAX]; /* frames; by serial, in a ring */
+	uint64_t event_count;
+	LIST_HEAD(follower_list, follower) followers;
+};
+
+/* ---- whole answers ---- */
+
+static void reply_value(struct window_reply *reply, const struct schema *schema, const void *value)
+{
+	struct buf body;
+	buf_init(&body, FRAME_LEN_MAX);
+	if (looking_encode(schema, value, &body) == 0)
+		window_reply_bytes(reply, 200, body_type, buf_str(&body));
+	else
+		window_reply_text(reply, 500, "the answer breaks a limit\n");
+	buf_fini(&body);
+}
+
+static void fill_counts(struct lookout *lookout, struct arena *arena, struct looking_status *status)
+{
+	struct engine_counts counts;
+	size_t count = 0;
+	engine_count(lookout->engine, &counts);
+	status->counts.items = arena_calloc(
+		arena, RECORD_KIND_COUNT + LB_KIND_COUNT, sizeof(struct looking_count));
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
+		status->counts.items[count++] = (struct looking_count){
+			str_from(record_kind_word((enum record_kind)kind)), counts.records[kind]};
+	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
+		status->counts.items[count++] = (struct looking_count){
+			str_from(lb_kind_word((enum lb_kind)kind)), counts.objects[kind]};
+	status->counts.count = count;
+}
+
+static void answer_status(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	static const char *const roles[] = {"watcher", "provider"};
+	struct lookout *lookout = ctx;
+	struct looking_peer peers[LOOKOUT_PEERS];
+	struct looking_status status = {
+		.program = STR("translator"),
+		.software = STR("sluice-translator " SLUICE_VERSION),
+		.missing = str_from(engine_missing(lookout->engine)),
+		.started = (uint64_t)lookout->started_s,
+		.peers = {peers, LOOKOUT_PEERS},
+	};
+	struct arena arena;
+	(void)request;
+	arena_init(&arena);
+	for (size_t i = 0; i < LOOKOUT_PEERS; i++) {
+		const struct peer *peer = &lookout->peers[i];
+		peers[i] = (struct looking_peer){
+			.role = str_from(roles[i]),
+			.name = str_from(peer->name),
+			.software = str_from(peer->software),
+			.is_up = peer->is_up,
+			.since = (uint64_t)peer->since_s,
+			.waiting = i == LOOKOUT_WATCHER ? outlook_waiting_up(lookout->engine)
+							: outlook_waiting_down(lookout->engine),
+		};
+	}
+	fill_counts(lookout, &arena, &status);
+	status.trouble = outlook_trouble(lookout->engine, &arena);
+	reply_value(reply, &looking_status_schema, &status);
+	arena_fini(&arena);
+}
+
+/* ---- answers in pieces ---- */
+
+/* What was made at once and is taken in pieces. */
+struct made {
+	struct buf body;
+};
+
+static enum window_turn produce_made(void *state, struct buf *out)
+{
+	struct made *made = state;
+	size_t len = buf_len(&made->body) < PIECE_LEN ? buf_len(&made->body) : PIECE_LEN;
+	if (len != 0 && buf_append(out, buf_data(&made->body), len) != 0)
+		return WINDOW_END;
+	buf_consume(&made->body, len);
+	return buf_len(&made->body) != 0 ? WINDOW_MORE : WINDOW_END;
+}
+
+static void release_made(void *state)
+{
+	struct made *made = state;
+	buf_fini(&made->body);
+	free(made);
+}
+
+static void answer_explain(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	static const struct window_producer producer = {produce_made, release_made};
+	struct lookout *lookout = ctx;
+	char namespace[NAMESPACE_LEN];
+	char name[NAME_LEN];
+	struct looking_explanation explanation;
+	struct arena arena;
+	if (!window_query(request->query, "namespace", namespace, sizeof(namespace)) ||
+		!window_query(request->query, "name", name, sizeof(name))) {
+		window_reply_text(reply, 400, "namespace and name are needed\n");
+		return;
+	}
+	arena_init(&arena);
+	if (!explain_ingress(
+		    lookout->engine, str_from(namespace), str_from(name), &arena, &explanation)) {
+		window_reply_text(reply, 404, "there is no Ingress %s/%s\n", namespace, name);
+	} else {
+		struct made *made = xcalloc(1, sizeof(*made));
+		const struct peer *provider = &lookout->peers[LOOKOUT_PROVIDER];
+		explanation.provider = provider->is_up ? str_from(provider->name) : STR_NONE;
+		buf_init(&made->body, FRAME_LEN_MAX);
+		if (looking_encode(&looking_explanation_schema, &explanation, &made->body) == 0) {
+			window_reply_stream(reply, 200, body_type, &producer, made);
+		} else {
+			release_made(made);
+			window_reply_text(reply, 500, "the answer breaks a limit\n");
+		}
+	}
+	arena_fini(&arena);
+}
+
+struct listing {
+	struct lookout *lookout;
+	struct outlook outlook;
+	struct buf frame;
+};
+
+static enum window_turn produce_listing(void *state, struct buf *out)
+{
+	struct listing *listing = state;
+	size_t before = buf_len(out);
+	while (buf_len(out) - before < PIECE_LEN) {
+		/* One that had no place is tried again in the next piece. */
+		if (buf_len(&listing->frame) == 0 &&
+			!outlook_next(&listing->outlook, listing->lookout->engine, &listing->frame))
+			return WINDOW_END;
+		size_t room = WINDOW_PIECE_LEN_MAX - (buf_len(out) - before);
+		size_t len = buf_len(&listing->frame) < room ? buf_len(&listing->frame) : room;
+		if (buf_append(out, buf_data(&listing->frame), len) != 0)
+			return WINDOW_END;
+		buf_consume(&listing->frame, len);
+	}
+	return WINDOW_MORE;
+}
+
+static void release_listing(void *state)
+{
+	struct listing *listing = state;
+	outlook_fini(&listing->outlook);
+	buf_fini(&listing->frame);
+	free(listing);
+}
+
+/* By ?id=, or ?namespace= and ?name=; true: there was such a filter. */
+static bool read_key(struct str query, char key[ID_LEN])
+{
+	char namespace[NAMESPACE_LEN] = "";
+	char name[NAME_LEN];
+	if (window_query(query, "id", key, ID_LEN))
+		return true;
+	if (!window_query(query, "name", name, sizeof(name)))
+		return false;
+	(void)window_query(query, "namespace", namespace, sizeof(namespace));
+	snprintf(key, ID_LEN, "%s%s%s", namespace, namespace[0] != '\0' ? "/" : "", name);
+	return true;
+}
+
+static void answer_objects(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	static const struct window_producer producer = {produce_listing, release_listing};
+	static const struct window_producer single = {produce_made, release_made};
+	struct listing *listing = xcalloc(1, sizeof(*listing));
+	char key[ID_LEN];
+	listing->lookout = ctx;
+	buf_init(&listing->frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	if (!outlook_init(&listing->outlook, request->rest)) {
+		window_reply_text(reply, 404, "there is no such list; see proto/WINDOW.md\n");
+	} else if (!read_key(request->query, key)) {
+		window_reply_stream(reply, 200, stream_type, &producer, listing);
+		return;
+	} else if (!outlook_find(&listing->outlook, listing->lookout->engine, str_from(key),
+			   &listing->frame)) {
+		window_reply_text(reply, 404, "there is no %.*s %s\n", STR_FMT(request->rest), key);
+	} else {
+		struct made *made = xcalloc(1, sizeof(*made));
+		made->body = listing->frame;
+		buf_init(&listing->frame, 0);
+		window_reply_stream(reply, 200, stream_type, &single, made);
+	}
+	release_listing(listing);
+}
+
+/* ---- what happens ---- */
+
+static enum window_turn produce_events(void *state, struct buf *out)
+{
+	struct follower *follower = state;
+	struct lookout *lookout = follower->lookout;
+	size_t before = buf_len(out);
+	uint64_t oldest = lookout->event_count > LOOKOUT_EVENTS_MAX
+				  ? lookout->event_count - LOOKOUT_EVENTS_MAX
+				  : 0;
+	if (follower->next < oldest)
+		follower->next = oldest;
+	while (follower->next < lookout->event_count && buf_len(out) - before < PIECE_LEN) {
+		const struct buf *frame = &lookout->events[follower->next % LOOKOUT_EVENTS_MAX];
+		if (buf_append_str(out, buf_str(frame)) != 0)
+			return WINDOW_END;
+		follower->next++;
+	}
+	return follower->next < lookout->event_count ? WINDOW_MORE : WINDOW_WAIT;
+}
+
+static void release_events(void *state)
+{
+	struct follower *follower = state;
+	LIST_REMOVE(follower, link);
+	free(follower);
+}
+
+/* ?past=true: those that are remembered first. */
+static void answer_events(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	static const struct window_producer producer = {produce_events, release_events};
+	struct lookout *lookout = ctx;
+	struct follower *follower = xcalloc(1, sizeof(*follower));
+	char past[8];
+	follower->lookout = lookout;
+	follower->reply = reply;
+	if (!window_query(request->query, "past", past, sizeof(past)))
+		follower->next = lookout->event_count;
+	LIST_INSERT_HEAD(&lookout->followers, follower, link);
+	window_reply_stream(reply, 200, stream_type, &producer, follower);
+}
+
+static void add_event(struct lookout *lookout, const struct looking_event *event)
+{
+	struct buf *place = &lookout->events[lookout->event_count % LOOKOUT_EVENTS_MAX];
+	struct follower *follower;
+	buf_clear(place);
+	if (looking_encode_frame(&looking_event_schema, event, place) != 0)
+		return;
+	lookout->event_count++;
+	LIST_FOREACH (follower, &lookout->followers, link)
+		window_reply_wake(follower->reply);
+}
+
+void lookout_event(struct lookout *lookout, const struct event_note *note)
+{
+	struct looking_event event = {
+		.at = (uint64_t)ev_now(lookout->loop),
+		.type = note->type,
+		.kind = note->key.kind == RECORD_SERVICE ? STR("Service") : STR("Ingress"),
+		.namespace = note->key.namespace,
+		.name = note->key.name,
+		.reason = note->reason,
+		.message = note->message,
+	};
+	add_event(lookout, &event);
+}
+
+static void tell_peer(struct lookout *lookout, enum lookout_peer which, bool is_up)
+{
+	static const char *const words[LOOKOUT_PEERS][2] = {
+		{"WatcherDown", "WatcherUp"}, {"ProviderDown", "ProviderUp"}};
+	struct peer *peer = &lookout->peers[which];
+	peer->is_up = is_up;
+	peer->since_s = (int64_t)ev_now(lookout->loop);
+	struct looking_event event = {
+		.at = (uint64_t)peer->since_s,
+		.type = is_up ? EVENT_NORMAL : EVENT_WARNING,
+		.name = str_from(peer->name),
+		.reason = str_from(words[which][is_up]),
+		.message = str_from(peer->software),
+	};
+	add_event(lookout, &event);
+}
+
+void lookout_up(struct lookout *lookout, enum lookout_peer which, const struct hello *hello)
+{
+	struct peer *peer = &lookout->peers[which];
+	free(peer->name);
+	free(peer->software);
+	peer->name = str_dup(hello->name);
+	peer->software = str_dup(hello->software);
+	tell_peer(lookout, which, true);
+}
+
+void lookout_down(struct lookout *lookout, enum lookout_peer which)
+{
+	if (lookout->peers[which].is_up)
+		tell_peer(lookout, which, false);
+}
+
+/* ---- life ---- */
+
+struct lookout *lookout_new(struct ev_loop *loop, struct window *window, struct engine *engine)
+{
+	struct lookout *lookout = xcalloc(1, sizeof(*lookout));
+	lookout->loop = loop;
+	lookout->engine = engine;
+	lookout->started_s = (int64_t)ev_now(loop);
+	LIST_INIT(&lookout->followers);
+	for (size_t i = 0; i < LOOKOUT_EVENTS_MAX; i++)
+		buf_init(&lookout->events[i], PIECE_LEN);
+	window_add_path(window, "/status", WINDOW_LOCAL, answer_status, lookout);
+	window_add_path(window, "/explain", WINDOW_LOCAL, answer_explain, lookout);
+	window_add_path(window, "/objects/", WINDOW_PREFIX, answer_objects, lookout);
+	window_add_path(window, "/events", WINDOW_LOCAL, answer_events, lookout);
+	return lookout;
+}
+
+void lookout_free(struct lookout *lookout)
+{
+	if (lookout == NULL)
+		return;
+	for (size_t i = 0; i < LOOKOUT_EVENTS_MAX; i++)
+		buf_fini(&lookout->events[i]);
+	for (size_t i = 0; i < LOOKOUT_PEERS; i++) {
+		free(lookout->peers[i].name);
+		free(lookout->peers[i].software);
+	}
+	free(lookout);
+}
