@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/assign.h"
 
-#include "provider-haproxy/class.h"
-
 #include <stdlib.h>
 
 static const char topic[] = "pool";
@@ -25,20 +23,6 @@ static struct slot *take(
 	return slots_take(assign->slots, sort, pool);
 }
 
-static void drop_files(const struct assign *assign, const struct trust *trust)
-{
-	if (assign->trust != NULL)
-		trust_files_drop(assign->trust, trust);
-}
-
-void assign_leave(const struct assign *assign, struct slot *slot)
-{
-	struct trust old = slot->trust;
-	slots_leave(assign->slots, slot);
-	slots_set_words(slot, NULL, NULL);
-	drop_files(assign, &old);
-}
-
 /* NULL, or why nobody is spoken to. */
 static const char *set_words(
 	const struct assign *assign, struct slot *slot, const struct pool *value)
@@ -48,12 +32,11 @@ static const char *set_words(
 	char *words = NULL;
 	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
 	if (value->tls != NULL && refused == NULL) {
-		if (assign->trust != NULL)
-			trust_files_use(assign->trust, &trust, value->tls);
+		trust_files_use(assign->trust, &trust, value->tls);
 		words = class_words_of_tls(value, &trust, &assign->paths);
 	}
 	slots_set_words(slot, words, &trust);
-	drop_files(assign, &old);
+	trust_files_drop(assign->trust, &old);
 	free(words);
 	return refused;
 }
@@ -106,8 +89,7 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	const char *refused = NULL;
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	state_decode(assign->state, object, assign->arena, &value);
-	if (assign->externals != NULL)
-		externals_settle(assign->externals, &value, assign->arena);
+	externals_settle(assign->externals, &value, assign->arena);
 	struct class_text text = class_of_pool(&value, assign->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
 	class_text_fini(&text);
@@ -136,9 +118,7 @@ struct slot *assign_remove(const struct assign *assign, struct object *object)
 {
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	notices_clear(assign->notices, topic, object_id(object));
-	if (assign->externals != NULL)
-		externals_drop(assign->externals, object_id(object));
-	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool), STR_NONE);
+	externals_drop(assign->externals, object_id(object));
 	return slots_of_pool(assign->slots, &pool);
 }
 

@@ -18,9 +18,9 @@ struct assign {
 	struct state *state;
 	struct rows *rows;
 	struct notices *notices;
-	struct arena *arena;         /* of one step */
+	struct arena *arena; /* of one step */
+	struct trust_files *trust;
 	struct externals *externals; /* NULL: names are not looked up */
-	struct trust_files *trust;   /* NULL: there are no files */
 	struct class_paths paths;
 	const char *cookie_key;
 	size_t slots_min; /* pools that are prepared for at first */
@@ -32,9 +32,7 @@ struct str assign_row_key(const struct assign *assign, const struct name *pool);
  * are too many. *ret_left is another slot that the pool had before, or NULL. */
 struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
-/* The slot has been left: its servers need no files any more. */
-void assign_leave(const struct assign *assign, struct slot *slot);
-/* The pool is gone; returns the slot that it had, or NULL. */
+/* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may just be looking it up. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
 /* Keeps room for pools to come. */
 void assign_provide(const struct assign *assign);

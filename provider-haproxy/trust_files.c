@@ -15,6 +15,18 @@ static int compare_files(const struct trust_file *a, const struct trust_file *b)
 
 RB_GENERATE_LOCAL(trust_tree, trust_file, node, compare_files)
 
+void trust_files_show(struct trust_files *files,
+	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx)
+{
+	struct trust_file *file;
+	RB_FOREACH (file, trust_tree, &files->tree) {
+		char *name = xasprintf("%s.pem", file->name.text);
+		if (file->content != NULL)
+			on_file(ctx, name, str_from(file->content));
+		free(name);
+	}
+}
+
 char *trust_files_path(const struct trust_files *files, const struct name *name)
 {
 	return xasprintf("%s/%s.pem", files->dir, name->text);

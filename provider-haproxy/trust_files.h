@@ -38,6 +38,9 @@ void trust_files_use(
 	struct trust_files *files, const struct trust *trust, const struct pool_tls *tls);
 void trust_files_drop(struct trust_files *files, const struct trust *trust);
 
+/* Those that are needed and not written, by their names in the folder. */
+void trust_files_show(struct trust_files *files,
+	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
 /* Writes what is needed and not there; 0 or a negative errno. */
 int trust_files_write(struct trust_files *files);
 bool trust_files_are_written(struct trust_files *files, const struct trust *trust);

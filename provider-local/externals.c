@@ -275,6 +275,8 @@ static struct user *find_user(struct externals *all, struct str pool_id)
 
 void externals_drop(struct externals *all, struct str pool_id)
 {
+	if (all == NULL)
+		return;
 	/* Most clusters have none. */
 	struct user *user = RB_EMPTY(&all->users) ? NULL : find_user(all, pool_id);
 	if (user == NULL)
@@ -320,6 +322,8 @@ static void tell(struct externals *all, const struct external *external, const s
 
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
 {
+	if (all == NULL)
+		return;
 	if (str_is_empty(pool->external_name) || !check_host(pool->external_name) ||
 		!check_port(pool->target_port)) {
 		externals_drop(all, pool->key.id);

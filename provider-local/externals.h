@@ -30,7 +30,8 @@ struct externals *externals_new(const struct externals_config *config, char **re
 void externals_free(struct externals *all);
 
 /* Gives the pool the endpoints that its name has now, in the arena, if it has a name instead of endpoints; to be called for every pool that comes
- * or changes. What stands in the way is told to the Service. */
+ * or changes. What stands in the way is told to the Service. Without `all` nothing is
+ * looked up. */
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena);
 /* The pool is gone. */
 void externals_drop(struct externals *all, struct str pool_id);

@@ -435,6 +435,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.rows = local_rows(room.local),
 		.routes = local_routes(room.local),
 		.notices = local_notices(room.local),
+		.externals = local_externals(room.local),
 		.publish = local_publish(room.local),
 		.objects = room.objects,
 		.options = &room.options,

@@ -93,7 +93,8 @@ static void drop_item(struct objects *objects, struct item *item)
 
 static struct str digest_text(struct str chain, struct str key, char text[OBJECTS_DIGEST_LEN])
 {
-	struct str parts[] = {chain, key};
+	/* Read back from nginx, what is absent is empty. */
+	struct str parts[] = {chain.p != NULL ? chain : STR(""), key.p != NULL ? key : STR("")};
 	int len = snprintf(text, OBJECTS_DIGEST_LEN, "%016" PRIx64, name_digest(parts, 2));
 	return (struct str){text, (size_t)len};
 }
@@ -292,8 +293,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	struct str problem = STR_NONE;
 	struct str refused = STR_NONE;
 	state_decode(state, object, &objects->arena, &pool);
-	if (objects->externals != NULL)
-		externals_settle(objects->externals, &pool, &objects->arena);
+	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
 	struct str protocol = settle_protocol(objects, item, &pool, &refused);
@@ -335,11 +335,6 @@ bool objects_set_live(struct objects *objects, struct state *state, struct str c
 bool objects_are_waiting(const struct objects *objects)
 {
 	return objects->waiting_count != 0;
-}
-
-struct externals *objects_externals(struct objects *objects)
-{
-	return objects->externals;
 }
 
 struct trusts *objects_trusts(struct objects *objects)
@@ -392,7 +387,7 @@ static void remove_object(struct objects *objects, struct object *object)
 	objects->has_new_checks |= item->is_checked;
 	drop_hosts(objects, item);
 	drop_spoken(objects, item);
-	if (is_pool && objects->externals != NULL)
+	if (is_pool)
 		externals_drop(objects->externals, object_id(object));
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	rows_want(objects->rows, ROW_WHOLE,

@@ -23,7 +23,7 @@
 
 struct objects;
 
-/* What is given must outlive it; `externals` NULL: names are not looked up. */
+/* The notices must outlive it. */
 struct objects *objects_new(
 	struct notices *notices, struct externals *externals, bool has_system_ca);
 /* Takes its user pointers back; the state must still be there. */
@@ -37,8 +37,6 @@ void objects_on_pool(struct objects *objects, struct state *state, struct object
 bool objects_set_live(struct objects *objects, struct state *state, struct str conf);
 /* Whether some pools still wait. */
 bool objects_are_waiting(const struct objects *objects);
-/* NULL: names are not looked up. */
-struct externals *objects_externals(struct objects *objects);
 struct trusts *objects_trusts(struct objects *objects);
 struct rows *objects_rows(struct objects *objects);
 /* The pool or certificate of that name; NULL when there is none. */

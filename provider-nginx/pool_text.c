@@ -67,8 +67,8 @@ static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
 static void add_check(struct writing *writing, const struct health_check *check)
 {
 	bool is_http = check->type == HEALTH_CHECK_HTTP;
-	struct str path = str_is_empty(check->path) ? STR("/") : check->path;
-	if (is_http && !check_path(path)) {
+	struct str path = !is_http || str_is_empty(check->path) ? STR("/") : check->path;
+	if (!check_path(path)) {
 		writing->problem = STR("the path of the health check cannot be used; the pool is "
 				       "served without checks");
 		return;

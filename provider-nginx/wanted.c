@@ -75,8 +75,7 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str 
 	if (object == NULL)
 		return;
 	state_decode(wanted->parts.state, object, &wanted->arena, &value);
-	if (objects_externals(wanted->parts.objects) != NULL)
-		externals_settle(objects_externals(wanted->parts.objects), &value, &wanted->arena);
+	externals_settle(wanted->parts.externals, &value, &wanted->arena);
 	pool->algorithm = value.algorithm;
 	pool->peers = arena_calloc(&wanted->arena, value.endpoints.count + 1, sizeof(*pool->peers));
 	for (size_t i = 0; i < value.endpoints.count; i++) {

@@ -18,6 +18,7 @@ struct wanted_parts {
 	struct rows *rows; /* of the routes */
 	struct routes *routes;
 	struct notices *notices;
+	struct externals *externals; /* NULL: names are not looked up */
 	const struct publish *publish;
 	struct objects *objects;
 	const struct conf_options *options;

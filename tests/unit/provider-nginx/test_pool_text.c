@@ -98,6 +98,12 @@ static void test_stickiness_and_checks(void **state)
 	assert_string_equal(text, "proto http\nalgo rr\n");
 	assert_true(problem.p != NULL);
 	free(text);
+	/* A check of the port alone has no path, whatever is sent for one. */
+	check.type = HEALTH_CHECK_TCP;
+	pool.stickiness = NULL;
+	text = text_of(&pool, &problem);
+	assert_string_equal(text, "proto http\nalgo rr\ncheck tcp 5000 2000 2 7 0 /\n");
+	free(text);
 }
 
 static void test_answers(void **state)
