@@ -452,7 +452,7 @@ struct engine *engine_new(
 		.options = &config->local,
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
-		.proxy = {config->haproxy},
+		.proxy = {config->haproxy, config->trusted_certificates},
 		.ops = &ops,
 		.ctx = engine,
 	};

@@ -4,7 +4,7 @@
 
 #include "common/sandbox.h"
 
-enum { CONFINE_PATHS_MAX = 3 };
+enum { CONFINE_PATHS_MAX = 4 };
 
 struct confine_paths {
 	const char *state_dir;

@@ -27,11 +27,11 @@ struct externals_config {
 
 /* NULL and *ret_problem, allocated: an option is wrong. */
 struct externals *externals_new(const struct externals_config *config, char **ret_problem);
-void externals_free(struct externals *externals);
+void externals_free(struct externals *all);
 
 /* Gives the pool the endpoints that its name has now, in the arena, if it has a name instead of endpoints; to be called for every pool that comes
- * or changes. What stands in the way is told to the Service. Without `externals` nothing is
+ * or changes. What stands in the way is told to the Service. Without `all` nothing is
  * looked up. */
-void externals_settle(struct externals *externals, struct pool *pool, struct arena *arena);
+void externals_settle(struct externals *all, struct pool *pool, struct arena *arena);
 /* The pool is gone. */
-void externals_drop(struct externals *externals, struct str pool_id);
+void externals_drop(struct externals *all, struct str pool_id);

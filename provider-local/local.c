@@ -179,7 +179,7 @@ static char *confine(const struct local_config *config)
 	const struct confine_paths paths = {
 		.state_dir = config->options->state_dir,
 		.runtime_dir = config->options->common.runtime_dir,
-		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2]},
+		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
 	};
 	return daemon_confine(config->daemon, confine_local(&paths));
 }

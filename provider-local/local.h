@@ -14,7 +14,7 @@
 #include "provider-local/routes.h"
 #include "provider-local/rows.h"
 
-enum { LOCAL_PATHS_MAX = 3 };
+enum { LOCAL_PATHS_MAX = 4 };
 
 /* The first member of a provider's configuration, called `local`. */
 struct local_options {

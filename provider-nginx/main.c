@@ -420,7 +420,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.options = &config.local,
 		.name = "nginx",
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
-		.proxy = {config.nginx, config.lua_dir, config.modules_dir},
+		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
+			config.trusted_certificates},
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);

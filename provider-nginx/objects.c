@@ -538,11 +538,8 @@ int objects_value(
 	struct object *object = objects_find(objects, name);
 	if (object == NULL)
 		return -ENOENT;
-	struct pair pair = {0};
-	if (is_client)
-		pair = client_pair(objects, state, object);
-	else
-		pair = certificate_pair(objects, state, object);
+	struct pair pair = is_client ? client_pair(objects, state, object)
+				     : certificate_pair(objects, state, object);
 	char digest[OBJECTS_DIGEST_LEN];
 	/* Of a client certificate that is wanted no more nothing is left. */
 	bool is_it = pair.chain.p != NULL &&

@@ -77,6 +77,8 @@ static char *show_all(struct room *room)
 	if (err != 0)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));
 	job->on_file(job->ctx, "nginx.conf", buf_str(&room->text));
+	/* The rows are those of an nginx that runs with it. */
+	(void)objects_set_live(room->objects, job->state, buf_str(&room->text));
 	buf_clear(&room->text);
 	add_rows(room, objects_rows(room->objects), ROW_WHOLE);
 	add_rows(room, room->rows, ROW_WHOLE);

@@ -66,6 +66,8 @@ static void text_init(struct text *text, struct state *state, const struct objec
 	state_decode(state, object, &arena, &value);
 	if (object_kind(object) == LB_CERTIFICATE)
 		value.certificate.private_key = STR_NONE;
+	if (object_kind(object) == LB_POOL && value.pool.tls != NULL)
+		value.pool.tls->client_key = STR_NONE;
 	must(show_json(message_schema(MESSAGE_UPSERT, RECORD_NONE, object_kind(object)), &value,
 		     &json) == 0);
 	FILE *file = open_memstream(&text->all, &text->len);

@@ -98,10 +98,12 @@ static const char *show_client(const struct settling *s)
 		return arena_printf(s->arena,
 			"there is no TLS Secret %s for backend-tls.client-certificate", name)
 			.p;
+	bool has_key = secret->private_key.len != 0;
 	const char *problem =
-		secret->private_key.len == 0
+		!has_key && !s->request->takes_keyless
 			? "tls.key is empty"
-			: cert_check(secret->certificate, secret->private_key, s->arena, &info);
+			: cert_check(secret->certificate, has_key ? secret->private_key : STR_NONE,
+				  s->arena, &info);
 	if (problem == NULL && info.chain.len > POOL_CLIENT_CHAIN_MAX_LEN)
 		problem = "tls.crt is longer than 8192 bytes";
 	if (problem == NULL && secret->private_key.len > POOL_CLIENT_KEY_MAX_LEN)

@@ -15,6 +15,7 @@ struct backend_tls_request {
 	const struct backend_wish *wish; /* all zero: nothing is said */
 	const struct secret_record *ca;  /* those that it names; NULL: there is none */
 	const struct secret_record *client;
+	bool takes_keyless; /* Secrets are shown without their keys */
 };
 
 /* After backend_build(), whose problem stays unless this one is worse. Texts of the pool may point into the Secrets. */

@@ -315,7 +315,8 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 	struct backend_problem *problem)
 {
 	static const struct backend_wish none = {0};
-	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none};
+	struct backend_tls_request request = {
+		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
 	if (engine->grouping != GROUPING_MERGED ||
 		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;

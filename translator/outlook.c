@@ -124,6 +124,21 @@ static bool put_status(struct engine *engine, struct node *node, struct buf *out
 	return message_encode(MESSAGE_LB_STATUS, &status, out, &error) == 0;
 }
 
+/* Without the key of its client certificate. */
+static bool put_pool(const struct pool *given, struct buf *out)
+{
+	struct schema_error error = {""};
+	uint64_t rev = 0;
+	struct pool pool = *given;
+	struct pool_tls tls;
+	if (pool.tls != NULL) {
+		tls = *pool.tls;
+		tls.client_key = STR_NONE;
+		pool.tls = &tls;
+	}
+	return message_encode_object(&pool, out, &rev, &error) == 0;
+}
+
 static bool put_object(struct engine *engine, struct node *node, struct buf *out)
 {
 	struct schema_error error = {""};
@@ -131,6 +146,8 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 	if (!object_is_wanted(engine, node))
 		return false;
 	const void *object = object_build(engine, node, NULL);
+	if (node->kind == NODE_POOL)
+		return put_pool(object, out);
 	if (node->kind == NODE_SECRET) {
 		struct certificate certificate = *(const struct certificate *)object;
 		certificate.private_key = STR("");

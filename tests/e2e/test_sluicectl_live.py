@@ -87,6 +87,17 @@ def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
     assert status.returncode == 0 and status.stdout.count("●") == 3 and "1 ingress" in status.stdout
 
 
+def test_no_key_of_a_client_certificate_is_shown(line, ctl):
+    cluster = line.cluster
+    pair = self_signed("me.test")
+    says = {"sluice.io/backend-protocol": "https", "sluice.io/backend-tls.verify": "false", "sluice.io/backend-tls.client-certificate": "me"}
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.tls_secret("me", pair.pem, pair.key),
+                  one(cluster, "web", "web", annotations=says))
+    found = wait_for(lambda: [p for p in ctl.json("get", "pool") or [] if p.get("tls", {}).get("client_chain")], "the pool", PATIENCE)
+    assert "client_key" not in found[0]["tls"]
+    assert pair.key.decode().splitlines()[1] not in ctl("get", "pool", "-o", "yaml").stdout
+
+
 def test_each_reason_of_not_being_served(line, ctl):
     cluster = line.cluster
     other = self_signed("other.test")

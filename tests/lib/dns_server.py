@@ -8,7 +8,7 @@ import threading
 
 from .addresses import Address
 
-NETWORK = 90
+NETWORK = "127.90"
 TYPES = {socket.AF_INET: 1, socket.AF_INET6: 28}
 NXDOMAIN, SERVFAIL = 3, 2
 
