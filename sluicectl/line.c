@@ -472,7 +472,8 @@ char *line_render(struct line *line,
 		.ctx = &rendering,
 	};
 	settings_provider(line->settings, &job.argc, &job.argv);
-	return line->provider->render(&job);
+	char *problem = line->provider->render(&job);
+	return problem;
 }
 
 struct state *line_state(struct line *line)
