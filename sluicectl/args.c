@@ -53,13 +53,11 @@ const char *args_choices(enum option_value value)
 static bool is_choice(const char *choices, const char *value)
 {
 	size_t len = strlen(value);
-	const char *at = choices;
-	if (strchr(value, ' ') != NULL)
-		return false;
-	while ((at = strstr(at, value)) != NULL) {
-		if ((at == choices || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
-			return len != 0;
-		at += len != 0 ? len : 1;
+	while (*choices != '\0') {
+		size_t word_len = strcspn(choices, " ");
+		if (word_len == len && memcmp(choices, value, len) == 0)
+			return true;
+		choices += word_len + (choices[word_len] == ' ');
 	}
 	return false;
 }
