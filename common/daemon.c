@@ -24,6 +24,7 @@ struct daemon {
 	ev_signal hangup;
 	ev_timer watchdog;
 	struct heap_trimmer trimmer;
+	enum sandbox_mode sandbox;
 	struct window *window;
 	char *missing; /* a line each thing; NULL: ready */
 	int exit_code;
@@ -47,6 +48,16 @@ bool daemon_is_ready(const struct daemon *daemon)
 char *daemon_runtime_path(const struct daemon_options *options, const char *name)
 {
 	return xasprintf("%s/%s", options->runtime_dir, name);
+}
+
+char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
+{
+	struct sandbox_outcome outcome = {0};
+	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
+	if (problem == NULL)
+		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
+			LOG_STR("calls", outcome.calls));
+	return problem;
 }
 
 void daemon_fail(struct daemon *daemon)
@@ -265,7 +276,9 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
 	} else {
-		struct daemon daemon = {.spec = spec, .loop = ev_default_loop(EVFLAG_AUTO)};
+		struct daemon daemon = {.spec = spec,
+			.loop = ev_default_loop(EVFLAG_AUTO),
+			.sandbox = (enum sandbox_mode)options->sandbox};
 		log_init(table->program, (enum log_level)options->log_level,
 			(enum log_format)options->log_format);
 		code = run(&daemon, config);

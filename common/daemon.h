@@ -16,6 +16,7 @@
 #pragma once
 
 #include "common/options.h"
+#include "common/sandbox.h"
 #include "common/window.h"
 
 #include <ev.h>
@@ -27,6 +28,7 @@ struct daemon_options {
 	char *runtime_dir;
 	int log_level;
 	int log_format;
+	int sandbox; /* enum sandbox_mode */
 	char *window;
 	char *window_dir;
 	struct option_list window_uids;
@@ -51,6 +53,9 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
+/* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
+ * sandbox. NULL, or what is wrong in words (allocated). */
+char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);
 /* The window into the process, open from before start() to before stop(). /healthz, /readyz and /metrics are there already. */
 struct window *daemon_window(struct daemon *daemon);
 /* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for

@@ -21,14 +21,16 @@ static void notify_send(const char *text)
 	/* '@' stands for an abstract socket, whose name begins with NUL. */
 	if (path[0] == '@')
 		address.sun_path[0] = '\0';
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* Made once: a process in a sandbox may be unable to make another. */
+	static int fd = -1;
+	if (fd < 0)
+		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
 	/* The manager is told again at the next change; it has its own time-outs for what it never
 	 * hears. */
 	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, len);
-	close(fd);
 }
 
 void notify_ready(void)

@@ -21,6 +21,7 @@ static const struct {
 	[MESSAGE_PING] = {"ping", &ping_schema},
 	[MESSAGE_PONG] = {"pong", &pong_schema},
 	[MESSAGE_BYE] = {"bye", &bye_schema},
+	[MESSAGE_LEAD] = {"lead", &lead_schema},
 	[MESSAGE_SETTINGS] = {"settings", &settings_schema},
 	[MESSAGE_SYNC_BEGIN] = {"sync-begin", &sync_begin_schema},
 	[MESSAGE_SYNC_END] = {"sync-end", &sync_end_schema},

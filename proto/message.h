@@ -25,6 +25,7 @@ enum message_type {
 	MESSAGE_PING,
 	MESSAGE_PONG,
 	MESSAGE_BYE,
+	MESSAGE_LEAD,
 	/* source link, downwards */
 	MESSAGE_SETTINGS,
 	MESSAGE_SYNC_BEGIN, /* also on the provider link, there without kind */

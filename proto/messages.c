@@ -87,7 +87,7 @@ static const struct schema_field capabilities_fields[] = {
 	ROW(LIST_STR, capabilities, policies, "policies", ITEMS_MAX,
 		"what it can do of what annotations ask for: words of the table below"),
 	ROW(LIST_STR, capabilities, features, "features", ITEMS_MAX,
-		"anything else, by name: `source-ranges`; unknown ones are ignored"),
+		"anything else, by name: `source-ranges`, `lead`; unknown ones are ignored"),
 };
 static const struct schema capabilities_schema =
 	SCHEMA("capabilities", capabilities, capabilities_fields);
@@ -105,6 +105,13 @@ static const struct schema_field hello_fields[] = {
 		"what a provider can do; required of providers"),
 };
 const struct schema hello_schema = SCHEMA("hello", hello, hello_fields);
+
+static const struct schema_field lead_fields[] = {
+	ROW(UINT, lead, until_ms, "until_ms", UINT64_MAX,
+		"milliseconds of the clock `CLOCK_BOOTTIME` up to which this line may act; absent: "
+		"another one does"),
+};
+const struct schema lead_schema = SCHEMA("lead", lead, lead_fields);
 
 static const struct schema_field ping_fields[] = {
 	NEED(UINT, ping, seq, "seq", UINT64_MAX, "any number; the pong repeats it"),

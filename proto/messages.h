@@ -12,6 +12,7 @@ extern const struct schema hello_schema;
 extern const struct schema ping_schema;
 extern const struct schema pong_schema;
 extern const struct schema bye_schema;
+extern const struct schema lead_schema;
 extern const struct schema settings_schema;
 extern const struct schema sync_begin_schema;
 extern const struct schema sync_end_schema;

@@ -59,6 +59,11 @@ struct ping {
 	uint64_t seq;
 };
 
+/* Which of several replicas acts; see leadership.h. */
+struct lead {
+	uint64_t until_ms; /* of CLOCK_BOOTTIME; 0: another one does */
+};
+
 struct bye {
 	struct str reason;
 };

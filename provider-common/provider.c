@@ -3,6 +3,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "proto/leadership.h"
 #include "provider-common/log_events.h"
 #include "provider-common/metrics.h"
 #include "provider-common/reports.h"
@@ -17,6 +18,9 @@ struct provider {
 	struct arena arena;
 	/* Runs before the loop goes to sleep while there may be something to send. */
 	ev_prepare sender;
+	struct leadership lead;
+	bool may_act;
+	ev_timer lead_end;
 	bool is_begun;         /* this connection has begun its snapshot */
 	bool is_told_snapshot; /* this connection has completed it */
 	uint64_t commits;      /* of this connection */
@@ -74,6 +78,49 @@ static void on_unsendable(void *ctx, struct str id, const char *why)
 {
 	(void)ctx;
 	log_event(&EV_REPORT_UNSENDABLE, LOG_TEXT("lb", id), LOG_STR("reason", why));
+}
+
+/* ---- who acts ---- */
+
+bool provider_may_act(const struct provider *provider)
+{
+	return leadership_holds(&provider->lead, leadership_clock_ms());
+}
+
+static void check_lead(struct provider *provider)
+{
+	uint64_t left_ms = leadership_left_ms(&provider->lead, leadership_clock_ms());
+	bool may_act = left_ms != 0;
+	ev_timer_stop(provider->config.loop, &provider->lead_end);
+	if (may_act && left_ms != UINT64_MAX) {
+		ev_timer_set(&provider->lead_end, (double)left_ms / 1000, 0.);
+		ev_timer_start(provider->config.loop, &provider->lead_end);
+	}
+	if (may_act == provider->may_act)
+		return;
+	provider->may_act = may_act;
+	log_event(may_act ? &EV_LEADS : &EV_FOLLOWS);
+	if (provider->config.ops->on_lead != NULL)
+		provider->config.ops->on_lead(provider->config.ctx, may_act);
+}
+
+static void on_lead_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)loop;
+	(void)events;
+	check_lead(timer->data);
+}
+
+static int take_lead(struct provider *provider, struct link *link, const struct message *message)
+{
+	struct lead lead;
+	int err = link_decode(link, message, &provider->arena, &lead);
+	arena_reset(&provider->arena);
+	if (err != 0)
+		return err;
+	leadership_take(&provider->lead, &lead);
+	check_lead(provider);
+	return 0;
 }
 
 /* ---- downwards ---- */
@@ -170,7 +217,11 @@ static int take_commit(struct provider *provider, struct link *link, const struc
 static int on_message(void *ctx, struct link *link, const struct message *message)
 {
 	struct provider *provider = ctx;
+	if (message->type == MESSAGE_LEAD)
+		return take_lead(provider, link, message);
 	if (message->type == MESSAGE_SYNC_BEGIN) {
+		(void)leadership_settle(&provider->lead);
+		check_lead(provider);
 		provider->is_begun = true;
 		state_begin_snapshot(provider->state);
 		return 0;
@@ -199,6 +250,7 @@ static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 	struct provider *provider = ctx;
 	(void)link;
 	(void)peer;
+	leadership_connected(&provider->lead);
 	provider->is_begun = false;
 	provider->is_told_snapshot = false;
 	provider->commits = 0;
@@ -273,6 +325,9 @@ struct provider *provider_new(const struct provider_config *config)
 	arena_init(&provider->arena);
 	ev_prepare_init(&provider->sender, on_sender);
 	provider->sender.data = provider;
+	provider->may_act = true;
+	ev_timer_init(&provider->lead_end, on_lead_end, 0., 0.);
+	provider->lead_end.data = provider;
 	struct state_config state_config = {
 		.reduce = config->ops->reduce,
 		.want_touched = config->want_touched,
@@ -306,6 +361,7 @@ void provider_free(struct provider *provider, const char *reason)
 		return;
 	metrics_collect_without(collect, provider);
 	ev_prepare_stop(provider->config.loop, &provider->sender);
+	ev_timer_stop(provider->config.loop, &provider->lead_end);
 	link_free(provider->link, reason);
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(object))

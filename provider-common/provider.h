@@ -51,6 +51,9 @@ struct provider_ops {
 	 * object, or longer than the call. false: there is nothing to say yet. */
 	bool (*fill_status)(void *ctx, struct object *load_balancer, struct arena *arena,
 		struct lb_status *status);
+	/* For those with the feature `lead`: whether the provider may write now, told when it changes. It goes on to read, to keep
+	 * the state and to say statuses, so that it can begin at once. May be NULL. */
+	void (*on_lead)(void *ctx, bool may_act);
 	/* The link came up or was lost; may be NULL. */
 	void (*on_link)(void *ctx, bool is_up);
 };
@@ -72,6 +75,8 @@ struct provider *provider_new(const struct provider_config *config);
 /* Says bye with the reason. The user pointers of objects are not looked at any more. */
 void provider_free(struct provider *provider, const char *reason);
 
+/* By the clock of this moment, which may be ahead of on_lead(). True where there is no election. */
+bool provider_may_act(const struct provider *provider);
 struct state *provider_state(struct provider *provider);
 bool provider_is_connected(const struct provider *provider);
 /* Decodes an object of the state; see state_decode(). */

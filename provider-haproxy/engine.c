@@ -434,6 +434,7 @@ struct engine *engine_new(
 		.options = &config->local,
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
+		.proxy = {config->haproxy},
 		.ops = &ops,
 		.ctx = engine,
 	};

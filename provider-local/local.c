@@ -2,6 +2,7 @@
 #include "provider-local/local.h"
 
 #include "common/xalloc.h"
+#include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
 #include "provider-local/files.h"
 #include "provider-local/metrics.h"
@@ -146,6 +147,16 @@ static void make_provider(struct local *local, const struct local_config *config
 
 /* ---- life ---- */
 
+static char *confine(const struct local_config *config)
+{
+	const struct confine_paths paths = {
+		.state_dir = config->options->state_dir,
+		.runtime_dir = config->options->common.runtime_dir,
+		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2]},
+	};
+	return daemon_confine(config->daemon, confine_local(&paths));
+}
+
 static void collect(void *ctx)
 {
 	const struct local *local = ctx;
@@ -188,6 +199,11 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	if (err != 0 && !files_exist(options->state_dir)) {
 		*ret_problem = xasprintf("the state folder %.400s cannot be made: %s",
 			options->state_dir, files_problem(err));
+		local_free(local);
+		return NULL;
+	}
+	*ret_problem = confine(config);
+	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
 	}

@@ -13,6 +13,8 @@
 #include "provider-local/routes.h"
 #include "provider-local/rows.h"
 
+enum { LOCAL_PATHS_MAX = 3 };
+
 /* The first member of a provider's configuration, called `local`. */
 struct local_options {
 	struct daemon_options common;
@@ -36,11 +38,13 @@ struct local_config {
 	const struct local_options *options;
 	const char *name;     /* "haproxy" */
 	const char *software; /* "sluice-provider-haproxy 0.1.0" */
+	/* Programs and folders that the proxy needs outside the system's folders; the rest is NULL. */
+	const char *proxy[LOCAL_PATHS_MAX];
 	const struct local_ops *ops;
 	void *ctx;
 };
 
-/* Makes the state folder. NULL and *ret_problem in words (allocated); *ret_usage: an option is wrong. */
+/* Makes the state folder, then enters the sandbox. NULL and *ret_problem in words (allocated); *ret_usage: an option is wrong. */
 struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage);
 /* Says bye. Traffic goes on. */
 void local_free(struct local *local);

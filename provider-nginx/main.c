@@ -382,6 +382,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.options = &config.local,
 		.name = "nginx",
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
+		.proxy = {config.nginx, config.lua_dir, config.modules_dir},
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);

@@ -224,6 +224,8 @@ static void claim_all(struct balancers *balancers)
 		if (balancer->object != NULL && !balancer->has_wanted)
 			balancer_rebuild(balancer);
 	}
+	RB_FOREACH (balancer, balancer_tree, &balancers->by_identity)
+		balancer->has_looked = false;
 	for (int pass = 0; pass < 2; pass++) {
 		RB_FOREACH (balancer, balancer_tree, &balancers->by_identity)
 			look_for_row(balancers, balancer, pass == 1);
@@ -237,14 +239,17 @@ void balancers_on_world(struct balancers *balancers)
 	struct balancer *next;
 	if (!world_is_known(balancers->controller->world))
 		return;
+	/* While another line acts, what we want appears without our doing. */
+	const bool follows = balancers->controller->follows;
 	bool is_first = !balancers->has_claimed;
-	if (is_first)
+	if (is_first || follows)
 		claim_all(balancers);
 	RB_FOREACH_SAFE (balancer, balancer_tree, &balancers->by_identity, next) {
 		if (is_first || !balancer->plan.is_settled)
 			balancer_on_news(balancer);
 	}
-	judge_all(balancers);
+	if (!follows)
+		judge_all(balancers);
 	look_for_twins(balancers);
 	certs_on_world(balancers->controller->certs);
 }

@@ -33,6 +33,7 @@ struct controller {
 	struct provider *provider;
 	char *external_id_prefix;
 	bool is_linked; /* the translator is connected */
+	bool follows;   /* another line acts, or has until just now: see world_take_over() */
 };
 
 /* Says what readiness waits for. Cheap. */

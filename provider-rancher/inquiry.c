@@ -168,6 +168,7 @@ struct inquiry *inquiry_new(const struct inquiry_config *config)
 	struct inquiry *inquiry = xcalloc(1, sizeof(*inquiry));
 	inquiry->config = *config;
 	inquiry->turn.on_turn = on_turn;
+	inquiry->turn.asks = true;
 	ev_init(&inquiry->timer, on_timer);
 	inquiry->timer.data = inquiry;
 	backoff_init(&inquiry->backoff, 0.5, 30);

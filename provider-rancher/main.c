@@ -26,6 +26,7 @@
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
@@ -46,6 +47,10 @@ void controller_check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
+	/* What another line has done until now is known: act. */
+	if (c->follows && provider_may_act(c->provider) && world_is_fresh(c->world))
+		c->follows = false;
+	turns_look(c->turns);
 }
 
 /* ---- keys ---- */
@@ -98,10 +103,25 @@ static void on_link(void *ctx, bool is_up)
 	controller_check_ready(c);
 }
 
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && provider_may_act(c->provider);
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->follows = true;
+	if (may_act)
+		world_take_over(c->world);
+}
+
 static const struct provider_ops provider_ops = {
 	.reduce = rancher_reduce,
 	.on_commit = on_commit,
 	.fill_status = fill_status,
+	.on_lead = on_lead,
 	.on_link = on_link,
 };
 
@@ -144,6 +164,7 @@ static void make_rooms(struct controller *c)
 	c->world = world_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
+	turns_set_gate(c->turns, may_write, c);
 	free(base);
 }
 
@@ -173,6 +194,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_provider(&config));
+	if (problem != NULL)
+		return problem;
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;

@@ -74,6 +74,9 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	stack->id = id != NULL ? xstrdup(id) : NULL;
 	if (id == NULL)
 		return true;
+	/* Somebody else was faster. */
+	if (stack->turn.is_waiting)
+		turns_leave(stack->controller->turns, &stack->turn);
 	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
 	if (!is_made && stack->is_foreign)
 		log_event(&EV_STACK_FOREIGN, LOG_STR("id", id));

@@ -17,9 +17,12 @@ struct turns {
 	struct ev_loop *loop;
 	void (*on_outage)(void *ctx, const char *reason);
 	void *ctx;
+	bool (*is_open)(void *ctx);
+	void *gate_ctx;
 	size_t max;
 	size_t held;
-	struct turn_list line;
+	struct turn_list questions;
+	struct turn_list writes;
 	ev_prepare giver; /* runs before the loop sleeps while somebody may get a turn */
 	ev_timer pause;
 	struct backoff backoff;
@@ -36,20 +39,36 @@ static size_t limit(struct turns *turns)
 	return ev_is_active(&turns->pause) ? 0 : 1;
 }
 
-static void look(struct turns *turns)
+/* Whose turn it is; NULL: nobody's. */
+static struct turn *next_turn(struct turns *turns)
 {
-	if (!TAILQ_EMPTY(&turns->line) && turns->held < limit(turns))
+	if (turns->held >= limit(turns))
+		return NULL;
+	struct turn *turn = TAILQ_FIRST(&turns->questions);
+	if (turn == NULL && (turns->is_open == NULL || turns->is_open(turns->gate_ctx)))
+		turn = TAILQ_FIRST(&turns->writes);
+	return turn;
+}
+
+static struct turn_list *line_of(struct turns *turns, const struct turn *turn)
+{
+	return turn->asks ? &turns->questions : &turns->writes;
+}
+
+void turns_look(struct turns *turns)
+{
+	if (next_turn(turns) != NULL)
 		ev_prepare_start(turns->loop, &turns->giver);
 }
 
 static void on_prepare(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	struct turns *turns = watcher->data;
+	struct turn *turn;
 	(void)events;
 	ev_prepare_stop(loop, watcher);
-	while (!TAILQ_EMPTY(&turns->line) && turns->held < limit(turns)) {
-		struct turn *turn = TAILQ_FIRST(&turns->line);
-		TAILQ_REMOVE(&turns->line, turn, entry);
+	while ((turn = next_turn(turns)) != NULL) {
+		TAILQ_REMOVE(line_of(turns, turn), turn, entry);
 		turn->is_waiting = false;
 		turn->is_held = true;
 		turns->held++;
@@ -61,7 +80,7 @@ static void on_pause_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)events;
 	ev_timer_stop(loop, timer);
-	look(timer->data);
+	turns_look(timer->data);
 }
 
 struct turns *turns_new(struct ev_loop *loop, size_t max,
@@ -72,7 +91,8 @@ struct turns *turns_new(struct ev_loop *loop, size_t max,
 	turns->max = max;
 	turns->on_outage = on_outage;
 	turns->ctx = ctx;
-	TAILQ_INIT(&turns->line);
+	TAILQ_INIT(&turns->questions);
+	TAILQ_INIT(&turns->writes);
 	ev_prepare_init(&turns->giver, on_prepare);
 	turns->giver.data = turns;
 	ev_init(&turns->pause, on_pause_over);
@@ -81,11 +101,17 @@ struct turns *turns_new(struct ev_loop *loop, size_t max,
 	return turns;
 }
 
+void turns_set_gate(struct turns *turns, bool (*is_open)(void *ctx), void *ctx)
+{
+	turns->is_open = is_open;
+	turns->gate_ctx = ctx;
+}
+
 void turns_free(struct turns *turns)
 {
 	if (turns == NULL)
 		return;
-	must(TAILQ_EMPTY(&turns->line) && turns->held == 0);
+	must(TAILQ_EMPTY(&turns->questions) && TAILQ_EMPTY(&turns->writes) && turns->held == 0);
 	ev_prepare_stop(turns->loop, &turns->giver);
 	ev_timer_stop(turns->loop, &turns->pause);
 	free(turns->reason);
@@ -97,20 +123,20 @@ void turns_wait(struct turns *turns, struct turn *turn, bool first)
 	must(!turn->is_waiting && !turn->is_held);
 	turn->is_waiting = true;
 	if (first)
-		TAILQ_INSERT_HEAD(&turns->line, turn, entry);
+		TAILQ_INSERT_HEAD(line_of(turns, turn), turn, entry);
 	else
-		TAILQ_INSERT_TAIL(&turns->line, turn, entry);
-	look(turns);
+		TAILQ_INSERT_TAIL(line_of(turns, turn), turn, entry);
+	turns_look(turns);
 }
 
 void turns_leave(struct turns *turns, struct turn *turn)
 {
 	if (turn->is_waiting)
-		TAILQ_REMOVE(&turns->line, turn, entry);
+		TAILQ_REMOVE(line_of(turns, turn), turn, entry);
 	if (turn->is_held)
 		turns->held--;
 	turn->is_waiting = turn->is_held = false;
-	look(turns);
+	turns_look(turns);
 }
 
 void turns_succeeded(struct turns *turns)
@@ -123,7 +149,7 @@ void turns_succeeded(struct turns *turns)
 	turns->reason = NULL;
 	backoff_succeeded(&turns->backoff);
 	ev_timer_stop(turns->loop, &turns->pause);
-	look(turns);
+	turns_look(turns);
 	turns->on_outage(turns->ctx, NULL);
 }
 
@@ -156,14 +182,16 @@ void turns_doubt(struct turns *turns, const struct turn *turn, const char *reaso
 void turns_hurry(struct turns *turns)
 {
 	ev_timer_stop(turns->loop, &turns->pause);
-	look(turns);
+	turns_look(turns);
 }
 
 size_t turns_waiting(const struct turns *turns)
 {
 	size_t count = 0;
 	const struct turn *turn;
-	TAILQ_FOREACH (turn, &turns->line, entry)
+	TAILQ_FOREACH (turn, &turns->questions, entry)
+		count++;
+	TAILQ_FOREACH (turn, &turns->writes, entry)
 		count++;
 	return count;
 }

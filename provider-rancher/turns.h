@@ -4,6 +4,8 @@
  * requests gets in line, is called when its turn comes, and gives the turn back. Each decides what
  * to send only then, so a long line costs nothing but its length.
  *
+ * Questions go before writes, and writes wait at a gate while another line acts (turns_set_gate()).
+ *
  * An outage (no request can succeed) suspends the line for a growing time; then one at a time is let
  * through, until one of them succeeds. So a server that is down is not hammered, however many
  * want something of it.
@@ -20,6 +22,7 @@ struct turns;
 struct turn {
 	TAILQ_ENTRY(turn) entry;
 	void (*on_turn)(struct turn *turn);
+	bool asks; /* writes nothing; set once */
 	bool is_waiting;
 	bool is_held;
 };
@@ -28,6 +31,11 @@ struct turn {
 struct turns *turns_new(struct ev_loop *loop, size_t max,
 	void (*on_outage)(void *ctx, const char *reason), void *ctx);
 void turns_free(struct turns *turns);
+
+/* Nobody who writes gets a turn while the gate is closed; turns_look() when it may be open again. */
+void turns_set_gate(struct turns *turns, bool (*is_open)(void *ctx), void *ctx);
+
+void turns_look(struct turns *turns);
 
 /* Gets in line, at the front if `first`. on_turn() comes from the loop. */
 void turns_wait(struct turns *turns, struct turn *turn, bool first);

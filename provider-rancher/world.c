@@ -28,6 +28,10 @@ struct world {
 	char *image_uuid;
 	struct backoff lookups;
 	size_t next_lookup;
+	/* Numbers of questions: the first since we took over, and the last lists that were answered whole. */
+	uint64_t took_over;
+	uint64_t listed_balancers;
+	uint64_t listed_certificates;
 };
 
 /* ---- the stack ---- */
@@ -129,6 +133,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 		if (row->seen < number && row->asked < number)
 			balancers_on_unseen(world->controller->balancers, row);
 	}
+	world->listed_balancers = number;
 	balancers_on_world(world->controller->balancers);
 	schedule_poll(world);
 	controller_check_ready(world->controller);
@@ -161,6 +166,7 @@ static void on_certificate(void *ctx, const struct json *item, uint64_t number)
 static void on_certificates_end(void *ctx, uint64_t number)
 {
 	struct world *world = ctx;
+	world->listed_certificates = number;
 	certs_end_list(world->controller->certs, number);
 	inquiry_want_after(world->certificates, RELIST_S * (1 + backoff_random()));
 	balancers_on_world(world->controller->balancers);
@@ -412,6 +418,20 @@ void world_catch_up(struct world *world)
 	/* Services are asked for by whoever waits for one. */
 	if (inquiry_is_answered(world->certificates))
 		inquiry_want(world->certificates);
+}
+
+void world_take_over(struct world *world)
+{
+	world->took_over = api_number(world->controller->api);
+	stack_start(world->stack);
+	inquiry_want(world->certificates);
+	world_poll(world);
+}
+
+bool world_is_fresh(const struct world *world)
+{
+	return world_is_known(world) && world->listed_certificates >= world->took_over &&
+	       (stack_id(world->stack) == NULL || world->listed_balancers >= world->took_over);
 }
 
 /* ---- life ---- */

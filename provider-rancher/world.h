@@ -43,6 +43,11 @@ void world_poll(struct world *world);
 /* Changes may have happened that nobody told of: lists what would not be noticed otherwise. */
 void world_catch_up(struct world *world);
 
+/* Another line may have acted until now: lists all of what it may have changed. */
+void world_take_over(struct world *world);
+/* That has been listed. */
+bool world_is_fresh(const struct world *world);
+
 /* A load balancer as an event or a single answer tells it. Returns its row, NULL when it is not in our
  * stack or gone; *ret_changes may be NULL. */
 struct lb_row *world_take_lb(

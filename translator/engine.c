@@ -114,6 +114,11 @@ void engine_source_down(struct engine *engine)
 	 * whole state stays in force. */
 }
 
+void engine_repeat(struct engine *engine)
+{
+	said_source_up(engine);
+}
+
 static bool same_settings(const struct source_settings *a, const struct source_settings *b)
 {
 	return str_eq(a->ingress_class, b->ingress_class) &&

@@ -54,6 +54,9 @@ void engine_source_down(struct engine *engine);
 [[nodiscard]] int engine_source_message(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 
+/* Says again, as standing, what there is to say of each object. */
+void engine_repeat(struct engine *engine);
+
 void engine_provider_up(struct engine *engine, const struct hello *peer);
 void engine_provider_down(struct engine *engine);
 [[nodiscard]] int engine_provider_message(

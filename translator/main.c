@@ -28,7 +28,9 @@
 #include "common/users.h"
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "proto/leadership.h"
 #include "proto/link.h"
+#include "translator/confine.h"
 #include "translator/engine.h"
 #include "translator/lookout.h"
 #include "translator/metrics.h"
@@ -77,6 +79,8 @@ static struct {
 	struct lookout *lookout;
 	struct link *source;
 	struct link *provider;
+	struct leadership lead;
+	bool provider_obeys; /* it drives something that several lines share */
 	ev_timer clock;
 	ev_idle again;
 	uid_t uids[LINK_UIDS_MAX];
@@ -157,12 +161,41 @@ static const struct engine_ops engine_ops = {
 	.provider_flush = provider_flush,
 };
 
+/* ---- who acts ---- */
+
+static void tell_lead(uint64_t until_ms)
+{
+	const struct lead lead = {.until_ms = until_ms};
+	if (self.provider_obeys && self.provider != NULL && link_is_up(self.provider))
+		(void)link_send(self.provider, MESSAGE_LEAD, &lead);
+}
+
+static int take_lead(struct link *link, const struct message *message)
+{
+	struct arena arena;
+	struct lead lead;
+	uint64_t now_ms = leadership_clock_ms();
+	bool held = leadership_holds(&self.lead, now_ms);
+	arena_init(&arena);
+	int err = link_decode(link, message, &arena, &lead);
+	arena_fini(&arena);
+	if (err != 0)
+		return err;
+	leadership_take(&self.lead, &lead);
+	tell_lead(lead.until_ms);
+	/* What stood while another line acted, that one has told of, or died before it could. */
+	if (!held && leadership_holds(&self.lead, now_ms))
+		engine_repeat(self.engine);
+	return 0;
+}
+
 /* ---- links ---- */
 
 static const char *on_source_up(void *ctx, struct link *link, const struct hello *peer)
 {
 	(void)ctx;
 	(void)link;
+	leadership_connected(&self.lead);
 	lookout_up(self.lookout, LOOKOUT_WATCHER, peer);
 	engine_source_up(self.engine);
 	return NULL;
@@ -179,6 +212,10 @@ static int on_source_message(void *ctx, struct link *link, const struct message 
 {
 	struct schema_error error;
 	(void)ctx;
+	if (message->type == MESSAGE_LEAD)
+		return take_lead(link, message);
+	if (message->type == MESSAGE_SETTINGS && leadership_settle(&self.lead))
+		tell_lead(UINT64_MAX);
 	return complain(link, engine_source_message(self.engine, message, &error), &error);
 }
 
@@ -191,12 +228,24 @@ static void on_source_down(void *ctx, struct link *link)
 	work();
 }
 
+static bool has_feature(const struct capabilities *capabilities, const char *name)
+{
+	for (size_t i = 0; i < capabilities->features.count; i++) {
+		if (str_eq_c(capabilities->features.items[i], name))
+			return true;
+	}
+	return false;
+}
+
 static const char *on_provider_up(void *ctx, struct link *link, const struct hello *peer)
 {
 	(void)ctx;
 	(void)link;
 	if (peer->capabilities == NULL)
 		return "a provider must say its capabilities";
+	self.provider_obeys = has_feature(peer->capabilities, "lead");
+	if (self.lead.is_elected)
+		tell_lead(self.lead.until_ms);
 	lookout_up(self.lookout, LOOKOUT_PROVIDER, peer);
 	engine_provider_up(self.engine, peer);
 	return NULL;
@@ -341,6 +390,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	if (self.source != NULL)
 		self.provider =
 			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
+	if (problem == NULL)
+		problem = daemon_confine(daemon, confine_translator());
 	if (problem == NULL)
 		work();
 	return problem;

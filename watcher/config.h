@@ -32,6 +32,12 @@ struct config {
 	double backoff_first;
 	double backoff_max;
 	double exec_timeout;
+	bool leader_elect;
+	char *lease_name;
+	char *lease_namespace;
+	double lease_duration;
+	double lease_renew_deadline;
+	double lease_retry;
 };
 
 extern const struct option_table config_table;

@@ -51,6 +51,7 @@ struct events {
 	size_t count;
 	struct api_request *request; /* NULL: none runs */
 	ev_timer retry;
+	bool is_passive; /* another replica tells of it */
 };
 
 static void send_next(struct events *e);
@@ -293,7 +294,8 @@ static bool is_sendable(const struct event_note *note)
 void events_note(struct events *e, const struct event_note *note)
 {
 	struct event_plan plan;
-	if (!is_sendable(note) || !event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
+	if (e->is_passive || !is_sendable(note) ||
+		!event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
 		return;
 	if (e->count >= EVENTS_QUEUE_MAX) {
 		metric_add(&watcher_metrics[WATCHER_EVENTS], 2, 1);
@@ -316,6 +318,11 @@ void events_note(struct events *e, const struct event_note *note)
 }
 
 /* ---- life ---- */
+
+void events_set_active(struct events *e, bool is_active)
+{
+	e->is_passive = !is_active;
+}
 
 void events_set_version(struct events *e, const struct kind_version *version)
 {

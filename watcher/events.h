@@ -17,4 +17,6 @@ struct events *events_new(struct ev_loop *loop, struct api *api);
 void events_free(struct events *events);
 /* The version that Events name as that of their object; before, they are named without one. */
 void events_set_version(struct events *events, const struct kind_version *version);
+/* False: another replica tells of it; what is noted is left out. True at first. */
+void events_set_active(struct events *events, bool is_active);
 void events_note(struct events *events, const struct event_note *note);

@@ -22,7 +22,9 @@
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
 #include "watcher/config.h"
+#include "watcher/confine.h"
 #include "watcher/events.h"
+#include "watcher/lease.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
 #include "watcher/source.h"
@@ -44,13 +46,16 @@ static struct {
 	struct status_writer *writers[WRITER_COUNT]; /* of writer_kinds */
 	struct events *events;
 	struct cluster *cluster;
+	struct lease *lease; /* NULL: no election */
 	int kinds[RECORD_KIND_COUNT];
 	size_t kind_count;
 	/* What is missing: of the cluster, and of each writer; NULL: nothing. */
 	char *cluster_missing;
+	char *lease_problem;
 	char *writer_problems[WRITER_COUNT];
 } watcher;
 
+static const double RELEASE_LIMIT_S = 2;
 static const enum record_kind writer_kinds[WRITER_COUNT] = {RECORD_INGRESS, RECORD_SERVICE};
 
 /* ---- readiness ---- */
@@ -63,11 +68,11 @@ static void set_text(char **text, const char *to)
 
 static void tell_readiness(void)
 {
-	const char *parts[1 + WRITER_COUNT] = {watcher.cluster_missing};
+	const char *parts[2 + WRITER_COUNT] = {watcher.cluster_missing, watcher.lease_problem};
 	char text[MISSING_LEN] = "";
 	size_t used = 0;
-	memcpy(parts + 1, watcher.writer_problems, sizeof(watcher.writer_problems));
-	for (size_t i = 0; i < 1 + WRITER_COUNT; i++) {
+	memcpy(parts + 2, watcher.writer_problems, sizeof(watcher.writer_problems));
+	for (size_t i = 0; i < 2 + WRITER_COUNT; i++) {
 		if (parts[i] == NULL || used >= sizeof(text))
 			continue;
 		used += (size_t)snprintf(
@@ -191,6 +196,38 @@ static void on_fight(void *ctx, const struct store_object *object)
 		});
 }
 
+/* ---- who acts ---- */
+
+static void on_lead(void *ctx, uint64_t until_ms)
+{
+	(void)ctx;
+	for (size_t i = 0; i < WRITER_COUNT; i++)
+		status_set_active(watcher.writers[i], until_ms != 0);
+	events_set_active(watcher.events, until_ms != 0);
+	source_set_lead(watcher.source, until_ms);
+}
+
+static void join_election(const struct config *config)
+{
+	char *namespace = config->lease_namespace != NULL ? xstrdup(config->lease_namespace)
+							  : lease_default_namespace();
+	watcher.lease = lease_new(&(struct lease_config){
+		.loop = daemon_loop(watcher.daemon),
+		.api = watcher.api,
+		.namespace = namespace,
+		.name = config->lease_name,
+		.duration_s = config->lease_duration,
+		.deadline_s = config->lease_renew_deadline,
+		.retry_s = config->lease_retry,
+		.on_lead = on_lead,
+		.on_problem = on_writer_problem,
+		.ctx = &watcher.lease_problem,
+	});
+	free(namespace);
+	/* Nobody is asked before somebody leads. */
+	on_lead(NULL, 0);
+}
+
 /* ---- life ---- */
 
 static const struct source_ops source_ops = {
@@ -212,6 +249,25 @@ static bool is_namespace(const char *name)
 {
 	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
 	return len > 0 && len <= 63 && name[len] == '\0';
+}
+
+static bool is_object_name(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+	return len > 0 && len <= WORD_MAX && name[len] == '\0';
+}
+
+static char *check_lease(const struct config *config)
+{
+	if (!is_object_name(config->lease_name) ||
+		(config->lease_namespace != NULL && !is_namespace(config->lease_namespace)))
+		return xstrdup("--lease-name and --lease-namespace must be names of objects");
+	if (config->lease_duration <= config->lease_renew_deadline ||
+		config->lease_renew_deadline <= config->lease_retry)
+		return xstrdup(
+			"--lease-duration must be more than --lease-renew-deadline, and that more "
+			"than --lease-retry");
+	return NULL;
 }
 
 static char *check_config(const struct config *config)
@@ -337,6 +393,8 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	watcher.daemon = daemon;
 	watcher.config = ctx;
 	char *problem = check_config(watcher.config);
+	if (problem == NULL)
+		problem = check_lease(watcher.config);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -350,13 +408,20 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		target_fini(&watcher.target);
 		return problem;
 	}
+	problem = daemon_confine(daemon, confine_watcher(&watcher.target));
+	if (problem != NULL)
+		return problem;
 	open_parts(watcher.config);
+	if (watcher.config->leader_elect)
+		join_election(watcher.config);
 	start_metrics();
 	return NULL;
 }
 
 static void stop(void)
 {
+	lease_release(watcher.lease, RELEASE_LIMIT_S);
+	lease_free(watcher.lease);
 	cluster_free(watcher.cluster);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		status_free(watcher.writers[i]);
@@ -366,6 +431,7 @@ static void stop(void)
 	api_free(watcher.api);
 	target_fini(&watcher.target);
 	free(watcher.cluster_missing);
+	free(watcher.lease_problem);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		free(watcher.writer_problems[i]);
 }

@@ -12,6 +12,8 @@ struct source {
 	char *path;
 	struct link *link;
 	struct outlet outlet;
+	bool is_elected;
+	struct lead lead;
 	struct arena arena; /* of the message that is being read */
 };
 
@@ -94,8 +96,9 @@ static int on_message(void *ctx, struct link *link, const struct message *messag
 static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 {
 	struct source *source = ctx;
-	(void)link;
 	(void)peer;
+	if (source->is_elected)
+		(void)link_send(link, MESSAGE_LEAD, &source->lead);
 	outlet_link_up(&source->outlet);
 	return NULL;
 }
@@ -176,6 +179,14 @@ void source_free(struct source *source, const char *reason)
 	arena_fini(&source->arena);
 	free(source->path);
 	free(source);
+}
+
+void source_set_lead(struct source *source, uint64_t until_ms)
+{
+	source->is_elected = true;
+	source->lead.until_ms = until_ms;
+	if (link_is_up(source->link))
+		(void)link_send(source->link, MESSAGE_LEAD, &source->lead);
 }
 
 struct outlet *source_outlet(struct source *source)

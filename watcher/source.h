@@ -28,5 +28,7 @@ struct source_config {
 struct source *source_new(const struct source_config *config);
 void source_free(struct source *source, const char *reason);
 struct outlet *source_outlet(struct source *source);
+/* Who acts (PROTOCOL.md, "lead"): told at once, and first on each connection. Never called: there is no election. */
+void source_set_lead(struct source *source, uint64_t until_ms);
 /* Says goodbye and comes back, for a snapshot with other settings. */
 void source_restart(struct source *source, const char *reason);

@@ -52,6 +52,7 @@ struct status_writer {
 	double wake_at;      /* not later than the first of those that wait */
 	ev_timer timer;
 	bool is_forbidden;
+	bool is_passive; /* another replica writes */
 };
 
 static double now_of(const struct status_writer *w)
@@ -106,7 +107,7 @@ static void pump(struct status_writer *w);
 static void schedule(struct status_writer *w)
 {
 	double at = w->wake_at;
-	if (!TAILQ_EMPTY(&w->ready) && w->paused_until < at)
+	if (!w->is_passive && !TAILQ_EMPTY(&w->ready) && w->paused_until < at)
 		at = w->paused_until;
 	ev_timer_stop(w->config.loop, &w->timer);
 	if (isinf(at))
@@ -383,7 +384,7 @@ static void pump(struct status_writer *w)
 {
 	struct job *job;
 	struct write *write;
-	while (w->version != NULL && now_of(w) >= w->paused_until &&
+	while (!w->is_passive && w->version != NULL && now_of(w) >= w->paused_until &&
 		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
 		/* A server that gives objects no revision cannot be written to safely. */
 		bool can_write = target_of(job)->revision != NULL;
@@ -500,6 +501,12 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 void status_set_version(struct status_writer *w, const struct kind_version *version)
 {
 	w->version = version;
+	pump(w);
+}
+
+void status_set_active(struct status_writer *w, bool is_active)
+{
+	w->is_passive = !is_active;
 	pump(w);
 }
 

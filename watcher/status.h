@@ -34,5 +34,7 @@ struct status_writer *status_new(const struct status_config *config);
 void status_free(struct status_writer *writer);
 /* The version under which objects are written; nothing is written before it is known. */
 void status_set_version(struct status_writer *writer, const struct kind_version *version);
+/* False: another replica writes. Wishes are kept, and written when it becomes true. True at first. */
+void status_set_active(struct status_writer *writer, bool is_active);
 /* A wish of the translator for an object of the writer's kind; ignored when there is none of that uid. */
 void status_wish(struct status_writer *writer, const struct status_update *update);

@@ -92,7 +92,7 @@ class Pair:
         if not valgrind:
             return Daemon(path, arguments, self.folder / f"{path.name}.log")
         out = f"--callgrind-out-file={self.folder}/{path.name}.callgrind"
-        return Daemon("/usr/bin/valgrind", ["--tool=callgrind", "--quiet", out, str(path), *arguments],
+        return Daemon("/usr/bin/valgrind", ["--tool=callgrind", "--quiet", out, str(path), "--sandbox", "off", *arguments],
                       self.folder / f"{path.name}.log")
 
     def start_curl(self, plural: str) -> object:

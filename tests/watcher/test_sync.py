@@ -153,7 +153,7 @@ def test_a_kind_that_may_not_be_read_is_named_and_holds_the_snapshot(rig):
     line = rig.watcher.wait_event("not-ready", "secret (")
     line = rig.watcher.wait_event("not-ready", "403 Forbidden")
     assert "secrets is forbidden" in line and "cannot" in line
-    assert "ingress (" not in rig.watcher.events("not-ready")[-1]
+    wait_for(lambda: "ingress (" not in rig.watcher.events("not-ready")[-1], "the secrets alone are missing")
     rig.watcher.wait_event("forbidden", "kind=secret")
     stays(lambda: not rig.link.messages("sync-begin"), "no snapshot", 0.5)
     rig.kube.rules(None)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several lines beside each other, as the replicas of a Deployment: one Kubernetes, one Rancher, an election."""
+from __future__ import annotations
+
+import pathlib
+import shutil
+import tempfile
+from typing import Callable
+
+from standins.kube.client import KubeStandin
+from standins.rancher.client import RancherStandin
+
+from .cluster import Cluster
+from .daemon import Daemon
+from .forwarder import Forwarder
+from .line import build_folder
+from .wait import wait_for
+
+WRITES = ("balancer-created", "balancer-updated", "balancer-removed", "stack-made")
+
+
+class Replica:
+    def __init__(self, folder: pathlib.Path, kube: KubeStandin, rancher: RancherStandin, duration_s: int):
+        folder.mkdir()
+        runtime = folder / "run"
+        runtime.mkdir()
+        port = int(kube.url.rsplit(":", 1)[1])
+        self.way = Forwarder(port)
+        self.way.start()
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(pathlib.Path(kube.controller_kubeconfig).read_text().replace(f":{port}", f":{self.way.port}"))
+        common = ["--runtime-dir", str(runtime)]
+        build = build_folder()
+        election = ["--leader-elect", "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
+                    "--lease-retry", str(duration_s / 8)]
+        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(kubeconfig), *election], folder / "watcher.log")
+        self.translator = Daemon(build / "translator/sluice-translator", common, folder / "translator.log")
+        self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher", [*common, "--poll-interval", "0.5"], folder / "provider.log",
+                               {"CATTLE_URL": rancher.url, "CATTLE_ACCESS_KEY": rancher.access_key, "CATTLE_SECRET_KEY": rancher.secret_key})
+        self.daemons = [self.translator, self.watcher, self.provider]
+
+    def start(self) -> None:
+        for daemon in self.daemons:
+            daemon.start()
+
+    def stop(self) -> list[str]:
+        complaints = []
+        for daemon in self.daemons:
+            code = daemon.stop()
+            if code != 0:
+                complaints.append(f"{daemon.program.name} ended with {code}: " + "\n".join(daemon.lines[-30:]))
+        self.way.stop()
+        return complaints
+
+    def leads(self) -> bool:
+        """As its watcher has said last."""
+        told = [line for line in list(self.watcher.lines) if "event=leading" in line or "event=following" in line]
+        return self.watcher.is_running() and bool(told) and "event=leading" in told[-1]
+
+    def writes(self) -> int:
+        """How much its provider has written to Rancher."""
+        return sum(len(self.provider.events(name)) for name in WRITES)
+
+
+class Replicas:
+    def __init__(self, count: int, duration_s: int):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-replicas-"))
+        self.kube = KubeStandin().start()
+        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
+        self.cluster = Cluster(str(self.kube.kubeconfig))
+        self.all = [Replica(self.folder / f"replica{i}", self.kube, self.rancher, duration_s) for i in range(count)]
+
+    def __enter__(self) -> "Replicas":
+        for replica in self.all:
+            replica.start()
+        for replica in self.all:
+            wait_for(lambda r=replica: r.watcher.events("ready") and r.translator.events("ready"), "a replica to be ready")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        complaints = [text for replica in self.all for text in replica.stop()]
+        self.rancher.stop()
+        self.kube.stop()
+        if not complaints:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        assert not complaints, "\n".join(complaints)
+
+    def leader(self, but: Replica | None = None) -> Replica | None:
+        found = [replica for replica in self.all if replica.leads() and replica is not but]
+        return found[0] if len(found) == 1 else None
+
+    def wait_leader(self, but: Replica | None = None) -> Replica:
+        return wait_for(lambda: self.leader(but), "one to lead", 60)
+
+    def lose(self, replica: Replica, how: str) -> Callable[[], None]:
+        """Takes the leader away; what is returned brings it back."""
+        if how == "cut off":
+            replica.way.cut()
+            return replica.way.mend
+        if how == "hung":
+            replica.watcher.pause()
+            return replica.watcher.resume
+        if how == "stopped":
+            assert replica.watcher.stop() == 0
+        else:
+            for daemon in replica.daemons:
+                daemon.kill()
+
+        def come_back() -> None:
+            mark = len(replica.watcher.lines)
+            for daemon in replica.daemons:
+                if not daemon.is_running():
+                    daemon.start()
+            replica.watcher.wait_event("following", since=mark)
+        return come_back
