@@ -212,12 +212,17 @@ size_t outlook_waiting_up(const struct engine *engine)
 struct str outlook_trouble(struct engine *engine, struct arena *arena)
 {
 	struct balancer_node *balancer = graph_next_balancer(&engine->graph, STR(""));
+	struct str trouble = STR_NONE;
 	struct lb_status status;
-	for (; balancer != NULL;
-		balancer = RB_NEXT(balancer_tree, &engine->graph.balancers, balancer)) {
-		if (balancer->has_failed && statuses_read(balancer, arena, &status))
-			return arena_printf(arena, "%.*s: %.*s", STR_FMT(node_key(&balancer->node)),
-				STR_FMT(status.message));
+	struct buf place;
+	buf_init(&place, KEY_LEN_MAX);
+	while (balancer != NULL && trouble.p == NULL) {
+		if (statuses_has_failed(balancer) && statuses_read(balancer, arena, &status))
+			trouble = arena_printf(arena, "%.*s: %.*s",
+				STR_FMT(node_key(&balancer->node)), STR_FMT(status.message));
+		stand_behind(&place, node_key(&balancer->node));
+		balancer = graph_next_balancer(&engine->graph, buf_str(&place));
 	}
-	return STR_NONE;
+	buf_fini(&place);
+	return trouble;
 }
