@@ -76,7 +76,7 @@ static char *set(struct args *args, const struct ctl_option_spec *spec, char *va
 		return xasprintf("%s does not know --%s; see sluicectl %s --help",
 			command_specs[args->command].name, spec->name,
 			command_specs[args->command].name);
-	if (choices != NULL && !is_choice(choices, value))
+	if (choices != NULL && (value == NULL || !is_choice(choices, value)))
 		return xasprintf("--%s must be one of: %s", spec->name, choices);
 	if (spec->arg == NULL)
 		*(bool *)member = true;
