@@ -89,21 +89,28 @@ int buf_append_str(struct buf *b, struct str s)
 	return buf_append(b, s.p, s.len);
 }
 
-int buf_printf(struct buf *b, const char *format, ...)
+int buf_vprintf(struct buf *b, const char *format, va_list args)
 {
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(NULL, 0, format, args);
-	va_end(args);
+	va_list again;
+	va_copy(again, args);
+	int len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
 	must(len >= 0);
 	uint8_t *room = buf_reserve(b, (size_t)len + 1);
 	if (room == NULL)
 		return -EMSGSIZE;
-	va_start(args, format);
 	vsnprintf((char *)room, (size_t)len + 1, format, args);
-	va_end(args);
 	b->end += (size_t)len;
 	return 0;
+}
+
+int buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int err = buf_vprintf(b, format, args);
+	va_end(args);
+	return err;
 }
 
 void buf_consume(struct buf *b, size_t len)

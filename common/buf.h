@@ -8,6 +8,7 @@
 
 #include "common/str.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,8 @@ static inline struct str buf_str(const struct buf *b)
 [[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
 [[nodiscard]] int buf_append_str(struct buf *b, struct str s);
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
+[[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
+	struct buf *b, const char *format, va_list args);
 /* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL
  * when the ceiling would be passed. */
 uint8_t *buf_reserve(struct buf *b, size_t len);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 enum { LABEL_NAMES_MAX = 2 };
+static const double WHOLE_MAX = 1e15;
 
 const char metrics_type_openmetrics[] =
 	"application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -148,6 +149,7 @@ static int print_labels(struct buf *out, const struct metric *metric, size_t ser
 	int err = 0;
 	for (size_t i = 0; i < count && err == 0; i++) {
 		part /= word_count(labels[i].values);
+		must(part != 0);
 		struct str value = word_at(labels[i].values, series / part);
 		series %= part;
 		err = buf_printf(out, "%s%.*s=\"%.*s\"", i == 0 ? "{" : ",",
@@ -163,8 +165,8 @@ static int print_value(struct buf *out, double value)
 	if (isinf(value))
 		return buf_printf(out, value > 0 ? " +Inf\n" : " -Inf\n");
 	/* What was counted is shown to the last digit. */
-	return buf_printf(
-		out, value == floor(value) && fabs(value) < 1e15 ? " %.0f\n" : " %.9g\n", value);
+	bool is_whole = value > -WHOLE_MAX && value < WHOLE_MAX && value == (double)(int64_t)value;
+	return buf_printf(out, is_whole ? " %.0f\n" : " %.9g\n", value);
 }
 
 static int print_head(struct buf *out, const struct metric *metric, bool is_openmetrics)

@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,14 +28,15 @@ static double seconds(struct timeval time)
 static void collect_memory(void)
 {
 	char text[128] = "";
-	unsigned long size = 0;
-	unsigned long resident = 0;
+	char *rest = text;
 	double page = (double)sysconf(_SC_PAGESIZE);
-	if (statm < 0 || pread(statm, text, sizeof(text) - 1, 0) <= 0 ||
-		sscanf(text, "%lu %lu", &size, &resident) != 2)
+	if (statm < 0 || pread(statm, text, sizeof(text) - 1, 0) <= 0)
 		return;
-	metric_set(&common_metrics[METRIC_VIRTUAL], 0, (double)size * page);
-	metric_set(&common_metrics[METRIC_RESIDENT], 0, (double)resident * page);
+	/* Its first two numbers. */
+	double size = (double)strtoul(rest, &rest, 10);
+	double resident = (double)strtoul(rest, &rest, 10);
+	metric_set(&common_metrics[METRIC_VIRTUAL], 0, size * page);
+	metric_set(&common_metrics[METRIC_RESIDENT], 0, resident * page);
 }
 
 /* How many of the descriptors from `first` on are open. */

@@ -266,18 +266,18 @@ static socklen_t read_address(const char *text, struct sockaddr_storage *ret_add
 		       : 0;
 }
 
-int window_listen_tcp(struct window *window, const char *text)
+int window_listen_tcp(struct window *window, const char *address)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage bound;
 	int on = 1;
-	socklen_t len = read_address(text, &address);
+	socklen_t len = read_address(address, &bound);
 	if (len == 0)
 		return -EINVAL;
-	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(bound.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&address, len) != 0 || listen(fd, BACKLOG) != 0) {
+	if (bind(fd, (struct sockaddr *)&bound, len) != 0 || listen(fd, BACKLOG) != 0) {
 		int err = -errno;
 		close(fd);
 		return err;
@@ -288,17 +288,18 @@ int window_listen_tcp(struct window *window, const char *text)
 
 int window_port(const struct window *window)
 {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = {.v6 = {0}};
 	for (size_t i = 0; i < window->listener_count; i++) {
-		struct sockaddr_storage address = {0};
 		socklen_t len = sizeof(address);
 		if (window->listeners[i].is_local ||
-			getsockname(window->listeners[i].fd, (struct sockaddr *)&address, &len) !=
-				0)
+			getsockname(window->listeners[i].fd, &address.any, &len) != 0)
 			continue;
-		_Static_assert(offsetof(struct sockaddr_in, sin_port) ==
-				       offsetof(struct sockaddr_in6, sin6_port),
-			"the ports must stand at the same place");
-		return ntohs(((struct sockaddr_in *)(void *)&address)->sin_port);
+		return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+							       : address.v4.sin_port);
 	}
 	return 0;
 }

@@ -108,25 +108,25 @@ static int print_head(struct window_reply *c, int status, const char *content_ty
 }
 
 void window_reply_bytes(
-	struct window_reply *c, int status, const char *content_type, struct str body)
+	struct window_reply *reply, int status, const char *content_type, struct str body)
 {
-	must(!c->is_answered);
+	must(!reply->is_answered);
 	if (body.len > WINDOW_WHOLE_LEN_MAX) {
 		status = 500;
 		content_type = "text/plain; charset=utf-8";
 		body = STR("the answer is too long\n");
 	}
-	c->is_answered = true;
+	reply->is_answered = true;
 	/* There is room: see UNREAD_LEN_MAX. */
-	int err = print_head(c, status, content_type, (int64_t)body.len);
-	if (err == 0 && !window_head_is_head(&c->head))
-		err = buf_append_str(stream_out(c->stream), body);
+	int err = print_head(reply, status, content_type, (int64_t)body.len);
+	if (err == 0 && !window_head_is_head(&reply->head))
+		err = buf_append_str(stream_out(reply->stream), body);
 	must(err == 0);
-	stream_flush_now(c->stream);
-	stream_flush(c->stream);
+	stream_flush_now(reply->stream);
+	stream_flush(reply->stream);
 }
 
-void window_reply_text(struct window_reply *c, int status, const char *format, ...)
+void window_reply_text(struct window_reply *reply, int status, const char *format, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -134,33 +134,34 @@ void window_reply_text(struct window_reply *c, int status, const char *format, .
 	int len = vasprintf(&text, format, args);
 	va_end(args);
 	must(len >= 0);
-	window_reply_bytes(c, status, "text/plain; charset=utf-8", (struct str){text, (size_t)len});
+	window_reply_bytes(
+		reply, status, "text/plain; charset=utf-8", (struct str){text, (size_t)len});
 	free(text);
 }
 
-void window_reply_stream(struct window_reply *c, int status, const char *content_type,
+void window_reply_stream(struct window_reply *reply, int status, const char *content_type,
 	const struct window_producer *producer, void *state)
 {
-	must(!c->is_answered);
-	c->is_answered = true;
-	c->is_chunked = !window_head_is_http_1_0(&c->head);
-	c->head.keeps_alive = false;
-	must(print_head(c, status, content_type,
-		     c->is_chunked ? WINDOW_LENGTH_CHUNKED : WINDOW_LENGTH_CLOSE) == 0);
-	if (window_head_is_head(&c->head)) {
+	must(!reply->is_answered);
+	reply->is_answered = true;
+	reply->is_chunked = !window_head_is_http_1_0(&reply->head);
+	reply->head.keeps_alive = false;
+	must(print_head(reply, status, content_type,
+		     reply->is_chunked ? WINDOW_LENGTH_CHUNKED : WINDOW_LENGTH_CLOSE) == 0);
+	if (window_head_is_head(&reply->head)) {
 		producer->release(state);
 		return;
 	}
-	c->state = ANSWERING;
-	c->producer = producer;
-	c->producer_state = state;
-	set_deadline(c, WINDOW_STALL_S);
-	window_reply_wake(c);
+	reply->state = ANSWERING;
+	reply->producer = producer;
+	reply->producer_state = state;
+	set_deadline(reply, WINDOW_STALL_S);
+	window_reply_wake(reply);
 }
 
-void window_reply_wake(struct window_reply *c)
+void window_reply_wake(struct window_reply *reply)
 {
-	ev_feed_event(c->loop, &c->waker, EV_CUSTOM);
+	ev_feed_event(reply->loop, &reply->waker, EV_CUSTOM);
 }
 
 /* Appends one piece; as a chunk, whose size is filled in when it is known. */

@@ -217,6 +217,7 @@ static bool decode(struct str text, char *ret_value, size_t size)
 
 bool window_query(struct str query, const char *name, char *ret_value, size_t size)
 {
+	must(name != NULL);
 	while (query.len != 0) {
 		const char *end = memchr(query.p, '&', query.len);
 		struct str pair = {query.p, end != NULL ? (size_t)(end - query.p) : query.len};

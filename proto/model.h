@@ -32,6 +32,16 @@ struct str_list {
 	size_t count;
 };
 
+/* The same texts in the same order. */
+static inline bool str_list_eq(const struct str_list *a, const struct str_list *b)
+{
+	for (size_t i = 0; a->count == b->count && i < a->count; i++) {
+		if (!str_eq(a->items[i], b->items[i]))
+			return false;
+	}
+	return a->count == b->count;
+}
+
 /* ---- both links ---- */
 
 enum peer_role { ROLE_NONE, ROLE_WATCHER, ROLE_TRANSLATOR, ROLE_PROVIDER };

@@ -6,9 +6,9 @@
 #include "common/xalloc.h"
 #include "provider-common/metrics.h"
 #include "proto/frame.h"
+#include "provider-common/digest.h"
 
 #include <bsd/sys/queue.h>
-#include <sha2.h>
 
 enum { SCRATCH_KEPT_LEN = 16 * 1024 };
 
@@ -187,18 +187,6 @@ void reports_add_event(struct reports *reports, const struct lb_event *event)
 	reports->event_count++;
 	if (reports->event_count > reports->events_max)
 		drop_oldest_event(reports);
-}
-
-static uint64_t digest_of(struct str payload)
-{
-	uint8_t sum[SHA256_DIGEST_LENGTH];
-	SHA2_CTX context;
-	uint64_t digest;
-	SHA256Init(&context);
-	SHA256Update(&context, (const uint8_t *)payload.p, payload.len);
-	SHA256Final(sum, &context);
-	memcpy(&digest, sum, sizeof(digest));
-	return digest;
 }
 
 /* Takes the mark off the first one. False when there is nothing (new) to tell of it. */

@@ -5,10 +5,10 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/pack.h"
+#include "provider-common/digest.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
-#include <sha2.h>
 #include <stdio.h>
 
 enum { SCRATCH_KEPT_LEN = 16 * 1024 };
@@ -133,18 +133,6 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 	staged->payload = NULL;
 	*ret_staged = staged;
 	return 0;
-}
-
-static uint64_t digest_of(struct str packed)
-{
-	uint8_t sum[SHA256_DIGEST_LENGTH];
-	SHA2_CTX context;
-	uint64_t digest;
-	SHA256Init(&context);
-	SHA256Update(&context, (const uint8_t *)packed.p, packed.len);
-	SHA256Final(sum, &context);
-	memcpy(&digest, sum, sizeof(digest));
-	return digest;
 }
 
 /* What is kept of the object: all but its key, which stands in the object, and what the provider does not want. */

@@ -4,26 +4,14 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/quote.h"
+#include "provider-haproxy/text.h"
 #include "provider-local/checks.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { CLASS_LEN_MAX = 64 * 1024, DAY_MS = 24 * 3600 * 1000 };
 
 static const char default_cookie[] = "SLUICE";
-
-[[gnu::format(printf, 2, 3)]] static void add(struct buf *out, const char *format, ...)
-{
-	va_list args;
-	char *text = NULL;
-	va_start(args, format);
-	must(vasprintf(&text, format, args) >= 0);
-	va_end(args);
-	/* The parts are bounded by their checks. */
-	must(buf_append_str(out, str_from(text)) == 0);
-	free(text);
-}
 
 static void add_quoted(struct buf *out, struct str value)
 {
@@ -34,9 +22,9 @@ static void add_quoted(struct buf *out, struct str value)
 static void add_balance(struct buf *out, enum pool_algorithm algorithm)
 {
 	if (algorithm == ALGORITHM_SOURCE)
-		add(out, "\tbalance source\n\thash-type consistent\n");
+		text_add(out, "\tbalance source\n\thash-type consistent\n");
 	else
-		add(out, "\tbalance %s\n",
+		text_add(out, "\tbalance %s\n",
 			algorithm == ALGORITHM_LEAST_CONNECTIONS ? "leastconn" : "roundrobin");
 }
 
@@ -51,21 +39,21 @@ static void add_cookie(
 		return;
 	}
 	bool is_insert = wanted->mode == STICKINESS_INSERT;
-	add(out, "\tcookie ");
+	text_add(out, "\tcookie ");
 	add_quoted(out, name);
 	/* The cookie is ours alone and means nothing to the backend, so it is hidden from it in any case. */
-	add(out, " %s%s%s%s httponly dynamic", modes[wanted->mode], is_insert ? " indirect" : "",
-		wanted->nocache || is_insert ? " nocache" : "",
+	text_add(out, " %s%s%s%s httponly dynamic", modes[wanted->mode],
+		is_insert ? " indirect" : "", wanted->nocache || is_insert ? " nocache" : "",
 		wanted->postonly ? " postonly" : "");
 	if (!str_is_empty(wanted->domain) && check_host(wanted->domain)) {
-		add(out, " domain ");
+		text_add(out, " domain ");
 		add_quoted(out, wanted->domain);
 	} else if (!str_is_empty(wanted->domain)) {
 		*ret_refused = "the cookie's domain is no DNS name; it is left out";
 	}
-	add(out, "\n\tdynamic-cookie-key ");
+	text_add(out, "\n\tdynamic-cookie-key ");
 	add_quoted(out, str_from(key));
-	add(out, "\n");
+	text_add(out, "\n");
 }
 
 static uint64_t bounded(uint64_t value, uint64_t fallback, uint64_t max)
@@ -85,18 +73,18 @@ static void add_check(struct buf *lines, struct buf *server, const struct health
 		return;
 	}
 	if (check->type == HEALTH_CHECK_HTTP) {
-		add(lines, "\toption httpchk\n\thttp-check send meth GET uri ");
+		text_add(lines, "\toption httpchk\n\thttp-check send meth GET uri ");
 		add_quoted(lines, path);
-		add(lines, " ver HTTP/1.1 hdr Host localhost\n");
+		text_add(lines, " ver HTTP/1.1 hdr Host localhost\n");
 	}
-	add(lines, "\ttimeout check %llums\n",
+	text_add(lines, "\ttimeout check %llums\n",
 		(unsigned long long)bounded(check->timeout_ms, 2000, DAY_MS));
-	add(server, " check inter %llums rise %llu fall %llu",
+	text_add(server, " check inter %llums rise %llu fall %llu",
 		(unsigned long long)bounded(check->interval_ms, 2000, DAY_MS),
 		(unsigned long long)bounded(check->rise, 2, 1000),
 		(unsigned long long)bounded(check->fall, 3, 1000));
 	if (check->port != 0)
-		add(server, " port %u", (unsigned)check->port);
+		text_add(server, " port %u", (unsigned)check->port);
 }
 
 struct class_text class_of_pool(
@@ -108,14 +96,14 @@ struct class_text class_of_pool(
 	*ret_refused = NULL;
 	buf_init(&lines, CLASS_LEN_MAX);
 	buf_init(&server, CLASS_LEN_MAX);
-	add(&lines, "\tmode %s\n", is_tcp ? "tcp" : "http");
+	text_add(&lines, "\tmode %s\n", is_tcp ? "tcp" : "http");
 	add_balance(&lines, pool->algorithm);
 	if (is_tcp)
-		add(&lines, "\ttimeout server 1h\n");
+		text_add(&lines, "\ttimeout server 1h\n");
 	if (pool->protocol == POOL_H2C)
-		add(&server, " proto h2");
+		text_add(&server, " proto h2");
 	else if (pool->protocol == POOL_HTTPS)
-		add(&server, " ssl verify none alpn http/1.1 sni req.hdr(host),host_only");
+		text_add(&server, " ssl verify none alpn http/1.1 sni req.hdr(host),host_only");
 	if (pool->stickiness != NULL && !is_tcp)
 		add_cookie(&lines, pool->stickiness, cookie_key, ret_refused);
 	if (pool->health_check != NULL)

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/render.h"
 
-#include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { RANGES_PER_LINE = 16 };
-
-[[gnu::format(printf, 2, 3)]] static void add(struct buf *out, const char *format, ...)
-{
-	va_list args;
-	char *text = NULL;
-	va_start(args, format);
-	must(vasprintf(&text, format, args) >= 0);
-	va_end(args);
-	/* Groups and ports are bounded in number, and so is what is said of each. */
-	must(buf_append_str(out, str_from(text)) == 0);
-	free(text);
-}
 
 bool render_is_path(const char *path)
 {
@@ -36,7 +23,7 @@ bool render_is_path(const char *path)
 
 static void add_global(struct buf *out, const struct render_input *input)
 {
-	add(out,
+	text_add(out,
 		"global\n"
 		"\tstats socket %s mode 600 level admin expose-fd listeners\n"
 		"\tstats timeout 1d\n"
@@ -48,32 +35,32 @@ static void add_global(struct buf *out, const struct render_input *input)
 
 static void add_defaults(struct buf *out)
 {
-	add(out, "\ndefaults\n"
-		 "\tmode http\n"
-		 "\toption dontlognull\n"
-		 "\toption redispatch 1\n"
-		 "\toption idle-close-on-response\n"
-		 "\tretries 3\n"
-		 "\ttimeout connect 5s\n"
-		 "\ttimeout client 60s\n"
-		 "\ttimeout server 60s\n"
-		 "\ttimeout http-request 10s\n"
-		 "\ttimeout http-keep-alive 60s\n"
-		 "\ttimeout queue 5s\n"
-		 "\ttimeout tunnel 1h\n"
-		 "\ttimeout client-fin 30s\n");
+	text_add(out, "\ndefaults\n"
+		      "\tmode http\n"
+		      "\toption dontlognull\n"
+		      "\toption redispatch 1\n"
+		      "\toption idle-close-on-response\n"
+		      "\tretries 3\n"
+		      "\ttimeout connect 5s\n"
+		      "\ttimeout client 60s\n"
+		      "\ttimeout server 60s\n"
+		      "\ttimeout http-request 10s\n"
+		      "\ttimeout http-keep-alive 60s\n"
+		      "\ttimeout queue 5s\n"
+		      "\ttimeout tunnel 1h\n"
+		      "\ttimeout client-fin 30s\n");
 }
 
 /* Where requests go for which nothing better is known. */
 static void add_ends(struct buf *out)
 {
-	add(out, "\nbackend none\n"
-		 "\tmode http\n"
-		 "\thttp-request return status 503 content-type text/plain string \"no "
-		 "endpoints\\n\"\n"
-		 "\nbackend closed\n"
-		 "\tmode tcp\n"
-		 "\ttcp-request content reject\n");
+	text_add(out, "\nbackend none\n"
+		      "\tmode http\n"
+		      "\thttp-request return status 503 content-type text/plain string \"no "
+		      "endpoints\\n\"\n"
+		      "\nbackend closed\n"
+		      "\tmode tcp\n"
+		      "\ttcp-request content reject\n");
 }
 
 /* ---- listeners ---- */
@@ -85,49 +72,50 @@ static void add_binds(struct buf *out, const struct render_input *input, const s
 		const struct check_ip *ip = &input->binds[i];
 		bool is_v6 = ip->family == AF_INET6;
 		bool is_any = is_v6 && strcmp(ip->text, "::") == 0;
-		add(out, "\tbind %s%s%s:%u%s%s\n", is_v6 ? "[" : "", ip->text, is_v6 ? "]" : "",
-			port->port, is_any ? " v6only" : "", options);
+		text_add(out, "\tbind %s%s%s:%u%s%s\n", is_v6 ? "[" : "", ip->text,
+			is_v6 ? "]" : "", port->port, is_any ? " v6only" : "", options);
 	}
 }
 
 static void add_ranges(struct buf *out, const struct port *port)
 {
 	if (port->is_closed)
-		add(out, "\ttcp-request connection reject\n");
+		text_add(out, "\ttcp-request connection reject\n");
 	for (size_t i = 0; i < port->range_count; i++) {
 		const struct check_cidr *range = &port->ranges[i];
 		if (i % RANGES_PER_LINE == 0)
-			add(out, "%s\tacl is_allowed src", i != 0 ? "\n" : "");
-		add(out, " %s/%u", range->ip.text, range->bits);
+			text_add(out, "%s\tacl is_allowed src", i != 0 ? "\n" : "");
+		text_add(out, " %s/%u", range->ip.text, range->bits);
 	}
 	if (port->range_count != 0)
-		add(out, "\n\ttcp-request connection reject if !is_allowed\n");
+		text_add(out, "\n\ttcp-request connection reject if !is_allowed\n");
 }
 
 static void add_request_checks(struct buf *out)
 {
-	add(out, "\thttp-request return status 400 content-type text/plain string \"bad "
-		 "request\\n\" if METH_CONNECT\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad "
-		 "request\\n\" if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad "
-		 "request\\n\" "
-		 "unless { req.ver 1.0 1.1 2.0 3.0 }\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		 "if { req.ver 1.1 } !{ req.hdr(host) -m found }\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		 "if { req.hdr_cnt(host) gt 1 }\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		 "if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
-		 "^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
-		 "\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		 "if { req.hdr(host),port_only gt 65535 }\n");
+	text_add(out,
+		"\thttp-request return status 400 content-type text/plain string \"bad "
+		"request\\n\" if METH_CONNECT\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad "
+		"request\\n\" if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad "
+		"request\\n\" "
+		"unless { req.ver 1.0 1.1 2.0 3.0 }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"if { req.ver 1.1 } !{ req.hdr(host) -m found }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"if { req.hdr_cnt(host) gt 1 }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
+		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"if { req.hdr(host),port_only gt 65535 }\n");
 }
 
 /* From the host's key and the path to the pool, and from the pool to its backend. `also` goes on with each condition. */
 static void add_path_lookup(struct buf *out, const char *lb, const char *dir, const char *also)
 {
-	add(out,
+	text_add(out,
 		"\thttp-request set-var(txn.v) "
 		"var(txn.k),concat(,txn.p),map_str(%s/maps/whole.map) if { var(txn.k) -m found "
 		"}%s\n"
@@ -148,7 +136,7 @@ static void add_lookup(
 {
 	const char *lb = port->load_balancer.text;
 	const char *dir = input->state_dir;
-	add(out,
+	text_add(out,
 		"\thttp-request set-var(txn.h) req.hdr(host),host_only,regsub([.]$,)\n"
 		"\thttp-request set-var(txn.k) "
 		"str(host:%s:),concat(,txn.h),map_str(%s/maps/whole.map)\n"
@@ -161,46 +149,48 @@ static void add_lookup(
 		"var(txn.k) -m found }\n",
 		lb, dir, lb, dir, lb, dir);
 	if (is_plain)
-		add(out,
+		text_add(out,
 			"\thttp-request set-var(txn.q) "
 			"str(plain:),concat(,txn.k),map_str(%s/maps/whole.map) if { var(txn.k) -m "
 			"found }\n"
 			"\thttp-request set-var(txn.k) var(txn.q) if { var(txn.q) -m found }\n",
 			dir);
-	add(out, "\thttp-request set-var(txn.p) path\n");
+	text_add(out, "\thttp-request set-var(txn.p) path\n");
 	add_path_lookup(out, lb, dir, "");
-	add(out, "\thttp-request return status 404 content-type text/plain string \"no route\\n\" "
-		 "unless { var(txn.v) -m found }\n");
+	text_add(out,
+		"\thttp-request return status 404 content-type text/plain string \"no route\\n\" "
+		"unless { var(txn.v) -m found }\n");
 	/* Rows change while requests are looked up: when the pool has gone since its route was found, the route leads elsewhere by now. */
-	add(out, "\thttp-request unset-var(txn.v) unless { var(txn.b) -m found }\n");
+	text_add(out, "\thttp-request unset-var(txn.v) unless { var(txn.b) -m found }\n");
 	add_path_lookup(out, lb, dir, " !{ var(txn.b) -m found }");
 }
 
 static void add_headers(struct buf *out)
 {
-	add(out, "\thttp-request del-header x-forwarded- -m beg\n"
-		 "\thttp-request del-header forwarded\n"
-		 "\thttp-request del-header x-real-ip\n"
-		 "\thttp-request del-header _ -m sub\n"
-		 "\thttp-request set-header X-Forwarded-For %%[src]\n"
-		 "\thttp-request set-header X-Real-IP %%[src]\n"
-		 "\thttp-request set-header X-Forwarded-Proto %%[ssl_fc,iif(https,http)]\n"
-		 "\thttp-request set-header X-Forwarded-Host %%[req.hdr(host)] if { req.hdr(host) "
-		 "-m found }\n"
-		 "\thttp-request set-header X-Forwarded-Port %%[dst_port]\n"
-		 "\thttp-request set-header Forwarded "
-		 "\"for=%%[src];host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,http)]\" "
-		 "if { src -m ip 0.0.0.0/0 }\n"
-		 "\thttp-request set-header Forwarded "
-		 "\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
-		 "http)]\" unless { src -m ip 0.0.0.0/0 }\n"
-		 "\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
-		 "\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
-		 "\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
-		 "\thttp-request del-header proxy\n"
-		 "\thttp-request del-header keep-alive\n"
-		 "\thttp-request del-header proxy-connection\n"
-		 "\thttp-request del-header http2-settings\n");
+	text_add(out,
+		"\thttp-request del-header x-forwarded- -m beg\n"
+		"\thttp-request del-header forwarded\n"
+		"\thttp-request del-header x-real-ip\n"
+		"\thttp-request del-header _ -m sub\n"
+		"\thttp-request set-header X-Forwarded-For %%[src]\n"
+		"\thttp-request set-header X-Real-IP %%[src]\n"
+		"\thttp-request set-header X-Forwarded-Proto %%[ssl_fc,iif(https,http)]\n"
+		"\thttp-request set-header X-Forwarded-Host %%[req.hdr(host)] if { req.hdr(host) "
+		"-m found }\n"
+		"\thttp-request set-header X-Forwarded-Port %%[dst_port]\n"
+		"\thttp-request set-header Forwarded "
+		"\"for=%%[src];host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,http)]\" "
+		"if { src -m ip 0.0.0.0/0 }\n"
+		"\thttp-request set-header Forwarded "
+		"\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
+		"http)]\" unless { src -m ip 0.0.0.0/0 }\n"
+		"\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
+		"\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
+		"\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
+		"\thttp-request del-header proxy\n"
+		"\thttp-request del-header keep-alive\n"
+		"\thttp-request del-header proxy-connection\n"
+		"\thttp-request del-header http2-settings\n");
 }
 
 static void add_http(struct buf *out, const struct render_input *input, const struct port *port)
@@ -208,14 +198,14 @@ static void add_http(struct buf *out, const struct render_input *input, const st
 	add_request_checks(out);
 	add_lookup(out, input, port, port->protocol == LISTENER_HTTP);
 	add_headers(out);
-	add(out, "\tuse_backend %%[var(txn.b)] if { var(txn.b) -m found }\n"
-		 "\tdefault_backend none\n");
+	text_add(out, "\tuse_backend %%[var(txn.b)] if { var(txn.b) -m found }\n"
+		      "\tdefault_backend none\n");
 }
 
 static void add_tcp(struct buf *out, const struct render_input *input, const struct port *port)
 {
 	const char *dir = input->state_dir;
-	add(out,
+	text_add(out,
 		"\tmode tcp\n"
 		"\ttimeout client 1h\n"
 		"\ttcp-request content set-var(sess.v) str(tcp:%s:%u),map_str(%s/maps/whole.map)\n"
@@ -232,7 +222,7 @@ static void add_passthrough(
 {
 	const char *lb = port->load_balancer.text;
 	const char *dir = input->state_dir;
-	add(out,
+	text_add(out,
 		"\tmode tcp\n"
 		"\ttimeout client 1h\n"
 		"\ttcp-request inspect-delay 5s\n"
@@ -257,15 +247,15 @@ static void add_passthrough(
 		"\tuse_backend closed if { var(sess.v) -m found }\n",
 		lb, dir, lb, dir, lb, dir, dir);
 	if (port->protocol == LISTENER_HTTPS)
-		add(out, "\tdefault_backend loop%05u\n", port->port);
+		text_add(out, "\tdefault_backend loop%05u\n", port->port);
 	else
-		add(out, "\tdefault_backend closed\n");
+		text_add(out, "\tdefault_backend closed\n");
 }
 
 static void add_loop(
 	struct buf *out, const struct render_input *input, const struct port *port, const char *tls)
 {
-	add(out,
+	text_add(out,
 		"\nbackend loop%05u\n"
 		"\tmode tcp\n"
 		"\ttimeout server 1h\n"
@@ -282,7 +272,7 @@ static void add_port(struct buf *out, const struct render_input *input, const st
 	char *tls = xasprintf(" ssl crt-list %s/certs/list.txt alpn h2,http/1.1%s",
 		input->state_dir, input->has_default ? "" : " strict-sni");
 	bool is_opened = port->protocol == LISTENER_HTTPS && !port->has_passthrough;
-	add(out, "\nfrontend port%05u\n", port->port);
+	text_add(out, "\nfrontend port%05u\n", port->port);
 	add_binds(out, input, port, is_opened ? tls : "");
 	add_ranges(out, port);
 	if (port->protocol == LISTENER_HTTP || is_opened)
@@ -299,24 +289,24 @@ static void add_port(struct buf *out, const struct render_input *input, const st
 /* HAProxy does not start without any listener. */
 static void add_idle(struct buf *out, const struct render_input *input)
 {
-	add(out,
+	text_add(out,
 		"\nfrontend idle\n"
 		"\tbind unix@%s/idle.sock mode 600\n"
 		"\tdefault_backend none\n",
 		input->state_dir);
 	/* The maps exist for HAProxy only if something names them. */
-	add(out,
+	text_add(out,
 		"\thttp-request set-var(txn.k) str(none),map_str(%s/maps/whole.map)\n"
 		"\thttp-request set-var(txn.k) str(none),map_beg(%s/maps/prefix.map)\n",
 		input->state_dir, input->state_dir);
-	add(out,
+	text_add(out,
 		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
 		input->state_dir, input->state_dir);
 }
 
 void render_main(struct buf *out, const struct render_input *input, char *ret_description)
 {
-	add(out, "# Written by Sluice; changes are lost.\n");
+	text_add(out, "# Written by Sluice; changes are lost.\n");
 	size_t body = buf_len(out);
 	add_global(out, input);
 	size_t global_end = buf_len(out);
@@ -332,7 +322,7 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	/* The description goes behind the global section, whose last line it becomes. */
 	char *rest = str_dup(str_skip(buf_str(out), global_end));
 	buf_cut(out, global_end);
-	add(out, "\tdescription \"%s\"\n%s", ret_description, rest);
+	text_add(out, "\tdescription \"%s\"\n%s", ret_description, rest);
 	free(rest);
 }
 
@@ -364,7 +354,7 @@ static void add_servers(struct buf *out, struct slot *slot)
 		bool is_v6 = server->ip.family == AF_INET6;
 		if (!server->is_wanted || server->is_refused)
 			continue;
-		add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
+		text_add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
 			server->ip.text, is_v6 ? "]" : "", server->port, server->weight,
 			slot->group->sort->server);
 	}
@@ -373,16 +363,16 @@ static void add_servers(struct buf *out, struct slot *slot)
 void render_group(struct buf *out, const struct group *group)
 {
 	const char *line = group->sort->lines;
-	add(out, "# Written by Sluice; changes are lost.\n");
+	text_add(out, "# Written by Sluice; changes are lost.\n");
 	while (*line != 0) {
 		const char *end = strchrnul(line, '\n');
-		add(out, "#=%.*s\n", (int)(end - line), line);
+		text_add(out, "#=%.*s\n", (int)(end - line), line);
 		line = *end != 0 ? end + 1 : end;
 	}
-	add(out, "#+%s\n", group->sort->server);
+	text_add(out, "#+%s\n", group->sort->server);
 	for (size_t i = 0; i < group->size; i++) {
 		const struct slot *slot = &group->slots[i];
-		add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
+		text_add(out, "\nbackend %s\n%s", slot->name, group->sort->lines);
 		add_servers(out, (struct slot *)(uintptr_t)slot);
 	}
 }
@@ -412,7 +402,7 @@ bool render_read_group(struct str content, struct slots *slots)
 		struct str line = {content.p, (size_t)(end - content.p)};
 		content = str_skip(content, line.len + 1);
 		if (str_starts_with(line, STR("#=")))
-			add(&lines, "%.*s\n", STR_FMT(str_skip(line, 2)));
+			text_add(&lines, "%.*s\n", STR_FMT(str_skip(line, 2)));
 		else if (str_starts_with(line, STR("#+")))
 			server = str_skip(line, 2);
 	}

@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "provider-local/files.h"
 #include "provider-local/metrics.h"
+#include "provider-local/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,24 +181,6 @@ static int open_log(struct child *child)
 	return fd;
 }
 
-_Noreturn static void run_child(char *const *argv, int output)
-{
-	int null = open("/dev/null", O_RDONLY);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	/* A session of its own: what is sent to our terminal or group is not meant for it. */
-	setsid();
-	dup2(null, 0);
-	dup2(output, 1);
-	dup2(output, 2);
-	close_range(3, ~0U, 0);
-	execvp(argv[0], argv);
-	dprintf(2, "cannot start %s: %s\n", argv[0], strerrordesc_np(errno));
-	_exit(127);
-}
-
 static void launch(struct child *child)
 {
 	char *const *argv = child->ops->command(child->ctx);
@@ -205,8 +188,11 @@ static void launch(struct child *child)
 		return;
 	int log = open_log(child);
 	child->pid = fork();
-	if (child->pid == 0)
-		run_child(argv, log);
+	if (child->pid == 0) {
+		/* A session of its own: what is sent to our terminal or group is not meant for it. */
+		setsid();
+		program_become(argv, log);
+	}
 	if (log >= 0)
 		close(log);
 	if (child->pid < 0) {

@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/xalloc.h"
+#include "provider-local/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,23 +121,6 @@ static void on_unstarted(struct ev_loop *loop, ev_timer *watcher, int events)
 	finish(watcher->data, COMMAND_UNSTARTED);
 }
 
-_Noreturn static void run_child(char *const *argv, int output)
-{
-	int null = open("/dev/null", O_RDONLY);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	setpgid(0, 0);
-	dup2(null, 0);
-	dup2(output, 1);
-	dup2(output, 2);
-	close_range(3, ~0U, 0);
-	execvp(argv[0], argv);
-	dprintf(2, "cannot start %s: %s\n", argv[0], strerrordesc_np(errno));
-	_exit(127);
-}
-
 static void start_watching(struct command *command, double timeout_s)
 {
 	ev_child_init(&command->child, on_child, command->pid, 0);
@@ -169,8 +153,10 @@ struct command *command_start(
 		command->pid = fork();
 	else
 		command->pid = -1;
-	if (command->pid == 0)
-		run_child(argv, ends[1]);
+	if (command->pid == 0) {
+		setpgid(0, 0);
+		program_become(argv, ends[1]);
+	}
 	int err = errno;
 	if (ends[1] >= 0)
 		close(ends[1]);

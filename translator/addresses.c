@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/addresses.h"
 
+#include "common/ip.h"
 #include "translator/hosts.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 
 /* Canonical; absent when it is no IP address. */
 static struct str read_ip(struct str text, struct arena *arena)
 {
-	char copy[INET6_ADDRSTRLEN];
-	unsigned char bytes[sizeof(struct in6_addr)];
-	if (text.len == 0 || text.len >= sizeof(copy))
-		return STR_NONE;
-	memcpy(copy, text.p, text.len);
-	copy[text.len] = '\0';
-	int family = strchr(copy, ':') != NULL ? AF_INET6 : AF_INET;
-	if (inet_pton(family, copy, bytes) != 1 ||
-		inet_ntop(family, bytes, copy, sizeof(copy)) == NULL)
-		return STR_NONE;
-	return arena_str(arena, str_from(copy));
+	char canonical[INET6_ADDRSTRLEN];
+	return ip_canonical(text, canonical) ? arena_str(arena, str_from(canonical)) : STR_NONE;
 }
 
 /* False: neither address nor name. A provider may have put either into the place of the other. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/endpoints.h"
 
-#include <arpa/inet.h>
+#include "common/ip.h"
+
 #include <stdlib.h>
 
 /* One address and port, and where it was found. */
@@ -24,15 +25,8 @@ struct gathering {
  * hold names). */
 static struct str canonical_ip(struct arena *arena, struct str ip)
 {
-	char text[INET6_ADDRSTRLEN] = "";
-	unsigned char bytes[sizeof(struct in6_addr)];
-	if (ip.len == 0 || ip.len >= sizeof(text))
-		return STR_NONE;
-	memcpy(text, ip.p, ip.len);
-	text[ip.len] = '\0';
-	int family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
-	if (inet_pton(family, text, bytes) != 1 ||
-		inet_ntop(family, bytes, text, sizeof(text)) == NULL)
+	char text[INET6_ADDRSTRLEN];
+	if (!ip_canonical(ip, text))
 		return STR_NONE;
 	return str_eq_c(ip, text) ? ip : arena_str(arena, str_from(text));
 }

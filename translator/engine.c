@@ -285,17 +285,6 @@ bool engine_can_serve(const struct engine *engine, struct str protocol)
 	return false;
 }
 
-static bool same_protocols(const struct str_list *a, const struct str_list *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (!str_eq(a->items[i], b->items[i]))
-			return false;
-	}
-	return true;
-}
-
 static bool has_word(const struct str_list *list, const char *word)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -310,7 +299,7 @@ static bool same_capabilities(const struct engine *engine, const struct capabili
 	return engine->grouping == now->grouping &&
 	       engine->policies_missing == policies_missing(&now->policies) &&
 	       engine->has_source_ranges == has_word(&now->features, "source-ranges") &&
-	       same_protocols(&engine->protocols, &now->protocols);
+	       str_list_eq(&engine->protocols, &now->protocols);
 }
 
 static void set_capabilities(struct engine *engine, const struct capabilities *capabilities)

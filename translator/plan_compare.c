@@ -67,20 +67,9 @@ static bool same_secrets(const struct plan *a, const struct plan *b)
 	return true;
 }
 
-static bool same_texts(const struct str_list *a, const struct str_list *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (!str_eq(a->items[i], b->items[i]))
-			return false;
-	}
-	return true;
-}
-
 static bool same_ports(const struct plan *a, const struct plan *b)
 {
-	if (a->ports.count != b->ports.count || !same_texts(&a->source_ranges, &b->source_ranges))
+	if (a->ports.count != b->ports.count || !str_list_eq(&a->source_ranges, &b->source_ranges))
 		return false;
 	for (size_t i = 0; i < a->ports.count; i++) {
 		const struct plan_port *x = &a->ports.items[i];
@@ -110,10 +99,10 @@ static bool same_tls(const struct plan *a, const struct plan *b)
 		const struct plan_tls *x = &a->tls.items[i];
 		const struct plan_tls *y = &b->tls.items[i];
 		if (!str_eq(x->secret, y->secret) || x->is_open != y->is_open ||
-			!same_texts(&x->hosts, &y->hosts))
+			!str_list_eq(&x->hosts, &y->hosts))
 			return false;
 	}
-	return same_texts(&a->names, &b->names);
+	return str_list_eq(&a->names, &b->names);
 }
 
 bool plan_same_claims(const struct plan *a, const struct plan *b)

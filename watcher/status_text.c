@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/status_text.h"
 
+#include "common/ip.h"
 #include "common/json.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -34,14 +34,7 @@ static int compare_addresses(const void *left, const void *right)
 static bool take_ip(struct str ip, struct arena *arena, struct str *ret_ip)
 {
 	char text[INET6_ADDRSTRLEN];
-	unsigned char bytes[sizeof(struct in6_addr)];
-	if (ip.len >= sizeof(text))
-		return false;
-	memcpy(text, ip.p, ip.len);
-	text[ip.len] = '\0';
-	int family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
-	if (inet_pton(family, text, bytes) != 1 ||
-		inet_ntop(family, bytes, text, sizeof(text)) == NULL)
+	if (!ip_canonical(ip, text))
 		return false;
 	*ret_ip = arena_str(arena, str_from(text));
 	return true;

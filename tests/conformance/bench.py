@@ -209,7 +209,7 @@ class Bench:
         self.uid = uid
         self.tables = Tables()
         self.invalid: list[str] = []
-        self._address = Address(83)
+        self._address = Address("127.83")
         self.ports = [free_port(self._address.ip), free_port(self._address.ip)]
         words = {"{runtime}": str(self.runtime), "{folder}": str(self.folder), "{address}": self._address.ip}
         self.command = [self._fill(word, words) for word in command]

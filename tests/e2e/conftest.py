@@ -9,6 +9,7 @@ import pytest
 from lib.backend import Backend
 from lib.envtest import assets
 from lib.line import Line
+from lib.web import serve
 
 _numbers = itertools.count(1)
 
@@ -58,3 +59,10 @@ def backends():
     yield start
     for backend in started:
         backend.stop()
+
+
+@pytest.fixture
+def served(line, namespace, backends):
+    """A namespace in which the Ingress of lib/web.py serves."""
+    serve(line, namespace, backends)
+    return namespace

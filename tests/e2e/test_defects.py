@@ -2,31 +2,18 @@
 """Defects of the Go original that need the whole line, or the provider alone, to be proved right; provider-rancher/DEFECTS.md lists them all."""
 from __future__ import annotations
 
-import contextlib
-
 import pytest
 
 from lib.daemon import Daemon
 from lib.line import DAEMONS
 from lib.provider_bench import Bench
 from lib.provider_link import simple
-from lib.traffic import request
 from lib.wait import wait_for
-
-HOST = "foo.bar.com"
+from lib.web import HOST, reaches
 
 
 def ingress(namespace, name="web", service="web", port=80, path="/", **more):
     return namespace.ingress(name, [{"host": HOST, "paths": [(path, "Prefix", service, port)]}], **more)
-
-
-def reaches(line, namespace, name, backend, path="/"):
-    """Waits until a request arrives at a backend."""
-    def arrives():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            got = request(*line.entries(name, namespace.namespace)[0], HOST, path)
-            return got.status == 200 and got.json["name"] == backend
-    wait_for(arrives, f"{path} to reach {backend}")
 
 
 def target_ports(line, namespace, name="web"):
@@ -37,11 +24,11 @@ def target_ports(line, namespace, name="web"):
 def test_defect_12_a_changed_service_port_reaches_its_balancers(line, namespace, backends):
     pod, moved = backends("web"), backends("moved", 9090)
     namespace.apply(namespace.service("web"), namespace.slice("web", [pod.ip]), ingress(namespace))
-    reaches(line, namespace, "web", "web")
+    reaches(line, namespace, "/", "web")
     assert target_ports(line, namespace) == [8080]
     namespace.patch("service", "web", {"spec": {"ports": [{"port": 80, "targetPort": 9090}]}})
     namespace.apply(namespace.slice("web", [moved.ip], 9090))
-    reaches(line, namespace, "web", "moved")
+    reaches(line, namespace, "/", "moved")
     assert target_ports(line, namespace) == [9090]
 
 
@@ -49,14 +36,14 @@ def test_defect_13_a_port_may_be_given_by_name(line, namespace, backends):
     pod = backends("web", 9191)
     namespace.apply(namespace.service("web", 80, 9191, "http"), namespace.slice("web", [pod.ip], 9191, "http"),
                     ingress(namespace, port="http"))
-    reaches(line, namespace, "web", "web")
+    reaches(line, namespace, "/", "web")
     assert target_ports(line, namespace) == [9191]
 
 
 def test_defect_20_a_port_that_is_none_is_told_and_the_usual_one_stays(line, namespace, backends):
     namespace.apply(namespace.service("web"), namespace.slice("web", [backends("web").ip]),
                     ingress(namespace, annotations={"http.port": "eighty"}))
-    reaches(line, namespace, "web", "web")
+    reaches(line, namespace, "/", "web")
     assert [port for _, port in line.entries("web", namespace.namespace)] == [80]
     namespace.wait_event("web", "InvalidAnnotation", "http.port")
 
@@ -66,7 +53,7 @@ def test_defect_26_and_27_and_36_an_orderly_end_takes_nothing_away(line, namespa
                     ingress(namespace, "two", path="/two"), ingress(namespace, "theirs", annotations={"kubernetes.io/ingress.class": "nginx"}))
     namespace.kubectl("patch", "ingress", "theirs", "--subresource=status", "--type=merge", "-p",
                       '{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.9"}]}}}')
-    reaches(line, namespace, "web", "web")
+    reaches(line, namespace, "/", "web")
     before = {name: namespace.wait_addresses(name) for name in ("web", "two")}
     balancers = {row["id"] for row in line.rancher.rows("loadBalancerService")}
     for name in DAEMONS:
@@ -74,11 +61,11 @@ def test_defect_26_and_27_and_36_an_orderly_end_takes_nothing_away(line, namespa
     for name, addresses in {**before, "theirs": ["192.0.2.9"]}.items():
         assert namespace.addresses(name) == addresses
     assert {row["id"] for row in line.rancher.rows("loadBalancerService")} == balancers
-    reaches(line, namespace, "web", "web")
+    reaches(line, namespace, "/", "web")
     for daemon in line.daemons():
         daemon.start()
     namespace.apply(ingress(namespace, path="/new"))
-    reaches(line, namespace, "web", "web", "/new")
+    reaches(line, namespace, "/new", "web")
     assert namespace.addresses("theirs") == ["192.0.2.9"]
 
 
@@ -101,10 +88,10 @@ def test_defect_38_two_lines_agree(line, second_line, namespace, backends):
     for daemon in second_line:
         daemon.wait_event("ready")
     namespace.apply(ingress(namespace, path="/foo"))
-    reaches(line, namespace, "web", "web", "/foo")
+    reaches(line, namespace, "/foo", "web")
     namespace.wait_addresses("web", 1)
     namespace.apply(ingress(namespace, path="/bar"))
-    reaches(line, namespace, "web", "web", "/bar")
+    reaches(line, namespace, "/bar", "web")
     named = [row for row in line.rancher.rows("loadBalancerService", removed=True) if row["name"].startswith(f"{namespace.namespace}-")]
     assert len(named) == 1
     # Both have come to rest: a change of something else is all that is written from now on.

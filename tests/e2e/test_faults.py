@@ -10,10 +10,10 @@ import pytest
 from lib.envtest import assets
 from lib.line import Line
 from lib.provider_bench import FAST
-from lib.traffic import Traffic, request
+from lib.traffic import Traffic
 from lib.wait import wait_for
+from lib.web import HOST, deploy, reaches, serve, with_second
 
-HOST = "foo.bar.com"
 OURS = {"identity": "controller"}
 # Often, so that a watch which stands still is noticed soon.
 BOOKMARKS_S = 0.5
@@ -183,28 +183,6 @@ def trouble(line, fault: Callable[[Line], None]) -> Iterator[None]:
         line.rancher.clear()
 
 
-def deploy(namespace, backends, service: str) -> None:
-    pod = backends(service)
-    namespace.apply(namespace.service(service), namespace.slice(service, [pod.ip]))
-
-
-def serves(line, namespace, ingress: str, path: str, service: str) -> None:
-    def arrives():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            got = request(*line.entries(ingress, namespace.namespace)[0], HOST, path)
-            return got.status == 200 and got.json["name"] == service
-    wait_for(arrives, f"{path} to reach {service}", 120)
-
-
-def served(line, namespace, backends) -> None:
-    """An Ingress for /foo, which serves and shows its address."""
-    deploy(namespace, backends, "web")
-    deploy(namespace, backends, "second")
-    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80)]}]))
-    serves(line, namespace, "web", "/foo", "web")
-    namespace.wait_addresses("web", 1)
-
-
 def our_writes(line) -> list[tuple[str, str]]:
     return [(r["method"], r["name"]) for r in line.rancher.requests()
             if r["method"] != "GET" and r["changed"] is not None and "provider" in (r["user_agent"] or "")]
@@ -212,25 +190,23 @@ def our_writes(line) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_change_survives(line, standin, namespace, backends, name):
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     line.rancher.settle()
     line.rancher.control("reset-counters")
     mark = standin.mark()
     since = len(line.watcher.lines)
-    changed = namespace.ingress("web", [{"host": HOST, "paths": [
-        ("/foo", "Prefix", "web", 80), ("/second", "Prefix", "second", 80)]}])
     with Traffic(*line.entries("web", namespace.namespace)[0], HOST, "/foo", pause=0.02) as traffic:
         with trouble(line, FAULTS[name]):
             if name in NOBODY_WRITES:
                 line.watcher.wait_event("watch-failed", since=since)
             else:
-                namespace.apply(changed)
+                namespace.apply(with_second(namespace))
                 if name not in ("rancher-cut", "rancher-black-hole", "rancher-websocket-off"):
                     # Faults that are counted, and those that end by themselves, are outlived without help.
-                    serves(line, namespace, "web", "/second", "second")
+                    reaches(line, namespace, "/second", "second")
         if name in NOBODY_WRITES:
-            namespace.apply(changed)
-        serves(line, namespace, "web", "/second", "second")
+            namespace.apply(with_second(namespace))
+        reaches(line, namespace, "/second", "second")
         good = traffic.good
         wait_for(lambda: traffic.good > good + 20 or traffic.failures, "traffic to go on")
     assert traffic.failures == []
@@ -242,7 +218,7 @@ def test_a_change_survives(line, standin, namespace, backends, name):
 
 
 def test_401_reads_the_token_again(line, standin, namespace, backends):
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     since = len(line.watcher.lines)
     with trouble(line, kube_new_token):
         line.watcher.wait_event("credentials-refreshed", since=since)
@@ -251,7 +227,7 @@ def test_401_reads_the_token_again(line, standin, namespace, backends):
 
 
 def test_a_kind_that_is_forbidden_is_named_and_what_is_known_of_it_stays(line, standin, namespace, backends):
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     since = len(line.watcher.lines)
     with trouble(line, kube_forbids_secrets):
         line.watcher.wait_event("not-ready", "secret", since=since)
@@ -266,7 +242,7 @@ def test_one_refused_balancer_does_not_hold_up_another(line, namespace, backends
     with trouble(line, rancher_fault("error", method="POST", name=refused, status=422, code="InvalidOption", fieldName="labels")):
         for name in ("bad", "good"):
             namespace.apply(namespace.ingress(name, [{"host": HOST, "paths": [("/", "Prefix", "web", 80)]}]))
-        serves(line, namespace, "good", "/", "web")
+        reaches(line, namespace, "/", "web", "good")
         assert line.balancer("bad", namespace.namespace) is None
         namespace.wait_event("bad", "LoadBalancerFailed", "InvalidOption")
     line.wait_balancer("bad", namespace.namespace)
@@ -284,27 +260,27 @@ def test_a_balancer_in_error_is_told_and_its_recovery_too(line, namespace, backe
     finally:
         for host in hosts:
             line.rancher.control("release-port", port=8081, host=host)
-    serves(line, namespace, "web", "/", "web")
+    reaches(line, namespace, "/", "web")
     namespace.wait_event("web", "LoadBalancerRecovered")
     namespace.wait_addresses("web", 1)
 
 
 def test_an_outage_of_rancher_is_told_and_its_end_too(line, namespace, backends):
     """On the Ingress that waits for it, and on no other."""
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     namespace.apply(namespace.ingress("calm", [{"host": "calm.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
     namespace.wait_addresses("calm", 1)
     with trouble(line, rancher_api("down")):
         namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/second", "Prefix", "second", 80)]}]))
         namespace.wait_event("web", "LoadBalancerFailed", "Rancher does not answer")
-    serves(line, namespace, "web", "/second", "second")
+    reaches(line, namespace, "/second", "second")
     namespace.wait_event("web", "LoadBalancerRecovered")
     assert namespace.events("calm", "LoadBalancerFailed") == []
 
 
 def test_an_outage_of_the_api_server_ends_without_a_storm(line, standin, namespace, backends):
     """However long it is away, one request a kind and pause; afterwards the watches go on where they were."""
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     since = len(line.watcher.lines)
     mark = standin.mark()
     with trouble(line, kube_network("gone")):
@@ -321,7 +297,7 @@ def our_writes_since(line, namespace) -> list[tuple[str, str]]:
 
 
 def test_the_steady_state_is_quiet_and_restarts_write_nothing(line, standin, namespace, backends):
-    served(line, namespace, backends)
+    serve(line, namespace, backends)
     line.rancher.settle()
     mark = standin.mark()
     line.rancher.control("reset-counters")
@@ -342,7 +318,7 @@ def test_restarts_tell_nothing_twice(line, standin, namespace, backends):
     deploy(namespace, backends, "web")
     exact = namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Exact", "web", 80)]}], {"scale": "many"})
     namespace.apply(exact)
-    serves(line, namespace, "web", "/foo", "web")
+    reaches(line, namespace, "/foo", "web")
     namespace.wait_addresses("web", 1)
 
     def told():

@@ -140,7 +140,7 @@ def line():
         pytest.skip("a real API server has no faults to switch on")
     with Line(rancher_options={"hosts": HOSTS, "settings": FAST},
               watcher_arguments=["--backoff-first", "0.05", "--backoff-max", "0.5"],
-              provider_arguments=["--keep-unclaimed", "--idle-poll-interval", "0.5"]) as running:
+              provider_arguments=["--keep-unclaimed", "--allow-custom-config", "--idle-poll-interval", "0.5"]) as running:
         for index in RESERVED_HOSTS.values():
             running.rancher.control("deactivate-host", host=running.rancher.info["hosts"][index]["id"])
         yield running

@@ -2,7 +2,6 @@
 """Descriptors, memory or disk run out: a clear error, an end with failure, and what a supervisor starts again rebuilds its state. Traffic goes on."""
 from __future__ import annotations
 
-import contextlib
 import resource
 import subprocess
 
@@ -10,42 +9,12 @@ import pytest
 
 from lib.line import DAEMONS, build_folder
 from lib.provider_link import Translator
-from lib.traffic import Traffic, request
+from lib.traffic import Traffic
 from lib.wait import wait_for
+from lib.web import HOST, change
 
-HOST = "foo.bar.com"
 # Enough for what is open already, which no limit takes away, and for nothing else.
 FEW = 3
-
-
-def sanitized(daemon) -> bool:
-    """Whether the program is built with AddressSanitizer, which reserves more address space than any limit."""
-    return b"__asan_init" in daemon.program.read_bytes()
-
-
-@pytest.fixture
-def served(line, namespace, backends):
-    """An Ingress that serves; its namespace."""
-    for name in ("web", "second"):
-        namespace.apply(namespace.service(name), namespace.slice(name, [backends(name).ip]))
-    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80)]}]))
-    reaches(line, namespace, "/foo", "web")
-    namespace.wait_addresses("web", 1)
-    return namespace
-
-
-def reaches(line, namespace, path, backend):
-    def arrives():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            got = request(*line.entries("web", namespace.namespace)[0], HOST, path)
-            return got.status == 200 and got.json["name"] == backend
-    wait_for(arrives, f"{path} to reach {backend}")
-
-
-def change(line, namespace):
-    """A further change goes the whole way."""
-    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80), ("/second", "Prefix", "second", 80)]}]))
-    reaches(line, namespace, "/second", "second")
 
 
 def ended(daemon) -> int:
@@ -85,7 +54,7 @@ def test_no_descriptors_are_left(line, standin, served, victim):
 @pytest.mark.parametrize("victim", DAEMONS)
 def test_no_memory_is_left(line, served, victim):
     daemon = line.daemon(victim)
-    if sanitized(daemon):
+    if daemon.is_sanitized():
         pytest.skip("AddressSanitizer needs its address space")
     since = len(daemon.lines)
     balancer = line.balancer("web", served.namespace)["id"]

@@ -12,10 +12,10 @@ from lib.links import LinkClosed, Watcher, connected, hello
 from lib.provider_bench import Bench
 from lib.provider_link import pool, simple, virtual_host
 from lib.sourcelink import frame
-from lib.traffic import Traffic, request
+from lib.traffic import Traffic
 from lib.wait import wait_for
+from lib.web import HOST, change
 
-HOST = "foo.bar.com"
 WEB = "default-rancherlb-web"
 # Whatever may come before a hello, and after it.
 NONSENSE = {
@@ -47,31 +47,6 @@ def send(peer: socket.socket, data: bytes) -> None:
     """The other side may have hung up already."""
     with contextlib.suppress(ConnectionResetError, BrokenPipeError):
         peer.sendall(data)
-
-
-@pytest.fixture
-def served(line, namespace, backends):
-    """An Ingress that serves; its namespace."""
-    for name in ("web", "second"):
-        namespace.apply(namespace.service(name), namespace.slice(name, [backends(name).ip]))
-    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80)]}]))
-    reaches(line, namespace, "/foo", "web")
-    namespace.wait_addresses("web", 1)
-    return namespace
-
-
-def reaches(line, namespace, path, backend):
-    def arrives():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            got = request(*line.entries("web", namespace.namespace)[0], HOST, path)
-            return got.status == 200 and got.json["name"] == backend
-    wait_for(arrives, f"{path} to reach {backend}")
-
-
-def change(line, namespace):
-    """A further change goes the whole way."""
-    namespace.apply(namespace.ingress("web", [{"host": HOST, "paths": [("/foo", "Prefix", "web", 80), ("/second", "Prefix", "second", 80)]}]))
-    reaches(line, namespace, "/second", "second")
 
 
 @pytest.mark.parametrize("link", ROLES)

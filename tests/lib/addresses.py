@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loopback addresses of one's own: no two tests of this machine ever get the same one at the same time."""
+"""Addresses of one's own on this machine: no two tests ever get the same one at the same time."""
 from __future__ import annotations
 
 import itertools
@@ -10,16 +10,16 @@ _PER_NETWORK = 250 * 250
 
 
 class Address:
-    """127.NETWORK.x.y, ours until release(): a name in the kernel's abstract namespace is bound as long as we hold it. One that was given
-    back is not given out again for long, because somebody may remember what was there."""
+    """NETWORK.x.y (a network is "127.88", say), ours until release(): a name in the kernel's abstract namespace is bound as long as we
+    hold it. One that was given back is not given out again for long, because somebody may remember what was there."""
 
     _next = itertools.count(os.getpid() * 37)  # begins where others are not likely to
 
-    def __init__(self, network: int):
+    def __init__(self, network: str):
         self._guard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         for _ in range(_PER_NETWORK):
             x, y = divmod(next(self._next) % _PER_NETWORK, 250)
-            self.ip = f"127.{network}.{x}.{y + 2}"
+            self.ip = f"{network}.{x}.{y + 2}"
             try:
                 self._guard.bind(f"\0sluice-test-{self.ip}")
                 return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small servers that play the pods: each on a loopback address of its own, answering with its name and exactly what it got.
+"""Small servers that play the pods: each on an address of its own, answering with its name and exactly what it got.
 
 The answer is JSON: name, method, target as sent, version, headers as [name, value] in order, host, body, client, and `path` as `target`.
 Words in the query ask for more: `hold` waits for release(), `stream` sends a chunk at once and the end after release(), `close` closes
@@ -12,6 +12,7 @@ import collections
 import contextlib
 import hashlib
 import json
+import os
 import socket
 import ssl
 import tempfile
@@ -25,7 +26,8 @@ import h2.exceptions
 
 from .addresses import Address
 
-NETWORK = 88
+# tests/pod-network makes one that is not loopback, and tells its name.
+NETWORK = os.environ.get("SLUICE_POD_NETWORK", "127.88")
 _WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real kube-apiserver with its etcd, from the folder that KUBEBUILDER_ASSETS names (the convention of envtest).
 
-It offers the part of KubeStandin that speaks the public API; tests that need faults of the stand-in are skipped with it.
+It offers the part of KubeStandin that speaks the public API; tests that need faults of the stand-in are skipped with it. The controller is
+the service account of docker/kubernetes, with the rights that stand there and no others.
 """
 from __future__ import annotations
 
@@ -17,7 +18,11 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from standins.kube.public import KubeApi
+
 from .wait import wait_for
+
+RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
 
 
 def assets() -> pathlib.Path | None:
@@ -33,7 +38,7 @@ def free_port() -> int:
 
 
 class RealKube:
-    """etcd and kube-apiserver as child processes, with one token for the administrator and one for the controller."""
+    """etcd and kube-apiserver as child processes."""
 
     def __init__(self, **_: object):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-envtest-"))
@@ -50,18 +55,23 @@ class RealKube:
                     f"--initial-advertise-peer-urls=http://127.0.0.1:{peer_port}",
                     f"--initial-cluster=default=http://127.0.0.1:{peer_port}", "--unsafe-no-fsync")
         key = self._service_account_key()
-        tokens = {"admin": secrets.token_hex(16), "sluice": secrets.token_hex(16)}
+        server, token = f"https://127.0.0.1:{port}", secrets.token_hex(16)
         token_file = self.folder / "tokens.csv"
-        token_file.write_text("".join(f'{token},{user},{user},"system:masters"\n' for user, token in tokens.items()))
+        token_file.write_text(f'{token},admin,admin,"system:masters"\n')
+        self._write_kubeconfig(self.kubeconfig, server, "admin", token)
         self._spawn("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd_port}", f"--secure-port={port}",
-                    "--bind-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}", f"--token-auth-file={token_file}",
+                    "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--cert-dir={self.folder / 'certs'}", f"--token-auth-file={token_file}",
                     "--authorization-mode=RBAC", f"--service-account-key-file={key}",
                     f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
                     "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
                     "--endpoint-reconciler-type=none")
-        for path, user in ((self.kubeconfig, "admin"), (self.controller_kubeconfig, "sluice")):
-            self._write_kubeconfig(path, f"https://127.0.0.1:{port}", user, tokens[user])
-        wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
+        try:
+            wait_for(self._is_ready, "kube-apiserver to be ready", 90, 0.5)
+            self._write_kubeconfig(self.controller_kubeconfig, server, "sluice", self._controller_token())
+            self.api = KubeApi(self.kubeconfig)
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def stop(self) -> None:
@@ -99,6 +109,16 @@ class RealKube:
     def _is_ready(self) -> bool:
         for child in self.children:
             assert child.poll() is None, (self.folder / f"{pathlib.Path(child.args[0]).name}.log").read_text()[-2000:]
-        done = subprocess.run(["kubectl", "--kubeconfig", str(self.kubeconfig), "get", "--raw", "/readyz"],
-                              capture_output=True, text=True, check=False, timeout=30)
-        return done.stdout == "ok"
+        return self._kubectl("get", "--raw", "/readyz", check=False) == "ok"
+
+    def _controller_token(self) -> str:
+        account = next(item for item in yaml.safe_load_all(RIGHTS.read_text()) if item["kind"] == "ServiceAccount")["metadata"]
+        self._kubectl("create", "namespace", account["namespace"])
+        self._kubectl("apply", "-f", str(RIGHTS))
+        return self._kubectl("create", "token", account["name"], "--namespace", account["namespace"], "--duration=24h").strip()
+
+    def _kubectl(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments], capture_output=True, text=True, check=False,
+                              timeout=60)
+        assert done.returncode == 0 or not check, done.stderr
+        return done.stdout

@@ -10,7 +10,7 @@ from .local_proxy import LocalProxy
 
 class HAProxy(LocalProxy):
     name = "haproxy"
-    network = 81
+    network = "127.81"
 
     def socket(self) -> pathlib.Path:
         """HAProxy's runtime socket."""

@@ -8,7 +8,7 @@ import pathlib
 import shutil
 import tempfile
 
-from standins.kube.client import KubeStandin
+from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .cluster import Cluster
@@ -30,16 +30,16 @@ def is_sanitized() -> bool:
 
 
 class Line:
-    """Use it as a context manager. `kube_options` and `rancher_options` go to the stand-ins; `watcher`, `translator`, `provider` are
+    """Use it as a context manager. `rancher_options` go to the stand-in; `watcher`, `translator`, `provider` are
     Daemon objects, started in that order unless start=False."""
 
-    def __init__(self, start: bool = True, kube_options: dict | None = None, rancher_options: dict | None = None,
+    def __init__(self, start: bool = True, rancher_options: dict | None = None,
                  watcher_arguments: list[str] | None = None, provider_arguments: list[str] | None = None,
                  translator_arguments: list[str] | None = None, log_level: str = "info"):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
         self.runtime = self.folder / "run"
         self.runtime.mkdir()
-        self.kube = (RealKube() if assets() else KubeStandin(**(kube_options or {}))).start()
+        self.kube = (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
                                       **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
         self.cluster = Cluster(str(self.kube.kubeconfig))

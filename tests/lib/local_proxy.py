@@ -27,7 +27,7 @@ class LocalProxy:
     """Use it as a context manager. Subclasses name the program (`provider-NAME/sluice-provider-NAME`) and know its proxy."""
 
     name = ""
-    network = 0  # 127.NETWORK.x.y
+    network = ""  # of its addresses: "127.x"
     own_arguments: list[str] = []
 
     def __init__(self, start: bool = True, arguments: list[str] | None = None, environment: dict[str, str] | None = None):

@@ -14,7 +14,7 @@ LUA_DIR = pathlib.Path(__file__).parents[2] / "provider-nginx/lua"
 
 class Nginx(LocalProxy):
     name = "nginx"
-    network = 82
+    network = "127.82"
     own_arguments = ["--lua-dir", str(LUA_DIR), "--workers", "2"]
 
     def __init__(self, *arguments: Any, **more: Any):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from standins.kube.client import KubeStandin
+from standins.kube.client import LOOPBACK_PODS, KubeStandin
 
 from .cluster import Cluster
 from .daemon import Daemon
@@ -26,7 +26,7 @@ class ProxyLine:
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
         self.folder, self.runtime = self.proxy.folder, self.proxy.runtime
         (self.runtime / "provider.sock").unlink(missing_ok=True)
-        self.kube = (RealKube() if assets() else KubeStandin()).start()
+        self.kube = (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
         self.cluster = Cluster(str(self.kube.kubeconfig))
         common = ["--runtime-dir", str(self.runtime)]
         build = build_folder()

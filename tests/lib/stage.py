@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Iterable
 
 from .line import Line
-from .stories import HTTP, HTTPS, STORIES, Expected, Scene
+from .stories import HTTP, STORIES, Expected, Scene
 from .traffic import request
 from .wait import wait_for
 
@@ -51,6 +51,15 @@ class Glance:
         published = {e["port"] for e in row["publicEndpoints"] or []}
         if published != ports or len(row["publicEndpoints"] or []) != len(ports) * expected.scale:
             yield f"public endpoints are {row['publicEndpoints']}"
+        if not self._holds(row, expected):
+            yield f"the row is {row['lbConfig']}, {row['launchConfig']}"
+
+    @staticmethod
+    def _holds(row: dict[str, Any], expected: Expected) -> bool:
+        try:
+            return expected.holds is None or bool(expected.holds(row))
+        except (KeyError, TypeError):  # what it looks for is not there
+            return False
 
     def _of_statuses(self, scene: Scene, row: dict[str, Any], expected: Expected) -> Iterable[str]:
         addresses = sorted({e["ipAddress"] for e in row["publicEndpoints"] or []})
@@ -216,7 +225,7 @@ class Stage:
                 return self._answer(scene, port, path, *host) == wanted
             self._try(right, f"{path} on {port} to give {wanted}", problems)
         if expected.certificate is not None:
-            self._try(lambda: self._certificate(scene) == expected.certificate, "the certificate", problems)
+            self._try(lambda: self._certificate(scene, expected.https) == expected.certificate, "the certificate", problems)
 
     def _try(self, right: Callable[[], bool], what: str, problems: list[str]) -> None:
         try:
@@ -234,9 +243,9 @@ class Stage:
         except (OSError, http.client.HTTPException):
             return None
 
-    def _certificate(self, scene: Scene) -> bytes | None:
+    def _certificate(self, scene: Scene, port: int) -> bytes | None:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return request(*self._entry(scene, HTTPS), scene.host, "/one", tls=True).certificate
+            return request(*self._entry(scene, port), scene.host, "/one", tls=True).certificate
         return None
 
     def _judge(self) -> None:

@@ -13,7 +13,8 @@ from .cluster import Cluster
 from .line import Line
 
 Object = dict[str, Any]
-HTTP, ALTERNATIVE, HTTPS = 80, 8080, 443
+HTTP, ALTERNATIVE, HTTPS, ALTERNATIVE_TLS = 80, 8080, 443, 8443
+PROBES = '{"one": {"httpGet": {"path": "/healthz", "port": 8080}}}'
 # Where load balancers of the original run; the line keeps these hosts free of others.
 RESERVED_HOSTS = {"current": -1, "legacy": -2}
 
@@ -27,8 +28,10 @@ class Expected:
     ingresses: tuple[str, ...] = ("web",)  # these show the addresses of the load balancer
     bare: tuple[str, ...] = ()  # these show none
     event: tuple[str, str] | None = None  # reason and words of a Warning on `web`
-    certificate: bytes | None = None  # DER, shown on port 443
+    certificate: bytes | None = None  # DER, shown on port `https`
+    https: int = HTTPS
     answers: tuple[tuple, ...] = ()  # (port, path, backend or status); the host is `host_of(story)` unless a fourth says another
+    holds: Callable[[Object], Any] | None = None  # what else must be true of the row of the load balancer
 
 
 @dataclass
@@ -171,11 +174,15 @@ def seeded(scene: Scene) -> Expected:
     return Expected({(HTTP, scene.host, *ONE)}, ingresses=())
 
 
-def with_https(certificate: str) -> Callable[[Scene], Expected]:
+def with_https(certificate: str, https: int = HTTPS) -> Callable[[Scene], Expected]:
     def expected(scene: Scene) -> Expected:
-        return Expected({(port, scene.host, *ONE) for port in (HTTP, HTTPS)}, certificate=getattr(scene, certificate),
+        return Expected({(port, scene.host, *ONE) for port in (HTTP, https)}, certificate=getattr(scene, certificate), https=https,
             answers=((HTTP, *ONE),))
     return expected
+
+
+def https_only(scene: Scene) -> Expected:
+    return Expected({(HTTPS, scene.host, *ONE)}, certificate=scene.first_der)
 
 
 def two_hosts(second: str, path: str = "/") -> Callable[[Scene], Expected]:
@@ -266,6 +273,20 @@ STORIES = [
         BASIC, with_default),
     Story("status-conflict", one_path, lambda s: s.annotate(scale="2"), BASIC, serves(ONE, scale=2), statuses=1,
         fault=somebody_else_writes),
+    Story("https-port", with_certificate, lambda s: s.annotate(**{"https.port": str(ALTERNATIVE_TLS)}), with_https("first_der"),
+        with_https("first_der", ALTERNATIVE_TLS), statuses=3),
+    Story("http-off", with_certificate, lambda s: s.annotate(**{"allow.http": "false"}), with_https("first_der"), https_only, statuses=3,
+        steady=False),
+    Story("stickiness", one_path, lambda s: s.annotate(**{"io.rancher.stickiness.policy": "name: p\ncookie: sid\nmode: insert\n"}), BASIC,
+        serves(ONE, holds=lambda row: row["lbConfig"]["stickinessPolicy"]["cookie"] == "sid")),
+    Story("probes", one_path, lambda s: s.annotate(**{"io.rancher.kubernetes.livenessprobes": PROBES}), BASIC,
+        serves(ONE, holds=lambda row: '"/healthz"' in row["lbConfig"]["config"])),
+    Story("config", one_path, lambda s: s.annotate(config="global\n    maxconn 1234\n"), BASIC,
+        serves(ONE, holds=lambda row: "maxconn 1234" in row["lbConfig"]["config"])),
+    Story("scheduling", one_path, lambda s: s.annotate(**{"io.rancher.scheduler.affinity.host_label_soft": "a=b"}), BASIC,
+        serves(ONE, holds=lambda row: row["launchConfig"]["labels"]["io.rancher.scheduler.affinity:host_label_soft"] == "a=b")),
+    Story("label", one_path, lambda s: s.annotate(**{"io.rancher.lb_service.target": "any"}), BASIC,
+        serves(ONE, holds=lambda row: row["launchConfig"]["labels"]["io.rancher.lb_service.target"] == "any")),
     Story("bad-annotation", one_path, lambda s: s.annotate(scale="many"), BASIC, serves(ONE, event=("InvalidAnnotation", "scale")), writes=0),
     Story("adoption", of_the_original("current"), lambda s: s.create(s.ingress((None, ONE))), seeded, BASIC, statuses=1),
     Story("legacy-adoption", of_the_original("legacy"), lambda s: s.create(s.ingress((None, ONE))), seeded, BASIC, statuses=1,

@@ -8,7 +8,7 @@ import signal
 import pytest
 from lib.cluster import Cluster
 from lib.wait import wait_for
-from standins.kube.client import KubeStandin
+from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .machine import podman
@@ -21,7 +21,7 @@ FIRST = "default-rancherlb-first"
 
 class PodLine:
     def __init__(self) -> None:
-        self.kube = KubeStandin().start()
+        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
         self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))

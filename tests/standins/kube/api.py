@@ -146,7 +146,7 @@ class Api:
         served = self._served(info)
         form = form_of(request, watch=info.verb == "watch")
         call = Call(self.state, connection, request, info, identity, served, form, plan, entry)
-        _check_method(served, info)
+        _check_method(served, info, request)
         notice = served.warning(self.state.profile.minor) if self.state.profile.warnings else ""
         warnings = [("Warning", f'299 - "{notice}"')] if notice else []
         if info.verb == "watch":
@@ -174,9 +174,11 @@ class Api:
         ):
             raise statuses.no_such_resource()
         if served.resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
-            raise statuses.method_not_allowed(
-                served, info.verb
-            ) if info.verb == "create" else statuses.no_such_resource()
+            raise (
+                statuses.method_not_allowed()
+                if info.verb in ("create", "deletecollection")
+                else statuses.no_such_resource()
+            )
         if info.namespace and not served.resource.namespaced and info.resource != "namespaces":
             raise statuses.no_such_resource()
         return served
@@ -254,12 +256,12 @@ class Api:
         self._transmit(connection, error.code, headers, body, plan)
 
 
-def _check_method(served: Served, info: RequestInfo) -> None:
+def _check_method(served: Served, info: RequestInfo, request: Request) -> None:
     """405 for verbs that the resource, or this part of it, does not have."""
     verbs = ("get", "patch", "update") if info.subresource else served.resource.verbs
     on_object = info.verb in ("get", "update", "patch", "delete")
-    if info.verb not in verbs or (info.verb == "create" and info.name) or on_object is not bool(info.name):
-        raise statuses.method_not_allowed(served, info.verb)
+    if request.method == "HEAD" or info.verb not in verbs or (info.verb == "create" and info.name) or on_object is not bool(info.name):
+        raise statuses.method_not_allowed()
 
 
 def _timeout_s(text: str) -> float:

@@ -18,6 +18,7 @@ from .wire import Connection, Request
 
 ADMIN, CONTROLLER, ANONYMOUS = "admin", "controller", "anonymous"
 ALWAYS_OPEN = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+DISCOVERY = ("/api", "/apis", "/openapi")  # these and what is below: open to all who have credentials
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,9 @@ class Authenticator:
 
     def identify(self, connection: Connection, request: Request) -> Identity:
         """The caller. Raises 401 for a bad or expired token."""
-        header = request.headers.get("authorization", "")
-        if header:
-            scheme, _, text = header.partition(" ")
-            token = self.tokens.get(text.strip()) if scheme.lower() == "bearer" else None
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":  # of other schemes the server knows nothing
+            token = self.tokens.get(text.strip())
             if token is None or not token.valid:
                 raise unauthorized()
             return token.identity
@@ -105,8 +105,10 @@ class Authorizer:
         if identity.alias == ANONYMOUS:
             return info.path in ALWAYS_OPEN
         rules = self.rules.get(identity.alias)
-        if rules is None or not info.is_resource:
+        if rules is None:
             return True
+        if not info.is_resource:
+            return info.path in ALWAYS_OPEN or any(info.path == at or info.path.startswith(f"{at}/") for at in DISCOVERY)
         return any(_covers(rule, info) for rule in rules)
 
     def check(self, identity: Identity, info: RequestInfo) -> None:

@@ -32,7 +32,7 @@ def parse(call: Call, readers: dict[str, Any]) -> Any:
     if media == protobuf.CONTENT_TYPE and readers is PLAIN_TYPES:
         return _from_protobuf(call)
     if media not in readers:
-        listed = ", ".join(sorted(key for key in readers if key))
+        listed = ", ".join(sorted(key for key in readers if key) + [protobuf.CONTENT_TYPE] * (readers is PLAIN_TYPES))
         raise ApiError(
             415,
             "UnsupportedMediaType",

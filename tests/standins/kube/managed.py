@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from .schema import ListOf, MapOf, Struct
+from .schema import ListOf, MapOf, Struct, decode
 
 Path = tuple[str, ...]
 KEY_DEFAULTS = {"protocol": "TCP"}
@@ -48,7 +48,7 @@ def leaves(schema: Any, value: Any, prefix: Path = (), out: dict[Path, Any] | No
             leaves(member.type if member else None, child, (*prefix, "f:" + key), out)
         if not value and prefix:
             out[prefix] = value
-    elif isinstance(schema, MapOf) and isinstance(value, dict) and value:
+    elif isinstance(schema, MapOf) and not schema.atomic and isinstance(value, dict) and value:
         out[(*prefix, ".")] = True
         for key, child in value.items():
             out[(*prefix, "f:" + key)] = child
@@ -108,8 +108,8 @@ def from_fields(fields: Any, prefix: Path = ()) -> set[Path]:
 
 
 def record_update(shape: Struct, old: dict | None, new: dict, writer: Writer) -> list[dict]:
-    """The managedFields of `new` after an ordinary write that turned `old` into it."""
-    before = owned_leaves(shape, old, writer.subresource) if old else {}
+    """The managedFields of `new` after an ordinary write that turned `old` into it. What an empty object shows is nobody's."""
+    before = owned_leaves(shape, old or decode(shape, {"metadata": {}}), writer.subresource)
     after = owned_leaves(shape, new, writer.subresource)
     missing = object()
     changed = {path for path, value in after.items() if before.get(path, missing) != value}

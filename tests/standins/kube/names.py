@@ -114,12 +114,50 @@ def port_number(value: int) -> str:
 
 
 def address(text: str) -> str:
-    """An IP address in canonical form."""
+    """An IP address."""
     try:
-        canonical = str(ipaddress.ip_address(text))
+        found = ipaddress.ip_address(text)
     except ValueError:
+        if re.fullmatch(r"(\d{1,3}\.){3}\d{1,3}", text) and re.search(r"(^|\.)0\d", text):
+            return "must not have leading 0s"
         return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-    return "" if canonical == text and "%" not in text else f'must be in canonical form ("{canonical}")'
+    if "%" in text:
+        return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        return "must not be an IPv4-mapped IPv6 address"
+    return ""
+
+
+def canonical_address(text: str) -> str:
+    """An IP address as it is usually written."""
+    complaint = address(text)
+    if complaint:
+        return complaint
+    canonical = str(ipaddress.ip_address(text))
+    return "" if canonical == text else f'must be in canonical form ("{canonical}")'
+
+
+LOOPBACK = "may not be in the loopback range (127.0.0.0/8, ::1/128)"
+
+
+def reachable_address(text: str) -> str:
+    """An IP address of a pod, or of anything that others than its own machine can reach."""
+    found = ipaddress.ip_address(text)
+    if found.is_unspecified:
+        return f"may not be unspecified ({found})"
+    if found.is_loopback:
+        return LOOPBACK
+    if found.is_link_local:
+        return "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+    local = ipaddress.ip_network("224.0.0.0/24" if found.version == 4 else "ff02::/16")
+    return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)" if found in local else ""
+
+
+def finalizer(text: str) -> str:
+    """A finalizer: of Kubernetes itself, or with the domain of whose it is."""
+    if "/" in text or text in ("kubernetes", "orphan", "foregroundDeletion"):
+        return qualified(text)
+    return qualified(text) or "name is neither a standard finalizer name nor is it fully qualified"
 
 
 def network(text: str) -> str:

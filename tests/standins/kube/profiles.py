@@ -96,6 +96,16 @@ class Profile:
         return self.minor >= 29
 
     @property
+    def strict_addresses(self) -> bool:
+        """IPv6 addresses of endpoints must be in canonical form."""
+        return self.minor >= 36
+
+    @property
+    def relaxed_service_names(self) -> bool:
+        """Names of Services may begin with a digit."""
+        return self.minor >= 36
+
+    @property
     def null_creation_timestamp(self) -> bool:
         """Objects that were never created show "creationTimestamp": null."""
         return self.minor < 34

@@ -43,7 +43,7 @@ def parse_revision(text: str) -> int:
         return 0
     if not (text.isascii() and text.isdigit()):
         raise statuses.bad_request(
-            f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         )
     return int(text)
 
@@ -115,7 +115,7 @@ def _check_parameters(call: Call) -> None:
                 )
             )
         if match not in MATCHES:
-            errors.append(statuses.unsupported("resourceVersionMatch", match, list(MATCHES)))
+            errors.append(statuses.unsupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
         if match == "Exact" and revision == "0":
             errors.append(
                 statuses.forbids(

@@ -31,9 +31,10 @@ class Scalar:
 
 @dataclass(frozen=True)
 class MapOf:
-    """A map with string keys."""
+    """A map with string keys. atomic: server-side apply owns it as a whole."""
 
     value: Any
+    atomic: bool = False
 
 
 @dataclass(frozen=True)

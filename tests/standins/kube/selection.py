@@ -65,9 +65,9 @@ def parse_fields(served: Served, text: str) -> tuple[Test | None, dict[str, str]
         name, operator, value = match.groups()
         if name not in known:
             raise bad_request(
-                f'Unable to find "{served.api_version}, Resource={served.resource.plural}" that match label '
-                f'selector "",'
-                f' field selector "{text}": field label not supported: {name}'
+                f"field label not supported: {name}"
+                if set(known) - {"metadata.name", "metadata.namespace"}
+                else f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
             )
         tests.append((name, value, operator != "!="))
     equal = {name: value for name, value, positive in tests if positive}

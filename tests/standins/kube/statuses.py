@@ -101,14 +101,9 @@ def plain(code: int, text: str, **headers: str) -> ApiError:
     return ApiError(code, "", text, text=text + "\n", headers={"X-Content-Type-Options": "nosniff"} | headers)
 
 
-def method_not_allowed(served: Served, verb: str) -> ApiError:
-    """405."""
-    return ApiError(
-        405,
-        "MethodNotAllowed",
-        f'{verb} is not supported on resources of kind "{served.qualified}"',
-        details("", served.group, served.resource.plural),
-    )
+def method_not_allowed() -> ApiError:
+    """405: the path has no such method."""
+    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
 def conflict(served: Served, name: str, why: str) -> ApiError:
@@ -201,7 +196,7 @@ def duplicate(path: str, value: Any) -> FieldError:
 
 def unsupported(path: str, value: Any, allowed: list[str]) -> FieldError:
     """The value is not one of the allowed ones."""
-    choice = ", ".join(f'"{word}"' for word in sorted(allowed))
+    choice = ", ".join(f'"{word}"' for word in sorted(allowed, key=lambda word: (not word, word)))
     return FieldError(
         "FieldValueNotSupported", path, f"Unsupported value: {_quoted(value)}: supported values: {choice}"
     )
@@ -214,7 +209,7 @@ def too_long(path: str, limit: int) -> FieldError:
 
 def unprocessable(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiError:
     """422 with all complaints."""
-    texts = [f"{error.path}: {error.body}" for error in errors]
+    texts = list(dict.fromkeys(f"{error.path}: {error.body}" for error in errors))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
     label = f"{kind}.{group}" if group else kind
     return ApiError(

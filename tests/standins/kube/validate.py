@@ -18,7 +18,7 @@ def validate(
     resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None, profile: Profile
 ) -> list[FieldError]:
     """All complaints about a write of `obj` (stored form) that replaces `old`."""
-    found = _metadata(resource, obj["metadata"], (old or {}).get("metadata"))
+    found = _metadata(resource, obj["metadata"], (old or {}).get("metadata"), profile)
     validator = _VALIDATORS.get(resource.plural)
     return found + (validator(obj, old, profile) if validator else [])
 
@@ -27,18 +27,19 @@ def validate_status(
     resource: Resource, obj: dict[str, Any], old: dict[str, Any], profile: Profile
 ) -> list[FieldError]:
     """All complaints about a write of the status subresource."""
-    found = _metadata(resource, obj["metadata"], old["metadata"])
+    found = _metadata(resource, obj["metadata"], old["metadata"], profile)
     validator = _STATUS_VALIDATORS.get(resource.plural)
     return found + (validator(obj, old, profile) if validator else [])
 
 
-def _metadata(resource: Resource, meta: dict, old: dict | None) -> list[FieldError]:
+def _metadata(resource: Resource, meta: dict, old: dict | None, profile: Profile) -> list[FieldError]:
     found = []
     name = meta.get("name", "")
     if not name:
         found.append(required("metadata.name", "name or generateName is required"))
     elif old is None:
-        complaint = _NAMES.get(resource.plural, names.subdomain)(name)
+        checks = _NAMES | ({"services": names.label} if profile.relaxed_service_names else {})
+        complaint = checks.get(resource.plural, names.subdomain)(name)
         if complaint:
             found.append(invalid("metadata.name", name, complaint))
     for key, value in (meta.get("labels") or {}).items():
@@ -57,12 +58,13 @@ def _metadata(resource: Resource, meta: dict, old: dict | None) -> list[FieldErr
         > ANNOTATIONS_MAX
     ):
         found.append(too_long("metadata.annotations", ANNOTATIONS_MAX))
-    for finalizer in meta.get("finalizers") or ():
-        found += [
-            invalid("metadata.finalizers", finalizer, text) for text in [names.qualified(finalizer)] if text
-        ]
+    for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        complaint = names.finalizer(finalizer)
+        if complaint:
+            found.append(invalid(f"metadata.finalizers[{index}]", finalizer, complaint))
     if old is not None:
-        found += _metadata_update(meta, old)
+        # The server looks twice, once for all types and once for each.
+        found += 2 * _metadata_update(meta, old)
     return found
 
 

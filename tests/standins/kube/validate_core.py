@@ -138,8 +138,15 @@ def service_status(obj: dict, old: dict | None, profile: Profile) -> list[FieldE
         and entries != before
         and obj["spec"]["type"] != "LoadBalancer"
     ):
-        return [forbids(path, 'may only be used when `spec.type` is "LoadBalancer"')]
-    return balancer_status(entries, path)
+        return [forbids(path, "may only be used when `spec.type` is 'LoadBalancer'")]
+    found = balancer_status(entries, path)
+    for index, entry in enumerate(entries):
+        mode = entry.get("ipMode")
+        if mode is not None and not entry.get("ip"):
+            found.append(forbids(f"{path}[{index}].ipMode", "may not be specified when `ip` is not set"))
+        elif mode not in (None, "VIP", "Proxy"):
+            found.append(unsupported(f"{path}[{index}].ipMode", mode, ["VIP", "Proxy"]))
+    return found
 
 
 def secret(obj: dict, old: dict | None, _profile: Profile) -> list[FieldError]:
@@ -207,8 +214,9 @@ def endpoints(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldErro
             found.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
         for key in ("addresses", "notReadyAddresses"):
             for at, entry in enumerate(subset.get(key) or ()):
-                if names.address(entry["ip"]):
-                    found.append(invalid(f"{path}.{key}[{at}].ip", entry["ip"], names.address(entry["ip"])))
+                complaint = names.address(entry["ip"]) or names.reachable_address(entry["ip"])
+                if complaint:
+                    found.append(invalid(f"{path}.{key}[{at}].ip", entry["ip"], complaint))
         for at, port in enumerate(subset.get("ports") or ()):
             if names.port_number(port["port"]):
                 found.append(
@@ -217,33 +225,45 @@ def endpoints(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldErro
     return found
 
 
-def endpoint_slice(obj: dict, old: dict | None, _profile: Profile) -> list[FieldError]:
+def endpoint_slice(obj: dict, old: dict | None, profile: Profile) -> list[FieldError]:
     """Address type, addresses, names and numbers of ports."""
-    kinds = {"IPv4": ".", "IPv6": ":", "FQDN": ""}
+    kinds = ["IPv4", "IPv6", "FQDN"]
     found: list[FieldError] = []
     kind = obj["addressType"]
     if not kind:
         found.append(required("addressType"))
     elif kind not in kinds:
-        found.append(unsupported("addressType", kind, list(kinds)))
+        found.append(unsupported("addressType", kind, kinds))
     elif old is not None and old["addressType"] != kind:
-        found.append(invalid("addressType", kind, "field is immutable"))
+        return [invalid("addressType", kind, "field is immutable")]
     for index, endpoint in enumerate(obj.get("endpoints") or ()):
         path = f"endpoints[{index}].addresses"
         addresses = endpoint.get("addresses") or ()
         if not addresses:
             found.append(required(path, "must contain at least 1 address"))
-        for at, text in enumerate(addresses):
-            if kind in ("IPv4", "IPv6") and (names.address(text) or kinds[kind] not in text):
-                found.append(invalid(f"{path}[{at}]", text, f"must be a valid {kind} address"))
+        if kind in ("IPv4", "IPv6"):
+            for at, text in enumerate(addresses):
+                found += _endpoint_address(text, kind, path, at, profile)
     seen = set()
     for index, port in enumerate(obj.get("ports") or ()):
-        if port.get("name") in seen:
-            found.append(duplicate(f"ports[{index}].name", port.get("name")))
-        seen.add(port.get("name"))
+        name = port.get("name") or ""
+        if name and names.label(name):
+            found.append(invalid(f"ports[{index}].name", name, names.label(name)))
+        if name in seen:
+            found.append(duplicate(f"ports[{index}].name", name))
+        seen.add(name)
         if port.get("protocol", "TCP") not in PROTOCOLS:
             found.append(unsupported(f"ports[{index}].protocol", port["protocol"], PROTOCOLS))
     return found
+
+
+def _endpoint_address(text: str, kind: str, path: str, at: int, profile: Profile) -> list[FieldError]:
+    complaint = (names.canonical_address if profile.strict_addresses else names.address)(text)
+    if complaint:
+        return [invalid(f"{path}[{at}]", text, complaint)]
+    if (":" in text) != (kind == "IPv6"):
+        return [invalid(path, text, f"must be an {kind} address")]
+    return [invalid(f"{path}[{at}]", text, found) for found in [names.reachable_address(text)] if found]
 
 
 def event(obj: dict, _old: dict | None, _profile: Profile) -> list[FieldError]:

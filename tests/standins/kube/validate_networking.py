@@ -24,11 +24,11 @@ def ingress(obj: dict, old: dict | None, profile: Profile) -> list[FieldError]:
     if not spec.get("rules") and "defaultBackend" not in spec:
         found.append(invalid("spec", [], "either `defaultBackend` or `rules` must be specified"))
     if "defaultBackend" in spec:
-        found += _backend(spec["defaultBackend"], "spec.defaultBackend")
+        found += _backend(spec["defaultBackend"], "spec.defaultBackend", profile)
     for index, tls in enumerate(spec.get("tls") or ()):
         found += _tls(tls, f"spec.tls[{index}]")
     for index, rule in enumerate(spec.get("rules") or ()):
-        found += _rule(rule, f"spec.rules[{index}]")
+        found += _rule(rule, f"spec.rules[{index}]", profile)
     name = spec.get("ingressClassName")
     if name is not None and names.subdomain(name):
         found.append(invalid("spec.ingressClassName", name, names.subdomain(name)))
@@ -67,7 +67,7 @@ def _tls(tls: dict, path: str) -> list[FieldError]:
     return found
 
 
-def _rule(rule: dict, path: str) -> list[FieldError]:
+def _rule(rule: dict, path: str, profile: Profile) -> list[FieldError]:
     found = _host(rule.get("host", ""), f"{path}.host")
     if "http" not in rule:
         return found
@@ -75,11 +75,11 @@ def _rule(rule: dict, path: str) -> list[FieldError]:
     if not paths:
         found.append(required(f"{path}.http.paths"))
     for index, entry in enumerate(paths):
-        found += _path(entry, f"{path}.http.paths[{index}]")
+        found += _path(entry, f"{path}.http.paths[{index}]", profile)
     return found
 
 
-def _path(entry: dict, path: str) -> list[FieldError]:
+def _path(entry: dict, path: str, profile: Profile) -> list[FieldError]:
     kind, text = entry.get("pathType"), entry.get("path", "")
     found: list[FieldError] = []
     if kind is None:
@@ -91,7 +91,7 @@ def _path(entry: dict, path: str) -> list[FieldError]:
             found.append(invalid(f"{path}.path", text, "must be an absolute path"))
     else:
         found += _strict_path(text, f"{path}.path")
-    return found + _backend(entry["backend"], f"{path}.backend")
+    return found + _backend(entry["backend"], f"{path}.backend", profile)
 
 
 def _strict_path(text: str, path: str) -> list[FieldError]:
@@ -103,7 +103,7 @@ def _strict_path(text: str, path: str) -> list[FieldError]:
     return found
 
 
-def _backend(backend: dict, path: str) -> list[FieldError]:
+def _backend(backend: dict, path: str, profile: Profile) -> list[FieldError]:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
@@ -113,10 +113,11 @@ def _backend(backend: dict, path: str) -> list[FieldError]:
         return [invalid(path, "", "resource or service backend is required")]
     found = []
     name = service.get("name", "")
+    complaint = (names.label if profile.relaxed_service_names else names.label_1035)(name)
     if not name:
         found.append(required(f"{path}.service.name"))
-    elif names.label_1035(name):
-        found.append(invalid(f"{path}.service.name", name, names.label_1035(name)))
+    elif complaint:
+        found.append(invalid(f"{path}.service.name", name, complaint))
     return found + _backend_port(service.get("port") or {}, path)
 
 

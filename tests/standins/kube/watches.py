@@ -69,7 +69,7 @@ def _option_errors(mode: str, given: str, match: str, revision: str) -> list[sta
                 "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
             )
         ]
-    if given and not match:
+    if given and match != "NotOlderThan":
         errors.append(
             forbids(
                 "resourceVersionMatch",
@@ -178,8 +178,10 @@ class Stream:
         loop = asyncio.get_running_loop()
         settings = self.state.settings
         bookmarking = self.start.bookmarks and self.plan.bookmarks
-        final = deadline - settings.final_bookmark_s if bookmarking else None
         last = loop.time()
+        final = deadline - settings.final_bookmark_s if bookmarking else None
+        if final is not None and final <= last:
+            final = None  # a watch that is too short for it has none
         while not (gone.done() or (self._ended.done() and not self.silent)):
             period = settings.bookmark_period_s if bookmarking else 0
             instants = [last + period if period else None, final, deadline]

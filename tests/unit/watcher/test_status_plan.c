@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/xalloc.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
 
@@ -26,6 +27,22 @@ static enum status_step decide(
 	double until = 0;
 	return status_decide(wish, &v, now, &until);
 }
+
+/* A wish of its own for each test that asks for one. */
+static int make_wish(void **state)
+{
+	*state = xcalloc(1, sizeof(struct status_wish));
+	return 0;
+}
+
+static int free_wish(void **state)
+{
+	status_wish_fini(*state);
+	free(*state);
+	return 0;
+}
+
+#define wish_test(test) cmocka_unit_test_setup_teardown(test, make_wish, free_wish)
 
 static void a_write_happens_only_while_the_object_shows_something_else(void **state)
 {
@@ -80,12 +97,10 @@ static void a_write_waits_for_the_watch_to_bring_it_back(void **state)
 
 static void while_a_write_is_under_way_nothing_else_begins(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
-	(void)status_wish_set(&wish, STR(A), false);
-	status_begun(&wish, 100);
-	assert_int_equal(decide(&wish, "5", NULL, false, 100), STATUS_NOTHING);
-	status_wish_fini(&wish);
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A), false);
+	status_begun(wish, 100);
+	assert_int_equal(decide(wish, "5", NULL, false, 100), STATUS_NOTHING);
 }
 
 static void a_server_that_keeps_less_is_not_written_to_again(void **state)
@@ -116,84 +131,75 @@ static void a_release_takes_back_what_was_written_in_this_life(void **state)
 
 static void a_conflict_waits_for_the_newer_object(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
+	struct status_wish *wish = *state;
 	double until = 0;
 	struct status_view v = view("5", NULL, false);
-	(void)status_wish_set(&wish, STR(A), false);
-	status_begun(&wish, 100);
-	status_conflicted(&wish, STR("5"), 100);
-	assert_int_equal(status_decide(&wish, &v, 101, &until), STATUS_WAIT);
+	(void)status_wish_set(wish, STR(A), false);
+	status_begun(wish, 100);
+	status_conflicted(wish, STR("5"), 100);
+	assert_int_equal(status_decide(wish, &v, 101, &until), STATUS_WAIT);
 	assert_float_equal(until, 110, 1e-9);
 	/* The newer object may show it already, or not. */
-	assert_int_equal(decide(&wish, "6", A, false, 102), STATUS_NOTHING);
-	assert_int_equal(decide(&wish, "6", NULL, false, 102), STATUS_WRITE);
-	status_begun(&wish, 102);
-	status_conflicted(&wish, STR("6"), 102);
+	assert_int_equal(decide(wish, "6", A, false, 102), STATUS_NOTHING);
+	assert_int_equal(decide(wish, "6", NULL, false, 102), STATUS_WRITE);
+	status_begun(wish, 102);
+	status_conflicted(wish, STR("6"), 102);
 	/* The watch has not brought it for long: try again. */
-	assert_int_equal(decide(&wish, "6", NULL, false, 113), STATUS_WRITE);
-	status_wish_fini(&wish);
+	assert_int_equal(decide(wish, "6", NULL, false, 113), STATUS_WRITE);
 }
 
 static void a_refusal_lasts_until_the_wish_changes(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
-	(void)status_wish_set(&wish, STR(A), false);
-	status_begun(&wish, 100);
-	status_refused(&wish, STR(A));
-	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_NOTHING);
-	assert_false(status_wish_set(&wish, STR(A), false));
-	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_NOTHING);
-	assert_true(status_wish_set(&wish, STR(B), false));
-	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_WRITE);
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A), false);
+	status_begun(wish, 100);
+	status_refused(wish, STR(A));
+	assert_int_equal(decide(wish, "9", NULL, false, 1000), STATUS_NOTHING);
+	assert_false(status_wish_set(wish, STR(A), false));
+	assert_int_equal(decide(wish, "9", NULL, false, 1000), STATUS_NOTHING);
+	assert_true(status_wish_set(wish, STR(B), false));
+	assert_int_equal(decide(wish, "9", NULL, false, 1000), STATUS_WRITE);
 	/* A wish that changed while the write was under way is not what was refused. */
-	status_begun(&wish, 1000);
-	(void)status_wish_set(&wish, STR(A), false);
-	status_refused(&wish, STR(B));
-	assert_int_equal(decide(&wish, "9", NULL, false, 1000), STATUS_WRITE);
-	status_wish_fini(&wish);
+	status_begun(wish, 1000);
+	(void)status_wish_set(wish, STR(A), false);
+	status_refused(wish, STR(B));
+	assert_int_equal(decide(wish, "9", NULL, false, 1000), STATUS_WRITE);
 }
 
 static void failures_back_off_and_heed_the_server(void **state)
 {
 	static const double want[] = {1, 2, 4, 8, 16, 32, 60, 60};
-	(void)state;
-	struct status_wish wish = {0};
+	struct status_wish *wish = *state;
 	double now = 100;
-	(void)status_wish_set(&wish, STR(A), false);
+	(void)status_wish_set(wish, STR(A), false);
 	for (size_t i = 0; i < 8; i++) {
-		status_begun(&wish, now);
-		assert_float_equal(status_failed(&wish, -1, 0, now), want[i], 1e-9);
-		assert_int_equal(
-			decide(&wish, "5", NULL, false, now + want[i] - 0.01), STATUS_WAIT);
+		status_begun(wish, now);
+		assert_float_equal(status_failed(wish, -1, 0, now), want[i], 1e-9);
+		assert_int_equal(decide(wish, "5", NULL, false, now + want[i] - 0.01), STATUS_WAIT);
 		now += 200;
 	}
-	assert_float_equal(status_failed(&wish, 300, 0, now), 300, 1e-9);
+	assert_float_equal(status_failed(wish, 300, 0, now), 300, 1e-9);
 	/* A new wish need not wait for what went wrong with the old one. */
-	(void)status_wish_set(&wish, STR(B), false);
-	assert_int_equal(decide(&wish, "5", NULL, false, now), STATUS_WRITE);
-	status_wish_fini(&wish);
+	(void)status_wish_set(wish, STR(B), false);
+	assert_int_equal(decide(wish, "5", NULL, false, now), STATUS_WRITE);
 }
 
 static void one_object_is_not_written_without_pause(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
+	struct status_wish *wish = *state;
 	int count = 0;
 	for (int i = 0; i < 100; i++) {
-		(void)status_wish_set(&wish, i % 2 == 0 ? STR(A) : STR(B), false);
-		if (decide(&wish, "5", NULL, false, 100) != STATUS_WRITE)
+		(void)status_wish_set(wish, i % 2 == 0 ? STR(A) : STR(B), false);
+		if (decide(wish, "5", NULL, false, 100) != STATUS_WRITE)
 			continue;
 		count++;
-		status_begun(&wish, 100);
-		status_written(&wish, STR(A), STR_NONE, STR("5"));
+		status_begun(wish, 100);
+		status_written(wish, STR(A), STR_NONE, STR("5"));
 	}
 	assert_int_equal(count, STATUS_BURST);
-	(void)status_wish_set(&wish, STR(A), false);
-	assert_int_equal(decide(&wish, "6", B, false, 100), STATUS_WAIT);
-	assert_int_equal(decide(&wish, "6", B, false, 103), STATUS_WRITE);
-	status_wish_fini(&wish);
+	(void)status_wish_set(wish, STR(A), false);
+	assert_int_equal(decide(wish, "6", B, false, 100), STATUS_WAIT);
+	assert_int_equal(decide(wish, "6", B, false, 103), STATUS_WRITE);
 }
 
 /* We write A, the other writes B, again and again. Returns after how many times it was told to be a fight; 0: never. */
@@ -219,37 +225,38 @@ static int fight(struct status_wish *wish, double every_s, int rounds)
 
 static void whoever_replaces_us_five_times_is_left_alone(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
-	(void)status_wish_set(&wish, STR(A), false);
-	assert_int_equal(fight(&wish, 30, 10), 5);
-	assert_int_equal(decide(&wish, "900", B, false, 9000), STATUS_NOTHING);
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A), false);
+	assert_int_equal(fight(wish, 30, 10), 5);
+	assert_int_equal(decide(wish, "900", B, false, 9000), STATUS_NOTHING);
 	/* They came round by themselves: no fight any more. */
-	assert_int_equal(decide(&wish, "901", A, false, 9001), STATUS_NOTHING);
-	assert_int_equal(decide(&wish, "902", B, false, 9100), STATUS_WRITE);
-	status_wish_fini(&wish);
+	assert_int_equal(decide(wish, "901", A, false, 9001), STATUS_NOTHING);
+	assert_int_equal(decide(wish, "902", B, false, 9100), STATUS_WRITE);
 }
 
 static void seldom_replacements_are_no_fight(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
-	(void)status_wish_set(&wish, STR(A), false);
-	assert_int_equal(fight(&wish, 200, 20), 0);
-	status_wish_fini(&wish);
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A), false);
+	assert_int_equal(fight(wish, 200, 20), 0);
 }
 
 /* ---- finalizers ---- */
 
-static enum status_step decide_held(
-	struct status_wish *wish, const char *revision, const char *status, const char *hold)
+static struct status_view view_held(const char *revision, const char *status, const char *hold)
 {
-	struct status_view v = {.revision = str_from(revision),
+	return (struct status_view){.revision = str_from(revision),
 		.status = str_from(status),
 		.is_ours = true,
 		.is_holdable = true,
 		.wants_finalizer = strchr(hold, 'w') != NULL,
 		.has_finalizer = strchr(hold, 'h') != NULL};
+}
+
+static enum status_step decide_held(
+	struct status_wish *wish, const char *revision, const char *status, const char *hold)
+{
+	struct status_view v = view_held(revision, status, hold);
 	double until = 0;
 	(void)status_saw(wish, &v, 100);
 	return status_decide(wish, &v, 100, &until);
@@ -257,12 +264,7 @@ static enum status_step decide_held(
 
 static bool done(struct status_wish *wish, const char *status, const char *hold)
 {
-	struct status_view v = {.revision = STR("5"),
-		.status = str_from(status),
-		.is_ours = true,
-		.is_holdable = true,
-		.wants_finalizer = strchr(hold, 'w') != NULL,
-		.has_finalizer = strchr(hold, 'h') != NULL};
+	struct status_view v = view_held("5", status, hold);
 	double until = 0;
 	return status_is_done(wish, &v, status_decide(wish, &v, 100, &until));
 }
@@ -347,14 +349,12 @@ static void a_release_ends_where_a_service_becomes_ours_again(void **state)
 
 static void addresses_that_cannot_be_taken_away_hold_up_no_release(void **state)
 {
-	(void)state;
-	struct status_wish wish = {0};
-	(void)status_wish_set(&wish, STR_NONE, true);
-	assert_int_equal(decide_held(&wish, "5", A, "h"), STATUS_WRITE);
-	status_begun(&wish, 100);
-	status_refused(&wish, STR_NONE);
-	assert_int_equal(decide_held(&wish, "5", A, "h"), STATUS_FREE);
-	status_wish_fini(&wish);
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR_NONE, true);
+	assert_int_equal(decide_held(wish, "5", A, "h"), STATUS_WRITE);
+	status_begun(wish, 100);
+	status_refused(wish, STR_NONE);
+	assert_int_equal(decide_held(wish, "5", A, "h"), STATUS_FREE);
 }
 
 /* ---- the canonical text ---- */
@@ -405,19 +405,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_happens_only_while_the_object_shows_something_else),
 		cmocka_unit_test(a_write_waits_for_the_watch_to_bring_it_back),
-		cmocka_unit_test(while_a_write_is_under_way_nothing_else_begins),
+		wish_test(while_a_write_is_under_way_nothing_else_begins),
 		cmocka_unit_test(a_server_that_keeps_less_is_not_written_to_again),
 		cmocka_unit_test(a_release_takes_back_what_was_written_in_this_life),
-		cmocka_unit_test(a_conflict_waits_for_the_newer_object),
-		cmocka_unit_test(a_refusal_lasts_until_the_wish_changes),
-		cmocka_unit_test(failures_back_off_and_heed_the_server),
-		cmocka_unit_test(one_object_is_not_written_without_pause),
-		cmocka_unit_test(whoever_replaces_us_five_times_is_left_alone),
-		cmocka_unit_test(seldom_replacements_are_no_fight),
+		wish_test(a_conflict_waits_for_the_newer_object),
+		wish_test(a_refusal_lasts_until_the_wish_changes),
+		wish_test(failures_back_off_and_heed_the_server),
+		wish_test(one_object_is_not_written_without_pause),
+		wish_test(whoever_replaces_us_five_times_is_left_alone),
+		wish_test(seldom_replacements_are_no_fight),
 		cmocka_unit_test(a_service_is_held_first_and_freed_last),
 		cmocka_unit_test(a_finalizer_is_put_on_once),
 		cmocka_unit_test(a_release_ends_where_a_service_becomes_ours_again),
-		cmocka_unit_test(addresses_that_cannot_be_taken_away_hold_up_no_release),
+		wish_test(addresses_that_cannot_be_taken_away_hold_up_no_release),
 		cmocka_unit_test(lists_that_mean_the_same_are_the_same_text),
 		cmocka_unit_test(what_is_no_address_is_left_out_and_counted),
 	};

@@ -51,7 +51,7 @@ SERVICE_SPEC = struct(
     "ServiceSpec",
     numbers_=(1, 2, 3, 18, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 19, 17, 20, 21, 22, 23),
     ports=keyed(SERVICE_PORT, "port", "protocol", merge_key="port"),
-    selector=STRING_MAP,
+    selector=MapOf(STRING, atomic=True),
     clusterIP=STRING,
     clusterIPs=ListOf(STRING),
     type=STRING,

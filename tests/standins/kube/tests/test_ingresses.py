@@ -198,7 +198,7 @@ def test_status_and_main_are_apart_but_for_metadata(kube: KubeStandin) -> None:
 
 @pytest.mark.parametrize(
     "entry",
-    [{"ip": "lb.example.org"}, {"hostname": "192.0.2.1"}, {"hostname": "UPPER"}, {"ip": "2001:DB8::1"}],
+    [{"ip": "lb.example.org"}, {"hostname": "192.0.2.1"}, {"hostname": "UPPER"}, {"ip": "::ffff:192.0.2.1"}],
 )
 def test_bad_addresses(kube: KubeStandin, entry: dict[str, str]) -> None:
     kube.api.create(ingress("a"))

@@ -465,3 +465,29 @@ def test_events_expire(start: Callable[..., KubeStandin]) -> None:
     kube.settings(event_ttl_s=0.1)
     kube.api.wait("events", "old", lambda obj: obj is None)
     assert kube.api.find("events", "young")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1"])
+def test_endpoints_are_addresses_that_others_can_reach(kube: KubeStandin, address: str) -> None:
+    sliced = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "a"},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [address]}],
+    }
+    older = {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "a"},
+        "subsets": [{"addresses": [{"ip": address}], "ports": [{"port": 80}]}],
+    }
+    kube.settings(loopback_pods=False)
+    for obj in (sliced, older):
+        with pytest.raises(ApiFailure) as caught:
+            kube.api.create(obj)
+        assert caught.value.status == 422 and "may not be" in str(caught.value)
+    kube.settings(loopback_pods=True)
+    if address == "127.0.0.1":
+        kube.api.create(sliced)
+        kube.api.create(older)

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How a forked process becomes another program that has nothing of ours. */
+#pragma once
+
+/* To be called between fork() and exec: nothing to read, `output` as standard output and error, no other descriptor, no signal blocked or
+ * ignored. argv ends in NULL; argv[0] is looked up in PATH. Where it cannot be started, the output says so and the exit status is 127. */
+_Noreturn void program_become(char *const *argv, int output);
