@@ -213,10 +213,9 @@ static void note_place(struct line *line, const struct json *object,
 	struct str name = STR_NONE;
 	(void)json_get_str(metadata, "namespace", &namespace);
 	(void)json_get_str(metadata, "name", &name);
-	if (!version->namespaced)
-	namespace = STR_NONE;
+	struct str within = version->namespaced ? namespace : STR_NONE;
 	struct place_node *node = arena_alloc(&line->arena, sizeof(*node));
-	node->key = place_key(&line->arena, version->object_kind, namespace, name);
+	node->key = place_key(&line->arena, version->object_kind, within, name);
 	node->place = *place;
 	struct place_node *old = RB_INSERT(place_tree, &line->places, node);
 	if (old != NULL)
