@@ -75,7 +75,9 @@ void buf_commit(struct buf *b, size_t len)
 
 int buf_append(struct buf *b, const void *data, size_t len)
 {
-	uint8_t *room = buf_reserve(b, len);
+	/* Most of what is appended is a few bytes, and there is room. */
+	bool fits = len != 0 && len <= b->cap - b->end && len <= b->max - buf_len(b);
+	uint8_t *room = fits ? b->data + b->end : buf_reserve(b, len);
 	if (room == NULL)
 		return -EMSGSIZE;
 	if (len != 0)

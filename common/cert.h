@@ -44,5 +44,9 @@ void cert_setup(void);
  * absent: then only the chain is read. */
 const char *cert_check(
 	struct str chain, struct str key, struct arena *arena, struct cert_info *ret_info);
+/* NULL when the text holds certificates that others can be judged by; *ret_pem is then these alone, as PEM, in the arena. Otherwise
+ * a static text for a person, which begins with a verb: "holds no certificate". At most CERT_AUTHORITIES_MAX. */
+enum { CERT_AUTHORITIES_MAX = 64 };
+const char *cert_authorities(struct str pem, struct arena *arena, struct str *ret_pem);
 /* Whether `host` is covered by one of the names: exact, or a wildcard of one label. */
 bool cert_covers(const struct str *names, size_t count, struct str host);

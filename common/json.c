@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/json.h"
 
+#include "common/json_memory.h"
 #include "common/json_scan.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -35,7 +36,7 @@ static const struct json *value_of_const(const cJSON *item)
 /* With an allocator that cannot fail, a NULL from cJSON means bad text and nothing else. */
 [[gnu::constructor]] static void use_our_allocator(void)
 {
-	cJSON_Hooks hooks = {.malloc_fn = xmalloc, .free_fn = free};
+	cJSON_Hooks hooks = {.malloc_fn = json_memory_take, .free_fn = json_memory_give};
 	cJSON_InitHooks(&hooks);
 }
 
@@ -60,6 +61,12 @@ static const cJSON **sorted_members(const cJSON *object, size_t count)
 	return members;
 }
 
+/* Most differ in their first letter, which spares the call. */
+static bool same_name(const cJSON *a, const cJSON *b)
+{
+	return a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0;
+}
+
 static bool has_duplicates(const cJSON *object)
 {
 	size_t count = json_count(value_of_const(object));
@@ -67,7 +74,7 @@ static bool has_duplicates(const cJSON *object)
 	if (count <= SMALL_OBJECT) {
 		for (const cJSON *a = object->child; a != NULL && !found; a = a->next) {
 			for (const cJSON *b = a->next; b != NULL && !found; b = b->next)
-				found = strcmp(a->string, b->string) == 0;
+				found = same_name(a, b);
 		}
 		return found;
 	}
@@ -140,6 +147,26 @@ struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_a
 		*ret_problem = problem;
 	if (document == NULL && ret_at != NULL)
 		*ret_at = at;
+	return document;
+}
+
+struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
+	struct buf *scratch, const char **ret_problem)
+{
+	struct json *document = NULL;
+	size_t at = 0;
+	buf_clear(scratch);
+	char *room = (char *)buf_reserve(scratch, text.len);
+	if (text.len == 0 || room == NULL) {
+		*ret_problem = text.len == 0 ? "the text is empty" : "the text is too long";
+		return NULL;
+	}
+	struct str wanted = {room, 0};
+	const char *problem = json_scan_wanted(text, unwanted, outer, room, &wanted.len);
+	if (problem == NULL)
+		document = parse_scanned(wanted, &problem, &at);
+	if (document == NULL)
+		*ret_problem = problem;
 	return document;
 }
 

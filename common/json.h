@@ -32,6 +32,19 @@ enum { JSON_DEPTH_MAX = 64 };
  * values than are good for our memory; *ret_problem is then a static text and *ret_at the byte where
  * it was noticed (both may be NULL). */
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
+/* Members that nobody looks at need not be parsed: most of a Kubernetes object is such. */
+enum { JSON_PATH_MAX = 3 };
+struct json_unwanted {
+	const char *path
+		[JSON_PATH_MAX]; /* names that lead to it; NULL behind the last. A list ends with an empty path. */
+	const char
+		*unless; /* NULL, or it is wanted when these bytes stand somewhere in its value */
+};
+/* As json_parse(), but texts, objects and arrays in place of which null will do may read as null; what stands in them need then be no JSON
+ * but for its strings, numbers and brackets. Paths begin within the objects that are `outer` levels deep. What is in `scratch` is
+ * overwritten by what is parsed; its owner shrinks or wipes it. */
+struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
+	struct buf *scratch, const char **ret_problem);
 /* Wipes all strings first: for documents that hold secrets. */
 void json_free_wiped(struct json *document);
 void json_free(struct json *document);

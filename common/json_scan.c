@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/json_scan.h"
 
-#include "common/json.h"
+#include <endian.h>
 
 enum { ESCAPE_LEN = 6 /* of \uXXXX */ };
 
@@ -13,6 +13,25 @@ struct scanner {
 	size_t value_count;
 	bool replaces;
 	char *copy; /* where to replace; NULL: only look */
+	/* Only for leaving members out: */
+	const struct json_unwanted *unwanted; /* NULL: everything is wanted */
+	size_t outer;
+	struct str latest;               /* string */
+	struct str names[JSON_PATH_MAX]; /* of the members that lead here, from `outer` on */
+	const struct json_unwanted
+		*cut; /* the rule by which this value is left out; NULL: it is not */
+	size_t cut_from;
+	size_t cut_depth;
+	char *kept;
+	size_t kept_len;
+	size_t kept_from; /* what follows in the text is not in `kept` yet */
+};
+
+/* Bytes that stand for themselves in a string. */
+static const bool is_plain[256] = {
+	[0x20 ... 0x21] = true, /* then the quote */
+	[0x23 ... 0x5b] = true, /* then the backslash */
+	[0x5d ... 0x7f] = true,
 };
 
 static bool fail(struct scanner *s, const char *problem)
@@ -123,12 +142,38 @@ static bool scan_escape(struct scanner *s)
 	return true;
 }
 
+/* Eight bytes at once: the high bit is set of the first byte that is not plain, and of none before it. */
+static uint64_t mark_special(uint64_t bytes)
+{
+	const uint64_t each = UINT64_C(0x0101010101010101);
+	uint64_t control = bytes - each * 0x20;
+	uint64_t quote = (bytes ^ each * '"') - each;
+	uint64_t backslash = (bytes ^ each * '\\') - each;
+	return (bytes | control | quote | backslash) & each * 0x80;
+}
+
+size_t json_scan_plain(struct str text, size_t at)
+{
+	uint64_t bytes;
+	while (text.len - at >= sizeof(bytes)) {
+		memcpy(&bytes, text.p + at, sizeof(bytes));
+		uint64_t special = mark_special(le64toh(bytes));
+		if (special != 0)
+			return at + (size_t)__builtin_ctzll(special) / 8;
+		at += sizeof(bytes);
+	}
+	while (at < text.len && is_plain[(unsigned char)text.p[at]])
+		at++;
+	return at;
+}
+
 static bool scan_string(struct scanner *s)
 {
-	s->at++;
-	while (s->at < s->text.len) {
+	size_t from = ++s->at;
+	while ((s->at = json_scan_plain(s->text, s->at)) < s->text.len) {
 		unsigned char c = (unsigned char)s->text.p[s->at];
 		if (c == '"') {
+			s->latest = (struct str){s->text.p + from, s->at - from};
 			s->at++;
 			return true;
 		}
@@ -137,8 +182,6 @@ static bool scan_string(struct scanner *s)
 				return false;
 		} else if (c < 0x20) {
 			return fail(s, "a control character stands in a string");
-		} else if (c < 0x80) {
-			s->at++;
 		} else {
 			size_t len = str_utf8_sequence_len(str_skip(s->text, s->at));
 			if (len == 0)
@@ -149,20 +192,126 @@ static bool scan_string(struct scanner *s)
 	return fail(s, "the text ends within a string");
 }
 
-static bool scan_mark(struct scanner *s, unsigned char c)
+/* Every value but the first follows a comma or opens what it stands in. */
+static bool begin_value(struct scanner *s)
 {
-	if (c == '{' || c == '[') {
-		if (++s->depth > JSON_DEPTH_MAX)
-			return fail(s, "the text nests too deep");
-	} else if (c == '}' || c == ']') {
-		if (s->depth-- == 0)
-			return fail(s, "a bracket is closed that was not opened");
-	} else if (c < 0x20 && c != '\t' && c != '\n' && c != '\r') {
-		return fail(s, "a control character stands between the values");
+	s->at++;
+	return ++s->value_count <= JSON_VALUES_MAX || fail(s, "the text holds too many values");
+}
+
+static bool open_bracket(struct scanner *s)
+{
+	if (s->depth == JSON_DEPTH_MAX)
+		return fail(s, "the text nests too deep");
+	size_t level = s->depth++ - s->outer;
+	if (level < JSON_PATH_MAX)
+		s->names[level] = STR_NONE;
+	return begin_value(s);
+}
+
+/* ---- leaving members out ---- */
+
+static void keep(struct scanner *s, const char *bytes, size_t len)
+{
+	memcpy(s->kept + s->kept_len, bytes, len);
+	s->kept_len += len;
+}
+
+/* The rule for the member of which `names` up to `level` speak. */
+static const struct json_unwanted *find_unwanted(const struct scanner *s, size_t level)
+{
+	for (const struct json_unwanted *rule = s->unwanted; rule->path[0] != NULL; rule++) {
+		size_t i = level + 1;
+		if (i < JSON_PATH_MAX && rule->path[i] != NULL)
+			continue;
+		while (i != 0 && rule->path[i - 1] != NULL &&
+			str_eq_c(s->names[i - 1], rule->path[i - 1]))
+			i--;
+		if (i == 0)
+			return rule;
 	}
-	/* Every value but the first follows a comma or opens what it stands in. */
-	if ((c == '{' || c == '[' || c == ',') && ++s->value_count > JSON_VALUES_MAX)
-		return fail(s, "the text holds too many values");
+	return NULL;
+}
+
+/* Behind a value that is unwanted: a null stands for it, so that no comma is too many. For anything shorter it is not worth it. */
+static void end_cut(struct scanner *s)
+{
+	static const char absent[] = "null";
+	const char *unless = s->cut->unless;
+	struct str value = {s->text.p + s->cut_from, s->at - s->cut_from};
+	s->cut = NULL;
+	if (value.len < sizeof(absent) ||
+		(unless != NULL && memmem(value.p, value.len, unless, strlen(unless)) != NULL))
+		return;
+	keep(s, s->text.p + s->kept_from, s->cut_from - s->kept_from);
+	keep(s, absent, sizeof(absent) - 1);
+	s->kept_from = s->at;
+}
+
+static bool close_bracket(struct scanner *s)
+{
+	if (s->depth == 0)
+		return fail(s, "a bracket is closed that was not opened");
+	s->depth--;
+	s->at++;
+	if (s->cut != NULL && s->depth == s->cut_depth)
+		end_cut(s);
+	return true;
+}
+
+/* A value that is unwanted is scanned like any other, but what stands in it is not looked up. */
+static bool scan_colon(struct scanner *s)
+{
+	s->at++;
+	size_t level = s->depth - 1 - s->outer;
+	if (s->unwanted == NULL || s->cut != NULL || s->depth == 0 || level >= JSON_PATH_MAX)
+		return true;
+	s->names[level] = s->latest;
+	const struct json_unwanted *rule = find_unwanted(s, level);
+	if (rule == NULL)
+		return true;
+	while (peek(s, 0) == ' ')
+		s->at++;
+	unsigned char c = peek(s, 0);
+	if (c != '"' && c != '{' && c != '[')
+		return true;
+	s->cut = rule;
+	s->cut_from = s->at;
+	s->cut_depth = s->depth;
+	if (c != '"')
+		return true;
+	if (!scan_string(s))
+		return false;
+	end_cut(s);
+	return true;
+}
+
+/* ---- all of it ---- */
+
+static bool scan_next(struct scanner *s)
+{
+	unsigned char c = (unsigned char)s->text.p[s->at];
+	switch (c) {
+	case '"':
+		return scan_string(s);
+	case ':':
+		return scan_colon(s);
+	case ',':
+		return begin_value(s);
+	case '{':
+	case '[':
+		return open_bracket(s);
+	case '}':
+	case ']':
+		return close_bracket(s);
+	case '-':
+	case '0' ... '9':
+		return scan_number(s);
+	default:
+		break;
+	}
+	if (c < 0x20 && c != '\t' && c != '\n' && c != '\r')
+		return fail(s, "a control character stands between the values");
 	s->at++;
 	return true;
 }
@@ -170,15 +319,8 @@ static bool scan_mark(struct scanner *s, unsigned char c)
 static bool scan(struct scanner *s)
 {
 	bool good = true;
-	while (good && s->at < s->text.len) {
-		unsigned char c = (unsigned char)s->text.p[s->at];
-		if (c == '"')
-			good = scan_string(s);
-		else if (c == '-' || is_digit(c))
-			good = scan_number(s);
-		else
-			good = scan_mark(s, c);
-	}
+	while (good && s->at < s->text.len)
+		good = scan_next(s);
 	if (good && s->depth != 0)
 		return fail(s, "the text ends too early");
 	return good;
@@ -199,4 +341,17 @@ void json_scan_replace(char *text, size_t len)
 {
 	struct scanner s = {.text = {text, len}, .copy = text};
 	(void)scan(&s);
+}
+
+const char *json_scan_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
+	char *room, size_t *ret_len)
+{
+	struct scanner s = {.text = text, .unwanted = unwanted, .outer = outer, .kept = room};
+	if (!scan(&s))
+		return s.problem;
+	keep(&s, text.p + s.kept_from, text.len - s.kept_from);
+	if (s.replaces)
+		json_scan_replace(room, s.kept_len);
+	*ret_len = s.kept_len;
+	return NULL;
 }

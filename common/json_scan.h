@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/str.h"
+#include "common/json.h"
 
 enum {
 	/* A value costs cJSON about 80 bytes, whatever its length in the text. */
@@ -14,8 +14,15 @@ enum {
 	JSON_NUMBER_LEN_MAX = 63, /* of cJSON */
 };
 
+/* Behind the bytes from `at` on that stand for themselves in a string: at its quote, a backslash, a byte that is no ASCII or a control
+ * character; or the end. */
+size_t json_scan_plain(struct str text, size_t at);
 /* NULL, or what is wrong; *ret_at is then where. *ret_replaces: some "\u" escapes stand for NUL or half a surrogate pair,
  * and want json_scan_replace() on a copy. */
 const char *json_scan(struct str text, size_t *ret_at, bool *ret_replaces);
 /* Writes \ufffd over those escapes. The text has passed json_scan(). */
 void json_scan_replace(char *text, size_t len);
+/* As json_scan(), and copies the text to `room` (as long as the text) with those escapes replaced and without the values
+ * of unwanted members, see json_parse_wanted(). */
+const char *json_scan_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
+	char *room, size_t *ret_len);

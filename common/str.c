@@ -56,13 +56,19 @@ char *str_dup_utf8(struct str s)
 
 bool str_is_utf8(struct str s)
 {
-	while (s.len != 0) {
-		size_t len = str_utf8_sequence_len(s);
+	const unsigned char *p = (const unsigned char *)s.p;
+	size_t at = 0;
+	for (;;) {
+		/* Nearly all text is ASCII. */
+		while (at < s.len && p[at] != 0 && p[at] < 0x80)
+			at++;
+		if (at == s.len)
+			return true;
+		size_t len = str_utf8_sequence_len(str_skip(s, at));
 		if (len == 0)
 			return false;
-		s = str_skip(s, len);
+		at += len;
 	}
-	return true;
 }
 
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value)

@@ -73,6 +73,7 @@ static const char *const stickiness_words[] = {"insert", "rewrite", "prefix", NU
 static const char *const health_check_words[] = {"tcp", "http", NULL};
 static const char *const host_words[] = {"any", "wildcard", "exact", NULL};
 static const char *const pool_protocol_words[] = {"http", "https", "h2c", "tcp", NULL};
+static const char *const verify_words[] = {"system", "ca", "off", NULL};
 static const char *const algorithm_words[] = {"round-robin", "least-connections", "source", NULL};
 static const char *const state_words[] = {"pending", "applied", "failed", NULL};
 
@@ -334,6 +335,7 @@ static const struct schema_field secret_fields[] = {
 		"`tls.crt`, not yet checked"),
 	ROW(BIN, secret_record, private_key, "private_key", PEM_MAX_LEN,
 		"`tls.key`, not yet checked"),
+	ROW(BIN, secret_record, ca, "ca", PEM_MAX_LEN, "`ca.crt`, not yet checked"),
 };
 static const struct schema secret_schema = SCHEMA("secret", secret_record, secret_fields);
 
@@ -503,6 +505,22 @@ static const struct schema_field pool_endpoint_fields[] = {
 static const struct schema pool_endpoint_schema =
 	SCHEMA("pool endpoint", pool_endpoint, pool_endpoint_fields);
 
+static const struct schema_field pool_tls_fields[] = {
+	ROW(BOOL, pool_tls, http2, "http2", 0,
+		"HTTP/2 is spoken, and offered by ALPN, as gRPC needs; otherwise HTTP/1.1"),
+	WORDS(false, pool_tls, verify, "verify", verify_words,
+		"who has to have signed the endpoint's certificate: an authority that the "
+		"provider's machine trusts, one of `ca`, or nobody"),
+	ROW(BIN, pool_tls, ca, "ca", POOL_CA_MAX_LEN, "PEM, checked; for `verify` of `ca`"),
+	ROW(STR, pool_tls, server_name, "server_name", HOST_MAX_LEN,
+		"the server name to ask for, and, unless `verify` is `off`, the name that the "
+		"certificate must be for; absent: the request's host"),
+	ROW(BIN, pool_tls, client_chain, "client_chain", POOL_CLIENT_CHAIN_MAX_LEN,
+		"PEM, leaf first; checked: the certificate to show to endpoints"),
+	ROW(BIN, pool_tls, client_key, "client_key", POOL_CLIENT_KEY_MAX_LEN, "PEM; fits the leaf"),
+};
+static const struct schema pool_tls_schema = SCHEMA("pool tls", pool_tls, pool_tls_fields);
+
 static const struct schema_field pool_fields[] = {
 	INLINE(pool, key, lb_key_schema),
 	NESTED(STRUCT, pool, service, "service", 0, object_ref_schema,
@@ -525,6 +543,9 @@ static const struct schema_field pool_fields[] = {
 		"with grouping `merged`; otherwise the load balancer has it"),
 	NESTED(POINTER, pool, health_check, "health_check", 0, health_check_schema,
 		"with grouping `merged`; otherwise the load balancer has them"),
+	NESTED(POINTER, pool, tls, "tls", 0, pool_tls_schema,
+		"for `https`, to providers with the policy `backend-tls`; absent: certificates "
+		"are not checked"),
 };
 static const struct schema pool_schema = SCHEMA("pool", pool, pool_fields);
 
@@ -561,7 +582,8 @@ static const struct schema_field notice_fields[] = {
 		"`namespace/name`; this and `service` absent: all owners"),
 	NEED(STR, lb_notice, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_notice, message, "message", TEXT_MAX_LEN, ""),
-	ROW(STR, lb_notice, service, "service", 320, "`namespace/name`"),
+	ROW(STR, lb_notice, service, "service", 320,
+		"`namespace/name`; the Ingresses whose backend it is hear of it, too"),
 };
 static const struct schema notice_schema = SCHEMA("notice", lb_notice, notice_fields);
 

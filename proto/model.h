@@ -240,6 +240,7 @@ struct secret_record {
 	struct record_key key;
 	struct str certificate; /* tls.crt, decoded from base64, not yet looked at */
 	struct str private_key; /* tls.key, likewise */
+	struct str ca;          /* ca.crt, likewise */
 };
 
 /* ---- source link: translator to watcher ---- */
@@ -378,6 +379,30 @@ struct pool_endpoint {
 	struct str zone;
 };
 
+/* By what the certificate of an endpoint is judged. */
+enum tls_verify {
+	TLS_VERIFY_SYSTEM, /* the authorities that the provider's machine trusts */
+	TLS_VERIFY_CA,     /* those of `ca` */
+	TLS_VERIFY_OFF,    /* nothing: its owner says so */
+};
+
+/* So that all of it fits into one command of HAProxy. */
+enum {
+	POOL_CA_MAX_LEN = 12 * 1024,
+	POOL_CLIENT_CHAIN_MAX_LEN = 8 * 1024,
+	POOL_CLIENT_KEY_MAX_LEN = 6 * 1024,
+};
+
+/* TLS to the endpoints of a pool. */
+struct pool_tls {
+	bool http2; /* spoken within, as gRPC needs; otherwise HTTP/1.1 */
+	enum tls_verify verify;
+	struct str ca;           /* PEM */
+	struct str server_name;  /* asked for, and what the certificate must be for */
+	struct str client_chain; /* PEM, what endpoints see of us; empty: nothing */
+	struct str client_key;
+};
+
 enum pool_algorithm { ALGORITHM_ROUND_ROBIN, ALGORITHM_LEAST_CONNECTIONS, ALGORITHM_SOURCE };
 
 struct pool {
@@ -396,6 +421,7 @@ struct pool {
 	/* With merged grouping; otherwise they stand in the load balancer. */
 	struct stickiness *stickiness;
 	struct health_check *health_check;
+	struct pool_tls *tls; /* of protocol https */
 };
 
 struct certificate {

@@ -5,7 +5,7 @@
 
 #include <arpa/inet.h>
 
-enum { UUID_LEN = 16, UUID_TEXT_LEN = 36, TEXT_UUID = 1, TEXT_IPV4 = 3 };
+enum { TEXT_UUID = 1, TEXT_IPV4 = 3 };
 
 /* The common layout of all LIST_OF(). */
 struct any_list {
@@ -27,13 +27,12 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Only the form that comes back the same. */
-static bool uuid_from_text(struct str text, uint8_t *ret_bytes)
+bool pack_uuid(struct str text, uint8_t *ret_bytes)
 {
 	size_t nibbles = 0;
-	if (text.len != UUID_TEXT_LEN)
+	if (text.len != PACK_UUID_TEXT_LEN)
 		return false;
-	for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
+	for (size_t i = 0; i < PACK_UUID_TEXT_LEN; i++) {
 		int digit = hex_digit(text.p[i]);
 		if (is_dash_place(i)) {
 			if (text.p[i] != '-')
@@ -49,21 +48,26 @@ static bool uuid_from_text(struct str text, uint8_t *ret_bytes)
 	return true;
 }
 
-static struct str uuid_to_text(const uint8_t *bytes, struct arena *arena)
+void unpack_uuid(const uint8_t *bytes, char *ret_text)
 {
 	static const char digits[] = "0123456789abcdef";
-	char *text = arena_alloc(arena, UUID_TEXT_LEN + 1);
 	size_t nibbles = 0;
-	for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
+	for (size_t i = 0; i < PACK_UUID_TEXT_LEN; i++) {
 		if (is_dash_place(i)) {
-			text[i] = '-';
+			ret_text[i] = '-';
 			continue;
 		}
 		uint8_t byte = bytes[nibbles / 2];
-		text[i] = digits[nibbles % 2 == 0 ? byte >> 4 : byte & 15];
+		ret_text[i] = digits[nibbles % 2 == 0 ? byte >> 4 : byte & 15];
 		nibbles++;
 	}
-	return (struct str){text, UUID_TEXT_LEN};
+}
+
+static struct str uuid_to_text(const uint8_t *bytes, struct arena *arena)
+{
+	char *text = arena_alloc(arena, PACK_UUID_TEXT_LEN + 1);
+	unpack_uuid(bytes, text);
+	return (struct str){text, PACK_UUID_TEXT_LEN};
 }
 
 static bool ipv4_from_text(struct str text, uint8_t *ret_bytes)
@@ -116,10 +120,10 @@ static void put_number(struct buf *out, uint64_t value)
 
 static void put_text(struct buf *out, struct str text)
 {
-	uint8_t bytes[UUID_LEN];
-	if (uuid_from_text(text, bytes)) {
+	uint8_t bytes[PACK_UUID_LEN];
+	if (pack_uuid(text, bytes)) {
 		put_number(out, TEXT_UUID);
-		put_bytes(out, bytes, UUID_LEN);
+		put_bytes(out, bytes, PACK_UUID_LEN);
 	} else if (ipv4_from_text(text, bytes)) {
 		put_number(out, TEXT_IPV4);
 		put_bytes(out, bytes, 4);
@@ -250,7 +254,7 @@ static struct str take_text(struct cursor *c)
 {
 	uint64_t form = take_number(c);
 	if (form == TEXT_UUID)
-		return uuid_to_text(take_bytes(c, UUID_LEN), c->arena);
+		return uuid_to_text(take_bytes(c, PACK_UUID_LEN), c->arena);
 	if (form == TEXT_IPV4)
 		return ipv4_to_text(take_bytes(c, 4), c->arena);
 	size_t len = (size_t)(form / 2);

@@ -16,9 +16,15 @@
 #include "common/buf.h"
 #include "proto/schema.h"
 
+enum { PACK_UUID_LEN = 16, PACK_UUID_TEXT_LEN = 36 };
+
 /* Appends. The buffer must have room: -EMSGSIZE is a broken invariant, since every message has its
  * limit. */
 void pack_struct(const struct schema *schema, const void *value, struct buf *out);
-/* The opposite. Texts in *ret_value are views of `packed` or stand in the arena. */
+/* The 16 bytes of a uid; false when the text is not in the one form that comes back the same. */
+bool pack_uuid(struct str text, uint8_t *ret_bytes);
+/* The opposite, into room for 36. */
+void unpack_uuid(const uint8_t *bytes, char *ret_text);
+/* The opposite of pack_struct(). Texts in *ret_value are views of `packed` or stand in the arena. */
 void unpack_struct(
 	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value);

@@ -65,8 +65,21 @@ static int write_to_buf(void *data, const char *bytes, size_t len)
 	return buf_append(data, bytes, len) == 0 ? 0 : -1;
 }
 
+enum { SHORT_TEXT_MAX = 31, SHORT_TEXT = 0xa0 };
+
 static int put_text(struct encoder *e, struct str s)
 {
+	/* Nearly all texts and all keys: head and bytes at once. */
+	if (s.len <= SHORT_TEXT_MAX) {
+		uint8_t *room = buf_reserve(e->out, 1 + s.len);
+		if (room == NULL)
+			return -EMSGSIZE;
+		room[0] = (uint8_t)(SHORT_TEXT | s.len);
+		if (s.len != 0)
+			memcpy(room + 1, s.p, s.len);
+		buf_commit(e->out, 1 + s.len);
+		return 0;
+	}
 	if (msgpack_pack_str(&e->packer, s.len) != 0 ||
 		msgpack_pack_str_body(&e->packer, s.p != NULL ? s.p : "", s.len) != 0)
 		return -EMSGSIZE;

@@ -19,11 +19,11 @@ static size_t payload_len(size_t len)
 	return offsetof(struct payload, bytes) + len;
 }
 
-struct payload *payload_new(enum lb_kind kind, struct str bytes)
+struct payload *payload_new(bool is_secret, struct str bytes)
 {
 	struct payload *payload = slab_alloc(payload_len(bytes.len));
 	payload->len = (uint32_t)bytes.len;
-	payload->is_secret = kind == LB_CERTIFICATE;
+	payload->is_secret = is_secret;
 	memcpy(payload->bytes, bytes.p, bytes.len);
 	return payload;
 }

@@ -82,7 +82,8 @@ struct graph {
 	struct object_tree objects[LB_KIND_COUNT];
 };
 
-struct payload *payload_new(enum lb_kind kind, struct str bytes);
+/* `is_secret`: it is wiped when it is freed. */
+struct payload *payload_new(bool is_secret, struct str bytes);
 /* Wipes certificates. */
 void payload_free(struct payload *payload);
 

@@ -148,8 +148,11 @@ static struct payload *keep(struct state *state, union any_object *value, uint64
 	value->key = key;
 	struct str packed = buf_str(&state->scratch);
 	*ret_content = may_reduce ? digest_of(packed) : key.rev;
-	struct payload *payload = payload_new(key.kind, packed);
-	if (key.kind == LB_CERTIFICATE)
+	bool is_secret =
+		key.kind == LB_CERTIFICATE || (key.kind == LB_POOL && value->pool.tls != NULL &&
+						      value->pool.tls->client_key.len != 0);
+	struct payload *payload = payload_new(is_secret, packed);
+	if (is_secret)
 		buf_wipe_fini(&state->scratch);
 	else
 		buf_shrink(&state->scratch, SCRATCH_KEPT_LEN);

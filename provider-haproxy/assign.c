@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/assign.h"
 
-#include "provider-haproxy/class.h"
+#include <stdlib.h>
 
 static const char topic[] = "pool";
 
@@ -23,10 +23,30 @@ static struct slot *take(
 	return slots_take(assign->slots, sort, pool);
 }
 
-static void set_servers(const struct assign *assign, struct slot *slot, const struct pool *value)
+/* NULL, or why nobody is spoken to. */
+static const char *set_words(
+	const struct assign *assign, struct slot *slot, const struct pool *value)
 {
+	struct trust trust = {0};
+	struct trust old = slot->trust;
+	char *words = NULL;
+	const char *refused = value->tls != NULL ? trust_of(value->tls, &trust) : NULL;
+	if (value->tls != NULL && refused == NULL) {
+		trust_files_use(assign->trust, &trust, value->tls);
+		words = class_words_of_tls(value, &trust, &assign->paths);
+	}
+	slots_set_words(slot, words, &trust);
+	trust_files_drop(assign->trust, &old);
+	free(words);
+	return refused;
+}
+
+static const char *set_servers(
+	const struct assign *assign, struct slot *slot, const struct pool *value)
+{
+	const char *refused = set_words(assign, slot, value);
 	slots_begin_servers(slot);
-	for (size_t i = 0; i < value->endpoints.count; i++) {
+	for (size_t i = 0; i < value->endpoints.count && refused == NULL; i++) {
 		const struct pool_endpoint *endpoint = &value->endpoints.items[i];
 		struct check_ip ip;
 		if (check_ip(endpoint->ip, &ip) && check_port(endpoint->port))
@@ -34,6 +54,7 @@ static void set_servers(const struct assign *assign, struct slot *slot, const st
 				endpoint->active);
 	}
 	slots_end_servers(assign->slots, slot);
+	return refused;
 }
 
 static void tell_refused(const struct assign *assign, const struct pool *value, const char *refused)
@@ -53,7 +74,8 @@ static void tell_refused(const struct assign *assign, const struct pool *value, 
 
 static struct slot_class *plain_class(const struct assign *assign, const struct pool *value)
 {
-	struct pool plain = {.protocol = value->protocol, .algorithm = value->algorithm};
+	struct pool plain = {
+		.protocol = value->protocol, .algorithm = value->algorithm, .tls = value->tls};
 	const char *refused;
 	struct class_text text = class_of_pool(&plain, assign->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
@@ -67,6 +89,7 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	const char *refused = NULL;
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	state_decode(assign->state, object, assign->arena, &value);
+	externals_settle(assign->externals, &value, assign->arena);
 	struct class_text text = class_of_pool(&value, assign->cookie_key, &refused);
 	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
 	class_text_fini(&text);
@@ -77,13 +100,15 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 			  "checks; it is served without them, or not at all";
 		slot = take(assign, plain_class(assign, &value), &pool);
 	}
-	tell_refused(assign, &value, refused);
 	*ret_left = NULL;
-	if (slot == NULL)
+	if (slot == NULL) {
+		tell_refused(assign, &value, refused);
 		return NULL;
+	}
 	if (old != NULL && old != slot && old->pool.text[0] != 0)
 		*ret_left = old;
-	set_servers(assign, slot, &value);
+	const char *unspoken = set_servers(assign, slot, &value);
+	tell_refused(assign, &value, unspoken != NULL ? unspoken : refused);
 	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool),
 		(struct str){slot->name, SLOT_NAME_LEN});
 	return slot;
@@ -93,7 +118,7 @@ struct slot *assign_remove(const struct assign *assign, struct object *object)
 {
 	struct name pool = name_of(NAME_POOL, object_id(object));
 	notices_clear(assign->notices, topic, object_id(object));
-	rows_want(assign->rows, ROW_WHOLE, assign_row_key(assign, &pool), STR_NONE);
+	externals_drop(assign->externals, object_id(object));
 	return slots_of_pool(assign->slots, &pool);
 }
 

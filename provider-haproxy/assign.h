@@ -4,7 +4,10 @@
  */
 #pragma once
 
+#include "provider-haproxy/class.h"
 #include "provider-haproxy/slots.h"
+#include "provider-haproxy/trust_files.h"
+#include "provider-local/externals.h"
 #include "provider-local/notices.h"
 #include "provider-local/rows.h"
 #include "provider-common/state.h"
@@ -16,6 +19,9 @@ struct assign {
 	struct rows *rows;
 	struct notices *notices;
 	struct arena *arena; /* of one step */
+	struct trust_files *trust;
+	struct externals *externals; /* NULL: names are not looked up */
+	struct class_paths paths;
 	const char *cookie_key;
 	size_t slots_min; /* pools that are prepared for at first */
 };
@@ -26,7 +32,7 @@ struct str assign_row_key(const struct assign *assign, const struct name *pool);
  * are too many. *ret_left is another slot that the pool had before, or NULL. */
 struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
-/* The pool is gone; returns the slot that it had, or NULL. */
+/* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may just be looking it up. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
 /* Keeps room for pools to come. */
 void assign_provide(const struct assign *assign);

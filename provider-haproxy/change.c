@@ -30,6 +30,7 @@ void change_update_main(struct engine *engine)
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
 		.socket = engine->socket,
+		.system_ca = engine->config->trusted_certificates,
 		.ports = engine->ports,
 		.binds = binds,
 		.bind_count = bind_count,
@@ -144,7 +145,7 @@ static int stage_groups(struct engine *engine, bool is_all)
 /* Files beside the configuration that it names. */
 static int write_rest(struct engine *engine, bool is_offline)
 {
-	int err = 0;
+	int err = trust_files_write(&engine->trust);
 	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
 		if (is_offline || !rowfile_is_written(engine->files[table]))
 			err = rowfile_write(engine->files[table]);
@@ -357,7 +358,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
 	/* The certificates that are named are left out, and the rest is tried again at once. */
 	if (outcome == COMMAND_FAILED && engine->blames < BLAMES_MAX &&
-		certs_blame(&engine->certs, output)) {
+		(certs_blame(&engine->certs, output) || pools_blame(engine, output))) {
 		engine->blames++;
 		engine->change = CHANGE_NONE;
 	} else {

@@ -102,7 +102,7 @@ struct class_text class_of_pool(
 		text_add(&lines, "\ttimeout server 1h\n");
 	if (pool->protocol == POOL_H2C)
 		text_add(&server, " proto h2");
-	else if (pool->protocol == POOL_HTTPS)
+	else if (pool->protocol == POOL_HTTPS && pool->tls == NULL)
 		text_add(&server, " ssl verify none alpn http/1.1 sni req.hdr(host),host_only");
 	if (pool->stickiness != NULL && !is_tcp)
 		add_cookie(&lines, pool->stickiness, cookie_key, ret_refused);
@@ -114,6 +114,38 @@ struct class_text class_of_pool(
 	};
 	buf_fini(&lines);
 	buf_fini(&server);
+	return text;
+}
+
+char *class_words_of_tls(
+	const struct pool *pool, const struct trust *trust, const struct class_paths *paths)
+{
+	static const char *const verify[] = {
+		[TLS_VERIFY_SYSTEM] = " verify required ca-file ",
+		[TLS_VERIFY_CA] = " verify required ca-file ",
+		[TLS_VERIFY_OFF] = " verify none",
+	};
+	const struct pool_tls *tls = pool->tls;
+	struct buf words;
+	buf_init(&words, CLASS_LEN_MAX);
+	text_add(&words, " ssl%s", verify[tls->verify]);
+	if (tls->verify == TLS_VERIFY_CA)
+		text_add(&words, "%s/trust/%s.pem", paths->state_dir, trust->ca.text);
+	else if (tls->verify == TLS_VERIFY_SYSTEM)
+		text_add(&words, "%s", paths->system_ca != NULL ? paths->system_ca : "@system-ca");
+	if (tls->verify != TLS_VERIFY_OFF)
+		text_add(&words, " verifyhost %.*s", STR_FMT(tls->server_name));
+	if (trust->client.text[0] != 0)
+		text_add(&words, " crt %s/trust/%s.pem", paths->state_dir, trust->client.text);
+	if (str_is_empty(tls->server_name))
+		text_add(&words, " sni req.hdr(host),host_only");
+	else
+		text_add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
+	if (pool->health_check != NULL && !str_is_empty(tls->server_name))
+		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
+	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
+	char *text = str_dup(buf_str(&words));
+	buf_fini(&words);
 	return text;
 }
 

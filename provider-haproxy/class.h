@@ -3,6 +3,7 @@
 #pragma once
 
 #include "proto/model.h"
+#include "provider-local/trust.h"
 
 struct class_text {
 	char *lines; /* freed by class_text_fini() */
@@ -12,4 +13,13 @@ struct class_text {
 /* What the pool asks for in a form that cannot be rendered is left out; *ret_refused then says what, else NULL. */
 struct class_text class_of_pool(
 	const struct pool *pool, const char *cookie_key, const char **ret_refused);
+/* Both pass render_is_path(). */
+struct class_paths {
+	const char *state_dir;
+	const char *system_ca; /* authorities that the machine trusts; NULL: as the system says */
+};
+
+/* Behind a server's words of a pool with TLS that trust_of() has let pass; to be freed by the caller. */
+char *class_words_of_tls(
+	const struct pool *pool, const struct trust *trust, const struct class_paths *paths);
 void class_text_fini(struct class_text *text);

@@ -45,6 +45,10 @@ char *config_check(const struct config *config)
 			"the state folder \"%.200s\" is too long: sockets are made in it, which "
 			"leaves it %zu characters",
 			config->local.state_dir, len_max);
+	if (config->trusted_certificates != NULL && !render_is_path(config->trusted_certificates))
+		return xasprintf("--trusted-certificates \"%.200s\" must be an absolute path of "
+				 "letters, digits and /._- only",
+			config->trusted_certificates);
 	if (config->socket != NULL && !render_is_path(config->socket))
 		return xasprintf("the socket \"%.200s\" must be an absolute path of letters, "
 				 "digits and /._- "

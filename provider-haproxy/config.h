@@ -11,6 +11,7 @@ struct config {
 	char *haproxy;
 	char *socket;
 	char *cookie_key;
+	char *trusted_certificates;
 	int64_t slots;
 	double hard_stop_after;
 };

@@ -93,8 +93,12 @@ static int write_groups(struct engine *engine)
 
 int engine_flush(struct engine *engine)
 {
-	const char *what = "the servers of pools";
-	int err = write_groups(engine);
+	const char *what = "a CA or a client certificate for backends";
+	int err = trust_files_write(&engine->trust);
+	if (err == 0) {
+		what = "the servers of pools";
+		err = write_groups(engine);
+	}
 	if (err == 0) {
 		what = "the list of certificates";
 		err = certs_write_list(&engine->certs);
@@ -108,6 +112,8 @@ int engine_flush(struct engine *engine)
 		return err;
 	}
 	engine->is_flush_needed = false;
+	/* No file names them any more. */
+	trust_files_sweep(&engine->trust, engine->worker);
 	/* While routes wait to be stored, only storing one proves anything. */
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
 		engine_disk_worked(engine);
@@ -244,11 +250,20 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	engine->passthrough_count = passthrough;
 	if (commit->is_snapshot) {
 		slots_end_reserving(&engine->slots);
+		trust_files_forget_others(&engine->trust);
 		engine->are_ports_stale = true;
 	}
 	if (engine->are_ports_stale)
 		local_pending(engine->local, NULL);
 	engine_want_flush(engine);
+	engine_step(engine);
+}
+
+static void on_pool(void *ctx, struct object *pool)
+{
+	struct engine *engine = ctx;
+	pools_on_change(engine, pool, false);
+	arena_reset(&engine->arena);
 	engine_step(engine);
 }
 
@@ -339,7 +354,7 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 
 static char *make_folders(struct engine *engine)
 {
-	static const char *const names[] = {"haproxy.d", "maps", "certs", "staged"};
+	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *path = engine_path(engine, names[i]);
 		int err = files_make_dir(path, 0700);
@@ -384,6 +399,9 @@ static void make_files(struct engine *engine)
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
+	dir = engine_path(engine, "trust");
+	trust_files_init(&engine->trust, dir);
+	free(dir);
 	read_groups(engine);
 	change_read_held(engine);
 	pools_remember(engine);
@@ -424,7 +442,7 @@ static void start_proxy(struct engine *engine)
 struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
 {
-	static const struct local_ops ops = {.on_commit = on_commit};
+	static const struct local_ops ops = {.on_commit = on_commit, .on_pool = on_pool};
 	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->daemon = daemon;
 	engine->loop = daemon_loop(daemon);
@@ -488,6 +506,7 @@ void engine_free(struct engine *engine)
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
 		rowfile_free(engine->files[table]);
 	certs_fini(&engine->certs);
+	trust_files_fini(&engine->trust);
 	local_free(engine->local);
 	slots_fini(&engine->slots);
 	ports_free(engine->ports);

@@ -5,7 +5,7 @@
  *
  *   engine.c  life, commits, files          sync.c    reading back what HAProxy has
  *   change.c  checks, starts and reloads    pump.c    commands for what differs
- *   pools.c   from pools to slots
+ *   pools.c   from pools to slots          trust_files.c  CAs and client certificates for backends
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
@@ -21,6 +21,7 @@
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/render.h"
 #include "provider-haproxy/slots.h"
+#include "provider-haproxy/trust_files.h"
 #include "provider-local/child.h"
 #include "provider-local/command.h"
 #include "provider-local/local.h"
@@ -35,10 +36,12 @@ enum engine_connection {
 };
 enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 
+/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
 struct leaving {
 	struct slot *slot;
 	struct name pool;
-	ev_tstamp since; /* when no row led to the slot any more; 0: one does */
+	bool is_pool_gone; /* and its row is still there */
+	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
 };
 
 struct engine {
@@ -51,6 +54,7 @@ struct engine {
 	/* What is wanted. */
 	struct slots slots;
 	struct certs certs;
+	struct trust_files trust;
 	struct ports *ports; /* that can be had */
 	struct ports held;   /* those of the main file on disk; only the numbers */
 	size_t ports_left_out;
@@ -84,6 +88,7 @@ struct engine {
 	size_t live_groups;
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
+	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
 	struct cert *sending; /* the certificate on its way */
 	uint64_t sending_digest;
 	char *sending_problem;
@@ -123,8 +128,10 @@ char *engine_path(const struct engine *engine, const char *name);
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
 void pools_init(struct engine *engine);
 void pools_fini(struct engine *engine);
-/* Slots that were left and to which no row has pointed for a while are emptied. */
+/* Takes away the rows of pools that are gone, and empties slots that were left, when for a while nothing has led there. */
 void pools_finish_leaving(struct engine *engine);
+/* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
+bool pools_blame(struct engine *engine, struct str output);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
 /* Keeps room for pools to come. */

@@ -24,6 +24,7 @@ struct room {
 	struct publish *publish;
 	struct slots slots;
 	struct certs certs;
+	struct trust_files trust;
 	struct ports ports;
 	struct buf text;
 };
@@ -40,11 +41,15 @@ static void room_init(struct room *room)
 	slots_init(&room->slots);
 	certs_init_offline(&room->certs, state, room->notices, dir);
 	free(dir);
+	dir = xasprintf("%s/trust", room->config.local.state_dir);
+	trust_files_init(&room->trust, dir);
+	free(dir);
 }
 
 static void room_fini(struct room *room)
 {
 	certs_fini(&room->certs);
+	trust_files_fini(&room->trust);
 	slots_fini(&room->slots);
 	routes_free(room->routes, room->job->state);
 	notices_free(room->notices);
@@ -63,6 +68,9 @@ static void take_commit(struct room *room)
 		.rows = room->rows,
 		.notices = room->notices,
 		.arena = &room->arena,
+		.trust = &room->trust,
+		.paths = {.state_dir = room->config.local.state_dir,
+			.system_ca = room->config.trusted_certificates},
 		.cookie_key = room->config.cookie_key,
 		.slots_min = (size_t)room->config.slots,
 	};
@@ -117,12 +125,21 @@ static void show_main(struct room *room)
 	free(socket);
 }
 
+static void on_trust_file(void *ctx, const char *name, struct str content)
+{
+	struct room *room = ctx;
+	char *path = xasprintf("trust/%s", name);
+	room->job->on_file(room->job->ctx, path, content);
+	free(path);
+}
+
 static void show_all(struct room *room)
 {
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
 	/* The list says whether there is a default certificate, which the main file needs. */
 	certs_show(&room->certs, on_cert_file, room);
 	show_main(room);
+	trust_files_show(&room->trust, on_trust_file, room);
 	for (size_t i = 0; i < room->slots.group_count; i++) {
 		char name[64];
 		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg",

@@ -14,17 +14,33 @@ static struct assign assign_of(struct engine *engine)
 		.rows = local_rows(engine->local),
 		.notices = local_notices(engine->local),
 		.arena = &engine->arena,
+		.trust = &engine->trust,
+		.externals = local_externals(engine->local),
+		.paths = {.state_dir = engine->config->local.state_dir,
+			.system_ca = engine->config->trusted_certificates},
 		.cookie_key = engine->config->cookie_key,
 		.slots_min = (size_t)engine->config->slots,
 	};
 }
 
-static void leave(struct engine *engine, struct slot *slot)
+static void cancel_leaving(struct engine *engine, const struct slot *slot)
 {
+	for (size_t i = 0; i < engine->leaving_count; i++) {
+		if (engine->leaving[i].slot != slot)
+			continue;
+		engine->leaving[i] = engine->leaving[--engine->leaving_count];
+		return;
+	}
+}
+
+static void leave(struct engine *engine, struct slot *slot, bool is_pool_gone)
+{
+	/* One that is left twice must not be taken from whoever gets it meanwhile. */
+	cancel_leaving(engine, slot);
 	engine->leaving =
 		xreallocarray(engine->leaving, engine->leaving_count + 1, sizeof(*engine->leaving));
 	engine->leaving[engine->leaving_count++] =
-		(struct leaving){.slot = slot, .pool = slot->pool};
+		(struct leaving){.slot = slot, .pool = slot->pool, .is_pool_gone = is_pool_gone};
 }
 
 static bool is_shown(struct engine *engine, const struct leaving *leaving)
@@ -35,10 +51,12 @@ static bool is_shown(struct engine *engine, const struct leaving *leaving)
 	return row != NULL && str_eq_c(row_has(row), leaving->slot->name);
 }
 
-static bool may_be_emptied(struct engine *engine, struct leaving *leaving)
+/* Nothing has led there for long enough. Of a pool that is gone it is known only when no row is on its way that might be a route to it. */
+static bool is_forgotten(struct engine *engine, struct leaving *leaving, bool has_dirty_rows)
 {
 	ev_tstamp now = ev_now(engine->loop);
-	if (is_shown(engine, leaving)) {
+	bool is_led_to = leaving->is_pool_gone ? has_dirty_rows : is_shown(engine, leaving);
+	if (is_led_to) {
 		leaving->since = 0;
 		return false;
 	}
@@ -47,12 +65,27 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving)
 	return now - leaving->since >= leave_after_s;
 }
 
+static bool may_be_emptied(struct engine *engine, struct leaving *leaving, bool has_dirty_rows)
+{
+	if (!is_forgotten(engine, leaving, has_dirty_rows))
+		return false;
+	if (!leaving->is_pool_gone)
+		return true;
+	struct assign assign = assign_of(engine);
+	leaving->is_pool_gone = false;
+	leaving->since = ev_now(engine->loop);
+	rows_want(local_rows(engine->local), ROW_WHOLE, assign_row_key(&assign, &leaving->pool),
+		STR_NONE);
+	return false;
+}
+
 static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct engine *engine = watcher->data;
 	(void)events;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, leave_after_s, 0.);
+	pools_finish_leaving(engine);
 	engine_step(engine);
 }
 
@@ -70,12 +103,17 @@ void pools_fini(struct engine *engine)
 
 void pools_finish_leaving(struct engine *engine)
 {
+	/* Before pools' rows become dirty here. */
+	bool has_dirty_rows = rows_dirty_count(local_rows(engine->local)) != 0;
 	size_t kept = 0;
 	bool is_waiting = false;
 	for (size_t i = 0; i < engine->leaving_count; i++) {
 		struct leaving *leaving = &engine->leaving[i];
-		if (may_be_emptied(engine, leaving)) {
+		if (may_be_emptied(engine, leaving, has_dirty_rows)) {
+			struct trust old = leaving->slot->trust;
 			slots_leave(&engine->slots, leaving->slot);
+			slots_set_words(leaving->slot, NULL, NULL);
+			trust_files_drop(&engine->trust, &old);
 			continue;
 		}
 		is_waiting = is_waiting || leaving->since != 0;
@@ -86,14 +124,6 @@ void pools_finish_leaving(struct engine *engine)
 	if (engine->leaving_count != kept)
 		engine_want_flush(engine);
 	engine->leaving_count = kept;
-}
-
-static void cancel_leaving(struct engine *engine, const struct slot *slot)
-{
-	for (size_t i = 0; i < engine->leaving_count; i++) {
-		if (engine->leaving[i].slot == slot)
-			engine->leaving[i] = engine->leaving[--engine->leaving_count];
-	}
 }
 
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)
@@ -109,10 +139,43 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 			cancel_leaving(engine, slot);
 	}
 	if (left != NULL)
-		leave(engine, left);
+		leave(engine, left, is_removed);
 	if (engine->slots.group_count != group_count)
 		engine->is_main_stale = true;
 	engine_want_flush(engine);
+}
+
+static bool is_named(const struct name *name, struct str output)
+{
+	return name->text[0] != 0 && memmem(output.p, output.len, name->text, NAME_LEN) != NULL;
+}
+
+static bool refuse_servers(struct engine *engine, struct slot *slot)
+{
+	bool any = false;
+	struct server *server = slot_first_server(slot);
+	for (; server != NULL; server = slot_next_server(server)) {
+		any = any || (server->is_wanted && !server->is_refused);
+		server->is_refused = true;
+	}
+	slots_touch(slot);
+	slots_settle(&engine->slots, slot);
+	return any;
+}
+
+bool pools_blame(struct engine *engine, struct str output)
+{
+	bool any = false;
+	for (size_t i = 0; i < engine->slots.group_count && output.len != 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		for (size_t j = 0; j < group->size; j++) {
+			struct slot *slot = &group->slots[j];
+			if (is_named(&slot->trust.ca, output) ||
+				is_named(&slot->trust.client, output))
+				any = refuse_servers(engine, slot) || any;
+		}
+	}
+	return any;
 }
 
 static void remember(void *ctx, struct str key, struct str value)

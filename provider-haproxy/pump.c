@@ -8,6 +8,7 @@
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/quote.h"
+#include "provider-local/files.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,9 +60,9 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	send_text(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s", slot->name,
+	send_text(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
 		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-		server->weight, sort->server);
+		server->weight, sort->server, slot->words != NULL ? slot->words : "");
 	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
 	if (sort->is_sticky)
 		send_text(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
@@ -70,6 +71,61 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 	send_text(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
 	server->has = SERVER_READY;
 	server->has_weight = server->weight;
+}
+
+static void send_file(struct engine *engine, const char *kind, const struct name *name)
+{
+	struct buf content;
+	char line[512];
+	char *path = trust_files_path(&engine->trust, name);
+	buf_init(&content, TRUST_CONTENT_LEN_MAX);
+	/* Without it the server that needs it is refused, and told of. */
+	if (files_read(path, &content) == 0 && buf_len(&content) != 0) {
+		send_text(engine, WHAT_IGNORED, "new ssl %s %s", kind, path);
+		snprintf(line, sizeof(line), "set ssl %s %s", kind, path);
+		cli_send(engine->cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply);
+		send_text(engine, WHAT_IGNORED, "commit ssl %s %s", kind, path);
+		/* One that was refused would lie in the way of the next. */
+		send_text(engine, WHAT_IGNORED, "abort ssl %s %s", kind, path);
+	}
+	buf_wipe_fini(&content);
+	free(path);
+}
+
+/* Has HAProxy know the files that the servers' words name. False: not now. */
+static bool load_trust(struct engine *engine, const struct slot *slot)
+{
+	const struct trust *trust = &slot->trust;
+	bool needs_ca = trust_files_is_unknown(&engine->trust, &trust->ca, engine->worker);
+	bool needs_client = trust_files_is_unknown(&engine->trust, &trust->client, engine->worker);
+	if (!trust_files_are_written(&engine->trust, trust)) {
+		engine_want_flush(engine);
+		return false;
+	}
+	/* Certificates have one transaction for all; a CA has another. */
+	if (needs_client && engine->sending != NULL)
+		return false;
+	if (needs_ca)
+		send_file(engine, "ca-file", &trust->ca);
+	if (needs_client)
+		send_file(engine, "cert", &trust->client);
+	trust_files_known(&engine->trust, trust, engine->worker);
+	return true;
+}
+
+/* CAs and client certificates that no server needs any more. */
+static void unload_trust(struct engine *engine)
+{
+	struct trust_file *file;
+	while (cli_has_room(engine->cli) &&
+		(file = trust_files_take_loose(&engine->trust)) != NULL) {
+		char *path = trust_files_path(&engine->trust, &file->name);
+		/* Refused while a server that is going still has connections; then it stays until HAProxy is reloaded. */
+		send_text(engine, WHAT_IGNORED, "del ssl %s %s",
+			file->name.text[0] == NAME_AUTHORITY ? "ca-file" : "cert", path);
+		trust_file_free(file);
+		free(path);
+	}
 }
 
 static void update_server(struct engine *engine, struct slot *slot, struct server *server)
@@ -111,10 +167,13 @@ static void pump_slot(struct engine *engine, struct slot *slot)
 {
 	struct server *server;
 	bool is_waiting = false;
+	bool is_known = load_trust(engine, slot);
 	for (server = slot_first_server(slot); server != NULL; server = slot_next_server(server)) {
-		if (server->is_wanted && !server->is_deleting)
+		bool is_blocked =
+			server->is_deleting || (server->has == SERVER_ABSENT && !is_known);
+		if (server->is_wanted && !is_blocked)
 			update_server(engine, slot, server);
-		is_waiting = is_waiting || (server->is_wanted && server->is_deleting);
+		is_waiting = is_waiting || (server->is_wanted && is_blocked);
 	}
 	server = is_waiting ? NULL : slot_first_server(slot);
 	for (; server != NULL; server = slot_next_server(server)) {
@@ -522,6 +581,7 @@ void pump_run(struct engine *engine)
 			(void)pump_rows(engine, ROW_WHOLE, true);
 	}
 	pump_certs(engine);
+	unload_trust(engine);
 	if (engine->is_flush_needed)
 		engine_want_flush(engine);
 }

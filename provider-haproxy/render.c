@@ -302,6 +302,12 @@ static void add_idle(struct buf *out, const struct render_input *input)
 	text_add(out,
 		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
 		input->state_dir, input->state_dir);
+	/* Likewise the file, which is too long to be told later. */
+	if (input->system_ca != NULL)
+		text_add(out,
+			"\nbackend trusted\n"
+			"\tserver nobody 127.0.0.1:1 disabled ssl verify required ca-file %s\n",
+			input->system_ca);
 }
 
 void render_main(struct buf *out, const struct render_input *input, char *ret_description)
@@ -354,9 +360,10 @@ static void add_servers(struct buf *out, struct slot *slot)
 		bool is_v6 = server->ip.family == AF_INET6;
 		if (!server->is_wanted || server->is_refused)
 			continue;
-		text_add(out, "\tserver %s %s%s%s:%u weight %u%s\n", server->name, is_v6 ? "[" : "",
-			server->ip.text, is_v6 ? "]" : "", server->port, server->weight,
-			slot->group->sort->server);
+		text_add(out, "\tserver %s %s%s%s:%u weight %u%s%s\n", server->name,
+			is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
+			server->weight, slot->group->sort->server,
+			slot->words != NULL ? slot->words : "");
 	}
 }
 

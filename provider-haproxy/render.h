@@ -16,6 +16,7 @@ enum { RENDER_DESCRIPTION_LEN = 48, RENDER_LEN_MAX = 64 * 1024 * 1024 };
 struct render_input {
 	const char *state_dir; /* see render_is_path() */
 	const char *socket;    /* stats socket */
+	const char *system_ca; /* likewise; NULL: none */
 	const struct ports *ports;
 	const struct check_ip *binds;
 	size_t bind_count;

@@ -213,9 +213,11 @@ void slots_leave(struct slots *slots, struct slot *slot)
 
 /* ---- servers ---- */
 
-static void name_server(char out[SERVER_NAME_LEN_MAX], const struct check_ip *ip, uint16_t port)
+static void name_server(
+	char out[SERVER_NAME_LEN_MAX], const struct check_ip *ip, uint16_t port, struct str trust)
 {
-	snprintf(out, SERVER_NAME_LEN_MAX, "%s_%u", ip->text, port);
+	snprintf(out, SERVER_NAME_LEN_MAX, "%s_%u%s%.*s", ip->text, port, trust.len != 0 ? "_" : "",
+		STR_FMT(trust));
 	/* A colon is what HAProxy takes for a port in some places. */
 	for (char *c = out; *c != 0; c++)
 		*c = *c == ':' ? '-' : *c;
@@ -245,6 +247,13 @@ static struct server *find_or_add(
 	return server;
 }
 
+void slots_set_words(struct slot *slot, const char *words, const struct trust *trust)
+{
+	free(slot->words);
+	slot->words = words != NULL ? xstrdup(words) : NULL;
+	slot->trust = words != NULL ? *trust : (struct trust){0};
+}
+
 void slots_begin_servers(struct slot *slot)
 {
 	struct server *server;
@@ -257,7 +266,7 @@ void slots_want_server(struct slots *slots, struct slot *slot, const struct chec
 {
 	char name[SERVER_NAME_LEN_MAX];
 	(void)slots;
-	name_server(name, ip, port);
+	name_server(name, ip, port, str_from(slot->trust.whole.text));
 	struct server *server = find_or_add(slot, name, ip, port);
 	server->is_wanted = true;
 	server->is_busy = false;
@@ -275,7 +284,10 @@ struct server *slots_found_server(struct slots *slots, struct slot *slot, struct
 {
 	char expected[SERVER_NAME_LEN_MAX];
 	(void)slots;
-	name_server(expected, ip, port);
+	struct str trust = STR("");
+	if (name.len > NAME_LEN)
+		trust = str_skip(name, name.len - NAME_LEN);
+	name_server(expected, ip, port, name_is_one(NAME_TRUST, trust) ? trust : STR(""));
 	if (!str_eq_c(name, expected))
 		return NULL;
 	take_from_free(slot);
@@ -380,6 +392,7 @@ static void free_group(struct group *group)
 			RB_REMOVE(server_tree, &group->slots[i].servers, server);
 			free(server);
 		}
+		free(group->slots[i].words);
 	}
 	free(group);
 }

@@ -7,7 +7,8 @@
  * the lines that its backends have. Slots come in groups, one configuration file each; a group's number and class never change while
  * HAProxy runs. Slot number = group number * SLOTS_PER_GROUP + place.
  *
- * A slot has servers, one for each endpoint, named by address and port; of each is known what is wanted and what HAProxy has. A slot whose
+ * A slot has servers, one for each endpoint, named by address and port, and by a digest of how TLS is spoken to them, so that a change of
+ * that is new servers in place of the old ones; of each is known what is wanted and what HAProxy has. A slot whose
  * sides differ is dirty. A slot that its pool has left is given away only when HAProxy has no server in it any more, the one
  * left longest ago first.
  */
@@ -17,6 +18,7 @@
 #include "common/tree.h"
 #include "provider-local/checks.h"
 #include "provider-local/names.h"
+#include "provider-local/trust.h"
 
 #include <bsd/sys/queue.h>
 
@@ -27,7 +29,7 @@ enum {
 		1000, /* so that tenants cannot fill the memory with cookies and checks */
 	SLOTS_GROUPS_MAX = 10000,
 	SLOT_NAME_LEN = 7, /* s000000 */
-	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6,
+	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6 + NAME_LEN + 1,
 	SERVER_WEIGHT = 100,
 };
 
@@ -76,6 +78,8 @@ struct slot {
 	struct server_tree servers;
 	struct name pool;     /* whose it is; text[0] == 0: nobody's */
 	struct name reserved; /* whose it was before our start */
+	char *words; /* behind each server that is wanted, after those of the class; NULL: none */
+	struct trust trust; /* what the words speak of */
 	bool is_dirty;
 	bool is_free; /* in slot_class.free */
 	char name[SLOT_NAME_LEN + 1];
@@ -123,6 +127,8 @@ struct slot *slots_take(struct slots *slots, struct slot_class *sort, const stru
 /* The slot is nobody's any more, its servers are not wanted. */
 void slots_leave(struct slots *slots, struct slot *slot);
 
+/* How TLS is spoken to the servers that are wanted from now on; `words` NULL: none, otherwise beginning with a space. */
+void slots_set_words(struct slot *slot, const char *words, const struct trust *trust);
 /* Between the two, slots_want_server() for each endpoint; what was not named is not wanted any more. */
 void slots_begin_servers(struct slot *slot);
 void slots_want_server(struct slots *slots, struct slot *slot, const struct check_ip *ip,

@@ -5,11 +5,15 @@
 #include "provider-haproxy/log_events.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 
 enum { WHAT_WHOLE = ROW_WHOLE, WHAT_PREFIX = ROW_PREFIX, WHAT_OTHER };
 
 static const double reload_poll_s = 0.02;
+/* One that has just been started may read a large configuration for so long. */
+static const double deaf_at_start_s = 60;
+static const double deaf_s = 5;
 
 /* ---- lines of answers ---- */
 
@@ -266,6 +270,24 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 		greet(ctx, (long)pid, description);
 }
 
+/* Our own HAProxy runs, and yet its socket refuses: somebody has removed it, and neither it nor a reload makes a new one. */
+static void end_if_deaf(struct engine *engine)
+{
+	ev_tstamp now = ev_now(engine->loop);
+	double patience_s = engine->is_fresh ? deaf_at_start_s : deaf_s;
+	if (child_pid(engine->child) == 0 || engine->change == CHANGE_RELOADING) {
+		engine->deaf_since = 0;
+		return;
+	}
+	if (engine->deaf_since == 0)
+		engine->deaf_since = now;
+	if (now - engine->deaf_since < patience_s)
+		return;
+	engine->deaf_since = 0;
+	log_event(&EV_PROXY_DEAF, LOG_STR("socket", engine->socket));
+	(void)child_signal(engine->child, SIGTERM);
+}
+
 void sync_connect(struct engine *engine)
 {
 	static const struct cli_ops ops = {.on_room = on_room, .on_lost = on_lost};
@@ -276,7 +298,9 @@ void sync_connect(struct engine *engine)
 	if (engine->cli == NULL) {
 		bool is_starting =
 			engine->child != NULL && (err == -ENOENT || err == -ECONNREFUSED);
-		if (!is_starting)
+		if (is_starting)
+			end_if_deaf(engine);
+		else
 			log_event(
 				&EV_PROXY_LOST, LOG_STR("socket", engine->socket), LOG_ERRNO(err));
 		again(engine);
@@ -284,6 +308,7 @@ void sync_connect(struct engine *engine)
 		engine_step(engine);
 		return;
 	}
+	engine->deaf_since = 0;
 	engine->connection = CONNECTION_GREETING;
 	engine->running[0] = 0;
 	cli_send(engine->cli, STR("show info"), STR_NONE, WHAT_OTHER, on_info);

@@ -5,12 +5,12 @@ struct capabilities *local_capabilities(void)
 {
 	static struct str protocols[] = {
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
-	static struct str policies[] = {STR("stickiness"), STR("health-check")};
+	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("backend-tls")};
 	static struct str features[] = {STR("source-ranges")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_MERGED,
 		.protocols = {protocols, 4},
-		.policies = {policies, 2},
+		.policies = {policies, 3},
 		.features = {features, 1},
 	};
 	return &capabilities;

@@ -16,6 +16,7 @@ struct local {
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
+	struct externals *externals;
 	struct publish *publish;
 	enum lb_state state;
 	char *message;
@@ -145,6 +146,32 @@ static void make_provider(struct local *local, const struct local_config *config
 	free(path);
 }
 
+static void on_external(void *ctx, struct str pool_id)
+{
+	struct local *local = ctx;
+	struct object *pool = state_find(provider_state(local->provider), LB_POOL, pool_id);
+	if (pool != NULL)
+		local->ops->on_pool(local->ctx, pool);
+}
+
+static char *make_externals(struct local *local)
+{
+	char *problem = NULL;
+	char *file = local_path(local, "externals");
+	struct externals_config config = {
+		.loop = daemon_loop(local->daemon),
+		.servers = &local->options->dns_servers,
+		.refused = &local->options->refused_externals,
+		.file = file,
+		.notices = local->notices,
+		.on_change = on_external,
+		.ctx = local,
+	};
+	local->externals = externals_new(&config, &problem);
+	free(file);
+	return problem;
+}
+
 /* ---- life ---- */
 
 static char *confine(const struct local_config *config)
@@ -193,6 +220,12 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->notices = notices_new(tell_all, local);
 	local->routes = routes_new(local->rows, local->notices);
 	make_provider(local, config);
+	*ret_problem = make_externals(local);
+	if (*ret_problem != NULL) {
+		*ret_usage = true;
+		local_free(local);
+		return NULL;
+	}
 	start_metrics(local);
 	int err = files_make_dir(options->state_dir, 0700);
 	/* A folder that is read-only is no reason to end: the proxy may start from it. */
@@ -220,6 +253,7 @@ void local_free(struct local *local)
 	struct provider *provider = local->provider;
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
+	externals_free(local->externals);
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);
@@ -246,6 +280,11 @@ struct rows *local_rows(struct local *local)
 struct routes *local_routes(struct local *local)
 {
 	return local->routes;
+}
+
+struct externals *local_externals(struct local *local)
+{
+	return local->externals;
 }
 
 struct notices *local_notices(struct local *local)

@@ -8,6 +8,7 @@
 
 #include "common/daemon.h"
 #include "provider-common/provider.h"
+#include "provider-local/externals.h"
 #include "provider-local/notices.h"
 #include "provider-local/publish.h"
 #include "provider-local/routes.h"
@@ -21,6 +22,8 @@ struct local_options {
 	char *state_dir;
 	struct option_list bind_addresses;
 	struct option_list publish_addresses;
+	struct option_list dns_servers;
+	struct option_list refused_externals;
 	bool stop_proxy;
 	double check_timeout;
 };
@@ -31,6 +34,8 @@ struct local_ops {
 	/* Rows and notices are up to date with the commit; apply it. */
 	void (*on_commit)(void *ctx, const struct state_commit *commit);
 	void (*on_link)(void *ctx, bool is_up); /* may be NULL */
+	/* The addresses of a pool's host name are others: to be done as when it is changed by a commit. */
+	void (*on_pool)(void *ctx, struct object *pool);
 };
 
 struct local_config {
@@ -53,6 +58,8 @@ struct state *local_state(struct local *local);
 struct provider *local_provider(struct local *local);
 struct rows *local_rows(struct local *local);
 struct routes *local_routes(struct local *local);
+/* Every pool that is looked at goes through externals_settle() first, or externals_drop(). */
+struct externals *local_externals(struct local *local);
 struct notices *local_notices(struct local *local);
 const struct publish *local_publish(struct local *local);
 struct ev_loop *local_loop(struct local *local);

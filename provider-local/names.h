@@ -11,7 +11,16 @@
 enum { NAME_LEN = 17 };
 
 /* The letters in use. */
-enum { NAME_LOAD_BALANCER = 'l', NAME_HOST = 'h', NAME_POOL = 'p', NAME_CERTIFICATE = 'c' };
+enum {
+	NAME_LOAD_BALANCER = 'l',
+	NAME_HOST = 'h',
+	NAME_POOL = 'p',
+	NAME_CERTIFICATE = 'c',
+	/* of contents, see trust.h */
+	NAME_AUTHORITY = 'a',
+	NAME_CLIENT = 'i',
+	NAME_TRUST = 't',
+};
 
 struct name {
 	char text[NAME_LEN + 1]; /* [a-z][a-z2-7]{16} */

@@ -48,7 +48,7 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
-static int append_blocks(struct str pem, struct buf *out)
+int pem_blocks(struct str pem, struct buf *out)
 {
 	bool is_inside = false;
 	size_t blocks = 0;
@@ -75,9 +75,9 @@ static int append_blocks(struct str pem, struct buf *out)
 int pem_content(const struct certificate *certificate, struct buf *out)
 {
 	size_t len = buf_len(out);
-	int err = append_blocks(certificate->chain, out);
+	int err = pem_blocks(certificate->chain, out);
 	if (err == 0)
-		err = append_blocks(certificate->private_key, out);
+		err = pem_blocks(certificate->private_key, out);
 	if (err != 0)
 		buf_cut(out, len);
 	return err;

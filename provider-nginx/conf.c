@@ -2,6 +2,7 @@
 #include "provider-nginx/conf.h"
 
 #include "provider-nginx/conf_text.h"
+#include "provider-nginx/pool_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -55,6 +56,44 @@ static void add_held(struct conf_text *text)
 	conf_text_add(text, "\n");
 }
 
+static void add_trust_names(struct conf_text *text)
+{
+	conf_text_add(text, "# trusts");
+	for (size_t i = 0; i < text->conf->trust_count; i++)
+		conf_text_add(text, " %s", text->conf->trusts[i].text);
+	conf_text_add(text, "\n");
+}
+
+struct str conf_read_trusts(struct str file)
+{
+	static const char mark[] = "\n# trusts";
+	const char *at = file.len != 0 ? memmem(file.p, file.len, mark, sizeof(mark) - 1) : NULL;
+	return at != NULL ? str_skip(file, (size_t)(at - file.p) + sizeof(mark) - 1) : STR("");
+}
+
+bool conf_next_trust(struct str *rest, struct name *ret_name)
+{
+	size_t len = 1;
+	if (rest->len == 0 || rest->p[0] != ' ')
+		return false;
+	while (len < rest->len && rest->p[len] != ' ' && rest->p[len] != '\n')
+		len++;
+	if (len - 1 > NAME_LEN)
+		return false;
+	*ret_name = (struct name){0};
+	memcpy(ret_name->text, rest->p + 1, len - 1);
+	*rest = str_skip(*rest, len);
+	return true;
+}
+
+bool conf_is_generation(struct str file, uint64_t generation)
+{
+	char line[64];
+	int len =
+		snprintf(line, sizeof(line), "set $sluice_generation %016" PRIx64 ";", generation);
+	return file.len != 0 && memmem(file.p, file.len, line, (size_t)len) != NULL;
+}
+
 struct ports *conf_read_held(struct str file)
 {
 	static const char mark[] = "\n# ports";
@@ -81,6 +120,7 @@ static void add_process(struct conf_text *text)
 	const struct conf_options *options = text->conf->options;
 	conf_text_add(text, "# Written by sluice-provider-nginx; changes are overwritten.\n");
 	add_held(text);
+	add_trust_names(text);
 	if (options->has_ndk_module)
 		add_module(text, "ndk_http_module.so");
 	if (options->has_lua_module)
@@ -152,6 +192,8 @@ static const char proxy_head[] = "\tproxy_http_version 1.1;\n"
 				 "\tproxy_set_header Keep-Alive \"\";\n"
 				 "\tproxy_set_header Proxy-Connection \"\";\n"
 				 "\tproxy_set_header HTTP2-Settings \"\";\n"
+				 "\tgrpc_ssl_server_name on;\n"
+				 "\tgrpc_ssl_name $sluice_server_name;\n"
 				 "\tgrpc_connect_timeout 5s;\n"
 				 "\tgrpc_send_timeout 1h;\n"
 				 "\tgrpc_read_timeout 1h;\n"
@@ -178,12 +220,22 @@ static const char upstream[] =
 	"\t\tkeepalive_requests 1000000;\n"
 	"\t}\n";
 
+/* Its connections end with the request: nginx finds one that is kept by its address alone, and it may have been made for somebody else,
+ * who trusts others or has another client certificate. For the same reason no TLS session is taken up again. */
+static const char strict_upstream[] =
+	"\tupstream sluice_strict {\n"
+	"\t\tserver 0.0.0.1;\n"
+	"\t\tbalancer_by_lua_block { require(\"sluice.request\").balance() }\n"
+	"\t}\n";
+
 static const char variables[] = "\t\tset $sluice_host \"\";\n"
 				"\t\tset $sluice_server_name \"\";\n"
 				"\t\tset $sluice_forwarded \"\";\n"
 				"\t\tset $sluice_connection \"\";\n"
 				"\t\tset $sluice_upgrade \"\";\n"
-				"\t\tset $sluice_pool \"\";\n";
+				"\t\tset $sluice_pool \"\";\n"
+				"\t\tset $sluice_client \"\";\n"
+				"\t\tset $sluice_client_key \"\";\n";
 
 static const char locations[] =
 	"\t\theader_filter_by_lua_block { require(\"sluice.sticky\").write() }\n"
@@ -200,7 +252,10 @@ static const char locations[] =
 	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access_named() }\n"
 	"\t\t\tgrpc_pass grpc://sluice_h2c;\n"
 	"\t\t}\n"
-	"\t}\n";
+	"\t\tlocation @h2 {\n"
+	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access_named() }\n"
+	"\t\t\tgrpc_pass grpcs://sluice_h2;\n"
+	"\t\t}\n";
 
 static void add_http_head(struct conf_text *text)
 {
@@ -214,12 +269,17 @@ static void add_http_head(struct conf_text *text)
 	conf_text_quote(text, (struct str){path, (size_t)len});
 	/* conf_check_path() leaves nothing that would mean something to Lua. */
 	conf_text_add(text,
-		";\n\tinit_by_lua_block { require(\"sluice.start\").init(\"%.*s/state\") }\n"
-		"\tinit_worker_by_lua_block { require(\"sluice.health\").start() }\n",
+		";\n\tinit_by_lua_block { require(\"sluice.start\").init(\"%.*s/state\", \"off",
 		STR_FMT(options->state_dir));
+	for (size_t i = 0; i < text->conf->trust_count; i++)
+		conf_text_add(text, " %s", text->conf->trusts[i].text);
+	conf_text_add(
+		text, "\") }\n\tinit_worker_by_lua_block { require(\"sluice.health\").start() }\n");
 	conf_text_add(text, upstream, "http");
 	conf_text_add(text, upstream, "https");
 	conf_text_add(text, upstream, "h2c");
+	conf_text_add(text, upstream, "h2");
+	conf_text_add(text, "%s", strict_upstream);
 }
 
 static void add_control(struct conf_text *text, uint64_t generation)
@@ -258,6 +318,49 @@ static void add_tls(struct conf_text *text, const struct port *port)
 		port->load_balancer.text, port->port);
 }
 
+static void add_verify(struct conf_text *text, const char *directives, const struct name *trust)
+{
+	char file[64];
+	if (trust == NULL)
+		return;
+	conf_text_add(text,
+		"\t\t\t%s_ssl_verify on;\n\t\t\t%s_ssl_verify_depth 5;\n"
+		"\t\t\t%s_ssl_trusted_certificate ",
+		directives, directives, directives);
+	snprintf(file, sizeof(file), "trust/%s.pem", trust->text);
+	if (strcmp(trust->text, POOL_TEXT_SYSTEM) == 0)
+		conf_text_quote(text, text->conf->options->system_ca);
+	else
+		conf_text_path(text, file);
+	conf_text_add(text, ";\n");
+}
+
+/* The location of pools with TLS for which somebody is trusted (NULL: anybody), or a client certificate is shown. */
+static void add_strict(struct conf_text *text, const char *directives, const char *name,
+	const char *scheme, const struct name *trust)
+{
+	conf_text_add(text,
+		"\t\tlocation @%s_%s {\n"
+		"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access_named() "
+		"}\n"
+		"\t\t\t%s_ssl_session_reuse off;\n"
+		"\t\t\t%s_ssl_certificate $sluice_client;\n"
+		"\t\t\t%s_ssl_certificate_key $sluice_client_key;\n",
+		name, trust != NULL ? trust->text : "off", directives, directives, directives);
+	add_verify(text, directives, trust);
+	conf_text_add(text, "\t\t\t%s_pass %s://sluice_strict;\n\t\t}\n", directives, scheme);
+}
+
+static void add_trusts(struct conf_text *text)
+{
+	const struct conf *conf = text->conf;
+	for (size_t i = 0; i <= conf->trust_count; i++) {
+		const struct name *trust = i < conf->trust_count ? &conf->trusts[i] : NULL;
+		add_strict(text, "proxy", "https", "https", trust);
+		add_strict(text, "grpc", "h2", "grpcs", trust);
+	}
+}
+
 static void add_server(struct conf_text *text, const struct port *port)
 {
 	bool is_tls = port->protocol == LISTENER_HTTPS;
@@ -277,6 +380,8 @@ static void add_server(struct conf_text *text, const struct port *port)
 		"\t\tset $sluice_lb %s;\n\t\tset $sluice_port %u;\n\t\tset $sluice_tls %d;\n",
 		port->load_balancer.text, port->port, is_tls);
 	conf_text_add(text, "%s%s", variables, locations);
+	add_trusts(text);
+	conf_text_add(text, "\t}\n");
 }
 
 static void add_servers(struct conf_text *text)

@@ -21,8 +21,9 @@ struct conf_options {
 	struct str state_dir;
 	struct str lua_dir;
 	struct str modules_dir;
-	struct str user; /* of workers; empty: we are not root and cannot choose */
-	int64_t workers; /* 0: as many as there are processors */
+	struct str system_ca; /* what the machine trusts; empty: there is no such file */
+	struct str user;      /* of workers; empty: we are not root and cannot choose */
+	int64_t workers;      /* 0: as many as there are processors */
 	int64_t open_files;
 	int64_t dictionary_mb;
 	char control; /* which of two names the control socket has: 'a' or 'b' */
@@ -70,6 +71,9 @@ struct conf {
 	size_t pass_count;
 	struct conf_pool *pools; /* each once */
 	size_t pool_count;
+	struct name *
+		trusts; /* who may sign certificates of backends, see trusts.h; sorted, each once */
+	size_t trust_count;
 };
 
 /* A piece of the configuration that can be left out alone because somebody owns it: a listener that a Service wants, a host that is
@@ -84,5 +88,10 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece);
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
 /* The ports that an nginx with this file listens on, sorted, with nothing else known of them; ports_free() frees them. */
 struct ports *conf_read_held(struct str file);
+/* The names of trusts in a file, for conf_next_trust(), which takes them off one by one; false: there are no more. */
+struct str conf_read_trusts(struct str file);
+bool conf_next_trust(struct str *rest, struct name *ret_name);
+/* Whether the file is of this generation. */
+bool conf_is_generation(struct str file, uint64_t generation);
 /* Whether the path can stand in a configuration and in Lua: letters, digits and `/._-+@` only, absolute. */
 bool conf_check_path(struct str path);

@@ -42,8 +42,9 @@ char *config_check(const struct config *config)
 		{"--state-dir", config->local.state_dir},
 		{"--lua-dir", config->lua_dir},
 		{"--nginx-modules", config->modules_dir},
+		{"--trusted-certificates", config->trusted_certificates},
 	};
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		if (!conf_check_path(str_from(paths[i][1])))
 			return xasprintf(
 				"%s must be an absolute path of letters, digits and /._-+@ only",
@@ -77,6 +78,9 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 		.state_dir = str_from(config->local.state_dir),
 		.lua_dir = str_from(config->lua_dir),
 		.modules_dir = str_from(config->modules_dir),
+		.system_ca = files_exist(config->trusted_certificates)
+				     ? str_from(config->trusted_certificates)
+				     : STR(""),
 		.user = geteuid() == 0 ? str_from(config->user) : STR(""),
 		.workers = config->workers,
 		.open_files = open_files,

@@ -12,6 +12,7 @@ struct config {
 	char *nginx;
 	char *lua_dir;
 	char *modules_dir;
+	char *trusted_certificates;
 	char *user;
 	int64_t workers;
 	int64_t dictionary_mb;

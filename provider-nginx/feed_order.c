@@ -5,21 +5,23 @@
 struct step {
 	char table; /* as in a batch */
 	bool is_set;
-	const char *prefixes[2];
+	const char *prefixes[3];
 	bool is_inverse; /* the keys must begin with none of them */
 };
 
 static const struct step steps[] = {
-	{FEED_OBJECT, true, {"pool:", "cert:"}, false},
-	{FEED_OBJECT, true, {"pool:", "cert:"}, true},
+	{FEED_OBJECT, true, {"cert:", "client:"}, false},
+	{FEED_OBJECT, true, {"pool:"}, false},
+	{FEED_OBJECT, true, {"pool:", "cert:", "client:"}, true},
 	{FEED_PREFIX, true, {NULL, NULL}, true},
 	{FEED_WHOLE, true, {"host:", NULL}, true},
 	{FEED_WHOLE, true, {"host:", NULL}, false},
 	{FEED_WHOLE, false, {"host:", NULL}, false},
 	{FEED_WHOLE, false, {"host:", NULL}, true},
 	{FEED_PREFIX, false, {NULL, NULL}, true},
-	{FEED_OBJECT, false, {"pool:", "cert:"}, true},
-	{FEED_OBJECT, false, {"pool:", "cert:"}, false},
+	{FEED_OBJECT, false, {"pool:", "cert:", "client:"}, true},
+	{FEED_OBJECT, false, {"pool:"}, false},
+	{FEED_OBJECT, false, {"cert:", "client:"}, false},
 };
 
 enum { STEP_COUNT = sizeof(steps) / sizeof(steps[0]) };
@@ -27,7 +29,7 @@ enum { STEP_COUNT = sizeof(steps) / sizeof(steps[0]) };
 static bool is_of(const struct step *step, const struct row *row)
 {
 	bool begins = false;
-	for (int i = 0; i < 2 && step->prefixes[i] != NULL; i++)
+	for (int i = 0; i < 3 && step->prefixes[i] != NULL; i++)
 		begins = begins || str_starts_with(row_key(row), str_from(step->prefixes[i]));
 	return (row_wanted(row).p != NULL) == step->is_set && begins != step->is_inverse;
 }

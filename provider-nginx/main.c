@@ -7,7 +7,7 @@
  *
  * Trusted with: the private keys of certificates, which stand in the state file (mode 0600), and with the ports that nginx listens on. Started
  * as root only for ports below 1024; nginx's workers then run as another user. It opens no network socket of its own but to try
- * whether a port is free.
+ * whether a port is free, and to ask for the addresses of host names that are backends.
  *
  * When a neighbour dies:
  *   translator  nothing changes; what was wanted last stays in force. After it is back its snapshot is compared.
@@ -26,6 +26,7 @@
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/placeholder.h"
 #include "provider-nginx/setup.h"
+#include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 #include "provider-nginx/workers.h"
 
@@ -54,6 +55,7 @@ static struct control_room {
 	bool is_up;
 	bool has_told;    /* what it runs is known, or there is no hope to hear it */
 	bool is_complete; /* a snapshot has been committed */
+	uint64_t trusted; /* generation whose CAs are known to be there */
 } room;
 
 /* ---- statuses ---- */
@@ -67,7 +69,8 @@ static void judge(void)
 		return;
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
-	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed))
+	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
+		 objects_are_waiting(room.objects))
 		local_pending(room.local, NULL);
 	else if (feed_disk_trouble(room.feed) != NULL)
 		local_pending(room.local, feed_disk_trouble(room.feed));
@@ -84,6 +87,22 @@ static void on_change(void *ctx)
 
 /* ---- rows ---- */
 
+/* nginx runs with the CAs of its file. What pools have waited for can be told now; and what they need no more goes. */
+static void use_trusts(uint64_t generation)
+{
+	struct state *state = local_state(room.local);
+	struct str file = setup_file(room.setup);
+	if (generation == room.trusted || !conf_is_generation(file, generation))
+		return;
+	room.trusted = generation;
+	if (objects_set_live(room.objects, state, file) && room.is_complete)
+		feed_kick(room.feed, state);
+	trust_files_sweep(config.local.state_dir, objects_trusts(room.objects));
+	if (trusts_take_change(objects_trusts(room.objects)))
+		setup_touch(room.setup);
+	judge();
+}
+
 static void on_told(void *ctx, uint64_t generation)
 {
 	(void)ctx;
@@ -91,6 +110,7 @@ static void on_told(void *ctx, uint64_t generation)
 	local_set_missing(room.local, NULL);
 	room.has_told = true;
 	setup_told(room.setup, generation);
+	use_trusts(generation);
 }
 
 static void on_full(void *ctx)
@@ -132,6 +152,8 @@ static const struct conf *collect(void *ctx)
 	if (!room.is_complete || (room.is_up && !room.has_told))
 		return NULL;
 	const struct conf *conf = wanted_collect(room.wanted, room.is_up);
+	/* nginx says what is missing, and it is tried again. */
+	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
 	if (wanted_misses_ports(room.wanted)) {
 		ev_timer_set(&room.ports_again, ports_again_s, 0.);
 		ev_timer_start(local_loop(room.local), &room.ports_again);
@@ -250,13 +272,24 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	room.is_complete = room.is_complete || commit->is_snapshot;
 	objects_on_commit(room.objects, local_state(room.local), commit);
 	bool is_changed = wanted_is_changed(room.wanted, commit);
+	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
 	feed_kick(room.feed, local_state(room.local));
 	if (is_changed)
 		setup_touch(room.setup);
 	judge();
 }
 
-static const struct local_ops local_ops = {.on_commit = on_commit};
+static void on_pool(void *ctx, struct object *pool)
+{
+	(void)ctx;
+	objects_on_pool(room.objects, local_state(room.local), pool);
+	feed_kick(room.feed, local_state(room.local));
+	if (wanted_has_pool(room.wanted, pool))
+		setup_touch(room.setup);
+	judge();
+}
+
+static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on_pool};
 
 /* ---- life ---- */
 
@@ -265,17 +298,21 @@ static char *make_dirs(void)
 {
 	char *control = local_path(room.local, "control");
 	char *hop = local_path(room.local, "hop");
+	char *trust = local_path(room.local, "trust");
 	const struct passwd *user = getpwnam(config.user);
 	bool is_root = geteuid() == 0;
 	int err = files_make_dir(config.local.state_dir, is_root ? 0711 : 0700);
 	if (err == 0)
 		err = files_make_dir(control, 0700);
 	if (err == 0)
+		err = files_make_dir(trust, 0700);
+	if (err == 0)
 		err = files_make_dir(hop, 0710);
 	if (err == 0 && is_root && user != NULL && chown(hop, 0, user->pw_gid) != 0)
 		err = -errno;
 	/* On a disk that is read-only now, what is there serves. */
 	bool is_bad = err != 0 && !(files_exist(control) && files_exist(hop));
+	free(trust);
 	free(control);
 	free(hop);
 	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s",
@@ -348,6 +385,7 @@ static void start_all(struct ev_loop *loop)
 	static const char other[] = "/control/control-b.sock";
 	struct str file = setup_file(room.setup);
 	wanted_assume(room.wanted, conf_read_held(file));
+	(void)objects_set_live(room.objects, local_state(room.local), file);
 	if (file.len != 0 && memmem(file.p, file.len, other, sizeof(other) - 1) != NULL) {
 		room.options.control = 'b';
 		char *path = control_path();
@@ -389,12 +427,14 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	room.local = local_start(&local_config, &problem, ret_usage);
 	if (room.local == NULL)
 		return problem;
-	room.objects = objects_new(local_notices(room.local));
+	room.objects = objects_new(local_notices(room.local), local_externals(room.local),
+		!str_is_empty(room.options.system_ca));
 	room.wanted = wanted_new(&(struct wanted_parts){
 		.state = local_state(room.local),
 		.rows = local_rows(room.local),
 		.routes = local_routes(room.local),
 		.notices = local_notices(room.local),
+		.externals = local_externals(room.local),
 		.publish = local_publish(room.local),
 		.objects = room.objects,
 		.options = &room.options,

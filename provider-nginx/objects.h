@@ -4,6 +4,7 @@
  *
  *   pool:<pool name>                        endpoints and how they are used, as lua/sluice/pools.lua reads it
  *   cert:<certificate name>                 digest of chain and key; objects_value() puts both in its place when it is sent
+ *   client:<pool name>:<name of its content>  likewise, the certificate that the pool's endpoints are shown
  *   checked                                 names of the pools with health checks
  *   sni:<host>                              certificate of a server name, `*.` for one label
  *   default:<load balancer name>:<port>     certificate for clients whose server name fits none
@@ -14,19 +15,29 @@
 
 #include "common/buf.h"
 #include "provider-common/state.h"
+#include "provider-local/externals.h"
 #include "provider-local/names.h"
 #include "provider-local/notices.h"
 #include "provider-local/rows.h"
+#include "provider-nginx/trusts.h"
 
 struct objects;
 
 /* The notices must outlive it. */
-struct objects *objects_new(struct notices *notices);
+struct objects *objects_new(
+	struct notices *notices, struct externals *externals, bool has_system_ca);
 /* Takes its user pointers back; the state must still be there. */
 void objects_free(struct objects *objects);
 
 void objects_on_commit(
 	struct objects *objects, struct state *state, const struct state_commit *commit);
+/* The addresses of its host name are others. */
+void objects_on_pool(struct objects *objects, struct state *state, struct object *pool);
+/* nginx runs with this configuration: pools that had to wait for what it trusts now get their rows. True: there were some. */
+bool objects_set_live(struct objects *objects, struct state *state, struct str conf);
+/* Whether some pools still wait. */
+bool objects_are_waiting(const struct objects *objects);
+struct trusts *objects_trusts(struct objects *objects);
 struct rows *objects_rows(struct objects *objects);
 /* The pool or certificate of that name; NULL when there is none. */
 struct object *objects_find(const struct objects *objects, struct str name);

@@ -33,7 +33,7 @@ static void room_init(struct room *room)
 	room->rows = rows_new();
 	room->notices = notices_new(NULL, NULL);
 	room->routes = routes_new(room->rows, room->notices);
-	room->objects = objects_new(room->notices);
+	room->objects = objects_new(room->notices, NULL, !str_is_empty(room->options.system_ca));
 	room->wanted = wanted_new(&(struct wanted_parts){
 		.state = room->job->state,
 		.rows = room->rows,

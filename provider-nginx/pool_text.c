@@ -11,6 +11,8 @@
 enum { CHECK_INTERVAL_MS = 5000, CHECK_TIMEOUT_MS = 2000, CHECK_RISE = 2, CHECK_FALL = 3 };
 
 static const char *const protocols[] = {"http", "https", "h2c", "tcp"};
+static const char *const places[] = {
+	[TLS_VERIFY_SYSTEM] = POOL_TEXT_SYSTEM, [TLS_VERIFY_CA] = "", [TLS_VERIFY_OFF] = "off"};
 static const char *const algorithms[] = {"rr", "least", "source"};
 
 struct writing {
@@ -65,8 +67,8 @@ static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
 static void add_check(struct writing *writing, const struct health_check *check)
 {
 	bool is_http = check->type == HEALTH_CHECK_HTTP;
-	struct str path = str_is_empty(check->path) ? STR("/") : check->path;
-	if (is_http && !check_path(path)) {
+	struct str path = !is_http || str_is_empty(check->path) ? STR("/") : check->path;
+	if (!check_path(path)) {
 		writing->problem = STR("the path of the health check cannot be used; the pool is "
 				       "served without checks");
 		return;
@@ -97,21 +99,29 @@ static void add_endpoint(struct writing *writing, const struct pool_endpoint *en
 		endpoint->active ? 'a' : 'd', name_digest(parts, 3), ip.text, port);
 }
 
-void pool_text_append(
-	const struct pool *pool, struct arena *arena, struct buf *out, struct str *ret_problem)
+struct str pool_text_protocol(
+	const struct pool *pool, const struct trust *trust, struct arena *arena)
+{
+	const struct pool_tls *tls = pool->tls;
+	if (tls == NULL)
+		return arena_printf(arena, "proto %s\n", protocols[pool->protocol]);
+	return arena_printf(arena, "proto %s\ntls %s%s %.*s %s\n", tls->http2 ? "h2" : "https",
+		places[tls->verify], trust->ca.text,
+		STR_FMT(str_is_empty(tls->server_name) ? STR("-") : tls->server_name),
+		trust->client.text[0] != 0 ? trust->client.text : "-");
+}
+
+void pool_text_append(const struct pool *pool, struct str protocol, struct arena *arena,
+	struct buf *out, struct str *ret_problem)
 {
 	struct writing writing = {.out = out, .arena = arena};
-	add(&writing, "proto %s\nalgo %s\n", protocols[pool->protocol],
-		algorithms[pool->algorithm]);
+	add(&writing, "%.*salgo %s\n", STR_FMT(protocol), algorithms[pool->algorithm]);
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
 	if (pool->health_check != NULL)
 		add_check(&writing, pool->health_check);
 	for (size_t i = 0; i < pool->endpoints.count; i++)
 		add_endpoint(&writing, &pool->endpoints.items[i]);
-	if (pool->endpoints.count == 0 && !str_is_empty(pool->external_name))
-		writing.problem = STR("host names as endpoints are not supported by this provider; "
-				      "requests get 503");
 	if (writing.is_full)
 		writing.problem = STR(
 			"the pool has more endpoints than can be served; the last are left out");

@@ -31,7 +31,7 @@ void wanted_free(struct wanted *wanted)
 
 /* ---- what changes it ---- */
 
-static bool is_used(const struct wanted *wanted, const struct object *object)
+bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 {
 	struct name name = name_of(NAME_POOL, object_id(object));
 	for (size_t i = 0; i < wanted->conf.pool_count; i++) {
@@ -58,7 +58,7 @@ bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 		enum lb_kind kind = object_kind(object);
 		is_changed = kind == LB_LOAD_BALANCER ||
 			     (kind == LB_POOL && wanted->conf.pool_count != 0 &&
-				     is_used(wanted, object)) ||
+				     wanted_has_pool(wanted, object)) ||
 			     (kind == LB_VIRTUAL_HOST && is_passed(wanted, object, &arena));
 		arena_reset(&arena);
 	}
@@ -75,6 +75,7 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str 
 	if (object == NULL)
 		return;
 	state_decode(wanted->parts.state, object, &wanted->arena, &value);
+	externals_settle(wanted->parts.externals, &value, &wanted->arena);
 	pool->algorithm = value.algorithm;
 	pool->peers = arena_calloc(&wanted->arena, value.endpoints.count + 1, sizeof(*pool->peers));
 	for (size_t i = 0; i < value.endpoints.count; i++) {
@@ -158,6 +159,15 @@ static void copy_texts(struct wanted *wanted)
 	}
 }
 
+static void add_trusts(struct wanted *wanted)
+{
+	struct conf *conf = &wanted->conf;
+	const struct trust_view *view = NULL;
+	while ((view = trusts_next(objects_trusts(wanted->parts.objects), view)) != NULL)
+		*(struct name *)arena_push(&wanted->arena, (void **)&conf->trusts,
+			&conf->trust_count, sizeof(struct name)) = view->name;
+}
+
 const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 {
 	struct conf *conf = &wanted->conf;
@@ -178,6 +188,7 @@ const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(object))
 		add_pass(wanted, object);
+	add_trusts(wanted);
 	return conf;
 }
 

@@ -18,6 +18,7 @@ struct wanted_parts {
 	struct rows *rows; /* of the routes */
 	struct routes *routes;
 	struct notices *notices;
+	struct externals *externals; /* NULL: names are not looked up */
 	const struct publish *publish;
 	struct objects *objects;
 	const struct conf_options *options;
@@ -27,6 +28,8 @@ struct wanted_parts {
 struct wanted *wanted_new(const struct wanted_parts *parts);
 void wanted_free(struct wanted *wanted);
 
+/* Whether the endpoints of the pool stand in it. */
+bool wanted_has_pool(const struct wanted *wanted, const struct object *object);
 /* Whether the commit changes anything of it. To be asked for every commit. */
 bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit);
 /* Stays until the next call. `holds_ports`: the ports of the last wanted_keep() are held by nginx and need not be tried. */

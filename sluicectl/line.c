@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/line.h"
 
+#include "common/tree.h"
 #include "common/cert.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -228,9 +229,16 @@ static uint64_t created_of(struct line *line, const struct store_object *there)
 	struct schema_error error = {""};
 	struct message message;
 	union project_record record;
-	if (message_open(line->reader, store_payload(&line->store, there), &message, &error) != 0 ||
-		message.type != MESSAGE_UPSERT ||
-		message_decode(&message, &line->scratch, &record, &error) != 0)
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	store_encode(&line->store, there, &frame);
+	bool is_read =
+		message_open(line->reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message,
+			&error) == 0 &&
+		message.type == MESSAGE_UPSERT &&
+		message_decode(&message, &line->scratch, &record, &error) == 0;
+	buf_wipe_fini(&frame);
+	if (!is_read)
 		return 0;
 	switch (message.record_kind) {
 	case RECORD_INGRESS:
@@ -252,7 +260,8 @@ static void settle_identity(struct line *line, const struct json *object, enum r
 	struct str name = STR_NONE;
 	char uid[STORE_UID_LEN_MAX];
 	char text[32];
-	time_t created = time(NULL);
+	/* Later than what was made within this second. */
+	time_t created = time(NULL) + 1;
 	struct tm parts;
 	struct json *fresh = json_new_object();
 	(void)json_get_str(metadata, "namespace", &namespace);
@@ -291,12 +300,19 @@ int line_put_record(struct line *line, struct str payload)
 {
 	struct schema_error error = {""};
 	struct message message;
+	union project_record record;
 	struct project_facts facts = {.status_is_ours = false};
 	int err = message_open(line->reader, payload, &message, &error);
-	if (err != 0 || message.type != MESSAGE_UPSERT || message.record_kind == RECORD_NONE)
+	if (err == 0 && (message.type != MESSAGE_UPSERT || message.record_kind == RECORD_NONE))
+		err = -EBADMSG;
+	if (err == 0)
+		err = message_decode(&message, &line->scratch, &record, &error);
+	if (err == 0)
+		(void)store_put(&line->store, &record, &facts);
+	arena_reset(&line->scratch);
+	if (err != 0)
 		return -EBADMSG;
 	line->is_running = true;
-	(void)store_put(&line->store, message.record_kind, payload, &facts);
 	return 0;
 }
 
@@ -335,9 +351,14 @@ static void send_mark(void *ctx, bool begin, enum record_kind kind)
 	send_value(ctx, begin ? MESSAGE_SYNC_BEGIN : MESSAGE_SYNC_END, &mark);
 }
 
-static void send_payload(void *ctx, struct str payload)
+static void send_object(void *ctx, const struct store_object *object)
 {
-	tell_engine(ctx, payload);
+	struct line *line = ctx;
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	store_encode(&line->store, object, &frame);
+	tell_engine(line, str_skip(buf_str(&frame), FRAME_HEAD_LEN));
+	buf_wipe_fini(&frame);
 }
 
 static void on_snapshot(void *ctx)
@@ -349,7 +370,7 @@ static const struct outlet_ops outlet_ops = {
 	.has_room = has_room,
 	.send_settings = send_settings,
 	.send_mark = send_mark,
-	.send_payload = send_payload,
+	.send_object = send_object,
 	.on_snapshot = on_snapshot,
 };
 

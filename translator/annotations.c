@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/annotations.h"
 
+#include "translator/hosts.h"
 #include "translator/probes.h"
 #include "translator/stickiness.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define CANONICAL_PREFIX "sluice.io/"
 #define RANCHER_PREFIX   "io.rancher."
@@ -16,6 +18,9 @@ enum value_type {
 	VALUE_SWITCH,
 	VALUE_TEXT,
 	VALUE_NAME,
+	VALUE_OBJECT,
+	VALUE_HOST,
+	VALUE_PROTOCOL,
 	VALUE_STICKINESS,
 	VALUE_PROBES,
 	VALUE_LABELS,
@@ -142,6 +147,58 @@ static const char *parse_name(const struct annotation_spec *spec, struct str val
 	return NULL;
 }
 
+static const char *parse_object(
+	const struct annotation_spec *spec, struct str value, struct str *ret)
+{
+	bool good = value.len >= spec->min && value.len <= spec->max;
+	for (size_t i = 0; i < value.len && good; i++) {
+		char c = value.p[i];
+		bool is_edge = i == 0 || i == value.len - 1;
+		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+		       (!is_edge && (c == '-' || c == '.'));
+	}
+	if (!good)
+		return "the name of an object in the same namespace is expected";
+	*ret = value;
+	return NULL;
+}
+
+static const char *parse_host(
+	const struct annotation_spec *spec, struct str value, struct arena *arena, struct str *ret)
+{
+	enum host_match match = HOST_ANY;
+	struct str host = host_lower(arena, value);
+	const char *problem = host_check(host, &match);
+	if (problem != NULL)
+		return problem;
+	if (match != HOST_EXACT || host.len > spec->max)
+		return "a host name without wildcard is expected";
+	*ret = host;
+	return NULL;
+}
+
+static const char *parse_protocol(struct str value, enum backend_protocol *ret)
+{
+	static const struct {
+		const char *word;
+		enum backend_protocol protocol;
+	} words[] = {
+		{"http", BACKEND_HTTP},
+		{"https", BACKEND_HTTPS},
+		{"h2c", BACKEND_H2C},
+		{"grpc", BACKEND_H2C},
+		{"grpcs", BACKEND_GRPCS},
+	};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (value.len == strlen(words[i].word) &&
+			strncasecmp(value.p, words[i].word, value.len) == 0) {
+			*ret = words[i].protocol;
+			return NULL;
+		}
+	}
+	return "\"http\", \"https\", \"h2c\", \"grpc\" or \"grpcs\" is expected";
+}
+
 static const char *parse_value(
 	const struct reader *r, const struct annotation_spec *spec, const struct annotation *a)
 {
@@ -155,6 +212,12 @@ static const char *parse_value(
 		return parse_text(spec, a->value, r->arena, member);
 	case VALUE_NAME:
 		return parse_name(spec, a->value, member);
+	case VALUE_OBJECT:
+		return parse_object(spec, a->value, member);
+	case VALUE_HOST:
+		return parse_host(spec, a->value, r->arena, member);
+	case VALUE_PROTOCOL:
+		return parse_protocol(a->value, member);
 	case VALUE_STICKINESS:
 		if (a->value.len < spec->min || a->value.len > spec->max)
 			return "it is empty or too long";

@@ -13,6 +13,23 @@ enum annotation_switch { SWITCH_UNSET, SWITCH_OFF, SWITCH_ON };
 
 enum { ANNOTATION_LABELS_MAX = 128, ANNOTATION_CHECKS_MAX = 256 };
 
+enum backend_protocol {
+	BACKEND_UNSET,
+	BACKEND_HTTP,
+	BACKEND_HTTPS,
+	BACKEND_H2C,
+	BACKEND_GRPCS,
+};
+
+/* How backends are to be spoken to. */
+struct backend_wish {
+	enum backend_protocol protocol;
+	enum annotation_switch verify;
+	struct str ca; /* name of a Secret */
+	struct str name;
+	struct str client; /* name of a Secret */
+};
+
 /* Zero, NULL and empty: not given, or not usable. */
 struct annotation_values {
 	uint64_t scale;
@@ -22,6 +39,7 @@ struct annotation_values {
 	enum annotation_switch tls_passthrough;
 	struct str custom_config;
 	struct str group;
+	struct backend_wish backend;
 	struct stickiness *stickiness;
 	LIST_OF(struct label) labels;               /* sorted by key */
 	LIST_OF(struct health_check) health_checks; /* sorted by service */

@@ -65,13 +65,21 @@ static const struct service_port *find_port(
 	return found;
 }
 
-static enum pool_protocol protocol_of(struct str app_protocol)
+/* A protocol that Kubernetes has no word for: what gRPC speaks over TLS. */
+#define GRPCS "sluice.io/grpcs"
+
+static void set_protocol(struct pool *pool, struct str app_protocol)
 {
+	static struct pool_tls http2 = {.http2 = true};
+	pool->protocol = POOL_HTTP;
+	pool->tls = NULL;
 	if (str_eq_c(app_protocol, "kubernetes.io/h2c"))
-		return POOL_H2C;
-	if (str_eq_c(app_protocol, "https") || str_eq_c(app_protocol, "kubernetes.io/wss"))
-		return POOL_HTTPS;
-	return POOL_HTTP;
+		pool->protocol = POOL_H2C;
+	else if (str_eq_c(app_protocol, "https") || str_eq_c(app_protocol, "kubernetes.io/wss") ||
+		 str_eq_c(app_protocol, GRPCS))
+		pool->protocol = POOL_HTTPS;
+	if (str_eq_c(app_protocol, GRPCS))
+		pool->tls = &http2;
 }
 
 [[gnu::format(printf, 4, 5)]] static void set_problem(struct backend_problem *problem,
@@ -159,7 +167,7 @@ static void build_endpoints(const struct backend_request *request, const struct 
 	endpoints_select(port, request->slices, request->slice_count, arena, pool, &summary);
 	pool->target_port = summary.target_port;
 	pool->mixed_target_ports = summary.mixed_target_ports;
-	pool->protocol = protocol_of(
+	set_protocol(pool,
 		!str_is_empty(port->app_protocol) ? port->app_protocol : summary.app_protocol);
 	if (summary.left_out != 0)
 		set_problem(problem, arena, "TooManyEndpoints",
@@ -179,7 +187,7 @@ static void build_found(const struct backend_request *request, struct arena *are
 	if (port != NULL) {
 		pool->port_name = port->name;
 		pool->port = port->port;
-		pool->protocol = protocol_of(port->app_protocol);
+		set_protocol(pool, port->app_protocol);
 	}
 	if (service->type == SERVICE_EXTERNAL_NAME)
 		build_external(request, port, &wish, arena, pool, problem);
@@ -203,6 +211,7 @@ static void build_found(const struct backend_request *request, struct arena *are
 static void pass_bytes(const struct service_record *service, struct pool *pool)
 {
 	pool->protocol = POOL_TCP;
+	pool->tls = NULL;
 	if (service->client_ip_affinity)
 		pool->algorithm = ALGORITHM_SOURCE;
 }

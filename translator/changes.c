@@ -9,6 +9,7 @@
 #include "common/must.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
+#include "translator/backend_tls.h"
 #include "translator/keys.h"
 
 #include <stdlib.h>
@@ -127,6 +128,10 @@ static void gather_secrets(struct engine *engine, const struct plan *plan, struc
 			t->items[t->count++] = secret_target(
 				engine, plan->self.namespace, plan->tls.items[i].secret);
 	}
+	struct str names[BACKEND_SECRETS_MAX];
+	size_t count = backend_secrets(plan, names);
+	for (size_t i = 0; i < count; i++)
+		t->items[t->count++] = secret_target(engine, plan->self.namespace, names[i]);
 	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
 	if (may_use_default && !str_is_empty(engine->config.default_name))
 		t->items[t->count++] = secret_target(
@@ -154,8 +159,8 @@ static struct targets gather_targets(struct engine *engine, const struct plan *p
 	struct targets t = {0};
 	if (plan == NULL)
 		return t;
-	size_t most = 4 + plan->hosts.count + plan->pools.count + plan->tls.count +
-		      plan->names.count + plan->ports.count;
+	size_t most = 4 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
+		      plan->tls.count + plan->names.count + plan->ports.count;
 	t.items = arena_calloc(&engine->scratch, most, sizeof(*t.items));
 	t.hosts = arena_calloc(&engine->scratch, plan->hosts.count, sizeof(struct host_node *));
 	if (!str_is_empty(plan->named_class))
@@ -474,6 +479,17 @@ void change_slice(struct engine *engine, struct slice_node *slice)
 	graph_settle(&engine->graph, &slice->record.node);
 }
 
+/* Pools with settings of their own may hold something of the Secret. */
+static void touch_settled_pools(struct engine *engine, const struct ingress_node *ingress)
+{
+	for (size_t i = 0; i < ingress->record.edge_count; i++) {
+		struct node *node = ingress->edges[i].target;
+		struct str key = node_key(node);
+		if (node->kind == NODE_POOL && memchr(key.p, '+', key.len) != NULL)
+			object_touch(engine, node);
+	}
+}
+
 void change_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
@@ -498,6 +514,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 				claims_ask_of(engine, edge->ingress);
 			if (is_news)
 				said_ask(engine, &edge->ingress->record.node, SAID_CONTENT);
+			touch_settled_pools(engine, edge->ingress);
 		}
 	}
 	facts_free(old);

@@ -5,9 +5,11 @@
 
 #include "common/cert.h"
 #include "common/must.h"
+#include "translator/backend_tls.h"
 #include "translator/backends.h"
 #include "translator/balancer.h"
 #include "translator/keys.h"
+#include "translator/policies.h"
 #include "translator/shared.h"
 
 #include <stdlib.h>
@@ -301,8 +303,38 @@ static void tell_users(struct engine *engine, const struct pool_node *node,
 	}
 }
 
-/* All its users have the same settings for it. */
-static void settle_pool(struct engine *engine, const struct pool_node *node, struct pool *pool)
+/* NULL: there is none. */
+static const struct secret_record *read_secret(
+	struct engine *engine, struct str namespace, struct str name)
+{
+	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
+	struct record *record =
+		str_is_empty(name) ? NULL : graph_find(&engine->graph, NODE_SECRET, key);
+	if (record == NULL || record->packed == NULL)
+		return NULL;
+	struct secret_record *secret = arena_alloc(&engine->scratch, sizeof(*secret));
+	record_read(record, &engine->scratch, secret);
+	return secret;
+}
+
+static void settle_tls(struct engine *engine, const struct backend_wish *wish, struct pool *pool,
+	struct backend_problem *problem)
+{
+	static const struct backend_wish none = {0};
+	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none};
+	if (engine->grouping != GROUPING_MERGED ||
+		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
+		pool->tls = NULL;
+		return;
+	}
+	request.ca = read_secret(engine, pool->service.namespace, request.wish->ca);
+	request.client = read_secret(engine, pool->service.namespace, request.wish->client);
+	backend_tls_settle(&request, &engine->scratch, pool, problem);
+}
+
+/* All its users have the same settings for it. Returns how it is to be spoken to; NULL: nothing is said. */
+static const struct backend_wish *settle_pool(
+	struct engine *engine, const struct pool_node *node, struct pool *pool)
 {
 	const struct edge *first = LIST_FIRST(&node->users);
 	must(first != NULL);
@@ -311,6 +343,7 @@ static void settle_pool(struct engine *engine, const struct pool_node *node, str
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
 	pool->health_check = (struct health_check *)(uintptr_t)wish->check;
+	return wish->backend;
 }
 
 static const void *build_pool(
@@ -318,6 +351,7 @@ static const void *build_pool(
 {
 	struct service_node *service = node->service;
 	struct pool *pool = arena_alloc(&engine->scratch, sizeof(*pool));
+	const struct backend_wish *wish = NULL;
 	struct backend_problem problem;
 	struct service_record record;
 	struct backend_request request = {
@@ -334,7 +368,8 @@ static const void *build_pool(
 	backend_build(&request, &engine->scratch, pool, &problem);
 	pool->key.id = object_id(&node->node, &engine->scratch);
 	if (memchr(request.port.p, '+', request.port.len) != NULL)
-		settle_pool(engine, node, pool);
+		wish = settle_pool(engine, node, pool);
+	settle_tls(engine, wish, pool, &problem);
 	tell_users(engine, node, &problem, diags);
 	return pool;
 }

@@ -4,6 +4,7 @@
 #include "translator/hosts.h"
 #include "translator/keys.h"
 #include "translator/paths.h"
+#include "translator/backend_tls.h"
 #include "translator/policies.h"
 
 #include <stdlib.h>
@@ -491,6 +492,12 @@ static void read_passthrough(struct maker *m)
 			annotation_field(m->ingress, m->arena, "io.rancher.stickiness.policy"),
 			"it is not heeded: there are no cookies in TLS that is passed through");
 	plan->values.stickiness = NULL;
+	if (backend_wish_is_set(&plan->values.backend))
+		diag_add(m->diags, &plan->self, "NotSupported",
+			annotation_field(
+				m->ingress, m->arena, backend_wish_word(&plan->values.backend)),
+			"it is not heeded: TLS that is passed through is not opened");
+	plan->values.backend = (struct backend_wish){0};
 	if (!m->context->cannot.tls_passthrough)
 		return;
 	diag_add(m->diags, &plan->self, "NotSupported",

@@ -61,8 +61,10 @@ struct plan_pool {
 	struct str id;
 	struct str service; /* empty: the backend was refused, the pool has no endpoints */
 	struct str port;    /* "tcp:" before it: bytes are passed on; "+..." behind it: settings */
-	const struct stickiness *stickiness; /* both only where a class shares a load balancer */
+	const struct stickiness
+		*stickiness; /* all three only where a class shares a load balancer */
 	const struct health_check *check;
+	const struct backend_wish *backend; /* likewise; NULL: as its port says */
 };
 
 /* A port that this owner wants on a load balancer that is not its own alone, or that is for its TCP

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/policies.h"
 
+#include "translator/backend_tls.h"
+
 static const char *const words[POLICY_COUNT] = {
 #define POLICY(name_, word_) word_,
 	POLICIES(POLICY)
@@ -55,6 +57,9 @@ static void clear(struct annotation_values *values, enum policy policy)
 	case POLICY_CUSTOM_CONFIG:
 		values->custom_config = STR_NONE;
 		return;
+	case POLICY_BACKEND_TLS:
+		values->backend = (struct backend_wish){0};
+		return;
 	}
 }
 
@@ -69,12 +74,16 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 		{values->stickiness != NULL, POLICY_STICKINESS, "io.rancher.stickiness.policy"},
 		{values->health_checks.count != 0, POLICY_HEALTH_CHECK,
 			"io.rancher.kubernetes.livenessprobes"},
+		{backend_wish_is_set(&values->backend), POLICY_BACKEND_TLS,
+			backend_wish_word(&values->backend)},
 	};
 	const unsigned never_shared = POLICY_SCALE | POLICY_CUSTOM_CONFIG | POLICY_LABELS;
+	const unsigned only_shared = POLICY_BACKEND_TLS;
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
 		if (!given[i].is_set)
 			continue;
-		if ((context->cannot.policies & given[i].policy) != 0)
+		if ((context->cannot.policies & given[i].policy) != 0 ||
+			(plan->scope != BALANCER_OF_CLASS && (only_shared & given[i].policy) != 0))
 			diag_add(diags, &plan->self, "NotSupported",
 				annotation_field(ingress, arena, given[i].annotation),
 				"it is not heeded: this kind of load balancer cannot do it");
@@ -127,6 +136,14 @@ static uint64_t mix_check(uint64_t digest, const struct health_check *c)
 	return mix_number(digest, c->fall);
 }
 
+static uint64_t mix_backend(uint64_t digest, const struct backend_wish *b)
+{
+	digest = mix_text(digest, b->ca);
+	digest = mix_text(digest, b->name);
+	digest = mix_text(digest, b->client);
+	return mix_number(digest, (uint64_t)b->protocol << 8 | (uint64_t)b->verify | 1U << 16);
+}
+
 void policies_settle_pool(
 	const struct annotation_values *values, struct arena *arena, struct plan_pool *pool)
 {
@@ -142,11 +159,17 @@ void policies_settle_pool(
 		*copy = *check;
 		pool->check = copy;
 	}
+	if (backend_wish_is_set(&values->backend) && !str_starts_with(pool->port, STR("tcp:"))) {
+		struct backend_wish *copy = arena_alloc(arena, sizeof(*copy));
+		*copy = values->backend;
+		pool->backend = copy;
+		digest = mix_backend(digest, copy);
+	}
 	if (pool->stickiness != NULL)
 		digest = mix_stickiness(digest, pool->stickiness);
 	if (pool->check != NULL)
 		digest = mix_check(digest, pool->check);
-	if (pool->stickiness != NULL || pool->check != NULL)
+	if (pool->stickiness != NULL || pool->check != NULL || pool->backend != NULL)
 		pool->port = arena_printf(
 			arena, "%.*s+%016llx", STR_FMT(pool->port), (unsigned long long)digest);
 }

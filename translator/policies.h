@@ -9,12 +9,13 @@
 #include "translator/plan.h"
 
 /* POLICY(NAME, "word") */
-#define POLICIES(POLICY)                     \
-	POLICY(STICKINESS, "stickiness")     \
-	POLICY(HEALTH_CHECK, "health-check") \
-	POLICY(SCALE, "scale")               \
-	POLICY(LABELS, "labels")             \
-	POLICY(CUSTOM_CONFIG, "custom-config")
+#define POLICIES(POLICY)                       \
+	POLICY(STICKINESS, "stickiness")       \
+	POLICY(HEALTH_CHECK, "health-check")   \
+	POLICY(SCALE, "scale")                 \
+	POLICY(LABELS, "labels")               \
+	POLICY(CUSTOM_CONFIG, "custom-config") \
+	POLICY(BACKEND_TLS, "backend-tls")
 
 enum policy_index {
 #define POLICY(name_, word_) POLICY_INDEX_##name_,
@@ -34,7 +35,7 @@ unsigned policies_missing(const struct str_list *list);
 /* Takes out of plan->values what cannot be had, and says so. */
 void policies_refuse(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *plan, struct diag_list *diags);
-/* Where a whole class shares a load balancer, stickiness and health checks hang on pools: gives the
- * pool those that the values have for it, and with them a name of its own. */
+/* Where a whole class shares a load balancer, stickiness, health checks and how backends are spoken to hang on
+ * pools: gives the pool those that the values have for it, and with them a name of its own. */
 void policies_settle_pool(
 	const struct annotation_values *values, struct arena *arena, struct plan_pool *pool);

@@ -163,18 +163,41 @@ static void add_for_all(struct engine *engine, struct balancer_node *balancer, c
 		add_for(engine, edge->ingress, reason, message, diags);
 }
 
+/* To who has a load balancer for the Service, and to all whose backend it is. */
+static void add_for_service(struct engine *engine, struct balancer_node *balancer,
+	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
+{
+	struct record *front = graph_find(&engine->graph, NODE_FRONT, notice->service);
+	struct record *record = graph_find(&engine->graph, NODE_SERVICE, notice->service);
+	struct service_node *service = (struct service_node *)(void *)record;
+	struct ingress_node *owner = (struct ingress_node *)(void *)front;
+	struct pool_node *pool;
+	struct edge *edge;
+	if (owner != NULL && owner->balancer == balancer)
+		add_for(engine, owner, reason, notice->message, diags);
+	if (service == NULL)
+		return;
+	RB_FOREACH (pool, pool_tree, &service->pools) {
+		LIST_FOREACH (edge, &pool->users, link) {
+			if (edge->ingress != owner && edge->ingress->balancer == balancer)
+				add_for(engine, edge->ingress, reason, notice->message, diags);
+		}
+	}
+}
+
 static void add_notice(struct engine *engine, struct balancer_node *balancer,
 	const struct lb_notice *notice, struct diag_list *diags)
 {
 	const char *reason = arena_str(&engine->scratch, notice->reason).p;
-	bool is_service = !str_is_empty(notice->service);
-	if (!is_service && str_is_empty(notice->ingress)) {
+	if (!str_is_empty(notice->service)) {
+		add_for_service(engine, balancer, notice, reason, diags);
+		return;
+	}
+	if (str_is_empty(notice->ingress)) {
 		add_for_all(engine, balancer, reason, notice->message, diags);
 		return;
 	}
-	struct record *record = is_service
-					? graph_find(&engine->graph, NODE_FRONT, notice->service)
-					: graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
+	struct record *record = graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
 	if (record == NULL)
 		return;
 	struct ingress_node *ingress = (struct ingress_node *)(void *)record;

@@ -8,7 +8,12 @@
 #include "watcher/kinds.h"
 #include "watcher/store.h"
 
-enum { INTAKE_SECRET_MAX = 3 * 1024 * 1024 };
+enum {
+	INTAKE_SECRET_MAX = 3 * 1024 * 1024,
+	INTAKE_TEXT_MAX =
+		8 * 1024 *
+		1024, /* of an object, or of a frame with one: not less than what lists and watches let through */
+};
 
 struct intake {
 	const struct kind_version *version;
@@ -16,6 +21,7 @@ struct intake {
 	const struct project_ours *ours;
 	bool has_nameless; /* an object was refused of which not even the name can be told */
 	struct arena arena;
+	struct buf wanted; /* text of the object that is being parsed */
 	struct buf encoded;
 	struct buf secret;
 	/* An object cannot be used; what of it is known stands in meta, which may lack everything. */
@@ -34,6 +40,9 @@ static inline bool intake_is_secret(const struct intake *intake)
 	return intake->version->kind == RECORD_SECRET;
 }
 
+/* json_parse_wanted() for this kind. */
+struct json *intake_parse(
+	struct intake *intake, struct str text, size_t outer, const char **ret_problem);
 /* The object is there, in this form. */
 void intake_put(struct intake *intake, const struct json *object);
 /* It is gone. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/list_reader.h"
 
+#include "common/json_scan.h"
 #include "common/must.h"
 
 enum {
@@ -48,13 +49,15 @@ static size_t skip_text(struct list_reader *reader, struct str piece, size_t at)
 			at++;
 			continue;
 		}
+		at = json_scan_plain(piece, at);
+		if (at == piece.len)
+			return at;
 		char c = piece.p[at++];
-		if (c == '\\') {
-			reader->escaped = true;
-		} else if (c == '"') {
+		if (c == '"') {
 			reader->in_text = false;
 			return at;
 		}
+		reader->escaped = c == '\\'; /* the rest is the parser's business */
 	}
 	return at;
 }

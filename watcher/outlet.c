@@ -2,56 +2,57 @@
 #include "watcher/outlet.h"
 
 #include "common/must.h"
-#include "proto/frame.h"
-#include "proto/message.h"
+#include "common/xalloc.h"
 
 /* ---- the queue ---- */
 
+static int compare_object(const void *key, const void *item)
+{
+	uintptr_t object = (uintptr_t)key;
+	uintptr_t other = (uintptr_t)((const struct outlet_change *)item)->object;
+	return (object > other) - (object < other);
+}
+
+static int compare(const void *left, const void *right)
+{
+	return compare_object(((const struct outlet_change *)left)->object, right);
+}
+
 static void enqueue(struct outlet *outlet, struct store_object *object)
 {
-	TAILQ_INSERT_TAIL(&outlet->queue, object, queued);
+	struct outlet_change *change = xcalloc(1, sizeof(*change));
+	change->object = object;
+	TAILQ_INSERT_TAIL(&outlet->queue, change, link);
+	must(sorted_add(&outlet->changes, change));
 	object->is_queued = true;
 	outlet->queue_len++;
 }
 
 static void dequeue(struct outlet *outlet, struct store_object *object)
 {
-	TAILQ_REMOVE(&outlet->queue, object, queued);
-	object->is_queued = false;
+	struct outlet_change *change = sorted_find(&outlet->changes, object, compare_object);
+	must(change != NULL);
+	TAILQ_REMOVE(&outlet->queue, change, link);
+	sorted_remove(&outlet->changes, change);
 	outlet->queue_len--;
-	if (object->is_awaited) {
-		object->is_awaited = false;
-		outlet->awaited[object->kind]--;
-	}
+	object->is_queued = false;
+	free(change);
+}
+
+static struct store_object *take_first(struct outlet *outlet)
+{
+	struct store_object *object = TAILQ_FIRST(&outlet->queue)->object;
+	dequeue(outlet, object);
+	return object;
 }
 
 static void clear_queue(struct outlet *outlet)
 {
-	struct store_object *object;
-	while ((object = TAILQ_FIRST(&outlet->queue)) != NULL) {
-		dequeue(outlet, object);
-		if (object->is_tombstone)
+	while (!TAILQ_EMPTY(&outlet->queue)) {
+		struct store_object *object = take_first(outlet);
+		if (object->is_gone)
 			store_object_free(object);
 	}
-}
-
-static void bury(struct outlet *outlet, const struct store_object *object)
-{
-	struct buf frame;
-	struct schema_error error;
-	char uid[STORE_UID_LEN_MAX];
-	struct record_key key = {
-		.kind = (enum record_kind)object->kind,
-		.namespace = store_namespace(object),
-		.name = store_name(object),
-		.uid = store_uid(object, uid),
-	};
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	/* The key was within its limits when the object came in. */
-	must(message_encode(MESSAGE_DELETE, &key, &frame, &error) == 0);
-	struct str payload = str_skip(buf_str(&frame), FRAME_HEAD_LEN);
-	enqueue(outlet, store_object_detached(outlet->store, key.kind, payload));
-	buf_fini(&frame);
 }
 
 /* ---- what the store tells ---- */
@@ -59,17 +60,24 @@ static void bury(struct outlet *outlet, const struct store_object *object)
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
 	struct outlet *outlet = ctx;
-	if (change != STORE_SAME && outlet->has_begun && !object->is_queued)
+	if (change == STORE_SAME || !outlet->has_begun || object->is_queued)
+		return;
+	/* To what the snapshot has yet to tell it will come; new objects must not make it longer. */
+	bool is_ahead = change == STORE_CHANGED && !outlet->snapshot_done && !object->is_sent;
+	if (!is_ahead)
 		enqueue(outlet, object);
 }
 
 static void on_remove(void *ctx, struct store_object *object)
 {
 	struct outlet *outlet = ctx;
-	if (object->is_queued)
+	if (outlet->next == object)
+		outlet->next = store_next(outlet->store, object);
+	object->is_gone = outlet->has_begun && object->is_sent;
+	if (object->is_gone && !object->is_queued)
+		enqueue(outlet, object);
+	else if (!object->is_gone && object->is_queued)
 		dequeue(outlet, object);
-	if (outlet->has_begun && object->is_sent)
-		bury(outlet, object);
 }
 
 /* ---- life ---- */
@@ -80,6 +88,7 @@ void outlet_init(
 	struct store_observer observer = {.on_put = on_put, .on_remove = on_remove, .ctx = outlet};
 	*outlet = (struct outlet){.store = store, .ops = ops, .ctx = ctx};
 	TAILQ_INIT(&outlet->queue);
+	sorted_init(&outlet->changes, compare);
 	store_observe(store, &observer);
 }
 
@@ -110,6 +119,7 @@ void outlet_link_down(struct outlet *outlet)
 	outlet->settings_sent = false;
 	outlet->has_begun = false;
 	outlet->snapshot_done = false;
+	outlet->next = NULL;
 }
 
 void outlet_set_whole(struct outlet *outlet)
@@ -120,45 +130,51 @@ void outlet_set_whole(struct outlet *outlet)
 
 /* ---- sending ---- */
 
+static enum record_kind kind_at(const struct outlet *outlet, size_t at)
+{
+	return (enum record_kind)outlet->settings.kinds.items[at];
+}
+
 static void begin_snapshot(struct outlet *outlet)
 {
-	memset(outlet->awaited, 0, sizeof(outlet->awaited));
 	for (size_t i = 0; i < outlet->settings.kinds.count; i++) {
-		enum record_kind kind = (enum record_kind)outlet->settings.kinds.items[i];
-		struct store_object *object = store_first(outlet->store, kind);
-		for (; object != NULL; object = store_next(object)) {
+		struct store_object *object = store_first(outlet->store, kind_at(outlet, i));
+		for (; object != NULL; object = store_next(outlet->store, object))
 			object->is_sent = false;
-			object->is_awaited = true;
-			outlet->awaited[kind]++;
-			enqueue(outlet, object);
-		}
 	}
 	outlet->has_begun = true;
 	outlet->kind_at = 0;
 	outlet->kind_begun = false;
 }
 
-static void send_first(struct outlet *outlet)
+static void send_object(struct outlet *outlet, struct store_object *object)
 {
-	struct store_object *object = TAILQ_FIRST(&outlet->queue);
-	dequeue(outlet, object);
-	outlet->ops->send_payload(outlet->ctx, store_payload(outlet->store, object));
-	if (object->is_tombstone)
+	outlet->ops->send_object(outlet->ctx, object);
+	object->is_sent = true;
+	if (object->is_gone)
 		store_object_free(object);
-	else
-		object->is_sent = true;
 }
 
-/* Objects of the snapshot stand in front of everything that changed since, in the order of their
- * kinds; so a kind ends as soon as its awaited ones are gone, however much goes on changing. */
+/* The next of the snapshot that does not stand in the queue. */
+static struct store_object *find_next(const struct outlet *outlet)
+{
+	struct store_object *object = outlet->next;
+	while (object != NULL && object->is_queued)
+		object = store_next(outlet->store, object);
+	return object;
+}
+
 static void send_snapshot(struct outlet *outlet)
 {
-	enum record_kind kind = (enum record_kind)outlet->settings.kinds.items[outlet->kind_at];
+	enum record_kind kind = kind_at(outlet, outlet->kind_at);
+	outlet->next = outlet->kind_begun ? find_next(outlet) : store_first(outlet->store, kind);
 	if (!outlet->kind_begun) {
 		outlet->ops->send_mark(outlet->ctx, true, kind);
 		outlet->kind_begun = true;
-	} else if (outlet->awaited[kind] != 0) {
-		send_first(outlet);
+	} else if (outlet->next != NULL) {
+		struct store_object *object = outlet->next;
+		outlet->next = store_next(outlet->store, object);
+		send_object(outlet, object);
 	} else {
 		outlet->ops->send_mark(outlet->ctx, false, kind);
 		outlet->kind_begun = false;
@@ -183,7 +199,7 @@ static bool send_one(struct outlet *outlet)
 	} else if (!outlet->snapshot_done) {
 		send_snapshot(outlet);
 	} else if (!TAILQ_EMPTY(&outlet->queue)) {
-		send_first(outlet);
+		send_object(outlet, take_first(outlet));
 	} else {
 		return false;
 	}

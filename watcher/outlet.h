@@ -3,10 +3,10 @@
  * The source link's sender: tells the translator of the store, never more than once of the same
  * thing and never faster than it reads.
  *
- * When a link is up and every kind has synced, all objects are queued as the snapshot, kind by kind
- * between their marks. From then on an object that changes is queued unless it already is: what is
- * sent is its newest form at that moment. An object that goes away leaves a tombstone, but only if
- * this peer ever heard of it. So the queue never holds more than one entry for each object of the
+ * When a link is up and every kind has synced, the snapshot is sent, kind by kind between their marks, as a walk
+ * over the store. What changes behind the walk, and everything new, is queued unless it already is: what is
+ * sent is its newest form at that moment. An object that goes away is kept, without its record, until this peer has been
+ * told, but only if the peer ever heard of it. So the queue never holds more than one entry for each object of the
  * store and one for each that the peer knows: it is bounded by state, not by speed.
  *
  * The sender is given as functions, so that this is plain data handling.
@@ -15,6 +15,8 @@
 
 #include "watcher/store.h"
 
+#include <bsd/sys/queue.h>
+
 enum { OUTLET_KINDS_MAX = RECORD_KIND_COUNT };
 
 struct outlet_ops {
@@ -22,9 +24,15 @@ struct outlet_ops {
 	bool (*has_room)(void *ctx);
 	void (*send_settings)(void *ctx, const struct source_settings *settings);
 	void (*send_mark)(void *ctx, bool begin, enum record_kind kind);
-	void (*send_payload)(void *ctx, struct str payload);
+	/* With store_encode(). */
+	void (*send_object)(void *ctx, const struct store_object *object);
 	/* The snapshot has been sent as a whole. */
 	void (*on_snapshot)(void *ctx);
+};
+
+struct outlet_change {
+	TAILQ_ENTRY(outlet_change) link;
+	struct store_object *object;
 };
 
 struct outlet {
@@ -40,10 +48,11 @@ struct outlet {
 	bool snapshot_done;
 	size_t kind_at; /* the kind of the snapshot that is being sent */
 	bool kind_begun;
-	size_t awaited[RECORD_KIND_COUNT]; /* objects of the snapshot that are still queued */
-	TAILQ_HEAD(outlet_queue, store_object)
+	struct store_object *next; /* of this kind; NULL: none is left */
+	TAILQ_HEAD(outlet_queue, outlet_change)
 	queue;
 	size_t queue_len;
+	struct sorted changes; /* the same, by the address of the object */
 };
 
 /* Observes the store; both ops and store are kept. */

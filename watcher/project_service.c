@@ -226,17 +226,21 @@ bool project_secret(struct projection *p, const struct json *object,
 	const struct json *data = NULL;
 	size_t certificate_at = 0;
 	size_t key_at = 0;
+	size_t ca_at = 0;
 	*record = (struct secret_record){0};
 	project_set_key(&record->key, RECORD_SECRET, meta);
 	buf_clear(p->secret);
 	if (!project_get_map(p, object, NULL, "data", &data) ||
 		!decode(p, data, &place, "tls.crt", &certificate_at, &record->certificate.len) ||
-		!decode(p, data, &place, "tls.key", &key_at, &record->private_key.len))
+		!decode(p, data, &place, "tls.key", &key_at, &record->private_key.len) ||
+		!decode(p, data, &place, "ca.crt", &ca_at, &record->ca.len))
 		return false;
 	const char *bytes = buf_len(p->secret) != 0 ? (const char *)buf_data(p->secret) : NULL;
 	if (record->certificate.len != 0)
 		record->certificate.p = bytes + certificate_at;
 	if (record->private_key.len != 0)
 		record->private_key.p = bytes + key_at;
+	if (record->ca.len != 0)
+		record->ca.p = bytes + ca_at;
 	return true;
 }

@@ -39,10 +39,11 @@ static void send_mark(void *ctx, bool begin, enum record_kind kind)
 	must(link_send(source->link, begin ? MESSAGE_SYNC_BEGIN : MESSAGE_SYNC_END, &mark) == 0);
 }
 
-static void send_payload(void *ctx, struct str payload)
+static void send_object(void *ctx, const struct store_object *object)
 {
 	struct source *source = ctx;
-	link_send_payload(source->link, payload);
+	store_encode(source->config.store, object, link_out(source->link));
+	link_flush(source->link);
 }
 
 static void on_snapshot(void *ctx)
@@ -55,7 +56,7 @@ static const struct outlet_ops outlet_ops = {
 	.has_room = has_room,
 	.send_settings = send_settings,
 	.send_mark = send_mark,
-	.send_payload = send_payload,
+	.send_object = send_object,
 	.on_snapshot = on_snapshot,
 };
 

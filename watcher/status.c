@@ -12,6 +12,7 @@
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
 
+#include <bsd/sys/queue.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -21,12 +22,11 @@ static const double PAUSE_S = 1.0;
 
 enum place { PLACE_NOWHERE, PLACE_READY, PLACE_WAITING };
 
-/* A wish with its object: one for each Ingress that has an address, so it is kept small. */
+/* A wish with its object. */
 struct job {
 	struct status_wish wish; /* first; the object's target points here */
 	struct store_object *object;
 	TAILQ_ENTRY(job) link;
-	double wake_at;
 	enum place place;
 	enum status_step step; /* while it is ready */
 };
@@ -80,7 +80,7 @@ static struct status_view view_of(const struct job *job)
 {
 	const struct store_target *target = target_of(job);
 	return (struct status_view){
-		.revision = str_from(target->revision),
+		.revision = target->revision,
 		.status = str_from(target->status),
 		.is_ours = target->status_is_ours,
 		.is_holdable = job->object->kind == RECORD_SERVICE,
@@ -132,7 +132,6 @@ static void check(struct status_writer *w, struct job *job)
 	double until = 0;
 	enum status_step step = status_decide(&job->wish, &view, now_of(w), &until);
 	if (step == STATUS_WAIT) {
-		job->wake_at = until;
 		if (until < w->wake_at)
 			w->wake_at = until;
 		move(w, job, PLACE_WAITING);
@@ -326,28 +325,30 @@ static char *path_of(const struct status_writer *w, const struct job *job)
 /* All with the revision: a merge patch replaces whole lists, so nobody else's change may be overwritten unseen. */
 static char *body_of(const struct job *job, struct str target)
 {
-	const char *revision = target_of(job)->revision;
+	char room[REVISION_NUMBER_ROOM];
+	struct str revision = revision_text(target_of(job)->revision, room);
 	if (job->step == STATUS_WRITE)
-		return xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\"},"
+		return xasprintf("{\"metadata\":{\"resourceVersion\":\"%.*s\"},"
 				 "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",
-			revision, target.len != 0 ? (int)target.len : 4,
+			STR_FMT(revision), target.len != 0 ? (int)target.len : 4,
 			target.len != 0 ? target.p : "null");
 	struct str others = store_finalizers(job->object);
 	bool holds = job->step == STATUS_HOLD;
-	return xasprintf("{\"metadata\":{\"resourceVersion\":\"%s\",\"finalizers\":[%.*s%s%s]}}",
-		revision, (int)others.len, others.len != 0 ? others.p : "",
+	return xasprintf("{\"metadata\":{\"resourceVersion\":\"%.*s\",\"finalizers\":[%.*s%s%s]}}",
+		STR_FMT(revision), (int)others.len, others.len != 0 ? others.p : "",
 		holds && others.len != 0 ? "," : "", holds ? "\"" PROJECT_FINALIZER "\"" : "");
 }
 
 static void start_write(struct status_writer *w, struct write *write, struct job *job)
 {
+	char room[REVISION_NUMBER_ROOM];
 	struct str target = status_target(&job->wish);
 	char *path = path_of(w, job);
 	char *body = body_of(job, target);
 	write->job = job;
 	write->step = job->step;
 	write->target = target.len != 0 ? str_dup(target) : NULL;
-	write->revision = xstrdup(target_of(job)->revision);
+	write->revision = str_dup(revision_text(target_of(job)->revision, room));
 	status_begun(&job->wish, now_of(w));
 	write->request =
 		api_start(w->config.api, &(struct api_call){
@@ -387,7 +388,7 @@ static void pump(struct status_writer *w)
 	while (!w->is_passive && w->version != NULL && now_of(w) >= w->paused_until &&
 		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
 		/* A server that gives objects no revision cannot be written to safely. */
-		bool can_write = target_of(job)->revision != NULL;
+		bool can_write = revision_is_kept(target_of(job)->revision);
 		move(w, job, PLACE_NOWHERE);
 		if (can_write)
 			start_write(w, write, job);
@@ -539,7 +540,7 @@ void status_free(struct status_writer *w)
 		}
 	}
 	object = store_first(w->config.store, w->config.kind);
-	for (; object != NULL; object = store_next(object)) {
+	for (; object != NULL; object = store_next(w->config.store, object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			drop_job(w, (struct job *)target->wish);

@@ -4,7 +4,7 @@
 #include "common/shared_text.h"
 #include "common/slab.h"
 
-static const double TOKENS_PER_S = 0.5;
+static const double PAUSE_S = 2.0;
 static const double CONFLICT_WAIT_S = 10.0;
 static const double BACKOFF_FIRST_S = 1.0;
 static const double BACKOFF_MAX_S = 60.0;
@@ -16,31 +16,46 @@ static void set_text(const char **text, struct str with)
 	shared_text_drop(old);
 }
 
-static void forget_left(struct status_past *past)
+static void forget_left(struct status_wish *wish)
 {
-	past->has_left = false;
-	set_text(&past->left_for, STR_NONE);
-	set_text(&past->left, STR_NONE);
-	set_text(&past->left_at, STR_NONE);
+	wish->has_left = false;
+	set_text(&wish->left_for, STR_NONE);
+	set_text(&wish->left, STR_NONE);
+	revision_keep(&wish->left_at, STR_NONE);
 }
 
-static struct status_past *past_of(struct status_wish *wish)
+static struct status_trouble *trouble_of(struct status_wish *wish)
 {
-	if (wish->past == NULL) {
-		wish->past = slab_zalloc(sizeof(*wish->past));
-		wish->past->tokens = STATUS_BURST;
-	}
-	return wish->past;
+	if (wish->trouble == NULL)
+		wish->trouble = slab_zalloc(sizeof(*wish->trouble));
+	return wish->trouble;
+}
+
+static void forget_trouble(struct status_wish *wish)
+{
+	if (wish->trouble == NULL)
+		return;
+	revision_keep(&wish->trouble->conflict_at, STR_NONE);
+	slab_free(wish->trouble, sizeof(*wish->trouble));
+	wish->trouble = NULL;
+}
+
+/* Nothing is in the way any more. That others have replaced what we wrote is remembered. */
+static void end_trouble(struct status_wish *wish)
+{
+	if (wish->trouble == NULL)
+		return;
+	wish->trouble->not_before = 0;
+	wish->trouble->backoff_s = 0;
+	if (wish->trouble->replaced_count == 0 && !revision_is_kept(wish->trouble->conflict_at))
+		forget_trouble(wish);
 }
 
 void status_wish_fini(struct status_wish *wish)
 {
-	if (wish->past != NULL) {
-		forget_left(wish->past);
-		shared_text_drop(wish->past->conflict_at);
-		shared_text_drop(wish->past->answered_at);
-		slab_free(wish->past, sizeof(*wish->past));
-	}
+	forget_left(wish);
+	forget_trouble(wish);
+	revision_keep(&wish->answered_at, STR_NONE);
 	shared_text_drop(wish->want);
 	*wish = (struct status_wish){0};
 }
@@ -53,10 +68,7 @@ bool status_wish_set(struct status_wish *wish, struct str want, bool release)
 	set_text(&wish->want, want);
 	wish->release = release;
 	wish->refused = false;
-	if (wish->past != NULL) {
-		wish->past->not_before = 0;
-		wish->past->backoff_s = 0;
-	}
+	end_trouble(wish);
 	return true;
 }
 
@@ -69,8 +81,7 @@ struct str status_target(const struct status_wish *wish)
 
 static bool shows_what_we_left(const struct status_wish *wish, const struct status_view *view)
 {
-	return wish->past != NULL && wish->past->has_left &&
-	       str_eq(view->status, str_from(wish->past->left));
+	return wish->has_left && str_eq(view->status, str_from(wish->left));
 }
 
 static bool is_satisfied(const struct status_wish *wish, const struct status_view *view)
@@ -81,7 +92,7 @@ static bool is_satisfied(const struct status_wish *wish, const struct status_vie
 		return !view->is_ours && !shows_what_we_left(wish, view);
 	/* The server may keep less than was written; writing it again would not help. */
 	return shows_what_we_left(wish, view) &&
-	       str_eq(str_from(wish->past->left_for), status_target(wish));
+	       str_eq(str_from(wish->left_for), status_target(wish));
 }
 
 /* Addresses stand on Services that are held, and on no others. */
@@ -90,16 +101,11 @@ static bool may_show(const struct status_wish *wish, const struct status_view *v
 	return !view->is_holdable || view->has_finalizer || status_target(wish).len == 0;
 }
 
-static bool take_token(struct status_past *past, double now, double *ret_until)
+/* The writes of a burst follow each other at once, further ones every PAUSE_S. */
+static bool may_write(const struct status_wish *wish, double now, double *ret_until)
 {
-	past->tokens += (now - past->refilled_at) * TOKENS_PER_S;
-	if (past->tokens > STATUS_BURST)
-		past->tokens = STATUS_BURST;
-	past->refilled_at = now;
-	if (past->tokens >= 1.0)
-		return true;
-	*ret_until = now + (1.0 - past->tokens) / TOKENS_PER_S;
-	return false;
+	*ret_until = wish->rested_at - (STATUS_BURST - 1) * PAUSE_S;
+	return now >= *ret_until;
 }
 
 /* What there is to do, if nothing stood in the way. */
@@ -121,25 +127,25 @@ static enum status_step goal_of(struct status_wish *wish, const struct status_vi
 enum status_step status_decide(
 	struct status_wish *wish, const struct status_view *view, double now, double *ret_until)
 {
-	struct status_past *past = wish->past;
+	struct status_trouble *trouble = wish->trouble;
 	if (wish->in_flight)
 		return STATUS_NOTHING;
 	enum status_step goal = goal_of(wish, view);
-	if (goal == STATUS_NOTHING || past == NULL)
+	if (goal == STATUS_NOTHING)
 		return goal;
 	/* The watch has not yet brought what our own write made of the object. */
-	if (past->answered_at != NULL &&
-		revision_is_older(view->revision, str_from(past->answered_at)))
+	if (revision_kept_is_older(view->revision, wish->answered_at))
 		return STATUS_NOTHING;
-	if (past->conflict_at != NULL && !str_eq_c(view->revision, past->conflict_at)) {
-		set_text(&past->conflict_at, STR_NONE);
-		past->not_before = 0;
+	if (trouble != NULL && revision_is_kept(trouble->conflict_at) &&
+		!revision_kept_eq(view->revision, trouble->conflict_at)) {
+		revision_keep(&trouble->conflict_at, STR_NONE);
+		trouble->not_before = 0;
 	}
-	if (now < past->not_before) {
-		*ret_until = past->not_before;
+	if (trouble != NULL && now < trouble->not_before) {
+		*ret_until = trouble->not_before;
 		return STATUS_WAIT;
 	}
-	return take_token(past, now, ret_until) ? goal : STATUS_WAIT;
+	return may_write(wish, now, ret_until) ? goal : STATUS_WAIT;
 }
 
 bool status_is_done(
@@ -155,35 +161,34 @@ bool status_is_done(
 
 /* ---- what others do ---- */
 
-static bool is_fight(struct status_past *past, double now)
+static bool is_fight(struct status_trouble *trouble, double now)
 {
-	unsigned at = past->replaced_count++ % STATUS_FIGHT_COUNT;
-	past->replaced_at[at] = now;
-	if (past->replaced_count < STATUS_FIGHT_COUNT)
+	unsigned at = trouble->replaced_count++ % STATUS_FIGHT_COUNT;
+	trouble->replaced_at[at] = now;
+	if (trouble->replaced_count < STATUS_FIGHT_COUNT)
 		return false;
-	double oldest = past->replaced_at[past->replaced_count % STATUS_FIGHT_COUNT];
+	double oldest = trouble->replaced_at[trouble->replaced_count % STATUS_FIGHT_COUNT];
 	return now - oldest <= STATUS_FIGHT_S;
 }
 
 bool status_saw(struct status_wish *wish, const struct status_view *view, double now)
 {
-	struct status_past *past = wish->past;
 	/* A Service that has become ours again is not what was released. */
 	if (view->wants_finalizer && !wish->is_wanted && wish->release)
 		wish->is_known = wish->release = false;
 	wish->is_wanted = view->wants_finalizer;
 	/* While a write is under way nobody can say whose change this is; the answer will tell. */
-	if (past == NULL || !past->has_left || wish->in_flight)
+	if (!wish->has_left || wish->in_flight)
 		return false;
-	struct str left_at = str_from(past->left_at);
-	if (revision_is_older(view->revision, left_at) || str_eq(view->revision, left_at) ||
-		str_eq(view->status, str_from(past->left)))
+	if (revision_kept_is_older(view->revision, wish->left_at) ||
+		revision_kept_eq(view->revision, wish->left_at) ||
+		str_eq(view->status, str_from(wish->left)))
 		return false;
-	forget_left(past);
-	if (wish->given_up || !is_fight(past, now))
+	forget_left(wish);
+	if (wish->given_up || !is_fight(trouble_of(wish), now))
 		return false;
 	wish->given_up = true;
-	past->replaced_count = 0;
+	wish->trouble->replaced_count = 0;
 	return true;
 }
 
@@ -191,42 +196,38 @@ bool status_saw(struct status_wish *wish, const struct status_view *view, double
 
 void status_begun(struct status_wish *wish, double now)
 {
-	struct status_past *past = past_of(wish);
-	if (past->refilled_at == 0)
-		past->refilled_at = now;
-	past->tokens -= 1.0;
+	wish->rested_at = (wish->rested_at > now ? wish->rested_at : now) + PAUSE_S;
 	wish->in_flight = true;
+}
+
+static void answer(struct status_wish *wish, struct str answered_at)
+{
+	wish->in_flight = false;
+	revision_keep(&wish->answered_at, answered_at);
+	end_trouble(wish);
 }
 
 void status_written(
 	struct status_wish *wish, struct str target, struct str left, struct str left_at)
 {
-	struct status_past *past = past_of(wish);
-	wish->in_flight = false;
-	past->backoff_s = 0;
-	past->not_before = 0;
-	set_text(&past->left_for, target);
-	set_text(&past->left, left);
-	set_text(&past->left_at, left_at);
-	set_text(&past->answered_at, left_at);
-	past->has_left = true;
+	answer(wish, left_at);
+	set_text(&wish->left_for, target);
+	set_text(&wish->left, left);
+	revision_keep(&wish->left_at, left_at);
+	wish->has_left = true;
 }
 
 void status_held(struct status_wish *wish, struct str left_at)
 {
-	struct status_past *past = past_of(wish);
-	wish->in_flight = false;
-	past->backoff_s = 0;
-	past->not_before = 0;
-	set_text(&past->answered_at, left_at);
+	answer(wish, left_at);
 }
 
 void status_conflicted(struct status_wish *wish, struct str revision, double now)
 {
-	struct status_past *past = past_of(wish);
+	struct status_trouble *trouble = trouble_of(wish);
 	wish->in_flight = false;
-	set_text(&past->conflict_at, revision);
-	past->not_before = now + CONFLICT_WAIT_S;
+	revision_keep(&trouble->conflict_at, revision);
+	trouble->not_before = now + CONFLICT_WAIT_S;
 }
 
 void status_refused(struct status_wish *wish, struct str target)
@@ -238,13 +239,13 @@ void status_refused(struct status_wish *wish, struct str target)
 
 double status_failed(struct status_wish *wish, double retry_after_s, double random, double now)
 {
-	struct status_past *past = past_of(wish);
+	struct status_trouble *trouble = trouble_of(wish);
 	wish->in_flight = false;
-	past->backoff_s = past->backoff_s <= 0 ? BACKOFF_FIRST_S : past->backoff_s * 2;
-	if (past->backoff_s > BACKOFF_MAX_S)
-		past->backoff_s = BACKOFF_MAX_S;
-	double wait_s = retry_after_s > past->backoff_s ? retry_after_s : past->backoff_s;
-	wait_s += random * past->backoff_s;
-	past->not_before = now + wait_s;
+	trouble->backoff_s = trouble->backoff_s <= 0 ? BACKOFF_FIRST_S : trouble->backoff_s * 2;
+	if (trouble->backoff_s > BACKOFF_MAX_S)
+		trouble->backoff_s = BACKOFF_MAX_S;
+	double wait_s = retry_after_s > trouble->backoff_s ? retry_after_s : trouble->backoff_s;
+	wait_s += random * trouble->backoff_s;
+	trouble->not_before = now + wait_s;
 	return wait_s;
 }

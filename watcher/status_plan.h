@@ -34,7 +34,7 @@ enum status_step {
 
 /* The object as the cache has it. */
 struct status_view {
-	struct str revision;
+	struct revision_kept revision;
 	struct str status; /* canonical, see status_text.h; empty: none */
 	bool is_ours;      /* by its managed fields */
 	/* Of Services. */
@@ -43,32 +43,32 @@ struct status_view {
 	bool has_finalizer;   /* ours */
 };
 
-/* What we did to this object in this life; most objects need none. Texts are shared texts. */
-struct status_past {
-	bool has_left;        /* the next three are set */
-	const char *left_for; /* the wish that was written */
-	const char *left; /* what the server then had: it may drop members that it does not know */
-	const char *left_at;     /* the revision of that */
-	const char *conflict_at; /* the revision with which a write met 409; NULL: none */
-	const char *answered_at; /* the revision that our latest write made; NULL: none */
-	double not_before;       /* back-off after a failure */
+/* What stood in the way of our writes; most objects need none. */
+struct status_trouble {
+	struct revision_kept conflict_at; /* with which a write met 409 */
+	double not_before;                /* back-off after a failure */
 	double backoff_s;
-	double tokens;
-	double refilled_at;
 	double replaced_at[STATUS_FIGHT_COUNT];
 	unsigned replaced_count;
 };
 
-/* Its texts are shared texts. */
+/* One for each Ingress that has an address, so it is kept small. Its texts are shared texts. */
 struct status_wish {
 	const char *want; /* canonical; NULL: no addresses */
-	bool is_known;    /* the translator has said something */
-	bool is_wanted;   /* view.wants_finalizer when last seen */
-	bool release;     /* take away only what we wrote */
-	bool refused;     /* the server will not have it; until the wish changes */
-	bool given_up;    /* two controllers fight: until both want the same */
-	bool in_flight;
-	struct status_past *past; /* NULL: none */
+	/* What we did to this object in this life. */
+	const char *left_for; /* the wish that was written */
+	const char *left; /* what the server then had: it may drop members that it does not know */
+	struct revision_kept left_at;     /* of that */
+	struct revision_kept answered_at; /* what our latest write made of the object */
+	double rested_at; /* when as many writes as STATUS_BURST may follow each other again */
+	struct status_trouble *trouble; /* NULL: none */
+	bool has_left : 1;              /* the three above are set */
+	bool is_known : 1;              /* the translator has said something */
+	bool is_wanted : 1;             /* view.wants_finalizer when last seen */
+	bool release : 1;               /* take away only what we wrote */
+	bool refused : 1;               /* the server will not have it; until the wish changes */
+	bool given_up : 1;              /* two controllers fight: until both want the same */
+	bool in_flight : 1;
 };
 
 void status_wish_fini(struct status_wish *wish);

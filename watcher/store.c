@@ -6,129 +6,224 @@
 #include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
-#include "watcher/pack.h"
+#include "proto/message.h"
+#include "proto/pack.h"
 #include "watcher/project.h"
 
-/* Where the texts of a record's key stand in a packed payload. */
-struct key_places {
-	struct str namespace;
-	struct str name;
-	struct str uid; /* its text, or 16 bytes */
+#include <stddef.h>
+
+/* Each stands before the object, which ends with its key. */
+struct store_ingress {
+	struct store_target target;
+	struct store_object object;
 };
 
-enum { SCRATCH_KEEP_LEN = 64 * 1024 };
+/* Few Services have load balancers of ours, so that is apart. */
+struct store_service {
+	struct store_service_target *target; /* NULL: nothing of it is ours, nor is to be */
+	struct store_object object;
+};
 
-static int compare(const struct store_object *a, const struct store_object *b)
+struct store_service_target {
+	struct store_target target; /* first */
+	char *finalizers; /* those that are not ours, as the elements of a JSON list; NULL: none */
+};
+
+/* ---- keys ---- */
+
+struct name_key {
+	struct str namespace;
+	struct str name;
+};
+
+static struct name_key name_key_of(const struct store_object *object)
 {
-	int order = str_cmp(store_namespace(a), store_namespace(b));
-	return order != 0 ? order : str_cmp(store_name(a), store_name(b));
+	return (struct name_key){store_namespace(object), store_name(object)};
 }
 
-RB_GENERATE_LOCAL(store_tree, store_object, by_name, compare)
-
-/* ---- the key in a payload ---- */
-
-/* [ "upsert", { "kind": ..., "namespace": ..., "name": ..., "uid": ..., ... } ], the namespace and the uid only where there is one. Our
- * own encoder wrote it. */
-static struct key_places find_key(struct str packed)
+static int compare_name(const void *key, const void *item)
 {
-	struct key_places key = {0};
-	struct pack_value word;
-	struct pack_value value;
-	size_t at = 0;
-	for (int i = 0; i < 3; i++)
-		pack_next(packed, &at, &word); /* array, type, map */
-	while (at < packed.len) {
-		pack_next(packed, &at, &word);
-		if (word.word == NULL || at == packed.len)
-			break;
-		pack_next(packed, &at, &value);
-		if (strcmp(word.word, "namespace") == 0)
-			key.namespace = value.text;
-		else if (strcmp(word.word, "name") == 0)
-			key.name = value.text;
-		else if (strcmp(word.word, "uid") == 0)
-			key.uid = value.text;
-		else if (strcmp(word.word, "kind") != 0)
-			break;
-	}
-	must(key.name.len != 0);
-	return key;
+	const struct name_key *a = key;
+	const struct store_object *b = item;
+	int order = str_cmp(a->namespace, store_namespace(b));
+	return order != 0 ? order : str_cmp(a->name, store_name(b));
 }
 
-static uint16_t place_of(struct str payload, struct str text)
+static int compare(const void *left, const void *right)
 {
-	size_t at = text.p != NULL ? (size_t)(text.p - payload.p) : 0;
-	must(at <= UINT16_MAX && text.len <= UINT8_MAX);
-	return (uint16_t)at;
+	struct name_key key = name_key_of(left);
+	return compare_name(&key, right);
 }
 
-static void set_places(
-	struct store_object *object, struct str payload, const struct key_places *key)
+/* As it is kept. */
+struct kept_uid {
+	uint8_t bytes[STORE_UID_LEN_MAX];
+	uint8_t len;
+	bool is_uuid;
+};
+
+static void set_uid(struct kept_uid *kept, struct str uid)
 {
-	object->namespace_at = place_of(payload, key->namespace);
-	object->namespace_len = (uint8_t)key->namespace.len;
-	object->name_at = place_of(payload, key->name);
-	object->name_len = (uint8_t)key->name.len;
-	object->uid_at = place_of(payload, key->uid);
-	object->uid_len = (uint8_t)key->uid.len;
+	must(uid.len <= STORE_UID_LEN_MAX);
+	kept->is_uuid = pack_uuid(uid, kept->bytes);
+	kept->len = (uint8_t)(kept->is_uuid ? PACK_UUID_LEN : uid.len);
+	if (!kept->is_uuid && uid.len != 0)
+		memcpy(kept->bytes, uid.p, uid.len);
+}
+
+static struct str uid_bytes(const struct store_object *object)
+{
+	return (struct str){
+		object->key + object->namespace_len + object->name_len, object->uid_len};
+}
+
+static bool same_uid(const struct store_object *object, struct str uid)
+{
+	struct kept_uid kept;
+	if (uid.len > STORE_UID_LEN_MAX)
+		return false;
+	set_uid(&kept, uid);
+	return kept.is_uuid == object->has_uuid &&
+	       str_eq(uid_bytes(object), (struct str){(const char *)kept.bytes, kept.len});
 }
 
 struct str store_uid(const struct store_object *object, char room[STORE_UID_LEN_MAX])
 {
-	const uint8_t *uid = object->payload + object->uid_at;
-	if (object->uid_len == PACK_UUID_BYTES && uid[-1] == PACK_UUID_MARK) {
-		pack_expand_uuid(uid, room);
-		return (struct str){room, PACK_UUID_LEN};
+	struct str uid = uid_bytes(object);
+	if (object->has_uuid) {
+		unpack_uuid((const uint8_t *)uid.p, room);
+		return (struct str){room, PACK_UUID_TEXT_LEN};
 	}
-	must(object->uid_len <= STORE_UID_LEN_MAX);
-	if (object->uid_len != 0)
-		memcpy(room, uid, object->uid_len);
-	return (struct str){room, object->uid_len};
+	if (uid.len != 0)
+		memcpy(room, uid.p, uid.len);
+	return (struct str){room, uid.len};
 }
 
 /* ---- objects ---- */
 
-/* What the scratch memory held may be a private key. */
-static void clear_scratch(struct buf *scratch, enum record_kind kind)
+static enum record_kind kind_of(const struct store_object *object)
 {
-	if (kind == RECORD_SECRET)
-		buf_wipe_fini(scratch);
+	return (enum record_kind)object->kind;
+}
+
+/* What stands before the object in its memory. */
+static size_t offset_of(enum record_kind kind)
+{
+	if (kind == RECORD_INGRESS)
+		return offsetof(struct store_ingress, object);
+	return kind == RECORD_SERVICE ? offsetof(struct store_service, object) : 0;
+}
+
+static void *start_of(struct store_object *object)
+{
+	return (char *)object - offset_of(kind_of(object));
+}
+
+static size_t size_of(const struct store_object *object)
+{
+	return offset_of(kind_of(object)) + offsetof(struct store_object, key) +
+	       object->namespace_len + object->name_len + object->uid_len;
+}
+
+static struct store_ingress *ingress_of(struct store_object *object)
+{
+	return object->kind == RECORD_INGRESS ? start_of(object) : NULL;
+}
+
+static struct store_service *service_of(struct store_object *object)
+{
+	return object->kind == RECORD_SERVICE ? start_of(object) : NULL;
+}
+
+static struct store_object *object_new(const struct record_key *key)
+{
+	struct kept_uid uid;
+	must(key->namespace.len <= UINT8_MAX && key->name.len <= UINT8_MAX);
+	set_uid(&uid, key->uid);
+	struct store_object head = {
+		.kind = key->kind,
+		.has_uuid = uid.is_uuid,
+		.namespace_len = (uint8_t)key->namespace.len,
+		.name_len = (uint8_t)key->name.len,
+		.uid_len = uid.len,
+	};
+	char *start = slab_zalloc(size_of(&head));
+	struct store_object *object = (void *)(start + offset_of(key->kind));
+	*object = head;
+	char *at = object->key;
+	if (key->namespace.len != 0)
+		at = mempcpy(at, key->namespace.p, key->namespace.len);
+	at = mempcpy(at, key->name.p, key->name.len);
+	memcpy(at, uid.bytes, uid.len);
+	return object;
+}
+
+static struct str packed_of(const struct store_object *object)
+{
+	return (struct str){(const char *)object->packed, object->packed_len};
+}
+
+static void drop_packed(struct store_object *object)
+{
+	if (object->kind == RECORD_SECRET && object->packed != NULL)
+		explicit_bzero(object->packed, object->packed_len);
+	slab_free(object->packed, object->packed_len);
+	object->packed = NULL;
+	object->packed_len = 0;
+}
+
+static void set_packed(struct store_object *object, struct str packed)
+{
+	must(packed.len <= STORE_PACKED_LEN_MAX);
+	drop_packed(object);
+	if (packed.len == 0)
+		return;
+	object->packed = slab_memdup(packed.p, packed.len);
+	object->packed_len = packed.len & STORE_PACKED_LEN_MAX;
+}
+
+static const struct schema *schema_of(enum record_kind kind)
+{
+	return message_schema(MESSAGE_UPSERT, kind, LB_NONE);
+}
+
+static void encode_record(struct store *store, const struct store_object *object,
+	const struct record_key *key, struct buf *out)
+{
+	union project_record record;
+	struct schema_error error;
+	unpack_struct(schema_of(key->kind), packed_of(object), &store->arena, &record);
+	record.key = *key;
+	must(message_encode_record(&record, out, &error) == 0);
+	arena_reset(&store->arena);
+}
+
+void store_encode(struct store *store, const struct store_object *object, struct buf *out)
+{
+	struct schema_error error;
+	char uid[STORE_UID_LEN_MAX];
+	struct record_key key = {
+		.kind = kind_of(object),
+		.namespace = store_namespace(object),
+		.name = store_name(object),
+		.uid = store_uid(object, uid),
+	};
+	/* It was within its limits when it came in. */
+	if (object->is_gone)
+		must(message_encode(MESSAGE_DELETE, &key, out, &error) == 0);
+	else if (object->packed == NULL)
+		must(message_encode(MESSAGE_KEEP, &key, out, &error) == 0);
 	else
-		buf_shrink(scratch, SCRATCH_KEEP_LEN);
+		encode_record(store, object, &key, out);
 }
 
-struct str store_payload(struct store *store, const struct store_object *object)
-{
-	/* Good until the next call, so it is the next call that cleans up. */
-	clear_scratch(&store->expanded, store->expanded_kind);
-	store->expanded_kind = (enum record_kind)object->kind;
-	pack_expand(
-		(struct str){(const char *)object->payload, object->payload_len}, &store->expanded);
-	return buf_str(&store->expanded);
-}
-
-static void drop_payload(struct store_object *object)
-{
-	if (object->kind == RECORD_SECRET && object->payload != NULL)
-		explicit_bzero(object->payload, object->payload_len);
-	slab_free(object->payload, object->payload_len);
-	object->payload = NULL;
-}
-
-static void set_payload(struct store_object *object, struct str payload)
-{
-	must(payload.len <= UINT32_MAX);
-	uint8_t *copy = slab_memdup(payload.p, payload.len);
-	drop_payload(object);
-	object->payload = copy;
-	object->payload_len = (uint32_t)payload.len;
-}
+/* ---- what is known beside the record ---- */
 
 static void clear_target(struct store_target *target)
 {
-	shared_text_drop(target->revision);
+	revision_keep(&target->revision, STR_NONE);
 	shared_text_drop(target->status);
+	target->status = NULL;
 }
 
 static void drop_service_target(struct store_service *service)
@@ -138,35 +233,21 @@ static void drop_service_target(struct store_service *service)
 	service->target = NULL;
 }
 
-static size_t size_of(enum record_kind kind)
+/* Leaves the key. */
+static void strip(struct store_object *object)
 {
-	if (kind == RECORD_INGRESS)
-		return sizeof(struct store_ingress);
-	return kind == RECORD_SERVICE ? sizeof(struct store_service) : sizeof(struct store_object);
+	struct store_target *target = store_target_of(object);
+	drop_packed(object);
+	if (target != NULL)
+		clear_target(target);
+	if (target != NULL && object->kind == RECORD_SERVICE)
+		drop_service_target(service_of(object));
 }
 
 void store_object_free(struct store_object *object)
 {
-	struct store_target *target = object->is_tombstone ? NULL : store_target_of(object);
-	drop_payload(object);
-	if (target != NULL)
-		clear_target(target);
-	if (target != NULL && object->kind == RECORD_SERVICE)
-		drop_service_target(store_service_of(object));
-	slab_free(object,
-		object->is_tombstone ? sizeof(*object) : size_of((enum record_kind)object->kind));
-}
-
-struct store_object *store_object_detached(
-	struct store *store, enum record_kind kind, struct str payload)
-{
-	struct store_object *object = slab_zalloc(sizeof(*object));
-	object->kind = (uint8_t)kind;
-	object->is_tombstone = true;
-	pack_payload(payload, &store->packed);
-	set_payload(object, buf_str(&store->packed));
-	buf_clear(&store->packed);
-	return object;
+	strip(object);
+	slab_free(start_of(object), size_of(object));
 }
 
 static void set_shared(const char **text, struct str with)
@@ -188,8 +269,8 @@ static bool replace_text(char **text, struct str with)
 
 struct store_target *store_target_of(struct store_object *object)
 {
-	struct store_ingress *ingress = store_ingress_of(object);
-	struct store_service *service = store_service_of(object);
+	struct store_ingress *ingress = ingress_of(object);
+	struct store_service *service = service_of(object);
 	if (ingress != NULL)
 		return &ingress->target;
 	return service != NULL && service->target != NULL ? &service->target->target : NULL;
@@ -197,7 +278,7 @@ struct store_target *store_target_of(struct store_object *object)
 
 struct store_target *store_target_for(struct store_object *object)
 {
-	struct store_service *service = store_service_of(object);
+	struct store_service *service = service_of(object);
 	if (service != NULL && service->target == NULL)
 		service->target = xcalloc(1, sizeof(*service->target));
 	return store_target_of(object);
@@ -205,20 +286,20 @@ struct store_target *store_target_for(struct store_object *object)
 
 struct str store_finalizers(struct store_object *object)
 {
-	struct store_service *service = store_service_of(object);
+	struct store_service *service = service_of(object);
 	must(service != NULL && service->target != NULL);
 	return str_from(service->target->finalizers);
 }
 
 static void set_facts(struct store_object *object, const struct project_facts *facts)
 {
-	struct store_service *service = store_service_of(object);
+	struct store_service *service = service_of(object);
 	bool matters = service == NULL || facts->wants_finalizer || facts->has_finalizer ||
 		       facts->status_is_ours;
 	struct store_target *target = matters ? store_target_for(object) : store_target_of(object);
 	if (target == NULL)
 		return;
-	set_shared(&target->revision, facts->revision);
+	revision_keep(&target->revision, facts->revision);
 	set_shared(&target->status, facts->status);
 	target->status_is_ours = facts->status_is_ours;
 	if (service == NULL || !facts->hold_is_known)
@@ -231,7 +312,7 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 /* What nobody needs any more after observers had their say. */
 static void trim_facts(struct store_object *object)
 {
-	struct store_service *service = store_service_of(object);
+	struct store_service *service = service_of(object);
 	struct store_target *target = service != NULL ? store_target_of(object) : NULL;
 	if (target == NULL || target->wish != NULL || target->wants_finalizer ||
 		target->has_finalizer || target->status_is_ours)
@@ -251,22 +332,21 @@ void store_init(struct store *store)
 {
 	*store = (struct store){0};
 	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
-		RB_INIT(&store->trees[kind]);
-	buf_init(&store->packed, FRAME_LEN_MAX);
-	buf_init(&store->expanded, FRAME_LEN_MAX);
+		sorted_init(&store->objects[kind], compare);
+	arena_init(&store->arena);
 }
 
 void store_fini(struct store *store)
 {
 	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++) {
 		struct store_object *object;
-		while ((object = RB_ROOT(&store->trees[kind])) != NULL) {
-			RB_REMOVE(store_tree, &store->trees[kind], object);
+		while ((object = sorted_first(&store->objects[kind])) != NULL) {
+			sorted_remove(&store->objects[kind], object);
 			store_object_free(object);
 		}
+		sorted_fini(&store->objects[kind]);
 	}
-	buf_wipe_fini(&store->packed);
-	buf_wipe_fini(&store->expanded);
+	arena_fini(&store->arena);
 }
 
 void store_observe(struct store *store, const struct store_observer *observer)
@@ -281,47 +361,24 @@ static void tell_put(struct store *store, struct store_object *object, enum stor
 		store->observers[i].on_put(store->observers[i].ctx, object, change);
 }
 
-/* A key to look for: an object that borrows the bytes of its places. */
-struct probe {
-	struct store_object object;
-	uint8_t bytes[2 * UINT8_MAX];
-};
-
-static void fill_probe(struct probe *probe, struct str namespace, struct str name)
-{
-	must(namespace.len <= UINT8_MAX && name.len <= UINT8_MAX);
-	if (namespace.len != 0)
-		memcpy(probe->bytes, namespace.p, namespace.len);
-	if (name.len != 0)
-		memcpy(probe->bytes + namespace.len, name.p, name.len);
-	probe->object = (struct store_object){
-		.payload = probe->bytes,
-		.namespace_len = (uint8_t) namespace.len,
-		.name_at = (uint16_t) namespace.len,
-		.name_len = (uint8_t)name.len,
-	};
-}
-
 struct store_object *store_find(
 	const struct store *store, enum record_kind kind, struct str namespace, struct str name)
 {
-	struct probe probe;
 	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
-	if (namespace.len > UINT8_MAX || name.len > UINT8_MAX)
-		return NULL;
-	fill_probe(&probe, namespace, name);
-	/* tree.h does not know const; finding changes nothing. */
-	struct store_tree tree = store->trees[kind];
-	return RB_FIND(store_tree, &tree, &probe.object);
+	return sorted_find(
+		&store->objects[kind], &(struct name_key){namespace, name}, compare_name);
 }
 
 static void remove_object(struct store *store, struct store_object *object)
 {
 	for (size_t i = 0; i < store->observer_count; i++)
 		store->observers[i].on_remove(store->observers[i].ctx, object);
-	RB_REMOVE(store_tree, &store->trees[object->kind], object);
+	sorted_remove(&store->objects[object->kind], object);
 	store->counts[object->kind]--;
-	store_object_free(object);
+	if (object->is_gone)
+		strip(object);
+	else
+		store_object_free(object);
 }
 
 bool store_remove(struct store *store, enum record_kind kind, struct str namespace, struct str name)
@@ -333,113 +390,87 @@ bool store_remove(struct store *store, enum record_kind kind, struct str namespa
 	return true;
 }
 
-static struct store_object *insert(struct store *store, enum record_kind kind, struct str payload,
-	const struct key_places *key)
-{
-	struct store_object *object = slab_zalloc(size_of(kind));
-	object->kind = (uint8_t)kind;
-	set_payload(object, payload);
-	set_places(object, payload, key);
-	must(RB_INSERT(store_tree, &store->trees[kind], object) == NULL);
-	store->counts[kind]++;
-	return object;
-}
-
-static bool same_uid(const struct store_object *object, struct str uid)
-{
-	return str_eq(
-		(struct str){(const char *)object->payload + object->uid_at, object->uid_len}, uid);
-}
-
-static bool same_payload(const struct store_object *object, struct str packed)
-{
-	return str_eq((struct str){(const char *)object->payload, object->payload_len}, packed);
-}
-
 static void settle(struct store *store, struct store_object *object,
 	const struct project_facts *facts, enum store_change change)
 {
 	object->is_seen = true;
-	if (facts != NULL && has_facts((enum record_kind)object->kind))
+	if (facts != NULL && has_facts(kind_of(object)))
 		set_facts(object, facts);
 	tell_put(store, object, change);
 	trim_facts(object);
 }
 
-static enum store_change put_packed(struct store *store, enum record_kind kind, struct str packed,
-	const struct project_facts *facts)
+/* The object of that name and uid, new if need be; one of another uid is gone then. */
+static struct store_object *object_for(
+	struct store *store, const struct record_key *key, enum store_change *ret_change)
 {
-	struct key_places key = find_key(packed);
-	struct store_object *object = store_find(store, kind, key.namespace, key.name);
-	enum store_change change = STORE_SAME;
-	if (object != NULL && !same_uid(object, key.uid)) {
+	struct store_object *object = store_find(store, key->kind, key->namespace, key->name);
+	*ret_change = STORE_SAME;
+	if (object != NULL && same_uid(object, key->uid))
+		return object;
+	if (object != NULL)
 		remove_object(store, object);
-		object = NULL;
+	object = object_new(key);
+	must(sorted_add(&store->objects[key->kind], object));
+	store->counts[key->kind]++;
+	*ret_change = STORE_NEW;
+	return object;
+}
+
+enum store_change store_put(
+	struct store *store, const void *record, const struct project_facts *facts)
+{
+	const struct record_key *key = record;
+	const struct schema *schema = schema_of(key->kind);
+	union project_record rest;
+	enum store_change change = STORE_SAME;
+	struct buf packed;
+	memcpy(&rest, record, schema->size);
+	rest.key = (struct record_key){RECORD_NONE};
+	buf_init(&packed, FRAME_LEN_MAX);
+	pack_struct(schema, &rest, &packed);
+	struct store_object *object = object_for(store, key, &change);
+	if (!str_eq(packed_of(object), buf_str(&packed))) {
+		set_packed(object, buf_str(&packed));
+		if (change == STORE_SAME)
+			change = STORE_CHANGED;
 	}
-	if (object == NULL) {
-		object = insert(store, kind, packed, &key);
-		change = STORE_NEW;
-	} else if (!same_payload(object, packed)) {
-		set_payload(object, packed);
-		set_places(object, packed, &key);
-		change = STORE_CHANGED;
-	}
+	if (key->kind == RECORD_SECRET)
+		buf_wipe_fini(&packed);
+	else
+		buf_fini(&packed);
 	settle(store, object, facts, change);
 	return change;
 }
 
-enum store_change store_put(struct store *store, enum record_kind kind, struct str payload,
-	const struct project_facts *facts)
+void store_keep(
+	struct store *store, const struct record_key *key, const struct project_facts *facts)
 {
-	/* An observer that buries an object needs the scratch memory for itself. */
-	struct buf packed;
-	buf_init(&packed, FRAME_LEN_MAX);
-	(void)buf_reserve(&packed, payload.len);
-	pack_payload(payload, &packed);
-	enum store_change change = put_packed(store, kind, buf_str(&packed), facts);
-	clear_scratch(&packed, kind);
-	buf_fini(&packed);
-	return change;
-}
-
-void store_keep(struct store *store, enum record_kind kind, struct str payload,
-	const struct project_facts *facts)
-{
-	struct buf packed;
-	buf_init(&packed, FRAME_LEN_MAX);
-	pack_payload(payload, &packed);
-	struct key_places key = find_key(buf_str(&packed));
-	struct store_object *object = store_find(store, kind, key.namespace, key.name);
-	if (object != NULL && (key.uid.len == 0 || same_uid(object, key.uid)))
-		settle(store, object, facts, STORE_SAME);
-	else
-		(void)put_packed(store, kind, buf_str(&packed), facts);
-	buf_fini(&packed);
+	enum store_change change = STORE_SAME;
+	struct store_object *object = store_find(store, key->kind, key->namespace, key->name);
+	if (object == NULL || key->uid.len != 0)
+		object = object_for(store, key, &change);
+	settle(store, object, facts, change);
 }
 
 /* ---- in order ---- */
 
 struct store_object *store_first(const struct store *store, enum record_kind kind)
 {
-	struct store_tree tree = store->trees[kind];
-	return RB_MIN(store_tree, &tree);
+	return sorted_first(&store->objects[kind]);
 }
 
-struct store_object *store_next(struct store_object *object)
+struct store_object *store_next(const struct store *store, const struct store_object *object)
 {
-	return RB_NEXT(store_tree, NULL, object);
+	return sorted_next(&store->objects[object->kind], object);
 }
 
 /* The first object of a namespace, or of all when it is absent. */
 static struct store_object *first_of(
 	const struct store *store, enum record_kind kind, struct str namespace)
 {
-	struct probe probe;
-	if (namespace.len == 0)
-		return store_first(store, kind);
-	fill_probe(&probe, namespace, STR_NONE);
-	struct store_tree tree = store->trees[kind];
-	return RB_NFIND(store_tree, &tree, &probe.object);
+	return sorted_find_from(
+		&store->objects[kind], &(struct name_key){namespace, STR_NONE}, compare_name);
 }
 
 static bool is_within(const struct store_object *object, struct str namespace)
@@ -450,7 +481,7 @@ static bool is_within(const struct store_object *object, struct str namespace)
 void store_unsee(struct store *store, enum record_kind kind, struct str namespace)
 {
 	struct store_object *object = first_of(store, kind, namespace);
-	for (; is_within(object, namespace); object = store_next(object))
+	for (; is_within(object, namespace); object = store_next(store, object))
 		object->is_seen = false;
 }
 
@@ -459,7 +490,7 @@ size_t store_sweep(struct store *store, enum record_kind kind, struct str namesp
 	size_t count = 0;
 	struct store_object *object = first_of(store, kind, namespace);
 	while (is_within(object, namespace)) {
-		struct store_object *next = store_next(object);
+		struct store_object *next = store_next(store, object);
 		if (!object->is_seen) {
 			remove_object(store, object);
 			count++;

@@ -29,6 +29,9 @@ BUILD = build_folder()
 LISTS = {"ingresses": "/apis/networking.k8s.io/v1/ingresses", "services": "/api/v1/services",
          "endpointslices": "/apis/discovery.k8s.io/v1/endpointslices"}
 
+# How Ingresses are put on load balancers: as for Rancher, and as for a proxy on this machine.
+PER_INGRESS, MERGED = "per Ingress", "merged"
+
 # All load balancers listen on port 80, on three hosts; and a server written in Python is slow to send ten thousand events.
 RANCHER = {"shared_ports": True, "subscriber_queue": 100000, "step_delay": 0.0}
 
@@ -61,13 +64,13 @@ class Helper:
 class Pair:
     """Watcher and translator on a stand-in with `count` Ingresses, and bench-peer as their provider."""
 
-    def __init__(self, count: int, valgrind: bool = False, watch: str | None = None):
+    def __init__(self, count: int, valgrind: bool = False, watch: str | None = None, grouping: str = PER_INGRESS):
         self.stack = contextlib.ExitStack()
         with self.stack:
-            self.open(count, valgrind, watch)
+            self.open(count, valgrind, watch, ["--merged"] if grouping == MERGED else [])
             self.stack = self.stack.pop_all()
 
-    def open(self, count: int, valgrind: bool, watch: str | None) -> None:
+    def open(self, count: int, valgrind: bool, watch: str | None, options: list[str]) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-bench-"))
         self.stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
         self.kube = self.stack.enter_context(KubeStandin())
@@ -80,7 +83,7 @@ class Pair:
         self.stack.callback(self.translator.stop)
         self.translator.start()
         source = self.start_curl(watch) if watch else subprocess.DEVNULL
-        self.peer = Helper([BUILD / "tests/bench/bench-peer", self.folder], self.folder / "peer.log", source)
+        self.peer = Helper([BUILD / "tests/bench/bench-peer", self.folder, *options], self.folder / "peer.log", source)
         self.stack.callback(self.peer.stop)
         self.started_at = time.monotonic()
         self.stack.callback(self.watcher.stop)
@@ -165,9 +168,9 @@ class WholeLine:
         self.stack.close()
 
 
-def measure_latency(count: int, events: int) -> None:
+def measure_latency(count: int, events: int, grouping: str) -> None:
     for plural, mark in (("endpointslices", "10.64."), ("ingresses", "change-")):
-        with Pair(count, watch=plural) as pair:
+        with Pair(count, watch=plural, grouping=grouping) as pair:
             if plural == "ingresses":
                 pair.kube.wait_streams(2, resource="ingresses", timeout_s=60)
             changes = pair.kube.churn(resource=plural, count=events, interval_ms=5)
@@ -175,7 +178,7 @@ def measure_latency(count: int, events: int) -> None:
             wait_for(lambda p=pair, m=mark: len(p.peer.starting(m)) >= len(changes) * 0.9, "the events", 60)
             delays = [(int(provider) - int(curl)) / 1e6
                       for _, curl, provider in (line.split() for line in pair.peer.starting(mark))]
-        budget(f"{plural} change to provider after curl prints it, p99", percentile(delays, 0.99), 2.0, " ms",
+        budget(f"{plural} change to provider after curl prints it, {grouping}, p99", percentile(delays, 0.99), 2.0, " ms",
                f"p50 {statistics.median(delays):.2f} ms, {len(delays)} changes")
 
 
@@ -188,10 +191,10 @@ def instructions(folder: pathlib.Path, daemon: Daemon, program: str) -> int:
     return int(text[1])
 
 
-def measure_instructions(small: int, large: int, events: int) -> None:
+def measure_instructions(small: int, large: int, events: int, grouping: str) -> None:
     spent: dict[int, float] = {}
     for count in (small, large):
-        with Pair(count, valgrind=True) as pair:
+        with Pair(count, valgrind=True, grouping=grouping) as pair:
             programs = (("sluice-watcher", pair.watcher), ("sluice-translator", pair.translator))
             for program, daemon in programs:
                 instructions(pair.folder, daemon, program)
@@ -200,8 +203,8 @@ def measure_instructions(small: int, large: int, events: int) -> None:
             wait_for(lambda p=pair, d=done: len(p.peer.starting("commit")) >= d + events * 0.9, "the events", 600)
             each = {program: instructions(pair.folder, daemon, program) / events for program, daemon in programs}
         spent[count] = sum(each.values())
-        say(f"  endpoint change, {count:,} Ingresses: " + ", ".join(f"{name} {value:,.0f}" for name, value in each.items()))
-    budget(f"instructions of a change, against {small:,} Ingresses", spent[large] / spent[small], 1.2, "x")
+        say(f"  endpoint change, {count:,} Ingresses, {grouping}: " + ", ".join(f"{name} {value:,.0f}" for name, value in each.items()))
+    budget(f"instructions of a change, {grouping}, against {small:,} Ingresses", spent[large] / spent[small], 1.2, "x")
 
 
 def fetch_pages(kube: KubeStandin, folder: pathlib.Path) -> list[str]:
@@ -298,9 +301,9 @@ def measure_window(count: int) -> None:
 def run(args: argparse.Namespace) -> None:
     count = args.count or (1000 if args.quick else 10000)
     parts = {
-        "latency": lambda: measure_latency(count, args.events),
+        "latency": lambda: [measure_latency(count, args.events, grouping) for grouping in (PER_INGRESS, MERGED)],
         "sync": lambda: measure_sync(count),
-        "instructions": lambda: measure_instructions(100, count, min(args.events, 100)),
+        "instructions": lambda: [measure_instructions(100, count, min(args.events, 100), grouping) for grouping in (PER_INGRESS, MERGED)],
         "memory": lambda: (measure_memory(0, 12), measure_memory(count, 32)),
         "rancher": lambda: measure_rancher(min(1000, count)),
         "window": lambda: measure_window(count),

@@ -4,8 +4,9 @@
  * stamps both with one clock in one loop. Every change that the benchmark makes carries a mark, "change-<number>" in a path or
  * 10.x.y.z as an endpoint's address; a line `<mark> <curl ns> <provider ns>` is printed when both have been seen.
  *
- *   bench-peer RUNTIME_DIR < output of curl
+ *   bench-peer RUNTIME_DIR [--answer] [--merged] < output of curl
  *
+ * --answer: each load balancer is called applied at once; --merged: all Ingresses on one of them.
  * Lines `commit <serial> <objects> <ns>` say when a commit arrived.
  */
 #include "common/tree.h"
@@ -181,9 +182,14 @@ int main(int argc, char **argv)
 {
 	static struct capabilities capabilities = {.grouping = GROUPING_PER_INGRESS};
 	struct ev_loop *loop = ev_default_loop(0);
-	bool answers = argc > 2 && strcmp(argv[2], "--answer") == 0;
+	bool answers = false;
+	for (int i = 2; i < argc; i++) {
+		answers = answers || strcmp(argv[i], "--answer") == 0;
+		if (strcmp(argv[i], "--merged") == 0)
+			capabilities.grouping = GROUPING_MERGED;
+	}
 	if (argc < 2) {
-		fprintf(stderr, "usage: bench-peer RUNTIME_DIR [--answer]\n");
+		fprintf(stderr, "usage: bench-peer RUNTIME_DIR [--answer] [--merged]\n");
 		return 2;
 	}
 	char *path = xasprintf("%s/provider.sock", argv[1]);

@@ -234,14 +234,16 @@ def survives_dangling_references(bench: Bench) -> None:
 
 @check
 def refuses_what_it_cannot_do_and_goes_on(bench: Bench) -> None:
-    """A certificate that is none and host names that are none are told, or left out; the next good state is applied."""
+    """A certificate that is none, TLS to backends that cannot be, and host names that are none are told, or left out; the next good state is applied."""
     connection = bench.fresh()
     wishes = bench.wishes()
     bad = {"kind": "certificate", "id": "bad", "chain": b"-----BEGIN nothing", "private_key": b"\xff\0", "rev": 1}
     listeners = [{"port": wishes.port, "protocol": "https", "certificates": ["bad"], "default_certificate": "bad"}]
     lb = wishes.load_balancer(listeners=listeners)
     connection.snapshot([bad, lb, wishes.virtual_host("a b;{}\n\"$(x)"), wishes.virtual_host(path="/\n}\"';#%[x]"),
-                         wishes.pool("web", "not an address", "127.0.0.1")])
+                         {**wishes.pool("tls", "127.0.0.1"), "protocol": "https",
+                          "tls": {"verify": "ca", "ca": b"-----BEGIN nothing", "server_name": "a b;{}", "client_chain": b"\xff", "client_key": b"\0"}},
+                         wishes.virtual_host("tls.example.com", "pool/tls"), wishes.pool("web", "not an address", "127.0.0.1")])
     connection.wait(lambda: lb["id"] in ids(connection), "a status")
     settled(bench)
 

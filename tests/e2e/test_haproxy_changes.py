@@ -15,6 +15,7 @@ from lib.certs import self_signed
 from lib.haproxy import HAProxy
 from lib.local_proxy import certificate, endpoint_of, host, pool
 from lib.raw_http import client_context
+from lib.traffic import Flood
 from lib.wait import wait_for
 
 CHANGES = 10000
@@ -159,6 +160,26 @@ def test_ten_thousand_changes_under_load():
         assert proxy.provider.events("reload") == [] and proxy.provider.events("proxy-answer") == []
         assert proxy.request("live0.test", tls=True).certificate == (state.get("pair") or state["pairs"][0]).der
         assert_disk_is_running_state(proxy)
+
+
+def test_no_request_finds_a_pool_that_has_gone():
+    """A route moves to a new pool and its old pool goes in one commit, again and again. The pools are empty, so that HAProxy answers by itself
+    as fast as it can; whoever is led to a pool that is not there gets another answer."""
+    with HAProxy() as proxy:
+        proxy.send(pool("p0"), host("web.test", ("/", "p0")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        with Flood(proxy.address, proxy.http, "web.test") as flood:
+            for number in range(1, 1001):
+                before = flood.answers.total()
+                proxy.send(pool(f"p{number}"), host("web.test", ("/", f"p{number}")))
+                proxy.remove(("pool", f"p{number - 1}"))
+                proxy.commit()
+                wait_for(lambda before=before: flood.answers.total() > before or flood.failures, "answers", 60, 0.001)
+            proxy.apply()
+        assert not flood.failures
+        assert {status for status, _ in flood.answers} == {503}
+        assert not [body for _, body in flood.answers if b"no endpoints" in body], flood.answers
 
 
 def test_more_pools_than_slots():

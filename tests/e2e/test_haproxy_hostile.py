@@ -36,6 +36,8 @@ LINES = [re.compile(text) for text in (
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
+    rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
+    rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
     r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed) if \{ .* \}",
     r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\ttcp-request connection reject(?: if !is_allowed)?",
     r"\ttcp-request (?:content|inspect-delay) .*", r"\thttp-request .*",
@@ -65,7 +67,13 @@ def stanzas(text: str, number: int) -> list[dict]:
     path, pool_id = text, f"pool {text}"
     text = text[:1000]
     odd = [{"ip": text[:64], "port": 80, "active": True}, {"ip": "10.0.0.1", "port": 80, "active": True, "node": text[:253], "zone": text[:253]}]
+    pem = text.encode("utf-8", "replace")
+    pair = self_signed("s.internal")
+    tls = {"verify": "ca", "ca": pair.pem + pem, "server_name": "s.internal", "client_chain": pem + b"\n" + pair.pem, "client_key": pair.key}
     return [
+        pool(f"ca {text}"[:1000], *odd, protocol="https", tls=tls),
+        pool(f"name {text}"[:1000], *odd, protocol="https", tls={**tls, "server_name": text[:253]}),
+        pool(f"key {text}"[:1000], *odd, protocol="https", tls={**tls, "client_key": pem}),
         pool(pool_id[:1000], *odd, service={"namespace": text[:63], "name": text[:253], "uid": text[:128]}, port_name=text[:253],
              external_name=text[:255], stickiness={"name": text[:253], "cookie": text[:253], "domain": text[:255]},
              health_check={"service": text[:253], "type": "http", "path": "/" + path, "interval_ms": 4294967295}),

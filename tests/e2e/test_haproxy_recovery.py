@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -17,6 +16,7 @@ from lib.certs import self_signed
 from lib.daemon import Daemon
 from lib.haproxy import HAProxy
 from lib.local_proxy import certificate, host, passthrough, pool
+from lib.own_disk import can_mount, on_own_disk
 from lib.traffic import Traffic
 from lib.wait import stays, wait_for
 
@@ -98,6 +98,24 @@ def test_the_pid_file_is_lost():
         proxy.wait_answers("web.test")
 
 
+def test_the_socket_of_haproxy_is_removed():
+    """Who is connected needs no file. Who comes back and finds that HAProxy runs but cannot be spoken to starts it anew, which the files allow."""
+    with Backend("pod") as pod, HAProxy() as proxy:
+        serve(proxy, pod)
+        with Traffic(proxy.address, proxy.http, "web.test") as traffic:
+            proxy.socket().unlink()
+            proxy.apply(pool("new", pod), host("new.test", ("/", "new")))
+            assert proxy.reached("new.test") == "pod"
+        assert traffic.good and not traffic.failures
+        before = proxy.masters()
+        proxy.restart()
+        proxy.translator.wait_connection(2)
+        assert proxy.reached("new.test") == "pod"
+        proxy.apply(host("last.test", ("/", "new")))
+        assert proxy.reached("last.test") == "pod" and proxy.reached("web.test", tls=True) == "pod"
+        assert proxy.provider.events("proxy-deaf") and proxy.masters() != before and len(proxy.masters()) == 1
+
+
 def test_changes_while_haproxy_is_dead():
     """They are in force when it is back."""
     with Backend("pod") as pod, Backend("new") as new, HAProxy() as proxy:
@@ -173,45 +191,12 @@ def test_files_that_are_not_ours():
 # A disk of its own
 
 
-def can_mount() -> bool:
-    return subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0
-
-
-class OwnDisk(HAProxy):
-    """The state folder is a small disk that only the provider and its proxy see."""
-
-    def __init__(self):
-        super().__init__(start=False)
-        self.state_dir.mkdir()
-        script = self.folder / "own-disk"
-        script.write_text(f'#!/bin/sh\nexec unshare -rm sh -c \'mount -t tmpfs -o size=2m,mode=700 tmpfs {self.state_dir} && exec "$@"\' '
-                          f'sh {self.provider.program} "$@"\n')
-        script.chmod(0o700)
-        self.provider.program = script
-        self.start()
-
-    def inside(self) -> pathlib.Path:
-        """The folder as the provider sees it."""
-        return pathlib.Path(f"/proc/{self.provider.pid}/root{self.state_dir}")
-
-    def fill(self) -> None:
-        with open(self.inside() / "filler", "wb", buffering=0) as file:
-            try:
-                while True:
-                    file.write(b"\0" * 4096)
-            except OSError:
-                pass
-
-    def empty(self) -> None:
-        (self.inside() / "filler").unlink()
-
-
-@pytest.mark.skipif(not can_mount(), reason="no user namespaces with mounts here")
+@pytest.mark.skipif(not can_mount("haproxy"), reason="no mount namespaces here")
 def test_the_disk_is_full():
     """Old routes stay, endpoints are followed, nothing new is served that a restart would lose, and all comes when there is room."""
-    with Backend("pod") as pod, Backend("new") as new, OwnDisk() as proxy:
+    with Backend("pod") as pod, Backend("new") as new, on_own_disk(HAProxy) as proxy:
         serve(proxy, pod)
-        proxy.fill()
+        proxy.disk.fill()
         many = [host(f"new{i}.test", ("/" + "x" * 3000, "web"), ("/", "web")) for i in range(20)]
         proxy.send(pool("web", new), *many, {**proxy.balancer(https=True, default_certificate="default"), "labels": [{"key": "a", "value": "b"}]})
         proxy.commit()
@@ -219,7 +204,7 @@ def test_the_disk_is_full():
         assert "the disk is full" in status["message"]
         wait_for(lambda: proxy.reached("web.test") == "new", "the endpoint to be followed", 60)
         stays(lambda: proxy.reached("new19.test") == 404, "a route that is not stored", 0.5)
-        proxy.empty()
+        proxy.disk.empty()
         proxy.wait_applied()
         assert proxy.reached("new19.test") == "new"
         assert proxy.provider.events("disk-again")

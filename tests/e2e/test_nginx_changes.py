@@ -6,6 +6,7 @@ import http.client
 import random
 import socket
 import threading
+import time
 
 import pytest
 
@@ -138,6 +139,25 @@ def test_new_port_by_one_reload(proxy, pods):
     proxy.apply(proxy.balancer())
     wait_for(lambda: not listens(proxy.address, other), "the port to be closed", 90)
     assert proxy.answers("a.test")
+
+
+def test_reloads_are_coalesced(pods):
+    """However fast listeners come and go, no two reloads are nearer than the interval, and the last wish is what is there."""
+    interval_s = 4
+    with Nginx(arguments=["--reload-interval", str(interval_s)]) as proxy:
+        ports = [proxy.other_port(proxy.http, proxy.https) for _ in range(2)]
+        proxy.apply(pool("one", pods[0]), host("a.test", ("/", "one")), proxy.balancer())
+        before, start = len(proxy.provider.events("reloaded")), time.monotonic()
+        for number in range(3):
+            for _ in range(10):
+                proxy.send(proxy.balancer(listeners=[{"port": ports[number % 2], "protocol": "http"}]))
+                proxy.commit()
+            proxy.apply()
+        reloads = len(proxy.provider.events("reloaded")) - before
+        assert reloads >= 3
+        # A slow machine makes them fewer, never more; the second is for what passes between a reload and its line in the log.
+        assert (reloads - 1) * interval_s <= time.monotonic() - start + 1
+        assert http_status(proxy.address, ports[0], "a.test") == 200
 
 
 def http_status(address: str, port: int, name: str) -> int:

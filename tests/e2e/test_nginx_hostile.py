@@ -60,10 +60,17 @@ def hostile_objects(proxy: Nginx, number: int, text: str) -> list[dict]:
     check = {"service": text[:253], "type": "http", "path": text}
     sticky = {"name": text[:253], "cookie": text[:253], "domain": text[:255], "mode": "insert"}
     service = {"namespace": text[:60], "name": text[:250], "uid": text[:120]}
+    pair = self_signed("s.internal")
+    tls = {"verify": "ca", "ca": pair.pem + text.encode(), "server_name": "s.internal", "client_chain": text.encode() + b"\n" + pair.pem,
+           "client_key": pair.key}
+    secure = {"protocol": "https", "endpoints": [{"ip": "127.0.0.1", "port": port, "active": True}]}
     rule = {"path": text, "pool": text[:1000], "match": "prefix", "ingress": text[:300]}
     return [
         {**pool(f"{name}{text}"[:1000]), "service": service, "port_name": text[:253], "external_name": text[:255], "stickiness": sticky,
          "health_check": check, "endpoints": [{"ip": text[:64], "port": port, "active": True, "node": text[:253], "zone": text[:253]}]},
+        {**pool(f"{name}-ca{text}"[:1000]), **secure, "tls": tls},
+        {**pool(f"{name}-name{text}"[:1000]), **secure, "tls": {**tls, "server_name": text[:253]}},
+        {**pool(f"{name}-key{text}"[:1000]), **secure, "tls": {**tls, "client_key": text.encode()}},
         {**host(f"{name}.test", rule, ("/good", "good"))},
         {**host(text[:255], ("/", "good")), "id": f"{name}-host{text}"[:1000], "match": "exact"},
         {**passthrough(text[:255], "tls"), "id": f"{name}-pass{text}"[:1000]},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import socket
 
 import pytest
 
+from lib import processes
 from lib.backend import Backend, TcpBackend
 from lib.certs import self_signed
+from lib.daemon import Daemon
 from lib.local_proxy import LB, certificate, host, pool
 from lib.nginx import Nginx
 from lib.wait import wait_for
@@ -87,6 +90,39 @@ def test_nginx_is_killed_while_nobody_else_is_there(proxy, pods):
     assert proxy.reached("a.test", "/two") == "two"
     proxy.translator.listen()
     proxy.wait_applied()
+
+
+def test_nginx_starts_from_disk_alone(proxy, pods):
+    """After a restart of the machine, before any process of ours: `nginx -c` on the state folder serves all routes, and is then taken over."""
+    pair = fill(proxy, pods)
+    proxy.translator.stop()
+    proxy.kill_provider()
+    proxy.kill_proxy()
+    for path in proxy.state_dir.rglob("*.sock"):
+        path.unlink()
+    alone = Daemon(shutil.which("nginx"), ["-c", str(proxy.state_dir / "nginx.conf"), "-g", "daemon off;"], proxy.folder / "alone.log",
+                   {processes.MARK: str(proxy.folder)}, leaves_children=True)
+    alone.start()
+    try:
+        wait_for(lambda: proxy.answers("a.test") and proxy.answers("h7.test"), "nginx to serve from disk", PATIENCE)
+        assert proxy.request("a.test", tls=True).certificate == pair.der
+        assert proxy.reached("a.test", "/two") == "two"
+    finally:
+        alone.kill()
+        processes.kill(proxy.proxies())
+
+
+@pytest.mark.parametrize("victim", ["master", "worker"])
+def test_one_process_of_nginx_is_killed(proxy, pods, victim):
+    """Without a master the workers would serve old routes for ever; without a worker its master makes another."""
+    fill(proxy, pods)
+    before = proxy.masters() + proxy.workers()
+    os.kill(proxy.masters()[0] if victim == "master" else proxy.workers()[0], signal.SIGKILL)
+    wait_for(lambda: not set(before) <= {process.pid for process in proxy.proxies()}, "its end", PATIENCE)
+    proxy.apply(host("later.test", ("/", "one")))
+    for _ in range(10):
+        assert proxy.reached("later.test") == "one" and proxy.reached("h7.test") == "two"
+    assert len(proxy.masters()) == 1
 
 
 def test_state_file_is_cut_and_spoilt(proxy, pods):

@@ -12,6 +12,7 @@ from lib.line import is_sanitized
 from lib.local_proxy import LB, certificate, host, pool
 from lib.proxies import PROXIES, proxy_class
 from lib.traffic import Load
+from lib.wait import wait_for
 
 HOSTS = 40
 
@@ -78,3 +79,47 @@ def test_changes_under_load(name):
     finally:
         for pod in pods:
             pod.stop()
+
+
+CHANGES = 800
+
+
+def keep_asking(load: Load, count: int = 10) -> None:
+    """Until so many more requests have been answered."""
+    before = load.good + len(load.failures)
+    wait_for(lambda: load.good + len(load.failures) >= before + count, "answers", 60, 0.001)
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_routes_move_to_new_pools(name):
+    """The only route goes to a pool that the same commit adds, and the pool it came from goes with that commit: nobody asks in vain."""
+    with Backend("pod") as pod, proxy_class(name)() as proxy:
+        proxy.apply(pool("p0", pod), host("busy.test", ("/", "p0")), proxy.balancer())
+        workers = proxy.workers()
+        with Load(proxy.address, proxy.http, [("busy.test", "/x")], clients=8) as load:
+            for number in range(1, CHANGES + 1):
+                proxy.send(pool(f"p{number}", pod), host("busy.test", ("/", f"p{number}")))
+                proxy.remove(("pool", f"p{number - 1}"))
+                proxy.commit()
+                keep_asking(load)
+            proxy.apply()
+        assert load.failures == []
+        assert not proxy.was_reloaded_since(workers)
+        assert proxy.reached("busy.test") == "pod"
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_pools_change_what_they_are(name):
+    """A cookie and a health check, which HAProxy knows as directives only, come and go under load."""
+    kinds = [{}, {"stickiness": {"cookie": "STICK"}}, {"health_check": {"service": "web", "type": "http", "path": "/healthz"}}]
+    with Backend("pod") as pod, proxy_class(name)() as proxy:
+        proxy.apply(pool("web", pod), host("busy.test", ("/", "web")), proxy.balancer())
+        with Load(proxy.address, proxy.http, [("busy.test", "/x")], clients=8) as load:
+            for number in range(CHANGES):
+                proxy.send(pool("web", pod, **kinds[number % len(kinds)]))
+                proxy.commit()
+                keep_asking(load)
+            proxy.apply(pool("web", pod, **kinds[1]))
+        assert load.failures == []
+        headers = {key.lower(): value for key, value in proxy.request("busy.test").headers.items()}
+        assert headers["set-cookie"].startswith("STICK=")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Any text as a Kubernetes object of any kind: whatever becomes of it can be told to the translator, and the same text again changes nothing. */
 #include "common/must.h"
+#include "proto/frame.h"
 #include "proto/message.h"
 #include "watcher/intake.h"
 
@@ -24,14 +25,19 @@ static void check_object(struct store *store, struct store_object *object, bool 
 	union project_record record;
 	if (reader == NULL)
 		reader = message_reader_new();
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	store_encode(store, object, &frame);
 	arena_init(&arena);
 	must(store_name(object).len != 0);
-	must(message_open(reader, store_payload(store, object), &message, &error) == 0);
+	must(message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message, &error) ==
+		0);
 	must(message.type == (refused ? MESSAGE_KEEP : MESSAGE_UPSERT));
 	must(message_decode(&message, &arena, &record, &error) == 0);
 	must(str_eq(record.key.name, store_name(object)));
 	must((int)record.key.kind == object->kind);
 	arena_fini(&arena);
+	buf_fini(&frame);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -6,6 +6,7 @@
  */
 #include "common/json.h"
 #include "common/must.h"
+#include "proto/frame.h"
 #include "proto/message.h"
 #include "watcher/api_status.h"
 #include "watcher/frames.h"
@@ -104,18 +105,24 @@ static int on_item(void *ctx, struct str item)
 /* Each object is a message that the other side takes. */
 static void check_store(struct store *store, enum record_kind kind)
 {
-	for (struct store_object *o = store_first(store, kind); o != NULL; o = store_next(o)) {
+	for (struct store_object *o = store_first(store, kind); o != NULL;
+		o = store_next(store, o)) {
 		struct message_reader *reader = message_reader_new();
 		struct message message;
 		union project_record record;
 		struct schema_error error = {""};
 		struct arena arena;
+		struct buf frame;
 		arena_init(&arena);
-		must(message_open(reader, store_payload(store, o), &message, &error) == 0);
+		buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+		store_encode(store, o, &frame);
+		must(message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message,
+			     &error) == 0);
 		must(message_decode(&message, &arena, &record, &error) == 0);
 		must(record.key.kind == kind && record.key.name.len != 0);
 		message_reader_free(reader);
 		arena_fini(&arena);
+		buf_fini(&frame);
 	}
 }
 

@@ -44,7 +44,7 @@ def complete(record: dict) -> dict:
     full.setdefault("uid", f"{kind}-{full.get('namespace', '')}-{full['name']}")
     if kind in ("ingress", "endpoints"):
         full.setdefault("created", 1000)
-    for field in ("certificate", "private_key"):
+    for field in ("certificate", "private_key", "ca"):
         if field in full:
             full[field] = CERTIFICATES.get(full[field], full[field].encode())
     return full
@@ -58,6 +58,8 @@ def show(body: dict) -> dict:
     for key, value in shown.items():
         if isinstance(value, bytes):
             shown[key] = names.get(value) or names.get(value.strip()) or value.decode()
+        elif isinstance(value, dict):
+            shown[key] = show(value)
     return shown
 
 

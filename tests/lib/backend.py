@@ -34,7 +34,9 @@ _WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class Pod:
     """A server on an address of its own; subclasses serve(connection, peer address) one connection, in a thread of its own."""
 
-    def __init__(self, name: str, port: int = 8080, ip: str | None = None, tls: Any = None):
+    alpn: list[str] = []
+
+    def __init__(self, name: str, port: int = 8080, ip: str | None = None, tls: Any = None, clients_of: bytes | None = None):
         self.name = name
         self._address = None if ip else Address(NETWORK)
         self.ip = ip or self._address.ip
@@ -44,7 +46,8 @@ class Pod:
         self.gate = threading.Event()
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
-        self._tls = server_context(tls) if tls is not None else None
+        self.server_names: collections.deque[str | None] = collections.deque(maxlen=10000)  # of handshakes, as asked for
+        self._tls = server_context(tls, clients_of, self.alpn, self.server_names) if tls is not None else None
         self._listener = socket.create_server((self.ip, port), backlog=512,
                                               family=socket.AF_INET6 if ":" in self.ip else socket.AF_INET)
         self.port = self._listener.getsockname()[1]
@@ -113,7 +116,8 @@ class Pod:
 
 
 class Backend(Pod):
-    """HTTP/1.x: `Backend("a").ip` is its address, `port` its container port. With `tls` (a lib.certs.Pair) it speaks TLS."""
+    """HTTP/1.x: `Backend("a").ip` is its address, `port` its container port. With `tls` (a lib.certs.Pair) it speaks TLS,
+    and with `clients_of` only to clients whose certificate that CA has signed."""
 
     def serve(self, connection: socket.socket, peer: str) -> None:
         reader = connection.makefile("rb", buffering=65536)
@@ -165,9 +169,14 @@ class Backend(Pod):
 
 
 class H2Backend(Pod):
-    """HTTP/2 without TLS, as gRPC servers speak it: the answer has trailers, and holds what `Backend` tells, and the request's body."""
+    """HTTP/2, as gRPC servers speak it, with TLS only if the client agrees to it: the answer has trailers, and holds what `Backend`
+    tells, and the request's body."""
+
+    alpn = ["h2"]
 
     def serve(self, connection: socket.socket, peer: str) -> None:
+        if isinstance(connection, ssl.SSLSocket) and connection.selected_alpn_protocol() != "h2":
+            return
         h2_link = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         h2_link.initiate_connection()
         connection.sendall(h2_link.data_to_send())
@@ -232,8 +241,15 @@ def read_frame(reader: Any) -> tuple[int, bytes] | None:
     return head[0] & 0x0f, bytes(byte ^ mask[index % 4] for index, byte in enumerate(data))
 
 
-def server_context(pair: Any) -> ssl.SSLContext:
+def server_context(pair: Any, clients_of: bytes | None, alpn: list[str], server_names: collections.deque) -> ssl.SSLContext:
+    """`clients_of`: PEM of the CA without whose certificate no client gets in."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sni_callback = lambda _socket, name, _context: server_names.append(name)
+    if alpn:
+        context.set_alpn_protocols(alpn)
+    if clients_of is not None:
+        context.load_verify_locations(cadata=clients_of.decode())
+        context.verify_mode = ssl.CERT_REQUIRED
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
         file.write(pair.pem + pair.key)
         file.flush()

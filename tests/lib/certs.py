@@ -20,15 +20,39 @@ class Pair:
 
 def self_signed(*names: str, days: int = 30) -> Pair:
     """A fresh self-signed certificate for the DNS names; negative days: expired already."""
+    return _make(names, days, None)
+
+
+class Authority:
+    """A CA; `pem` is its certificate."""
+
+    def __init__(self, name: str):
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        now = datetime.datetime.utcnow()
+        certificate = (x509.CertificateBuilder().subject_name(self._name).issuer_name(self._name).public_key(self._key.public_key())
+                       .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+                       .not_valid_after(now + datetime.timedelta(days=30))
+                       .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+                       .sign(self._key, hashes.SHA256()))
+        self.pem = certificate.public_bytes(serialization.Encoding.PEM)
+
+    def sign(self, *names: str, days: int = 30) -> Pair:
+        """A fresh certificate of this CA for the DNS names."""
+        return _make(names, days, (self._name, self._key))
+
+
+def _make(names: tuple[str, ...], days: int, issuer: tuple | None) -> Pair:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    issuer_name, issuer_key = issuer or (subject, key)
     now = datetime.datetime.utcnow()
     end = now + datetime.timedelta(days=days)
-    certificate = (x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
+    certificate = (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer_name).public_key(key.public_key())
                    .serial_number(x509.random_serial_number()).not_valid_before(min(now, end) - datetime.timedelta(days=1))
                    .not_valid_after(end)
                    .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), False)
-                   .sign(key, hashes.SHA256()))
+                   .sign(issuer_key, hashes.SHA256()))
     return Pair(certificate.public_bytes(serialization.Encoding.PEM),
                 key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
                 certificate.public_bytes(serialization.Encoding.DER))

@@ -73,10 +73,11 @@ class Cluster:
                              "labels": {"kubernetes.io/service-name": service}},
                 "endpoints": endpoints, "ports": [{"name": port_name, "port": port, "protocol": "TCP"}]}
 
-    def tls_secret(self, name: str, certificate: bytes, key: bytes) -> dict[str, Any]:
+    def tls_secret(self, name: str, certificate: bytes, key: bytes, ca: bytes | None = None) -> dict[str, Any]:
         return {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
                 "metadata": {"name": name, "namespace": self.namespace},
-                "data": {"tls.crt": base64.b64encode(certificate).decode(), "tls.key": base64.b64encode(key).decode()}}
+                "data": {"tls.crt": base64.b64encode(certificate).decode(), "tls.key": base64.b64encode(key).decode(),
+                         **({"ca.crt": base64.b64encode(ca).decode()} if ca is not None else {})}}
 
     # What our line has written
 

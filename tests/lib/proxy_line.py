@@ -18,10 +18,11 @@ from .wait import wait_for
 
 class ProxyLine:
     """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
-    translator."""
+    translator. `translator` and `provider` as arguments are more options of theirs."""
 
-    def __init__(self, name: str, http: int | None = None, https: int | None = None):
-        self.proxy = proxy_class(name)(start=False)
+    def __init__(self, name: str, http: int | None = None, https: int | None = None, translator: list[str] | None = None,
+                 provider: list[str] | None = None):
+        self.proxy = proxy_class(name)(start=False, arguments=provider)
         self.proxy.translator.stop()
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
         self.folder, self.runtime = self.proxy.folder, self.proxy.runtime
@@ -33,7 +34,7 @@ class ProxyLine:
         self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig)],
                               self.folder / "watcher.log")
         self.translator = Daemon(build / "translator/sluice-translator",
-                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https)],
+                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(translator or [])],
                                  self.folder / "translator.log")
         self.provider = self.proxy.provider
         try:

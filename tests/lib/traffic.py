@@ -2,6 +2,7 @@
 """Requests as a client sends them, once or without end."""
 from __future__ import annotations
 
+import collections
 import contextlib
 import http.client
 import json
@@ -124,6 +125,49 @@ class Load:
             link.close()
 
     def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(timeout=60)
+
+
+class Flood:
+    """Many requests at once on each of some connections, for one host: as many as the proxy can take when it answers by itself. Answers are
+    counted by status and body."""
+
+    BURST = 50
+
+    def __init__(self, address: str, port: int, host: str, clients: int = 4):
+        self.answers: collections.Counter[tuple[int, bytes]] = collections.Counter()
+        self.failures: list[str] = []
+        self._where, self._host = (address, port), host
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
+
+    def _run(self) -> None:
+        requests = f"GET /x HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode() * self.BURST
+        try:
+            with dial(*self._where) as link, link.makefile("rb") as file:
+                while not self._end.is_set():
+                    link.sendall(requests)
+                    got = collections.Counter(self._read(file) for _ in range(self.BURST))
+                    with self._lock:
+                        self.answers += got
+        except (OSError, LookupError, ValueError) as problem:
+            self.failures.append(repr(problem))
+
+    @staticmethod
+    def _read(file: Any) -> tuple[int, bytes]:
+        status = int(file.readline().split(b" ")[1])
+        head = dict(line.lower().split(b": ", 1) for line in iter(lambda: file.readline().strip(), b""))
+        return status, file.read(int(head[b"content-length"]))
+
+    def __enter__(self) -> "Flood":
         for thread in self._threads:
             thread.start()
         return self

@@ -18,7 +18,9 @@ ANNOTATIONS = {
     "sluice.io/group": ["g", "h", "G!"], "io.rancher.stickiness.policy": ["mode: insert\ncookie: c\n", "mode: x"],
     "io.rancher.scheduler.affinity.host_label": ["a=b"], "io.rancher.x": ["1", "2"], "sluice.io/io.rancher.x": ["3"],
     "io.rancher.kubernetes.livenessprobes": ['{"s1": {"tcpSocket": {"port": 80}}}', "{", '{"s1": {}, "s2": {"httpGet": {}}}'],
-    "sluice.io/tls-passthrough": ["true", "true", "false"],
+    "sluice.io/backend-protocol": ["https", "grpcs", "h2c", "x"], "sluice.io/backend-tls.ca": ["t0", "t1", "T!"],
+    "sluice.io/backend-tls.verify": ["true", "false"], "sluice.io/backend-tls.client-certificate": ["t1", "t2"],
+    "sluice.io/backend-tls.name": ["a.test", "*.test"], "sluice.io/tls-passthrough": ["true", "true", "false"],
     "kubernetes.io/ingress.class": ["rancher", "nginx", ""], "sluice.io/none": ["1"],
 }
 PORTS = [{"name": "a", "port": 443}, {"name": "b", "port": 8080}, {"name": "c", "port": 8443}, {"name": "d", "port": 22},
@@ -36,10 +38,10 @@ class Certificates:
         pair = draw.choice(self.good)
         kind = draw.randrange(6)
         if kind == 0:
-            return {"certificate": b"no certificate", "private_key": pair.key}
+            return {"certificate": b"no certificate", "private_key": pair.key, "ca": b"none"}
         if kind == 1:
             return {"certificate": pair.pem, "private_key": draw.choice(self.good).key}
-        return {"certificate": pair.pem, "private_key": pair.key}
+        return {"certificate": pair.pem, "private_key": pair.key, **({"ca": draw.choice(self.good).pem} if kind == 2 else {})}
 
 
 class RandomCluster:
@@ -118,6 +120,8 @@ class RandomCluster:
         if self.draw.random() < 0.1:
             return {"type": "external-name", "external_name": self.draw.choice(["else.org", "localhost"])}
         ports = [{"name": "http", "port": 80, "target_number": 8080}, {"name": "alt", "port": 81, "target_name": "alt"}]
+        if self.draw.random() < 0.3:
+            ports[0]["app_protocol"] = self.draw.choice(["https", "kubernetes.io/h2c", "sluice.io/grpcs"])
         record: Record = {"has_selector": True, "ports": self.draw.sample(ports, self.draw.randrange(3))}
         if self.draw.random() < 0.5:
             record |= self.layer4()

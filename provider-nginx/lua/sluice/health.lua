@@ -4,6 +4,7 @@
 -- An endpoint counts as well until it has failed FALL times.
 local store = require("sluice.store")
 local pools = require("sluice.pools")
+local ssl = require("ngx.ssl")
 
 local _M = {}
 
@@ -24,14 +25,37 @@ local function ask_http(socket, peer, path)
 	return status ~= nil and status >= 200 and status < 400
 end
 
-local function is_well(check, peer)
+-- Whom a pool trusts matters to its requests, not to whether somebody is there.
+local function shake_hands(socket, tls)
+	if tls.client then
+		local chain, key = pools.client_pair(tls)
+		chain, key = chain and ssl.parse_pem_cert(chain), key and ssl.parse_pem_priv_key(key)
+		if not chain or not key or not socket:setclientcert(chain, key) then
+			return false
+		end
+	end
+	return socket:sslhandshake(false, tls.name, false)
+end
+
+local function answers(socket, check, peer, tls)
+	if check.type == "tcp" then
+		return true
+	end
+	if tls and not shake_hands(socket, tls) then
+		return false
+	end
+	-- HTTP/2 is more than can be asked here.
+	return (tls and tls.is_h2) or ask_http(socket, peer, check.path)
+end
+
+local function is_well(check, peer, tls)
 	local socket = ngx.socket.tcp()
 	socket:settimeouts(check.timeout, check.timeout, check.timeout)
 	local port = check.port ~= 0 and check.port or peer.port
 	if not socket:connect(peer.ip, port) then
 		return false
 	end
-	local answer = check.type == "tcp" or ask_http(socket, peer, check.path)
+	local answer = answers(socket, check, peer, tls)
 	socket:close()
 	return answer
 end
@@ -52,13 +76,13 @@ local function note(entry, check, key, answer)
 	end
 end
 
-local function check_one(premature, check, peer, key, entry)
+local function check_one(premature, check, peer, key, entry, tls)
 	running = running - 1
 	entry.is_running = false
 	if premature then
 		return
 	end
-	local ok, answer = pcall(is_well, check, peer)
+	local ok, answer = pcall(is_well, check, peer, tls)
 	note(entry, check, key, ok and answer)
 end
 
@@ -77,6 +101,7 @@ end
 
 local function look_at(pool, now, seen)
 	local check = parse(pool.check)
+	local tls = pool.tls or (pool.proto == "https" and {}) or nil
 	for _, peer in pairs(check and pool.by_id or {}) do
 		local key = pool.key .. " " .. peer.name
 		local entry = peers[key]
@@ -89,7 +114,7 @@ local function look_at(pool, now, seen)
 			entry.due = now + check.interval
 			entry.is_running = true
 			running = running + 1
-			if not ngx.timer.at(0, check_one, check, peer, key, entry) then
+			if not ngx.timer.at(0, check_one, check, peer, key, entry, tls) then
 				running = running - 1
 				entry.is_running = false
 			end

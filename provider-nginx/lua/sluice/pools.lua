@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Pools and the choice of an endpoint.
 --
--- `pool:POOL` among the object rows (`O`) holds lines of words: `proto http|https|h2c|tcp`, `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
+-- `pool:POOL` among the object rows (`O`) holds lines of words: `proto http|https|h2c|h2|tcp` (h2 with TLS), `tls TRUST SERVER-NAME CLIENT`
+-- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
 -- `check ...` (health.lua), and for every endpoint `e a|d ID IP PORT`, a for active, d for one that only drains.
 local store = require("sluice.store")
 local lrucache = require("resty.lrucache")
 
-local _M = {}
+local _M = { trusts = {} } -- those that this nginx knows
 
 local CACHED_POOLS = 20000
 local FAILED_FOR_S = 5 -- an endpoint that refused a connection is the last choice for so long
@@ -19,6 +20,15 @@ local crc32 = ngx.crc32_long
 local words = {
 	proto = function(pool, rest) pool.proto = rest end,
 	algo = function(pool, rest) pool.algo = rest end,
+	tls = function(pool, rest)
+		local trust, name, client = match(rest, "^(%S+) (%S+) (%S+)$")
+		pool.tls = {
+			trust = trust,
+			is_h2 = pool.proto == "h2",
+			name = name ~= "-" and name or nil,
+			client = client ~= "-" and "Oclient:" .. pool.key .. ":" .. client or nil,
+		}
+	end,
 	sticky = function(pool, rest)
 		local name, flags, domain = match(rest, "^(%S+) (%S+) (%S+)$")
 		pool.sticky = {
@@ -147,6 +157,15 @@ function _M.pick(pool, client, tried, wanted)
 		return nil
 	end
 	return (choosers[pool.algo] or choosers.rr)(pool, tried, client)
+end
+
+-- Certificate and key for the endpoints of a pool, in PEM; nil when they are not there.
+function _M.client_pair(tls)
+	local length, rest = match(store.get(tls.client) or "", "^(%d+)\n(.*)$")
+	if not length then
+		return nil
+	end
+	return string.sub(rest, 1, tonumber(length)), string.sub(rest, tonumber(length) + 1)
 end
 
 function _M.note_failure(peer)

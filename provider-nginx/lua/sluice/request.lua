@@ -97,7 +97,29 @@ local function prepare_pool(ctx, key, pool)
 	end
 end
 
-local named = { https = "@https", h2c = "@h2c" }
+local named = { https = "@https", h2c = "@h2c", h2 = "@h2" }
+
+-- The location of a pool; nil: nobody of it can be spoken to.
+local function location_of(var, pool)
+	local tls = pool.tls
+	if not tls then
+		return named[pool.proto] or ""
+	end
+	if not pools.trusts[tls.trust] then
+		return nil
+	end
+	var.sluice_server_name = tls.name or var.sluice_server_name
+	if tls.client then
+		local chain, key = pools.client_pair(tls)
+		if not chain then
+			return nil
+		end
+		var.sluice_client, var.sluice_client_key = "data:" .. chain, "data:" .. key
+	elseif tls.trust == "off" then
+		return named[pool.proto]
+	end
+	return "@" .. pool.proto .. "_" .. tls.trust
+end
 
 -- Access phase of the one location that every request enters by.
 function _M.access()
@@ -137,8 +159,11 @@ function _M.access()
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)
 	prepare_pool(ctx, key, pool)
-	local location = named[ctx.pool.proto]
-	if location then
+	local location = location_of(var, ctx.pool)
+	if not location then
+		return finish(503, "no endpoints\n")
+	end
+	if location ~= "" then
 		var.sluice_pool = key
 		return ngx.exec(location)
 	end

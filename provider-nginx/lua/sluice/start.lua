@@ -2,11 +2,15 @@
 -- In the master, before workers are made. Loads every module, so that a worker never meets a file that was replaced meanwhile.
 local _M = {}
 
-function _M.init(state_file)
+-- `trusts`: the words that `tls` lines of pools may have here, each of which has locations.
+function _M.init(state_file, trusts)
 	require("resty.core")
 	require("sluice.store").init(state_file)
 	for _, name in ipairs({ "control", "health", "request", "sticky", "tls" }) do
 		require("sluice." .. name)
+	end
+	for name in string.gmatch(trusts, "%S+") do
+		require("sluice.pools").trusts[name] = true
 	end
 end
 

@@ -132,6 +132,103 @@ static void refuses_what_is_no_document(void **state)
 	assert_null(json_parse(STR("["), NULL, NULL));
 }
 
+static const struct json_unwanted unwanted[] = {
+	{{"meta", "fields"}, "\"us"},
+	{{"meta", "notes", "a.b/c"}, NULL},
+	{{"text"}, NULL},
+	{{NULL}, NULL},
+};
+
+static struct json *parse_wanted(struct str text, size_t outer, const char **ret_problem)
+{
+	char *exact = xmemdup(text.p, text.len);
+	struct buf scratch;
+	buf_init(&scratch, text.len);
+	struct json *document = json_parse_wanted(
+		(struct str){exact, text.len}, unwanted, outer, &scratch, ret_problem);
+	buf_fini(&scratch);
+	free(exact);
+	return document;
+}
+
+static void leaves_out_what_is_unwanted(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *in;
+		size_t outer;
+		const char *want;
+	} rows[] = {
+		{"{\"meta\":{\"fields\":[{\"by\":\"them\",\"x\":[[]]}],\"name\":\"n\"},\"z\":[1]}",
+			0, "{\"meta\":{\"fields\":null,\"name\":\"n\"},\"z\":[1]}"},
+		{"{\"meta\":{\"fields\":[{\"by\":\"us\",\"notes\":{\"a.b/c\":\"kept\"}}]}}", 0,
+			"{\"meta\":{\"fields\":[{\"by\":\"us\",\"notes\":{\"a.b/c\":\"kept\"}}]}}"},
+		{"{ \"text\" :  \"a \\\"long\\\" one\" , \"meta\" : { \"notes\" : { \"a.b/c\" : "
+		 "\"{}\\u0000\", \"d\" : \"e\\u0000\" } } }",
+			0,
+			"{\"text\":null,\"meta\":{\"notes\":{\"a.b/"
+			"c\":null,\"d\":\"e\xef\xbf\xbd\"}}}"},
+		/* Elsewhere they are wanted. */
+		{"{\"fields\":[\"them\"],\"x\":{\"meta\":{\"fields\":[\"them\"]},\"text\":\"abc\"}"
+		 "}",
+			0,
+			"{\"fields\":[\"them\"],\"x\":{\"meta\":{\"fields\":[\"them\"]},\"text\":"
+			"\"abc\"}}"},
+		{"{\"meta\":{\"notes\":{}},\"meta2\":[{\"fields\":\"them\"}]}", 0,
+			"{\"meta\":{\"notes\":{}},\"meta2\":[{\"fields\":\"them\"}]}"},
+		{"{\"meta\":[{\"fields\":[\"them\"]}]}", 0, "{\"meta\":[{\"fields\":[\"them\"]}]}"},
+		{"{\"meta\":{\"notes\":[{\"a.b/c\":[\"them\"]}]}}", 0,
+			"{\"meta\":{\"notes\":[{\"a.b/c\":[\"them\"]}]}}"},
+		/* Of a frame. */
+		{"{\"text\":\"ADDED\",\"object\":{\"text\":\"gone\",\"meta\":{\"fields\":[1,2]}}}",
+			1,
+			"{\"text\":\"ADDED\",\"object\":{\"text\":null,\"meta\":{\"fields\":null}}"
+			"}"},
+		/* Nothing that null would be no shorter for. */
+		{"{\"text\":1,\"meta\":{\"fields\":{}}}", 0,
+			"{\"text\":1,\"meta\":{\"fields\":{}}}"},
+		{"{\"text\":false,\"meta\":null}", 0, "{\"text\":false,\"meta\":null}"},
+		{"[\"text\"]", 0, "[\"text\"]"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *problem = NULL;
+		struct json *document = parse_wanted(str_from(rows[i].in), rows[i].outer, &problem);
+		if (document == NULL)
+			fail_msg("%s: %s", rows[i].in, problem);
+		assert_prints(document, rows[i].want);
+		json_free(document);
+	}
+}
+
+static void what_is_left_out_hides_nothing(void **state)
+{
+	(void)state;
+	static const char *const rows[] = {
+		"",
+		"{\"text\":",
+		"{\"text\":}",
+		"{\"text\":,\"a\":1}",
+		"{\"text\":\"abcd\"",
+		"{\"text\":\"abcd",
+		"{\"text\":\"abcd\" \"e\"}",
+		"{\"text\":\"abc\x01\"}",
+		"{\"text\":[\"\xff\"]}",
+		"{\"text\":[1,2}",
+		"{\"text\":[[[[[",
+		"{\"text\":[01,2]}",
+		"{\"text\":\"abcd\",\"text\":\"abcd\"}",
+		"{\"text\"::\"abcd\"}",
+		"\"text\":\"abcd\"",
+		":\"abcd\"",
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *problem = NULL;
+		if (parse_wanted(str_from(rows[i]), 0, &problem) != NULL)
+			fail_msg("accepted: %s", rows[i]);
+		assert_non_null(problem);
+	}
+}
+
 static char *nested(size_t depth)
 {
 	char *text = xcalloc(depth + 1, 2);
@@ -162,6 +259,45 @@ static void bounds_depth_and_values(void **state)
 	assert_null(json_parse((struct str){text, len}, &problem, &at));
 	assert_string_equal(problem, "the text holds too many values");
 	free(text);
+}
+
+/* Small documents share memory that is used again: none may be disturbed by the others, in whatever order they go. */
+static void documents_live_side_by_side(void **state)
+{
+	enum { DOCUMENTS = 300, ITEMS = 40 };
+	struct json *documents[DOCUMENTS];
+	struct buf text;
+	(void)state;
+	buf_init(&text, 1 << 20);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < DOCUMENTS; i++) {
+			buf_clear(&text);
+			for (int j = 0; j < ITEMS; j++)
+				assert_int_equal(buf_printf(&text, "%s\"%d of %d\"",
+							 j == 0 ? "[" : ",", j, i),
+					0);
+			assert_int_equal(buf_append(&text, "]", 1), 0);
+			documents[i] = json_parse(buf_str(&text), NULL, NULL);
+			assert_non_null(documents[i]);
+			/* One that comes and goes meanwhile. */
+			json_free(parse_good("{\"a\":[1,2,{\"b\":\"c\"}]}"));
+		}
+		for (int i = 0; i < DOCUMENTS; i++) {
+			int at = round == 0   ? i
+				 : round == 1 ? DOCUMENTS - 1 - i
+					      : (i * 7) % DOCUMENTS;
+			char want[32];
+			int j = 0;
+			for (const struct json *c = json_first(documents[at]); c != NULL;
+				c = json_next(c)) {
+				snprintf(want, sizeof(want), "%d of %d", j++, at);
+				assert_true(str_eq_c(json_text(c), want));
+			}
+			assert_int_equal(j, ITEMS);
+			json_free(documents[at]);
+		}
+	}
+	buf_fini(&text);
 }
 
 /* With each name compared to each other one this would take minutes. */
@@ -380,7 +516,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_documents),
 		cmocka_unit_test(refuses_what_is_no_document),
+		cmocka_unit_test(leaves_out_what_is_unwanted),
+		cmocka_unit_test(what_is_left_out_hides_nothing),
 		cmocka_unit_test(bounds_depth_and_values),
+		cmocka_unit_test(documents_live_side_by_side),
 		cmocka_unit_test(large_objects_cost_little),
 		cmocka_unit_test(finds_members_by_exact_name),
 		cmocka_unit_test(getters_know_absent_from_wrong),

@@ -67,6 +67,45 @@ static void classes_hold_what_cannot_change(void **state)
 	class_text_fini(&text);
 }
 
+static void words_of_tls_leave_nothing_open(void **state)
+{
+	static const struct {
+		struct pool_tls tls;
+		bool is_checked;
+		const char *words;
+	} rows[] = {
+		{{.verify = TLS_VERIFY_OFF}, false,
+			" ssl verify none sni req.hdr(host),host_only alpn http/1.1"},
+		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, true,
+			" ssl verify none sni str(a.b) check-sni a.b alpn h2"},
+		{{.verify = TLS_VERIFY_SYSTEM, .server_name = STR("a.b")}, false,
+			" ssl verify required ca-file @system-ca verifyhost a.b sni str(a.b) alpn "
+			"http/1.1"},
+		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")}, false,
+			" ssl verify required ca-file /s/trust/aX.pem verifyhost a.b crt "
+			"/s/trust/iX.pem sni str(a.b) alpn http/1.1"},
+	};
+	static const struct class_paths paths = {.state_dir = "/s"};
+	static const struct class_paths others = {.state_dir = "/s", .system_ca = "/ca.pem"};
+	struct health_check check = {0};
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pool_tls tls = rows[i].tls;
+		struct trust trust = {0};
+		struct pool pool = {
+			.tls = &tls, .health_check = rows[i].is_checked ? &check : NULL};
+		if (tls.verify == TLS_VERIFY_CA)
+			trust = (struct trust){.ca = {"aX"}, .client = {"iX"}};
+		char *words = class_words_of_tls(&pool, &trust, &paths);
+		assert_string_equal(words, rows[i].words);
+		free(words);
+		words = class_words_of_tls(&pool, &trust, &others);
+		assert_int_equal(strstr(words, " ca-file /ca.pem ") != NULL,
+			tls.verify == TLS_VERIFY_SYSTEM);
+		free(words);
+	}
+}
+
 static struct check_ip ip_of(const char *text)
 {
 	struct check_ip ip;
@@ -158,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_quoted),
 		cmocka_unit_test(classes_hold_what_cannot_change),
+		cmocka_unit_test(words_of_tls_leave_nothing_open),
 		cmocka_unit_test(a_group_is_read_back),
 		cmocka_unit_test(the_description_tells_texts_apart),
 	};

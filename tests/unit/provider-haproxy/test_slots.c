@@ -121,6 +121,30 @@ static void slots_of_an_earlier_run_are_kept(void **state)
 	assert_null(slots_of_pool(&slots, &b));
 }
 
+/* Servers of another trust are other servers, though they are the same endpoint. */
+static void a_server_of_another_trust_is_another(void **state)
+{
+	struct name a = pool("a");
+	struct trust trust = {.whole = name_of(NAME_TRUST, STR("x"))};
+	(void)state;
+	struct slot *slot = slots_take(&slots, plain, &a);
+	want(slot, true);
+	struct server *server = slot_first_server(slot);
+	server->has = SERVER_READY;
+	server->has_weight = SERVER_WEIGHT;
+	slots_set_words(slot, " ssl verify none", &trust);
+	want(slot, true);
+	assert_false(server->is_wanted);
+	struct server *other = slot_next_server(server);
+	assert_true(other->is_wanted && other->has == SERVER_ABSENT);
+	assert_true(str_ends_with(str_from(other->name), name_str(&trust.whole)));
+	assert_ptr_equal(slots_found_server(&slots, slot, str_from(other->name), &ip, 80), other);
+	assert_null(slots_found_server(&slots, slot, STR("10.0.0.1_80_x"), &ip, 80));
+	slots_set_words(slot, NULL, NULL);
+	want(slot, true);
+	assert_true(server->is_wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +153,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(weights_and_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			slots_of_an_earlier_run_are_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_server_of_another_trust_is_another, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

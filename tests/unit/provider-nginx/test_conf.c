@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/conf.h"
 #include "provider-nginx/quote.h"
+#include "provider-nginx/trusts.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -173,6 +175,80 @@ static void test_paths(void **state)
 		assert_false(conf_check_path(bad[i]));
 }
 
+static size_t count_of(const struct fixture *f, const char *words)
+{
+	size_t count = 0;
+	for (const char *at = buf_str(&f->text).p; (at = strstr(at, words)) != NULL; at++)
+		count++;
+	return count;
+}
+
+static void test_trusts(void **state)
+{
+	struct name trusts[] = {name_of(NAME_AUTHORITY, STR("a")), {"system"}};
+	char location[64];
+	struct fixture f;
+	struct name name;
+	(void)state;
+	set_up(&f);
+	uint64_t without = render(&f, NULL);
+	assert_false(has(&f, "_ssl_verify on"));
+	assert_true(has(&f, "location @https_off {"));
+	struct str names = conf_read_trusts(buf_str(&f.text));
+	assert_false(conf_next_trust(&names, &name));
+	f.conf.trusts = trusts;
+	f.conf.trust_count = 2;
+	f.options.system_ca = STR("/etc/ca.crt");
+	uint64_t with = render(&f, NULL);
+	assert_true(with != without);
+	assert_true(conf_is_generation(buf_str(&f.text), with));
+	assert_false(conf_is_generation(buf_str(&f.text), without));
+	snprintf(location, sizeof(location), "location @h2_%s {", trusts[0].text);
+	/* In both servers, for HTTP/1.1 and HTTP/2. */
+	assert_int_equal(count_of(&f, location), 2);
+	assert_int_equal(count_of(&f, "proxy_ssl_verify on"), 4);
+	assert_int_equal(count_of(&f, "grpc_ssl_trusted_certificate \"/etc/ca.crt\""), 2);
+	/* Nothing that was made for one is taken up by another. */
+	assert_int_equal(count_of(&f, "_ssl_session_reuse off"), 12);
+	assert_int_equal(count_of(&f, "://sluice_strict;"), 12);
+	names = conf_read_trusts(buf_str(&f.text));
+	assert_true(conf_next_trust(&names, &name));
+	assert_string_equal(name.text, trusts[0].text);
+	assert_true(conf_next_trust(&names, &name));
+	assert_string_equal(name.text, "system");
+	assert_false(conf_next_trust(&names, &name));
+	buf_fini(&f.text);
+}
+
+static void test_trusts_live_and_go(void **state)
+{
+	struct name one = {"aone"};
+	struct name two = {"atwo"};
+	struct trusts *trusts = trusts_new();
+	(void)state;
+	trusts_use(trusts, &one, STR("PEM"));
+	assert_true(trusts_take_change(trusts));
+	assert_false(trusts_take_change(trusts));
+	assert_false(trusts_is_live(trusts, &one));
+	trusts_set_live(trusts, STR("\n# ports 80\n# trusts aone atwo\nuser x;\n"));
+	assert_true(trusts_is_live(trusts, &one) && trusts_is_live(trusts, &two));
+	/* It is there, but nobody wants it. */
+	const struct trust_view *view = trusts_next(trusts, NULL);
+	assert_string_equal(view->name.text, "aone");
+	assert_true(str_eq_c(view->content, "PEM"));
+	assert_null(trusts_next(trusts, view));
+	trusts_use(trusts, &one, STR("PEM"));
+	trusts_drop(trusts, &one);
+	assert_false(trusts_take_change(trusts));
+	trusts_drop(trusts, &one);
+	assert_true(trusts_take_change(trusts));
+	assert_null(trusts_next(trusts, NULL));
+	assert_true(trusts_is_live(trusts, &one));
+	trusts_set_live(trusts, STR(""));
+	assert_false(trusts_is_live(trusts, &one));
+	trusts_free(trusts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +257,8 @@ int main(void)
 		cmocka_unit_test(test_held_ports),
 		cmocka_unit_test(test_quote),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_trusts),
+		cmocka_unit_test(test_trusts_live_and_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,8 @@ static char *text_of(const struct pool *pool, struct str *ret_problem)
 	arena_init(&arena);
 	buf_init(&out, POOL_TEXT_LEN_MAX);
 	*ret_problem = STR_NONE;
-	pool_text_append(pool, &arena, &out, ret_problem);
+	struct trust trust = {0};
+	pool_text_append(pool, pool_text_protocol(pool, &trust, &arena), &arena, &out, ret_problem);
 	char *text = str_dup(buf_str(&out));
 	buf_fini(&out);
 	arena_fini(&arena);
@@ -51,6 +52,33 @@ static void test_endpoints(void **state)
 	free(text);
 }
 
+static void test_tls(void **state)
+{
+	static const struct {
+		struct pool_tls tls;
+		const char *lines;
+	} rows[] = {
+		{{.verify = TLS_VERIFY_OFF}, "proto https\ntls off - -\n"},
+		{{.verify = TLS_VERIFY_SYSTEM, .server_name = STR("a.b"), .http2 = true},
+			"proto h2\ntls system a.b -\n"},
+		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")},
+			"proto https\ntls aX a.b iX\n"},
+	};
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pool_tls tls = rows[i].tls;
+		struct pool pool = {.protocol = POOL_HTTPS, .tls = &tls};
+		struct trust trust = {0};
+		if (tls.verify == TLS_VERIFY_CA)
+			trust = (struct trust){.ca = {"aX"}, .client = {"iX"}};
+		struct str lines = pool_text_protocol(&pool, &trust, &arena);
+		assert_true(str_eq_c(lines, rows[i].lines));
+	}
+	arena_fini(&arena);
+}
+
 static void test_stickiness_and_checks(void **state)
 {
 	struct stickiness stickiness = {
@@ -69,6 +97,12 @@ static void test_stickiness_and_checks(void **state)
 	text = text_of(&pool, &problem);
 	assert_string_equal(text, "proto http\nalgo rr\n");
 	assert_true(problem.p != NULL);
+	free(text);
+	/* A check of the port alone has no path, whatever is sent for one. */
+	check.type = HEALTH_CHECK_TCP;
+	pool.stickiness = NULL;
+	text = text_of(&pool, &problem);
+	assert_string_equal(text, "proto http\nalgo rr\ncheck tcp 5000 2000 2 7 0 /\n");
 	free(text);
 }
 
@@ -95,6 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_stickiness_and_checks),
 		cmocka_unit_test(test_answers),
 	};

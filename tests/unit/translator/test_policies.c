@@ -11,7 +11,7 @@ static void words_are_bits(void **state)
 	(void)state;
 	assert_int_equal(policies_missing(&none), (1 << POLICY_COUNT) - 1);
 	assert_int_equal(policies_missing(&some),
-		POLICY_HEALTH_CHECK | POLICY_LABELS | POLICY_CUSTOM_CONFIG);
+		POLICY_HEALTH_CHECK | POLICY_LABELS | POLICY_CUSTOM_CONFIG | POLICY_BACKEND_TLS);
 }
 
 static void what_cannot_be_had_is_refused_by_name(void **state)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The store and the outlet that tells of it: what reaches a peer, and when. */
 #include "watcher/outlet.h"
-#include "watcher/pack.h"
 #include "watcher/project.h"
 
 #include "common/xalloc.h"
@@ -23,6 +22,7 @@ struct peer {
 	int room; /* messages it still takes */
 	struct message_reader *reader;
 	struct arena arena;
+	struct store *store;
 };
 
 [[gnu::format(printf, 2, 3)]] static void say(struct peer *peer, const char *format, ...)
@@ -53,21 +53,30 @@ static void send_mark(void *ctx, bool begin, enum record_kind kind)
 	say(ctx, "%s%s%s", begin ? "<" : "", record_kind_word(kind), begin ? "" : ">");
 }
 
-static void send_payload(void *ctx, struct str payload)
+static void send_object(void *ctx, const struct store_object *object)
 {
 	struct peer *peer = ctx;
 	struct message message;
 	struct schema_error error;
-	assert_int_equal(message_open(peer->reader, payload, &message, &error), 0);
+	struct buf frame;
+	buf_init(&frame, 1 << 20);
+	store_encode(peer->store, object, &frame);
+	assert_int_equal(message_open(peer->reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN),
+				 &message, &error),
+		0);
 	union {
 		struct record_key key;
 		struct service_record service;
 		struct ingress_record ingress;
 	} record;
 	assert_int_equal(message_decode(&message, &peer->arena, &record, &error), 0);
-	say(peer, "%s%.*s/%.*s", message.type == MESSAGE_DELETE ? "-" : "+",
+	say(peer, "%s%.*s/%.*s",
+		message.type == MESSAGE_DELETE ? "-"
+		: message.type == MESSAGE_KEEP ? "?"
+					       : "+",
 		STR_FMT(record.key.name), STR_FMT(record.key.uid));
 	arena_reset(&peer->arena);
+	buf_fini(&frame);
 }
 
 static void on_snapshot(void *ctx)
@@ -77,8 +86,7 @@ static void on_snapshot(void *ctx)
 	say(peer, "whole");
 }
 
-static const struct outlet_ops ops = {
-	has_room, send_settings, send_mark, send_payload, on_snapshot};
+static const struct outlet_ops ops = {has_room, send_settings, send_mark, send_object, on_snapshot};
 
 struct fixture {
 	struct store store;
@@ -92,7 +100,7 @@ static void begin(struct fixture *f, int room)
 	struct source_settings settings = {.kinds = {kinds, 2}};
 	store_init(&f->store);
 	outlet_init(&f->outlet, &f->store, &ops, &f->peer);
-	f->peer = (struct peer){.room = room, .reader = message_reader_new()};
+	f->peer = (struct peer){.room = room, .reader = message_reader_new(), .store = &f->store};
 	arena_init(&f->peer.arena);
 	buf_init(&f->peer.said, 1 << 20);
 	outlet_set_settings(&f->outlet, &settings);
@@ -110,21 +118,13 @@ static void end(struct fixture *f)
 static enum store_change put(struct fixture *f, enum record_kind kind, const char *name,
 	const char *uid, const char *extra)
 {
-	struct buf frame;
-	struct schema_error error;
 	struct record_key key = {
 		.kind = kind, .namespace = STR("n"), .name = str_from(name), .uid = str_from(uid)};
 	struct service_record service = {.key = key, .external_name = str_from(extra)};
 	struct ingress_record ingress = {.key = key, .class_name = str_from(extra)};
 	struct project_facts facts = {.revision = STR("1")};
-	buf_init(&frame, 1 << 20);
-	assert_int_equal(
-		message_encode_record(kind == RECORD_SERVICE ? (void *)&service : (void *)&ingress,
-			&frame, &error),
-		0);
-	enum store_change change =
-		store_put(&f->store, kind, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &facts);
-	buf_fini(&frame);
+	enum store_change change = store_put(
+		&f->store, kind == RECORD_SERVICE ? (void *)&service : (void *)&ingress, &facts);
 	outlet_flush(&f->outlet);
 	return change;
 }
@@ -408,29 +408,30 @@ static void random_changes_end_in_the_same_state(void **state)
 	}
 }
 
-/* ---- packing ---- */
+/* ---- keeping ---- */
 
-static void check_pack(const void *record)
+/* What the translator is told is what came in. */
+static void check_told(const void *record)
 {
-	struct buf frame;
-	struct buf packed;
-	struct buf expanded;
+	struct store store;
+	struct buf want;
+	struct buf told;
 	struct schema_error error;
-	buf_init(&frame, 1 << 20);
-	buf_init(&packed, 1 << 20);
-	buf_init(&expanded, 1 << 20);
-	assert_int_equal(message_encode_record(record, &frame, &error), 0);
-	struct str payload = str_skip(buf_str(&frame), FRAME_HEAD_LEN);
-	pack_payload(payload, &packed);
-	assert_true(buf_len(&packed) <= payload.len);
-	pack_expand(buf_str(&packed), &expanded);
-	assert_true(str_eq(buf_str(&expanded), payload));
-	buf_fini(&frame);
-	buf_fini(&packed);
-	buf_fini(&expanded);
+	const struct record_key *key = record;
+	store_init(&store);
+	buf_init(&want, 1 << 20);
+	buf_init(&told, 1 << 20);
+	assert_int_equal(message_encode_record(record, &want, &error), 0);
+	assert_int_equal(store_put(&store, record, NULL), STORE_NEW);
+	assert_int_equal(store_put(&store, record, NULL), STORE_SAME);
+	store_encode(&store, store_first(&store, key->kind), &told);
+	assert_true(str_eq(buf_str(&told), buf_str(&want)));
+	buf_fini(&told);
+	buf_fini(&want);
+	store_fini(&store);
 }
 
-static void packing_loses_nothing(void **state)
+static void keeping_loses_nothing(void **state)
 {
 	(void)state;
 	struct service_port ports[] = {{.name = STR("name"), .port = 80, .target_number = 65535},
@@ -441,30 +442,63 @@ static void packing_loses_nothing(void **state)
 		.type = SERVICE_EXTERNAL_NAME,
 		.ports = {ports, 2},
 	};
-	check_pack(&service);
+	check_told(&service);
 	service.key.uid = STR("E4B06CE6-0741-47a8-bce4-2c8218072e8c"); /* not in the usual form */
 	service.key.name = STR("e4b06ce6-0741-47a8-bce4-2c8218072e8c");
-	check_pack(&service);
+	check_told(&service);
 	service.key.uid = STR("e4b06ce6-0741-47a8-bce4-2c8218072e8");
-	check_pack(&service);
+	check_told(&service);
+	service.key.uid = STR("sixteen bytes it");
+	check_told(&service);
 	service.key.uid = STR_NONE;
-	check_pack(&service);
+	service.key.name = STR("10.0.0.1");
+	check_told(&service);
 	char blob[70000];
 	memset(blob, 0xe0, sizeof(blob));
 	struct secret_record secret = {.key = service.key,
 		.certificate = {blob, 200},
 		.private_key = {blob, sizeof(blob)}};
 	secret.key.kind = RECORD_SECRET;
-	check_pack(&secret);
+	check_told(&secret);
 	struct annotation annotations[] = {{STR("key"), {blob, 0}}, {STR("name"), STR("value")},
 		{STR("z"), STR("some longer text than thirty-one bytes")}};
 	struct ingress_record ingress = {
 		.key = service.key, .created = 1795241254, .annotations = {annotations, 3}};
 	ingress.key.kind = RECORD_INGRESS;
-	check_pack(&ingress);
+	check_told(&ingress);
 }
 
-static void packing_makes_a_typical_record_less_than_half(void **state)
+static struct record_key kept_key(const char *name, const char *uid)
+{
+	return (struct record_key){RECORD_SERVICE, STR("n"), str_from(name), str_from(uid)};
+}
+
+static void what_cannot_be_read_stands_or_is_told_to_be_kept(void **state)
+{
+	struct fixture f;
+	struct record_key same = kept_key("s", "1");
+	struct record_key unknown = kept_key("s", "");
+	struct record_key other = kept_key("s", "2");
+	(void)state;
+	begin_live(&f);
+	put(&f, RECORD_SERVICE, "s", "1", "a");
+	expect(&f, "+s/1");
+	store_keep(&f.store, &same, NULL);
+	store_keep(&f.store, &unknown, NULL);
+	outlet_flush(&f.outlet);
+	expect(&f, "");
+	store_keep(&f.store, &other, NULL);
+	store_keep(&f.store, &other, NULL);
+	outlet_flush(&f.outlet);
+	expect(&f, "-s/1 ?s/2");
+	assert_int_equal(put(&f, RECORD_SERVICE, "s", "2", "a"), STORE_CHANGED);
+	expect(&f, "+s/2");
+	drop(&f, RECORD_SERVICE, "s");
+	expect(&f, "-s/2");
+	end(&f);
+}
+
+static void a_typical_object_takes_little(void **state)
 {
 	(void)state;
 	struct endpoint_port port = {.name = STR("http"), .port = 8080};
@@ -487,17 +521,19 @@ static void packing_makes_a_typical_record_less_than_half(void **state)
 		.service = STR("web"),
 		.subsets = {&subset, 1},
 	};
+	struct store store;
 	struct buf frame;
-	struct buf packed;
 	struct schema_error error;
+	store_init(&store);
 	buf_init(&frame, 1 << 20);
-	buf_init(&packed, 1 << 20);
 	assert_int_equal(message_encode_record(&record, &frame, &error), 0);
-	pack_payload(str_skip(buf_str(&frame), FRAME_HEAD_LEN), &packed);
-	assert_true(buf_len(&packed) * 2 < buf_len(&frame));
+	(void)store_put(&store, &record, NULL);
+	const struct store_object *object = store_first(&store, RECORD_ENDPOINTS);
+	size_t key_len = (size_t)object->namespace_len + (size_t)object->name_len + object->uid_len;
+	assert_true((sizeof(*object) + key_len + object->packed_len) * 2 < buf_len(&frame));
 	buf_fini(&frame);
-	buf_fini(&packed);
-	check_pack(&record);
+	store_fini(&store);
+	check_told(&record);
 }
 
 static void an_object_is_found_and_tells_its_key(void **state)
@@ -536,8 +572,9 @@ int main(void)
 		cmocka_unit_test(a_peer_that_comes_back_gets_everything_and_no_tombstones),
 		cmocka_unit_test(a_full_list_removes_what_it_does_not_name),
 		cmocka_unit_test(random_changes_end_in_the_same_state),
-		cmocka_unit_test(packing_loses_nothing),
-		cmocka_unit_test(packing_makes_a_typical_record_less_than_half),
+		cmocka_unit_test(keeping_loses_nothing),
+		cmocka_unit_test(what_cannot_be_read_stands_or_is_told_to_be_kept),
+		cmocka_unit_test(a_typical_object_takes_little),
 		cmocka_unit_test(an_object_is_found_and_tells_its_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pools whose endpoints are a host name (Services of type ExternalName): the name is looked up here, so that a proxy gets addresses like all
+ * others, and a change of them is a change of endpoints. Addresses are asked for again when their time is over. While nobody can be asked
+ * those that were known stay, also over a restart; when there is no such name any more, they go.
+ *
+ * Whoever may write a Service, or the name's zone, says where it leads. So the networks of `refused` are never gone to.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "provider-local/dns.h"
+#include "provider-local/notices.h"
+
+struct externals;
+
+struct externals_config {
+	struct ev_loop *loop;
+	const struct option_list *servers; /* see dns_new() */
+	const struct option_list *refused; /* CIDRs */
+	const char *file;                  /* where addresses are remembered; copied */
+	struct notices *notices;
+	/* The pool's endpoints may be others: settle it again. */
+	void (*on_change)(void *ctx, struct str pool_id);
+	void *ctx;
+};
+
+/* NULL and *ret_problem, allocated: an option is wrong. */
+struct externals *externals_new(const struct externals_config *config, char **ret_problem);
+void externals_free(struct externals *externals);
+
+/* Gives the pool the endpoints that its name has now, in the arena, if it has a name instead of endpoints; to be called for every pool that comes
+ * or changes. What stands in the way is told to the Service. Without `externals` nothing is
+ * looked up. */
+void externals_settle(struct externals *externals, struct pool *pool, struct arena *arena);
+/* The pool is gone. */
+void externals_drop(struct externals *externals, struct str pool_id);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/trust_files.h"
+
+#include "common/xalloc.h"
+#include "provider-local/files.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+int trust_files_write(const char *state_dir, const struct trusts *trusts)
+{
+	const struct trust_view *view = NULL;
+	int err = 0;
+	while (err == 0 && (view = trusts_next(trusts, view)) != NULL) {
+		if (view->content.p == NULL)
+			continue;
+		char *path = xasprintf("%s/trust/%s.pem", state_dir, view->name.text);
+		if (!files_exist(path))
+			err = files_write(path, view->content, 0600);
+		free(path);
+	}
+	return err;
+}
+
+static bool is_used(const struct trusts *trusts, struct str file)
+{
+	const struct trust_view *view = NULL;
+	while ((view = trusts_next(trusts, view)) != NULL) {
+		if (file.len == NAME_LEN + 4 && memcmp(file.p, view->name.text, NAME_LEN) == 0)
+			return true;
+	}
+	return false;
+}
+
+void trust_files_sweep(const char *state_dir, const struct trusts *trusts)
+{
+	char *path = xasprintf("%s/trust", state_dir);
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	while (folder != NULL && (entry = readdir(folder)) != NULL) {
+		struct str file = str_from(entry->d_name);
+		if (str_ends_with(file, STR(".pem")) && !is_used(trusts, file))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	if (folder != NULL)
+		closedir(folder);
+	free(path);
+}

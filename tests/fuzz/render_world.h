@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a provider on this machine is sent, drawn from the bytes of a fuzzer with anything in every field, and rendered by the provider's own
+ * code. What comes out is taken apart into words by the rules of the proxy's grammar, and each group of words must have a form that a
+ * harmless state brings forth too (world_fill_plain()).
+ *
+ * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link.
+ */
+#pragma once
+
+#include "provider-local/local.h"
+#include "provider-local/ports.h"
+
+struct world {
+	struct state *state;
+	struct rows *rows;
+	struct notices *notices;
+	struct routes *routes;
+	struct message_reader *reader;
+	struct arena arena; /* of what was drawn */
+	struct buf frame;
+	struct str rest;   /* bytes that are not drawn yet */
+	struct str *texts; /* all that were drawn */
+	size_t text_count;
+	struct pool *pools; /* as drawn: also those that the protocol refuses */
+	size_t pool_count;
+};
+
+#define WORLD_STATE_DIR "/state"
+
+/* One at a time. */
+void world_init(struct world *world, const uint8_t *data, size_t len);
+void world_fini(struct world *world);
+struct local *world_local(struct world *world);
+/* Every port that can be drawn, sorted; ports_free() frees them. */
+struct ports *world_ports(void);
+
+/* A number below `count`; 0 when the bytes have run out. */
+unsigned world_pick(struct world *world, unsigned count);
+/* Stages some objects; false: there are no bytes left. */
+bool world_draw(struct world *world);
+/* Stages a state with everything that a configuration can have, all of it harmless. */
+void world_fill_plain(struct world *world);
+/* on_change() for each pool and certificate, with the rows up to date. */
+void world_commit(struct world *world,
+	void (*on_change)(void *ctx, struct state *state, const struct state_commit *commit),
+	void *ctx);
+/* The text was drawn. */
+bool world_has_text(const struct world *world, struct str text);
+
+/* ---- forms: sets of words that belong together ---- */
+
+struct forms {
+	void *tree;
+	bool is_learning; /* forms_check() adds what is new */
+};
+
+/* The form must be known. */
+void forms_check(struct forms *forms, struct str form);
+/* Appends the word and a space, with `@` for each name of ours and `0` for each number in it; an address, with its port or prefix, is `<address>`. */
+void forms_word(struct buf *form, struct str word);
+/* Every row of the routes is a key of ours with a value of ours: no text of a tenant is anything but the end of a key. */
+void forms_check_rows(struct world *world, bool has_slots);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/xalloc.h"
+#include "provider-local/externals.h"
+#include "provider-local/files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char file[] = "/tmp/sluice-test-externals-XXXXXX";
+static struct notices *notices;
+
+static void on_change(void *ctx, struct str pool_id)
+{
+	(void)ctx;
+	(void)pool_id;
+	fail();
+}
+
+static struct externals *make(const char *server, const char *refused, char **ret_problem)
+{
+	char *servers[] = {(char *)(uintptr_t)server};
+	char *networks[] = {(char *)(uintptr_t)refused, (char *)(uintptr_t) "fd00::/63"};
+	struct option_list server_list = {servers, 1};
+	struct option_list network_list = {networks, 2};
+	struct externals_config config = {
+		.loop = ev_default_loop(0),
+		.servers = &server_list,
+		.refused = &network_list,
+		.file = file,
+		.notices = notices,
+		.on_change = on_change,
+	};
+	return externals_new(&config, ret_problem);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	notices = notices_new(NULL, NULL);
+	int fd = mkstemp(file);
+	return fd >= 0 && close(fd) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	notices_free(notices);
+	return unlink(file);
+}
+
+static void options_are_checked(void **state)
+{
+	static const char *const bad[][2] = {
+		{"name.test", "10.0.0.0/8"}, {"127.0.0.1", "10.0.0.0/33"}, {"127.0.0.1", "a.test"}};
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *problem = NULL;
+		assert_null(make(bad[i][0], bad[i][1], &problem));
+		assert_non_null(problem);
+		free(problem);
+	}
+}
+
+/* Nobody is asked here: the loop does not run. */
+static void what_was_known_is_known_after_a_start(void **state)
+{
+	char *problem = NULL;
+	struct arena arena;
+	struct pool pool = {
+		.key.id = STR("p"), .external_name = STR("b.test"), .target_port = 8443};
+	(void)state;
+	arena_init(&arena);
+	assert_int_equal(files_write_loose(file,
+				 STR("a.test 192.0.2.9\nb.test 10.1.2.3 11.0.0.1 12.0.0.1 "
+				     "fd00:0:0:1::1 fd00:0:0:2::1\nb.test.more 192.0.2.8\n"),
+				 0600),
+		0);
+	struct externals *all = make("127.0.0.1:1", "10.0.0.0/7", &problem);
+	assert_non_null(all);
+	externals_settle(all, &pool, &arena);
+	/* The networks that are refused may be others by now. */
+	assert_int_equal(pool.endpoints.count, 2);
+	assert_true(str_eq_c(pool.endpoints.items[0].ip, "12.0.0.1"));
+	assert_true(str_eq_c(pool.endpoints.items[1].ip, "fd00:0:0:2::1"));
+	assert_true(pool.endpoints.items[0].active && pool.endpoints.items[0].port == 8443);
+	pool.external_name = STR("c.test");
+	externals_settle(all, &pool, &arena);
+	assert_int_equal(pool.endpoints.count, 0);
+	pool.external_name = STR("a b");
+	externals_settle(all, &pool, &arena);
+	assert_int_equal(pool.endpoints.count, 0);
+	externals_drop(all, STR("p"));
+	externals_drop(all, STR("p"));
+	externals_free(all);
+	arena_fini(&arena);
+}
+
+/* Endpoints of their own stay as they are. */
+static void other_pools_are_left_alone(void **state)
+{
+	char *problem = NULL;
+	struct arena arena;
+	struct pool_endpoint endpoint = {.ip = STR("10.0.0.1"), .port = 80};
+	struct pool pool = {.key.id = STR("p"), .endpoints = {&endpoint, 1}};
+	(void)state;
+	arena_init(&arena);
+	struct externals *all = make("127.0.0.1:1", "10.0.0.0/8", &problem);
+	externals_settle(all, &pool, &arena);
+	assert_int_equal(pool.endpoints.count, 1);
+	externals_free(all);
+	arena_fini(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_are_checked),
+		cmocka_unit_test(what_was_known_is_known_after_a_start),
+		cmocka_unit_test(other_pools_are_left_alone),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
