@@ -232,11 +232,10 @@ static uint64_t created_of(struct line *line, const struct store_object *there)
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	store_encode(&line->store, there, &frame);
-	bool is_read =
-		message_open(line->reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message,
-			&error) == 0 &&
-		message.type == MESSAGE_UPSERT &&
-		message_decode(&message, &line->scratch, &record, &error) == 0;
+	bool is_read = message_open(line->reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN),
+			       &message, &error) == 0 &&
+		       message.type == MESSAGE_UPSERT &&
+		       message_decode(&message, &line->scratch, &record, &error) == 0;
 	buf_wipe_fini(&frame);
 	if (!is_read)
 		return 0;
