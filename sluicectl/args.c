@@ -53,13 +53,11 @@ const char *args_choices(enum option_value value)
 static bool is_choice(const char *choices, const char *value)
 {
 	size_t len = strlen(value);
-	const char *at = choices;
-	if (strchr(value, ' ') != NULL)
-		return false;
-	while ((at = strstr(at, value)) != NULL) {
-		if ((at == choices || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
-			return len != 0;
-		at += len != 0 ? len : 1;
+	while (*choices != '\0') {
+		size_t word_len = strcspn(choices, " ");
+		if (word_len == len && memcmp(choices, value, len) == 0)
+			return true;
+		choices += word_len + (choices[word_len] == ' ');
 	}
 	return false;
 }
@@ -78,7 +76,7 @@ static char *set(struct args *args, const struct ctl_option_spec *spec, char *va
 		return xasprintf("%s does not know --%s; see sluicectl %s --help",
 			command_specs[args->command].name, spec->name,
 			command_specs[args->command].name);
-	if (choices != NULL && !is_choice(choices, value))
+	if (choices != NULL && (value == NULL || !is_choice(choices, value)))
 		return xasprintf("--%s must be one of: %s", spec->name, choices);
 	if (spec->arg == NULL)
 		*(bool *)member = true;

@@ -21,12 +21,12 @@ enum { ASK_LEN_MAX = 1024 * 1024 * 1024, ASK_PROGRAMS_MAX = 32, ASK_NAME_LEN_MAX
 
 /* `program` is without "sluice-"; `target` is path and query. Appends the answer's body to `out`; in words in *ret_problem (allocated) what is wrong, or the
  * text with which it was refused. */
-enum ask_outcome ask(const struct ask *ask, const char *program, const char *target,
+enum ask_outcome ask(const struct ask *question, const char *program, const char *target,
 	struct buf *out, char **ret_problem);
 /* Hands over pieces as they come, until on_piece() says false or the other side ends. */
-enum ask_outcome ask_follow(const struct ask *ask, const char *program, const char *target,
+enum ask_outcome ask_follow(const struct ask *question, const char *program, const char *target,
 	bool (*on_piece)(void *ctx, struct str piece), void *ctx, char **ret_problem);
 /* The programs that have a window in the folder, sorted; returns how many. */
-size_t ask_programs(const struct ask *ask, char (*ret_names)[ASK_NAME_LEN_MAX], size_t max);
+size_t ask_programs(const struct ask *question, char (*ret_names)[ASK_NAME_LEN_MAX], size_t max);
 /* Text for a query, in which nothing means anything else; the caller frees it. */
 char *ask_escape(const char *text);

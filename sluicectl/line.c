@@ -214,10 +214,9 @@ static void note_place(struct line *line, const struct json *object,
 	struct str name = STR_NONE;
 	(void)json_get_str(metadata, "namespace", &namespace);
 	(void)json_get_str(metadata, "name", &name);
-	if (!version->namespaced)
-	namespace = STR_NONE;
+	struct str within = version->namespaced ? namespace : STR_NONE;
 	struct place_node *node = arena_alloc(&line->arena, sizeof(*node));
-	node->key = place_key(&line->arena, version->object_kind, namespace, name);
+	node->key = place_key(&line->arena, version->object_kind, within, name);
 	node->place = *place;
 	struct place_node *old = RB_INSERT(place_tree, &line->places, node);
 	if (old != NULL)
@@ -260,7 +259,8 @@ static void settle_identity(struct line *line, const struct json *object, enum r
 	struct str name = STR_NONE;
 	char uid[STORE_UID_LEN_MAX];
 	char text[32];
-	time_t created = time(NULL);
+	/* Later than what was made within this second. */
+	time_t created = time(NULL) + 1;
 	struct tm parts;
 	struct json *fresh = json_new_object();
 	(void)json_get_str(metadata, "namespace", &namespace);
@@ -491,7 +491,8 @@ char *line_render(struct line *line,
 		.ctx = &rendering,
 	};
 	settings_provider(line->settings, &job.argc, &job.argv);
-	return line->provider->render(&job);
+	char *problem = line->provider->render(&job);
+	return problem;
 }
 
 struct state *line_state(struct line *line)

@@ -12,7 +12,7 @@ bool live_open(const struct args *args, struct ask *ret_ask);
 /* The exit code of an outcome that is not good; tells the problem and frees it. */
 int live_complain(enum ask_outcome outcome, char *problem);
 /* Appends /objects/TYPE of the translator; an exit code, the problem has been told. */
-int live_fetch(const struct ask *ask, const char *type, const char *query, struct buf *out);
+int live_fetch(const struct ask *question, const char *type, const char *query, struct buf *out);
 
 enum output_form { FORM_TABLE, FORM_WIDE, FORM_JSON, FORM_YAML };
 enum output_form live_form(const struct args *args);

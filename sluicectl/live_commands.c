@@ -218,7 +218,10 @@ static int judge(const struct standing *s)
 			 s->programs[i].outcome != ASK_UNREADY)
 			code = CTL_EXIT_AWAY;
 	}
-	if (code == CTL_EXIT_GOOD && (!has_provider || s->status.trouble.len != 0))
+	/* Whether one that is gone has left its socket does not matter. */
+	if (s->has_status && !has_provider)
+		code = CTL_EXIT_AWAY;
+	if (code == CTL_EXIT_GOOD && s->status.trouble.len != 0)
 		code = CTL_EXIT_FINDINGS;
 	return code;
 }

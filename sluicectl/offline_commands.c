@@ -3,16 +3,18 @@
 #include "sluicectl/offline_commands.h"
 
 #include "common/buf.h"
+#include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-local/files.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"
 #include "sluicectl/reasons.h"
+#include "sluicectl/show.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON_MAX = 64 * 1024 * 1024 };
+enum { JSON_MAX = 1024 * 1024 * 1024 };
 
 static void on_object(void *ctx, const struct json *object, const struct manifest_place *place)
 {
@@ -103,31 +105,37 @@ struct output {
 	int code;
 };
 
-/* Up to the next private key, which is left out. */
+/* What stands up to the end of the mark; all of it when there is none, *ret_found says which. */
+static struct str up_to(struct str content, const char *mark, bool *ret_found)
+{
+	size_t len = strlen(mark);
+	const char *at = content.len != 0 ? memmem(content.p, content.len, mark, len) : NULL;
+	*ret_found = at != NULL;
+	return at != NULL ? (struct str){content.p, (size_t)(at - content.p) + len} : content;
+}
+
+/* Private keys are left out, also one without an end. */
 static void print_masked(struct str content)
 {
-	static const char begin[] = "PRIVATE KEY-----";
+	static const char label[] = "PRIVATE KEY-----";
+	static const char closing[] = "-----END";
 	while (content.len != 0) {
-		const char *key = memmem(content.p, content.len, begin, sizeof(begin) - 1);
-		size_t len =
-			key != NULL ? (size_t)(key - content.p) + sizeof(begin) - 1 : content.len;
-		fwrite(content.p, 1, len, stdout);
-		content = str_skip(content, len);
-		const char *end =
-			key != NULL ? memmem(content.p, content.len, "-----END", 8) : NULL;
-		if (end != NULL) {
-			fputs(" (not shown) ", stdout);
-			content = str_skip(content, (size_t)(end - content.p));
-			/* The end names the key, too. */
-			len = (size_t)((const char *)memmem(content.p, content.len, begin,
-					       sizeof(begin) - 1) != NULL
-					       ? (const char *)memmem(content.p, content.len, begin,
-							 sizeof(begin) - 1) -
-							 content.p + (long)sizeof(begin) - 1
-					       : 0);
-			fwrite(content.p, 1, len, stdout);
-			content = str_skip(content, len);
-		}
+		bool is_found = false;
+		struct str open = up_to(content, label, &is_found);
+		fwrite(open.p, 1, open.len, stdout);
+		content = str_skip(content, open.len);
+		if (!is_found)
+			return;
+		fputs(" (not shown) ", stdout);
+		struct str key = up_to(content, closing, &is_found);
+		content = str_skip(content, key.len);
+		if (!is_found)
+			return;
+		/* The closing line names the key, too. */
+		fputs(closing, stdout);
+		struct str rest = up_to(content, label, &is_found);
+		fwrite(rest.p, 1, is_found ? rest.len : 0, stdout);
+		content = str_skip(content, is_found ? rest.len : 0);
 	}
 }
 
@@ -216,7 +224,7 @@ static int put_finding(struct buf *out, const struct line_finding *finding)
 	return err == 0 ? buf_append(out, "}", 1) : err;
 }
 
-static size_t print_json(struct line *line)
+static size_t print_data(struct line *line, bool is_yaml)
 {
 	const struct line_finding *findings;
 	size_t count = line_findings(line, &findings);
@@ -226,13 +234,14 @@ static size_t print_json(struct line *line)
 	int err = buf_append(&text, "[", 1);
 	for (size_t i = 0; i < count && err == 0; i++) {
 		warnings += findings[i].type == EVENT_WARNING;
-		err = i != 0 ? buf_append(&text, ",\n ", 3) : 0;
+		err = i != 0 ? buf_append(&text, ",", 1) : 0;
 		if (err == 0)
 			err = put_finding(&text, &findings[i]);
 	}
 	if (err == 0)
-		err = buf_append(&text, "]\n", 2);
-	fwrite(buf_data(&text), 1, buf_len(&text), stdout);
+		err = buf_append(&text, "]", 1);
+	must(err == 0);
+	show_print(stdout, buf_str(&text), is_yaml);
 	buf_fini(&text);
 	return warnings;
 }
@@ -243,7 +252,8 @@ int command_lint(const struct args *args)
 	struct line *line = check(args) ? offline_open(args, &args->files, "haproxy", &code) : NULL;
 	if (line == NULL)
 		return code;
-	bool is_json = args->output != NULL && strcmp(args->output, "json") == 0;
+	bool is_yaml = args->output != NULL && strcmp(args->output, "yaml") == 0;
+	bool is_data = is_yaml || (args->output != NULL && strcmp(args->output, "json") == 0);
 	line_run(line);
 	char *problem = line_render(line, on_dropped, NULL);
 	if (problem != NULL) {
@@ -251,8 +261,9 @@ int command_lint(const struct args *args)
 		line_free(line);
 		return CTL_EXIT_USAGE;
 	}
-	size_t warnings = is_json ? print_json(line) : offline_print_findings(stdout, line);
-	if (!is_json)
+	size_t warnings =
+		is_data ? print_data(line, is_yaml) : offline_print_findings(stdout, line);
+	if (!is_data)
 		printf("%zu Ingresses, %zu Services, %zu Secrets: %zu warnings\n",
 			line_count(line, RECORD_INGRESS), line_count(line, RECORD_SERVICE),
 			line_count(line, RECORD_SECRET), warnings);

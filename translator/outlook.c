@@ -231,8 +231,7 @@ struct str outlook_trouble(struct engine *engine, struct arena *arena)
 	struct balancer_node *balancer;
 	struct lb_status status;
 	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
-		if ((balancer->node.flags & NODE_FAILED) != 0 &&
-			statuses_read(balancer, arena, &status))
+		if (statuses_has_failed(balancer) && statuses_read(balancer, arena, &status))
 			return arena_printf(arena, "%.*s: %.*s", STR_FMT(node_key(&balancer->node)),
 				STR_FMT(status.message));
 	}

@@ -265,6 +265,8 @@ void publish_service_changed(struct engine *engine, const struct record *service
 /* What the provider said last, unpacked into the arena. False: nothing. */
 bool statuses_read(
 	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
+/* It has failed, and has not been applied since. */
+bool statuses_has_failed(const struct balancer_node *balancer);
 int statuses_take(struct engine *engine, const struct lb_status *status);
 void statuses_event(struct engine *engine, const struct lb_event *event);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);

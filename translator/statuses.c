@@ -30,6 +30,11 @@ bool statuses_read(
 	return true;
 }
 
+bool statuses_has_failed(const struct balancer_node *balancer)
+{
+	return (balancer->node.flags & NODE_FAILED) != 0;
+}
+
 /* ---- from the provider ---- */
 
 static void ask_users(struct engine *engine, struct balancer_node *balancer)

@@ -281,6 +281,23 @@ def measure_rancher(count: int) -> None:
         budget("writes for 50 changed endpoints", line.writes(), 0, "")
 
 
+def measure_window(count: int) -> None:
+    """What sluicectl takes from its start to its end, the best of some."""
+    with Pair(count) as pair:
+        def ask(*arguments: str) -> str:
+            done = subprocess.run([BUILD / "sluicectl/sluicectl", *arguments, "--runtime-dir", str(pair.folder)], capture_output=True, text=True,
+                                  timeout=120, check=False)
+            return done.stdout
+        namespace, name = ask("get", "ingress").splitlines()[-1].split()[:2]
+        for question in (("explain", f"{namespace}/{name}"), ("get", "ingress", f"{namespace}/{name}"), ("status",)):
+            spent = []
+            for _ in range(20):
+                began = time.monotonic()
+                assert ask(*question)
+                spent.append(time.monotonic() - began)
+            budget(f"sluicectl {question[0]} at {count:,} Ingresses", min(spent) * 1000, 50, " ms", f"p50 {statistics.median(spent) * 1000:.0f} ms")
+
+
 def run(args: argparse.Namespace) -> None:
     count = args.count or (1000 if args.quick else 10000)
     parts = {
@@ -289,6 +306,7 @@ def run(args: argparse.Namespace) -> None:
         "instructions": lambda: [measure_instructions(100, count, min(args.events, 100), grouping) for grouping in (PER_INGRESS, MERGED)],
         "memory": lambda: (measure_memory(0, 12), measure_memory(count, 32)),
         "rancher": lambda: measure_rancher(min(1000, count)),
+        "window": lambda: measure_window(count),
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
                             for name in ([args.proxy] if args.proxy else PROXIES)],
     }
@@ -305,7 +323,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,proxies")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,window,proxies")
     parser.add_argument("--proxy", choices=PROXIES, help="proxies: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.

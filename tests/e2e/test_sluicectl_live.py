@@ -131,7 +131,7 @@ def test_a_piece_of_the_line_is_gone(line, ctl):
     line.provider.stop()
     ctl.wait_reason("web", "ProviderAway")
     gone = ctl("status")
-    assert gone.returncode == 1 and "lost" in gone.stdout
+    assert gone.returncode == 4 and "lost" in gone.stdout
     line.provider.start()
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
     line.watcher.kill()

@@ -184,3 +184,25 @@ def test_wrong_usage(arguments, words):
 def test_a_file_that_is_not_there():
     done = sluicectl("lint", "-f", "/nonexistent.yaml")
     assert done.returncode == 3 and "/nonexistent.yaml" in done.stderr
+
+
+def test_the_readme_shows_what_explain_says():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    done = sluicectl("explain", "-f", root / "examples/broken.yaml", "default/shop")
+    assert done.returncode == 1
+    assert f"$ sluicectl explain -f examples/broken.yaml default/shop\n{done.stdout}```" in (root / "README.md").read_text()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_completion_in_bash(tmp_path):
+    script = tmp_path / "completion"
+    script.write_text(sluicectl("completion", "bash").stdout)
+
+    def completed(*words: str) -> set[str]:
+        shell = f"source {script}; COMP_WORDS=({' '.join(words)} ''); COMP_CWORD={len(words)}; _sluicectl; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return set(subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout.split())
+
+    assert {"status", "get", "explain", "render", "diff", "lint"} <= completed("sluicectl")
+    assert {"ingress", "lb", "pool", "cert", "--output"} <= completed("sluicectl", "get")
+    assert completed("sluicectl", "render", "--provider") == completed("sluicectl", "render", "-p") == {"haproxy", "nginx", "rancher"}
+    assert "--to" in completed("sluicectl", "render") and "--to" not in completed("sluicectl", "lint")
