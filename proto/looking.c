@@ -14,20 +14,21 @@ enum {
 };
 #define NUMBER_MAX UINT64_C(0xffffffffff)
 
-#define ROW(type_, struct_, member_, key_, limit_)                             \
-	{                                                                      \
-		.key = (key_), .type = SCHEMA_##type_,                         \
-		.offset = offsetof(struct struct_, member_), .limit = (limit_) \
+#define ROW(type_, struct_, member_, key_, limit_)                                               \
+	{                                                                                        \
+		SCHEMA_KEY(key_), .type = SCHEMA_##type_,                                        \
+				  .offset = offsetof(struct struct_, member_), .limit = (limit_) \
 	}
 #define WORDS(struct_, member_, key_, words_)                                                    \
 	{                                                                                        \
-		.key = (key_), .type = SCHEMA_ENUM, .offset = offsetof(struct struct_, member_), \
-		.words = (words_)                                                                \
+		SCHEMA_KEY(key_), .type = SCHEMA_ENUM,                                           \
+				  .offset = offsetof(struct struct_, member_), .words = (words_) \
 	}
-#define NESTED(struct_, member_, key_, sub_)                                                     \
-	{                                                                                        \
-		.key = (key_), .type = SCHEMA_LIST, .offset = offsetof(struct struct_, member_), \
-		.limit = ITEMS_MAX, .sub = &(sub_)                                               \
+#define NESTED(struct_, member_, key_, sub_)                                                       \
+	{                                                                                          \
+		SCHEMA_KEY(key_), .type = SCHEMA_LIST,                                             \
+				  .offset = offsetof(struct struct_, member_), .limit = ITEMS_MAX, \
+				  .sub = &(sub_)                                                   \
 	}
 #define SCHEMA(name_, struct_, fields_)                                               \
 	{                                                                             \

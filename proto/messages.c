@@ -24,7 +24,7 @@ enum {
 #define SECONDS_MAX UINT64_C(0xffffffffff)
 #define COUNT_MAX   UINT64_C(0xffffffff)
 
-#define KEY(key_) .key = "" key_, .key_len = sizeof(key_) - 1
+#define KEY SCHEMA_KEY
 #define ROW(type_, struct_, member_, key_, limit_, help_)                                       \
 	{                                                                                       \
 		KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \

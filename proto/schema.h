@@ -51,6 +51,9 @@ struct schema_field {
 	const char *help;
 };
 
+/* Both of a key, in an initializer; a literal only. */
+#define SCHEMA_KEY(key_) .key = "" key_, .key_len = sizeof(key_) - 1
+
 struct schema {
 	const char *name;
 	size_t size; /* of the struct */
