@@ -492,6 +492,7 @@ char *line_render(struct line *line,
 	};
 	settings_provider(line->settings, &job.argc, &job.argv);
 	char *problem = line->provider->render(&job);
+	// cppcheck-suppress returnDanglingLifetime // it is allocated, and no part of the job
 	return problem;
 }
 
