@@ -53,7 +53,8 @@ static struct control_room {
 	ev_timer ports_again; /* a port could not be bound */
 	ev_timer look;        /* at old workers */
 	bool is_up;
-	bool has_told;    /* what it runs is known, or there is no hope to hear it */
+	bool has_told; /* what it runs is known, or there is no hope to hear it */
+	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
 	uint64_t trusted; /* generation whose CAs are known to be there */
 } room;
@@ -109,6 +110,7 @@ static void on_told(void *ctx, uint64_t generation)
 	child_is_well(room.child);
 	local_set_missing(room.local, NULL);
 	room.has_told = true;
+	room.has_ports = true;
 	setup_told(room.setup, generation);
 	use_trusts(generation);
 }
@@ -151,7 +153,7 @@ static const struct conf *collect(void *ctx)
 	(void)ctx;
 	if (!room.is_complete || (room.is_up && !room.has_told))
 		return NULL;
-	const struct conf *conf = wanted_collect(room.wanted, room.is_up);
+	const struct conf *conf = wanted_collect(room.wanted, room.is_up || room.has_ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
 	if (wanted_misses_ports(room.wanted)) {
@@ -245,6 +247,8 @@ static void on_down(void *ctx, const char *why, double again_s)
 	(void)ctx;
 	char *words = child_last_words(room.child);
 	room.is_up = false;
+	/* One that ran may leave workers that die a moment later, and still listen; one that could not start may lack a port. */
+	room.has_ports = room.has_ports && room.has_told;
 	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
 		LOG_STR("words", words));
 	free(words);

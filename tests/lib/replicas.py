@@ -5,7 +5,9 @@ from __future__ import annotations
 import pathlib
 import shutil
 import tempfile
-from typing import Callable
+from typing import Any, Callable
+
+import yaml
 
 from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
@@ -13,10 +15,20 @@ from standins.rancher.client import RancherStandin
 from .cluster import Cluster
 from .daemon import Daemon
 from .forwarder import Forwarder
-from .line import build_folder
+from .line import LOOPBACK_PODS, build_folder
 from .wait import wait_for
 
+KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
+NAMESPACE = "sluice-system"
 WRITES = ("balancer-created", "balancer-updated", "balancer-removed", "stack-made")
+
+
+def granted() -> list[dict[str, Any]]:
+    """The rules that docker/kubernetes gives the watchers of several replicas; those of the election in their own namespace."""
+    everywhere = yaml.safe_load_all((KUBERNETES / "base/rights.yaml").read_text())
+    here = yaml.safe_load_all((KUBERNETES / "election/rights.yaml").read_text())
+    return [rule for role in everywhere for rule in role.get("rules", [])] + \
+        [{**rule, "namespaces": [NAMESPACE]} for role in here for rule in role.get("rules", [])]
 
 
 class Replica:
@@ -31,7 +43,7 @@ class Replica:
         kubeconfig.write_text(pathlib.Path(kube.controller_kubeconfig).read_text().replace(f":{port}", f":{self.way.port}"))
         common = ["--runtime-dir", str(runtime)]
         build = build_folder()
-        election = ["--leader-elect", "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
+        election = ["--leader-elect", "--lease-namespace", NAMESPACE, "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
                     "--lease-retry", str(duration_s / 8)]
         self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(kubeconfig), *election], folder / "watcher.log")
         self.translator = Daemon(build / "translator/sluice-translator", common, folder / "translator.log")
@@ -65,9 +77,11 @@ class Replica:
 class Replicas:
     def __init__(self, count: int, duration_s: int):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-replicas-"))
-        self.kube = KubeStandin().start()
-        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
+        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
         self.cluster = Cluster(str(self.kube.kubeconfig))
+        self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        self.kube.rules(granted())
+        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.all = [Replica(self.folder / f"replica{i}", self.kube, self.rancher, duration_s) for i in range(count)]
 
     def __enter__(self) -> "Replicas":
