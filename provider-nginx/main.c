@@ -98,7 +98,9 @@ static void use_trusts(uint64_t generation)
 	room.trusted = generation;
 	if (objects_set_live(room.objects, state, file) && room.is_complete)
 		feed_kick(room.feed, state);
-	trust_files_sweep(config.local.state_dir, objects_trusts(room.objects));
+	/* Before the first snapshot nobody knows who is needed. */
+	if (room.is_complete)
+		trust_files_sweep(config.local.state_dir, objects_trusts(room.objects));
 	if (trusts_take_change(objects_trusts(room.objects)))
 		setup_touch(room.setup);
 	judge();

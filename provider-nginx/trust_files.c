@@ -25,8 +25,15 @@ int trust_files_write(const char *state_dir, const struct trusts *trusts)
 static bool is_used(const struct trusts *trusts, struct str file)
 {
 	const struct trust_view *view = NULL;
+	struct name name = {0};
+	if (file.len != NAME_LEN + 4)
+		return false;
+	memcpy(name.text, file.p, NAME_LEN);
+	/* The configuration that nginx runs with names it, and would be started again with it. */
+	if (trusts_is_live(trusts, &name))
+		return true;
 	while ((view = trusts_next(trusts, view)) != NULL) {
-		if (file.len == NAME_LEN + 4 && memcmp(file.p, view->name.text, NAME_LEN) == 0)
+		if (memcmp(file.p, view->name.text, NAME_LEN) == 0)
 			return true;
 	}
 	return false;
