@@ -26,6 +26,7 @@ struct stack {
 	struct api_request *request;
 	char *trouble;
 	struct backoff backoff;
+	uint64_t listed; /* number of the last question that was answered */
 };
 
 /* ---- finding ---- */
@@ -93,7 +94,7 @@ static void want_made(struct stack *stack)
 static void on_end(void *ctx, uint64_t number)
 {
 	struct stack *stack = ctx;
-	(void)number;
+	stack->listed = number;
 	bool is_new = set_id(stack, stack->found_id, false);
 	want_made(stack);
 	stack->on_known(stack->ctx, is_new);
@@ -176,6 +177,11 @@ bool stack_is_known(const struct stack *stack)
 const char *stack_id(const struct stack *stack)
 {
 	return stack->id;
+}
+
+uint64_t stack_listed(const struct stack *stack)
+{
+	return stack->listed;
 }
 
 const char *stack_trouble(const struct stack *stack)

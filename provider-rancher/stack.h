@@ -21,6 +21,8 @@ void stack_start(struct stack *stack);
 bool stack_is_known(const struct stack *stack);
 /* NULL: there is none. */
 const char *stack_id(const struct stack *stack);
+/* The number of the last question for it that was answered. */
+uint64_t stack_listed(const struct stack *stack);
 /* Why it cannot be found or made; NULL: no trouble. */
 const char *stack_trouble(const struct stack *stack);
 /* It has to be there: makes it if it is not. */

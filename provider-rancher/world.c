@@ -39,6 +39,9 @@ struct world {
 static void on_stack(void *ctx, bool is_new)
 {
 	struct world *world = ctx;
+	/* It was asked for before we took over. */
+	if (stack_listed(world->stack) < world->took_over)
+		stack_start(world->stack);
 	if (is_new)
 		inquiry_forget(world->balancers);
 	if (stack_id(world->stack) != NULL)
@@ -135,6 +138,8 @@ static void on_balancers_end(void *ctx, uint64_t number)
 	world->listed_balancers = number;
 	balancers_on_world(world->controller->balancers);
 	schedule_poll(world);
+	if (number < world->took_over)
+		inquiry_want(world->balancers);
 	controller_check_ready(world->controller);
 }
 
@@ -168,6 +173,9 @@ static void on_certificates_end(void *ctx, uint64_t number)
 	world->listed_certificates = number;
 	certs_end_list(world->controller->certs, number);
 	inquiry_want_after(world->certificates, RELIST_S * (1 + backoff_random()));
+	/* It was asked for before we took over. */
+	if (number < world->took_over)
+		inquiry_want(world->certificates);
 	balancers_on_world(world->controller->balancers);
 	controller_check_ready(world->controller);
 }
@@ -429,7 +437,8 @@ void world_take_over(struct world *world)
 
 bool world_is_fresh(const struct world *world)
 {
-	return world_is_known(world) && world->listed_certificates >= world->took_over &&
+	return world_is_known(world) && stack_listed(world->stack) >= world->took_over &&
+	       world->listed_certificates >= world->took_over &&
 	       (stack_id(world->stack) == NULL || world->listed_balancers >= world->took_over);
 }
 

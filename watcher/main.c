@@ -420,6 +420,9 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 
 static void stop(void)
 {
+	/* First our own line, which goes on without us, then the others. */
+	if (watcher.lease != NULL && lease_leads(watcher.lease))
+		on_lead(NULL, 0);
 	lease_release(watcher.lease, RELEASE_LIMIT_S);
 	lease_free(watcher.lease);
 	cluster_free(watcher.cluster);
