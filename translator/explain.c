@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/explain.h"
 
+#include "common/must.h"
 #include "translator/keys.h"
 #include "translator/state.h"
 
@@ -40,6 +41,7 @@ static void add_problem(struct explaining *e, struct str reason, struct str mess
 
 static void add_problems(struct explaining *e, const struct diag_list *diags)
 {
+	must(diags->count == 0 || diags->items != NULL);
 	for (size_t i = 0; i < diags->count; i++) {
 		if (is_self(e, &diags->items[i].ingress))
 			add_problem(e, diags->items[i].reason, diags->items[i].message);

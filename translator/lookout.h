@@ -19,7 +19,7 @@ struct lookout;
 struct lookout *lookout_new(struct ev_loop *loop, struct window *window, struct engine *engine);
 void lookout_free(struct lookout *lookout);
 
-void lookout_up(struct lookout *lookout, enum lookout_peer peer, const struct hello *hello);
-void lookout_down(struct lookout *lookout, enum lookout_peer peer);
+void lookout_up(struct lookout *lookout, enum lookout_peer which, const struct hello *hello);
+void lookout_down(struct lookout *lookout, enum lookout_peer which);
 /* An Event that the watcher was told. */
 void lookout_event(struct lookout *lookout, const struct event_note *note);
