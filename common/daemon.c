@@ -27,7 +27,6 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	char *missing; /* a line each thing; NULL: ready */
-	int exit_code;
 };
 
 struct ev_loop *daemon_loop(struct daemon *daemon)
@@ -38,11 +37,6 @@ struct ev_loop *daemon_loop(struct daemon *daemon)
 struct window *daemon_window(struct daemon *daemon)
 {
 	return daemon->window;
-}
-
-bool daemon_is_ready(const struct daemon *daemon)
-{
-	return daemon->missing == NULL;
 }
 
 char *daemon_runtime_path(const struct daemon_options *options, const char *name)
@@ -58,12 +52,6 @@ char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
 			LOG_STR("calls", outcome.calls));
 	return problem;
-}
-
-void daemon_fail(struct daemon *daemon)
-{
-	daemon->exit_code = DAEMON_EXIT_FAILURE;
-	ev_break(daemon->loop, EVBREAK_ALL);
 }
 
 /* "a, b" of lines; the caller frees it. */
@@ -251,7 +239,7 @@ static int run(struct daemon *daemon, void *config)
 	window_free(daemon->window);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
-	return daemon->exit_code;
+	return EXIT_SUCCESS;
 }
 
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)

@@ -61,8 +61,5 @@ struct window *daemon_window(struct daemon *daemon);
 /* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for
  * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);
-bool daemon_is_ready(const struct daemon *daemon);
-/* Ends the loop with DAEMON_EXIT_FAILURE after the current callback. The caller has logged why. */
-void daemon_fail(struct daemon *daemon);
 /* runtime_dir/name; the caller frees it. */
 char *daemon_runtime_path(const struct daemon_options *options, const char *name);

@@ -33,11 +33,6 @@ void log_init(const char *program, enum log_level level, enum log_format format)
 	logger.format = format;
 }
 
-void log_set_level(enum log_level level)
-{
-	logger.level = level;
-}
-
 bool log_enabled(enum log_level level)
 {
 	return level <= logger.level;

@@ -83,7 +83,6 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 
 /* Before log_init() the level is info and the format logfmt. `program` is kept. */
 void log_init(const char *program, enum log_level level, enum log_format format);
-void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
 struct str log_errno_text(int err);
 

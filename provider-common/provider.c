@@ -379,11 +379,6 @@ struct state *provider_state(struct provider *provider)
 	return provider->state;
 }
 
-bool provider_is_connected(const struct provider *provider)
-{
-	return link_is_up(provider->link);
-}
-
 void provider_decode(struct provider *provider, const struct object *object, struct arena *arena,
 	void *ret_value)
 {

@@ -78,7 +78,6 @@ void provider_free(struct provider *provider, const char *reason);
 /* By the clock of this moment, which may be ahead of on_lead(). True where there is no election. */
 bool provider_may_act(const struct provider *provider);
 struct state *provider_state(struct provider *provider);
-bool provider_is_connected(const struct provider *provider);
 /* Decodes an object of the state; see state_decode(). */
 void provider_decode(struct provider *provider, const struct object *object, struct arena *arena,
 	void *ret_value);

@@ -6,7 +6,6 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/pack.h"
-#include "provider-common/digest.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>

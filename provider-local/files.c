@@ -185,22 +185,6 @@ const char *files_problem(int err)
 	}
 }
 
-bool files_is_passing(int err)
-{
-	switch (err < 0 ? -err : err) {
-	case ENOSPC:
-	case EDQUOT:
-	case EROFS:
-	case EIO:
-	case EMFILE:
-	case ENFILE:
-	case ENOENT:
-		return true;
-	default:
-		return false;
-	}
-}
-
 void files_clean(const char *dir)
 {
 	DIR *folder = opendir(dir);

@@ -24,7 +24,5 @@ int files_remove(const char *path);
 bool files_exist(const char *path);
 /* In words for a person: what stops us and what to do, such as "the disk is full". Static. */
 const char *files_problem(int err);
-/* Whether trying again later makes sense without anybody doing anything about this process (full, read-only, quota, I/O error). */
-bool files_is_passing(int err);
 /* Removes what an interrupted files_write() left in the folder. */
 void files_clean(const char *dir);

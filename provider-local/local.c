@@ -267,11 +267,6 @@ struct state *local_state(struct local *local)
 	return provider_state(local->provider);
 }
 
-struct provider *local_provider(struct local *local)
-{
-	return local->provider;
-}
-
 struct rows *local_rows(struct local *local)
 {
 	return local->rows;

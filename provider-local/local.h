@@ -55,7 +55,6 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 void local_free(struct local *local);
 
 struct state *local_state(struct local *local);
-struct provider *local_provider(struct local *local);
 struct rows *local_rows(struct local *local);
 struct routes *local_routes(struct local *local);
 /* Every pool that is looked at goes through externals_settle() first, or externals_drop(). */

@@ -191,28 +191,6 @@ size_t ports_probe(struct ports *ports, const struct ports *held, const struct c
 
 /* ---- copies ---- */
 
-static bool are_equal(const struct port *a, const struct port *b)
-{
-	return a->port == b->port && a->protocol == b->protocol &&
-	       strcmp(a->load_balancer.text, b->load_balancer.text) == 0 &&
-	       a->has_passthrough == b->has_passthrough && a->is_closed == b->is_closed &&
-	       str_is_empty(a->default_certificate) == str_is_empty(b->default_certificate) &&
-	       a->range_count == b->range_count &&
-	       (a->range_count == 0 ||
-		       memcmp(a->ranges, b->ranges, a->range_count * sizeof(*a->ranges)) == 0);
-}
-
-bool ports_equal(const struct ports *a, const struct ports *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if (!are_equal(&a->items[i], &b->items[i]))
-			return false;
-	}
-	return true;
-}
-
 struct ports *ports_copy(const struct ports *ports)
 {
 	struct ports *copy = xcalloc(1, sizeof(*copy));

@@ -38,8 +38,6 @@ void ports_collect(struct state *state, const struct routes *routes, struct noti
  * were left out: try again later. */
 size_t ports_probe(struct ports *ports, const struct ports *held, const struct check_ip *binds,
 	size_t bind_count, struct notices *notices);
-/* Equal for the proxy's configuration. */
-bool ports_equal(const struct ports *a, const struct ports *b);
 /* Deep copy on the heap. */
 struct ports *ports_copy(const struct ports *ports);
 void ports_free(struct ports *ports);

@@ -77,11 +77,6 @@ const struct offline *line_provider(const char *name)
 	return NULL;
 }
 
-const char *line_provider_names(void)
-{
-	return "haproxy, nginx, rancher";
-}
-
 /* ---- findings ---- */
 
 static const char *kind_name(enum record_kind kind)

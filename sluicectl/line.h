@@ -24,8 +24,6 @@ struct line_finding {
 
 /* The provider of that name; NULL: there is none. */
 const struct offline *line_provider(const char *name);
-/* "haproxy, nginx, rancher" */
-const char *line_provider_names(void);
 
 /* `settings` are options of the programs, "name=value" each; one that several programs have is given to all. The texts must
  * stay. `takes_keyless`: Secrets without their keys are as good as with. NULL, and what is wrong in *ret_problem (allocated). */

@@ -2,38 +2,10 @@
 #include "sluicectl/settings.h"
 
 #include "common/xalloc.h"
+#include "translator/config.h"
 #include "watcher/config.h"
 
 #include <stdlib.h>
-
-enum { DAY_S = 24 * 60 * 60 };
-
-/* The members that translator/config.def names. */
-struct translation {
-	struct daemon_options common;
-	struct option_list allow_uids;
-	char *default_certificate;
-	bool allow_external_name;
-	int64_t certificate_warning_days;
-	int64_t http_port;
-	int64_t https_port;
-	char *publish_service;
-};
-
-#define OPTION(member, ...) OPTION_SPEC(struct translation, member, __VA_ARGS__)
-static const struct option_spec translation_options[] = {
-#include "translator/config.def"
-#include "common/common_options.def"
-};
-#undef OPTION
-
-static const struct option_table translation_table = {
-	.program = "sluice-translator",
-	.summary = "",
-	.options = translation_options,
-	.count = sizeof(translation_options) / sizeof(translation_options[0]),
-	.config_size = sizeof(struct translation),
-};
 
 struct arguments {
 	int argc;
@@ -42,7 +14,8 @@ struct arguments {
 
 struct settings {
 	struct config watcher;
-	struct translation translator;
+	struct translator_config translator;
+	struct engine_config engine;
 	struct arguments arguments[3];
 };
 
@@ -94,36 +67,12 @@ static char *parse(const struct option_table *table, void *config, const struct 
 							       : xstrdup("this is no setting");
 }
 
-/* "NAMESPACE/NAME" */
-static bool split(const char *text, struct str *ret_namespace, struct str *ret_name)
-{
-	const char *slash = text != NULL ? strchr(text, '/') : NULL;
-	if (slash == NULL)
-		return text == NULL;
-	*ret_namespace = (struct str){text, (size_t)(slash - text)};
-	*ret_name = str_from(slash + 1);
-	return slash != text && slash[1] != '\0';
-}
-
-static char *check(const struct settings *settings)
-{
-	struct str namespace;
-	struct str name;
-	if (!split(settings->translator.default_certificate, &namespace, &name))
-		return xstrdup("default-certificate: NAMESPACE/NAME is expected");
-	if (!split(settings->translator.publish_service, &namespace, &name))
-		return xstrdup("publish-service: NAMESPACE/NAME is expected");
-	if (settings->translator.http_port == settings->translator.https_port)
-		return xstrdup("http-port and https-port must differ");
-	return NULL;
-}
-
 struct settings *settings_new(
 	const struct offline *provider, char *const *items, size_t count, char **ret_problem)
 {
 	struct settings *settings = xcalloc(1, sizeof(*settings));
 	const struct option_table *tables[3] = {
-		&config_table, &translation_table, provider->options};
+		&config_table, &translator_config_table, provider->options};
 	for (size_t t = 0; t < 3; t++)
 		add_argument(&settings->arguments[t], (char *)(uintptr_t)tables[t]->program);
 	char *problem = take_items(settings, tables, items, count);
@@ -132,7 +81,7 @@ struct settings *settings_new(
 	if (problem == NULL)
 		problem = parse(tables[1], &settings->translator, &settings->arguments[1]);
 	if (problem == NULL)
-		problem = check(settings);
+		problem = translator_config_check(&settings->translator, &settings->engine);
 	*ret_problem = problem;
 	if (problem == NULL)
 		return settings;
@@ -145,7 +94,7 @@ void settings_free(struct settings *settings)
 	if (settings == NULL)
 		return;
 	options_free(&config_table, &settings->watcher);
-	options_free(&translation_table, &settings->translator);
+	options_free(&translator_config_table, &settings->translator);
 	for (size_t t = 0; t < 3; t++) {
 		for (int i = 1; i < settings->arguments[t].argc; i++)
 			free(settings->arguments[t].argv[i]);
@@ -181,17 +130,7 @@ bool settings_sees(const struct settings *settings, struct str namespace)
 
 void settings_translator(const struct settings *settings, struct engine_config *ret_config)
 {
-	const struct translation *given = &settings->translator;
-	*ret_config = (struct engine_config){
-		.allow_external_name = given->allow_external_name,
-		.certificate_warn_s = given->certificate_warning_days * DAY_S,
-		.http_port = (uint64_t)given->http_port,
-		.https_port = (uint64_t)given->https_port,
-	};
-	(void)split(given->default_certificate, &ret_config->default_namespace,
-		&ret_config->default_name);
-	(void)split(
-		given->publish_service, &ret_config->publish_namespace, &ret_config->publish_name);
+	*ret_config = settings->engine;
 }
 
 void settings_provider(const struct settings *settings, int *ret_argc, char ***ret_argv)

@@ -30,6 +30,7 @@
 #include "common/xalloc.h"
 #include "proto/leadership.h"
 #include "proto/link.h"
+#include "translator/config.h"
 #include "translator/confine.h"
 #include "translator/engine.h"
 #include "translator/lookout.h"
@@ -39,43 +40,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	CLOCK_PERIOD_S = 60,
-	DAY_S = 24 * 60 * 60,
-	NAMES_LEN_MAX = 63 + 1 + 253, /* of a namespace and a name */
-};
-
-struct config {
-	struct daemon_options common;
-	struct option_list allow_uids;
-	char *default_certificate;
-	bool allow_external_name;
-	int64_t certificate_warning_days;
-	int64_t http_port;
-	int64_t https_port;
-	char *publish_service;
-};
-
-#define CONFIG_TYPE struct config
-#define WINDOW_PORT "10242"
-#define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
-static const struct option_spec options[] = {
-#include "translator/config.def"
-#include "common/common_options.def"
-};
-#undef OPTION
-
-static const struct option_table table = {
-	.program = "sluice-translator",
-	.summary = "Turns Kubernetes records into load balancer objects.",
-	.details = "It listens on source.sock and provider.sock in the runtime directory, or takes "
-		   "over sockets of these\n"
-		   "names from the service manager. Which Ingresses are ours is an option of the "
-		   "watcher.",
-	.options = options,
-	.count = sizeof(options) / sizeof(options[0]),
-	.config_size = sizeof(struct config),
-};
+enum { CLOCK_PERIOD_S = 60 };
 
 static struct {
 	struct daemon *daemon;
@@ -294,8 +259,8 @@ static const struct link_ops provider_ops = {
 	.on_down = on_provider_down,
 };
 
-static struct link *listen_on(const struct config *config, const char *name, enum peer_role role,
-	const struct link_ops *ops, char **ret_problem)
+static struct link *listen_on(const struct translator_config *config, const char *name,
+	enum peer_role role, const struct link_ops *ops, char **ret_problem)
 {
 	int err = 0;
 	char *path = daemon_runtime_path(&config->common, name);
@@ -320,36 +285,6 @@ static struct link *listen_on(const struct config *config, const char *name, enu
 	return link;
 }
 
-/* ---- options ---- */
-
-/* NAMESPACE/NAME; NULL: nothing was given. */
-static char *read_name(
-	const char *option, const char *value, struct str *ret_namespace, struct str *ret_name)
-{
-	struct str text = str_from(value);
-	if (text.p == NULL)
-		return NULL;
-	const char *slash = memchr(text.p, '/', text.len);
-	if (slash == NULL || slash == text.p || slash[1] == '\0' ||
-		strchr(slash + 1, '/') != NULL || text.len > NAMES_LEN_MAX)
-		return xasprintf("--%s: NAMESPACE/NAME is expected", option);
-	*ret_namespace = (struct str){text.p, (size_t)(slash - text.p)};
-	*ret_name = str_from(slash + 1);
-	return NULL;
-}
-
-static char *read_names(const struct config *config, struct engine_config *ret_config)
-{
-	char *problem = read_name("default-certificate", config->default_certificate,
-		&ret_config->default_namespace, &ret_config->default_name);
-	if (problem == NULL)
-		problem = read_name("publish-service", config->publish_service,
-			&ret_config->publish_namespace, &ret_config->publish_name);
-	if (problem == NULL && config->http_port == config->https_port)
-		problem = xstrdup("--http-port and --https-port must differ");
-	return problem;
-}
-
 /* ---- life ---- */
 
 static void measure(void *ctx)
@@ -369,18 +304,13 @@ static void start_timers(void)
 
 static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 {
-	const struct config *config = ctx;
-	struct engine_config engine_config = {
-		.allow_external_name = config->allow_external_name,
-		.certificate_warn_s = config->certificate_warning_days * DAY_S,
-		.http_port = (uint64_t)config->http_port,
-		.https_port = (uint64_t)config->https_port,
-	};
+	const struct translator_config *config = ctx;
+	struct engine_config engine_config;
 	self.daemon = daemon;
 	char *problem = users_read("allow-uid", &config->allow_uids, LINK_UIDS_MAX, self.uids);
 	self.uid_count = config->allow_uids.count;
 	if (problem == NULL)
-		problem = read_names(config, &engine_config);
+		problem = translator_config_check(config, &engine_config);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -416,12 +346,12 @@ static void stop(void)
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
-		.options = &table,
-		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.options = &translator_config_table,
+		.common_offset = offsetof(struct translator_config, common),
+		.window_port = TRANSLATOR_WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 	};
-	struct config config;
+	struct translator_config config;
 	return daemon_main(&spec, &config, argc, argv);
 }

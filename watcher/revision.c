@@ -28,11 +28,6 @@ bool revision_set(struct revision *revision, struct str text)
 	return true;
 }
 
-void revision_clear(struct revision *revision)
-{
-	revision->text[0] = '\0';
-}
-
 bool revision_is_set(const struct revision *revision)
 {
 	return revision->text[0] != '\0';

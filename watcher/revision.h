@@ -16,7 +16,6 @@ struct revision {
 
 /* False when it is empty, too long, or holds anything that does not belong into a query string. */
 bool revision_set(struct revision *revision, struct str text);
-void revision_clear(struct revision *revision);
 bool revision_is_set(const struct revision *revision);
 /* True when both are decimal numbers and a is the smaller one; false whenever that cannot be told.
  */

@@ -172,9 +172,8 @@ def test_a_service_is_held_while_its_load_balancer_stands(rig):
     rig.wait(lambda: rig.service() is None, "the Service to vanish")
 
 
-def test_a_port_that_is_taken_is_told_to_the_later_one(rig, grouping):
-    if grouping == "per-ingress":
-        pytest.skip("each has a load balancer of its own")
+@pytest.mark.parametrize("grouping", ["merged"], indirect=True)  # otherwise each has a load balancer of its own
+def test_a_port_that_is_taken_is_told_to_the_later_one(rig):
     served(rig)
     with rig.step():
         rig.deploy("later")

@@ -193,7 +193,6 @@ def test_the_readme_shows_what_explain_says():
     assert f"$ sluicectl explain -f examples/broken.yaml default/shop\n{done.stdout}```" in (root / "README.md").read_text()
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_completion_in_bash(tmp_path):
     script = tmp_path / "completion"
     script.write_text(sluicectl("completion", "bash").stdout)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The translator's configuration; config.def says what each member means. For the process, and for sluicectl, which is one without a process. */
+#pragma once
+
+#include "common/daemon.h"
+#include "translator/engine.h"
+
+#define TRANSLATOR_WINDOW_PORT "10242"
+
+struct translator_config {
+	struct daemon_options common;
+	struct option_list allow_uids;
+	char *default_certificate;
+	bool allow_external_name;
+	int64_t certificate_warning_days;
+	int64_t http_port;
+	int64_t https_port;
+	char *publish_service;
+};
+
+extern const struct option_table translator_config_table;
+
+/* Checks what the table cannot: NULL and *ret_engine, whose texts are views of the configuration, or what is wrong (allocated). */
+char *translator_config_check(
+	const struct translator_config *config, struct engine_config *ret_engine);
