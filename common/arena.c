@@ -82,8 +82,7 @@ struct str arena_str(struct arena *a, struct str s)
 	if (s.p == NULL)
 		return s;
 	char *copy = arena_alloc(a, s.len + 1);
-	if (s.len != 0)
-		memcpy(copy, s.p, s.len);
+	str_put(copy, s);
 	return (struct str){copy, s.len};
 }
 

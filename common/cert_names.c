@@ -27,7 +27,7 @@ static bool is_label_char(char c)
 
 static struct str first_label(struct str name)
 {
-	const char *dot = memchr(name.p, '.', name.len);
+	const char *dot = str_find(name, '.');
 	return (struct str){name.p, dot != NULL ? (size_t)(dot - name.p) : name.len};
 }
 

@@ -60,7 +60,7 @@ static char *join_lines(const char *lines)
 	struct buf text;
 	buf_init(&text, MISSING_LEN_MAX);
 	for (struct str rest = str_from(lines); rest.len != 0;) {
-		const char *end = memchr(rest.p, '\n', rest.len);
+		const char *end = str_find(rest, '\n');
 		struct str line = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
 		/* What does not fit is left out. */
 		if (buf_printf(&text, "%s%.*s", buf_len(&text) != 0 ? ", " : "", STR_FMT(line)) !=

@@ -225,7 +225,7 @@ static bool parse_file_line(struct parse *p, const char *path, int number, struc
 	line = trim_blanks(line);
 	if (line.len == 0 || line.p[0] == '#')
 		return true;
-	const char *equals = memchr(line.p, '=', line.len);
+	const char *equals = str_find(line, '=');
 	size_t index = 0;
 	struct str name = line;
 	if (equals != NULL)

@@ -105,8 +105,7 @@ const char *shared_text_get_any(struct str text)
 	struct entry **place = place_of(hash);
 	*entry = (struct entry){
 		.next = *place, .hash = hash, .holders = 1, .len = (uint32_t)text.len};
-	if (text.len != 0)
-		memcpy(entry->text, text.p, text.len);
+	str_put(entry->text, text);
 	entry->text[text.len] = '\0';
 	*place = entry;
 	table.count++;

@@ -62,6 +62,20 @@ static inline bool str_ends_with(struct str s, struct str suffix)
 	       (suffix.len == 0 || memcmp(s.p + (s.len - suffix.len), suffix.p, suffix.len) == 0);
 }
 
+/* Where the first c of s stands; NULL: nowhere, or s is absent, which memchr() must not be asked. */
+static inline const char *str_find(struct str s, char c)
+{
+	return s.len != 0 ? memchr(s.p, c, s.len) : NULL;
+}
+
+/* Copies s, without a NUL, to where there is room for it; nothing when it is empty or absent, for
+ * which memcpy() must not be called. */
+static inline void str_put(void *to, struct str s)
+{
+	if (s.len != 0)
+		memcpy(to, s.p, s.len);
+}
+
 /* The rest of s from `from` on; empty when from is beyond the end. */
 static inline struct str str_skip(struct str s, size_t from)
 {

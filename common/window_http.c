@@ -219,9 +219,9 @@ bool window_query(struct str query, const char *name, char *ret_value, size_t si
 {
 	must(name != NULL);
 	while (query.len != 0) {
-		const char *end = memchr(query.p, '&', query.len);
+		const char *end = str_find(query, '&');
 		struct str pair = {query.p, end != NULL ? (size_t)(end - query.p) : query.len};
-		const char *equals = memchr(pair.p, '=', pair.len);
+		const char *equals = str_find(pair, '=');
 		struct str key = {pair.p, equals != NULL ? (size_t)(equals - pair.p) : pair.len};
 		if (pair.len != 0 && str_eq_c(key, name))
 			return decode(str_skip(pair, key.len + 1), ret_value, size);

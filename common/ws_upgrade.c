@@ -120,7 +120,7 @@ static bool eq_any_case(struct str text, const char *want)
 /* What stands before `mark`, and *rest what stands behind it; all and nothing when it is not there. */
 static struct str split(struct str text, char mark, struct str *rest)
 {
-	const char *found = memchr(text.p, mark, text.len);
+	const char *found = str_find(text, mark);
 	struct str first = {text.p, found != NULL ? (size_t)(found - text.p) : text.len};
 	*rest = str_skip(text, first.len + 1);
 	return first;

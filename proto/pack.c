@@ -445,8 +445,7 @@ uint8_t *packed_keep(struct str packed)
 	size_t head_len = write_number(head, packed.len);
 	uint8_t *kept = slab_alloc(head_len + packed.len);
 	memcpy(kept, head, head_len);
-	if (packed.len != 0)
-		memcpy(kept + head_len, packed.p, packed.len);
+	str_put(kept + head_len, packed);
 	return kept;
 }
 

@@ -80,8 +80,7 @@ static int put_text(struct encoder *e, struct str s)
 		if (room == NULL)
 			return -EMSGSIZE;
 		room[0] = (uint8_t)(SHORT_TEXT | s.len);
-		if (s.len != 0)
-			memcpy(room + 1, s.p, s.len);
+		str_put(room + 1, s);
 		buf_commit(e->out, 1 + s.len);
 		return 0;
 	}

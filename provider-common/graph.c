@@ -32,8 +32,7 @@ static struct object *new_object(enum lb_kind kind, struct str id)
 	struct object *object = (struct object *)(void *)(start + head_len(kind));
 	object->kind = (uint8_t)kind;
 	object->id_len = (uint16_t)id.len;
-	if (id.len != 0)
-		memcpy(object->id, id.p, id.len);
+	str_put(object->id, id);
 	return object;
 }
 
@@ -230,7 +229,7 @@ struct payload *payload_new(enum lb_kind kind, const union any_object *value, st
 	payload->len = (uint32_t)packed.len & INT32_MAX;
 	payload->is_linked = false;
 	payload->ref_count = linking.count;
-	memcpy(packed_of(payload), packed.p, packed.len);
+	str_put(packed_of(payload), packed);
 	return payload;
 }
 

@@ -155,7 +155,7 @@ void reports_add_event(struct reports *reports, const struct lb_event *event)
 		return;
 	struct waiting_event *waiting = xmalloc(sizeof(*waiting) + payload.len);
 	waiting->len = payload.len;
-	memcpy(waiting->payload, payload.p, payload.len);
+	str_put(waiting->payload, payload);
 	TAILQ_INSERT_TAIL(&reports->events, waiting, entry);
 	reports->event_count++;
 	if (reports->event_count > reports->events_max)

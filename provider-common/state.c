@@ -126,8 +126,7 @@ static int stage(struct state *state, enum lb_kind kind, struct str id, struct s
 		staged = xcalloc(1, sizeof(*staged) + id.len);
 		staged->kind = kind;
 		staged->id_len = id.len;
-		if (id.len != 0)
-			memcpy(staged->id, id.p, id.len);
+		str_put(staged->id, id);
 		RB_INSERT(staged_tree, &state->staged, staged);
 		state->staged_count++;
 	}

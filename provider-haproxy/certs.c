@@ -38,7 +38,7 @@ struct cert *certs_find(struct certs *certs, struct str file_name)
 	struct cert wanted;
 	if (file_name.len >= sizeof(wanted.file.text))
 		return NULL;
-	memcpy(wanted.file.text, file_name.p, file_name.len);
+	str_put(wanted.file.text, file_name);
 	wanted.file.text[file_name.len] = 0;
 	return RB_FIND(cert_tree, &certs->tree, &wanted);
 }

@@ -204,7 +204,7 @@ static struct server *server_of(struct engine *engine, const char *command, stru
 		return NULL;
 	struct slot *slot = slots_by_name(&engine->slots, (struct str){rest.p, SLOT_NAME_LEN});
 	rest = str_skip(rest, SLOT_NAME_LEN + 1);
-	const char *end = memchr(rest.p, ' ', rest.len);
+	const char *end = str_find(rest, ' ');
 	if (end != NULL)
 		rest.len = (size_t)(end - rest.p);
 	*ret_slot = slot;

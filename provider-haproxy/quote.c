@@ -15,8 +15,7 @@ static int append_config_byte(struct buf *out, char c)
 
 int quote_config(struct buf *out, struct str value)
 {
-	if (value.len > QUOTE_WORD_LEN_MAX ||
-		(value.len != 0 && memchr(value.p, 0, value.len) != NULL))
+	if (value.len > QUOTE_WORD_LEN_MAX || str_find(value, '\0') != NULL)
 		return -EINVAL;
 	int err = buf_append(out, "\"", 1);
 	for (size_t i = 0; i < value.len && err == 0; i++)

@@ -403,7 +403,7 @@ bool render_read_group(struct str content, struct slots *slots)
 	struct str server = STR_NONE;
 	buf_init(&lines, RENDER_LEN_MAX);
 	while (content.len != 0 && content.p[0] == '#') {
-		const char *end = memchr(content.p, '\n', content.len);
+		const char *end = str_find(content, '\n');
 		if (end == NULL)
 			break;
 		struct str line = {content.p, (size_t)(end - content.p)};

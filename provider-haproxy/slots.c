@@ -228,7 +228,7 @@ struct server *slots_find_server(struct slot *slot, struct str name)
 	struct server wanted;
 	if (name.len == 0 || name.len >= sizeof(wanted.name))
 		return NULL;
-	memcpy(wanted.name, name.p, name.len);
+	str_put(wanted.name, name);
 	wanted.name[name.len] = 0;
 	return RB_FIND(server_tree, &slot->servers, &wanted);
 }

@@ -21,7 +21,7 @@ static bool next_line(struct str *rest, struct str *ret_line)
 {
 	if (rest->len == 0)
 		return false;
-	const char *end = memchr(rest->p, '\n', rest->len);
+	const char *end = str_find(*rest, '\n');
 	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
 	*ret_line = (struct str){rest->p, len};
 	*rest = str_skip(*rest, len + 1);
@@ -32,7 +32,7 @@ static struct str next_word(struct str *line)
 {
 	while (line->len != 0 && line->p[0] == ' ')
 		*line = str_skip(*line, 1);
-	const char *end = line->len != 0 ? memchr(line->p, ' ', line->len) : NULL;
+	const char *end = str_find(*line, ' ');
 	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
 	*line = str_skip(*line, word.len);
 	return word;

@@ -72,11 +72,11 @@ bool check_ip(struct str text, struct check_ip *ret_ip)
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	char copy[CHECK_IP_LEN_MAX];
 	struct check_ip ip = {0};
-	if (text.len == 0 || text.len >= sizeof(copy) || memchr(text.p, 0, text.len) != NULL)
+	if (text.len == 0 || text.len >= sizeof(copy) || str_find(text, '\0') != NULL)
 		return false;
-	memcpy(copy, text.p, text.len);
+	str_put(copy, text);
 	copy[text.len] = 0;
-	ip.family = memchr(text.p, ':', text.len) != NULL ? AF_INET6 : AF_INET;
+	ip.family = str_find(text, ':') != NULL ? AF_INET6 : AF_INET;
 	if (inet_pton(ip.family, copy, ip.bytes) != 1)
 		return false;
 	if (ip.family == AF_INET6 && memcmp(ip.bytes, mapped, sizeof(mapped)) == 0) {
@@ -93,7 +93,7 @@ bool check_ip(struct str text, struct check_ip *ret_ip)
 bool check_cidr(struct str text, struct check_cidr *ret_cidr)
 {
 	struct check_cidr cidr;
-	const char *slash = text.len != 0 ? memchr(text.p, '/', text.len) : NULL;
+	const char *slash = str_find(text, '/');
 	size_t address_len = slash != NULL ? (size_t)(slash - text.p) : text.len;
 	if (!check_ip((struct str){text.p, address_len}, &cidr.ip))
 		return false;

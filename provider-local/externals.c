@@ -145,7 +145,7 @@ static void write_soon(struct externals *all)
 
 static struct str next_until(struct str *rest, char end)
 {
-	const char *at = rest->len != 0 ? memchr(rest->p, end, rest->len) : NULL;
+	const char *at = str_find(*rest, end);
 	struct str part = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
 	*rest = str_skip(*rest, part.len + (at != NULL ? 1 : 0));
 	return part;
@@ -245,7 +245,7 @@ static void ask(struct external *external)
 static struct external *find_or_add(struct externals *all, struct str name)
 {
 	struct external *external = xcalloc(1, sizeof(*external) + name.len + 1);
-	memcpy(external->name, name.p, name.len);
+	str_put(external->name, name);
 	struct external *found = RB_INSERT(external_tree, &all->names, external);
 	if (found != NULL) {
 		free(external);
@@ -267,7 +267,7 @@ static struct external *find_or_add(struct externals *all, struct str name)
 static struct user *find_user(struct externals *all, struct str pool_id)
 {
 	struct user *wanted = xcalloc(1, sizeof(*wanted) + pool_id.len + 1);
-	memcpy(wanted->pool_id, pool_id.p, pool_id.len);
+	str_put(wanted->pool_id, pool_id);
 	struct user *found = RB_FIND(user_tree, &all->users, wanted);
 	free(wanted);
 	return found;
@@ -295,7 +295,7 @@ static struct external *use(struct externals *all, struct str pool_id, struct st
 		return user->external;
 	externals_drop(all, pool_id);
 	user = xcalloc(1, sizeof(*user) + pool_id.len + 1);
-	memcpy(user->pool_id, pool_id.p, pool_id.len);
+	str_put(user->pool_id, pool_id);
 	user->external = find_or_add(all, name);
 	RB_INSERT(user_tree, &all->users, user);
 	LIST_INSERT_HEAD(&user->external->users, user, link);

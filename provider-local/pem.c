@@ -38,7 +38,7 @@ static int append_line(struct buf *out, struct str line)
 
 static struct str next_line(struct str *rest)
 {
-	const char *end = memchr(rest->p, '\n', rest->len);
+	const char *end = str_find(*rest, '\n');
 	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
 	struct str line = {rest->p, len};
 	*rest = str_skip(*rest, len + 1);

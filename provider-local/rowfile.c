@@ -65,7 +65,7 @@ bool rowfile_is_written(const struct rowfile *file)
 static void read_line(
 	struct str line, void (*on_row)(void *ctx, struct str key, struct str value), void *ctx)
 {
-	const char *space = line.len != 0 ? memchr(line.p, ' ', line.len) : NULL;
+	const char *space = str_find(line, ' ');
 	if (line.len == 0 || line.p[0] == '#' || space == NULL || space == line.p)
 		return;
 	size_t key_len = (size_t)(space - line.p);
@@ -80,7 +80,7 @@ int rowfile_read(struct rowfile *file, void (*on_row)(void *ctx, struct str key,
 	int err = files_read(file->path, &content);
 	struct str rest = buf_str(&content);
 	while (err == 0 && rest.len != 0) {
-		const char *end = memchr(rest.p, '\n', rest.len);
+		const char *end = str_find(rest, '\n');
 		/* A last line without its end was torn. */
 		if (end == NULL)
 			break;

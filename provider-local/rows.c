@@ -63,7 +63,7 @@ static struct row *find_or_add(struct rows *rows, enum row_table table, struct s
 	row = xcalloc(1, sizeof(*row) + key.len);
 	row->table = (uint8_t)table;
 	row->key_len = (uint32_t)key.len;
-	memcpy(row->key, key.p, key.len);
+	str_put(row->key, key);
 	RB_INSERT(row_tree, &rows->tree[table], row);
 	return row;
 }

@@ -31,9 +31,8 @@ int batch_add(struct buf *out, struct str key, struct str value)
 	at[2] = (uint8_t)key.len;
 	for (unsigned i = 0; i < 4; i++)
 		at[3 + i] = (uint8_t)(value.len >> (24 - 8 * i));
-	memcpy(at + ROW_HEAD_LEN, key.p, key.len);
-	if (value.len != 0)
-		memcpy(at + ROW_HEAD_LEN + key.len, value.p, value.len);
+	str_put(at + ROW_HEAD_LEN, key);
+	str_put(at + ROW_HEAD_LEN + key.len, value);
 	buf_commit(out, ROW_HEAD_LEN + key.len + value.len);
 	return 0;
 }

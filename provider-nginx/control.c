@@ -22,7 +22,7 @@ static struct str find_word(struct str line, const char *name)
 {
 	size_t name_len = strlen(name);
 	while (line.len != 0) {
-		const char *end = memchr(line.p, ' ', line.len);
+		const char *end = str_find(line, ' ');
 		size_t len = end != NULL ? (size_t)(end - line.p) : line.len;
 		if (len > name_len && memcmp(line.p, name, name_len) == 0 &&
 			line.p[name_len] == '=')

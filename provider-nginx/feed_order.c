@@ -51,7 +51,7 @@ static enum adding add(
 	if (name.len >= sizeof(key))
 		return REFUSED;
 	key[0] = table;
-	memcpy(key + 1, name.p, name.len);
+	str_put(key + 1, name);
 	if (table == FEED_OBJECT && value.p != NULL) {
 		buf_clear(order->scratch);
 		if (objects_value(order->objects, order->state, row, order->scratch) != 0)

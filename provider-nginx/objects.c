@@ -168,7 +168,7 @@ static void want_trust(struct objects *objects, struct spoken *spoken, const str
 
 static struct str next_word(struct str *line)
 {
-	const char *end = line->len != 0 ? memchr(line->p, ' ', line->len) : NULL;
+	const char *end = str_find(*line, ' ');
 	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
 	*line = str_skip(*line, word.len + (end != NULL ? 1 : 0));
 	return word;
@@ -177,7 +177,7 @@ static struct str next_word(struct str *line)
 static void copy_name(struct str word, struct name *ret_name)
 {
 	if (word.len <= NAME_LEN && !str_eq_c(word, "-") && !str_eq_c(word, "off"))
-		memcpy(ret_name->text, word.p, word.len);
+		str_put(ret_name->text, word);
 }
 
 /* What is spoken by the row that nginx has had since before our start, as pool_text_protocol() writes it. */
@@ -558,7 +558,7 @@ struct str objects_row_value(struct str key, struct str value, char text[OBJECTS
 	bool is_pair = str_starts_with(key, certificate_key) || str_starts_with(key, client_prefix);
 	if (value.p == NULL || !is_pair)
 		return value;
-	const char *end = memchr(value.p, '\n', value.len);
+	const char *end = str_find(value, '\n');
 	int64_t len = 0;
 	struct str rest = end != NULL ? str_skip(value, (size_t)(end - value.p) + 1) : STR("");
 	if (end == NULL || !str_to_int((struct str){value.p, (size_t)(end - value.p)}, 0,

@@ -148,7 +148,7 @@ static void keep_refusal(struct setup *setup, struct str output)
 	if (at != NULL && process != NULL &&
 		memchr(line.p, '#', (size_t)(process - line.p)) != NULL)
 		line = str_skip(line, (size_t)(process - line.p) + 2);
-	const char *end = line.len != 0 ? memchr(line.p, '\n', line.len) : NULL;
+	const char *end = str_find(line, '\n');
 	if (end != NULL)
 		line.len = (size_t)(end - line.p);
 	static const char place[] = " in /";

@@ -16,7 +16,7 @@ bool endpoint_parse(struct str ip, uint64_t port, struct endpoint *ret_endpoint)
 	struct endpoint endpoint = {.port = (uint16_t)port};
 	if (port == 0 || port > UINT16_MAX || ip.len == 0 || ip.len >= sizeof(text))
 		return false;
-	memcpy(text, ip.p, ip.len);
+	str_put(text, ip);
 	text[ip.len] = '\0';
 	if (inet_pton(AF_INET, text, endpoint.bytes) == 1)
 		endpoint.family = 4;

@@ -102,7 +102,7 @@ static bool set_member_name(struct str name, struct member_name *ret_name)
 {
 	if (name.len >= sizeof(ret_name->text))
 		return false;
-	memcpy(ret_name->text, name.p, name.len);
+	str_put(ret_name->text, name);
 	ret_name->text[name.len] = '\0';
 	return true;
 }

@@ -62,7 +62,7 @@ size_t cert_uses_add(struct cert_uses *uses, struct str id, int change)
 	if (use == NULL) {
 		must(change > 0 && id.len <= API_ID_LEN_MAX);
 		use = xcalloc(1, sizeof(*use));
-		memcpy(use->id, id.p, id.len);
+		str_put(use->id, id);
 		RB_INSERT(use_tree, &uses->all, use);
 	}
 	must(change > 0 || use->count != 0);

@@ -36,10 +36,10 @@ bool label_value_is_good(struct str value)
 
 struct str label_key(struct str key, struct arena *arena)
 {
-	if (!str_starts_with(key, STR(SCHEDULER)) || memchr(key.p, ':', key.len) != NULL)
+	if (!str_starts_with(key, STR(SCHEDULER)) || str_find(key, ':') != NULL)
 		return key;
 	struct str rest = str_skip(key, sizeof(SCHEDULER) - 1);
-	const char *dot = rest.len != 0 ? memchr(rest.p, '.', rest.len) : NULL;
+	const char *dot = str_find(rest, '.');
 	if (dot == NULL)
 		return key;
 	size_t before = (size_t)(dot - key.p);

@@ -43,7 +43,7 @@ static bool read_value(struct str word, struct str name, struct str *ret_value)
 
 static bool read_path(struct str value, struct str *ret_namespace, struct str *ret_name)
 {
-	const char *slash = value.len != 0 ? memchr(value.p, '/', value.len) : NULL;
+	const char *slash = str_find(value, '/');
 	if (slash == NULL)
 		return false;
 	*ret_namespace = (struct str){value.p, (size_t)(slash - value.p)};

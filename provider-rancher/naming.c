@@ -57,7 +57,7 @@ static struct str compose(
 static void set_name(struct lb_name *ret_name, struct str text)
 {
 	must(text.len <= NAMING_LEN_MAX);
-	memcpy(ret_name->text, text.p, text.len);
+	str_put(ret_name->text, text);
 	ret_name->text[text.len] = '\0';
 }
 
@@ -158,14 +158,14 @@ struct str naming_text(const struct identity *identity, struct arena *arena)
 bool naming_parse_text(struct str text, struct identity *ret_identity)
 {
 	struct identity identity = {.kind = IDENTITY_INGRESS};
-	const char *space = text.len != 0 ? memchr(text.p, ' ', text.len) : NULL;
+	const char *space = str_find(text, ' ');
 	struct str word = {text.p, space != NULL ? (size_t)(space - text.p) : 0};
 	while (identity.kind < IDENTITY_KIND_COUNT && !str_eq_c(word, kinds[identity.kind].word))
 		identity.kind++;
 	if (space == NULL || identity.kind == IDENTITY_KIND_COUNT)
 		return false;
 	struct str rest = str_skip(text, word.len + 1);
-	const char *slash = rest.len != 0 ? memchr(rest.p, '/', rest.len) : NULL;
+	const char *slash = str_find(rest, '/');
 	if (slash == NULL)
 		return false;
 	identity.namespace = (struct str){rest.p, (size_t)(slash - rest.p)};
@@ -193,7 +193,7 @@ void naming_certificate(struct str namespace, struct str secret, struct lb_name 
 	must(len >= 0 && (size_t)len < sizeof(raw.text));
 	/* Without a dash in the namespace the first one ends it; with one, "a-b-c" would be two
 	 * things. */
-	bool is_clear = namespace.len != 0 && memchr(namespace.p, '-', namespace.len) == NULL;
+	bool is_clear = namespace.len != 0 && str_find(namespace, '-') == NULL;
 	struct str text = {raw.text, (size_t)len};
 	if (is_clear && naming_is_valid(text))
 		set_name(ret_name, text);

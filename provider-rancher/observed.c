@@ -117,7 +117,7 @@ static void set_shared(const char **text, struct str with)
 static char *name_new(struct str name)
 {
 	char *text = slab_alloc(name.len + 1);
-	memcpy(text, name.p, name.len);
+	str_put(text, name);
 	text[name.len] = '\0';
 	return text;
 }
@@ -257,7 +257,7 @@ static struct lb_row *add_row(struct observed *observed, const struct rancher_lb
 {
 	must(lb->id.len <= API_ID_LEN_MAX);
 	struct lb_row *row = slab_zalloc(row_len(lb->id.len));
-	memcpy(row->id, lb->id.p, lb->id.len);
+	str_put(row->id, lb->id);
 	row->name = name_new(lb->name);
 	must(sorted_add(&observed->by_id, row));
 	must(sorted_add(&observed->by_name, row));

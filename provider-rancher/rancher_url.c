@@ -66,7 +66,7 @@ char *rancher_url_base(struct str url, const char **ret_problem)
 	if (host.len == 0)
 		return NULL;
 	*ret_problem = "it holds credentials; give them as access key and secret key";
-	if (memchr(host.p, '@', host.len) != NULL)
+	if (str_find(host, '@') != NULL)
 		return NULL;
 	struct str path = cut_slashes(str_skip(url, host.len));
 	if (str_ends_with(path, STR("/schemas")))
@@ -88,7 +88,7 @@ char *rancher_url_subscribe(const char *base)
 
 char *rancher_url_next(const char *page, struct str next)
 {
-	const char *query = next.len != 0 ? memchr(next.p, '?', next.len) : NULL;
+	const char *query = str_find(next, '?');
 	if (query == NULL)
 		return NULL;
 	struct str wanted = cut_at(str_skip(next, (size_t)(query - next.p) + 1), "#");

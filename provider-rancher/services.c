@@ -113,10 +113,8 @@ static struct service *add(struct services *services, struct str uid, struct str
 	struct service *service = slab_zalloc(service_len(uid.len, id.len));
 	service->uid_len = (uint8_t)uid.len;
 	service->id_len = (uint8_t)id.len;
-	if (uid.len != 0)
-		memcpy(service->texts, uid.p, uid.len);
-	if (id.len != 0)
-		memcpy(service->texts + uid.len, id.p, id.len);
+	str_put(service->texts, uid);
+	str_put(service->texts + uid.len, id);
 	must(sorted_add(&services->all, service));
 	return service;
 }
@@ -151,7 +149,7 @@ void services_wait(struct services *services, struct str uid, struct balancer *b
 	struct wait *wait = xcalloc(1, sizeof(*wait) + uid.len);
 	wait->balancer = balancer;
 	wait->uid_len = uid.len;
-	memcpy(wait->uid, uid.p, uid.len);
+	str_put(wait->uid, uid);
 	if (RB_INSERT(wait_uids, &services->waits_by_uid, wait) != NULL) {
 		free(wait);
 		return;

@@ -466,7 +466,7 @@ static void on_notice(void *ctx, const struct lb_notice *notice)
 {
 	struct line *line = ((struct rendering *)ctx)->line;
 	struct str who = notice->ingress.len != 0 ? notice->ingress : notice->service;
-	const char *slash = who.len != 0 ? memchr(who.p, '/', who.len) : NULL;
+	const char *slash = str_find(who, '/');
 	size_t len = slash != NULL ? (size_t)(slash - who.p) : 0;
 	add_finding(line, notice->ingress.len != 0 || who.len == 0 ? "Ingress" : "Service",
 		(struct str){who.p, len}, slash != NULL ? str_skip(who, len + 1) : STR_NONE,

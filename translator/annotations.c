@@ -299,7 +299,7 @@ static struct str label_key(struct arena *arena, struct str name)
 	struct str rest = str_skip(name, sizeof(SCHEDULER_PREFIX) - 1);
 	if (!str_starts_with(name, STR(SCHEDULER_PREFIX)) || rest.len == 0)
 		return name;
-	const char *dot = memchr(rest.p, '.', rest.len);
+	const char *dot = str_find(rest, '.');
 	if (dot == NULL)
 		return name;
 	return arena_printf(arena, "%.*s:%.*s", (int)(dot - name.p), name.p,

@@ -27,7 +27,7 @@ static struct str port_as_written(struct str port)
 {
 	if (is_tcp(port))
 		port = str_skip(port, sizeof(TCP_PREFIX) - 1);
-	const char *settings = port.len != 0 ? memchr(port.p, '+', port.len) : NULL;
+	const char *settings = str_find(port, '+');
 	if (settings != NULL)
 		port.len = (size_t)(settings - port.p);
 	return port;

@@ -481,7 +481,7 @@ static void touch_settled_pools(struct engine *engine, const struct ingress_node
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		struct str key = node_key(node);
-		if (node->kind == NODE_POOL && memchr(key.p, '+', key.len) != NULL)
+		if (node->kind == NODE_POOL && str_find(key, '+') != NULL)
 			object_touch(engine, node);
 	}
 }

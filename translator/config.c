@@ -36,7 +36,7 @@ static char *read_name(
 	struct str text = str_from(value);
 	if (text.p == NULL)
 		return NULL;
-	const char *slash = memchr(text.p, '/', text.len);
+	const char *slash = str_find(text, '/');
 	if (slash == NULL || slash == text.p || slash[1] == '\0' ||
 		strchr(slash + 1, '/') != NULL || text.len > NAMES_LEN_MAX)
 		return xasprintf("--%s: NAMESPACE/NAME is expected", option);

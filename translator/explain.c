@@ -72,7 +72,7 @@ static void add_endpoints(
 	route->endpoints.items = arena_calloc(e->arena, count, sizeof(*route->endpoints.items));
 	for (size_t i = 0; i < count; i++) {
 		const struct pool_endpoint *endpoint = &pool->endpoints.items[i];
-		bool is_v6 = memchr(endpoint->ip.p, ':', endpoint->ip.len) != NULL;
+		bool is_v6 = str_find(endpoint->ip, ':') != NULL;
 		route->endpoints.items[i] = (struct looking_endpoint){
 			.address = arena_printf(e->arena, is_v6 ? "[%.*s]:%u" : "%.*s:%u",
 				STR_FMT(endpoint->ip), (unsigned)endpoint->port),
@@ -112,7 +112,7 @@ static struct str plain_port(struct explaining *e, struct str port)
 {
 	if (str_starts_with(port, STR("tcp:")))
 		port = str_skip(port, 4);
-	const char *plus = port.len != 0 ? memchr(port.p, '+', port.len) : NULL;
+	const char *plus = str_find(port, '+');
 	return keep(e, (struct str){port.p, plus != NULL ? (size_t)(plus - port.p) : port.len});
 }
 

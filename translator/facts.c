@@ -15,7 +15,8 @@ static struct secret_facts *facts_of(const struct cert_info *info)
 	char *text = (char *)(names + info->name_count);
 	for (size_t i = 0; i < info->name_count; i++) {
 		size_t len = info->names[i].len;
-		names[i] = (struct str){memcpy(text, info->names[i].p, len), len};
+		str_put(text, info->names[i]);
+		names[i] = (struct str){text, len};
 		text += len;
 	}
 	facts->view.names = names;

@@ -39,14 +39,14 @@ struct str node_key(const struct node *node)
 struct str node_namespace(const struct node *node)
 {
 	struct str key = node_key(node);
-	const char *slash = key.len != 0 ? memchr(key.p, '/', key.len) : NULL;
+	const char *slash = str_find(key, '/');
 	return slash != NULL ? (struct str){key.p, (size_t)(slash - key.p)} : STR_NONE;
 }
 
 struct str node_name(const struct node *node)
 {
 	struct str key = node_key(node);
-	const char *slash = key.len != 0 ? memchr(key.p, '/', key.len) : NULL;
+	const char *slash = str_find(key, '/');
 	return slash != NULL ? str_skip(key, (size_t)(slash - key.p) + 1) : key;
 }
 
@@ -138,8 +138,7 @@ static void *node_new(enum node_kind kind, struct str key)
 	struct node *node = slab_zalloc(sizes[kind] + key.len);
 	node->kind = (uint8_t)kind;
 	node->key_len = (uint16_t)key.len;
-	if (key.len != 0)
-		memcpy((char *)node + sizes[kind], key.p, key.len);
+	str_put((char *)node + sizes[kind], key);
 	return node;
 }
 

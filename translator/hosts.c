@@ -56,7 +56,7 @@ static const char *check_labels(struct str name)
 	struct str label;
 	struct str rest = name;
 	for (;;) {
-		const char *dot = memchr(rest.p, '.', rest.len);
+		const char *dot = str_find(rest, '.');
 		label = (struct str){rest.p, dot != NULL ? (size_t)(dot - rest.p) : rest.len};
 		const char *problem = check_label(label);
 		if (problem != NULL)
@@ -102,8 +102,10 @@ struct str host_lower(struct arena *arena, struct str host)
 	for (size_t i = 0; i < host.len; i++) {
 		if (host.p[i] < 'A' || host.p[i] > 'Z')
 			continue;
-		if (copy == NULL)
-			copy = memcpy(arena_alloc(arena, host.len + 1), host.p, host.len);
+		if (copy == NULL) {
+			copy = arena_alloc(arena, host.len + 1);
+			str_put(copy, host);
+		}
 		copy[i] = (char)(host.p[i] - 'A' + 'a');
 	}
 	return copy != NULL ? (struct str){copy, host.len} : host;

@@ -8,11 +8,9 @@
 static inline struct str key_join(struct arena *arena, struct str a, char separator, struct str b)
 {
 	char *text = arena_alloc(arena, a.len + b.len + 2);
-	if (a.len != 0)
-		memcpy(text, a.p, a.len);
+	str_put(text, a);
 	text[a.len] = separator;
-	if (b.len != 0)
-		memcpy(text + a.len + 1, b.p, b.len);
+	str_put(text + a.len + 1, b);
 	return (struct str){text, a.len + 1 + b.len};
 }
 

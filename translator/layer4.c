@@ -35,7 +35,7 @@ static bool is_network(struct str text)
 	char copy[64];
 	unsigned char address[16];
 	int64_t bits = 0;
-	const char *slash = text.len != 0 ? memchr(text.p, '/', text.len) : NULL;
+	const char *slash = str_find(text, '/');
 	size_t len = slash != NULL ? (size_t)(slash - text.p) : 0;
 	if (len == 0 || len >= sizeof(copy))
 		return false;

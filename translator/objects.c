@@ -362,7 +362,7 @@ static const void *build_pool(
 	}
 	backend_build(&request, &engine->scratch, pool, &problem);
 	pool->key.id = object_id(&node->node, &engine->scratch);
-	if (memchr(request.port.p, '+', request.port.len) != NULL)
+	if (str_find(request.port, '+') != NULL)
 		wish = settle_pool(engine, node, pool);
 	settle_tls(engine, wish, pool, &problem);
 	tell_users(engine, node, &problem, diags);

@@ -79,7 +79,7 @@ static const char *check_elements(struct str path)
 {
 	struct str rest = str_skip(path, 1);
 	for (;;) {
-		const char *slash = rest.len != 0 ? memchr(rest.p, '/', rest.len) : NULL;
+		const char *slash = str_find(rest, '/');
 		struct str element = {rest.p, slash != NULL ? (size_t)(slash - rest.p) : rest.len};
 		if (element.len == 0 && slash != NULL)
 			return "holds \"//\"";

@@ -94,7 +94,7 @@ static const char *set_member(
 static const char *parse_line(
 	struct str line, struct stickiness *policy, unsigned *seen, struct arena *arena)
 {
-	const char *colon = memchr(line.p, ':', line.len);
+	const char *colon = str_find(line, ':');
 	if (colon == NULL)
 		return arena_printf(arena, "the line %s has no colon", diag_quote(arena, line)).p;
 	struct str name = trim((struct str){line.p, (size_t)(colon - line.p)});
@@ -118,7 +118,7 @@ const char *stickiness_parse(struct str text, struct arena *arena, struct sticki
 	struct stickiness *policy = arena_alloc(arena, sizeof(*policy));
 	unsigned seen = 0;
 	while (text.len != 0) {
-		const char *newline = memchr(text.p, '\n', text.len);
+		const char *newline = str_find(text, '\n');
 		size_t len = newline != NULL ? (size_t)(newline - text.p) : text.len;
 		struct str line = trim((struct str){text.p, len});
 		text = str_skip(text, newline != NULL ? len + 1 : len);

@@ -73,7 +73,7 @@ static bool read_time(struct str text, double *ret_seconds)
 	char sign = '\0';
 	if (text.len >= sizeof(copy))
 		return false;
-	memcpy(copy, text.p, text.len);
+	str_put(copy, text);
 	copy[text.len] = '\0';
 	const char *rest = strptime(copy, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest == NULL)

@@ -45,7 +45,7 @@ int frames_feed(struct frames *frames, struct str piece, int (*on_line)(void *ct
 	void *ctx)
 {
 	while (piece.len != 0) {
-		const char *end = memchr(piece.p, '\n', piece.len);
+		const char *end = str_find(piece, '\n');
 		if (end == NULL)
 			return buf_append_str(&frames->part, piece);
 		struct str line = {piece.p, (size_t)(end - piece.p)};

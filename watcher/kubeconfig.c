@@ -90,7 +90,7 @@ static bool get_text(struct chooser *c, struct node from, const char *name, char
 	if (member.node == NULL)
 		return true;
 	must(from.document != NULL);
-	if (text.p == NULL || memchr(text.p, '\0', text.len) != NULL)
+	if (text.p == NULL || str_find(text, '\0') != NULL)
 		return fail(c, "%s: %s must be text", from.document->file->path, name);
 	free(*ret_text);
 	*ret_text = text.len != 0 ? str_dup(text) : NULL;
@@ -103,7 +103,7 @@ static bool get_secret(struct chooser *c, struct node from, const char *name, st
 	struct str text = text_of(member.node);
 	if (member.node == NULL || (text.p != NULL && text.len == 0))
 		return true;
-	if (text.p == NULL || memchr(text.p, '\0', text.len) != NULL || secret_set(ret, text) != 0)
+	if (text.p == NULL || str_find(text, '\0') != NULL || secret_set(ret, text) != 0)
 		return fail(c, "%s: %s must be text of at most %d bytes", from.document->file->path,
 			name, SECRET_LEN_MAX);
 	return true;
@@ -207,7 +207,7 @@ static bool get_texts(
 	*ret_texts = texts;
 	for (size_t i = 0; i < count; i++) {
 		struct str text = text_of(item_of(list, i).node);
-		if (text.p == NULL || memchr(text.p, '\0', text.len) != NULL)
+		if (text.p == NULL || str_find(text, '\0') != NULL)
 			return fail(
 				c, "%s: %s[%zu] must be text", from.document->file->path, name, i);
 		texts[(*ret_count)++] = str_dup(text);

@@ -33,9 +33,9 @@ static bool is_ip(struct str text)
 {
 	char copy[INET6_ADDRSTRLEN];
 	unsigned char bytes[sizeof(struct in6_addr)];
-	if (text.len >= sizeof(copy) || memchr(text.p, '\0', text.len) != NULL)
+	if (text.len >= sizeof(copy) || str_find(text, '\0') != NULL)
 		return false;
-	memcpy(copy, text.p, text.len);
+	str_put(copy, text);
 	copy[text.len] = '\0';
 	return inet_pton(AF_INET, copy, bytes) == 1 || inet_pton(AF_INET6, copy, bytes) == 1;
 }

@@ -93,7 +93,7 @@ static void split(struct projection *p, struct str text, struct str_list *ret_li
 		count += text.p[i] == ',';
 	ret_list->items = arena_calloc(p->arena, count, sizeof(struct str));
 	for (ret_list->count = 0; ret_list->count < count; ret_list->count++) {
-		const char *comma = memchr(text.p, ',', text.len);
+		const char *comma = str_find(text, ',');
 		size_t len = comma != NULL ? (size_t)(comma - text.p) : text.len;
 		ret_list->items[ret_list->count] = trim((struct str){text.p, len});
 		text = str_skip(text, comma != NULL ? len + 1 : len);

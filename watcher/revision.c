@@ -23,7 +23,7 @@ bool revision_set(struct revision *revision, struct str text)
 		if (!is_plain(text.p[i]))
 			return false;
 	}
-	memcpy(revision->text, text.p, text.len);
+	str_put(revision->text, text);
 	revision->text[text.len] = '\0';
 	return true;
 }

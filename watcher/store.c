@@ -68,7 +68,7 @@ static void set_uid(struct kept_uid *kept, struct str uid)
 	kept->is_uuid = pack_uuid(uid, kept->bytes);
 	kept->len = (uint8_t)(kept->is_uuid ? PACK_UUID_LEN : uid.len);
 	if (!kept->is_uuid && uid.len != 0)
-		memcpy(kept->bytes, uid.p, uid.len);
+		str_put(kept->bytes, uid);
 }
 
 static struct str uid_bytes(const struct store_object *object)
@@ -94,8 +94,7 @@ struct str store_uid(const struct store_object *object, char room[STORE_UID_LEN_
 		unpack_uuid((const uint8_t *)uid.p, room);
 		return (struct str){room, PACK_UUID_TEXT_LEN};
 	}
-	if (uid.len != 0)
-		memcpy(room, uid.p, uid.len);
+	str_put(room, uid);
 	return (struct str){room, uid.len};
 }
 

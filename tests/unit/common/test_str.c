@@ -29,6 +29,22 @@ static void bad_bytes_are_found_wherever_they_stand(void **state)
 	}
 }
 
+/* The sanitizers see to it that nothing is asked of NULL. */
+static void an_absent_text_is_copied_and_searched_like_an_empty_one(void **state)
+{
+	char to[] = "as it was";
+	(void)state;
+	str_put(to, STR_NONE);
+	str_put(to, STR(""));
+	assert_string_equal(to, "as it was");
+	str_put(to, STR("AS"));
+	assert_string_equal(to, "AS it was");
+	assert_null(str_find(STR_NONE, '\0'));
+	assert_null(str_find(STR("abc"), 'd'));
+	const struct str text = STR("abcb");
+	assert_ptr_equal(str_find(text, 'b'), text.p + 1);
+}
+
 static void sequences_are_whole_wherever_they_stand(void **state)
 {
 	static const char *const sequences[] = {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
@@ -50,6 +66,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_bytes_are_found_wherever_they_stand),
+		cmocka_unit_test(an_absent_text_is_copied_and_searched_like_an_empty_one),
 		cmocka_unit_test(sequences_are_whole_wherever_they_stand),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
