@@ -12,6 +12,24 @@
 
 enum { OBJECTS_MAX = 12, ITEMS_MAX = 4, PORT_COUNT = 8 };
 
+/* Self-signed, for tests alone. */
+static const char authority[] = "-----BEGIN CERTIFICATE-----\n"
+				"MIIBTzCB9qADAgECAhR+9jIaBM/XoCmNaq76QKi0DBXnTTAKBggqhkjOPQQDAjAY\n"
+				"MRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAw\n"
+				"MTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMFkwEwYHKoZIzj0C\n"
+				"AQYIKoZIzj0DAQcDQgAERWAMcCp7/fR2NbmFghzGOQW5Y/5LMfyN1n3Xc4a7hrJX\n"
+				"l651idWzSoW5UUUmTqjueRh+7pUdR8U+iVDByvTQa6McMBowGAYDVR0RBBEwD4IN\n"
+				"YS5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNIADBFAiA9/UMUleju7K1JJxqQUsSs\n"
+				"xUTnC/NfoDnR6XkFrKsjUQIhAJGmN43nWkvWl1OyHNy4cs2ToeI1chhdBv0vsC1b\n"
+				"exWQ\n"
+				"-----END CERTIFICATE-----\n";
+static const char authority_key[] =
+	"-----BEGIN PRIVATE KEY-----\n"
+	"MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGtx0Z1IuaDMxzU3C\n"
+	"h8g54qRxfoB+wkRhhhurPgzQOs6hRANCAARFYAxwKnv99HY1uYWCHMY5Bblj/ksx\n"
+	"/I3WfddzhruGsleXrnWJ1bNKhblRRSZOqO55GH7ulR1HxT6JUMHK9NBr\n"
+	"-----END PRIVATE KEY-----\n";
+
 static const uint16_t ports[PORT_COUNT] = {80, 443, 5432, 6379, 8443, 9000, 9443, 10000};
 
 /* ---- in place of provider-local/local.c ---- */
@@ -74,6 +92,29 @@ struct ports *world_ports(void)
 	for (size_t i = 0; i < PORT_COUNT; i++)
 		items[i].port = ports[i];
 	return ports_copy(&(struct ports){items, PORT_COUNT});
+}
+
+/* ---- in place of provider-local/externals.c: every name has been looked up ---- */
+
+void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
+{
+	(void)all;
+	if (str_is_empty(pool->external_name) || !check_host(pool->external_name) ||
+		!check_port(pool->target_port))
+		return;
+	struct pool_endpoint found[] = {
+		{.ip = STR("192.0.2.1"), .port = pool->target_port, .active = true},
+		{.ip = STR("2001:db8::1"), .port = pool->target_port, .active = true},
+	};
+	pool->endpoints.count = 2;
+	pool->endpoints.items = arena_alloc(arena, sizeof(found));
+	memcpy(pool->endpoints.items, found, sizeof(found));
+}
+
+void externals_drop(struct externals *all, struct str pool_id)
+{
+	(void)all;
+	(void)pool_id;
 }
 
 /* ---- the world ---- */
@@ -269,6 +310,12 @@ static struct str_list list_of(struct world *world, const char *good)
 	return list;
 }
 
+static struct object_ref draw_ref(struct world *world)
+{
+	return (struct object_ref){text(world, "default"), text(world, "web"), text(world, "uid"),
+		world_pick(world, 2) != 0};
+}
+
 static struct stickiness *draw_stickiness(struct world *world)
 {
 	struct stickiness *sticky = arena_alloc(&world->arena, sizeof(*sticky));
@@ -308,13 +355,46 @@ static struct health_check *draw_check(struct world *world)
 	return check;
 }
 
+static struct pool_tls *draw_tls(struct world *world)
+{
+	struct pool_tls *tls = arena_alloc(&world->arena, sizeof(*tls));
+	bool has_client = world_pick(world, 2) != 0;
+	*tls = (struct pool_tls){
+		.http2 = world_pick(world, 2) != 0,
+		.verify = (enum tls_verify)world_pick(world, 3),
+		.ca = text(world, authority),
+		.server_name = ONE_OF(world, "web.default.svc", "a.test", ""),
+		.client_chain = text(world, has_client ? authority : ""),
+		.client_key = text(world, has_client ? authority_key : ""),
+	};
+	return tls;
+}
+
+static void draw_endpoints(struct world *world, struct pool *pool)
+{
+	for (size_t i = 0; i < pool->endpoints.count; i++)
+		pool->endpoints.items[i] = (struct pool_endpoint){
+			.ip = ONE_OF(world, "10.0.0.1", "fd00::1", "::ffff:10.0.0.2"),
+			.port = port_of(world),
+			.active = world_pick(world, 2) != 0,
+			.ready = world_pick(world, 2) != 0,
+			.serving = world_pick(world, 2) != 0,
+			.terminating = world_pick(world, 2) != 0,
+			.node = text(world, "node"),
+			.zone = text(world, "zone"),
+		};
+}
+
 static void draw_pool(struct world *world)
 {
 	struct pool pool = {
 		.key = {.kind = LB_POOL, .id = ID_OF(world, "p0", "p1", "p2")},
-		.service = {text(world, "default"), text(world, "web"), text(world, "uid"), true},
+		.service = draw_ref(world),
 		.port_name = text(world, "http"),
 		.port = port_of(world),
+		.target_port = port_of(world),
+		.mixed_target_ports = world_pick(world, 2) != 0,
+		.has_selector = world_pick(world, 2) != 0,
 		.external_name = ONE_OF(world, "", "web.test"),
 		.protocol = (enum pool_protocol)world_pick(world, 4),
 		.algorithm = (enum pool_algorithm)world_pick(world, 3),
@@ -322,15 +402,9 @@ static void draw_pool(struct world *world)
 			world_pick(world, ITEMS_MAX)},
 		.stickiness = world_pick(world, 2) != 0 ? draw_stickiness(world) : NULL,
 		.health_check = world_pick(world, 2) != 0 ? draw_check(world) : NULL,
+		.tls = world_pick(world, 2) != 0 ? draw_tls(world) : NULL,
 	};
-	for (size_t i = 0; i < pool.endpoints.count; i++)
-		pool.endpoints.items[i] = (struct pool_endpoint){
-			.ip = ONE_OF(world, "10.0.0.1", "fd00::1", "::ffff:10.0.0.2"),
-			.port = port_of(world),
-			.active = world_pick(world, 2) != 0,
-			.node = text(world, "node"),
-			.zone = text(world, "zone"),
-		};
+	draw_endpoints(world, &pool);
 	struct pool *kept = arena_push(
 		&world->arena, (void **)&world->pools, &world->pool_count, sizeof(*kept));
 	*kept = pool;
@@ -358,20 +432,10 @@ static void draw_host(struct world *world)
 	(void)stage(world, &host);
 }
 
-static void draw_balancer(struct world *world)
+static void draw_listeners(struct world *world, struct load_balancer *balancer)
 {
-	struct load_balancer balancer = {
-		.key = {.kind = LB_LOAD_BALANCER, .id = ID_OF(world, "lb", "lb2")},
-		.namespace = text(world, "default"),
-		.name = text(world, "web"),
-		.class_name = text(world, "sluice"),
-		.listeners = {items(world, sizeof(struct listener)), world_pick(world, ITEMS_MAX)},
-		.default_pool = ID_OF(world, "p0", ""),
-		.custom_config = text(world, ""),
-		.keep = world_pick(world, 8) == 7,
-	};
-	for (size_t i = 0; i < balancer.listeners.count; i++)
-		balancer.listeners.items[i] = (struct listener){
+	for (size_t i = 0; i < balancer->listeners.count; i++)
+		balancer->listeners.items[i] = (struct listener){
 			.port = port_of(world),
 			.protocol = (enum listener_protocol)world_pick(world, 4),
 			.certificates = list_of(world, "c0"),
@@ -380,6 +444,42 @@ static void draw_balancer(struct world *world)
 			.source_ranges = list_of(world, "10.0.0.0/8"),
 			.service = text(world, "default/db"),
 		};
+}
+
+/* What load balancers of their own have. */
+static void draw_wishes(struct world *world, struct load_balancer *balancer)
+{
+	for (size_t i = 0; i < balancer->owners.count; i++)
+		balancer->owners.items[i] = draw_ref(world);
+	for (size_t i = 0; i < balancer->labels.count; i++)
+		balancer->labels.items[i] =
+			(struct label){text(world, "io.rancher.x"), text(world, "y")};
+	for (size_t i = 0; i < balancer->health_checks.count; i++)
+		balancer->health_checks.items[i] = *draw_check(world);
+}
+
+static void draw_balancer(struct world *world)
+{
+	struct load_balancer balancer = {
+		.key = {.kind = LB_LOAD_BALANCER, .id = ID_OF(world, "lb", "lb2")},
+		.namespace = text(world, "default"),
+		.name = text(world, "web"),
+		.is_group = world_pick(world, 2) != 0,
+		.class_name = text(world, "sluice"),
+		.owners = {items(world, sizeof(struct object_ref)), world_pick(world, ITEMS_MAX)},
+		.scale = wide(world),
+		.listeners = {items(world, sizeof(struct listener)), world_pick(world, ITEMS_MAX)},
+		.default_pool = ID_OF(world, "p0", ""),
+		.stickiness = world_pick(world, 2) != 0 ? draw_stickiness(world) : NULL,
+		.labels = {items(world, sizeof(struct label)), world_pick(world, ITEMS_MAX)},
+		.health_checks = {items(world, sizeof(struct health_check)),
+			world_pick(world, ITEMS_MAX)},
+		.custom_config = text(world, ""),
+		.absent = world_pick(world, 8) == 7,
+		.keep = world_pick(world, 8) == 7,
+	};
+	draw_listeners(world, &balancer);
+	draw_wishes(world, &balancer);
 	(void)stage(world, &balancer);
 }
 
@@ -395,6 +495,7 @@ static void draw_certificate(struct world *world)
 		.chain = text(world, chain),
 		.private_key = text(world, key),
 		.names = list_of(world, "a.test"),
+		.not_after = wide(world),
 		.hosts = list_of(world, "a.test"),
 	};
 	(void)stage(world, &certificate);
@@ -413,7 +514,7 @@ bool world_draw(struct world *world)
 /* ---- everything, harmless ---- */
 
 static void fill_pool(struct world *world, const char *id, unsigned which,
-	struct stickiness *sticky, struct health_check *check)
+	struct stickiness *sticky, struct health_check *check, struct pool_tls *tls)
 {
 	struct pool_endpoint endpoints[] = {
 		{.ip = STR("10.0.0.1"), .port = 80, .active = true},
@@ -427,15 +528,36 @@ static void fill_pool(struct world *world, const char *id, unsigned which,
 		.endpoints = {endpoints, which == 100 ? 0 : 3},
 		.stickiness = sticky,
 		.health_check = check,
+		.tls = tls,
 	};
 	must(stage(world, &pool));
+}
+
+/* Every way to speak TLS, with what can stand before it in the line of a server. */
+static void fill_tls_pools(struct world *world)
+{
+	for (unsigned i = 0; i < 4 * 4 * 2 * 2 * 3; i++) {
+		unsigned how = i / 4 % 4;
+		bool has_client = i / 32 % 2 != 0;
+		struct health_check check = {.port = i / 64 == 2 ? 80 : 0};
+		struct pool_tls tls = {
+			.verify = (enum tls_verify)(how < 3 ? how : TLS_VERIFY_OFF),
+			.ca = str_from(authority),
+			.server_name = how < 3 ? STR("a.test") : STR(""),
+			.http2 = i / 16 % 2 != 0,
+			.client_chain = str_from(has_client ? authority : ""),
+			.client_key = str_from(has_client ? authority_key : ""),
+		};
+		fill_pool(world, "tls", i, NULL, i / 64 != 0 ? &check : NULL, &tls);
+	}
 }
 
 static void fill_pools(struct world *world)
 {
 	for (unsigned i = 0; i < 12; i++)
-		fill_pool(world, "p", i, NULL, NULL);
-	fill_pool(world, "p", 100, NULL, NULL);
+		fill_pool(world, "p", i, NULL, NULL, NULL);
+	fill_pool(world, "p", 100, NULL, NULL, NULL);
+	fill_tls_pools(world);
 	/* With stickiness in HTTP and in HTTPS, and with its domain or without. */
 	for (unsigned i = 0; i < 48; i++) {
 		struct stickiness sticky = {
@@ -446,7 +568,7 @@ static void fill_pools(struct world *world)
 			.postonly = i / 12 % 2 != 0,
 			.indirect = i / 24 != 0,
 		};
-		fill_pool(world, "sticky", i * 4, &sticky, NULL);
+		fill_pool(world, "sticky", i * 4, &sticky, NULL, NULL);
 	}
 	for (unsigned i = 0; i < 16; i++) {
 		struct health_check check = {
@@ -454,7 +576,7 @@ static void fill_pools(struct world *world)
 			.path = STR("/a"),
 			.port = i / 8 != 0 ? 80 : 0,
 		};
-		fill_pool(world, "check", i, NULL, &check);
+		fill_pool(world, "check", i, NULL, &check, NULL);
 	}
 }
 
@@ -570,7 +692,8 @@ static bool is_address(struct str word)
 
 static size_t name_at(struct str word, size_t at)
 {
-	static const char letters[] = "lhpc";
+	static const char letters[] = {NAME_LOAD_BALANCER, NAME_HOST, NAME_POOL, NAME_CERTIFICATE,
+		NAME_AUTHORITY, NAME_CLIENT, 0};
 	struct str name = {word.p + at, NAME_LEN};
 	if (word.len - at < NAME_LEN || strchr(letters, word.p[at]) == NULL)
 		return 0;
@@ -597,6 +720,15 @@ void forms_word(struct buf *form, struct str word)
 		i += name + digits == 0 ? 1 : name != 0 ? name : digits;
 	}
 	must(buf_append(form, " ", 1) == 0);
+}
+
+void forms_check_pem(struct str content)
+{
+	must(str_starts_with(content, STR("-----BEGIN ")));
+	must(str_ends_with(content, STR("\n")));
+	must(memmem(content.p, content.len, "\n\n", 2) == NULL);
+	for (size_t i = 0; i < content.len; i++)
+		must(content.p[i] == '\n' || (content.p[i] >= ' ' && content.p[i] < 0x7f));
 }
 
 /* ---- rows ---- */

@@ -4,7 +4,8 @@
  * code. What comes out is taken apart into words by the rules of the proxy's grammar, and each group of words must have a form that a
  * harmless state brings forth too (world_fill_plain()).
  *
- * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link.
+ * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link; and those of
+ * provider-local/externals.h that a renderer calls, so that host names have addresses without anybody being asked.
  */
 #pragma once
 
@@ -59,5 +60,7 @@ struct forms {
 void forms_check(struct forms *forms, struct str form);
 /* Appends the word and a space, with `@` for each name of ours and `0` for each number in it; an address, with its port or prefix, is `<address>`. */
 void forms_word(struct buf *form, struct str word);
+/* PEM blocks alone, which can be the payload of a command that ends at an empty line. */
+void forms_check_pem(struct str content);
 /* Every row of the routes is a key of ours with a value of ours: no text of a tenant is anything but the end of a key. */
 void forms_check_rows(struct world *world, bool has_slots);
