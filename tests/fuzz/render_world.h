@@ -38,6 +38,13 @@ struct ports *world_ports(void);
 
 /* A number below `count`; 0 when the bytes have run out. */
 unsigned world_pick(struct world *world, unsigned count);
+/* Remembers the text as one that was drawn, and gives it back. */
+struct str world_keep(struct world *world, struct str text);
+/* False: it breaks a limit of the protocol, so it never reaches a provider. */
+bool world_stage(struct world *world, const void *object);
+/* Self-signed, for tests alone; PEM. */
+extern const char world_authority[];
+extern const char world_authority_key[];
 /* Stages some objects; false: there are no bytes left. */
 bool world_draw(struct world *world);
 /* Stages a state with everything that a configuration can have, all of it harmless. */
