@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""examples/provider.py with one fault, named by the first argument: each is what a check of check-provider must find."""
+"""examples/provider.py with one fault, named by the first argument: each is what a check must find."""
 from __future__ import annotations
 
 import importlib.util
@@ -54,6 +54,15 @@ def on_commit(act) -> None:
         act(link, objects, staged)
         original(link, objects, staged, address)
     around(provider, "take_commit", wrapper)
+
+
+def never_says(word: str) -> None:
+    around(provider, "send", lambda original, link, kind, body:
+           None if kind == word else original(link, kind, body))
+
+
+def without_addresses(body: dict) -> dict:
+    return {key: value for key, value in body.items() if not key.startswith("addresses")}
 
 
 def frame_len(data: bytes) -> int:
@@ -119,12 +128,12 @@ def no_manners():
 
 @fault
 def no_pong():
-    around(provider, "send", lambda original, link, kind, body: None if kind == "pong" else original(link, kind, body))
+    never_says("pong")
 
 
 @fault
 def no_ping():
-    around(provider, "send", lambda original, link, kind, body: None if kind == "ping" else original(link, kind, body))
+    never_says("ping")
 
 
 @fault
@@ -134,7 +143,8 @@ def patient():
 
 @fault
 def one_frame_at_a_time():
-    around(Socket, "recv", lambda original, link, size: piece if is_frame(piece := original(link, size)) else end())
+    around(Socket, "recv", lambda original, *arguments:
+           piece if is_frame(piece := original(*arguments)) else end())
 
 
 @fault
@@ -192,7 +202,8 @@ def hasty():
 
 @fault
 def eager():
-    on_type("upsert", lambda link, body: body["kind"] == "load-balancer" and provider.answer(link, body, {"ip": "192.0.2.7"}))
+    on_type("upsert", lambda link, body:
+            body["kind"] == "load-balancer" and provider.answer(link, body, {"ip": "192.0.2.7"}))
 
 
 @fault
@@ -202,9 +213,7 @@ def mute():
 
 @fault
 def no_addresses():
-    def wrapper(original, link, kind, body):
-        return original(link, kind, {key: value for key, value in body.items() if not key.startswith("addresses")})
-    around(provider, "send", wrapper)
+    around(provider, "send", lambda original, link, kind, body: original(link, kind, without_addresses(body)))
 
 
 @fault
@@ -229,7 +238,8 @@ def only_snapshots():
 
 @fault
 def changes_only():
-    on_commit(lambda link, objects, staged: any(new != objects.get(key, {}) for key, new in staged.items()) or end())
+    on_commit(lambda link, objects, staged:
+              any(new != objects.get(key, {}) for key, new in staged.items()) or end())
 
 
 @fault
@@ -256,7 +266,7 @@ def addresses_once():
 
     def wrapper(original, link, kind, body):
         if body.get("rev") in said:
-            body = {key: value for key, value in body.items() if not key.startswith("addresses")}
+            body = without_addresses(body)
         said.add(body.get("rev"))
         return original(link, kind, body)
     around(provider, "send", wrapper)
@@ -293,22 +303,26 @@ def whole_snapshots_only():
 def never_again():
     removed = set()
     on_type("remove", lambda link, body: removed.add(body["id"]))
-    around(provider, "answer", lambda original, link, lb, address: lb["id"] in removed or original(link, lb, address))
+    around(provider, "answer", lambda original, link, lb, address:
+           lb["id"] in removed or original(link, lb, address))
 
 
 @fault
 def snapshots_only_add():
-    on_commit(lambda link, objects, staged: staged.update({key: objects[key] for key, new in staged.items() if not new}))
+    on_commit(lambda link, objects, staged:
+              staged.update({key: objects[key] for key, new in staged.items() if not new}))
 
 
 @fault
 def sure_of_itself():
-    on_commit(lambda link, objects, staged: [key in objects or end() for key, new in staged.items() if not new])
+    on_commit(lambda link, objects, staged:
+              [key in objects or end() for key, new in staged.items() if not new])
 
 
 @fault
 def nothing_is_absent():
-    around(provider, "answer", lambda original, link, lb, address: None if lb.get("absent") else original(link, lb, address))
+    around(provider, "answer", lambda original, link, lb, address:
+           None if lb.get("absent") else original(link, lb, address))
 
 
 @fault
@@ -316,7 +330,8 @@ def cannot_keep():
     def refuse(link, objects, staged):
         for lb in staged.values():
             if lb.get("keep"):
-                provider.send(link, "lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "failed", "message": "no listeners"})
+                provider.send(link, "lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "failed",
+                                                  "message": "no listeners"})
     on_commit(refuse)
 
 
@@ -331,7 +346,8 @@ def no_loose_ends():
 
 @fault
 def only_good_certificates():
-    on_type("upsert", lambda link, body: body["kind"] == "certificate" and b"END CERTIFICATE" not in body["chain"] and end())
+    on_type("upsert", lambda link, body:
+            body["kind"] == "certificate" and b"END CERTIFICATE" not in body["chain"] and end())
 
 
 @fault
