@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -14,6 +15,9 @@ from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
+
+
+PROVIDER = f"provider-{PROXIES[0]}"
 
 
 class Ctl:
@@ -85,6 +89,64 @@ def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
     assert ctl("get", "ingress", "default/none").returncode == ctl("explain", "default/none").returncode == 5
     status = ctl("status")
     assert status.returncode == 0 and status.stdout.count("●") == 3 and "1 ingress" in status.stdout
+
+
+def programs(ctl) -> dict[str, dict]:
+    return {item["program"]: item for item in ctl.json("status")["programs"]}
+
+
+def test_status_says_of_each_program_how_it_is(line, ctl):
+    cluster = line.cluster
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
+    wait_for(lambda: programs(ctl)[PROVIDER].get("load_balancers", {}).get("applied") == 1, "the load balancer to be applied", PATIENCE)
+    before = programs(ctl)
+    assert list(before) == ["watcher", "translator", PROVIDER]
+    for name, item in before.items():
+        assert item["state"] == "ready" and item["version"] and item["started"] <= item["ready"], name
+    assert before["watcher"]["counts"]["ingress"] == 1 and before["watcher"]["lag_s"] >= 0
+    assert before[PROVIDER]["counts"]["pool"] == 1
+    text = ctl("status").stdout
+    assert text.count(f"({before['watcher']['version']}, up ") == 3 and "behind Kubernetes" in text and "load balancers: " in text, text
+    assert "last error" not in text, "nothing is amiss"
+    # A provider that goes is an error of the translator, that is told with what to do.
+    line.provider.kill()
+    wait_for(lambda: "link-down" in programs(ctl)["translator"].get("problem", ""), "the translator to say so", PATIENCE)
+    found = programs(ctl)["translator"]
+    assert found["remedy"] and found["problem_at"] >= before["translator"]["started"]
+    line.provider.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    assert programs(ctl)[PROVIDER]["started"] >= before[PROVIDER]["started"]
+
+
+def test_why_a_program_does_not_answer(line, ctl):
+    window = line.runtime / "translator.window"
+    # No socket.
+    done = ctl("get", "ingress", "-r", "/nonexistent")
+    assert done.returncode == 4 and "there is no such socket" in done.stderr and "start sluice-translator" in done.stderr
+    # It hangs.
+    line.translator.pause()
+    try:
+        done = ctl("get", "ingress", "--timeout", "0.5")
+        assert done.returncode == 4 and "has not answered for 0.5 s" in done.stderr and "look at its log" in done.stderr, done.stderr
+        assert "does not answer" in ctl("status", "--timeout", "0.5").stdout
+    finally:
+        line.translator.resume()
+    # It refuses: by its own judgement, and by the mode of its socket.
+    if os.geteuid() == 0:
+        line.runtime.chmod(0o755)
+        shutil.copy(build_folder() / "sluicectl/sluicectl", line.runtime)
+        for mode in (0o666, 0o660):
+            window.chmod(mode)
+            done = subprocess.run(["./sluicectl", "get", "ingress", "-r", "."], cwd=line.runtime, user=65534, group=65534, extra_groups=[],
+                                  capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode == 4 and "user 65534 may not look in" in done.stderr, (mode, done.stderr)
+            assert "--window-allow-uid 65534" in done.stderr
+    # It has ended, and left its socket.
+    line.translator.kill()
+    done = ctl("get", "ingress")
+    assert done.returncode == 4 and "nobody listens there any more" in done.stderr, done.stderr
+    line.translator.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
 
 
 def test_no_key_of_a_client_certificate_is_shown(line, ctl):
