@@ -186,6 +186,55 @@ def test_each_reason_of_not_being_served(line, ctl):
     wait_for(lambda: {"PathConflict"} == ctl.reasons("first") | ctl.reasons("second"), "one of them to lose", PATIENCE)
 
 
+def balancer(cluster, name: str, *ports: int, **spec: object) -> dict:
+    made = cluster.service(name)
+    made["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer", "allocateLoadBalancerNodePorts": False,
+                     "ports": [{"name": f"p{port}", "port": port, "targetPort": 8080} for port in ports]} | spec
+    return made
+
+
+def endpoints(cluster, name: str, ips: list[str], *ports: int) -> dict:
+    made = cluster.slice(name, ips)
+    made["ports"] = [{"name": f"p{port}", "port": 8080, "protocol": "TCP"} for port in ports]
+    return made
+
+
+def test_services_of_type_loadbalancer(line, ctl, tmp_path):
+    cluster, port = line.cluster, []
+    for _ in range(3):
+        port.append(line.proxy.other_port(*port))
+    cluster.apply(balancer(cluster, "first", port[0]), endpoints(cluster, "first", ["127.1.0.1"], port[0]))
+    wait_for(lambda: (ctl.json("explain", "service/default/first") or {}).get("state") == "applied", "the first Service", PATIENCE)
+    objects = [balancer(cluster, "second", *port[:2]), endpoints(cluster, "second", ["127.1.0.2"], *port[:2])]
+    cluster.apply(*objects, balancer(cluster, "bare", port[2]), cluster.service("inner"),
+                  balancer(cluster, "foreign", 81, loadBalancerClass="example.com/other"))
+    good = ctl.json("explain", "service/default/first")
+    (route,) = good["routes"]
+    assert (good["kind"], good["addresses"], route["listener"], route["service"]) == ("Service", [line.proxy.address], f"tcp {port[0]}", "default/first")
+    assert route["served"] and [e["address"] for e in route["endpoints"]] == ["127.1.0.1:8080"]
+    done = wait_for(lambda: (got := ctl("explain", "service/default/first")).returncode == 0 and got, "all to be applied", PATIENCE)
+    assert f"✓ tcp {port[0]} → Service default/first, port {port[0]}" in done.stdout, done.stdout
+
+    def routes(name: str) -> dict[str, str]:
+        return {route["listener"]: route.get("reason", "") for route in (ctl.json("explain", f"service/default/{name}") or {}).get("routes", [])}
+
+    wait_for(lambda: routes("second") == {f"tcp {port[0]}": "PortConflict", f"tcp {port[1]}": ""}, "the second to have one port", PATIENCE)
+    done = ctl("explain", "service/default/second")
+    assert done.returncode == 1 and "the older Service default/first" in done.stdout and "→ Take another port" in done.stdout, done.stdout
+    assert done.stdout.count("PortConflict") == 1, "it is told once"
+    assert wait_for(lambda: list(routes("bare").values()), "the Service without endpoints", PATIENCE) == ["NoEndpoints"]
+    for name, reason in {"foreign": "LoadBalancerClassNotOurs", "inner": "ServiceNotLoadBalancer"}.items():
+        wait_for(lambda name=name: ctl("explain", f"service/default/{name}").returncode == 1, f"Service {name}", PATIENCE)
+        done = ctl("explain", f"service/default/{name}")
+        assert reason in done.stdout and "→ Set spec." in done.stdout, done.stdout
+    assert ctl("explain", "service/default/none").returncode == 5
+    # The same of manifests, before anybody applies them.
+    file = tmp_path / "manifests.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    done = ctl("explain", "-f", file, "service/default/second")
+    assert done.stdout.count("✓ tcp ") == 2 and "127.1.0.2:8080" in done.stdout, done.stdout
+
+
 def test_a_piece_of_the_line_is_gone(line, ctl):
     cluster = line.cluster
     cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
