@@ -460,7 +460,8 @@ static void read_kubeconfig_again(void)
 		else
 			watcher.target = old;
 	} else {
-		log_event(&EV_CREDENTIALS_PROBLEM, LOG_STR("reason", problem));
+		log_event(&EV_CREDENTIALS_PROBLEM, LOG_STR("file", watcher.target.kubeconfig),
+			LOG_STR("reason", problem));
 	}
 	target_fini(&fresh);
 	free(problem);
