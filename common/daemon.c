@@ -115,6 +115,7 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 	struct daemon *daemon = watcher->data;
 	(void)loop;
 	(void)events;
+	log_event(&EV_HANGUP);
 	if (daemon->spec->reload != NULL)
 		daemon->spec->reload();
 }
