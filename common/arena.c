@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ARENA_BLOCK_LEN = 8192 };
+enum { ARENA_BLOCK_LEN = 8192, ARENA_SHORT_TEXT_LEN = 256 };
 
 struct arena_block {
 	struct arena_block *next;
@@ -88,11 +88,15 @@ struct str arena_str(struct arena *a, struct str s)
 
 struct str arena_printf(struct arena *a, const char *format, ...)
 {
+	char first[ARENA_SHORT_TEXT_LEN];
 	va_list args;
 	va_start(args, format);
-	int len = vsnprintf(NULL, 0, format, args);
+	int len = vsnprintf(first, sizeof(first), format, args);
 	va_end(args);
 	must(len >= 0);
+	/* Nearly all are short, and formatted once. */
+	if ((size_t)len < sizeof(first))
+		return arena_str(a, (struct str){first, (size_t)len});
 	char *text = arena_alloc(a, (size_t)len + 1);
 	va_start(args, format);
 	vsnprintf(text, (size_t)len + 1, format, args);

@@ -94,14 +94,20 @@ int buf_append_str(struct buf *b, struct str s)
 int buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
+	/* Into what is free; a second time when that was too little. */
+	char *room = b->data != NULL ? (char *)b->data + b->end : NULL;
+	size_t free_len = b->cap - b->end;
 	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, format, again);
+	int len = vsnprintf(room, free_len, format, again);
 	va_end(again);
 	must(len >= 0);
-	uint8_t *room = buf_reserve(b, (size_t)len + 1);
-	if (room == NULL)
-		return -EMSGSIZE;
-	vsnprintf((char *)room, (size_t)len + 1, format, args);
+	bool fits = (size_t)len < free_len && (size_t)len < b->max - buf_len(b);
+	if (!fits) {
+		room = (char *)buf_reserve(b, (size_t)len + 1);
+		if (room == NULL)
+			return -EMSGSIZE;
+		vsnprintf(room, (size_t)len + 1, format, args);
+	}
 	b->end += (size_t)len;
 	return 0;
 }

@@ -257,10 +257,14 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		options_print_man(table, stdout);
 	} else if (outcome == OPTIONS_MARKDOWN) {
 		options_print_markdown(table, stdout);
+	} else if (outcome == OPTIONS_EVENTS) {
+		log_print_events(stdout);
 	} else if (outcome == OPTIONS_VERSION) {
 		printf("%s %s\n", table->program, SLUICE_VERSION);
 	} else if (outcome == OPTIONS_BAD) {
-		fprintf(stderr, "%s: %s\n", table->program, problem);
+		/* How lines are to look is not known yet; for whoever has typed it. */
+		log_init(table->program, LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
+		fprintf(stderr, "%s%s: %s\n", log_prefix(LOG_LEVEL_ERROR), table->program, problem);
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
 	} else {

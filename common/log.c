@@ -6,12 +6,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	LOG_LINE_MAX = 16 * 1024, /* a longer line is cut, never split */
 	LOG_VALUE_MAX = 4 * 1024, /* of one field, before escaping */
+	LOG_LAST_LINE_MAX = 1024,
+	LOG_HEAD_MAX = 256,
 	LOG_BURST = 20,
 };
 static const double LOG_REFILL_PER_S = 1.0;
@@ -20,17 +24,39 @@ static struct {
 	const char *program;
 	enum log_level level;
 	enum log_format format;
+	bool is_journal; /* standard error is the journal of the service manager */
 	void (*sink)(void *ctx, const struct log_event *event, struct str line);
 	void *sink_ctx;
 } logger = {.program = "sluice", .level = LOG_LEVEL_INFO};
 
 static const char *const LEVEL_NAMES[] = {"error", "warn", "info", "debug"};
+/* sd-daemon(3): LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG of syslog(3). */
+static const char *const JOURNAL_PREFIXES[] = {"<3>", "<4>", "<6>", "<7>"};
+
+/* systemd.exec(5): JOURNAL_STREAM is inherited, so it counts only where it names what descriptor 2 is now. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	struct stat status;
+	char named[64];
+	if (stream == NULL || fstat(STDERR_FILENO, &status) != 0)
+		return false;
+	snprintf(named, sizeof(named), "%ju:%ju", (uintmax_t)status.st_dev,
+		(uintmax_t)status.st_ino);
+	return strcmp(stream, named) == 0;
+}
 
 void log_init(const char *program, enum log_level level, enum log_format format)
 {
 	logger.program = program;
 	logger.level = level;
 	logger.format = format;
+	logger.is_journal = is_journal();
+}
+
+const char *log_prefix(enum log_level level)
+{
+	return logger.is_journal ? JOURNAL_PREFIXES[level] : "";
 }
 
 bool log_enabled(enum log_level level)
@@ -147,24 +173,33 @@ static void put_field(struct buf *line, const struct log_field *field)
 	}
 }
 
-static void put_head(struct buf *line, const struct log_event *event)
+/* The journal has a time of its own for each line. */
+static void print_stamp(char *out, size_t room)
 {
 	struct timespec now;
 	struct tm utc;
 	char stamp[32];
+	if (logger.is_journal)
+		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
-	if (logger.format == LOG_FORMAT_JSON)
-		(void)!buf_printf(line,
-			"{\"ts\":\"%s.%03ldZ\",\"level\":\"%s\",\"program\":\"%s\",\"event\":\"%"
-			"s\"",
-			stamp, now.tv_nsec / 1000000, LEVEL_NAMES[event->level], logger.program,
-			event->name);
-	else
-		(void)!buf_printf(line, "ts=%s.%03ldZ level=%s program=%s event=%s", stamp,
-			now.tv_nsec / 1000000, LEVEL_NAMES[event->level], logger.program,
-			event->name);
+	snprintf(out, room,
+		logger.format == LOG_FORMAT_JSON ? "\"ts\":\"%s.%03ldZ\"," : "ts=%s.%03ldZ ", stamp,
+		now.tv_nsec / 1000000);
+}
+
+/* Without the heap, for the sake of last words. */
+static void print_head(char *out, size_t room, const struct log_event *event)
+{
+	char stamp[64] = "";
+	print_stamp(stamp, sizeof(stamp));
+	snprintf(out, room,
+		logger.format == LOG_FORMAT_JSON
+			? "%s{%s\"level\":\"%s\",\"program\":\"%s\",\"event\":\"%s\""
+			: "%s%slevel=%s program=%s event=%s",
+		log_prefix(event->level), stamp, LEVEL_NAMES[event->level], logger.program,
+		event->name);
 }
 
 static void emit(const struct log_event *event, struct buf *line)
@@ -187,8 +222,10 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 		return;
 	int saved_errno = errno;
 	struct buf line;
+	char head[LOG_HEAD_MAX];
 	buf_init(&line, LOG_LINE_MAX);
-	put_head(&line, event);
+	print_head(head, sizeof(head), event);
+	(void)!buf_append_str(&line, str_from(head));
 	for (size_t i = 1; i < count; i++)
 		put_field(&line, &fields[i]);
 	if (event->suppressed != 0) {
@@ -200,4 +237,44 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 	emit(event, &line);
 	buf_fini(&line);
 	errno = saved_errno;
+}
+
+void log_last_words(const struct log_event *event, const char *reason)
+{
+	char line[LOG_LAST_LINE_MAX];
+	print_head(line, LOG_HEAD_MAX, event);
+	bool json = logger.format == LOG_FORMAT_JSON;
+	const char *end = json ? "\"}\n" : "\"\n";
+	size_t len = strlen(line);
+	len += (size_t)snprintf(
+		line + len, sizeof(line) - len, json ? ",\"reason\":\"" : " reason=\"");
+	for (; *reason != '\0' && len + 2 + strlen(end) < sizeof(line); reason++) {
+		if (*reason == '"' || *reason == '\\')
+			line[len++] = '\\';
+		line[len++] = *reason;
+	}
+	memcpy(line + len, end, strlen(end));
+	ssize_t ignored = write(STDERR_FILENO, line, len + strlen(end));
+	(void)ignored;
+}
+
+/* ---- the catalogue ---- */
+
+static const struct log_event *next_by_name(const struct log_event *last)
+{
+	const struct log_event *best = NULL;
+	for (struct log_event *const *at = __start_log_events; at < __stop_log_events; at++) {
+		if ((last == NULL || strcmp((*at)->name, last->name) > 0) &&
+			(best == NULL || strcmp((*at)->name, best->name) < 0))
+			best = *at;
+	}
+	return best;
+}
+
+void log_print_events(FILE *out)
+{
+	const struct log_event *event = NULL;
+	while ((event = next_by_name(event)) != NULL)
+		fprintf(out, "%s (%s)\n  meaning: %s\n  what to do: %s\n\n", event->name,
+			LEVEL_NAMES[event->level], event->meaning, event->remedy);
 }

@@ -12,6 +12,9 @@
  * Foreign text is quoted, and control bytes and invalid UTF-8 are escaped. Secrets have no
  * formatter. An event that repeats is limited: after a burst, one line a second, with the number of
  * lines left out as `suppressed=N`.
+ *
+ * Where standard error is the journal, each line begins with its priority (sd-daemon(3)) and has no
+ * time, which the journal adds.
  */
 #pragma once
 
@@ -19,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum log_level {
 	LOG_LEVEL_ERROR, /* a person must act */
@@ -49,7 +53,12 @@ struct log_event {
 	struct log_event id = {.name = (name_),                \
 		.level = LOG_LEVEL_##level_,                   \
 		.meaning = (meaning_),                         \
-		.remedy = (remedy_)};
+		.remedy = (remedy_)};                          \
+	[[gnu::section("log_events"), gnu::used]] static struct log_event *const id##_listed = &id;
+
+/* All events of a program, by pointer: the linker puts them side by side and makes these names. */
+extern struct log_event *const __start_log_events[];
+extern struct log_event *const __stop_log_events[];
 
 enum log_field_type { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_DOUBLE };
 
@@ -84,6 +93,12 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 /* Before log_init() the level is info and the format logfmt. `program` is kept. */
 void log_init(const char *program, enum log_level level, enum log_format format);
 bool log_enabled(enum log_level level);
+/* What a line of that level begins with: "" or, in the journal, its priority. */
+const char *log_prefix(enum log_level level);
+/* A line of a process that ends because it cannot go on: needs neither the heap nor a token. */
+void log_last_words(const struct log_event *event, const char *reason);
+/* All events of this program, what they mean and what to do about them. */
+void log_print_events(FILE *out);
 struct str log_errno_text(int err);
 
 /* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/must.h"
 
+#include "common/log_events.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 void must_fail(const char *cond, const char *file, int line)
 {
-	fprintf(stderr, "level=error event=broken-invariant cond=\"%s\" at=%s:%d\n", cond, file,
-		line);
+	char reason[512];
+	snprintf(reason, sizeof(reason), "%s, at %s:%d", cond, file, line);
+	log_last_words(&EV_BROKEN_INVARIANT, reason);
 	abort();
 }

@@ -291,8 +291,10 @@ static enum options_outcome take_help(struct parse *p, const char *form)
 		return OPTIONS_MAN;
 	if (strcmp(form, "markdown") == 0)
 		return OPTIONS_MARKDOWN;
-	p->problem =
-		xasprintf("option --help: \"%.200s\" is no form; text, man and markdown are", form);
+	if (strcmp(form, "events") == 0)
+		return OPTIONS_EVENTS;
+	p->problem = xasprintf(
+		"option --help: \"%.200s\" is no form; text, man, markdown and events are", form);
 	return OPTIONS_BAD;
 }
 

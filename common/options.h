@@ -60,6 +60,7 @@ enum options_outcome {
 	OPTIONS_HELP,     /* --help was asked for; options_print_help() */
 	OPTIONS_MAN,      /* --help=man; options_print_man() */
 	OPTIONS_MARKDOWN, /* --help=markdown; options_print_markdown() */
+	OPTIONS_EVENTS,   /* --help=events; log_print_events() */
 	OPTIONS_VERSION,  /* --version was asked for */
 	OPTIONS_BAD,      /* *ret_problem says what and what to do; the caller frees it */
 };

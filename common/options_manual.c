@@ -117,7 +117,9 @@ void options_print_man(const struct option_table *table, FILE *out)
 		print_man_option(&table->options[i], out);
 	fputs(".It Fl \\-config Ar FILE\nRead options from this file, one\n.Ql name = value\na "
 	      "line.\n"
-	      ".It Fl h , \\-help\nShow a short text.\n.It Fl \\-version\nShow the version.\n.El\n",
+	      ".It Fl h , \\-help\nShow a short text.\n"
+	      ".It Fl \\-help Ns = Ns events\nShow what each line of the log means, and what to do "
+	      "about it.\n.It Fl \\-version\nShow the version.\n.El\n",
 		out);
 	print_man_list(out, "SIGNALS", signals, sizeof(signals) / sizeof(signals[0]));
 	print_man_list(out, "EXIT STATUS", exit_codes, sizeof(exit_codes) / sizeof(exit_codes[0]));

@@ -103,6 +103,8 @@ void options_print_help(const struct option_table *table, FILE *out)
 	print_wrapped(out, "Read options from FILE, one `name = value` a line; weaker than the "
 			   "environment and the command line.");
 	fprintf(out, "%-*sShow this text.\n", HELP_COLUMN, "  -h, --help");
+	fprintf(out, "%-*sShow what each line of the log means, and what to do about it.\n",
+		HELP_COLUMN, "  --help=events");
 	fprintf(out, "%-*sShow the version.\n", HELP_COLUMN, "  --version");
 	if (table->details != NULL)
 		fprintf(out, "\n%s\n", table->details);

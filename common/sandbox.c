@@ -80,10 +80,8 @@ struct sandbox *sandbox_new(unsigned needs)
 	return sandbox;
 }
 
-void sandbox_free(struct sandbox *sandbox)
+static void sandbox_free(struct sandbox *sandbox)
 {
-	if (sandbox == NULL)
-		return;
 	for (size_t i = 0; i < sandbox->count; i++)
 		free(sandbox->paths[i].name);
 	free(sandbox);

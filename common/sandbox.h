@@ -35,8 +35,6 @@ struct sandbox;
 
 /* `needs`: of enum sandbox_need. */
 struct sandbox *sandbox_new(unsigned needs);
-/* Frees it without entering. */
-void sandbox_free(struct sandbox *sandbox);
 /* The path is copied; NULL and what does not exist are skipped. */
 void sandbox_allow_read(struct sandbox *sandbox, const char *path);
 /* For SANDBOX_PROGRAMS: programs and what belongs to them. */

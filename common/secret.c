@@ -58,7 +58,7 @@ static int read_all(int fd, struct buf *content)
 	}
 }
 
-int secret_load_fd(struct secret *s, int fd)
+static int load_fd(struct secret *s, int fd)
 {
 	struct buf content;
 	buf_init(&content, SECRET_LEN_MAX + 4096);
@@ -76,7 +76,7 @@ int secret_load_file(struct secret *s, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int err = secret_load_fd(s, fd);
+	int err = load_fd(s, fd);
 	close(fd);
 	return err;
 }

@@ -17,11 +17,10 @@ struct secret {
 void secret_fini(struct secret *s);
 /* Copies text; -EMSGSIZE over SECRET_LEN_MAX. */
 [[nodiscard]] int secret_set(struct secret *s, struct str text);
-/* The whole file or descriptor up to its end, white space at both ends removed. -ENODATA when
+/* The whole file up to its end, white space at both ends removed. -ENODATA when
  * nothing is left, -EMSGSIZE over SECRET_LEN_MAX, else the error of open or read. The old value
  * stays on failure. */
 [[nodiscard]] int secret_load_file(struct secret *s, const char *path);
-[[nodiscard]] int secret_load_fd(struct secret *s, int fd);
 /* In time that does not depend on where they differ. */
 bool secret_eq(const struct secret *a, const struct secret *b);
 

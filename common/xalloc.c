@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/xalloc.h"
 
+#include "common/log_events.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +10,7 @@
 
 [[gnu::noreturn, gnu::cold]] static void out_of_memory(void)
 {
-	static const char line[] =
-		"level=error event=out-of-memory msg=\"the process ends; its "
-		"supervisor should restart it, with more memory if this repeats\"\n";
-	/* stdio may want memory, so the line goes out by itself; nothing can be done if that fails.
-	 */
-	ssize_t ignored = write(STDERR_FILENO, line, sizeof(line) - 1);
-	(void)ignored;
+	log_last_words(&EV_OUT_OF_MEMORY, "no memory is left; the process ends");
 	_exit(EXIT_FAILURE);
 }
 

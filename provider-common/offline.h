@@ -26,6 +26,11 @@ struct offline {
 	const struct option_table *options;
 	struct capabilities *(*capabilities)(void); /* as in its hello; static */
 	bool (*reduce)(enum lb_kind kind, void *value);
-	/* NULL, or what is wrong with the options in words (allocated). */
-	char *(*render)(const struct offline_job *job);
+	/* What the table of options cannot check: NULL, or what is wrong (allocated). May be NULL. */
+	char *(*check)(const void *config);
+	/* `config`: as the table of options has it, checked. NULL, or why there is nothing to show (allocated). */
+	char *(*render)(const struct offline_job *job, const void *config);
 };
+
+/* Reads the options of the job and renders. NULL, or what is wrong with them in words (allocated). */
+char *offline_render(const struct offline *offline, const struct offline_job *job);

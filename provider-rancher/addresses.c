@@ -57,7 +57,7 @@ static const char *text_of(const struct endpoint_set *set)
 	return (const char *)(const void *)set;
 }
 
-const struct endpoint_set *endpoint_set_hold(const struct endpoint_set *set)
+static const struct endpoint_set *hold(const struct endpoint_set *set)
 {
 	(void)shared_text_hold(text_of(set));
 	return set;
@@ -196,7 +196,7 @@ enum shown_change shown_update(struct shown *shown, const struct endpoint_set *s
 	if (was_told)
 		return SHOWN_SAME;
 	const struct endpoint_set *before = shown->last;
-	shown->last = endpoint_set_hold(set);
+	shown->last = hold(set);
 	endpoint_set_drop(before);
 	return SHOWN_CHANGED;
 }

@@ -26,8 +26,6 @@ struct endpoint_set;
 bool endpoint_parse(struct str ip, uint64_t port, struct endpoint *ret_endpoint);
 /* Sorts `items` in place and keeps them without repetitions. To be given back with endpoint_set_drop(). */
 const struct endpoint_set *endpoint_set_get(struct endpoint *items, size_t count);
-/* Another holder. */
-const struct endpoint_set *endpoint_set_hold(const struct endpoint_set *set);
 void endpoint_set_drop(const struct endpoint_set *set);
 size_t endpoint_set_count(const struct endpoint_set *set);
 

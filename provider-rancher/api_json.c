@@ -14,7 +14,7 @@ static const struct {
 #undef SERVER_STATE
 };
 
-enum server_state server_state_of(struct str word)
+static enum server_state server_state_of(struct str word)
 {
 	for (int i = SERVER_STATE_UNKNOWN + 1; i < SERVER_STATE_COUNT; i++) {
 		if (str_eq_c(word, server_states[i].word))

@@ -29,7 +29,6 @@ enum server_state {
 
 enum server_put { SERVER_PUT_TAKES, SERVER_PUT_REFUSES, SERVER_PUT_GOING, SERVER_PUT_GONE };
 
-enum server_state server_state_of(struct str word);
 const char *server_state_word(enum server_state state);
 enum server_put server_state_put(enum server_state state);
 bool server_state_lasts(enum server_state state);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One load balancer that is wanted, or has to go: its state machine (lb_fsm.def) with the requests, timers and
- * failures of it. Only balancers.c and this know the struct.
+ * failures of it. balancer.c plans and drives it, balancer_wanted.c says what is wanted, balancer_send.c asks Rancher, balancer_status.c
+ * tells owners. Only balancers.c and these know the struct.
  */
 #pragma once
 
@@ -97,6 +98,8 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
 void balancer_on_row_gone(struct balancer *balancer);
 /* What is wanted of it may have changed: works it out anew. Returns whether it has. */
 bool balancer_rebuild(struct balancer *balancer);
+/* The same, but without ending the work that is not needed then: the object must be there. */
+bool balancer_work_out_wanted(struct balancer *balancer);
 /* The facets that are wanted; it must be described. */
 const struct lb_facets *balancer_wanted(struct balancer *balancer);
 /* Whether `wanted` says what is to be there. */

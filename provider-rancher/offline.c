@@ -21,7 +21,7 @@ enum { BODY_LEN_MAX = 16 * 1024 * 1024 };
 
 struct room {
 	const struct offline_job *job;
-	struct config config;
+	const struct config *config;
 	char *prefix; /* of external ids */
 	struct arena arena;
 	const struct pool *last; /* that was looked up */
@@ -96,7 +96,7 @@ static void show_certificate(struct room *room, const struct object *object)
 	struct json *body = json_new_object();
 	state_decode(room->job->state, object, &room->arena, &certificate);
 	struct certificate_mark mark = {
-		.stack = str_from(room->config.stack),
+		.stack = str_from(room->config->stack),
 		.namespace = certificate.namespace,
 		.secret = certificate.name,
 		.digest = digest_of_pair(&certificate),
@@ -114,8 +114,8 @@ static void build(struct room *room, struct object *object, struct desired *ret_
 {
 	struct desired_lookup lookup = {{room, find_pool, find_service}, find_certificate};
 	struct desired_options options = {
-		.separator = room->config.separator,
-		.allow_custom_config = room->config.allow_custom_config,
+		.separator = room->config->separator,
+		.allow_custom_config = room->config->allow_custom_config,
 	};
 	struct load_balancer *lb = arena_alloc(&room->arena, sizeof(*lb));
 	struct object **hosts;
@@ -137,20 +137,20 @@ static void show_balancer(struct room *room, struct object *object)
 	if (lb.absent || lb.keep || lb.listeners.count == 0)
 		return;
 	build(room, object, &desired);
-	naming_primary(&desired.identity, room->config.separator, &name);
+	naming_primary(&desired.identity, room->config->separator, &name);
 	if (!naming_is_valid(str_from(name.text)))
-		naming_hashed(&desired.identity, room->config.separator, &name);
+		naming_hashed(&desired.identity, room->config->separator, &name);
 	struct json *body = json_new_object();
 	struct api_creation creation = {
 		.name = str_from(name.text),
-		.stack_id = arena_printf(&room->arena, "stack:%s", room->config.stack),
+		.stack_id = arena_printf(&room->arena, "stack:%s", room->config->stack),
 		.external_id_prefix = room->prefix,
-		.image = room->config.image != NULL
+		.image = room->config->image != NULL
 				 ? arena_printf(&room->arena, "%s%s",
-					   strncmp(room->config.image, "docker:", 7) == 0
+					   strncmp(room->config->image, "docker:", 7) == 0
 						   ? ""
 						   : "docker:",
-					   room->config.image)
+					   room->config->image)
 				 : STR("docker:setting:lb.instance.image"),
 	};
 	api_write_creation(body, &creation, &desired.spec, &room->arena);
@@ -181,22 +181,17 @@ static void show_all(struct room *room)
 	}
 }
 
-static char *render(const struct offline_job *job)
+static char *render(const struct offline_job *job, const void *config)
 {
-	struct room room = {.job = job};
-	char *problem = NULL;
-	if (options_parse(&config_table, &room.config, job->argc, job->argv, getenv, &problem) ==
-		OPTIONS_OK) {
-		arena_init(&room.arena);
-		buf_init(&room.text, BODY_LEN_MAX);
-		room.prefix = xasprintf("%s://", room.config.stack);
-		show_all(&room);
-		free(room.prefix);
-		buf_wipe_fini(&room.text);
-		arena_fini(&room.arena);
-	}
-	options_free(&config_table, &room.config);
-	return problem;
+	struct room room = {.job = job, .config = config};
+	arena_init(&room.arena);
+	buf_init(&room.text, BODY_LEN_MAX);
+	room.prefix = xasprintf("%s://", room.config->stack);
+	show_all(&room);
+	free(room.prefix);
+	buf_wipe_fini(&room.text);
+	arena_fini(&room.arena);
+	return NULL;
 }
 
 extern const struct offline rancher_offline;

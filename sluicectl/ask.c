@@ -3,6 +3,7 @@
 
 #include "common/str.h"
 #include "common/xalloc.h"
+#include "proto/frame.h"
 
 #include <curl/curl.h>
 #include <dirent.h>
@@ -13,25 +14,44 @@
 
 static const char ending[] = ".window";
 
+/* What curl reads at once. */
+static const long READ_LEN = 256L * 1024;
+
 struct transfer {
+	const struct ask *question;
+	const char *program;
+	char *path;
 	CURL *curl;
-	struct buf *out;
-	bool (*on_piece)(void *ctx, struct str piece);
+	struct buf *out; /* of the whole answer; in frames: what is no whole frame yet */
+	bool (*on_frame)(void *ctx, struct str payload);
 	void *ctx;
-	bool is_ended; /* by on_piece() */
+	bool is_begun; /* something of an answer came */
+	bool is_ended; /* by on_frame() */
+	bool is_bad;   /* what came is no frame */
 };
+
+static bool take_frames(struct transfer *t)
+{
+	struct str payload;
+	enum frame_outcome outcome = FRAME_PARTIAL;
+	while (!t->is_ended && (outcome = frame_next(t->out, &payload)) == FRAME_READY) {
+		t->is_ended = !t->on_frame(t->ctx, payload);
+		buf_consume(t->out, frame_len_of(payload));
+	}
+	t->is_bad = !t->is_ended && outcome != FRAME_PARTIAL;
+	return !t->is_ended && !t->is_bad;
+}
 
 static size_t on_bytes(char *bytes, size_t one, size_t len, void *ctx)
 {
-	struct transfer *transfer = ctx;
+	struct transfer *t = ctx;
 	long status = 0;
 	(void)one;
-	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (transfer->on_piece != NULL && status == 200) {
-		transfer->is_ended = !transfer->on_piece(transfer->ctx, (struct str){bytes, len});
-		return transfer->is_ended ? 0 : len;
-	}
-	return buf_append(transfer->out, bytes, len) == 0 ? len : 0;
+	t->is_begun = true;
+	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (buf_append(t->out, bytes, len) != 0)
+		return 0;
+	return t->on_frame == NULL || status != 200 || take_frames(t) ? len : 0;
 }
 
 static char *first_line(const struct buf *body)
@@ -41,59 +61,100 @@ static char *first_line(const struct buf *body)
 	return str_dup_utf8((struct str){text.p, end != NULL ? (size_t)(end - text.p) : text.len});
 }
 
-static char *why_away(const char *path, CURLcode code)
+/* ---- why there is no answer, and what to do ---- */
+
+static char *why_refused(const struct transfer *t)
 {
-	if (access(path, F_OK) != 0)
-		return xasprintf("%s: nobody listens there; is it running, and is --runtime-dir "
-				 "right?",
-			path);
-	if (access(path, R_OK | W_OK) != 0)
-		return xasprintf("%s: %s; run this as root, or be named by --window-allow-uid",
-			path, strerrordesc_np(errno));
-	return xasprintf("%s: %s", path,
-		code == CURLE_OPERATION_TIMEDOUT ? "no answer in time"
-						 : "nobody answers there; it may be down");
+	return xasprintf("%s: user %u may not look in; run this as root or as the user of "
+			 "sluice-%s, or start that with --window-allow-uid %u",
+		t->path, (unsigned)getuid(), t->program, (unsigned)getuid());
 }
 
-static enum ask_outcome judge(
-	struct transfer *transfer, const char *path, CURLcode code, char **ret_problem)
+static char *why_unconnected(const struct transfer *t)
+{
+	long err = 0;
+	curl_easy_getinfo(t->curl, CURLINFO_OS_ERRNO, &err);
+	if (err == EACCES || err == EPERM)
+		return why_refused(t);
+	if (err == ENOENT)
+		return xasprintf("%s: there is no such socket; start sluice-%s, or name the folder "
+				 "of its --runtime-dir or --window-dir by --runtime-dir",
+			t->path, t->program);
+	if (err == EAGAIN)
+		return xasprintf("%s: sluice-%s takes no more connections: it hangs, or too many "
+				 "look in; look at its log",
+			t->path, t->program);
+	return xasprintf("%s: nobody listens there any more: sluice-%s has ended; start it, and "
+			 "look in its log why",
+		t->path, t->program);
+}
+
+static char *why_away(const struct transfer *t, CURLcode code)
+{
+	if (code == CURLE_COULDNT_CONNECT)
+		return why_unconnected(t);
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return xasprintf("%s: sluice-%s %s for %g s: it hangs, or is very busy; look at "
+				 "its log, ask again with a longer --timeout, or restart it",
+			t->path, t->program, t->is_begun ? "was answering" : "has not answered",
+			t->question->timeout_s);
+	if (t->is_bad || code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+		return xasprintf("%s: the answer cannot be read; are sluicectl and sluice-%s of "
+				 "one version?",
+			t->path, t->program);
+	return xasprintf("%s: sluice-%s ended while it was asked; ask again", t->path, t->program);
+}
+
+static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **ret_problem)
 {
 	long status = 0;
-	if (code != CURLE_OK && !transfer->is_ended) {
-		*ret_problem = why_away(path, code);
+	if (code != CURLE_OK && !t->is_ended) {
+		*ret_problem = why_away(t, code);
 		return ASK_AWAY;
 	}
-	curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200)
 		return ASK_GOOD;
-	*ret_problem = first_line(transfer->out);
+	if (status == 403) {
+		*ret_problem = why_refused(t);
+		return ASK_AWAY;
+	}
+	if (buf_len(t->out) == 0) {
+		*ret_problem = xasprintf("%s: sluice-%s refuses to answer (%ld): too many look in; "
+					 "ask again",
+			t->path, t->program, status);
+		return ASK_AWAY;
+	}
+	*ret_problem = first_line(t->out);
 	return status == 404 ? ASK_NOT_FOUND : status == 503 ? ASK_UNREADY : ASK_BAD;
 }
 
-static enum ask_outcome run(const struct ask *question, const char *program, const char *target,
-	struct transfer *transfer, bool is_endless, char **ret_problem)
+static enum ask_outcome run(
+	struct transfer *transfer, const char *target, bool is_endless, char **ret_problem)
 {
-	char *path = xasprintf("%s/%s%s", question->runtime_dir, program, ending);
+	const struct ask *question = transfer->question;
 	char *url = xasprintf("http://sluice%s", target);
 	CURL *curl = curl_easy_init();
 	if (curl == NULL)
 		abort();
+	transfer->path = xasprintf("%s/%s%s", question->runtime_dir, transfer->program, ending);
 	transfer->curl = curl;
 	*ret_problem = NULL;
-	curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, path);
+	curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, transfer->path);
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, READ_LEN);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_bytes);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)(question->timeout_s * 1000));
 	if (!is_endless)
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(question->timeout_s * 1000));
 	CURLcode code = curl_easy_perform(curl);
-	enum ask_outcome outcome = judge(transfer, path, code, ret_problem);
+	enum ask_outcome outcome = judge(transfer, code, ret_problem);
 	curl_easy_cleanup(curl);
-	free(path);
+	free(transfer->path);
 	free(url);
 	return outcome;
 }
@@ -101,18 +162,25 @@ static enum ask_outcome run(const struct ask *question, const char *program, con
 enum ask_outcome ask(const struct ask *question, const char *program, const char *target,
 	struct buf *out, char **ret_problem)
 {
-	struct transfer transfer = {.out = out};
-	return run(question, program, target, &transfer, false, ret_problem);
+	struct transfer transfer = {.question = question, .program = program, .out = out};
+	return run(&transfer, target, false, ret_problem);
 }
 
-enum ask_outcome ask_follow(const struct ask *question, const char *program, const char *target,
-	bool (*on_piece)(void *ctx, struct str piece), void *ctx, char **ret_problem)
+enum ask_outcome ask_frames(const struct ask *question, const char *program, const char *target,
+	bool is_endless, bool (*on_frame)(void *ctx, struct str payload), void *ctx,
+	char **ret_problem)
 {
-	struct buf refusal;
-	struct transfer transfer = {.out = &refusal, .on_piece = on_piece, .ctx = ctx};
-	buf_init(&refusal, 64 * 1024);
-	enum ask_outcome outcome = run(question, program, target, &transfer, true, ret_problem);
-	buf_fini(&refusal);
+	struct buf in;
+	struct transfer transfer = {
+		.question = question,
+		.program = program,
+		.out = &in,
+		.on_frame = on_frame,
+		.ctx = ctx,
+	};
+	buf_init(&in, FRAME_HEAD_LEN + FRAME_LEN_MAX + (size_t)READ_LEN);
+	enum ask_outcome outcome = run(&transfer, target, is_endless, ret_problem);
+	buf_fini(&in);
 	return outcome;
 }
 

@@ -8,7 +8,7 @@ enum ask_outcome {
 	ASK_GOOD,
 	ASK_NOT_FOUND, /* 404 */
 	ASK_UNREADY,   /* 503: of /readyz */
-	ASK_AWAY,      /* nobody listens, may look in, or answers in time */
+	ASK_AWAY,      /* nobody listens, we may not look in, or there was no answer in time */
 	ASK_BAD,       /* another answer */
 };
 
@@ -23,9 +23,10 @@ enum { ASK_LEN_MAX = 1024 * 1024 * 1024, ASK_PROGRAMS_MAX = 32, ASK_NAME_LEN_MAX
  * text with which it was refused. */
 enum ask_outcome ask(const struct ask *question, const char *program, const char *target,
 	struct buf *out, char **ret_problem);
-/* Hands over pieces as they come, until on_piece() says false or the other side ends. */
-enum ask_outcome ask_follow(const struct ask *question, const char *program, const char *target,
-	bool (*on_piece)(void *ctx, struct str piece), void *ctx, char **ret_problem);
+/* Hands over the payload of each frame as it comes, until on_frame() says false or the other side ends. `is_endless`: the answer may take as long as it likes. */
+enum ask_outcome ask_frames(const struct ask *question, const char *program, const char *target,
+	bool is_endless, bool (*on_frame)(void *ctx, struct str payload), void *ctx,
+	char **ret_problem);
 /* The programs that have a window in the folder, sorted; returns how many. */
 size_t ask_programs(const struct ask *question, char (*ret_names)[ASK_NAME_LEN_MAX], size_t max);
 /* Text for a query, in which nothing means anything else; the caller frees it. */

@@ -2,7 +2,6 @@
 /* get: what the translator has, as a table, or whole as JSON or YAML. */
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "proto/frame.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/live.h"
 #include "sluicectl/show.h"
@@ -13,11 +12,15 @@
 
 enum { CELL_LEN = 512, LISTED_MAX = 3 /* of a list in a cell of a table that is not wide */ };
 
+struct sort;
+
 struct getting {
 	const struct args *args;
+	const struct sort *sort;
 	enum output_form form;
 	struct table *table;
-	struct arena arena; /* of all */
+	struct arena arena; /* of one frame */
+	struct arena said;  /* of the statuses */
 	struct message_reader *reader;
 	struct buf json;
 	size_t count;
@@ -25,17 +28,54 @@ struct getting {
 	size_t status_count;
 };
 
-/* A list in a cell: the first ones, and how many more. */
-static struct str join(struct getting *g, const struct str *items, size_t count)
+/* The items of a list in a cell: the first ones, and how many more. */
+struct joining {
+	struct getting *g;
+	size_t count;
+	size_t left_out;
+};
+
+/* Whether another item is to be put into the cell. */
+static bool join_next(struct joining *joining)
 {
-	size_t most = g->form == FORM_WIDE ? count : LISTED_MAX;
-	struct str text = STR("");
-	for (size_t i = 0; i < count && i < most; i++)
-		text = arena_printf(&g->arena, "%.*s%s%.*s", STR_FMT(text), i != 0 ? "," : "",
-			STR_FMT(items[i]));
-	if (count > most)
-		text = arena_printf(&g->arena, "%.*s,+%zu", STR_FMT(text), count - most);
-	return text;
+	if (joining->g->form != FORM_WIDE && joining->count == LISTED_MAX) {
+		joining->left_out++;
+		return false;
+	}
+	if (joining->count++ != 0)
+		table_put(joining->g->table, STR(","));
+	return true;
+}
+
+static void join_end(struct joining *joining)
+{
+	if (joining->left_out != 0)
+		table_put(joining->g->table,
+			arena_printf(&joining->g->arena, ",+%zu", joining->left_out));
+	table_end(joining->g->table);
+}
+
+static void add_list(struct getting *g, const struct str_list *list)
+{
+	struct joining joining = {.g = g};
+	for (size_t i = 0; i < list->count; i++) {
+		if (join_next(&joining))
+			table_put(g->table, list->items[i]);
+	}
+	join_end(&joining);
+}
+
+/* ":80" */
+static void put_port(struct getting *g, uint64_t port)
+{
+	char text[24];
+	size_t at = sizeof(text);
+	do {
+		text[--at] = (char)('0' + port % 10);
+		port /= 10;
+	} while (port != 0);
+	text[--at] = ':';
+	table_put(g->table, (struct str){text + at, sizeof(text) - at});
 }
 
 static void add_head(struct getting *g, const char *const *words, size_t count)
@@ -55,18 +95,19 @@ static void add_number(struct getting *g, uint64_t number)
 static void add_ingress(struct getting *g, const void *value)
 {
 	const struct ingress_record *ingress = value;
-	struct str *hosts = arena_calloc(&g->arena, ingress->rules.count + 1, sizeof(*hosts));
+	struct joining hosts = {.g = g};
 	char room[32];
 	size_t paths = 0;
-	for (size_t i = 0; i < ingress->rules.count; i++) {
-		struct str host = ingress->rules.items[i].host;
-		hosts[i] = host.len != 0 ? host : STR("*");
-		paths += ingress->rules.items[i].paths.count;
-	}
 	table_add(g->table, ingress->key.namespace);
 	table_add(g->table, ingress->key.name);
 	table_add(g->table, ingress->class_name);
-	table_add(g->table, join(g, hosts, ingress->rules.count));
+	for (size_t i = 0; i < ingress->rules.count; i++) {
+		struct str host = ingress->rules.items[i].host;
+		if (join_next(&hosts))
+			table_put(g->table, host.len != 0 ? host : STR("*"));
+		paths += ingress->rules.items[i].paths.count;
+	}
+	join_end(&hosts);
 	add_number(g, paths);
 	table_add(g->table, ingress->tls.count != 0 ? STR("yes") : STR("no"));
 	table_add(g->table, str_from(live_age(ingress->created, room)));
@@ -87,42 +128,44 @@ static void add_balancer(struct getting *g, const void *value)
 		g->status_count == 0
 			? NULL
 			: bsearch(&wanted, g->statuses, g->status_count, sizeof(wanted), by_id);
-	struct str *listeners =
-		arena_calloc(&g->arena, lb->listeners.count + 1, sizeof(*listeners));
-	for (size_t i = 0; i < lb->listeners.count; i++)
-		listeners[i] =
-			arena_printf(&g->arena, "%s:%u", protocols[lb->listeners.items[i].protocol],
-				(unsigned)lb->listeners.items[i].port);
-	size_t address_count = status != NULL ? status->addresses.count : 0;
-	struct str *addresses = arena_calloc(&g->arena, address_count + 1, sizeof(*addresses));
-	for (size_t i = 0; i < address_count; i++) {
-		const struct address *address = &status->addresses.items[i];
-		addresses[i] = address->ip.len != 0 ? address->ip : address->hostname;
-	}
+	struct joining listeners = {.g = g};
+	struct joining addresses = {.g = g};
 	table_add(g->table, lb->key.id);
 	table_add(g->table, lb->class_name);
-	table_add(g->table, join(g, listeners, lb->listeners.count));
+	for (size_t i = 0; i < lb->listeners.count; i++) {
+		if (!join_next(&listeners))
+			continue;
+		table_put(g->table, str_from(protocols[lb->listeners.items[i].protocol]));
+		put_port(g, lb->listeners.items[i].port);
+	}
+	join_end(&listeners);
 	table_add(g->table, status != NULL ? str_from(states[status->state]) : STR_NONE);
-	table_add(g->table, join(g, addresses, address_count));
+	for (size_t i = 0; status != NULL && i < status->addresses.count; i++) {
+		const struct address *address = &status->addresses.items[i];
+		if (join_next(&addresses))
+			table_put(g->table, address->ip.len != 0 ? address->ip : address->hostname);
+	}
+	join_end(&addresses);
 	table_add(g->table, status != NULL ? status->message : STR_NONE);
 }
 
 static void add_pool(struct getting *g, const void *value)
 {
 	const struct pool *pool = value;
-	struct str *endpoints =
-		arena_calloc(&g->arena, pool->endpoints.count + 1, sizeof(*endpoints));
+	struct joining endpoints = {.g = g};
 	size_t active = 0;
-	for (size_t i = 0; i < pool->endpoints.count; i++) {
-		const struct pool_endpoint *endpoint = &pool->endpoints.items[i];
-		endpoints[i] = arena_printf(
-			&g->arena, "%.*s:%u", STR_FMT(endpoint->ip), (unsigned)endpoint->port);
-		active += endpoint->active;
-	}
+	for (size_t i = 0; i < pool->endpoints.count; i++)
+		active += pool->endpoints.items[i].active;
 	table_add(g->table, pool->key.id);
 	table_add(g->table, pool->service.uid.len != 0 ? STR("yes") : STR("no"));
 	table_add(g->table, arena_printf(&g->arena, "%zu/%zu", active, pool->endpoints.count));
-	table_add(g->table, join(g, endpoints, pool->endpoints.count));
+	for (size_t i = 0; i < pool->endpoints.count; i++) {
+		if (!join_next(&endpoints))
+			continue;
+		table_put(g->table, pool->endpoints.items[i].ip);
+		put_port(g, pool->endpoints.items[i].port);
+	}
+	join_end(&endpoints);
 }
 
 static void add_certificate(struct getting *g, const void *value)
@@ -134,8 +177,8 @@ static void add_certificate(struct getting *g, const void *value)
 	if (gmtime_r(&end, &parts) != NULL)
 		(void)strftime(day, sizeof(day), "%Y-%m-%d", &parts);
 	table_add(g->table, certificate->key.id);
-	table_add(g->table, join(g, certificate->names.items, certificate->names.count));
-	table_add(g->table, join(g, certificate->hosts.items, certificate->hosts.count));
+	add_list(g, &certificate->names);
+	add_list(g, &certificate->hosts);
 	table_add(g->table, str_from(day));
 	double left_days = ((double)end - (double)time(NULL)) / (24.0 * 60 * 60);
 	table_add(g->table, arena_printf(&g->arena, "%.0f d", left_days));
@@ -188,7 +231,7 @@ static bool is_asked_for(const struct getting *g, const struct message *message,
 	       (text.len == len || text.p[len] == '/');
 }
 
-static void take(struct getting *g, const struct sort *sort, const struct message *message)
+static void take(struct getting *g, const struct message *message)
 {
 	const struct schema *schema =
 		message_schema(message->type, message->record_kind, message->lb_kind);
@@ -199,45 +242,52 @@ static void take(struct getting *g, const struct sort *sort, const struct messag
 		return;
 	g->count++;
 	if (g->table != NULL) {
-		sort->add(g, value);
+		g->sort->add(g, value);
 		return;
 	}
 	must(buf_append(&g->json, g->count > 1 ? "," : "[", 1) == 0);
 	must(show_json(schema, value, &g->json) == 0);
 }
 
-static void take_all(struct getting *g, const struct sort *sort, struct buf *body)
+static bool take_frame(void *ctx, struct str payload)
 {
-	struct str payload;
-	while (frame_next(body, &payload) == FRAME_READY) {
-		struct schema_error error = {""};
-		struct message message;
-		if (message_open(g->reader, payload, &message, &error) == 0 &&
-			message.type == MESSAGE_UPSERT)
-			take(g, sort, &message);
-		buf_consume(body, frame_len_of(payload));
-	}
+	struct getting *g = ctx;
+	struct schema_error error = {""};
+	struct message message;
+	if (message_open(g->reader, payload, &message, &error) == 0 &&
+		message.type == MESSAGE_UPSERT)
+		take(g, &message);
+	arena_reset(&g->arena);
+	return true;
 }
 
-/* What the provider says of load balancers, for their rows. `body` has to stay. */
-static void take_statuses(struct getting *g, struct buf *body)
+/* What the provider says of load balancers, for their rows. */
+static bool take_status(void *ctx, struct str payload)
 {
-	struct str payload;
-	while (frame_next(body, &payload) == FRAME_READY) {
-		struct schema_error error = {""};
-		struct message message;
-		struct lb_status status;
-		if (message_open(g->reader, payload, &message, &error) == 0 &&
-			message.type == MESSAGE_LB_STATUS &&
-			message_decode(&message, &g->arena, &status, &error) == 0) {
-			struct lb_status *place = arena_push(
-				&g->arena, (void **)&g->statuses, &g->status_count, sizeof(*place));
-			*place = status;
-		}
-		body->start += frame_len_of(payload);
+	struct getting *g = ctx;
+	struct schema_error error = {""};
+	struct message message;
+	struct lb_status status;
+	struct str kept = arena_str(&g->said, payload);
+	if (message_open(g->reader, kept, &message, &error) == 0 &&
+		message.type == MESSAGE_LB_STATUS &&
+		message_decode(&message, &g->said, &status, &error) == 0) {
+		struct lb_status *place = arena_push(
+			&g->said, (void **)&g->statuses, &g->status_count, sizeof(*place));
+		*place = status;
 	}
-	if (g->status_count > 1)
-		qsort(g->statuses, g->status_count, sizeof(*g->statuses), by_id);
+	return true;
+}
+
+static int fetch(struct getting *g, const struct ask *question, const char *type, const char *query,
+	bool (*on_frame)(void *ctx, struct str payload))
+{
+	char *problem = NULL;
+	char *target = xasprintf("/objects/%s%s", type, query);
+	enum ask_outcome outcome =
+		ask_frames(question, "translator", target, false, on_frame, g, &problem);
+	free(target);
+	return outcome == ASK_GOOD ? CTL_EXIT_GOOD : live_complain(outcome, problem);
 }
 
 static char *query_of(const struct args *args, const struct sort *sort)
@@ -263,36 +313,34 @@ static char *query_of(const struct args *args, const struct sort *sort)
 	return query;
 }
 
-static int get(struct getting *g, const struct sort *sort, const struct ask *question)
+static int get(struct getting *g, const struct ask *question)
 {
-	struct buf body;
-	struct buf statuses;
+	const struct sort *sort = g->sort;
 	char *query = query_of(g->args, sort);
-	buf_init(&body, ASK_LEN_MAX);
-	buf_init(&statuses, ASK_LEN_MAX);
-	int code = live_fetch(question, sort->type, query, &body);
-	if (code == CTL_EXIT_GOOD && sort->add == add_balancer && g->table != NULL)
-		code = live_fetch(question, "lb-status", "", &statuses);
-	if (code == CTL_EXIT_GOOD) {
-		take_statuses(g, &statuses);
-		take_all(g, sort, &body);
-		if (g->table != NULL) {
-			table_print(g->table, stdout);
-		} else {
-			must(buf_printf(&g->json, "%s]", g->count == 0 ? "[" : "") == 0);
-			show_print(stdout, buf_str(&g->json), g->form == FORM_YAML);
-		}
+	int code = CTL_EXIT_GOOD;
+	if (sort->add == add_balancer && g->table != NULL) {
+		code = fetch(g, question, "lb-status", "", take_status);
+		if (g->status_count > 1)
+			qsort(g->statuses, g->status_count, sizeof(*g->statuses), by_id);
 	}
-	buf_fini(&body);
-	buf_fini(&statuses);
+	if (code == CTL_EXIT_GOOD)
+		code = fetch(g, question, sort->type, query, take_frame);
 	free(query);
+	if (code != CTL_EXIT_GOOD)
+		return code;
+	if (g->table != NULL) {
+		table_print(g->table, stdout);
+	} else {
+		must(buf_printf(&g->json, "%s]", g->count == 0 ? "[" : "") == 0);
+		show_print(stdout, buf_str(&g->json), g->form == FORM_YAML);
+	}
 	return code;
 }
 
 int command_get(const struct args *args)
 {
 	const struct sort *sort = args->rest.count != 0 ? find_sort(args->rest.items[0]) : NULL;
-	struct getting g = {.args = args, .form = live_form(args)};
+	struct getting g = {.args = args, .sort = sort, .form = live_form(args)};
 	struct ask question;
 	size_t columns = 0;
 	if (sort == NULL || args->rest.count > 2) {
@@ -303,17 +351,19 @@ int command_get(const struct args *args)
 	if (!live_open(args, &question))
 		return CTL_EXIT_USAGE;
 	arena_init(&g.arena);
+	arena_init(&g.said);
 	buf_init(&g.json, ASK_LEN_MAX);
 	g.reader = message_reader_new();
 	while (sort->head[columns] != NULL)
 		columns++;
 	if (g.form == FORM_TABLE || g.form == FORM_WIDE)
 		add_head(&g, sort->head, columns);
-	int code = get(&g, sort, &question);
+	int code = get(&g, &question);
 	if (g.table != NULL)
 		table_free(g.table);
 	message_reader_free(g.reader);
 	buf_fini(&g.json);
 	arena_fini(&g.arena);
+	arena_fini(&g.said);
 	return code;
 }

@@ -486,7 +486,7 @@ char *line_render(struct line *line,
 		.ctx = &rendering,
 	};
 	settings_provider(line->settings, &job.argc, &job.argv);
-	char *problem = line->provider->render(&job);
+	char *problem = offline_render(line->provider, &job);
 	// cppcheck-suppress returnDanglingLifetime // it is allocated, and no part of the job
 	return problem;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/live.h"
 
+#include "common/must.h"
 #include "common/xalloc.h"
 #include "sluicectl/commands.h"
 
@@ -75,9 +76,16 @@ const char *live_age(uint64_t since, char room[32])
 
 /* ---- tables ---- */
 
+struct cell {
+	size_t len;
+	size_t width;
+};
+
 struct table {
 	size_t columns;
-	char **cells;
+	struct buf texts; /* of the cells, one behind the other */
+	size_t begun;     /* of the texts: where the cell begins that is being filled */
+	struct cell *cells;
 	size_t count;
 };
 
@@ -85,53 +93,74 @@ struct table *table_new(size_t columns)
 {
 	struct table *table = xcalloc(1, sizeof(*table));
 	table->columns = columns;
+	buf_init(&table->texts, ASK_LEN_MAX);
 	return table;
 }
 
 void table_free(struct table *table)
 {
-	for (size_t i = 0; i < table->count; i++)
-		free(table->cells[i]);
+	buf_fini(&table->texts);
 	free(table->cells);
 	free(table);
 }
 
-void table_add(struct table *table, struct str text)
+void table_put(struct table *table, struct str text)
 {
-	/* Whatever somebody wrote into a name, a line stays a line. */
-	char *cell = str_dup_utf8(text.len != 0 ? text : STR("-"));
-	for (char *at = cell; *at != '\0'; at++) {
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
+	must(buf_append_str(&table->texts, text) == 0);
+}
+
+/* Whatever somebody wrote into a name, a line stays a line. */
+static size_t make_harmless(uint8_t *bytes, size_t len)
+{
+	size_t width = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] < 0x20 || bytes[i] == 0x7f)
+			bytes[i] = '?';
+		width += (bytes[i] & 0xc0) != 0x80;
 	}
+	return width;
+}
+
+void table_end(struct table *table)
+{
+	if (buf_len(&table->texts) == table->begun)
+		table_put(table, STR("-"));
+	size_t len = buf_len(&table->texts) - table->begun;
 	if ((table->count & (table->count - 1)) == 0)
 		table->cells = xreallocarray(table->cells, table->count != 0 ? 2 * table->count : 1,
 			sizeof(*table->cells));
-	table->cells[table->count++] = cell;
+	table->cells[table->count++] = (struct cell){
+		.len = len,
+		.width = make_harmless(table->texts.data + table->texts.start + table->begun, len),
+	};
+	table->begun += len;
 }
 
-static size_t width_of(const char *text)
+void table_add(struct table *table, struct str text)
 {
-	size_t width = 0;
-	for (; *text != '\0'; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
+	table_put(table, text);
+	table_end(table);
 }
 
 void table_print(const struct table *table, FILE *out)
 {
+	enum { GAP = 3 };
 	size_t *widths = xcalloc(table->columns, sizeof(*widths));
+	const char *text = buf_str(&table->texts).p;
 	for (size_t i = 0; i < table->count; i++) {
-		size_t width = width_of(table->cells[i]);
 		size_t *most = &widths[i % table->columns];
-		*most = width > *most ? width : *most;
+		*most = table->cells[i].width > *most ? table->cells[i].width : *most;
 	}
 	for (size_t i = 0; i < table->count; i++) {
+		const struct cell *cell = &table->cells[i];
 		bool is_last = (i + 1) % table->columns == 0;
-		int pad = (int)(widths[i % table->columns] - width_of(table->cells[i])) + 3;
-		fprintf(out, "%s%*s", table->cells[i], is_last ? 0 : pad, "");
+		size_t pad = is_last ? 0 : widths[i % table->columns] - cell->width + GAP;
+		fwrite_unlocked(text, 1, cell->len, out);
+		for (size_t k = 0; k < pad; k++)
+			putc_unlocked(' ', out);
 		if (is_last)
-			fputc('\n', out);
+			putc_unlocked('\n', out);
+		text += cell->len;
 	}
 	free(widths);
 }

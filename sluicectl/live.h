@@ -20,10 +20,14 @@ enum output_form live_form(const struct args *args);
 /* "5m", "3h", "12d" since a time in seconds since 1970; "-" for 0. */
 const char *live_age(uint64_t since, char room[32]);
 
-/* A table: cells are collected, then printed with columns as wide as they need. */
+/* A table: cells are collected, then printed with columns as wide as they need. Texts are copied; they are UTF-8. */
 struct table;
 struct table *table_new(size_t columns);
 void table_free(struct table *table);
-/* Copied. */
+/* Adds to the cell that is being filled. */
+void table_put(struct table *table, struct str text);
+/* Ends it; one without text becomes "-". */
+void table_end(struct table *table);
+/* Both: a whole cell. */
 void table_add(struct table *table, struct str text);
 void table_print(const struct table *table, FILE *out);

@@ -2,7 +2,6 @@
 /* status and events. */
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "proto/frame.h"
 #include "proto/looking.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"
@@ -248,9 +247,7 @@ int command_status(const struct args *args)
 /* ---- events ---- */
 
 struct following {
-	struct buf in;
 	enum output_form form;
-	bool is_bad;
 };
 
 static void print_event(const struct looking_event *event)
@@ -273,8 +270,9 @@ static void print_event(const struct looking_event *event)
 	free(message);
 }
 
-static bool take_event(struct following *f, struct str payload)
+static bool take_event(void *ctx, struct str payload)
 {
+	const struct following *f = ctx;
 	struct looking_event event;
 	struct schema_error error = {""};
 	struct arena arena;
@@ -295,19 +293,6 @@ static bool take_event(struct following *f, struct str payload)
 	return is_good && fflush(stdout) == 0;
 }
 
-static bool on_piece(void *ctx, struct str piece)
-{
-	struct following *f = ctx;
-	struct str payload;
-	enum frame_outcome outcome = FRAME_PARTIAL;
-	bool goes_on = buf_append_str(&f->in, piece) == 0;
-	while (goes_on && (outcome = frame_next(&f->in, &payload)) == FRAME_READY) {
-		goes_on = take_event(f, payload);
-		buf_consume(&f->in, frame_len_of(payload));
-	}
-	return goes_on && outcome == FRAME_PARTIAL;
-}
-
 int command_events(const struct args *args)
 {
 	struct ask question;
@@ -315,10 +300,8 @@ int command_events(const struct args *args)
 	char *problem = NULL;
 	if (!live_open(args, &question))
 		return CTL_EXIT_USAGE;
-	buf_init(&f.in, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	enum ask_outcome outcome =
-		ask_follow(&question, "translator", "/events?past=true", on_piece, &f, &problem);
-	buf_fini(&f.in);
+	enum ask_outcome outcome = ask_frames(
+		&question, "translator", "/events?past=true", true, take_event, &f, &problem);
 	if (outcome != ASK_GOOD)
 		return live_complain(outcome, problem);
 	/* It ends only with the other side. */

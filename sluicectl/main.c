@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { OUTPUT_LEN = 256 * 1024 };
+
 void command_complain(char *problem)
 {
 	fprintf(stderr, "sluicectl: %s\n", problem);
@@ -79,6 +81,8 @@ int main(int argc, char **argv)
 	char *problem = NULL;
 	int code = CTL_EXIT_GOOD;
 	log_set_sink(drop_line, NULL);
+	/* Long answers go out in large pieces, to a terminal too. */
+	(void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_LEN);
 	switch (args_parse(argc, argv, &args, stdout, &problem)) {
 	case ARGS_OK:
 		code = run(&args);

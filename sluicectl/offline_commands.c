@@ -86,7 +86,8 @@ static void print_finding(FILE *out, const struct line_finding *finding)
 		fprintf(out, "    %s\n", remedy);
 }
 
-size_t offline_print_findings(FILE *out, struct line *line)
+/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and what to do. Returns how many are warnings. */
+static size_t print_findings(FILE *out, struct line *line)
 {
 	const struct line_finding *findings;
 	size_t count = line_findings(line, &findings);
@@ -178,7 +179,7 @@ int command_render(const struct args *args)
 		command_complain(problem);
 		output.code = CTL_EXIT_USAGE;
 	} else {
-		offline_print_findings(stderr, line);
+		print_findings(stderr, line);
 	}
 	line_free(line);
 	return output.code;
@@ -261,8 +262,7 @@ int command_lint(const struct args *args)
 		line_free(line);
 		return CTL_EXIT_USAGE;
 	}
-	size_t warnings =
-		is_data ? print_data(line, is_yaml) : offline_print_findings(stdout, line);
+	size_t warnings = is_data ? print_data(line, is_yaml) : print_findings(stdout, line);
 	if (!is_data)
 		printf("%zu Ingresses, %zu Services, %zu Secrets: %zu warnings\n",
 			line_count(line, RECORD_INGRESS), line_count(line, RECORD_SERVICE),

@@ -11,5 +11,3 @@ struct line *offline_open(const struct args *args, const struct text_list *files
 	const char *fallback, int *ret_code);
 /* Adds manifests; an exit code. */
 int offline_read(struct line *line, const struct args *args, const struct text_list *files);
-/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and what to do. Returns how many are warnings. */
-size_t offline_print_findings(FILE *out, struct line *line);

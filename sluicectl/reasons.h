@@ -4,15 +4,5 @@
 
 #include "common/str.h"
 
-#include <stddef.h>
-
-struct reason {
-	const char *word;
-	const char *remedy;
-};
-
-extern const struct reason reasons[];
-extern const size_t reason_count;
-
 /* NULL: none is needed, or the reason is not ours. */
 const char *reason_remedy(struct str word);

@@ -73,7 +73,7 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	case SCHEMA_BIN:
 		return jsontext_put(out, *(const struct str *)member);
 	case SCHEMA_BOOL:
-		return buf_printf(out, "%s", *(const bool *)member ? "true" : "false");
+		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
 		return buf_printf(out, "%" PRIu64, *(const uint64_t *)member);
 	case SCHEMA_REV:
@@ -94,6 +94,17 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	return -EINVAL;
 }
 
+static int put_key(const struct schema_field *field, struct buf *out, const char **comma)
+{
+	int err = buf_append_str(out, str_from(*comma));
+	*comma = ",";
+	if (err == 0)
+		err = buf_append(out, "\"", 1);
+	if (err == 0)
+		err = buf_append(out, field->key, field->key_len);
+	return err == 0 ? buf_append(out, "\":", 2) : err;
+}
+
 static int put_members(
 	const struct schema *schema, const void *value, struct buf *out, const char **comma)
 {
@@ -107,8 +118,7 @@ static int put_members(
 		}
 		if (is_zero(field, member))
 			continue;
-		err = buf_printf(out, "%s\"%s\":", *comma, field->key);
-		*comma = ",";
+		err = put_key(field, out, comma);
 		if (err == 0)
 			err = put_value(field, member, out);
 	}
@@ -131,12 +141,15 @@ static bool is_plain(struct str text)
 {
 	static const char *const words[] = {
 		"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
+	static const size_t longest = sizeof("false") - 1;
 	if (text.len == 0 || !isalpha((unsigned char)text.p[0]))
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		if (!isalnum((unsigned char)text.p[i]) && strchr("-_./", text.p[i]) == NULL)
 			return false;
 	}
+	if (text.len > longest)
+		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (text.len == strlen(words[i]) && strncasecmp(text.p, words[i], text.len) == 0)
 			return false;
@@ -144,94 +157,123 @@ static bool is_plain(struct str text)
 	return true;
 }
 
-static void print_text(FILE *out, struct str text)
+/* JSON text of ours, in which nothing stands between the tokens, is read from the front and written anew. */
+struct rewriting {
+	struct str rest;
+	FILE *out;
+};
+
+static char next_byte(const struct rewriting *r)
 {
-	struct buf quoted;
-	if (is_plain(text)) {
-		fwrite(text.p, 1, text.len, out);
-		return;
-	}
-	buf_init(&quoted, 6 * text.len + 8);
-	if (jsontext_put(&quoted, text) == 0)
-		fwrite(buf_data(&quoted), 1, buf_len(&quoted), out);
-	buf_fini(&quoted);
+	return r->rest.len != 0 ? r->rest.p[0] : '\0';
 }
 
-static void print_value(FILE *out, const struct json *value, int indent);
-
-static void print_scalar(FILE *out, const struct json *value)
+static void drop(struct rewriting *r, size_t len)
 {
-	if (json_is_string(value))
-		print_text(out, json_text(value));
-	else if (json_is_bool(value))
-		fputs(json_bool(value, false) ? "true" : "false", out);
-	else if (json_is_number(value))
-		fprintf(out, "%.17g", json_number(value));
-	else if (json_is_array(value))
-		fputs("[]", out);
+	r->rest = str_skip(r->rest, len);
+}
+
+static void write_spaces(FILE *out, int count)
+{
+	for (int i = 0; i < count; i++)
+		putc_unlocked(' ', out);
+}
+
+/* Of text that begins with a quote: up to the one that ends it. */
+static size_t quoted_len(struct str text)
+{
+	size_t i = 1;
+	while (i < text.len && text.p[i] != '"')
+		i += text.p[i] == '\\' ? 2 : 1;
+	return i < text.len ? i + 1 : text.len;
+}
+
+/* Text, a number, a word, or a list or map with nothing in it. */
+static void rewrite_scalar(struct rewriting *r)
+{
+	static const char ends[] = ",]}";
+	size_t len = 0;
+	if (next_byte(r) == '"') {
+		len = quoted_len(r->rest);
+		struct str inner = {r->rest.p + 1, len - 2};
+		struct str text = is_plain(inner) ? inner : (struct str){r->rest.p, len};
+		fwrite_unlocked(text.p, 1, text.len, r->out);
+	} else {
+		bool is_empty = next_byte(r) == '[' || next_byte(r) == '{';
+		len = is_empty ? 2 : 0;
+		while (!is_empty && len < r->rest.len && strchr(ends, r->rest.p[len]) == NULL)
+			len++;
+		fwrite_unlocked(r->rest.p, 1, len, r->out);
+	}
+	drop(r, len);
+}
+
+static bool is_nested(const struct rewriting *r)
+{
+	bool is_open = next_byte(r) == '[' || next_byte(r) == '{';
+	return is_open && r->rest.len > 1 && r->rest.p[1] != (next_byte(r) == '[' ? ']' : '}');
+}
+
+static void rewrite(struct rewriting *r, int indent, bool is_begun);
+
+/* A value that stands on the line that is begun. */
+static void rewrite_rest(struct rewriting *r)
+{
+	rewrite_scalar(r);
+	putc_unlocked('\n', r->out);
+}
+
+static void rewrite_item(struct rewriting *r, int indent)
+{
+	fputs("- ", r->out);
+	/* Its first line stands behind the dash. */
+	if (is_nested(r))
+		rewrite(r, indent + 2, true);
 	else
-		fputs(json_is_object(value) ? "{}" : "null", out);
+		rewrite_rest(r);
 }
 
-static bool is_nested(const struct json *value)
+static void rewrite_member(struct rewriting *r, int indent)
 {
-	return json_count(value) != 0;
-}
-
-static void print_list(FILE *out, const struct json *list, int indent)
-{
-	for (const struct json *item = json_first(list); item != NULL; item = json_next(item)) {
-		fprintf(out, "%*s- ", indent, "");
-		if (is_nested(item)) {
-			/* Its first line stands behind the dash. */
-			print_value(out, item, -(indent + 2));
-		} else {
-			print_scalar(out, item);
-			fputc('\n', out);
-		}
+	rewrite_scalar(r);
+	drop(r, 1); /* the colon */
+	putc_unlocked(':', r->out);
+	if (is_nested(r)) {
+		putc_unlocked('\n', r->out);
+		rewrite(r, indent + (next_byte(r) == '[' ? 0 : 2), false);
+	} else {
+		putc_unlocked(' ', r->out);
+		rewrite_rest(r);
 	}
 }
 
-/* A negative indent: the first line is indented already. */
-static void print_value(FILE *out, const struct json *value, int indent)
+/* A list or a map that is not empty; `is_begun`: the indent of its first line is written. */
+static void rewrite(struct rewriting *r, int indent, bool is_begun)
 {
-	bool is_begun = indent < 0;
-	int depth = is_begun ? -indent : indent;
-	if (json_is_array(value)) {
-		if (is_begun)
-			fputc('\n', out);
-		print_list(out, value, depth);
-		return;
-	}
-	for (const struct json *item = json_first(value); item != NULL; item = json_next(item)) {
-		fprintf(out, "%*s", is_begun ? 0 : depth, "");
+	bool is_list = next_byte(r) == '[';
+	do {
+		drop(r, 1); /* what opens it, or a comma */
+		if (!is_begun)
+			write_spaces(r->out, indent);
 		is_begun = false;
-		print_text(out, json_name(item));
-		fputc(':', out);
-		if (is_nested(item)) {
-			fputc('\n', out);
-			print_value(out, item, depth + (json_is_array(item) ? 0 : 2));
-		} else {
-			fputc(' ', out);
-			print_scalar(out, item);
-			fputc('\n', out);
-		}
-	}
+		if (is_list)
+			rewrite_item(r, indent);
+		else
+			rewrite_member(r, indent);
+	} while (next_byte(r) == ',');
+	drop(r, 1);
 }
 
 void show_print(FILE *out, struct str json, bool is_yaml)
 {
-	struct json *document = is_yaml ? json_parse(json, NULL, NULL) : NULL;
-	if (document == NULL) {
-		fwrite(json.p, 1, json.len, out);
-		fputc('\n', out);
+	struct rewriting r = {json, out};
+	if (is_yaml && is_nested(&r)) {
+		rewrite(&r, 0, false);
 		return;
 	}
-	if (is_nested(document)) {
-		print_value(out, document, 0);
-	} else {
-		print_scalar(out, document);
-		fputc('\n', out);
-	}
-	json_free(document);
+	if (is_yaml)
+		rewrite_scalar(&r);
+	else
+		fwrite(json.p, 1, json.len, out);
+	fputc('\n', out);
 }

@@ -60,7 +60,8 @@ static struct secret_node *find_secret(struct engine *engine, struct str namespa
 	return (struct secret_node *)(void *)graph_find(&engine->graph, NODE_SECRET, key);
 }
 
-struct secret_node *claim_secret_of(
+/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
+static struct secret_node *secret_of(
 	struct engine *engine, const struct plan *plan, const struct plan_tls *tls)
 {
 	bool own = !str_is_empty(tls->secret);
@@ -72,7 +73,9 @@ struct secret_node *claim_secret_of(
 	return secret;
 }
 
-bool claim_is_covered(const struct plan_tls *tls, const struct secret_node *secret, struct str host)
+/* Whether the entry with that usable Secret is for the host. */
+static bool is_covered(
+	const struct plan_tls *tls, const struct secret_node *secret, struct str host)
 {
 	const struct tls_secret *view = &secret->facts->view;
 	for (size_t i = 0; i < tls->hosts.count; i++) {
@@ -86,8 +89,8 @@ static bool offers_name(
 	struct engine *engine, const struct plan *plan, struct str host, struct offer *ret_offer)
 {
 	for (size_t i = 0; i < plan->tls.count; i++) {
-		struct secret_node *secret = claim_secret_of(engine, plan, &plan->tls.items[i]);
-		if (secret == NULL || !claim_is_covered(&plan->tls.items[i], secret, host))
+		struct secret_node *secret = secret_of(engine, plan, &plan->tls.items[i]);
+		if (secret == NULL || !is_covered(&plan->tls.items[i], secret, host))
 			continue;
 		ret_offer->secret = secret;
 		return true;
@@ -293,14 +296,14 @@ static void tell_names(struct engine *engine, const struct ingress_node *ingress
 	const struct plan *plan, const struct plan_tls *tls, struct diag_list *diags)
 {
 	bool is_used = !tls->is_open;
-	const struct secret_node *secret = claim_secret_of(engine, plan, tls);
+	const struct secret_node *secret = secret_of(engine, plan, tls);
 	if (secret == NULL)
 		return;
 	for (size_t i = 0; i < tls->hosts.count; i++)
 		tell_name(ingress, plan, tls, tls->hosts.items[i], diags);
 	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
 		struct str host = plan->names.items[i];
-		if (!claim_is_covered(tls, secret, host))
+		if (!is_covered(tls, secret, host))
 			continue;
 		is_used = true;
 		tell_name(ingress, plan, tls, host, diags);

@@ -401,34 +401,12 @@ const char *engine_missing(struct engine *engine)
 
 /* ---- counts ---- */
 
-static bool is_sent(const struct node *node)
+void engine_count(const struct engine *engine, struct engine_counts *ret_counts)
 {
-	return (node->flags & NODE_SENT) != 0;
-}
-
-void engine_count(struct engine *engine, struct engine_counts *ret_counts)
-{
-	struct balancer_node *balancer;
-	struct host_node *host;
-	struct pool_node *pool;
-	struct record *record;
 	*ret_counts = (struct engine_counts){0};
-	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
-		enum node_kind node_kind = record_node_kind((enum record_kind)kind);
-		SET_FOREACH (record, &engine->graph.records[node_kind], node_by_key) {
-			ret_counts->records[kind] += record->packed != NULL;
-			if (node_kind == NODE_SECRET)
-				ret_counts->objects[LB_CERTIFICATE] += is_sent(&record->node);
-			if (node_kind != NODE_SERVICE)
-				continue;
-			SET_FOREACH (
-				pool, &((struct service_node *)(void *)record)->pools, node_by_key)
-				ret_counts->objects[LB_POOL] += is_sent(&pool->node);
-		}
-	}
-	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
-		ret_counts->objects[LB_LOAD_BALANCER] += is_sent(&balancer->node);
-		SET_FOREACH (host, &balancer->hosts, node_by_key)
-			ret_counts->objects[LB_VIRTUAL_HOST] += is_sent(&host->node);
-	}
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
+		ret_counts->records[kind] =
+			engine->record_counts[record_node_kind((enum record_kind)kind)];
+	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
+		ret_counts->objects[kind] = engine->sent_counts[kind];
 }

@@ -79,5 +79,4 @@ struct engine_counts {
 	size_t records[RECORD_KIND_COUNT];
 	size_t objects[LB_KIND_COUNT]; /* that the provider has */
 };
-/* Walks the whole state: for people and tests. */
-void engine_count(struct engine *engine, struct engine_counts *ret_counts);
+void engine_count(const struct engine *engine, struct engine_counts *ret_counts);

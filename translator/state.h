@@ -139,12 +139,6 @@ struct str claim_port_key(struct arena *arena, uint64_t port);
 struct str claim_host(const struct claim_node *claim);
 /* 0: no port. */
 uint64_t claim_port(const struct claim_node *claim);
-/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
-struct secret_node *claim_secret_of(
-	struct engine *engine, const struct plan *plan, const struct plan_tls *tls);
-/* Whether the entry with that usable Secret is for the host. */
-bool claim_is_covered(
-	const struct plan_tls *tls, const struct secret_node *secret, struct str host);
 void claim_left(
 	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
 /* Has those claims settled anew for which the ingress, with its present plan, may count. */

@@ -58,8 +58,9 @@ static void tell(struct lease *lease)
 	bool is_news = leads || lease->leads || !lease->is_known;
 	lease->leads = leads;
 	lease->is_known = true;
+	uint64_t until_ms = leads ? (uint64_t)(lease->election.until * 1000) : 0;
 	if (is_news)
-		lease->config.on_lead(lease->config.ctx, lease_until_ms(lease));
+		lease->config.on_lead(lease->config.ctx, until_ms);
 }
 
 static void on_end(struct ev_loop *loop, ev_timer *timer, int events)
@@ -258,11 +259,6 @@ static void on_next(struct ev_loop *loop, ev_timer *timer, int events)
 bool lease_leads(const struct lease *lease)
 {
 	return election_leads(&lease->election, now_s());
-}
-
-uint64_t lease_until_ms(const struct lease *lease)
-{
-	return lease_leads(lease) ? (uint64_t)(lease->election.until * 1000) : 0;
 }
 
 static void make_identity(struct lease *lease)

@@ -30,7 +30,6 @@ struct lease *lease_new(const struct lease_config *config);
 /* The leadership ends with its time; lease_release() before gives it away at once. */
 void lease_free(struct lease *lease);
 bool lease_leads(const struct lease *lease);
-uint64_t lease_until_ms(const struct lease *lease);
 /* Gives the leadership away if we have it: writes that nobody holds the Lease, and turns the loop until that is answered, for
  * `limit_s` at most. Nothing is told any more. */
 void lease_release(struct lease *lease, double limit_s);

@@ -165,7 +165,7 @@ def span_problems(text: str) -> list[str]:
         return [] if commands.elsewhere(text) else [f"nobody reads {text}"]
     if re.fullmatch(r"sluice_[a-z0-9_]+", text):
         return [] if text in metric_names() else [f"there is no figure {text}"]
-    if text.startswith("event="):
+    if text.startswith("event=") and text != "event=":
         known = {row[2] for rows in tables("log_events.def", "LOG_EVENT").values() for row in rows}
         return [] if text.removeprefix("event=") in known else [f"no line of a log has {text}"]
     return []

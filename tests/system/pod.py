@@ -53,12 +53,15 @@ class Pod:
     def down(self) -> None:
         podman("kube", "down", str(self.manifest), check=False)
 
+    def name_of(self, container: str) -> str:
+        return f"{self.name}-{container}"
+
     @property
     def volume(self) -> str:
         return f"{self.name}-sockets"
 
     def inspect(self, container: str) -> dict:
-        return json.loads(podman("container", "inspect", f"{self.name}-{container}"))[0]
+        return json.loads(podman("container", "inspect", self.name_of(container)))[0]
 
     def pid(self, container: str) -> int:
         return self.inspect(container)["State"]["Pid"]
@@ -76,19 +79,19 @@ class Pod:
 
     def probe(self, container: str) -> bool:
         """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""
-        done = subprocess.run(["podman", "healthcheck", "run", f"{self.name}-{container}"], capture_output=True, text=True,
+        done = subprocess.run(["podman", "healthcheck", "run", self.name_of(container)], capture_output=True, text=True,
                               timeout=180, check=False)
         return done.returncode == 0
 
     def log(self, container: str) -> str:
-        done = subprocess.run(["podman", "logs", f"{self.name}-{container}"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(["podman", "logs", self.name_of(container)], capture_output=True, text=True, timeout=60, check=False)
         return done.stdout + done.stderr
 
     def logs(self) -> str:
         return "\n".join(f"{container}:\n{self.log(container)[-2000:]}" for container in CONTAINERS)
 
     def run(self, container: str, *command: str) -> subprocess.CompletedProcess:
-        return subprocess.run(["podman", "exec", f"{self.name}-{container}", *command], capture_output=True, text=True,
+        return subprocess.run(["podman", "exec", self.name_of(container), *command], capture_output=True, text=True,
                               timeout=60, check=False)
 
     def wait_restart(self, container: str, life: tuple[int, str], meanwhile: Callable[[], object] = lambda: None) -> None:

@@ -77,6 +77,20 @@ def test_every_unit_is_active_and_says_what_it_does(line):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+def test_lines_in_the_journal_have_priorities(line, unit):
+    """And no time of their own, beside the journal's."""
+    report = line.machine.run("journalctl", "--no-pager", "--output=json", "--unit", unit, "_COMM=" + unit.removesuffix(".service")[:15])
+    priorities: dict[str, set[str]] = {}
+    for entry in map(json.loads, report.splitlines()):
+        message = entry["MESSAGE"]
+        assert message.startswith("level=") and " ts=" not in message, message
+        priorities.setdefault(message.split()[0], set()).add(entry["PRIORITY"])
+    # Each waits for its neighbours at its first start, and warns of that.
+    assert priorities.pop("level=warn") == {"4"} and priorities.pop("level=info") == {"6"}
+    assert priorities.pop("level=error", {"3"}) == {"3"} and not priorities
+
+
+@pytest.mark.parametrize("unit", UNITS)
 def test_exposure_is_low(line, unit):
     report = line.machine.run("systemd-analyze", "security", "--no-pager", f"--threshold={EXPOSURE_MAX}", unit, check=False)
     figure = float(report.split("exposure level for")[1].split(":")[1].split()[0])

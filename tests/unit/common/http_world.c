@@ -87,7 +87,7 @@ static void on_done(void *ctx, const struct http_result *result)
 	answer->request = NULL;
 }
 
-void answer_init(struct answer *answer)
+static void answer_init(struct answer *answer)
 {
 	*answer = (struct answer){0};
 	buf_init(&answer->text, TEXT_MAX);

@@ -48,7 +48,6 @@ int world_stop(void **state);
 /* A client of its own for one test. */
 void world_replace_http(unsigned connections_max);
 
-void answer_init(struct answer *answer);
 void answer_fini(struct answer *answer);
 /* A GET of a path of the plain server, whose answer is collected; the answer is reset. */
 struct http_call call_of(struct answer *answer, int port, const char *format, ...)
