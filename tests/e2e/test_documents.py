@@ -8,7 +8,6 @@
 """
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import re
@@ -20,14 +19,17 @@ import yaml
 from lib import commands
 from lib.definitions import tables
 from lib.line import build_folder
+from lib.local_proxy import PATIENCE
 from lib.markdown import ROOT, Block, Page, pages
-from lib.reference import program
+from lib.proxy_line import ProxyLine
+from lib.reference import program, renewed
+from lib.wait import wait_for
 
 PAGES = pages()
 TOOLS = ("kubectl ", "systemctl ", "journalctl ", "podman ", "docker ", "sluicectl ", "sluice-", "scripts/")
 # Stand-ins are programs of the tests, with pages of their own.
 OF_OPERATORS = [page for page in PAGES if "standins" not in page.path.parts]
-LANGUAGES = {"", "console", "sh", "text", "yaml", "json", "c", "python"}
+LANGUAGES = {"", "console", "sh", "text", "yaml", "c", "python"}
 
 
 def name_of(page: Page) -> str:
@@ -143,11 +145,6 @@ def test_manifests_are_good(page: Page, block: Block, tmp_path):
     assert not problems, f"{page.where(block.line)}: " + "; ".join(problems)
 
 
-@pytest.mark.parametrize("page,block", blocks("json"))
-def test_json_can_be_read(page: Page, block: Block):
-    json.loads(block.text)
-
-
 def metric_names() -> set[str]:
     found = set()
     for rows in tables("metrics.def", "METRIC").values():
@@ -188,3 +185,48 @@ def variables_read() -> set[str]:
 def test_every_variable_is_on_the_page():
     quoted = {span.text for page in PAGES if page.path.name == "configuration.md" for span in page.spans}
     assert variables_read() <= quoted, "doc/configuration.md names no " + ", ".join(sorted(variables_read() - quoted))
+
+
+def shape(text: str) -> str:
+    """A picture of the line without what is of the moment: numbers and ages."""
+    return re.sub(r"\d+(\.\d+)*", "N", re.sub(r"for \d+[smhd],", "for AGE,", text)).strip("\n")
+
+
+def test_the_picture_of_the_line_is_what_status_draws():
+    page = next(page for page in PAGES if page.path.name == "troubleshooting.md")
+    at = page.text.splitlines().index("<!-- status -->")
+    shown = next(block for block in page.blocks if block.line > at)
+    with ProxyLine("haproxy") as line:
+        def status() -> subprocess.CompletedProcess[str]:
+            return subprocess.run([program("sluicectl"), "status", "--runtime-dir", str(line.runtime)], capture_output=True, text=True, check=False, timeout=60)
+        wait_for(lambda: status().returncode == 0, "the line to be whole", PATIENCE)
+        assert shape(status().stdout) == shape(shown.text)
+
+
+# What a page that has drifted would hold: none of it may pass.
+DRIFTED = [
+    "sluice-watcher --no-such-option", "sluicectl expalin default/web", "sluicectl lint --against FILE --nothing", "SLUICE_NOTHING=1 sluice-translator",
+    "CATTLE_URL=http://x build/watcher/sluice-watcher", "kubectl apply -k docker/kubernetes/traefik", "kubectl -n sluice rollout status deployment/sluice",
+    "kubectl -n sluice-system logs deployment/controller", "kubectl -n sluice-system exec deployment/sluice -c proxy -- sluicectl status", "kubectl aply -k .",
+    "kubectl apply --kustomise .", "systemctl restart sluice-provider-traefik.service", "systemctl enabel --now sluice.target", "journalctl -u 'traefik-*'",
+    "docker build -f docker/Dockerfile --target traefik .", "podman kube play docker/pods.yaml", "scripts/demo --forever", "scripts/no-such-script",
+    "curl -s http://127.0.0.1:10241/health", "curl -s http://127.0.0.1:10299/healthz", "echo SLUICE_DNS_SERVER=192.0.2.1 > /etc/sluice/watcher.env",
+    "apt-get install ./sluice-provider-traefik_1.deb", "frobnicate now", "cat examples/no-such.yaml", "sudo mkdir -p /run/sluice/traefik.sock/x", "echo 'unclosed",
+]
+
+
+@pytest.mark.parametrize("command", DRIFTED)
+def test_a_command_that_has_drifted_is_found(command: str):
+    assert commands.check_script_text(command)
+
+
+@pytest.mark.parametrize("text", ["--no-such-option", "SLUICE_NOTHING", "sluice_no_such_figure", "event=no-such-event", "sluicectl expalin NAMESPACE/NAME"])
+def test_a_word_that_has_drifted_is_found(text: str):
+    assert span_problems(text)
+
+
+def test_a_generated_part_that_has_drifted_is_found():
+    text = (ROOT / "doc/configuration.md").read_text()
+    assert renewed(text) == text
+    for old, new in (("| `--http-port PORT` |", "| `--http-ports PORT` |"), ("| `sluice.io/scale` |", "| `sluice.io/scales` |"), ("`sluice_link_up`", "`sluice_link_ups`")):
+        assert old in text and renewed(text.replace(old, new)) == text
