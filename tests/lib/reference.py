@@ -20,8 +20,8 @@ from lib.markdown import ROOT, repository_files
 DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx")
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-VALUES = {"COUNT": "a whole number, {least} to {greatest}", "SWITCH": "`true` or `false`", "TEXT": "text, up to {greatest} bytes", "NAME": "a DNS label",
-          "OBJECT": "the name of an object in the same namespace", "HOST": "a host name without wildcard",
+VALUES = {"COUNT": "a whole number, {least} to {greatest}", "SWITCH": "`true` or `false`", "TEXT": "text, up to {greatest} bytes",
+          "NAME": "a DNS label", "OBJECT": "the name of an object in the same namespace", "HOST": "a host name without wildcard",
           "PROTOCOL": "`http`, `https`, `h2c`, `grpc` or `grpcs`", "STICKINESS": "lines `key: value`", "PROBES": "JSON", "LABELS": "text"}
 
 
@@ -82,7 +82,8 @@ def labels() -> str:
 def metrics() -> str:
     text = ""
     owners = {"common": "Every process", "proto": "The links, of every process", "watcher": "The watcher", "translator": "The translator",
-              "provider-common": "Every provider in C", "provider-local": "The providers for HAProxy and nginx", "provider-rancher": "The provider for Rancher"}
+              "provider-common": "Every provider in C", "provider-local": "The providers for HAProxy and nginx",
+              "provider-rancher": "The provider for Rancher"}
     found = tables("metrics.def", "METRIC")
     for folder in sorted(found, key=list(owners).index):
         text += f"### {owners[folder]}\n\n| figure | type | labels | meaning |\n| --- | --- | --- | --- |\n"
