@@ -18,6 +18,7 @@ from lib.markdown import ROOT, repository_files
 from lib.reference import DAEMONS, printed
 
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_.-]*$|^\.\.\.$|^$")
+PROGRAMS = (*("sluice-" + daemon for daemon in DAEMONS), "sluicectl")
 WINDOW_PORTS = {"10241", "10242", "10243", "10244", "10245"}
 FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
@@ -60,17 +61,30 @@ def variables_of(program: str) -> frozenset[str]:
     return frozenset(re.findall(r"^\| `[^`]+` \| `(\w+)` \|", printed(program, "--help=markdown"), re.MULTILINE))
 
 
+# Where scripts and containers have options and variables of their own.
+BESIDE = ("scripts/*", "docker/*", "tests/demo.py", "tests/conformance/*", "tests/bench/*.py", "meson.build")
+
+
 @functools.cache
+def stands_in(text: str, *places: str) -> bool:
+    """Whether it stands in these files; pages do not count."""
+    return subprocess.run(["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", *places, ":!*.md"], check=False).returncode == 0
+
+
 def elsewhere(text: str) -> bool:
-    """Whether it stands anywhere in the repository but on a page, and where words are made up to see whether they are found."""
-    return subprocess.run(["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", ":!*.md", ":!tests/e2e/test_documents.py"],
-                          check=False).returncode == 0
+    """Anywhere in the repository, but for where words are made up to see whether they are found."""
+    return stands_in(text, ":!tests/e2e/test_documents.py")
 
 
 def is_option(word: str) -> bool:
     """Some program of ours, or a script, knows it."""
     name = word.split("=")[0].split()[0]
-    return any(name in options_of("sluice-" + daemon) for daemon in DAEMONS) or name in options_of("sluicectl") or elsewhere(name)
+    return any(name in options_of(program) for program in PROGRAMS) or stands_in(name, *BESIDE)
+
+
+def is_variable(name: str) -> bool:
+    """Likewise."""
+    return any(name in variables_of(program) for program in PROGRAMS) or stands_in(name, *BESIDE)
 
 
 @functools.cache
