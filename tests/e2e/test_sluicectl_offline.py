@@ -187,13 +187,6 @@ def test_a_file_that_is_not_there():
     assert done.returncode == 3 and "/nonexistent.yaml" in done.stderr
 
 
-def test_the_readme_shows_what_explain_says():
-    root = pathlib.Path(__file__).resolve().parents[2]
-    done = sluicectl("explain", "-f", root / "examples/broken.yaml", "default/shop")
-    assert done.returncode == 1
-    assert f"$ sluicectl explain -f examples/broken.yaml default/shop\n{done.stdout}```" in (root / "README.md").read_text()
-
-
 def complete_in_bash(folder: pathlib.Path, *words: str) -> set[str]:
     shell = (f"source {folder}/bash; COMP_WORDS=({' '.join(words)} ''); COMP_CWORD={len(words)}; _sluicectl; "
              "printf '%s\\n' \"${COMPREPLY[@]}\"")

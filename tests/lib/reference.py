@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of pages that are made from the programs and their tables. In a page they stand between two comments:
+
+    <!-- generated: NAME ARGUMENT... -->
+    <!-- end -->
+
+`scripts/reference` writes what belongs there, `scripts/reference --check` says where something else stands.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+from lib.definitions import table, tables
+from lib.markdown import ROOT, repository_files
+
+DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx")
+REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+VALUES = {"COUNT": "a whole number, {least} to {greatest}", "SWITCH": "`true` or `false`", "TEXT": "text, up to {greatest} bytes",
+          "NAME": "a DNS label", "OBJECT": "the name of an object in the same namespace", "HOST": "a host name without wildcard",
+          "PROTOCOL": "`http`, `https`, `h2c`, `grpc` or `grpcs`", "STICKINESS": "lines `key: value`", "PROBES": "JSON", "LABELS": "text"}
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def build_folder() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("SLUICE_BUILD") or ROOT / "build")
+
+
+def program(name: str) -> pathlib.Path:
+    """The built program of that name."""
+    path = build_folder() / name.removeprefix("sluice-") / name
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not built: ninja -C {build_folder()}, or set SLUICE_BUILD")
+    return path
+
+
+def printed(name: str, *arguments: str) -> str:
+    return subprocess.run([program(name), *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def options_of(name: str) -> str:
+    """What the program says of itself. Folders that the build was told are shown as what they are under."""
+    text = printed(name, "--help=markdown")
+    settings = json.loads((build_folder() / "meson-info/intro-buildoptions.json").read_text())
+    prefix = next(one["value"] for one in settings if one["name"] == "prefix")
+    return text.replace(f"`{prefix}/share/", "`PREFIX/share/")
+
+
+def environment() -> str:
+    """Every variable that stands for an option, and whose."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for name in DAEMONS:
+        for option, variable in re.findall(r"^\| `([^`]+)` \| `(\w+)` \|", printed("sluice-" + name, "--help=markdown"), re.MULTILINE):
+            found.setdefault(variable, (option.split()[0], []))[1].append(name)
+    lines = ["| variable | option | of |", "| --- | --- | --- |"]
+    for variable, (option, names) in sorted(found.items()):
+        lines.append(f"| `{variable}` | `{option}` | {'all' if len(names) == len(DAEMONS) else ', '.join(names)} |")
+    return "\n".join(lines) + "\n"
+
+
+def annotations() -> str:
+    lines = ["| annotation | in the Go original | value | meaning |", "| --- | --- | --- | --- |"]
+    for _, kind, canonical, original, least, greatest, meaning in table("translator/annotations.def", "ANNOTATION"):
+        family = "NAME" if kind == "LABELS" else ""
+        names = [f"`{name}{family}`" if name else "" for name in (canonical, original)]
+        lines.append(f"| {names[0]} | {names[1]} | {VALUES[kind].format(least=least, greatest=greatest)} | {cell(meaning)} |")
+    return "\n".join(lines) + "\n"
+
+
+def labels() -> str:
+    rows = table("provider-rancher/labels.def", "SAFE_LABEL")
+    return "".join(f"- `{key}`{' and what begins with it' if family == 'true' else ''}\n" for key, family in rows)
+
+
+def metrics() -> str:
+    text = ""
+    owners = {"common": "Every process", "proto": "The links, of every process", "watcher": "The watcher", "translator": "The translator",
+              "provider-common": "Every provider in C", "provider-local": "The providers for HAProxy and nginx",
+              "provider-rancher": "The provider for Rancher"}
+    found = tables("metrics.def", "METRIC")
+    for folder in sorted(found, key=list(owners).index):
+        text += f"### {owners[folder]}\n\n| figure | type | labels | meaning |\n| --- | --- | --- | --- |\n"
+        for _, kind, name, _, choices, meaning in found[folder]:
+            shown = name + {"COUNTER": "_total", "HISTOGRAM": "_bucket"}.get(kind, "")
+            names = re.findall(r"(\w+)=", choices.replace("SLUICE_VERSION", "")) + (["le"] if kind == "HISTOGRAM" else [])
+            text += f"| `{shown}` | {kind.lower()} | {', '.join(f'`{one}`' for one in names)} | {cell(meaning)} |\n"
+        text += "\n"
+    return text
+
+
+def reasons() -> str:
+    """In the groups that the table has."""
+    text = ""
+    for group in (ROOT / "sluicectl/reasons.def").read_text().split("\n/* ")[1:]:
+        title, _, rows = group.partition("*/")
+        found = re.findall(r'^REASON\("(\w+)", "(.*)"\)$', rows, re.MULTILINE)
+        if found:
+            text += f"### Reasons: {title.strip()}\n\n| reason | what to do |\n| --- | --- |\n"
+            text += "".join(f"| `{word}` | {cell(remedy) or 'nothing'} |\n" for word, remedy in found) + "\n"
+    return text
+
+
+MAKERS = {"options": options_of, "environment": environment, "annotations": annotations, "labels": labels, "metrics": metrics, "reasons": reasons}
+
+
+def renewed(text: str) -> str:
+    """The text of a page with every part as the programs have it now."""
+    def made(match: re.Match[str]) -> str:
+        name, *arguments = match[2].split()
+        if name not in MAKERS:
+            raise ValueError(f"nobody makes the part {match[2]!r}")
+        return match[1] + MAKERS[name](*arguments).strip("\n") + "\n" + match[3]
+
+    return REGION.sub(made, text)
+
+
+def pages_with_parts() -> list[pathlib.Path]:
+    return [ROOT / name for name in repository_files("*.md") if "<!-- generated: " in (ROOT / name).read_text()]
