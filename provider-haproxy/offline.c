@@ -108,11 +108,12 @@ static void on_cert_file(void *ctx, const char *name, struct str content)
 static void show_main(struct room *room)
 {
 	char description[RENDER_DESCRIPTION_LEN];
-	char *socket = room->config.socket != NULL
-			       ? xstrdup(room->config.socket)
-			       : xasprintf("%s/haproxy.sock", room->config.local.state_dir);
+	char *socket = room->config.socket != NULL ? xstrdup(room->config.socket)
+						   : xasprintf("%s/" HAPROXY_SOCKET,
+							     local_proxy_dir(&room->config.local));
 	struct render_input input = {
 		.state_dir = room->config.local.state_dir,
+		.proxy_dir = local_proxy_dir(&room->config.local),
 		.socket = socket,
 		.ports = &room->ports,
 		.group_count = room->slots.group_count,
