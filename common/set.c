@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/set.h"
 
+#include "common/bisect.h"
 #include "common/must.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
@@ -84,37 +85,29 @@ static void *thing_at(const struct view *view, size_t chunk, size_t at)
 	return chunk < view->count ? slab_at(view->chunks[chunk]->refs[at]) : NULL;
 }
 
-/* The last chunk that does not begin behind the key; the first when all do. */
-static size_t find_chunk(
-	const struct view *view, const void *key, int (*compare)(const void *, const void *))
+static const void *thing_in(const void *chunk, size_t index)
 {
-	size_t low = 0;
-	size_t high = view->count;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (compare(key, slab_at(view->chunks[middle]->refs[0])) < 0)
-			high = middle;
-		else
-			low = middle;
-	}
-	return low;
+	return slab_at(((const struct chunk *)chunk)->refs[index]);
 }
 
-/* The place of the first that is not before the key; it may be the end of a chunk. */
+static const void *last_of(const void *chunks, size_t index)
+{
+	const struct chunk *chunk = ((struct chunk *const *)chunks)[index];
+	return slab_at(chunk->refs[chunk->count - 1]);
+}
+
+/* The place of the first that is not before the key; when all are, the end of the last chunk. */
 static struct place find_place(
 	const struct view *view, const void *key, int (*compare)(const void *, const void *))
 {
-	struct place place = {.chunk = find_chunk(view, key, compare)};
-	size_t high = view->count != 0 ? view->chunks[place.chunk]->count : 0;
-	while (place.at < high) {
-		size_t middle = place.at + (high - place.at) / 2;
-		int order = compare(key, slab_at(view->chunks[place.chunk]->refs[middle]));
-		place.found = place.found || order == 0;
-		if (order > 0)
-			place.at = middle + 1;
-		else
-			high = middle;
-	}
+	struct place place = {0};
+	if (view->count == 0)
+		return place;
+	/* In the last chunk if in no other. */
+	place.chunk = bisect(
+		(const void *)view->chunks, view->count - 1, last_of, key, compare, &place.found);
+	const struct chunk *chunk = view->chunks[place.chunk];
+	place.at = bisect(chunk, chunk->count, thing_in, key, compare, &place.found);
 	return place;
 }
 

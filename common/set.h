@@ -2,7 +2,8 @@
 /*
  * Ordered sets of things from the slab (slab.h), small ones above all: four bytes when it is empty
  * or holds a single thing, and hardly more than four for each otherwise. A set does not own its
- * things.
+ * things. Of things that are larger than SLAB_SIZE_MAX or come from elsewhere, sorted.h has a set: one
+ * that is large itself. They search alike (bisect.h), and their functions have the same names.
  *
  * Whoever calls says the order, the same for one set every time: `compare` is negative, zero or
  * positive like that of qsort(), but is given the things themselves. No two things of a set compare

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/sorted.h"
 
+#include "common/bisect.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +16,14 @@ enum {
 };
 
 struct sorted_block {
-	size_t count;
+	uint32_t count;
 	void *things[BLOCK_MAX];
 };
 
 struct place {
 	size_t block;
-	size_t index;
+	uint32_t index;
+	bool is_equal; /* what stands there, to what was searched for */
 };
 
 void sorted_init(struct sorted *sorted, sorted_compare *compare)
@@ -48,8 +51,14 @@ static void *at(const struct sorted *sorted, struct place place)
 	return is_end(sorted, place) ? NULL : sorted->blocks[place.block]->things[place.index];
 }
 
-static void *last_of(const struct sorted_block *block)
+static const void *thing_in(const void *block, size_t index)
 {
+	return ((const struct sorted_block *)block)->things[index];
+}
+
+static const void *last_of(const void *blocks, size_t index)
+{
+	const struct sorted_block *block = ((struct sorted_block *const *)blocks)[index];
 	return block->things[block->count - 1];
 }
 
@@ -57,60 +66,41 @@ static void *last_of(const struct sorted_block *block)
 static struct place find_place(
 	const struct sorted *sorted, const void *key, sorted_compare *compare)
 {
-	size_t low = 0;
-	size_t high = sorted->block_count;
+	const void *blocks = sorted->blocks;
+	size_t count = sorted->block_count;
+	struct place place = {.block = count};
 	/* What comes in order belongs to the end. */
-	if (high != 0 && compare(key, last_of(sorted->blocks[high - 1])) > 0)
-		return (struct place){high, 0};
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (compare(key, last_of(sorted->blocks[middle])) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct place place = {low, 0};
-	if (is_end(sorted, place))
+	if (count == 0 || compare(key, last_of(blocks, count - 1)) > 0)
 		return place;
+	/* In the last block if in no other. */
+	place.block = bisect(blocks, count - 1, last_of, key, compare, &place.is_equal);
 	const struct sorted_block *block = sorted->blocks[place.block];
-	low = 0;
-	high = block->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (compare(key, block->things[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	place.index = low;
+	place.index =
+		(uint32_t)bisect(block, block->count, thing_in, key, compare, &place.is_equal);
 	return place;
 }
 
-void *sorted_find_from(const struct sorted *sorted, const void *key, sorted_compare *compare)
+void *sorted_from(const struct sorted *sorted, const void *key, sorted_compare *compare)
 {
 	return at(sorted, find_place(sorted, key, compare));
 }
 
 void *sorted_find(const struct sorted *sorted, const void *key, sorted_compare *compare)
 {
-	void *thing = sorted_find_from(sorted, key, compare);
-	return thing != NULL && compare(key, thing) == 0 ? thing : NULL;
+	struct place place = find_place(sorted, key, compare);
+	return place.is_equal ? at(sorted, place) : NULL;
 }
 
 void *sorted_first(const struct sorted *sorted)
 {
-	return at(sorted, (struct place){0, 0});
+	return at(sorted, (struct place){.block = 0});
 }
 
 void *sorted_next(const struct sorted *sorted, const void *thing)
 {
 	struct place place = find_place(sorted, thing, sorted->compare);
-	void *found = at(sorted, place);
-	if (found == NULL || sorted->compare(thing, found) != 0)
-		return found;
-	place.index++;
-	if (place.index == sorted->blocks[place.block]->count)
-		place = (struct place){place.block + 1, 0};
+	if (place.is_equal && ++place.index == sorted->blocks[place.block]->count)
+		place = (struct place){.block = place.block + 1};
 	return at(sorted, place);
 }
 
@@ -139,7 +129,7 @@ static void drop_block(struct sorted *sorted, size_t index)
 }
 
 /* Moves what stands behind `keep` things to the end of another block. */
-static void move_rest(struct sorted_block *from, size_t keep, struct sorted_block *to)
+static void move_rest(struct sorted_block *from, uint32_t keep, struct sorted_block *to)
 {
 	memcpy((void *)&to->things[to->count], (void *)&from->things[keep],
 		(from->count - keep) * sizeof(void *));
@@ -155,7 +145,7 @@ static struct place split(struct sorted *sorted, struct place place)
 	move_rest(left, BLOCK_MAX / 2, right);
 	if (place.index <= left->count)
 		return place;
-	return (struct place){place.block + 1, place.index - left->count};
+	return (struct place){.block = place.block + 1, .index = place.index - left->count};
 }
 
 /* Behind all others: blocks that are filled in order are full. */
@@ -164,9 +154,9 @@ static struct place end_place(struct sorted *sorted)
 	size_t last = sorted->block_count;
 	if (last == 0 || sorted->blocks[last - 1]->count == BLOCK_MAX) {
 		add_block(sorted, last);
-		return (struct place){last, 0};
+		return (struct place){.block = last};
 	}
-	return (struct place){last - 1, sorted->blocks[last - 1]->count};
+	return (struct place){.block = last - 1, .index = sorted->blocks[last - 1]->count};
 }
 
 bool sorted_add(struct sorted *sorted, void *thing)
@@ -174,7 +164,7 @@ bool sorted_add(struct sorted *sorted, void *thing)
 	struct place place = find_place(sorted, thing, sorted->compare);
 	if (is_end(sorted, place))
 		place = end_place(sorted);
-	else if (sorted->compare(thing, at(sorted, place)) == 0)
+	else if (place.is_equal)
 		return false;
 	else if (sorted->blocks[place.block]->count == BLOCK_MAX)
 		place = split(sorted, place);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Very many things in the order of a key that stands in each of them: pointers in blocks, so that one costs hardly
- * more than its pointer, where the links of a tree are four times that. Found, added and removed in logarithmic
- * time, but for moving the pointers of one block. The same order every time, and nobody can flood it.
+ * Very many things in the order of a key that stands in each of them, wherever they are and however large: pointers in blocks, so that one
+ * costs hardly more than its pointer, where the links of a tree are four times that. For a few such collections with thousands
+ * of things each; for thousands of sets with a few things of the slab each there is set.h, which takes half of that and for a
+ * single thing nothing, but cannot refer to what is no slab's. Found, added and removed in logarithmic time, but for moving
+ * the pointers of one block. The same order every time, and nobody can flood it.
  *
  * It does not own the things. A key must not change while its thing is in here.
  */
@@ -33,7 +35,7 @@ bool sorted_add(struct sorted *sorted, void *thing);
 void sorted_remove(struct sorted *sorted, const void *thing);
 
 /* The first that is not before `key`, as `compare(key, thing)` says; NULL: there is none. */
-void *sorted_find_from(const struct sorted *sorted, const void *key, sorted_compare *compare);
+void *sorted_from(const struct sorted *sorted, const void *key, sorted_compare *compare);
 /* The first that is equal to `key`. */
 void *sorted_find(const struct sorted *sorted, const void *key, sorted_compare *compare);
 void *sorted_first(const struct sorted *sorted);

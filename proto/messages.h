@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What message.c and object.c share: the tables of messages.c. Everybody else asks message_schema(). */
+/* What message.c and object.c share: the tables of messages.c, source_messages.c and provider_messages.c. Everybody else asks message_schema(). */
 #pragma once
 
 #include "proto/model.h"

@@ -468,7 +468,7 @@ struct store_object *store_next(const struct store *store, const struct store_ob
 static struct store_object *first_of(
 	const struct store *store, enum record_kind kind, struct str namespace)
 {
-	return sorted_find_from(
+	return sorted_from(
 		&store->objects[kind], &(struct name_key){namespace, STR_NONE}, compare_name);
 }
 

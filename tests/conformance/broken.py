@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""examples/provider.py with one fault, named by the first argument: each is what a check of check-provider must find."""
+"""examples/provider.py with one fault, named by the first argument: each is what a check must find."""
 from __future__ import annotations
 
 import importlib.util
@@ -15,7 +15,7 @@ spec = importlib.util.spec_from_file_location("provider", EXAMPLE)
 provider = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(provider)
 
-Link, State, LinkLost = provider.Link, provider.State, provider.LinkLost
+Socket = provider.socket.socket
 FAULTS = {}
 
 
@@ -34,17 +34,43 @@ def around(owner, name: str, wrapper) -> None:
     setattr(owner, name, lambda *arguments: wrapper(original, *arguments))
 
 
-def on_receive(change) -> None:
-    """`change(link, message)` gives what receive() returns instead of a message."""
-    around(Link, "receive", lambda original, link, timeout: change(link, original(link, timeout)))
+def on_message(change) -> None:
+    """`change(link, message)` gives what comes instead of a message; nothing comes instead of None."""
+    around(provider, "messages", lambda original, link: (
+        new for message in original(link) if (new := change(link, message)) is not None))
 
 
 def on_type(word: str, act) -> None:
     def change(link, message):
-        if message is not None and message[0] == word:
+        if message[0] == word:
             act(link, message[1])
         return message
-    on_receive(change)
+    on_message(change)
+
+
+def on_commit(act) -> None:
+    """`act(link, objects, staged)` goes before what a commit does."""
+    def wrapper(original, link, objects, staged, address):
+        act(link, objects, staged)
+        original(link, objects, staged, address)
+    around(provider, "take_commit", wrapper)
+
+
+def never_says(word: str) -> None:
+    around(provider, "send", lambda original, link, kind, body:
+           None if kind == word else original(link, kind, body))
+
+
+def without_addresses(body: dict) -> dict:
+    return {key: value for key, value in body.items() if not key.startswith("addresses")}
+
+
+def frame_len(data: bytes) -> int:
+    return 4 + int.from_bytes(data[:4], "big")
+
+
+def is_frame(data: bytes) -> bool:
+    return len(data) >= 4 and len(data) == frame_len(data)
 
 
 @fault
@@ -54,25 +80,33 @@ def gives_up():
             return original(*arguments)
         except OSError:
             return end()
-    around(Link, "__init__", wrapper)
+    around(Socket, "connect", wrapper)
+
+
+def started_at() -> float:
+    """Of this process, in seconds since 1970."""
+    ticks = int(pathlib.Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+
+
+@fault
+def never_waits():
+    """Ends as if it had looked for the socket when it was started, however long the start takes."""
+    around(Socket, "connect", lambda original, link, path:
+           original(link, path) if os.stat(path).st_ctime < started_at() else end())
 
 
 @fault
 def hello_late():
-    def serve(link, state, args):
-        message = link.receive(60)
-        link.buffer = provider.struct.pack(">I", len(p := provider.msgpack.packb(list(message)))) + p + link.buffer
-        original(link, state, args)
-    original, provider.serve = provider.serve, serve
+    patient()
+    held = []
+    around(provider, "send", lambda original, *message: held.append((original, message)))
+    on_type("hello", lambda link, body: held[-1][0](*held[-1][1]))
 
 
 @fault
 def any_version():
-    def change(_, message):
-        if message and message[0] == "hello":
-            message[1].update(version_min=1)
-        return message
-    on_receive(change)
+    on_type("hello", lambda link, body: body.update(version_min=1))
 
 
 @fault
@@ -88,18 +122,18 @@ def any_role():
 @fault
 def no_manners():
     seen = []
-    on_type("hello", lambda link, body: seen.append(id(link)))
-    on_receive(lambda link, message: message if message and (id(link) in seen) else None)
+    on_type("hello", lambda link, body: seen.append(link))
+    on_message(lambda link, message: message if message[0] == "hello" or link in seen else None)
 
 
 @fault
 def no_pong():
-    around(Link, "send", lambda original, link, kind, body: None if kind == "pong" else original(link, kind, body))
+    never_says("pong")
 
 
 @fault
 def no_ping():
-    around(Link, "send", lambda original, link, kind, body: None if kind == "ping" else original(link, kind, body))
+    never_says("ping")
 
 
 @fault
@@ -109,12 +143,13 @@ def patient():
 
 @fault
 def one_frame_at_a_time():
-    around(Link, "is_whole", lambda original, link: len(link.buffer) == 0 or original(link) or end())
+    around(Socket, "recv", lambda original, *arguments:
+           piece if is_frame(piece := original(*arguments)) else end())
 
 
 @fault
 def knows_all():
-    on_receive(lambda link, message: end() if message and not message[0] else message)
+    on_message(lambda link, message: message if message[0] in provider.MESSAGES else end())
 
 
 @fault
@@ -129,17 +164,19 @@ def trusting():
 
 @fault
 def no_forms():
-    provider.problem_of = lambda form, value: None
+    provider.fits = lambda form, value: True
 
 
 @fault
 def whole_frames_only():
-    def wrapper(original, link, timeout):
-        try:
-            return original(link, timeout)
-        except LinkLost:
-            return end() if link.buffer else original(link, timeout)
-    around(Link, "receive", wrapper)
+    rest = {}
+
+    def wrapper(original, link, size):
+        rest[link] = rest.get(link, b"") + (piece := original(link, size))
+        while is_frame(head := rest[link][:frame_len(rest[link])]):
+            rest[link] = rest[link][len(head):]
+        return piece if piece or not rest[link] else end()
+    around(Socket, "recv", wrapper)
 
 
 @fault
@@ -165,7 +202,8 @@ def hasty():
 
 @fault
 def eager():
-    on_type("upsert", lambda link, body: body["kind"] == "load-balancer" and provider.answer(link, body, "192.0.2.7"))
+    on_type("upsert", lambda link, body:
+            body["kind"] == "load-balancer" and provider.answer(link, body, {"ip": "192.0.2.7"}))
 
 
 @fault
@@ -175,9 +213,7 @@ def mute():
 
 @fault
 def no_addresses():
-    def wrapper(original, link, kind, body):
-        return original(link, kind, {key: value for key, value in body.items() if not key.startswith("addresses")})
-    around(Link, "send", wrapper)
+    around(provider, "send", lambda original, link, kind, body: original(link, kind, without_addresses(body)))
 
 
 @fault
@@ -190,19 +226,27 @@ def ghosts():
 
 @fault
 def only_snapshots():
-    around(provider, "take_commit", lambda original, link, state, address:
-           original(link, state, address) if state.in_snapshot else state.commit())
+    begun = []
+
+    def wrapper(original, link, objects, staged, address):
+        if begun:
+            original(link, objects, staged, address)
+        begun.clear()
+    on_type("sync-begin", lambda link, body: begun.append(link))
+    around(provider, "take_commit", wrapper)
 
 
 @fault
 def changes_only():
-    around(State, "commit", lambda original, state: original(state) or end())
+    on_commit(lambda link, objects, staged:
+              any(new != objects.get(key, {}) for key, new in staged.items()) or end())
 
 
 @fault
 def long_memory():
-    dict_type = type("Kept", (dict,), {"clear": lambda self: None})
-    around(State, "__init__", lambda original, state: original(state) or setattr(state, "staged", dict_type()))
+    kept = {}
+    on_type("upsert", lambda link, body: kept.update({(body["kind"], body["id"]): body}))
+    on_commit(lambda link, objects, staged: staged.update(kept))
 
 
 @fault
@@ -222,10 +266,10 @@ def addresses_once():
 
     def wrapper(original, link, kind, body):
         if body.get("rev") in said:
-            body = {key: value for key, value in body.items() if not key.startswith("addresses")}
+            body = without_addresses(body)
         said.add(body.get("rev"))
         return original(link, kind, body)
-    around(Link, "send", wrapper)
+    around(provider, "send", wrapper)
 
 
 @fault
@@ -237,85 +281,78 @@ def stale_lock():
             end()
         lock.write_text(str(os.getpid()))
         return original(*arguments)
-    around(Link, "__init__", wrapper)
+    around(Socket, "connect", wrapper)
 
 
 @fault
 def whole_snapshots_only():
-    begun = []
-
-    def change(link, message):
-        if message:
-            if message[0] == "sync-begin":
-                begun.append(link)
-            elif message[0] == "commit":
-                begun.clear()
-        return message
-
-    def wrapper(original, link, timeout):
+    def wrapper(original, link):
+        is_begun = False
         try:
-            return original(link, timeout)
-        except LinkLost:
-            if begun:
+            for kind, body in original(link):
+                is_begun = kind == "sync-begin" or is_begun and kind != "commit"
+                yield kind, body
+        except OSError:
+            if is_begun:
                 end()
             raise
-    on_receive(change)
-    around(Link, "receive", wrapper)
+    around(provider, "messages", wrapper)
 
 
 @fault
-def hoards():
-    on_receive(lambda link, message: ("", {}) if message and message[0] == "remove" else message)
+def never_again():
+    removed = set()
+    on_type("remove", lambda link, body: removed.add(body["id"]))
+    around(provider, "answer", lambda original, link, lb, address:
+           lb["id"] in removed or original(link, lb, address))
 
 
 @fault
 def snapshots_only_add():
-    around(State, "begin_snapshot", lambda original, state: state.staged.clear())
-    around(provider, "take_commit", lambda original, link, state, address:
-           original(link, state, address) or
-           [provider.answer(link, lb, address) for (kind, _), lb in state.objects.items() if kind == "load-balancer"])
+    on_commit(lambda link, objects, staged:
+              staged.update({key: objects[key] for key, new in staged.items() if not new}))
 
 
 @fault
 def sure_of_itself():
-    states = []
-    around(State, "__init__", lambda original, state: original(state) or states.append(state))
-    on_type("remove", lambda link, body: None if (body["kind"], body["id"]) in states[0].objects else end())
+    on_commit(lambda link, objects, staged:
+              [key in objects or end() for key, new in staged.items() if not new])
 
 
 @fault
 def nothing_is_absent():
-    around(provider, "answer", lambda original, link, lb, address: None if lb.get("absent") else original(link, lb, address))
+    around(provider, "answer", lambda original, link, lb, address:
+           None if lb.get("absent") else original(link, lb, address))
 
 
 @fault
 def cannot_keep():
-    def wrapper(original, link, lb, address):
-        if lb.get("keep"):
-            link.send("lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "failed", "message": "no listeners"})
-        original(link, lb, address)
-    around(provider, "answer", wrapper)
+    def refuse(link, objects, staged):
+        for lb in staged.values():
+            if lb.get("keep"):
+                provider.send(link, "lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "failed",
+                                                  "message": "no listeners"})
+    on_commit(refuse)
 
 
 @fault
 def no_loose_ends():
-    def wrapper(original, state):
-        changes = original(state)
-        for (kind, _), item in state.objects.items():
-            if kind == "virtual-host" and ("pool", item["rules"][0]["pool"]) not in state.objects:
+    def seek(link, objects, staged):
+        for (kind, _), item in staged.items():
+            if kind == "virtual-host" and ("pool", item["rules"][0]["pool"]) not in {*objects, *staged}:
                 end()
-        return changes
-    around(State, "commit", wrapper)
+    on_commit(seek)
 
 
 @fault
 def only_good_certificates():
-    on_type("upsert", lambda link, body: body["kind"] == "certificate" and b"END CERTIFICATE" not in body["chain"] and end())
+    on_type("upsert", lambda link, body:
+            body["kind"] == "certificate" and b"END CERTIFICATE" not in body["chain"] and end())
 
 
 @fault
 def small_state():
-    around(State, "commit", lambda original, state: end() if len(state.staged) > 1000 else original(state))
+    on_commit(lambda link, objects, staged: len(staged) > 1000 and end())
 
 
 @fault
@@ -326,7 +363,7 @@ def few_commits():
 @fault
 def careless():
     def wrapper(original, link, lb, address):
-        link.send("lb-event", {"id": lb["id"], "message": "an event without a reason"})
+        provider.send(link, "lb-event", {"id": lb["id"], "message": "an event without a reason"})
         original(link, lb, address)
     around(provider, "answer", wrapper)
 
@@ -334,7 +371,6 @@ def careless():
 @fault
 def deaf_to_signals():
     signal.signal(signal.SIGTERM, lambda *_: None)
-    around(time, "sleep", lambda original, seconds: original(seconds))
 
 
 if __name__ == "__main__":

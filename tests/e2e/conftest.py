@@ -2,6 +2,7 @@
 """Fixtures of the end-to-end tests. One line of daemons and stand-ins serves many tests; each test has a namespace of its own."""
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import pytest
@@ -51,15 +52,23 @@ def standin(line):
 @pytest.fixture
 def backends():
     """Starts backends by name; all are stopped afterwards."""
-    started: list[Backend] = []
+    with contextlib.ExitStack() as stack:
+        yield lambda name, port=8080: stack.enter_context(Backend(name, port))
 
-    def start(name: str, port: int = 8080) -> Backend:
-        started.append(Backend(name, port))
-        return started[-1]
 
-    yield start
-    for backend in started:
-        backend.stop()
+@pytest.fixture
+def pods():
+    """Starts backends of any class of lib/backend.py by name; all are stopped afterwards."""
+    with contextlib.ExitStack() as stack:
+        yield lambda name, kind=Backend, **more: stack.enter_context(kind(name, **more))
+
+
+@pytest.fixture
+def apply(proxy):
+    """proxy.apply() of the proxy that the tests of a file share; takes away afterwards what was added."""
+    before = dict(proxy.translator.objects)
+    yield proxy.apply
+    proxy.apply(gone=[key for key in proxy.translator.objects if key not in before])
 
 
 @pytest.fixture

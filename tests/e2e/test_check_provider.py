@@ -23,7 +23,7 @@ ENDED = "has ended|closed the link"  # the link is seen to close before the prog
 
 # The fault of tests/conformance/broken.py that makes a check fail, and what is then said.
 FAULTS = {
-    "waits-for-the-socket": ("gives-up", ENDED),
+    "waits-for-the-socket": ("never-waits", ENDED),
     "says-hello-at-once": ("hello-late", "in vain for its hello"),
     "refuses-a-version-it-does-not-speak": ("any-version", "keeps the link open"),
     "takes-the-greatest-common-version": ("only-version-1", "closed the link"),
@@ -54,7 +54,7 @@ FAULTS = {
     "survives-its-own-death": ("stale-lock", ENDED),
     "survives-death-while-it-works": ("stale-lock", ENDED),
     "survives-a-lost-link": ("whole-snapshots-only", ENDED),
-    "removes-what-is-removed": ("hoards", "in vain for lb-status"),
+    "removes-what-is-removed": ("never-again", "in vain for lb-status"),
     "removes-what-a-snapshot-lacks": ("snapshots-only-add", "does not exist"),
     "ignores-the-removal-of-the-unknown": ("sure-of-itself", ENDED),
     "answers-absent": ("nothing-is-absent", "in vain for lb-status"),

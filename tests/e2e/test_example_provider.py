@@ -32,5 +32,5 @@ def test_it_follows_and_its_address_arrives(grouping, tmp_path):
         line.provider.start()
         cluster.apply(cluster.ingress("three", [{"host": "three.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
         assert cluster.wait_addresses("three") == ["192.0.2.7"]
-        assert any("10.9.9.9:8080" in text for text in line.provider.lines)
+        assert any("'ip': '10.9.9.9', 'port': 8080" in text for text in line.provider.lines)
         line.provider.kill()

@@ -15,28 +15,26 @@ from lib.certs import self_signed
 from lib.haproxy import HAProxy
 from lib.local_proxy import certificate, endpoint_of, host, pool
 from lib.raw_http import client_context
-from lib.traffic import Flood
+from lib.traffic import Clients, Flood
 from lib.wait import wait_for
 
 CHANGES = 10000
 
 
-class Load:
+class Load(Clients):
     """Clients that keep their connections; every answer but 200 and every failure counts."""
 
     def __init__(self, proxy: HAProxy, hosts: list[str], clients: int = 4, tls: bool = False):
+        super().__init__(clients)
         self.good = 0
-        self.failures: list[str] = []
-        self._end = threading.Event()
         self._proxy, self._hosts, self._tls = proxy, hosts, tls
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._tls:
             return http.client.HTTPSConnection(self._proxy.address, self._proxy.https, timeout=60, context=client_context())
         return http.client.HTTPConnection(self._proxy.address, self._proxy.http, timeout=60)
 
-    def _run(self) -> None:
+    def _run(self, _: int) -> None:
         connection = self._connect()
         count = 0
         while not self._end.is_set():
@@ -58,15 +56,9 @@ class Load:
         connection.close()
 
     def __enter__(self) -> "Load":
-        for thread in self._threads:
-            thread.start()
+        super().__enter__()
         wait_for(lambda: self.good or self.failures, "the first answer", 60)
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(timeout=90)
 
 
 def rows_of(proxy: HAProxy, name: str) -> tuple[dict, dict]:

@@ -2,7 +2,6 @@
 """TLS from each local proxy to its backends, with real handshakes: who is trusted, for which name, who we are, and HTTP/2 within."""
 from __future__ import annotations
 
-import contextlib
 import threading
 
 import pytest
@@ -22,20 +21,6 @@ def proxy(request):
     with proxy_class(request.param)() as running:
         running.apply(certificate("default", self_signed("default.test")), running.balancer(https=True, default_certificate="default"))
         yield running
-
-
-@pytest.fixture
-def pods():
-    with contextlib.ExitStack() as stack:
-        yield lambda name, kind=Backend, **more: stack.enter_context(kind(name, **more))
-
-
-@pytest.fixture
-def apply(proxy):
-    """proxy.apply(), and takes away afterwards what was added."""
-    before = dict(proxy.translator.objects)
-    yield proxy.apply
-    proxy.apply(gone=[key for key in proxy.translator.objects if key not in before])
 
 
 @pytest.fixture(scope="module")

@@ -24,12 +24,6 @@ def line(request):
         yield running
 
 
-@pytest.fixture
-def pods():
-    with contextlib.ExitStack() as stack:
-        yield lambda name: stack.enter_context(Backend(name))
-
-
 def deploy(line, pods, service: str) -> Backend:
     pod = pods(service)
     line.cluster.apply(line.cluster.service(service), line.cluster.slice(service, [pod.ip]))

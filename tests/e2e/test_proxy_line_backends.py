@@ -28,12 +28,6 @@ def line(request, names):
         yield running
 
 
-@pytest.fixture
-def pods():
-    with contextlib.ExitStack() as stack:
-        yield lambda name, kind=Backend, **more: stack.enter_context(kind(name, **more))
-
-
 def deploy(line, pod, app_protocol: str | None = None) -> None:
     service = line.cluster.service(pod.name)
     if app_protocol:

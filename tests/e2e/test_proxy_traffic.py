@@ -28,13 +28,6 @@ def proxy(request):
 
 
 @pytest.fixture
-def pods():
-    """Starts backends of a class by name; all are stopped afterwards."""
-    with contextlib.ExitStack() as stack:
-        yield lambda name, kind=Backend, **more: stack.enter_context(kind(name, **more))
-
-
-@pytest.fixture
 def apply(proxy):
     """proxy.apply(), and takes away afterwards what was added, and other listeners."""
     before = dict(proxy.translator.objects)

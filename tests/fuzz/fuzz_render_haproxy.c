@@ -98,8 +98,13 @@ static void split(struct str text, struct line *line)
 
 /* ---- the form of a line ---- */
 
+/* Address, port, and how TLS is spoken. */
 static bool is_server_name(struct str word)
 {
+	size_t tail = NAME_LEN + 1;
+	if (word.len > tail && word.p[word.len - tail] == '_' &&
+		name_is_one(NAME_TRUST, str_skip(word, word.len - NAME_LEN)))
+		word.len -= tail;
 	const char *end = word.len != 0 ? memrchr(word.p, '_', word.len) : NULL;
 	int64_t port;
 	if (end == NULL || !str_to_int(str_skip(word, (size_t)(end - word.p) + 1), 1, 65535, &port))
@@ -111,11 +116,28 @@ static bool is_server_name(struct str word)
 	return true;
 }
 
+/* In the line of a server only what cannot be anything else stands without quotes. */
+static const char *server_slot_of(const struct world *world, struct str before, struct str word)
+{
+	static const char sni[] = "str(";
+	bool is_sni = str_eq_c(before, "sni") && str_starts_with(word, str_from(sni)) &&
+		      str_ends_with(word, STR(")"));
+	if (is_sni)
+		word = (struct str){word.p + sizeof(sni) - 1, word.len - sizeof(sni)};
+	if (!is_sni && !str_eq_c(before, "verifyhost") && !str_eq_c(before, "check-sni"))
+		return NULL;
+	if (!check_host(word) || !world_has_text(world, word))
+		return NULL;
+	return is_sni ? "str(<host>)" : "<host>";
+}
+
 /* The text of a tenant that may stand behind these words. */
 static const char *slot_of(const struct world *world, const struct line *line, size_t i)
 {
 	struct str word = line->words[i];
 	struct str before = i != 0 ? line->words[i - 1] : STR("");
+	if (i > 2 && str_eq_c(line->words[0], "server"))
+		return server_slot_of(world, before, word);
 	if (!line->is_quoted[i] || !world_has_text(world, word))
 		return NULL;
 	if (str_eq_c(before, "cookie") && i == 1)
@@ -314,17 +336,20 @@ static void check_certs(struct certs *certs)
 			must(check_host(host) || check_wildcard(host));
 			hosts = str_skip(hosts, host.len + 1);
 		}
-		if (cert->wanted != 0 && certs_content(certs, cert, &text) == 0) {
-			struct str content = buf_str(&text);
-			must(str_starts_with(content, STR("-----BEGIN ")));
-			must(str_ends_with(content, STR("\n")));
-			must(memmem(content.p, content.len, "\n\n", 2) == NULL);
-			for (size_t i = 0; i < content.len; i++)
-				must(content.p[i] == '\n' ||
-					(content.p[i] >= ' ' && content.p[i] < 0x7f));
-		}
+		if (cert->wanted != 0 && certs_content(certs, cert, &text) == 0)
+			forms_check_pem(buf_str(&text));
 		buf_fini(&text);
 	}
+}
+
+static void check_trust_file(void *ctx, const char *name, struct str content)
+{
+	struct str word = str_from(name);
+	(void)ctx;
+	must(str_ends_with(word, STR(".pem")));
+	word.len -= strlen(".pem");
+	must(name_is_one(NAME_AUTHORITY, word) || name_is_one(NAME_CLIENT, word));
+	forms_check_pem(content);
 }
 
 /* ---- both ---- */
@@ -336,13 +361,19 @@ static void check(struct world *world, struct forms *forms, struct side *side, b
 	forms_check_rows(world, true);
 	check_commands(world);
 	check_certs(&side->certs);
+	trust_files_show(&side->engine.trust, check_trust_file, NULL);
 }
 
 static void run(const uint8_t *data, size_t len, struct forms *forms)
 {
 	static struct ev_loop *loop;
 	struct world world;
-	struct side side = {.config = {.cookie_key = (char *)(uintptr_t) "key", .slots = 1}};
+	struct side side = {.config = {
+				    .cookie_key = (char *)(uintptr_t) "key",
+				    .slots = 1,
+				    .trusted_certificates = (char *)(uintptr_t) "/authorities.crt",
+				    .local.state_dir = (char *)(uintptr_t)WORLD_STATE_DIR,
+			    }};
 	bool goes_on = true;
 	world_init(&world, data, len);
 	loop = loop != NULL ? loop : ev_loop_new(EVFLAG_AUTO);

@@ -162,6 +162,24 @@ static struct str word_of(const struct world *world, const struct lexer *lexer,
 	return word;
 }
 
+/* However many CAs there are. */
+static void add_lua(struct buf *form, struct str lua)
+{
+	static const char mark[] = "\"off";
+	const char *at = lua.len != 0 ? memmem(lua.p, lua.len, mark, sizeof(mark) - 1) : NULL;
+	struct str rest =
+		at != NULL ? str_skip(lua, (size_t)(at - lua.p) + sizeof(mark) - 1) : STR("");
+	forms_word(form, (struct str){lua.p, lua.len - rest.len});
+	while (rest.len > NAME_LEN && rest.p[0] == ' ') {
+		bool is_name = name_is_one(NAME_AUTHORITY, (struct str){rest.p + 1, NAME_LEN});
+		must(is_name || str_starts_with(rest, STR(" " POOL_TEXT_SYSTEM)));
+		rest = str_skip(rest, 1 + (is_name ? NAME_LEN : strlen(POOL_TEXT_SYSTEM)));
+	}
+	if (str_starts_with(rest, STR(" " POOL_TEXT_SYSTEM)))
+		rest = str_skip(rest, 1 + strlen(POOL_TEXT_SYSTEM));
+	forms_word(form, rest);
+}
+
 static void check_directive(struct world *world, struct forms *forms, struct lexer *lexer,
 	const struct directive *directive)
 {
@@ -175,7 +193,7 @@ static void check_directive(struct world *world, struct forms *forms, struct lex
 	bool is_lua =
 		directive->end == '{' && str_ends_with(directive->words[0], STR("_by_lua_block"));
 	if (is_lua)
-		forms_word(&form, read_lua(lexer));
+		add_lua(&form, read_lua(lexer));
 	forms_check(forms, buf_str(&form));
 	buf_fini(&form);
 	if (directive->end == '{' && !is_lua) {
@@ -217,6 +235,8 @@ static struct str pool_word(const struct world *world, struct str kind, size_t i
 		return STR("<cookie>");
 	if (is_sticky && i == 3 && check_host(word))
 		return STR("<domain>");
+	if (str_eq_c(kind, "tls") && i == 2 && check_host(word) && world_has_text(world, word))
+		return STR("<host>");
 	if (str_eq_c(kind, "check") && i == 7 && check_path(word) && world_has_text(world, word))
 		return STR("<path>");
 	if (str_eq_c(kind, "e") && i == 2 && is_digest(word))
@@ -266,8 +286,10 @@ static void check_pools(struct world *world, struct forms *forms)
 		struct str problem = STR_NONE;
 		struct buf text;
 		buf_init(&text, POOL_TEXT_LEN_MAX);
-		struct trust none = {0};
-		struct str protocol = pool_text_protocol(&world->pools[i], &none, &world->arena);
+		struct trust trust = {0};
+		if (world->pools[i].tls != NULL && trust_of(world->pools[i].tls, &trust) != NULL)
+			world->pools[i].tls = NULL;
+		struct str protocol = pool_text_protocol(&world->pools[i], &trust, &world->arena);
 		pool_text_append(&world->pools[i], protocol, &world->arena, &text, &problem);
 		check_pool(world, forms, buf_str(&text));
 		buf_fini(&text);
@@ -275,6 +297,17 @@ static void check_pools(struct world *world, struct forms *forms)
 }
 
 /* ---- rows ---- */
+
+/* `client:`, a pool and a content. */
+static bool is_client_key(struct str key)
+{
+	static const char head[] = "client:";
+	size_t pool_at = sizeof(head) - 1;
+	size_t content_at = pool_at + NAME_LEN + 1;
+	return key.len == content_at + NAME_LEN && str_starts_with(key, str_from(head)) &&
+	       name_is_one(NAME_POOL, (struct str){key.p + pool_at, NAME_LEN}) &&
+	       key.p[content_at - 1] == ':' && name_is_one(NAME_CLIENT, str_skip(key, content_at));
+}
 
 static void check_object_row(
 	struct world *world, struct forms *forms, struct str key, struct str value)
@@ -287,7 +320,7 @@ static void check_object_row(
 		       name_is_one(NAME_CERTIFICATE, value);
 	bool is_certificate =
 		str_starts_with(key, STR("cert:")) && name_is_one(NAME_CERTIFICATE, rest);
-	if (is_host || is_certificate)
+	if (is_host || is_certificate || is_client_key(key))
 		return;
 	buf_init(&form, FORM_LEN_MAX);
 	must(buf_append_str(&form, STR("row: ")) == 0);
@@ -348,6 +381,19 @@ static void on_change(void *ctx, struct state *state, const struct state_commit 
 	(void)wanted_is_changed(side->wanted, commit);
 }
 
+static void check_trusts(struct objects *objects)
+{
+	static const struct name system = {POOL_TEXT_SYSTEM};
+	const struct trust_view *view = NULL;
+	while ((view = trusts_next(objects_trusts(objects), view)) != NULL) {
+		if (strcmp(view->name.text, system.text) == 0)
+			continue;
+		must(name_is_one(NAME_AUTHORITY, name_str(&view->name)));
+		forms_check_pem(view->content);
+	}
+}
+
+/* The rows say what pools with TLS speak only once nginx runs with what they trust. */
 static void check(struct world *world, struct forms *forms, struct side *side)
 {
 	struct buf text;
@@ -359,6 +405,9 @@ static void check(struct world *world, struct forms *forms, struct side *side)
 	must(conf_piece_count(conf) <= PIECES_MAX);
 	must(conf_render(conf, NULL, &text, &generation) == 0);
 	check_conf(world, forms, buf_str(&text));
+	check_rows(world, forms, side->objects);
+	(void)objects_set_live(side->objects, world->state, buf_str(&text));
+	must(!objects_are_waiting(side->objects));
 	buf_clear(&text);
 	for (size_t i = 0; i < conf_piece_count(conf); i++)
 		is_out[i] = world_pick(world, 2) != 0;
@@ -367,6 +416,7 @@ static void check(struct world *world, struct forms *forms, struct side *side)
 	buf_fini(&text);
 	forms_check_rows(world, false);
 	check_rows(world, forms, side->objects);
+	check_trusts(side->objects);
 }
 
 static void run(const uint8_t *data, size_t len, struct forms *forms)
@@ -375,6 +425,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 		.state_dir = {WORLD_STATE_DIR, sizeof(WORLD_STATE_DIR) - 1},
 		.lua_dir = {"/lua", 4},
 		.modules_dir = {"/modules", 8},
+		.system_ca = {"/authorities.crt", 16},
 		.open_files = 1024,
 		.dictionary_mb = 64,
 		.control = 'a',
@@ -384,7 +435,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	struct side side;
 	bool goes_on = !forms->is_learning;
 	world_init(&world, data, len);
-	side.objects = objects_new(world.notices, NULL, false);
+	side.objects = objects_new(world.notices, NULL, true);
 	side.wanted = wanted_new(&(struct wanted_parts){
 		.state = world.state,
 		.rows = world.rows,

@@ -7,9 +7,6 @@
 #include "proto/frame.h"
 #include "provider-local/ports.h"
 
-#include <search.h>
-#include <stdlib.h>
-
 enum { OBJECTS_MAX = 12, ITEMS_MAX = 4, PORT_COUNT = 8 };
 
 static const uint16_t ports[PORT_COUNT] = {80, 443, 5432, 6379, 8443, 9000, 9443, 10000};
@@ -76,6 +73,29 @@ struct ports *world_ports(void)
 	return ports_copy(&(struct ports){items, PORT_COUNT});
 }
 
+/* ---- in place of provider-local/externals.c: every name has been looked up ---- */
+
+void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
+{
+	(void)all;
+	if (str_is_empty(pool->external_name) || !check_host(pool->external_name) ||
+		!check_port(pool->target_port))
+		return;
+	struct pool_endpoint found[] = {
+		{.ip = STR("192.0.2.1"), .port = pool->target_port, .active = true},
+		{.ip = STR("2001:db8::1"), .port = pool->target_port, .active = true},
+	};
+	pool->endpoints.count = 2;
+	pool->endpoints.items = arena_alloc(arena, sizeof(found));
+	memcpy(pool->endpoints.items, found, sizeof(found));
+}
+
+void externals_drop(struct externals *all, struct str pool_id)
+{
+	(void)all;
+	(void)pool_id;
+}
+
 /* ---- the world ---- */
 
 static void ignore_line(void *ctx, const struct log_event *event, struct str line)
@@ -85,7 +105,7 @@ static void ignore_line(void *ctx, const struct log_event *event, struct str lin
 	(void)line;
 }
 
-static struct str keep(struct world *world, struct str text)
+struct str world_keep(struct world *world, struct str text)
 {
 	struct str *place = arena_push(
 		&world->arena, (void **)&world->texts, &world->text_count, sizeof(*place));
@@ -108,8 +128,8 @@ void world_init(struct world *world, const uint8_t *data, size_t len)
 	arena_init(&world->arena);
 	buf_init(&world->frame, FRAME_LEN_MAX);
 	/* What stands for a cookie and a path that nobody has named. */
-	keep(world, STR("SLUICE"));
-	keep(world, STR("/"));
+	world_keep(world, STR("SLUICE"));
+	world_keep(world, STR("/"));
 }
 
 void world_fini(struct world *world)
@@ -134,8 +154,7 @@ void world_commit(struct world *world,
 	state_commit_done(world->state);
 }
 
-/* What breaks a limit of the protocol never reaches a provider. */
-static bool stage(struct world *world, const void *object)
+bool world_stage(struct world *world, const void *object)
 {
 	struct schema_error error = {""};
 	struct message message;
@@ -210,23 +229,23 @@ static struct str text(struct world *world, const char *good)
 	struct str plain = str_from(good);
 	unsigned how = world_pick(world, 8);
 	if (how < 3)
-		return keep(world, plain);
+		return world_keep(world, plain);
 	if (how == 7) {
 		size_t len = 64u * world_pick(world, 256);
 		char *much = arena_alloc(&world->arena, len + plain.len + 1);
 		memcpy(much, plain.p, plain.len);
 		memset(much + plain.len, "a/\"\\x.$"[world_pick(world, 7)], len);
-		return keep(world, (struct str){much, plain.len + len});
+		return world_keep(world, (struct str){much, plain.len + len});
 	}
 	struct str other = wild(world);
 	if (how == 3)
-		return keep(world, other);
+		return world_keep(world, other);
 	size_t at = how == 4 ? plain.len : world_pick(world, (unsigned)plain.len + 1);
 	char *both = arena_alloc(&world->arena, plain.len + other.len + 1);
 	memcpy(both, plain.p, at);
 	memcpy(both + at, other.p, other.len);
 	memcpy(both + at + other.len, plain.p + at, plain.len - at);
-	return keep(world, (struct str){both, plain.len + other.len});
+	return world_keep(world, (struct str){both, plain.len + other.len});
 }
 
 static struct str one_of(struct world *world, const char *const *words, unsigned count)
@@ -238,7 +257,8 @@ static struct str one_of(struct world *world, const char *const *words, unsigned
 static struct str id_of(struct world *world, const char *const *words, unsigned count)
 {
 	unsigned which = world_pick(world, 4 * count + 1);
-	return which < 4 * count ? keep(world, str_from(words[which / 4])) : text(world, words[0]);
+	return which < 4 * count ? world_keep(world, str_from(words[which / 4]))
+				 : text(world, words[0]);
 }
 
 #define WORDS(...)                          \
@@ -267,6 +287,12 @@ static struct str_list list_of(struct world *world, const char *good)
 	for (size_t i = 0; i < list.count; i++)
 		list.items[i] = text(world, good);
 	return list;
+}
+
+static struct object_ref draw_ref(struct world *world)
+{
+	return (struct object_ref){text(world, "default"), text(world, "web"), text(world, "uid"),
+		world_pick(world, 2) != 0};
 }
 
 static struct stickiness *draw_stickiness(struct world *world)
@@ -308,13 +334,46 @@ static struct health_check *draw_check(struct world *world)
 	return check;
 }
 
+static struct pool_tls *draw_tls(struct world *world)
+{
+	struct pool_tls *tls = arena_alloc(&world->arena, sizeof(*tls));
+	bool has_client = world_pick(world, 2) != 0;
+	*tls = (struct pool_tls){
+		.http2 = world_pick(world, 2) != 0,
+		.verify = (enum tls_verify)world_pick(world, 3),
+		.ca = text(world, world_authority),
+		.server_name = ONE_OF(world, "web.default.svc", "a.test", ""),
+		.client_chain = text(world, has_client ? world_authority : ""),
+		.client_key = text(world, has_client ? world_authority_key : ""),
+	};
+	return tls;
+}
+
+static void draw_endpoints(struct world *world, struct pool *pool)
+{
+	for (size_t i = 0; i < pool->endpoints.count; i++)
+		pool->endpoints.items[i] = (struct pool_endpoint){
+			.ip = ONE_OF(world, "10.0.0.1", "fd00::1", "::ffff:10.0.0.2"),
+			.port = port_of(world),
+			.active = world_pick(world, 2) != 0,
+			.ready = world_pick(world, 2) != 0,
+			.serving = world_pick(world, 2) != 0,
+			.terminating = world_pick(world, 2) != 0,
+			.node = text(world, "node"),
+			.zone = text(world, "zone"),
+		};
+}
+
 static void draw_pool(struct world *world)
 {
 	struct pool pool = {
 		.key = {.kind = LB_POOL, .id = ID_OF(world, "p0", "p1", "p2")},
-		.service = {text(world, "default"), text(world, "web"), text(world, "uid"), true},
+		.service = draw_ref(world),
 		.port_name = text(world, "http"),
 		.port = port_of(world),
+		.target_port = port_of(world),
+		.mixed_target_ports = world_pick(world, 2) != 0,
+		.has_selector = world_pick(world, 2) != 0,
 		.external_name = ONE_OF(world, "", "web.test"),
 		.protocol = (enum pool_protocol)world_pick(world, 4),
 		.algorithm = (enum pool_algorithm)world_pick(world, 3),
@@ -322,19 +381,13 @@ static void draw_pool(struct world *world)
 			world_pick(world, ITEMS_MAX)},
 		.stickiness = world_pick(world, 2) != 0 ? draw_stickiness(world) : NULL,
 		.health_check = world_pick(world, 2) != 0 ? draw_check(world) : NULL,
+		.tls = world_pick(world, 2) != 0 ? draw_tls(world) : NULL,
 	};
-	for (size_t i = 0; i < pool.endpoints.count; i++)
-		pool.endpoints.items[i] = (struct pool_endpoint){
-			.ip = ONE_OF(world, "10.0.0.1", "fd00::1", "::ffff:10.0.0.2"),
-			.port = port_of(world),
-			.active = world_pick(world, 2) != 0,
-			.node = text(world, "node"),
-			.zone = text(world, "zone"),
-		};
+	draw_endpoints(world, &pool);
 	struct pool *kept = arena_push(
 		&world->arena, (void **)&world->pools, &world->pool_count, sizeof(*kept));
 	*kept = pool;
-	(void)stage(world, &pool);
+	(void)world_stage(world, &pool);
 }
 
 static void draw_host(struct world *world)
@@ -355,23 +408,13 @@ static void draw_host(struct world *world)
 			.ingress = text(world, "default/web"),
 			.tls_only = world_pick(world, 3) == 0,
 		};
-	(void)stage(world, &host);
+	(void)world_stage(world, &host);
 }
 
-static void draw_balancer(struct world *world)
+static void draw_listeners(struct world *world, struct load_balancer *balancer)
 {
-	struct load_balancer balancer = {
-		.key = {.kind = LB_LOAD_BALANCER, .id = ID_OF(world, "lb", "lb2")},
-		.namespace = text(world, "default"),
-		.name = text(world, "web"),
-		.class_name = text(world, "sluice"),
-		.listeners = {items(world, sizeof(struct listener)), world_pick(world, ITEMS_MAX)},
-		.default_pool = ID_OF(world, "p0", ""),
-		.custom_config = text(world, ""),
-		.keep = world_pick(world, 8) == 7,
-	};
-	for (size_t i = 0; i < balancer.listeners.count; i++)
-		balancer.listeners.items[i] = (struct listener){
+	for (size_t i = 0; i < balancer->listeners.count; i++)
+		balancer->listeners.items[i] = (struct listener){
 			.port = port_of(world),
 			.protocol = (enum listener_protocol)world_pick(world, 4),
 			.certificates = list_of(world, "c0"),
@@ -380,7 +423,43 @@ static void draw_balancer(struct world *world)
 			.source_ranges = list_of(world, "10.0.0.0/8"),
 			.service = text(world, "default/db"),
 		};
-	(void)stage(world, &balancer);
+}
+
+/* What load balancers of their own have. */
+static void draw_wishes(struct world *world, struct load_balancer *balancer)
+{
+	for (size_t i = 0; i < balancer->owners.count; i++)
+		balancer->owners.items[i] = draw_ref(world);
+	for (size_t i = 0; i < balancer->labels.count; i++)
+		balancer->labels.items[i] =
+			(struct label){text(world, "io.rancher.x"), text(world, "y")};
+	for (size_t i = 0; i < balancer->health_checks.count; i++)
+		balancer->health_checks.items[i] = *draw_check(world);
+}
+
+static void draw_balancer(struct world *world)
+{
+	struct load_balancer balancer = {
+		.key = {.kind = LB_LOAD_BALANCER, .id = ID_OF(world, "lb", "lb2")},
+		.namespace = text(world, "default"),
+		.name = text(world, "web"),
+		.is_group = world_pick(world, 2) != 0,
+		.class_name = text(world, "sluice"),
+		.owners = {items(world, sizeof(struct object_ref)), world_pick(world, ITEMS_MAX)},
+		.scale = wide(world),
+		.listeners = {items(world, sizeof(struct listener)), world_pick(world, ITEMS_MAX)},
+		.default_pool = ID_OF(world, "p0", ""),
+		.stickiness = world_pick(world, 2) != 0 ? draw_stickiness(world) : NULL,
+		.labels = {items(world, sizeof(struct label)), world_pick(world, ITEMS_MAX)},
+		.health_checks = {items(world, sizeof(struct health_check)),
+			world_pick(world, ITEMS_MAX)},
+		.custom_config = text(world, ""),
+		.absent = world_pick(world, 8) == 7,
+		.keep = world_pick(world, 8) == 7,
+	};
+	draw_listeners(world, &balancer);
+	draw_wishes(world, &balancer);
+	(void)world_stage(world, &balancer);
 }
 
 static void draw_certificate(struct world *world)
@@ -395,9 +474,10 @@ static void draw_certificate(struct world *world)
 		.chain = text(world, chain),
 		.private_key = text(world, key),
 		.names = list_of(world, "a.test"),
+		.not_after = wide(world),
 		.hosts = list_of(world, "a.test"),
 	};
-	(void)stage(world, &certificate);
+	(void)world_stage(world, &certificate);
 }
 
 bool world_draw(struct world *world)
@@ -408,274 +488,4 @@ bool world_draw(struct world *world)
 	for (unsigned i = 0; i < count && world->rest.len != 0; i++)
 		draws[world_pick(world, 4)](world);
 	return world->rest.len != 0;
-}
-
-/* ---- everything, harmless ---- */
-
-static void fill_pool(struct world *world, const char *id, unsigned which,
-	struct stickiness *sticky, struct health_check *check)
-{
-	struct pool_endpoint endpoints[] = {
-		{.ip = STR("10.0.0.1"), .port = 80, .active = true},
-		{.ip = STR("fd00::1"), .port = 80, .active = true},
-		{.ip = STR("fd00::2"), .port = 80},
-	};
-	struct pool pool = {
-		.key = {.kind = LB_POOL, .id = arena_printf(&world->arena, "%s%u", id, which)},
-		.protocol = (enum pool_protocol)(which % 4),
-		.algorithm = (enum pool_algorithm)(which / 4 % 3),
-		.endpoints = {endpoints, which == 100 ? 0 : 3},
-		.stickiness = sticky,
-		.health_check = check,
-	};
-	must(stage(world, &pool));
-}
-
-static void fill_pools(struct world *world)
-{
-	for (unsigned i = 0; i < 12; i++)
-		fill_pool(world, "p", i, NULL, NULL);
-	fill_pool(world, "p", 100, NULL, NULL);
-	/* With stickiness in HTTP and in HTTPS, and with its domain or without. */
-	for (unsigned i = 0; i < 48; i++) {
-		struct stickiness sticky = {
-			.cookie = STR("A"),
-			.domain = i % 2 != 0 ? STR("a.test") : STR(""),
-			.mode = (enum stickiness_mode)(i / 2 % 3),
-			.nocache = i / 6 % 2 != 0,
-			.postonly = i / 12 % 2 != 0,
-			.indirect = i / 24 != 0,
-		};
-		fill_pool(world, "sticky", i * 4, &sticky, NULL);
-	}
-	for (unsigned i = 0; i < 16; i++) {
-		struct health_check check = {
-			.type = (enum health_check_type)(i / 4 % 2),
-			.path = STR("/a"),
-			.port = i / 8 != 0 ? 80 : 0,
-		};
-		fill_pool(world, "check", i, NULL, &check);
-	}
-}
-
-/* Passed through to the pool `passed` if there is one. */
-static void fill_host(
-	struct world *world, const char *balancer, const char *name, const char *passed)
-{
-	bool is_passed = passed != NULL;
-	struct path_rule rules[] = {
-		{.path = STR("/a"), .pool = STR("p0"), .tls_only = true},
-		{.path = STR("/"),
-			.match = PATH_PREFIX,
-			.pool = is_passed ? str_from(passed) : STR("p1")},
-	};
-	struct str id = arena_printf(&world->arena, "%s/%s/%d", balancer, name, is_passed);
-	struct virtual_host host = {
-		.key = {.kind = LB_VIRTUAL_HOST, .id = id},
-		.load_balancer = str_from(balancer),
-		.host = str_from(name),
-		.match = *name == '*' ? HOST_WILDCARD : HOST_EXACT,
-		.rules = {rules + is_passed, 2 - is_passed},
-		.passthrough = is_passed,
-	};
-	must(stage(world, &host));
-}
-
-/* The first balancer passes some hosts through, the second opens all. */
-static void fill_balancers(struct world *world)
-{
-	static struct str ranges[] = {STR("10.0.0.0/8"), STR("fd00::/8")};
-	static struct str wrong[] = {STR("everybody")};
-	struct listener first[] = {
-		{.port = 80, .protocol = LISTENER_HTTP},
-		{.port = 443, .protocol = LISTENER_HTTPS, .source_ranges = {ranges, 2}},
-		{.port = 5432, .protocol = LISTENER_TCP, .pool = STR("p3")},
-		{.port = 6379, .protocol = LISTENER_TCP, .source_ranges = {wrong, 1}},
-	};
-	struct listener second[] = {
-		{.port = 8443,
-			.protocol = LISTENER_HTTPS,
-			.default_certificate = STR("c0"),
-			.source_ranges = {wrong, 1}},
-		{.port = 9000, .protocol = LISTENER_TCP, .pool = STR("p100")},
-		{.port = 9443, .protocol = LISTENER_TLS_PASSTHROUGH, .source_ranges = {ranges, 2}},
-	};
-	struct load_balancer balancers[] = {
-		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb")}, .listeners = {first, 4}},
-		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb2")}, .listeners = {second, 3}},
-	};
-	must(stage(world, &balancers[0]));
-	must(stage(world, &balancers[1]));
-}
-
-void world_fill_plain(struct world *world)
-{
-	static const struct str words[] = {STR("A"), STR("/a"), STR("a.test"), STR("*.a.test"),
-		STR("b.test"), STR("*.b.test"), STR("c.test"), STR("d.test")};
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		keep(world, words[i]);
-	fill_pools(world);
-	fill_balancers(world);
-	fill_host(world, "lb", "a.test", NULL);
-	fill_host(world, "lb2", "*.a.test", NULL);
-	fill_host(world, "lb", "b.test", "p3");
-	fill_host(world, "lb", "*.b.test", "p100");
-	/* To pools of each algorithm. */
-	fill_host(world, "lb", "c.test", "p7");
-	fill_host(world, "lb", "d.test", "p11");
-}
-
-/* ---- forms ---- */
-
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-void forms_check(struct forms *forms, struct str form)
-{
-	char *text = str_dup(form);
-	bool is_whole = strlen(text) == form.len;
-	must(is_whole);
-	if (forms->is_learning) {
-		char **place = tsearch(text, &forms->tree, compare_texts);
-		if (*place != text)
-			free(text);
-		return;
-	}
-	bool is_known = tfind(text, &forms->tree, compare_texts) != NULL;
-	if (!is_known)
-		fprintf(stderr, "none of our forms: %s\n", text);
-	free(text);
-	must(is_known);
-}
-
-static bool is_address(struct str word)
-{
-	struct check_ip ip;
-	struct check_cidr range;
-	int64_t port;
-	const char *end = word.len != 0 ? memrchr(word.p, ':', word.len) : NULL;
-	if (check_cidr(word, &range))
-		return true;
-	if (end == NULL)
-		return false;
-	struct str host = {word.p, (size_t)(end - word.p)};
-	if (!str_to_int(str_skip(word, host.len + 1), 1, 65535, &port))
-		return false;
-	if (host.len < 2 || host.p[0] != '[' || host.p[host.len - 1] != ']')
-		return memchr(host.p, ':', host.len) == NULL && check_ip(host, &ip);
-	return check_ip((struct str){host.p + 1, host.len - 2}, &ip);
-}
-
-static size_t name_at(struct str word, size_t at)
-{
-	static const char letters[] = "lhpc";
-	struct str name = {word.p + at, NAME_LEN};
-	if (word.len - at < NAME_LEN || strchr(letters, word.p[at]) == NULL)
-		return 0;
-	return name_is_one(word.p[at], name) ? NAME_LEN : 0;
-}
-
-static size_t digits_at(struct str word, size_t at)
-{
-	size_t len = 0;
-	while (at + len < word.len && word.p[at + len] >= '0' && word.p[at + len] <= '9')
-		len++;
-	return len;
-}
-
-void forms_word(struct buf *form, struct str word)
-{
-	if (is_address(word))
-		word = STR("<address>");
-	for (size_t i = 0; i < word.len;) {
-		size_t name = word.p[i] != 0 ? name_at(word, i) : 0;
-		size_t digits = digits_at(word, i);
-		char c = name != 0 ? '@' : digits != 0 ? '0' : word.p[i];
-		must(buf_append(form, &c, 1) == 0);
-		i += name + digits == 0 ? 1 : name != 0 ? name : digits;
-	}
-	must(buf_append(form, " ", 1) == 0);
-}
-
-/* ---- rows ---- */
-
-static bool take(struct str *text, struct str prefix)
-{
-	if (!str_starts_with(*text, prefix))
-		return false;
-	*text = str_skip(*text, prefix.len);
-	return true;
-}
-
-static bool take_name(struct str *text, char letter)
-{
-	if (text->len < NAME_LEN || !name_is_one(letter, (struct str){text->p, NAME_LEN}))
-		return false;
-	*text = str_skip(*text, NAME_LEN);
-	return true;
-}
-
-static bool is_host_key(struct str key)
-{
-	return take_name(&key, NAME_LOAD_BALANCER) && take(&key, STR(":")) &&
-	       (check_host(key) || check_wildcard(key) || str_eq_c(key, "*"));
-}
-
-static bool is_tcp_key(struct str key)
-{
-	int64_t port;
-	return take_name(&key, NAME_LOAD_BALANCER) && take(&key, STR(":")) &&
-	       str_to_int(key, 1, 65535, &port);
-}
-
-/* As the table in provider-local/routes.h has them. */
-static char value_of_key(enum row_table table, struct str key)
-{
-	if (take_name(&key, NAME_HOST)) {
-		/* A prefix ends in a slash that its path need not have had. */
-		bool is_prefix = table == ROW_PREFIX && str_ends_with(key, STR("/"));
-		key.len -= is_prefix && key.len > 1;
-		return check_path(key) ? NAME_POOL : 0;
-	}
-	if (table == ROW_PREFIX)
-		return 0;
-	if (take(&key, STR("host:")))
-		return is_host_key(key) ? NAME_HOST : 0;
-	if (take(&key, STR("sni:")))
-		return is_host_key(key) ? NAME_POOL : 0;
-	if (take(&key, STR("tcp:")))
-		return is_tcp_key(key) ? NAME_POOL : 0;
-	if (take(&key, STR("default:")))
-		return name_is_one(NAME_LOAD_BALANCER, key) ? NAME_POOL : 0;
-	if (take(&key, STR("plain:")))
-		return name_is_one(NAME_HOST, key) ? NAME_HOST : 0;
-	return 0;
-}
-
-static void check_row(const struct row *row, bool has_slots)
-{
-	struct str key = row_key(row);
-	struct str value = row_wanted(row);
-	for (size_t i = 0; i < key.len; i++)
-		must(key.p[i] > ' ' && key.p[i] < 0x7f);
-	if (value.p == NULL)
-		return;
-	if (has_slots && take(&key, STR("pool:"))) {
-		must(name_is_one(NAME_POOL, key) && value.len == 7 && value.p[0] == 's' &&
-			digits_at(value, 1) == 6);
-		return;
-	}
-	char letter = value_of_key(row_table(row), key);
-	must(letter != 0 && name_is_one(letter, value));
-}
-
-void forms_check_rows(struct world *world, bool has_slots)
-{
-	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		struct row *row = rows_first(world->rows, (enum row_table)table);
-		for (; row != NULL; row = rows_next(row))
-			check_row(row, has_slots);
-	}
 }

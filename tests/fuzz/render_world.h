@@ -4,7 +4,8 @@
  * code. What comes out is taken apart into words by the rules of the proxy's grammar, and each group of words must have a form that a
  * harmless state brings forth too (world_fill_plain()).
  *
- * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link.
+ * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link; and those of
+ * provider-local/externals.h that a renderer calls, so that host names have addresses without anybody being asked.
  */
 #pragma once
 
@@ -37,6 +38,13 @@ struct ports *world_ports(void);
 
 /* A number below `count`; 0 when the bytes have run out. */
 unsigned world_pick(struct world *world, unsigned count);
+/* Remembers the text as one that was drawn, and gives it back. */
+struct str world_keep(struct world *world, struct str text);
+/* False: it breaks a limit of the protocol, so it never reaches a provider. */
+bool world_stage(struct world *world, const void *object);
+/* Self-signed, for tests alone; PEM. */
+extern const char world_authority[];
+extern const char world_authority_key[];
 /* Stages some objects; false: there are no bytes left. */
 bool world_draw(struct world *world);
 /* Stages a state with everything that a configuration can have, all of it harmless. */
@@ -59,5 +67,7 @@ struct forms {
 void forms_check(struct forms *forms, struct str form);
 /* Appends the word and a space, with `@` for each name of ours and `0` for each number in it; an address, with its port or prefix, is `<address>`. */
 void forms_word(struct buf *form, struct str word);
+/* PEM blocks alone, which can be the payload of a command that ends at an empty line. */
+void forms_check_pem(struct str content);
 /* Every row of the routes is a key of ours with a value of ours: no text of a tenant is anything but the end of a key. */
 void forms_check_rows(struct world *world, bool has_slots);

@@ -24,7 +24,7 @@ FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
 SYSTEM = {
     "cat": "", "cd": "", "chmod": "", "cp": "-r", "curl": "-s -f -H --unix-socket -o", "dpkg-buildpackage": "-b -us -uc", "echo": "", "export": "", "git": "",
-    "grep": "-c -r -n", "head": "-n", "install": "-m -d -o -g", "meson": "--buildtype --prefix", "mkdir": "-p -m", "ninja": "-C", "printf": "", "rm": "-f -r",
+    "editor": "", "grep": "-c -r -n", "head": "-n", "install": "-m -d -o -g", "meson": "--buildtype --prefix", "mkdir": "-p -m", "ninja": "-C", "printf": "", "rm": "-f -r",
 }
 SYSTEMCTL = {"cat", "daemon-reload", "disable", "edit", "enable", "is-active", "list-units", "mask", "reload", "restart", "start", "status", "stop"}
 
@@ -238,9 +238,11 @@ def check_containers(name: str, words: list[str]) -> list[str]:
         stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "docker/Dockerfile").read_text(), re.MULTILINE)
         return problems + [f"docker/Dockerfile has no stage {word}" for before, word in zip(words, words[1:])
                            if before == "--target" and word not in stages and not PLACEHOLDER.match(word) and not word.startswith("$")]
-    if words[:2] in (["kube", "play"], ["kube", "down"], ["healthcheck", "run"], ["compose", "up"], ["compose", "down"]):
+    if words[:2] in (["kube", "play"], ["kube", "down"], ["healthcheck", "run"]):
         return []
-    if words[:1] in (["push"], ["ps"], ["logs"], ["exec"], ["run"], ["stop"], ["start"]):
+    if words[:1] == ["compose"] and (len(words) == 1 or words[1] in {"up", "down", "ps", "logs", "config"}):
+        return []
+    if words[:1] in (["push"], ["ps"], ["logs"], ["exec"], ["run"], ["stop"], ["start"], ["kill"]):
         return []
     return [f"{name} has no command {' '.join(words[:2])}"]
 

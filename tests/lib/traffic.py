@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from .raw_http import dial, read_answer
 
@@ -54,18 +54,38 @@ def answers(address: str, port: int, host: str, path: str = "/", status: int = 2
         return False
 
 
-class Traffic:
+class Clients:
+    """Threads that ask for something from the beginning of a `with` block to its end; `failures` says in words what went wrong."""
+
+    def __init__(self, count: int):
+        self.failures: list[str] = []
+        self._end = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(count)]
+
+    def _run(self, number: int) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(timeout=90)
+
+
+class Traffic(Clients):
     """Requests in a loop until it is stopped; every answer but 200 and every failure counts."""
 
     def __init__(self, address: str, port: int, host: str, path: str = "/", pause: float = 0.005):
+        super().__init__(1)
         self.target = (address, port, host, path)
         self.pause = pause
         self.good = 0
-        self.failures: list[str] = []
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def _run(self) -> None:
+    def _run(self, _: int) -> None:
         while not self._end.is_set():
             try:
                 status = request(*self.target).status
@@ -77,27 +97,17 @@ class Traffic:
                 self.failures.append(f"{time.strftime('%H:%M:%S')} {type(problem).__name__}: {problem}")
             self._end.wait(self.pause)
 
-    def __enter__(self) -> "Traffic":
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(timeout=30)
-
-
-class Load:
+class Load(Clients):
     """Clients that keep their connections, each asking for one of `targets` (host, path) after another; every answer but 200 counts as
     failed, and so does every connection that ends without having been announced. With `sni` over TLS."""
 
     def __init__(self, address: str, port: int, targets: list[tuple[str, str]], clients: int = 2, sni: str | None = None):
+        super().__init__(clients)
         self.where = (address, port, sni)
         self.targets = targets
         self.good = 0
-        self.failures: list[str] = []
         self._lock = threading.Lock()
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(clients)]
 
     def _run(self, number: int) -> None:
         link = None
@@ -124,32 +134,20 @@ class Load:
         if link is not None:
             link.close()
 
-    def __enter__(self) -> "Load":
-        for thread in self._threads:
-            thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(timeout=60)
-
-
-class Flood:
+class Flood(Clients):
     """Many requests at once on each of some connections, for one host: as many as the proxy can take when it answers by itself. Answers are
     counted by status and body."""
 
     BURST = 50
 
     def __init__(self, address: str, port: int, host: str, clients: int = 4):
+        super().__init__(clients)
         self.answers: collections.Counter[tuple[int, bytes]] = collections.Counter()
-        self.failures: list[str] = []
         self._where, self._host = (address, port), host
         self._lock = threading.Lock()
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(clients)]
 
-    def _run(self) -> None:
+    def _run(self, _: int) -> None:
         requests = f"GET /x HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode() * self.BURST
         try:
             with dial(*self._where) as link, link.makefile("rb") as file:
@@ -166,13 +164,3 @@ class Flood:
         status = int(file.readline().split(b" ")[1])
         head = dict(line.lower().split(b": ", 1) for line in iter(lambda: file.readline().strip(), b""))
         return status, file.read(int(head[b"content-length"]))
-
-    def __enter__(self) -> "Flood":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(timeout=60)

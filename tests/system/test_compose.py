@@ -80,6 +80,15 @@ def test_docker_would_see_it_alive(line, container):
     wait_for(lambda: line.pod.probe(container), f"{container} to be found alive")
 
 
+def test_docker_would_see_it_hung(line):
+    line.pod.signal("watcher", signal.SIGSTOP)
+    try:
+        assert not line.pod.probe("watcher")
+    finally:
+        line.pod.signal("watcher", signal.SIGCONT)
+    wait_for(lambda: line.pod.probe("watcher"), "the watcher to be found alive")
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_killed_container_comes_back_alone_and_no_request_is_lost(line, container):
     before, balancer = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"]

@@ -103,6 +103,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "--controller-user": dict(
             default=Options.controller_user, metavar="USER", help="user name of the controller's token"
         ),
+        "--token": dict(metavar="TEXT", help="the first controller token (default: a random one)"),
         "--token-expires-s": dict(
             type=float, metavar="S", help="life of the first controller token (default: for ever)"
         ),
@@ -143,6 +144,7 @@ def options_of(given: argparse.Namespace) -> Options:
         ca_file=given.ca_file,
         service_account_dir=given.service_account_dir,
         controller_user=given.controller_user,
+        token=given.token,
         token_expires_s=given.token_expires_s,
         anonymous_admin=given.anonymous_admin or given.no_https,
         namespaces=tuple(given.namespace),

@@ -42,6 +42,7 @@ class Options:
     ca_file: Path | None = None
     service_account_dir: Path | None = None
     controller_user: str = "system:serviceaccount:sluice:sluice-watcher"
+    token: str | None = None
     token_expires_s: float | None = None
     anonymous_admin: bool = False
     namespaces: tuple[str, ...] = ()
@@ -87,7 +88,7 @@ class Standin:
             if options.service_account_dir
             else None
         )
-        self._token = authenticator.issue(controller, options.token_expires_s)
+        self._token = authenticator.issue(controller, options.token_expires_s, options.token)
         self._admin_token = authenticator.issue(admin)
         self._control_server: asyncio.AbstractServer | None = None
         self._control_connections: dict[int, Connection] = {}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render_world.h"
+
+#include "common/must.h"
+
+const char world_authority[] = "-----BEGIN CERTIFICATE-----\n"
+			       "MIIBTzCB9qADAgECAhR+9jIaBM/XoCmNaq76QKi0DBXnTTAKBggqhkjOPQQDAjAY\n"
+			       "MRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAw\n"
+			       "MTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMFkwEwYHKoZIzj0C\n"
+			       "AQYIKoZIzj0DAQcDQgAERWAMcCp7/fR2NbmFghzGOQW5Y/5LMfyN1n3Xc4a7hrJX\n"
+			       "l651idWzSoW5UUUmTqjueRh+7pUdR8U+iVDByvTQa6McMBowGAYDVR0RBBEwD4IN\n"
+			       "YS5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNIADBFAiA9/UMUleju7K1JJxqQUsSs\n"
+			       "xUTnC/NfoDnR6XkFrKsjUQIhAJGmN43nWkvWl1OyHNy4cs2ToeI1chhdBv0vsC1b\n"
+			       "exWQ\n"
+			       "-----END CERTIFICATE-----\n";
+const char world_authority_key[] =
+	"-----BEGIN PRIVATE KEY-----\n"
+	"MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGtx0Z1IuaDMxzU3C\n"
+	"h8g54qRxfoB+wkRhhhurPgzQOs6hRANCAARFYAxwKnv99HY1uYWCHMY5Bblj/ksx\n"
+	"/I3WfddzhruGsleXrnWJ1bNKhblRRSZOqO55GH7ulR1HxT6JUMHK9NBr\n"
+	"-----END PRIVATE KEY-----\n";
+
+static void fill_pool(struct world *world, const char *id, unsigned which,
+	struct stickiness *sticky, struct health_check *check, struct pool_tls *tls)
+{
+	struct pool_endpoint endpoints[] = {
+		{.ip = STR("10.0.0.1"), .port = 80, .active = true},
+		{.ip = STR("fd00::1"), .port = 80, .active = true},
+		{.ip = STR("fd00::2"), .port = 80},
+	};
+	struct pool pool = {
+		.key = {.kind = LB_POOL, .id = arena_printf(&world->arena, "%s%u", id, which)},
+		.protocol = (enum pool_protocol)(which % 4),
+		.algorithm = (enum pool_algorithm)(which / 4 % 3),
+		.endpoints = {endpoints, which == 100 ? 0 : 3},
+		.stickiness = sticky,
+		.health_check = check,
+		.tls = tls,
+	};
+	must(world_stage(world, &pool));
+}
+
+/* Every way to speak TLS, with what can stand before it in the line of a server. */
+static void fill_tls_pools(struct world *world)
+{
+	for (unsigned i = 0; i < 4 * 4 * 2 * 2 * 3; i++) {
+		unsigned how = i / 4 % 4;
+		bool has_client = i / 32 % 2 != 0;
+		struct health_check check = {.port = i / 64 == 2 ? 80 : 0};
+		struct pool_tls tls = {
+			.verify = (enum tls_verify)(how < 3 ? how : TLS_VERIFY_OFF),
+			.ca = str_from(world_authority),
+			.server_name = how < 3 ? STR("a.test") : STR(""),
+			.http2 = i / 16 % 2 != 0,
+			.client_chain = str_from(has_client ? world_authority : ""),
+			.client_key = str_from(has_client ? world_authority_key : ""),
+		};
+		fill_pool(world, "tls", i, NULL, i / 64 != 0 ? &check : NULL, &tls);
+	}
+}
+
+static void fill_pools(struct world *world)
+{
+	for (unsigned i = 0; i < 12; i++)
+		fill_pool(world, "p", i, NULL, NULL, NULL);
+	fill_pool(world, "p", 100, NULL, NULL, NULL);
+	fill_tls_pools(world);
+	/* With stickiness in HTTP and in HTTPS, and with its domain or without. */
+	for (unsigned i = 0; i < 48; i++) {
+		struct stickiness sticky = {
+			.cookie = STR("A"),
+			.domain = i % 2 != 0 ? STR("a.test") : STR(""),
+			.mode = (enum stickiness_mode)(i / 2 % 3),
+			.nocache = i / 6 % 2 != 0,
+			.postonly = i / 12 % 2 != 0,
+			.indirect = i / 24 != 0,
+		};
+		fill_pool(world, "sticky", i * 4, &sticky, NULL, NULL);
+	}
+	for (unsigned i = 0; i < 16; i++) {
+		struct health_check check = {
+			.type = (enum health_check_type)(i / 4 % 2),
+			.path = STR("/a"),
+			.port = i / 8 != 0 ? 80 : 0,
+		};
+		fill_pool(world, "check", i, NULL, &check, NULL);
+	}
+}
+
+/* Passed through to the pool `passed` if there is one. */
+static void fill_host(
+	struct world *world, const char *balancer, const char *name, const char *passed)
+{
+	bool is_passed = passed != NULL;
+	struct path_rule rules[] = {
+		{.path = STR("/a"), .pool = STR("p0"), .tls_only = true},
+		{.path = STR("/"),
+			.match = PATH_PREFIX,
+			.pool = is_passed ? str_from(passed) : STR("p1")},
+	};
+	struct str id = arena_printf(&world->arena, "%s/%s/%d", balancer, name, is_passed);
+	struct virtual_host host = {
+		.key = {.kind = LB_VIRTUAL_HOST, .id = id},
+		.load_balancer = str_from(balancer),
+		.host = str_from(name),
+		.match = *name == '*' ? HOST_WILDCARD : HOST_EXACT,
+		.rules = {rules + is_passed, 2 - is_passed},
+		.passthrough = is_passed,
+	};
+	must(world_stage(world, &host));
+}
+
+/* The first balancer passes some hosts through, the second opens all. */
+static void fill_balancers(struct world *world)
+{
+	static struct str ranges[] = {STR("10.0.0.0/8"), STR("fd00::/8")};
+	static struct str wrong[] = {STR("everybody")};
+	struct listener first[] = {
+		{.port = 80, .protocol = LISTENER_HTTP},
+		{.port = 443, .protocol = LISTENER_HTTPS, .source_ranges = {ranges, 2}},
+		{.port = 5432, .protocol = LISTENER_TCP, .pool = STR("p3")},
+		{.port = 6379, .protocol = LISTENER_TCP, .source_ranges = {wrong, 1}},
+	};
+	struct listener second[] = {
+		{.port = 8443,
+			.protocol = LISTENER_HTTPS,
+			.default_certificate = STR("c0"),
+			.source_ranges = {wrong, 1}},
+		{.port = 9000, .protocol = LISTENER_TCP, .pool = STR("p100")},
+		{.port = 9443, .protocol = LISTENER_TLS_PASSTHROUGH, .source_ranges = {ranges, 2}},
+	};
+	struct load_balancer balancers[] = {
+		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb")}, .listeners = {first, 4}},
+		{.key = {.kind = LB_LOAD_BALANCER, .id = STR("lb2")}, .listeners = {second, 3}},
+	};
+	must(world_stage(world, &balancers[0]));
+	must(world_stage(world, &balancers[1]));
+}
+
+void world_fill_plain(struct world *world)
+{
+	static const struct str words[] = {STR("A"), STR("/a"), STR("a.test"), STR("*.a.test"),
+		STR("b.test"), STR("*.b.test"), STR("c.test"), STR("d.test")};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		world_keep(world, words[i]);
+	fill_pools(world);
+	fill_balancers(world);
+	fill_host(world, "lb", "a.test", NULL);
+	fill_host(world, "lb2", "*.a.test", NULL);
+	fill_host(world, "lb", "b.test", "p3");
+	fill_host(world, "lb", "*.b.test", "p100");
+	/* To pools of each algorithm. */
+	fill_host(world, "lb", "c.test", "p7");
+	fill_host(world, "lb", "d.test", "p11");
+}

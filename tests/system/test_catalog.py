@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docker/catalog: Rancher 1.6 could deploy it, and the containers that it asks for are the line.
+
+No Rancher server is here: the template is checked against the other files, and its containers are run by podman with the same options, environments
+and volumes. What Rancher does with labels is done by hand: keys for agents, a window asked as its health check asks.
+"""
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import pathlib
+import re
+import secrets
+import signal
+import subprocess
+
+import pytest
+import yaml
+from lib.backend import Backend
+from lib.cluster import Cluster
+from lib.traffic import Traffic, request
+from lib.wait import wait_for
+from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.rancher.client import RancherStandin
+
+from .catalog import AGENT, ENTRY, ONCE, ROLE, SIDEKICKS, TEMPLATE, VARIABLE, Stack, questions, rancher_compose, services, text_of
+from .certificates import Certificates
+from .machine import podman
+from .manifests import rendered, rules
+from .options import environment_names
+from .pod import CONTAINERS, GROUP, ROOT
+from .test_containers import FIRST, PodLine
+
+HOST = "foo.bar.com"
+KUBERNETES_FILES = "/etc/kubernetes/ssl"
+CHECKS = {name: service["health_check"] for name, service in rancher_compose()["services"].items()}
+# Of these the Go original's template has the ones that are left to say; Rancher gives the CATTLE_ ones.
+OF_THE_ORIGINAL = {"KUBERNETES_URL", "RANCHER_LB_SEPARATOR", "RANCHER_METADATA_ADDRESS", "RANCHER_CLIENT_TIMEOUT"}
+
+
+# ---- the files ----
+
+
+def test_the_entry_is_whole():
+    entry = yaml.safe_load((ENTRY / "config.yml").read_text(encoding="utf-8"))
+    catalog = rancher_compose()["catalog"]
+    # The version of the entry is the one that is offered first, and has to be among the templates.
+    assert entry["version"] == catalog["version"] and entry["name"] == catalog["name"]
+    assert list(ENTRY.glob("catalogIcon-sluice.*")) and (TEMPLATE / "README.md").is_file()
+    assert catalog["minimum_rancher_version"].startswith("v1.6.")
+    assert [yaml.safe_load(text_of(name))["version"] for name in ("docker-compose.yml", "rancher-compose.yml")] == ["2", "2"]
+
+
+def test_every_question_is_used_and_every_variable_asked_for():
+    asked = [question["variable"] for question in questions()]
+    assert sorted(asked) == sorted(set(VARIABLE.findall(text_of("docker-compose.yml"))))
+    assert not VARIABLE.findall(text_of("rancher-compose.yml"))
+    # What Rancher does not understand, such as defaults, stands there as nothing.
+    assert text_of("docker-compose.yml").count("$") == len(VARIABLE.findall(text_of("docker-compose.yml")))
+
+
+def test_questions_are_answerable():
+    for question in questions():
+        assert {"variable", "label", "type", "required", "default"} <= question.keys()
+        assert question["type"] in ("string", "int", "boolean", "enum", "password", "service", "multiline", "certificate")
+        assert ("options" in question) == (question["type"] == "enum")
+        assert question["type"] != "enum" or question["default"] in question["options"]
+    levels = next(question["options"] for question in questions() if question["variable"] == "SLUICE_LOG_LEVEL")
+    assert f'"{"|".join(levels)}"' in (ROOT / "common/common_options.def").read_text(encoding="utf-8")
+
+
+def test_images_are_built_by_the_dockerfile():
+    targets = set(re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "docker/Dockerfile").read_text(encoding="utf-8"), re.MULTILINE))
+    for service in services({"SLUICE_IMAGES": "there/sluice", "SLUICE_TAG": "v1"}).values():
+        image, tag = service["image"].split(":")
+        assert image.removeprefix("there/sluice-") in targets and tag == "v1"
+
+
+def test_environments_are_our_options_or_the_originals():
+    used = {name for service in services().values() for name in service["environment"]}
+    assert OF_THE_ORIGINAL <= used
+    assert used - environment_names() == {"RANCHER_METADATA_ADDRESS"}
+    assert "${RANCHER_METADATA_ADDRESS:-" in (ROOT / "docker/kubernetes-access").read_text(encoding="utf-8")
+
+
+def test_sidekicks_and_volumes_name_services():
+    all_of = services()
+    primaries = {name: service["labels"][SIDEKICKS].split(",") for name, service in all_of.items() if SIDEKICKS in service.get("labels", {})}
+    assert list(primaries) == ["translator"]
+    assert sorted(["translator", *primaries["translator"]]) == sorted(all_of)
+    for name, service in all_of.items():
+        assert set(service.get("volumes_from", [])) <= all_of.keys() - {name}
+    # Rancher starts owners of volumes first, which it cannot do in a circle.
+    assert not [name for name in ("translator", "access") if "volumes_from" in all_of[name]]
+    assert {name: service["volumes_from"] for name, service in all_of.items() if "access" in service.get("volumes_from", [])}.keys() == {"watcher"}
+
+
+def test_health_checks_ask_the_windows():
+    all_of = services()
+    assert CHECKS.keys() == CONTAINERS.keys()
+    ports = {name: check["port"] for name, check in CHECKS.items()}
+    assert ports == {"watcher": 10241, "translator": 10242, "provider": 10243}
+    for name, check in CHECKS.items():
+        assert all_of[name]["environment"]["SLUICE_WINDOW"] == f"0.0.0.0:{check['port']}"
+        assert check["request_line"] == "GET /healthz HTTP/1.0" and check["strategy"] == "recreate"
+
+
+def test_only_those_who_ask_rancher_are_agents():
+    roles = {name: service["labels"][ROLE] for name, service in services().items() if service.get("labels", {}).get(AGENT)}
+    assert roles == {"provider": "environment", "access": "environmentAdmin"}
+
+
+def test_docker_compose_reads_it(tmp_path):
+    """The schema of version 2; what belongs to Rancher is in labels and in the other file."""
+    answers = {question["variable"]: question["default"] for question in questions()}
+    (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in answers.items()), encoding="utf-8")
+    done = subprocess.run(["docker-compose", "--file", str(TEMPLATE / "docker-compose.yml"), "--env-file", str(tmp_path / "env"), "config"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(done.stdout)["services"].keys() == services().keys()
+
+
+# ---- the containers ----
+
+
+class StackLine(PodLine):
+    def __init__(self) -> None:
+        # pylint: disable=super-init-not-called
+        key = secrets.token_hex(100).encode() + b"\n"
+        self.token = hashlib.sha256(key).hexdigest()
+        self.kube = KubeStandin("1.21", *LOOPBACK_PODS, "--token", self.token).start()
+        self.kube.rules(rules(rendered("rancher")))
+        self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
+        self.cluster = Cluster(str(self.kube.kubeconfig))
+        self.admin = {"CATTLE_ACCESS_KEY": "administrators-access", "CATTLE_SECRET_KEY": "administrators-secret"}
+        self.certificates = Certificates(*self.admin.values(), self.kube.ca_file.read_text(encoding="utf-8"), key)
+        self.pod = Stack(
+            {"SLUICE_IMAGES": "localhost/sluice", "SLUICE_TAG": os.environ["SLUICE_IMAGE_TAG"], "KUBERNETES_URL": self.kube.url,
+             "RANCHER_METADATA_ADDRESS": self.certificates.address},
+            {"environment": {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
+                             "CATTLE_SECRET_KEY": self.rancher.secret_key},
+             "environmentAdmin": {"CATTLE_URL": self.certificates.url, **self.admin}})
+
+    def _stop_standins(self) -> None:
+        super()._stop_standins()
+        self.certificates.stop()
+
+
+@pytest.fixture(scope="module", name="line")
+def running_line():
+    backend = Backend("web-0")
+    with StackLine() as line:
+        line.cluster.apply(line.cluster.service("web"), line.cluster.slice("web", [backend.ip]),
+                           line.cluster.ingress("first", [{"host": HOST, "paths": [("/", "Prefix", "web", 80)]}]))
+        line.wait_address("first")
+        yield line
+    backend.stop()
+
+
+def test_the_access_is_made_once(line):
+    state = line.pod.inspect("access")["State"]
+    assert (state["Status"], state["ExitCode"]) == ("exited", 0)
+    # Rancher refused at first, so the watcher had to wait for its token.
+    assert "trying again" in line.pod.log("access") and line.certificates.refusals == 0
+    assert line.pod.run("watcher", "stat", "--format=%n %a %u", f"{KUBERNETES_FILES}/token", f"{KUBERNETES_FILES}/ca.pem").stdout.split() == [
+        f"{KUBERNETES_FILES}/token", "400", "65530", f"{KUBERNETES_FILES}/ca.pem", "400", "65530"]
+    # Neither the certificate's key nor anything else is left there.
+    assert line.pod.run("watcher", "ls", "-A", KUBERNETES_FILES).stdout.split() == ["ca.pem", "token"]
+    assert line.pod.run("watcher", "cat", f"{KUBERNETES_FILES}/token").stdout.strip() == line.token
+    assert [entry["status"] for entry in line.kube.requests(identity="controller") if entry["status"] in (401, 403)] == []
+
+
+def test_each_has_only_its_own_credentials(line):
+    keys = {"provider": line.rancher.secret_key, "access": line.admin["CATTLE_SECRET_KEY"]}
+    for name in line.pod.services:
+        known = str(line.pod.inspect(name))
+        assert {owner for owner, key in keys.items() if key in known} == ({name} & keys.keys())
+        assert not [key for key in [*keys.values(), line.token] if key in line.pod.log(name)]
+    for name in ("translator", "provider"):
+        assert line.pod.run(name, "ls", KUBERNETES_FILES).stdout == ""
+
+
+@pytest.mark.parametrize("container, user", CONTAINERS.items())
+def test_a_container_has_no_rights(line, container, user):
+    status = pathlib.Path(f"/proc/{line.pod.pid(container)}/status").read_text(encoding="utf-8")
+    fields = {name: value.split() for name, value in (row.split(":", 1) for row in status.splitlines())}
+    assert set(fields["Uid"]) == {str(user)} and set(fields["Gid"]) == {str(GROUP)}
+    assert int(fields["CapBnd"][0], 16) == int(fields["CapEff"][0], 16) == 0 and fields["NoNewPrivs"] == ["1"]
+    host = line.pod.inspect(container)["HostConfig"]
+    assert host["ReadonlyRootfs"] is True and host["Memory"] == 128 << 20
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_only_the_translator_can_make_sockets(line, container):
+    # Whichever container had the volume first: it belongs to the translator.
+    assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice").stdout.split() == ["750", "65531", str(GROUP)]
+    assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice-windows").stdout.split() == ["1770", "0", str(GROUP)]
+    made = line.pod.run(container, "touch", "/run/sluice/mine").returncode == 0
+    assert made == (container == "translator")
+    assert line.pod.run(container, "touch", "/mine").returncode != 0
+
+
+def asked_by_rancher(line: StackLine, container: str) -> bool:
+    """The health check of rancher-compose.yml, once."""
+    check = CHECKS[container]
+    method, path, _ = check["request_line"].split()
+    try:
+        return request(line.pod.address.ip, check["port"], "rancher", path, method=method, timeout=check["response_timeout"] / 1000).status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_health_checks_tell_a_hung_container(line, container):
+    wait_for(lambda: asked_by_rancher(line, container), f"{container} to be healthy")
+    line.pod.signal(container, signal.SIGSTOP)
+    try:
+        assert not asked_by_rancher(line, container)
+        assert all(asked_by_rancher(line, other) for other in CONTAINERS if other != container)
+    finally:
+        line.pod.signal(container, signal.SIGCONT)
+    wait_for(lambda: asked_by_rancher(line, container), f"{container} to be healthy again")
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_killed_container_comes_back_alone_and_no_request_is_lost(line, container):
+    before, balancer = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"]
+    address, port = wait_for(lambda: line.rancher.traffic_addresses(FIRST), "the load balancer to listen")[0]
+    with Traffic(address, port, HOST) as traffic:
+        line.pod.signal(container, signal.SIGKILL)
+        line.pod.wait_restart(container, before[container])
+        line.serves_another(f"after-kill-{container}")
+    assert traffic.good > 0 and not traffic.failures
+    after = line.pod.lives()
+    assert {other for other in CONTAINERS if before[other] != after[other]} == {container}
+    assert line.rancher.balancer(FIRST)["uuid"] == balancer
+
+
+def test_removing_the_stack_leaves_the_load_balancers(line):
+    """The last test: the containers are gone afterwards."""
+    balancer, addresses = line.rancher.balancer(FIRST)["uuid"], line.cluster.addresses("first")
+    volumes = {mount["Name"] for name in line.pod.services for mount in line.pod.inspect(name)["Mounts"]}
+    line.pod.down()
+    assert not line.pod.names() and not volumes & set(podman("volume", "ls", "--format", "{{.Name}}").split())
+    assert line.rancher.balancer(FIRST)["uuid"] == balancer
+    assert line.cluster.addresses("first") == addresses
