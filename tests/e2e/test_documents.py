@@ -60,6 +60,8 @@ def test_generated_parts_are_what_the_programs_say():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_blocks_say_what_they_are(page):
+    for number, line in enumerate(page.prose, 1):
+        assert not line.startswith(tuple("    " + tool for tool in TOOLS)), f"{page.where(number)}: a command belongs in ```sh"
     for block in page.blocks:
         assert (
             block.language in LANGUAGES
