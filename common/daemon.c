@@ -4,6 +4,7 @@
 #include "common/daemon_window.h"
 #include "common/heap.h"
 #include "common/log_events.h"
+#include "common/must.h"
 #include "common/notify.h"
 #include "common/process_metrics.h"
 #include "common/version.h"
@@ -11,6 +12,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { MISSING_LEN_MAX = 16 * 1024, METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX };
 
@@ -27,6 +29,8 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	char *missing; /* a line each thing; NULL: ready */
+	int64_t started_s;
+	int64_t ready_s; /* since when it waits for nothing; 0: it does */
 };
 
 struct ev_loop *daemon_loop(struct daemon *daemon)
@@ -90,6 +94,7 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	free(daemon->missing);
 	metric_set(&common_metrics[METRIC_READY], 0, missing == NULL);
 	daemon->missing = missing != NULL ? xstrdup(missing) : NULL;
+	daemon->ready_s = missing == NULL ? (int64_t)time(NULL) : 0;
 	if (missing != NULL) {
 		tell_missing(missing);
 		return;
@@ -110,6 +115,7 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 	struct daemon *daemon = watcher->data;
 	(void)loop;
 	(void)events;
+	log_event(&EV_HANGUP);
 	if (daemon->spec->reload != NULL)
 		daemon->spec->reload();
 }
@@ -173,6 +179,27 @@ static void answer_ready(
 			daemon->missing[0] != '\0' ? daemon->missing : "the start");
 }
 
+/* See proto/WINDOW.md. */
+static void answer_about(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	const struct daemon *daemon = ctx;
+	struct log_problem problem = log_last_problem();
+	struct buf text;
+	(void)request;
+	buf_init(&text, METRICS_LEN_MAX);
+	int err = buf_printf(&text, "program %s\nversion %s\nstarted %lld\n",
+		daemon->spec->options->program, SLUICE_VERSION, (long long)daemon->started_s);
+	if (err == 0 && daemon->ready_s != 0)
+		err = buf_printf(&text, "ready %lld\n", (long long)daemon->ready_s);
+	if (err == 0 && problem.at_s != 0)
+		err = buf_printf(&text, "problem-at %lld\nproblem %.*s\nremedy %s\n",
+			(long long)problem.at_s, STR_FMT(problem.text), problem.remedy);
+	must(err == 0);
+	window_reply_bytes(reply, 200, "text/plain; charset=utf-8", buf_str(&text));
+	buf_fini(&text);
+}
+
 static void answer_metrics(
 	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
@@ -200,6 +227,7 @@ static char *open_window(
 	window_add_path(daemon->window, "/healthz", WINDOW_PUBLIC, answer_health, daemon);
 	window_add_path(daemon->window, "/readyz", WINDOW_PUBLIC, answer_ready, daemon);
 	window_add_path(daemon->window, "/metrics", WINDOW_PUBLIC, answer_metrics, daemon);
+	window_add_path(daemon->window, "/about", WINDOW_LOCAL, answer_about, daemon);
 	return NULL;
 }
 
@@ -212,6 +240,7 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
 	 */
 	daemon->missing = xstrdup("");
+	daemon->started_s = (int64_t)time(NULL);
 	start_watchers(daemon);
 	process_metrics_start();
 	metric_set(&common_metrics[METRIC_READY], 0, 0);

@@ -11,7 +11,7 @@
  * while a neighbour is away. STATUS= says in words what the process waits for.
  *
  * Whoever looks through the window finds /healthz, which is answered as long as the loop turns, whatever becomes of the
- * neighbours, /readyz, which says what is missing until everything is there, and /metrics (metrics.h).
+ * neighbours, /readyz, which says what is missing until everything is there, /metrics (metrics.h), and on the Unix socket /about (proto/WINDOW.md).
  */
 #pragma once
 

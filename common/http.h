@@ -39,6 +39,7 @@ enum http_outcome {
  * cancelled within a callback goes when that callback has returned). NULL members: the system's
  * default, or none. Data (PEM) wins over a file. */
 struct http_peer {
+	unsigned refs; /* of one from http_peer_new() */
 	char *ca_file;
 	char *ca_data;
 	char *cert_file;
@@ -51,6 +52,12 @@ struct http_peer {
 	char *unix_socket; /* connect there, whatever the URL's host; no proxy then */
 };
 void http_peer_fini(struct http_peer *peer);
+/* One with a holder, for those that another may take the place of while requests go on with it. */
+struct http_peer *http_peer_new(void);
+struct http_peer *http_peer_hold(struct http_peer *peer);
+void http_peer_release(struct http_peer *peer); /* may be NULL */
+/* Whether all that is given as data is the same; files are not looked into. */
+bool http_peer_is_same(const struct http_peer *a, const struct http_peer *b);
 
 struct http_head {
 	long status;

@@ -46,6 +46,39 @@ void http_peer_fini(struct http_peer *peer)
 	*peer = (struct http_peer){0};
 }
 
+struct http_peer *http_peer_new(void)
+{
+	struct http_peer *peer = xcalloc(1, sizeof(*peer));
+	peer->refs = 1;
+	return peer;
+}
+
+struct http_peer *http_peer_hold(struct http_peer *peer)
+{
+	peer->refs++;
+	return peer;
+}
+
+void http_peer_release(struct http_peer *peer)
+{
+	if (peer == NULL || --peer->refs != 0)
+		return;
+	http_peer_fini(peer);
+	free(peer);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return str_eq(str_from(a), str_from(b));
+}
+
+bool http_peer_is_same(const struct http_peer *a, const struct http_peer *b)
+{
+	return a->insecure == b->insecure && same_text(a->server_name, b->server_name) &&
+	       same_text(a->proxy_url, b->proxy_url) && same_text(a->ca_data, b->ca_data) &&
+	       same_text(a->cert_data, b->cert_data) && secret_eq(&a->key_data, &b->key_data);
+}
+
 /* ---- headers ---- */
 
 bool http_headers_add(struct curl_slist **headers, const char *line)

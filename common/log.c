@@ -2,6 +2,7 @@
 #include "common/log.h"
 
 #include "common/buf.h"
+#include "common/log_events.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@ enum {
 	LOG_LAST_LINE_MAX = 1024,
 	LOG_HEAD_MAX = 256,
 	LOG_BURST = 20,
+	LOG_PROBLEM_MAX = 1024, /* of the last problem; what is longer is cut */
 };
 static const double LOG_REFILL_PER_S = 1.0;
 
@@ -27,6 +29,8 @@ static struct {
 	bool is_journal; /* standard error is the journal of the service manager */
 	void (*sink)(void *ctx, const struct log_event *event, struct str line);
 	void *sink_ctx;
+	struct log_problem problem;
+	char problem_text[LOG_PROBLEM_MAX];
 } logger = {.program = "sluice", .level = LOG_LEVEL_INFO};
 
 static const char *const LEVEL_NAMES[] = {"error", "warn", "info", "debug"};
@@ -153,9 +157,8 @@ static struct str cut_value(struct str text)
 	return (struct str){text.p, len};
 }
 
-static void put_field(struct buf *line, const struct log_field *field)
+static void put_field(struct buf *line, const struct log_field *field, bool json)
 {
-	bool json = logger.format == LOG_FORMAT_JSON;
 	if (json)
 		(void)!buf_printf(line, ",\"%s\":", field->key);
 	else
@@ -202,6 +205,35 @@ static void print_head(char *out, size_t room, const struct log_event *event)
 		event->name);
 }
 
+struct log_problem log_last_problem(void)
+{
+	return logger.problem;
+}
+
+static void remember(const struct log_event *event, const struct log_field *fields, size_t count)
+{
+	struct buf text;
+	buf_init(&text, LOG_PROBLEM_MAX);
+	(void)!buf_printf(&text, "%s", event->name);
+	/* Whole fields only. */
+	for (size_t i = 1; i < count; i++) {
+		size_t before = buf_len(&text);
+		put_field(&text, &fields[i], false);
+		if (buf_len(&text) + 1 >= LOG_PROBLEM_MAX) {
+			buf_cut(&text, before);
+			break;
+		}
+	}
+	size_t len = buf_len(&text);
+	memcpy(logger.problem_text, buf_data(&text), len);
+	logger.problem = (struct log_problem){
+		.at_s = (int64_t)time(NULL),
+		.remedy = event->remedy,
+		.text = {logger.problem_text, len},
+	};
+	buf_fini(&text);
+}
+
 static void emit(const struct log_event *event, struct buf *line)
 {
 	if (logger.sink != NULL) {
@@ -221,18 +253,22 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 	if (!log_enabled(event->level) || !take_token(event))
 		return;
 	int saved_errno = errno;
+	bool is_json = logger.format == LOG_FORMAT_JSON;
 	struct buf line;
 	char head[LOG_HEAD_MAX];
+	/* What readiness waits for is told by itself, and is not to hide why. */
+	if (event->level <= LOG_LEVEL_WARN && event != &EV_NOT_READY)
+		remember(event, fields, count);
 	buf_init(&line, LOG_LINE_MAX);
 	print_head(head, sizeof(head), event);
 	(void)!buf_append_str(&line, str_from(head));
 	for (size_t i = 1; i < count; i++)
-		put_field(&line, &fields[i]);
+		put_field(&line, &fields[i], is_json);
 	if (event->suppressed != 0) {
-		put_field(&line, &LOG_INT("suppressed", event->suppressed));
+		put_field(&line, &LOG_INT("suppressed", event->suppressed), is_json);
 		event->suppressed = 0;
 	}
-	if (logger.format == LOG_FORMAT_JSON)
+	if (is_json)
 		(void)!buf_append(&line, "}", 1);
 	emit(event, &line);
 	buf_fini(&line);

@@ -101,6 +101,14 @@ void log_last_words(const struct log_event *event, const char *reason);
 void log_print_events(FILE *out);
 struct str log_errno_text(int err);
 
+/* What was last told as a warning or an error; nobody is sent it. `text` is its name and fields, as in a line of the log. */
+struct log_problem {
+	int64_t at_s; /* since 1970; 0: there was none */
+	const char *remedy;
+	struct str text; /* good until the next one */
+};
+struct log_problem log_last_problem(void);
+
 /* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
  */
 void log_set_sink(

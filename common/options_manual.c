@@ -13,7 +13,9 @@ static const char *const exit_codes[][2] = {
 static const char *const signals[][2] = {
 	{"SIGTERM", "Says good-bye to its neighbours and stops. Traffic and statuses stay as they "
 		    "are."},
-	{"SIGHUP", "Reads again what can be read again, such as credentials."},
+	{"SIGHUP",
+		"Reads again the files whose options say so. One that is no good is named in the "
+		"log, and what was read before stays in use."},
 };
 
 static bool ends_sentence(const char *text)
@@ -116,7 +118,8 @@ void options_print_man(const struct option_table *table, FILE *out)
 	for (size_t i = 0; i < table->count; i++)
 		print_man_option(&table->options[i], out);
 	fputs(".It Fl \\-config Ar FILE\nRead options from this file, one\n.Ql name = value\na "
-	      "line.\n"
+	      "line.\nRead at the start only: another value of an option needs a restart, which "
+	      "loses no request.\n"
 	      ".It Fl h , \\-help\nShow a short text.\n"
 	      ".It Fl \\-help Ns = Ns events\nShow what each line of the log means, and what to do "
 	      "about it.\n.It Fl \\-version\nShow the version.\n.El\n",

@@ -101,7 +101,8 @@ void options_print_help(const struct option_table *table, FILE *out)
 		print_option(&table->options[i], out);
 	fprintf(out, "%-*s", HELP_COLUMN, "  --config FILE");
 	print_wrapped(out, "Read options from FILE, one `name = value` a line; weaker than the "
-			   "environment and the command line.");
+			   "environment and the command line. Read at the start only: another "
+			   "value of an option needs a restart, which loses no request.");
 	fprintf(out, "%-*sShow this text.\n", HELP_COLUMN, "  -h, --help");
 	fprintf(out, "%-*sShow what each line of the log means, and what to do about it.\n",
 		HELP_COLUMN, "  --help=events");

@@ -73,6 +73,7 @@ static const struct schema_field endpoint_fields[] = {
 static const struct schema endpoint_schema = SCHEMA("endpoint", looking_endpoint, endpoint_fields);
 
 static const struct schema_field route_fields[] = {
+	ROW(STR, looking_route, listener, "listener", NAME_LEN_MAX),
 	ROW(STR, looking_route, host, "host", NAME_LEN_MAX),
 	ROW(STR, looking_route, path, "path", TEXT_LEN_MAX),
 	WORDS(looking_route, match, "match", match_words),
@@ -98,6 +99,7 @@ static const struct schema_field tls_fields[] = {
 static const struct schema tls_schema = SCHEMA("tls", looking_tls, tls_fields);
 
 static const struct schema_field explanation_fields[] = {
+	ROW(STR, looking_explanation, kind, "kind", NAME_LEN_MAX),
 	ROW(STR, looking_explanation, namespace, "namespace", NAME_LEN_MAX),
 	ROW(STR, looking_explanation, name, "name", NAME_LEN_MAX),
 	ROW(BOOL, looking_explanation, is_ours, "ours", 0),

@@ -40,7 +40,8 @@ struct looking_endpoint {
 };
 
 struct looking_route {
-	struct str host; /* empty: any */
+	struct str listener; /* of a Service: "tcp 5432"; it has no host and no path */
+	struct str host;     /* empty: any */
 	struct str path;
 	enum path_type match;
 	struct str service; /* namespace/name */
@@ -63,6 +64,7 @@ struct looking_tls {
 
 /* /explain */
 struct looking_explanation {
+	struct str kind; /* "Ingress", "Service" */
 	struct str namespace;
 	struct str name;
 	bool is_ours;

@@ -31,6 +31,7 @@ void change_update_main(struct engine *engine)
 		.state_dir = engine->config->local.state_dir,
 		.socket = engine->socket,
 		.system_ca = engine->config->trusted_certificates,
+		.system_ca_digest = engine->trusted_digest,
 		.ports = engine->ports,
 		.binds = binds,
 		.bind_count = bind_count,

@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-local/files.h"
+#include "provider-local/trusted_file.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -439,6 +440,22 @@ static void start_proxy(struct engine *engine)
 	free(main_file);
 }
 
+void engine_read_trusted(struct engine *engine)
+{
+	const char *path = engine->config->trusted_certificates;
+	uint64_t before = engine->trusted_digest;
+	if (path == NULL)
+		return;
+	char *problem = trusted_file_read(path, &engine->trusted_digest);
+	if (problem != NULL)
+		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
+	free(problem);
+	if (engine->trusted_digest == before)
+		return;
+	engine->is_main_stale = true;
+	engine_step(engine);
+}
+
 struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage)
 {
@@ -479,6 +496,7 @@ struct engine *engine_new(
 	engine->flush.data = engine;
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
+	engine_read_trusted(engine);
 	make_files(engine);
 	sync_init(engine);
 	change_init(engine);

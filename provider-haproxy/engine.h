@@ -64,6 +64,7 @@ struct engine {
 	struct str default_certificate;
 	struct buf main; /* text of the main file */
 	char description[RENDER_DESCRIPTION_LEN];
+	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
 	bool is_main_stale;
 	bool had_default; /* a default certificate, when the main file was made */
 	struct leaving *leaving;
@@ -112,6 +113,8 @@ struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage);
 /* HAProxy goes on serving, unless --stop-proxy. */
 void engine_free(struct engine *engine);
+/* Reads --trusted-certificates; HAProxy loads a file that has changed. */
+void engine_read_trusted(struct engine *engine);
 
 /* Looks at everything and does what can be done now. Cheap when there is nothing; may be called from any callback. */
 void engine_step(struct engine *engine);

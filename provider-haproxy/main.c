@@ -38,6 +38,11 @@ static void stop(void)
 	engine_free(engine);
 }
 
+static void reload(void)
+{
+	engine_read_trusted(engine);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -46,6 +51,7 @@ int main(int argc, char **argv)
 		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
+		.reload = reload,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

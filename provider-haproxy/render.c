@@ -303,6 +303,8 @@ static void add_idle(struct buf *out, const struct render_input *input)
 		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
 		input->state_dir, input->state_dir);
 	/* Likewise the file, which is too long to be told later. */
+	if (input->system_ca_digest != 0)
+		text_add(out, "\n# %016llx", (unsigned long long)input->system_ca_digest);
 	if (input->system_ca != NULL)
 		text_add(out,
 			"\nbackend trusted\n"

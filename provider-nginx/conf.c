@@ -328,11 +328,16 @@ static void add_verify(struct conf_text *text, const char *directives, const str
 		"\t\t\t%s_ssl_trusted_certificate ",
 		directives, directives, directives);
 	snprintf(file, sizeof(file), "trust/%s.pem", trust->text);
-	if (strcmp(trust->text, POOL_TEXT_SYSTEM) == 0)
+	bool is_system = strcmp(trust->text, POOL_TEXT_SYSTEM) == 0;
+	if (is_system)
 		conf_text_quote(text, text->conf->options->system_ca);
 	else
 		conf_text_path(text, file);
-	conf_text_add(text, ";\n");
+	conf_text_add(text, ";");
+	if (is_system && text->conf->options->system_ca_digest != 0)
+		conf_text_add(text, " # %016llx",
+			(unsigned long long)text->conf->options->system_ca_digest);
+	conf_text_add(text, "\n");
 }
 
 /* The location of pools with TLS for which somebody is trusted (NULL: anybody), or a client certificate is shown. */

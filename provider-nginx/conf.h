@@ -21,9 +21,10 @@ struct conf_options {
 	struct str state_dir;
 	struct str lua_dir;
 	struct str modules_dir;
-	struct str system_ca; /* what the machine trusts; empty: there is no such file */
-	struct str user;      /* of workers; empty: we are not root and cannot choose */
-	int64_t workers;      /* 0: as many as there are processors */
+	struct str system_ca;      /* what the machine trusts; empty: there is no such file */
+	uint64_t system_ca_digest; /* of its content; 0: not known */
+	struct str user;           /* of workers; empty: we are not root and cannot choose */
+	int64_t workers;           /* 0: as many as there are processors */
 	int64_t open_files;
 	int64_t dictionary_mb;
 	char control; /* which of two names the control socket has: 'a' or 'b' */

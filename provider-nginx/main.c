@@ -21,6 +21,7 @@
 #include "common/xalloc.h"
 #include "provider-local/child.h"
 #include "provider-local/files.h"
+#include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/log_events.h"
@@ -411,6 +412,26 @@ static void start_all(struct ev_loop *loop)
 		child_start(room.child);
 }
 
+/* Without the file at the start, nobody is told that it trusts what the machine trusts. */
+static bool read_trusted(void)
+{
+	uint64_t before = room.options.system_ca_digest;
+	if (str_is_empty(room.options.system_ca))
+		return false;
+	char *problem =
+		trusted_file_read(config.trusted_certificates, &room.options.system_ca_digest);
+	if (problem != NULL)
+		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
+	free(problem);
+	return room.options.system_ca_digest != before;
+}
+
+static void reload_files(void)
+{
+	if (read_trusted())
+		setup_touch(room.setup);
+}
+
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	(void)configuration;
@@ -431,6 +452,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
+	(void)read_trusted();
 	room.local = local_start(&local_config, &problem, ret_usage);
 	if (room.local == NULL)
 		return problem;
@@ -477,6 +499,7 @@ int main(int argc, char **argv)
 		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
+		.reload = reload_files,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

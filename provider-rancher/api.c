@@ -18,7 +18,7 @@ static const double LIST_FACTOR = 12;
 struct api {
 	struct http *http;
 	char *base;
-	const struct http_peer *peer;
+	struct http_peer *const *peer;
 	const struct credentials *keys;
 	double timeout_s;
 	uint64_t numbers;
@@ -27,6 +27,7 @@ struct api {
 struct api_request {
 	struct api *api;
 	struct http_request *http;
+	struct http_peer *peer; /* held */
 	uint64_t number;
 	bool is_write;
 	bool is_secret;
@@ -34,7 +35,7 @@ struct api_request {
 	void *ctx;
 };
 
-struct api *api_new(struct ev_loop *loop, const char *base, const struct http_peer *peer,
+struct api *api_new(struct ev_loop *loop, const char *base, struct http_peer *const *peer,
 	const struct credentials *keys, double timeout_s, unsigned connections_max)
 {
 	struct api *api = xcalloc(1, sizeof(*api));
@@ -58,6 +59,11 @@ void api_free(struct api *api)
 uint64_t api_number(struct api *api)
 {
 	return ++api->numbers;
+}
+
+void api_peer_changed(struct api *api)
+{
+	http_drop_idle(api->http);
 }
 
 const char *api_base(const struct api *api)
@@ -136,6 +142,7 @@ static void give_answer(struct api_request *request, struct api_answer *answer)
 {
 	void (*on_done)(void *ctx, const struct api_answer *answer) = request->on_done;
 	void *ctx = request->ctx;
+	http_peer_release(request->peer);
 	free(request);
 	on_done(ctx, answer);
 }
@@ -193,6 +200,7 @@ struct api_request *api_start(struct api *api, const struct api_call *call)
 		.number = api_number(api),
 		.is_write = strcmp(call->method, "GET") != 0,
 		.is_secret = call->is_secret,
+		.peer = http_peer_hold(*api->peer),
 		.on_done = call->on_done,
 		.ctx = call->ctx,
 	};
@@ -206,7 +214,7 @@ struct api_request *api_start(struct api *api, const struct api_call *call)
 		.password = &api->keys->secret_key,
 		.body = buf_str(&body),
 		.body_is_secret = call->is_secret,
-		.peer = api->peer,
+		.peer = request->peer,
 		.body_max = ANSWER_LEN_MAX,
 		.connect_timeout_s = api->timeout_s,
 		.timeout_s = call->is_list ? api->timeout_s * LIST_FACTOR : api->timeout_s,
@@ -229,5 +237,6 @@ void api_cancel(struct api_request *request)
 	if (request == NULL)
 		return;
 	http_cancel(request->http);
+	http_peer_release(request->peer);
 	free(request);
 }

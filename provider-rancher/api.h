@@ -46,10 +46,12 @@ struct api_call {
 	void *ctx;
 };
 
-/* `base` as from rancher_url_base(). Keeps the peer and the credentials, which may be changed. */
-struct api *api_new(struct ev_loop *loop, const char *base, const struct http_peer *peer,
+/* `base` as from rancher_url_base(). Keeps both pointers: another peer may take the place of *peer, and the credentials may change. */
+struct api *api_new(struct ev_loop *loop, const char *base, struct http_peer *const *peer,
 	const struct credentials *keys, double timeout_s, unsigned connections_max);
 void api_free(struct api *api);
+/* Another peer is there: connections that are idle are not used again. */
+void api_peer_changed(struct api *api);
 
 /* on_done() comes from the loop. */
 struct api_request *api_start(struct api *api, const struct api_call *call);

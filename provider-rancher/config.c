@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/config.h"
 
+#include "common/pem_files.h"
 #include "common/xalloc.h"
 #include "provider-rancher/naming.h"
 #include "provider-rancher/rancher_url.h"
@@ -27,7 +28,8 @@ const struct option_table config_table = {
 	.details = "The keys are those that Rancher gives a container with the labels\n"
 		   "io.rancher.container.create_agent=true and "
 		   "io.rancher.container.agent.role=environmentAdmin,\n"
-		   "or a pair of environment API keys. SIGHUP reads the key files again.",
+		   "or a pair of environment API keys. SIGHUP reads the files of keys and "
+		   "certificates again.",
 	.options = options,
 	.count = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct config),
@@ -87,15 +89,32 @@ static char *copy(const char *text)
 	return text != NULL ? xstrdup(text) : NULL;
 }
 
-void config_fill_peer(const struct config *config, struct http_peer *ret_peer)
+static char *read_tls(const struct config *config, struct http_peer *peer)
 {
-	*ret_peer = (struct http_peer){
-		.ca_file = copy(config->ca_file),
-		.cert_file = copy(config->cert_file),
-		.key_file = copy(config->key_file),
-		.server_name = copy(config->server_name),
-		.insecure = config->insecure,
-	};
+	const struct pem_pair pair = {.cert_path = config->cert_file, .key_path = config->key_file};
+	char *key = NULL;
+	char *problem = NULL;
+	/* As text and not as a path, so that nothing half written is ever used, and that everybody uses the same. */
+	if (config->ca_file != NULL)
+		problem = pem_read_authorities(config->ca_file, &peer->ca_data);
+	if (problem == NULL && config->cert_file != NULL)
+		problem = pem_read_pair(&pair, &peer->cert_data, &key);
+	if (key != NULL && secret_set(&peer->key_data, str_from(key)) != 0)
+		problem = xasprintf("%s: the key is too long", config->key_file);
+	pem_free(key);
+	return problem;
+}
+
+struct http_peer *config_read_peer(const struct config *config, char **ret_problem)
+{
+	struct http_peer *peer = http_peer_new();
+	peer->server_name = copy(config->server_name);
+	peer->insecure = config->insecure;
+	*ret_problem = read_tls(config, peer);
+	if (*ret_problem == NULL)
+		return peer;
+	http_peer_release(peer);
+	return NULL;
 }
 
 char *config_check(const struct config *config)

@@ -48,7 +48,7 @@ struct credentials {
  * *ret_changed: they differ from those before. */
 char *config_read_keys(const struct config *config, struct credentials *keys, bool *ret_changed);
 void credentials_fini(struct credentials *keys);
-/* The peer's members are copies. */
-void config_fill_peer(const struct config *config, struct http_peer *ret_peer);
+/* Reads the certificates and the key for TLS, into a peer with one holder. NULL and *ret_problem (allocated) when a file is no good. */
+struct http_peer *config_read_peer(const struct config *config, char **ret_problem);
 /* Checks what the table of options cannot: NULL, or what is wrong (allocated). */
 char *config_check(const struct config *config);

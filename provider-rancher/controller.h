@@ -21,7 +21,7 @@ struct controller {
 	struct ev_loop *loop;
 	const struct config *config;
 	struct credentials keys;
-	struct http_peer peer;
+	struct http_peer *peer;
 	struct api *api;
 	struct turns *turns;
 	struct observed *observed;

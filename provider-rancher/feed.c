@@ -21,6 +21,7 @@ static const double REFUSED_S = 60;
 struct feed {
 	struct controller *controller;
 	struct ws *ws;
+	struct http_peer *peer; /* held while ws is there */
 	char *url;
 	ev_timer retry;
 	ev_timer late; /* runs while a change that a list has shown is not yet told */
@@ -114,6 +115,14 @@ static void on_open(void *ctx)
 	world_catch_up(feed->controller->world);
 }
 
+static void end(struct feed *feed)
+{
+	ws_free(feed->ws);
+	http_peer_release(feed->peer);
+	feed->ws = NULL;
+	feed->peer = NULL;
+}
+
 static void on_closed(void *ctx, long http_status, const char *reason)
 {
 	struct feed *feed = ctx;
@@ -121,8 +130,7 @@ static void on_closed(void *ctx, long http_status, const char *reason)
 	log_event(&EV_FEED_DOWN, LOG_INT("status", http_status), LOG_STR("reason", reason));
 	set_proven(feed, false);
 	feed->is_open = false;
-	ws_free(feed->ws);
-	feed->ws = NULL;
+	end(feed);
 	ev_timer_stop(feed->controller->loop, &feed->late);
 	/* A server that does not want it will not want it in a moment. */
 	if (http_status != 0 && http_status != 101 && http_status < 500 && delay_s < REFUSED_S)
@@ -138,13 +146,14 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 	struct feed *feed = timer->data;
 	const struct credentials *keys = &feed->controller->keys;
 	(void)events;
+	feed->peer = http_peer_hold(feed->controller->peer);
 	struct ws_call call = {
 		.loop = loop,
 		.url = feed->url,
 		.user_agent = "sluice-provider-rancher/" SLUICE_VERSION,
 		.username = keys->access_key.text,
 		.password = &keys->secret_key,
-		.peer = &feed->controller->peer,
+		.peer = feed->peer,
 		.message_max = MESSAGE_LEN_MAX,
 		.connect_timeout_s = feed->controller->config->client_timeout,
 		.ping_after_s = PING_AFTER_S,
@@ -197,7 +206,7 @@ void feed_free(struct feed *feed)
 	if (feed == NULL)
 		return;
 	if (feed->ws != NULL)
-		ws_free(feed->ws);
+		end(feed);
 	ev_timer_stop(feed->controller->loop, &feed->retry);
 	ev_timer_stop(feed->controller->loop, &feed->late);
 	free(feed->url);

@@ -68,13 +68,39 @@ static void read_keys_again(void)
 		turns_hurry(controller.turns);
 }
 
+static void read_peer_again(void)
+{
+	char *problem = NULL;
+	struct http_peer *fresh = config_read_peer(&config, &problem);
+	if (fresh == NULL) {
+		log_event(&EV_TLS_UNREADABLE, LOG_STR("reason", problem));
+		free(problem);
+		return;
+	}
+	if (http_peer_is_same(fresh, controller.peer)) {
+		http_peer_release(fresh);
+		return;
+	}
+	http_peer_release(controller.peer);
+	controller.peer = fresh;
+	api_peer_changed(controller.api);
+	log_event(&EV_TLS_CHANGED);
+	turns_hurry(controller.turns);
+}
+
+static void reload(void)
+{
+	read_keys_again();
+	read_peer_again();
+}
+
 static void on_outage(void *ctx, const char *reason)
 {
 	struct controller *c = ctx;
 	if (reason != NULL) {
 		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
-		/* The keys may have been replaced in their files. */
-		read_keys_again();
+		/* The keys, or the authorities, may have been replaced in their files. */
+		reload();
 	} else {
 		log_event(&EV_OUTAGE_OVER);
 	}
@@ -190,6 +216,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	char *problem = config_check(&config);
 	if (problem == NULL)
 		problem = config_read_keys(&config, &controller.keys, &changed);
+	if (problem == NULL)
+		controller.peer = config_read_peer(&config, &problem);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -200,7 +228,6 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;
-	config_fill_peer(&config, &controller.peer);
 	make_rooms(&controller);
 	start_metrics(&controller);
 	controller_check_ready(&controller);
@@ -222,7 +249,7 @@ static void stop(void)
 	turns_free(c->turns);
 	api_free(c->api);
 	free(c->external_id_prefix);
-	http_peer_fini(&c->peer);
+	http_peer_release(c->peer);
 	credentials_fini(&c->keys);
 }
 
@@ -234,7 +261,7 @@ int main(int argc, char **argv)
 		.window_port = WINDOW_PORT,
 		.start = start,
 		.stop = stop,
-		.reload = read_keys_again,
+		.reload = reload,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -266,11 +266,9 @@ static void print_zsh_text(FILE *out, const char *text)
 	}
 }
 
-static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
+static void print_zsh_value(FILE *out, const struct ctl_option_spec *spec)
 {
-	fprintf(out, " \\\n\t\t\t'%s--%s%s[",
-		spec->value == VALUE_FILES || spec->value == VALUE_SETTINGS ? "*" : "", spec->name,
-		spec->arg != NULL ? "=" : "");
+	fputc('[', out);
 	print_zsh_text(out, spec->help);
 	fputc(']', out);
 	if (spec->arg != NULL) {
@@ -283,6 +281,23 @@ static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
 			fputs("_files -/", out);
 	}
 	fputc('\'', out);
+}
+
+/* Those that may be given once exclude their other form. */
+static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
+{
+	bool is_many = spec->value == VALUE_FILES || spec->value == VALUE_SETTINGS;
+	char before[64] = "";
+	if (is_many)
+		snprintf(before, sizeof(before), "*");
+	else if (spec->letter != 0)
+		snprintf(before, sizeof(before), "(-%c --%s)", spec->letter, spec->name);
+	fprintf(out, " \\\n\t\t\t'%s--%s%s", before, spec->name, spec->arg != NULL ? "=" : "");
+	print_zsh_value(out, spec);
+	if (spec->letter == 0)
+		return;
+	fprintf(out, " \\\n\t\t\t'%s-%c%s", before, spec->letter, spec->arg != NULL ? "+" : "");
+	print_zsh_value(out, spec);
 }
 
 static void print_zsh(FILE *out)

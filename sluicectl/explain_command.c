@@ -95,12 +95,16 @@ static void print_route(struct printing *p, const struct looking_route *route)
 	static const char *const words[] = {"", " (prefix)", " (exact)"};
 	fputs("  ", stdout);
 	paint(p, route->is_served ? green : red, route->is_served ? "✓ " : "✗ ");
-	print_clean(route->host.len != 0 ? route->host : STR("*"));
-	if (route->path.len != 0)
-		print_clean(route->path);
-	else
-		fputs(" (what no rule takes)", stdout);
-	fputs(route->path.len != 0 ? words[route->match] : "", stdout);
+	if (route->listener.len != 0) {
+		print_clean(route->listener);
+	} else {
+		print_clean(route->host.len != 0 ? route->host : STR("*"));
+		if (route->path.len != 0)
+			print_clean(route->path);
+		else
+			fputs(" (what no rule takes)", stdout);
+		fputs(route->path.len != 0 ? words[route->match] : "", stdout);
+	}
 	if (route->service.len != 0) {
 		fputs(" → Service ", stdout);
 		print_clean(route->service);
@@ -148,8 +152,9 @@ static void print_tls(const struct looking_explanation *e)
 
 static bool print_explanation(const struct looking_explanation *e, bool has_color)
 {
+	bool is_service = str_eq(e->kind, STR("Service"));
 	struct printing p = {e, has_color, false};
-	printf("%-15s", "Ingress");
+	printf("%-15s", is_service ? "Service" : "Ingress");
 	print_clean(e->namespace);
 	fputc('/', stdout);
 	print_clean(e->name);
@@ -160,7 +165,7 @@ static bool print_explanation(const struct looking_explanation *e, bool has_colo
 		print_list("Listens on", &e->listeners, "nothing");
 		print_list("Addresses", &e->addresses, "none yet");
 		print_tls(e);
-		fputs("Routes\n", stdout);
+		fputs(is_service ? "Ports\n" : "Routes\n", stdout);
 	}
 	for (size_t i = 0; i < e->routes.count; i++)
 		print_route(&p, &e->routes.items[i]);
@@ -200,7 +205,8 @@ static int show(const struct args *args, const struct looking_explanation *expla
 
 /* ---- where it comes from ---- */
 
-static int explain_live(const struct args *args, const char *namespace, const char *name)
+static int explain_live(
+	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
 {
 	struct ask question;
 	struct buf body;
@@ -210,7 +216,8 @@ static int explain_live(const struct args *args, const char *namespace, const ch
 		return CTL_EXIT_USAGE;
 	char *escaped_namespace = ask_escape(namespace);
 	char *escaped_name = ask_escape(name);
-	char *target = xasprintf("/explain?namespace=%s&name=%s", escaped_namespace, escaped_name);
+	char *target = xasprintf("/explain?kind=%s&namespace=%s&name=%s", record_kind_word(kind),
+		escaped_namespace, escaped_name);
 	int code = CTL_EXIT_GOOD;
 	buf_init(&body, ASK_LEN_MAX);
 	arena_init(&arena);
@@ -236,7 +243,8 @@ static int explain_live(const struct args *args, const char *namespace, const ch
 	return code;
 }
 
-static int explain_offline(const struct args *args, const char *namespace, const char *name)
+static int explain_offline(
+	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
 {
 	struct looking_explanation explanation;
 	struct arena arena;
@@ -246,11 +254,11 @@ static int explain_offline(const struct args *args, const char *namespace, const
 		return code;
 	arena_init(&arena);
 	line_run(line);
-	if (line_explain(line, namespace, name, &arena, &explanation)) {
+	if (line_explain(line, kind, namespace, name, &arena, &explanation)) {
 		code = show(args, &explanation);
 	} else {
-		command_complain(
-			xasprintf("there is no Ingress %s/%s in these manifests", namespace, name));
+		command_complain(xasprintf("there is no %s %s/%s in these manifests",
+			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name));
 		code = CTL_EXIT_NOT_FOUND;
 	}
 	arena_fini(&arena);
@@ -258,17 +266,40 @@ static int explain_offline(const struct args *args, const char *namespace, const
 	return code;
 }
 
+/* Takes "service/" off the front of what was asked for. */
+static const char *take_kind(const char *given, enum record_kind *ret_kind)
+{
+	static const struct {
+		struct str word;
+		enum record_kind kind;
+	} kinds[] = {{STR("ingress/"), RECORD_INGRESS}, {STR("service/"), RECORD_SERVICE}};
+	*ret_kind = RECORD_INGRESS;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct str word = kinds[i].word;
+		/* A namespace may have that name: two slashes tell. */
+		if (str_starts_with(str_from(given), word) &&
+			strchr(given + word.len, '/') != NULL) {
+			*ret_kind = kinds[i].kind;
+			return given + word.len;
+		}
+	}
+	return given;
+}
+
 int command_explain(const struct args *args)
 {
-	const char *slash = args->rest.count == 1 ? strchr(args->rest.items[0], '/') : NULL;
-	if (slash == NULL || slash == args->rest.items[0] || slash[1] == '\0') {
-		fputs("sluicectl: explain needs NAMESPACE/NAME\n", stderr);
+	enum record_kind kind = RECORD_INGRESS;
+	const char *given = args->rest.count == 1 ? take_kind(args->rest.items[0], &kind) : "";
+	const char *slash = strchr(given, '/');
+	if (slash == NULL || slash == given || slash[1] == '\0' || strchr(slash + 1, '/') != NULL) {
+		fputs("sluicectl: explain needs NAMESPACE/NAME, of a Service "
+		      "service/NAMESPACE/NAME\n",
+			stderr);
 		return CTL_EXIT_USAGE;
 	}
-	char *namespace =
-		str_dup((struct str){args->rest.items[0], (size_t)(slash - args->rest.items[0])});
-	int code = args->files.count != 0 ? explain_offline(args, namespace, slash + 1)
-					  : explain_live(args, namespace, slash + 1);
+	char *namespace = str_dup((struct str){given, (size_t)(slash - given)});
+	int code = args->files.count != 0 ? explain_offline(args, kind, namespace, slash + 1)
+					  : explain_live(args, kind, namespace, slash + 1);
 	free(namespace);
 	return code;
 }

@@ -496,11 +496,11 @@ struct state *line_state(struct line *line)
 	return line->state;
 }
 
-bool line_explain(struct line *line, const char *namespace, const char *name, struct arena *arena,
-	struct looking_explanation *ret_explanation)
+bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
+	struct arena *arena, struct looking_explanation *ret_explanation)
 {
-	if (!explain_ingress(
-		    line->engine, str_from(namespace), str_from(name), arena, ret_explanation))
+	if (!explain_object(line->engine, kind, str_from(namespace), str_from(name), arena,
+		    ret_explanation))
 		return false;
 	ret_explanation->provider = str_from(line->provider->name);
 	return true;

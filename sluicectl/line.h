@@ -44,8 +44,8 @@ struct state *line_state(struct line *line);
 char *line_render(struct line *line,
 	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
 /* As translator/explain.h says it; what depends on a provider's answers is not there. After line_run(). */
-bool line_explain(struct line *line, const char *namespace, const char *name, struct arena *arena,
-	struct looking_explanation *ret_explanation);
+bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
+	struct arena *arena, struct looking_explanation *ret_explanation);
 /* Sorted by place, then by object; without repetitions. */
 size_t line_findings(struct line *line, const struct line_finding **ret_findings);
 /* How many objects of a kind were taken. */

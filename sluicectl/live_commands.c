@@ -3,12 +3,14 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/looking.h"
+#include "sluicectl/about.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"
 #include "sluicectl/live.h"
 #include "sluicectl/reasons.h"
 #include "sluicectl/show.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +27,10 @@ static const char plain[] = "\033[0m";
 struct program {
 	char name[ASK_NAME_LEN_MAX];
 	enum ask_outcome outcome;
-	char *words; /* what it waits for, or why it does not answer; NULL: it is ready */
+	char *words;        /* what it waits for, or why it does not answer; NULL: it is ready */
+	struct buf said;    /* /about */
+	struct buf figures; /* /metrics */
+	struct about about; /* points into both */
 };
 
 struct standing {
@@ -38,6 +43,22 @@ struct standing {
 	struct looking_status status; /* of the translator */
 	bool has_color;
 };
+
+/* What a program says of itself, if it answers at all; one of another make need not. */
+static void look_closer(const struct standing *s, struct program *program)
+{
+	char *problem = NULL;
+	buf_init(&program->said, TEXT_MAX);
+	buf_init(&program->figures, TEXT_MAX);
+	if (program->outcome != ASK_GOOD && program->outcome != ASK_UNREADY)
+		return;
+	if (ask(&s->ask, program->name, "/about", &program->said, &problem) == ASK_GOOD)
+		about_read(&program->about, buf_str(&program->said));
+	free(problem);
+	if (ask(&s->ask, program->name, "/metrics", &program->figures, &problem) == ASK_GOOD)
+		about_read_figures(&program->about, buf_str(&program->figures));
+	free(problem);
+}
 
 static void add_program(struct standing *s, const char *name)
 {
@@ -52,6 +73,7 @@ static void add_program(struct standing *s, const char *name)
 		program->words = str_dup_utf8((struct str){buf_str(&body).p, buf_len(&body) - 1});
 	}
 	buf_fini(&body);
+	look_closer(s, program);
 }
 
 static bool is_known(const struct standing *s, const char *name)
@@ -78,7 +100,9 @@ static void look(struct standing *s)
 	}
 	buf_init(&s->body, TEXT_MAX);
 	arena_init(&s->arena);
-	s->has_status = ask(&s->ask, "translator", "/status", &s->body, &problem) == ASK_GOOD &&
+	bool is_there = s->programs[1].outcome != ASK_AWAY;
+	s->has_status = is_there &&
+			ask(&s->ask, "translator", "/status", &s->body, &problem) == ASK_GOOD &&
 			looking_decode(&looking_status_schema, buf_str(&s->body), &s->arena,
 				&s->status, &error) == 0;
 	free(problem);
@@ -107,11 +131,59 @@ static void print_program(const struct standing *s, const struct program *progra
 	printf("  %s●%s %-18s %s%s%s", color, s->has_color ? plain : "", program->name, color,
 		word_of(program->outcome), s->has_color ? plain : "");
 	const char *words = program->words;
+	char room[32];
 	for (const char *end; words != NULL && program->outcome != ASK_GOOD; words = end) {
 		size_t len = strcspn(words, "\n");
 		end = words[len] != '\0' ? words + len + 1 : NULL;
 		printf("%s%.*s", words == program->words ? ": " : "; ", (int)len, words);
 	}
+	if (program->about.version.len != 0)
+		printf(" (%.*s, up %s)", STR_FMT(program->about.version),
+			live_age(program->about.started, room));
+	fputc('\n', stdout);
+}
+
+/* What stands below a program: the line goes on to the next, or ends. */
+static const char *edge_of(const struct standing *s, const struct program *program)
+{
+	return program - s->programs < 2 ? "  │   " : "      ";
+}
+
+/* The last error, unless all has been well since. */
+static void print_problem(const struct standing *s, const struct program *program)
+{
+	const struct about *about = &program->about;
+	char room[32];
+	if (about->problem.len == 0 || (about->ready != 0 && about->problem_at <= about->ready))
+		return;
+	printf("%s%slast error%s %s ago: %.*s\n", edge_of(s, program), s->has_color ? yellow : "",
+		s->has_color ? plain : "", live_age(about->problem_at, room),
+		STR_FMT(about->problem));
+	if (about->remedy.len != 0)
+		printf("%s  → %.*s\n", edge_of(s, program), STR_FMT(about->remedy));
+}
+
+static void print_tally(const struct about_count *counts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%s%" PRIu64 " %.*s", i != 0 ? ", " : "", counts[i].count,
+			STR_FMT(counts[i].what));
+}
+
+/* How far behind it is, and how much it has. */
+static void print_load(const struct standing *s, const struct program *program)
+{
+	const struct about *about = &program->about;
+	const char *edge = edge_of(s, program);
+	if (about->has_lag)
+		printf("%sat most %.0fs behind Kubernetes, %" PRIu64 " changes waiting\n", edge,
+			about->lag_s, about->waiting);
+	if (about->state_count == 0)
+		return;
+	fputs(edge, stdout);
+	print_tally(about->counts, about->count);
+	printf("\n%sload balancers: ", edge);
+	print_tally(about->states, about->state_count);
 	fputc('\n', stdout);
 }
 
@@ -149,15 +221,21 @@ static void print_picture(const struct standing *s)
 	puts("    Kubernetes");
 	puts("  │");
 	print_program(s, &s->programs[0]);
+	print_load(s, &s->programs[0]);
+	print_problem(s, &s->programs[0]);
 	print_link(s, 0);
 	if (s->has_status)
 		print_counts(s, 0, records);
 	print_program(s, &s->programs[1]);
+	print_problem(s, &s->programs[1]);
 	print_link(s, 1);
 	if (s->has_status)
 		print_counts(s, records, s->status.counts.count);
-	for (size_t i = 2; i < s->count; i++)
+	for (size_t i = 2; i < s->count; i++) {
 		print_program(s, &s->programs[i]);
+		print_load(s, &s->programs[i]);
+		print_problem(s, &s->programs[i]);
+	}
 	if (s->count == 2)
 		puts("    no provider here");
 	if (s->has_status && s->status.trouble.len != 0)
@@ -179,6 +257,8 @@ static int put_program(const struct program *program, struct buf *out)
 		if (err == 0)
 			err = jsontext_put(out, str_from(program->words));
 	}
+	if (err == 0)
+		err = about_put_json(&program->about, out);
 	return err == 0 ? buf_append(out, "}", 1) : err;
 }
 
@@ -237,8 +317,11 @@ int command_status(const struct args *args)
 	else
 		print_json(&s, form == FORM_YAML);
 	int code = judge(&s);
-	for (size_t i = 0; i < s.count; i++)
+	for (size_t i = 0; i < s.count; i++) {
 		free(s.programs[i].words);
+		buf_fini(&s.programs[i].said);
+		buf_fini(&s.programs[i].figures);
+	}
 	buf_fini(&s.body);
 	arena_fini(&s.arena);
 	return code;

@@ -7,8 +7,9 @@
 
 struct explaining {
 	struct engine *engine;
-	struct arena *arena; /* of the result */
-	struct ingress_node *ingress;
+	struct arena *arena;          /* of the result */
+	struct ingress_node *ingress; /* or a Service of type LoadBalancer */
+	bool is_service;
 	const struct plan *plan;
 	struct str self; /* namespace/name */
 	struct looking_explanation *to;
@@ -21,7 +22,7 @@ static struct str keep(struct explaining *e, struct str text)
 
 static bool is_self(const struct explaining *e, const struct object_ref *ref)
 {
-	return !ref->is_service && str_eq(ref->namespace, e->to->namespace) &&
+	return ref->is_service == e->is_service && str_eq(ref->namespace, e->to->namespace) &&
 	       str_eq(ref->name, e->to->name);
 }
 
@@ -30,6 +31,12 @@ static void add_problem(struct explaining *e, struct str reason, struct str mess
 	for (size_t i = 0; i < e->to->problems.count; i++) {
 		const struct looking_problem *there = &e->to->problems.items[i];
 		if (str_eq(there->reason, reason) && str_eq(there->message, message))
+			return;
+	}
+	/* What a listener of a Service does not serve is told there. */
+	for (size_t i = 0; e->is_service && i < e->to->routes.count; i++) {
+		const struct looking_route *route = &e->to->routes.items[i];
+		if (str_eq(route->reason, reason) && str_eq(route->message, message))
 			return;
 	}
 	void *items = e->to->problems.items;
@@ -218,6 +225,45 @@ static void explain_default(struct explaining *e)
 				STR_FMT(node_key(&claim->holder->record.node))));
 }
 
+/* A port of the load balancer that belongs to somebody else. */
+static void refuse_port(struct explaining *e, const struct diag_list *diags,
+	const struct plan_port *port, struct looking_route *route)
+{
+	struct str start =
+		arena_printf(&e->engine->scratch, "port %llu ", (unsigned long long)port->port);
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		if (is_self(e, &diag->ingress) && str_starts_with(diag->message, start)) {
+			refuse(route, keep(e, diag->reason), keep(e, diag->message));
+			return;
+		}
+	}
+}
+
+static bool has_port(const struct explaining *e, const struct plan_port *port)
+{
+	struct str key = claim_port_key(&e->engine->scratch, port->port);
+	const struct claim_node *claim = graph_find_claim(e->ingress->balancer, key);
+	return e->plan->scope != BALANCER_OF_CLASS || claim == NULL || claim->holder == e->ingress;
+}
+
+/* Of a Service: `diags` are all that it was told. */
+static void explain_port(
+	struct explaining *e, const struct plan_port *port, const struct diag_list *diags)
+{
+	void *items = e->to->routes.items;
+	struct looking_route *route =
+		arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
+	e->to->routes.items = items;
+	*route = (struct looking_route){
+		.listener = arena_printf(e->arena, "tcp %llu", (unsigned long long)port->port),
+		.is_served = true,
+	};
+	explain_pool(e, port->pool, route);
+	if (!has_port(e, port))
+		refuse_port(e, diags, port, route);
+}
+
 static void explain_tls(struct explaining *e)
 {
 	for (size_t i = 0; i < e->plan->tls.count; i++) {
@@ -276,7 +322,7 @@ static void explain_status(struct explaining *e)
 		add_problem(e, STR("LoadBalancerPending"),
 			status.message.len != 0 ? status.message
 						: STR("the provider is at work on it"));
-	if (publish_is_on(e->engine) && !publish_read(e->engine, &status))
+	if (!e->is_service && publish_is_on(e->engine) && !publish_read(e->engine, &status))
 		status.addresses.count = 0;
 	for (size_t i = 0; i < status.addresses.count; i++) {
 		const struct address *address = &status.addresses.items[i];
@@ -322,41 +368,87 @@ static void explain_foreign(struct explaining *e)
 				STR_FMT(settings->controller_name)));
 }
 
-static void explain_ours(struct explaining *e)
+static void explain_foreign_service(struct explaining *e, const struct service_record *service)
+{
+	const struct source_settings *settings = &e->engine->settings;
+	struct str class = service->load_balancer_class;
+	if (service->type != SERVICE_LOAD_BALANCER)
+		add_problem(e, STR("ServiceNotLoadBalancer"),
+			STR("it is not of type LoadBalancer: only Ingresses lead to it"));
+	else if (e->plan->is_leaving || service->deleting)
+		add_problem(e, STR("ServiceLeaves"), STR("it is being deleted"));
+	else if (class.len == 0)
+		add_problem(e, STR("LoadBalancerClassNotOurs"),
+			STR("it names no spec.loadBalancerClass, and the watcher was not told to "
+			    "take such (--default-load-balancer-class)"));
+	else if (!str_eq(class, settings->load_balancer_class))
+		add_problem(e, STR("LoadBalancerClassNotOurs"),
+			arena_printf(e->arena, "its class \"%.*s\" is not ours: ours is \"%.*s\"",
+				STR_FMT(class), STR_FMT(settings->load_balancer_class)));
+}
+
+static void explain_ours(struct explaining *e, const struct diag_list *diags)
 {
 	e->to->is_ours = true;
 	e->to->class_name = keep(e, e->plan->class_name);
 	for (size_t i = 0; i < e->plan->hosts.count; i++)
 		explain_host(e, &e->plan->hosts.items[i]);
+	for (size_t i = 0; e->is_service && i < e->plan->ports.count; i++)
+		explain_port(e, &e->plan->ports.items[i], diags);
 	explain_default(e);
 	explain_tls(e);
 	explain_balancer(e);
 }
 
-bool explain_ingress(struct engine *engine, struct str namespace, struct str name,
-	struct arena *arena, struct looking_explanation *ret_explanation)
+static void explain_owner(struct explaining *e, struct record *record)
 {
-	struct explaining e = {.engine = engine, .arena = arena, .to = ret_explanation};
+	struct engine *engine = e->engine;
 	struct diag_list diags;
-	*ret_explanation = (struct looking_explanation){
-		.namespace = arena_str(arena, namespace), .name = arena_str(arena, name)};
-	e.self = key_join(arena, namespace, '/', name);
-	struct record *record = graph_find(&engine->graph, NODE_INGRESS, e.self);
-	if (record == NULL || record->packed == NULL)
-		return false;
-	e.ingress = (struct ingress_node *)(void *)record;
-	e.plan = plans_make(engine, e.ingress, arena);
-	if (!engine_is_whole(engine))
-		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
+	e->ingress = (struct ingress_node *)(void *)record;
+	e->plan = plans_make(engine, e->ingress, e->arena);
 	diag_list_init(&diags, &engine->scratch);
 	object_diagnose(engine, &record->node, &diags);
-	if (e.ingress->balancer != NULL && e.plan->is_ours)
-		explain_ours(&e);
-	else if ((record->node.flags & NODE_KEPT) != 0)
-		add_problem(&e, STR("Unusable"), STR("this object cannot be read"));
-	else
-		explain_foreign(&e);
-	add_problems(&e, &diags);
+	if (e->ingress->balancer != NULL && e->plan->is_ours) {
+		explain_ours(e, &diags);
+	} else if ((record->node.flags & NODE_KEPT) != 0) {
+		add_problem(e, STR("Unusable"), STR("this object cannot be read"));
+	} else if (e->is_service) {
+		struct service_record service;
+		record_read(record, &engine->scratch, &service);
+		explain_foreign_service(e, &service);
+	} else {
+		explain_foreign(e);
+	}
+	add_problems(e, &diags);
+}
+
+bool explain_object(struct engine *engine, enum record_kind kind, struct str namespace,
+	struct str name, struct arena *arena, struct looking_explanation *ret_explanation)
+{
+	struct explaining e = {.engine = engine,
+		.arena = arena,
+		.is_service = kind == RECORD_SERVICE,
+		.to = ret_explanation};
+	*ret_explanation = (struct looking_explanation){
+		.kind = e.is_service ? STR("Service") : STR("Ingress"),
+		.namespace = arena_str(arena, namespace),
+		.name = arena_str(arena, name),
+	};
+	e.self = key_join(arena, namespace, '/', name);
+	struct record *record = graph_find(&engine->graph, record_node_kind(kind), e.self);
+	if (record == NULL || record->packed == NULL)
+		return false;
+	if (!engine_is_whole(engine))
+		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
+	struct record *front =
+		e.is_service ? graph_find(&engine->graph, NODE_FRONT, e.self) : record;
+	if (front != NULL && front->packed != NULL) {
+		explain_owner(&e, front);
+	} else {
+		struct service_record service;
+		record_read(record, &engine->scratch, &service);
+		explain_foreign_service(&e, &service);
+	}
 	arena_reset(&engine->scratch);
 	return true;
 }

@@ -135,6 +135,8 @@ static void answer_explain(
 	struct lookout *lookout = ctx;
 	char namespace[NAMESPACE_LEN];
 	char name[NAME_LEN];
+	char word[sizeof("ingress")];
+	enum record_kind kind = RECORD_INGRESS;
 	struct looking_explanation explanation;
 	struct arena arena;
 	if (!window_query(request->query, "namespace", namespace, sizeof(namespace)) ||
@@ -142,10 +144,18 @@ static void answer_explain(
 		window_reply_text(reply, 400, "namespace and name are needed\n");
 		return;
 	}
+	if (window_query(request->query, "kind", word, sizeof(word))) {
+		if (strcmp(word, "service") != 0 && strcmp(word, "ingress") != 0) {
+			window_reply_text(reply, 400, "kind is ingress or service\n");
+			return;
+		}
+		kind = strcmp(word, "service") == 0 ? RECORD_SERVICE : RECORD_INGRESS;
+	}
 	arena_init(&arena);
-	if (!explain_ingress(
-		    lookout->engine, str_from(namespace), str_from(name), &arena, &explanation)) {
-		window_reply_text(reply, 404, "there is no Ingress %s/%s\n", namespace, name);
+	if (!explain_object(lookout->engine, kind, str_from(namespace), str_from(name), &arena,
+		    &explanation)) {
+		window_reply_text(reply, 404, "there is no %s %s/%s\n",
+			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name);
 	} else {
 		struct made *made = xcalloc(1, sizeof(*made));
 		const struct peer *provider = &lookout->peers[LOOKOUT_PROVIDER];

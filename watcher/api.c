@@ -19,8 +19,8 @@ struct api_request {
 	struct api_call call;
 	char *url;
 	char *body;
-	struct http_request *http;     /* NULL: waits for credentials */
-	struct credentials_peer *peer; /* held while http runs */
+	struct http_request *http; /* NULL: waits for credentials */
+	struct http_peer *peer;    /* held while http runs */
 	unsigned long generation;
 	double began_at;
 	bool repeated; /* after a 401 */
@@ -62,7 +62,7 @@ void api_result_text(const struct api_result *result, char *text, size_t room)
 
 static void free_request(struct api_request *request)
 {
-	credentials_peer_release(request->peer);
+	http_peer_release(request->peer);
 	if (request->body != NULL)
 		explicit_bzero(request->body, request->call.body.len);
 	free(request->body);
@@ -85,7 +85,7 @@ static void wait_for_credentials(struct api_request *request)
 	struct api *api = request->api;
 	if (request->http != NULL)
 		TAILQ_REMOVE(&api->running, request, link);
-	credentials_peer_release(request->peer);
+	http_peer_release(request->peer);
 	request->peer = NULL;
 	request->http = NULL;
 	TAILQ_INSERT_TAIL(&api->waiting, request, link);
@@ -176,7 +176,7 @@ static void run(struct api_request *request, const struct credentials_view *view
 		.password = view->password,
 		.body = call->body,
 		.body_is_secret = call->is_secret,
-		.peer = credentials_peer_hold(view->peer),
+		.peer = http_peer_hold(view->peer),
 		.body_max = call->on_data != NULL ? API_ERROR_BODY_MAX : API_BODY_MAX,
 		.connect_timeout_s = api->options.connect_timeout_s,
 		.timeout_s = call->is_stream ? 0 : api->options.request_timeout_s,
@@ -259,6 +259,11 @@ void api_cancel(struct api_request *request)
 	if (request->http != NULL)
 		http_cancel(request->http);
 	free_request(request);
+}
+
+bool api_retarget(struct api *api)
+{
+	return credentials_retarget(api->credentials);
 }
 
 void api_reload(struct api *api)

@@ -60,6 +60,8 @@ void api_free(struct api *api);
 struct api_request *api_start(struct api *api, const struct api_call *call);
 /* on_done() is not called any more. NULL does nothing. */
 void api_cancel(struct api_request *request);
+/* See credentials_retarget(). */
+bool api_retarget(struct api *api);
 /* Reads credentials again. */
 void api_reload(struct api *api);
 

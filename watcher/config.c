@@ -14,7 +14,9 @@ const struct option_table config_table = {
 		"Streams Kubernetes objects to sluice-translator, and writes statuses and Events.",
 	.details = "The API server is found in this order: --kubernetes-url, --kubeconfig, the "
 		   "service account of\n"
-		   "the pod, ~/.kube/config. SIGHUP reads credentials again.",
+		   "the pod, ~/.kube/config. SIGHUP reads its files again: a broken one is named "
+		   "in the log, "
+		   "and what was read\nbefore stays in use.",
 	.options = options,
 	.count = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct config),

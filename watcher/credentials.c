@@ -3,35 +3,29 @@
 
 #include "common/buf.h"
 #include "common/must.h"
+#include "common/pem_files.h"
 #include "common/xalloc.h"
 #include "watcher/exec_credential.h"
 #include "watcher/exec_plugin.h"
 #include "watcher/log_events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PEM_LEN_MAX = 4 * 1024 * 1024 };
 static const double REREAD_S = 60.0;
 /* A plugin that gives nothing good is not run more often than this. */
 static const double EXEC_PAUSE_S = 5.0;
 /* What expires while a request is on its way is no use. */
 static const double EXPIRY_MARGIN_S = 5.0;
 
-struct credentials_peer {
-	struct http_peer peer;
-	unsigned refs;
-};
-
 struct credentials {
 	struct credentials_config config;
 	const struct target *target;
 	struct secret token;
 	double token_read_at;
-	struct credentials_peer *peer;
+	struct http_peer *peer;
 	double peer_read_at;
 	unsigned long generation;
 	ev_io stdin_reader;
@@ -68,49 +62,14 @@ const char *credentials_problem(const struct credentials *c)
 
 /* ---- TLS ---- */
 
-const struct http_peer *credentials_peer_hold(struct credentials_peer *peer)
+/* Takes a problem. True: there was none. */
+static bool check(struct credentials *c, char *problem)
 {
-	peer->refs++;
-	return &peer->peer;
-}
-
-void credentials_peer_release(struct credentials_peer *peer)
-{
-	if (peer == NULL || --peer->refs != 0)
-		return;
-	http_peer_fini(&peer->peer);
-	free(peer);
-}
-
-/* A whole PEM file as text; NULL and errno. */
-static char *read_pem(const char *path)
-{
-	struct buf content;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	ssize_t got = 0;
-	int err = 0;
-	buf_init(&content, PEM_LEN_MAX);
-	do {
-		uint8_t *room = buf_reserve(&content, 8192);
-		got = room != NULL ? read(fd, room, 8192) : -1;
-		err = room == NULL ? EFBIG : errno;
-		if (got > 0)
-			buf_commit(&content, (size_t)got);
-	} while (got > 0 || (got < 0 && err == EINTR));
-	close(fd);
-	char *text = got == 0 && buf_len(&content) != 0 ? str_dup(buf_str(&content)) : NULL;
-	buf_wipe_fini(&content);
-	errno = got < 0 ? err : ENODATA;
-	return text;
-}
-
-static void free_text(char *text)
-{
-	if (text != NULL)
-		explicit_bzero(text, strlen(text));
-	free(text);
+	bool is_good = problem == NULL;
+	if (!is_good)
+		complain(c, "%s", problem);
+	free(problem);
+	return is_good;
 }
 
 static bool load_ca(struct credentials *c, struct http_peer *peer)
@@ -120,50 +79,33 @@ static bool load_ca(struct credentials *c, struct http_peer *peer)
 		peer->ca_data = xstrdup(target->ca_data);
 		return true;
 	}
-	if (target->ca_file == NULL)
+	if (target->ca_file == NULL ||
+		(target->ca_is_optional && access(target->ca_file, F_OK) != 0))
 		return true;
 	/* As text and not as a path: libcurl keeps what it once read of a CA file for a day. */
-	peer->ca_data = read_pem(target->ca_file);
-	if (peer->ca_data != NULL || target->ca_is_optional)
-		return true;
-	complain(c, "%s: %s", target->ca_file, strerror(errno));
-	return false;
+	return check(c, pem_read_authorities(target->ca_file, &peer->ca_data));
 }
 
 static bool load_pair(struct credentials *c, struct http_peer *peer)
 {
 	const struct target *target = c->target;
 	bool from_plugin = c->has_given && c->given.cert_data != NULL;
-	const char *key_data = from_plugin ? c->given.key_data.text : target->key_data.text;
-	char *cert = NULL;
+	const struct pem_pair pair = {
+		.cert = from_plugin ? c->given.cert_data : target->cert_data,
+		.cert_path = target->cert_file,
+		.key = from_plugin ? c->given.key_data.text : target->key_data.text,
+		.key_path = target->key_file,
+	};
 	char *key = NULL;
-	if (from_plugin)
-		cert = xstrdup(c->given.cert_data);
-	else if (target->cert_data != NULL)
-		cert = xstrdup(target->cert_data);
-	else if (target->cert_file != NULL)
-		cert = read_pem(target->cert_file);
-	else
+	if (pair.cert == NULL && pair.cert_path == NULL)
 		return true;
-	if (cert != NULL)
-		key = key_data != NULL ? xstrdup(key_data) : read_pem(target->key_file);
-	if (cert == NULL || key == NULL) {
-		complain(c, "%s: %s", cert == NULL ? target->cert_file : target->key_file,
-			strerror(errno));
-		free(cert);
+	if (!check(c, pem_read_pair(&pair, &peer->cert_data, &key)))
 		return false;
-	}
-	peer->cert_data = cert;
 	int err = secret_set(&peer->key_data, str_from(key));
-	free_text(key);
+	pem_free(key);
 	if (err != 0)
 		complain(c, "the client key is too long");
 	return err == 0;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return str_eq(str_from(a), str_from(b));
 }
 
 static char *copy_text(const char *text)
@@ -174,28 +116,24 @@ static char *copy_text(const char *text)
 /* Reads CA and client certificate; takes them if they are whole and new. False: something cannot be read, the old ones stay. */
 static bool load_peer(struct credentials *c)
 {
-	struct credentials_peer *fresh = xcalloc(1, sizeof(*fresh));
-	struct http_peer *peer = &fresh->peer;
-	fresh->refs = 1;
+	struct http_peer *fresh = http_peer_new();
 	c->peer_read_at = now_of(c);
-	peer->server_name = copy_text(c->target->tls_server_name);
-	peer->proxy_url = copy_text(c->target->proxy_url);
-	peer->insecure = c->target->insecure;
-	if (!load_ca(c, peer) || !load_pair(c, peer)) {
-		credentials_peer_release(fresh);
+	fresh->server_name = copy_text(c->target->tls_server_name);
+	fresh->proxy_url = copy_text(c->target->proxy_url);
+	fresh->insecure = c->target->insecure;
+	if (!load_ca(c, fresh) || !load_pair(c, fresh)) {
+		http_peer_release(fresh);
 		return false;
 	}
-	const struct http_peer *old = c->peer != NULL ? &c->peer->peer : NULL;
-	if (old != NULL && same_text(old->ca_data, peer->ca_data) &&
-		same_text(old->cert_data, peer->cert_data) &&
-		secret_eq(&old->key_data, &peer->key_data)) {
-		credentials_peer_release(fresh);
+	bool is_first = c->peer == NULL;
+	if (!is_first && http_peer_is_same(c->peer, fresh)) {
+		http_peer_release(fresh);
 		return true;
 	}
-	credentials_peer_release(c->peer);
+	http_peer_release(c->peer);
 	c->peer = fresh;
 	c->generation++;
-	if (old != NULL) {
+	if (!is_first) {
 		log_event(&EV_CREDENTIALS_REFRESHED, LOG_STR("what", "certificates"));
 		c->config.on_peer_changed(c->config.ctx);
 	}
@@ -335,7 +273,7 @@ static void run_plugin(struct credentials *c)
 	if (c->plugin != NULL ||
 		(c->exec_ended_at > 0 && now_of(c) - c->exec_ended_at < c->config.exec_pause_s))
 		return;
-	char *info = exec_credential_info(c->target, c->peer->peer.ca_data);
+	char *info = exec_credential_info(c->target, c->peer->ca_data);
 	c->plugin = exec_plugin_start(
 		&(struct exec_plugin_call){
 			.loop = c->config.loop,
@@ -427,8 +365,47 @@ bool credentials_refused(struct credentials *c, unsigned long generation, double
 	return c->plugin != NULL;
 }
 
+/* The token that stands in the kubeconfig, or in the file it names. */
+static bool load_named_token(struct credentials *c)
+{
+	const struct secret *named = &c->target->token;
+	if (secret_is_set(named))
+		(void)!secret_set(&c->token, (struct str){named->text, named->len});
+	/* It serves until its file can be read. */
+	return load_token(c) || secret_is_set(&c->token);
+}
+
+bool credentials_retarget(struct credentials *c)
+{
+	struct secret old = c->token;
+	bool was_pending = c->plugin != NULL;
+	exec_plugin_cancel(c->plugin);
+	c->plugin = NULL;
+	c->exec_ended_at = 0;
+	c->token = (struct secret){0};
+	if (c->target->exec == NULL) {
+		exec_credential_fini(&c->given);
+		c->has_given = false;
+	}
+	bool is_good = load_named_token(c) && load_peer(c);
+	if (!is_good) {
+		secret_fini(&c->token);
+		c->token = old;
+	} else {
+		if (secret_is_set(&c->token) && !secret_eq(&c->token, &old))
+			log_event(&EV_CREDENTIALS_REFRESHED, LOG_STR("what", "token"));
+		secret_fini(&old);
+		c->generation++;
+	}
+	if (was_pending)
+		c->config.on_settled(c->config.ctx);
+	return is_good;
+}
+
 void credentials_reload(struct credentials *c)
 {
+	/* Whoever asks is told again what is wrong. */
+	c->problem[0] = '\0';
 	refresh(c, now_of(c));
 	if (uses_plugin(c))
 		run_plugin(c);
@@ -441,11 +418,7 @@ struct credentials *credentials_new(const struct credentials_config *config, cha
 	c->target = config->target;
 	if (c->config.exec_pause_s <= 0)
 		c->config.exec_pause_s = EXEC_PAUSE_S;
-	if (secret_is_set(&c->target->token))
-		(void)!secret_set(
-			&c->token, (struct str){c->target->token.text, c->target->token.len});
-	/* A token that stands in the kubeconfig serves until its file can be read. */
-	if (!load_peer(c) || (!load_token(c) && !secret_is_set(&c->token))) {
+	if (!load_peer(c) || !load_named_token(c)) {
 		*ret_problem = xstrdup(c->problem);
 		credentials_free(c);
 		return NULL;
@@ -465,6 +438,6 @@ void credentials_free(struct credentials *c)
 	exec_plugin_cancel(c->plugin);
 	exec_credential_fini(&c->given);
 	secret_fini(&c->token);
-	credentials_peer_release(c->peer);
+	http_peer_release(c->peer);
 	free(c);
 }

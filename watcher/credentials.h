@@ -14,13 +14,12 @@
 #include <ev.h>
 
 struct credentials;
-struct credentials_peer;
 
 struct credentials_view {
 	const struct secret *bearer; /* NULL: none */
 	const char *username;        /* NULL: none */
 	const struct secret *password;
-	struct credentials_peer *peer;
+	struct http_peer *peer;
 	unsigned long generation;
 	double taken_at; /* on the loop's clock */
 };
@@ -52,10 +51,10 @@ enum credentials_state credentials_get(struct credentials *c, struct credentials
 /* A request made with that view was answered 401. True: there is or will be something newer, so it is worth another try. What was
  * read after the request began is not read again. */
 bool credentials_refused(struct credentials *c, unsigned long generation, double taken_at);
+/* The target has become another one for the same server. False: something that it names cannot be read (it is logged): the caller puts the
+ * old one back, and what was good stays in use. */
+bool credentials_retarget(struct credentials *c);
 /* Reads everything again (SIGHUP). */
 void credentials_reload(struct credentials *c);
 /* Why there are none, or why the last refresh failed; "" when all is well. */
 const char *credentials_problem(const struct credentials *c);
-
-const struct http_peer *credentials_peer_hold(struct credentials_peer *peer);
-void credentials_peer_release(struct credentials_peer *peer);

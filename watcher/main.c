@@ -310,15 +310,20 @@ static struct reflector_options reflector_options_of(const struct config *config
 	};
 }
 
-static char *open_api(const struct config *config)
+static struct target_options target_options_of(const struct config *config)
 {
-	struct target_options options = {
+	return (struct target_options){
 		.url = config->kubernetes_url,
 		.kubeconfig = config->kubeconfig,
 		.context = config->context,
 		.token_file = config->token_file,
 		.ca_file = config->ca_file,
 	};
+}
+
+static char *open_api(const struct config *config)
+{
+	struct target_options options = target_options_of(config);
 	char *problem = target_find(&options, getenv, &watcher.target);
 	if (problem != NULL)
 		return problem;
@@ -439,8 +444,33 @@ static void stop(void)
 		free(watcher.writer_problems[i]);
 }
 
+static void read_kubeconfig_again(void)
+{
+	struct target_options options = target_options_of(watcher.config);
+	struct target fresh = {0};
+	struct target old = watcher.target;
+	options.kubeconfig = watcher.target.kubeconfig;
+	char *problem = target_find(&options, getenv, &fresh);
+	if (problem == NULL)
+		problem = target_obstacle(&watcher.target, &fresh);
+	if (problem == NULL) {
+		watcher.target = fresh;
+		if (api_retarget(watcher.api))
+			fresh = old;
+		else
+			watcher.target = old;
+	} else {
+		log_event(&EV_CREDENTIALS_PROBLEM, LOG_STR("file", watcher.target.kubeconfig),
+			LOG_STR("reason", problem));
+	}
+	target_fini(&fresh);
+	free(problem);
+}
+
 static void reload(void)
 {
+	if (watcher.target.kubeconfig != NULL)
+		read_kubeconfig_again();
 	api_reload(watcher.api);
 	cluster_hurry(watcher.cluster);
 }

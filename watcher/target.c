@@ -57,12 +57,25 @@ void target_fini(struct target *target)
 {
 	drop_credentials(target);
 	free(target->source);
+	free(target->kubeconfig);
 	free(target->server);
 	free(target->ca_file);
 	free(target->ca_data);
 	free(target->tls_server_name);
 	free(target->proxy_url);
 	*target = (struct target){0};
+}
+
+char *target_obstacle(const struct target *old, const struct target *fresh)
+{
+	if (strcmp(old->server, fresh->server) != 0)
+		return xasprintf("%s: another server, %s, is for the next start", fresh->kubeconfig,
+			fresh->server);
+	/* The sandbox was made without a way to start programs. */
+	if (old->exec == NULL && fresh->exec != NULL)
+		return xasprintf("%s: an exec plugin where there was none is for the next start",
+			fresh->kubeconfig);
+	return NULL;
 }
 
 bool target_is_https(const struct target *target)
@@ -232,6 +245,8 @@ static char *find_by_kubeconfig(
 		problem = xasprintf("no kubeconfig at %s", list);
 	if (problem == NULL)
 		problem = kubeconfig_choose(loaded.files, loaded.count, options->context, target);
+	if (problem == NULL)
+		target->kubeconfig = xstrdup(list);
 	for (size_t i = 0; i < loaded.count; i++) {
 		buf_wipe_fini(&loaded.contents[i]);
 		free(loaded.paths[i]);

@@ -28,8 +28,9 @@ struct target_exec {
 };
 
 struct target {
-	char *source; /* in words, for the log */
-	char *server; /* "https://host:port/prefix", no slash at the end */
+	char *source;     /* in words, for the log */
+	char *kubeconfig; /* FILE[:FILE...] that it was found in; NULL: found otherwise */
+	char *server;     /* "https://host:port/prefix", no slash at the end */
 	char *ca_file;
 	char *ca_data; /* PEM */
 	bool ca_is_optional; /* without the file the system's authorities are trusted, as client-go does in a pod */
@@ -54,6 +55,8 @@ struct target {
 	size_t as_group_count;
 };
 
+/* What keeps a running process from taking `fresh` in the place of `old`, allocated; NULL: nothing. */
+char *target_obstacle(const struct target *old, const struct target *fresh);
 void target_fini(struct target *target);
 /* Over plain http no credentials are sent, whatever was configured; target_find() has taken them away then. */
 bool target_is_https(const struct target *target);

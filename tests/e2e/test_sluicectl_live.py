@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -14,6 +15,9 @@ from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
+
+
+PROVIDER = f"provider-{PROXIES[0]}"
 
 
 class Ctl:
@@ -87,6 +91,64 @@ def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
     assert status.returncode == 0 and status.stdout.count("●") == 3 and "1 ingress" in status.stdout
 
 
+def programs(ctl) -> dict[str, dict]:
+    return {item["program"]: item for item in ctl.json("status")["programs"]}
+
+
+def test_status_says_of_each_program_how_it_is(line, ctl):
+    cluster = line.cluster
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
+    wait_for(lambda: programs(ctl)[PROVIDER].get("load_balancers", {}).get("applied") == 1, "the load balancer to be applied", PATIENCE)
+    before = programs(ctl)
+    assert list(before) == ["watcher", "translator", PROVIDER]
+    for name, item in before.items():
+        assert item["state"] == "ready" and item["version"] and item["started"] <= item["ready"], name
+    assert before["watcher"]["counts"]["ingress"] == 1 and before["watcher"]["lag_s"] >= 0
+    assert before[PROVIDER]["counts"]["pool"] == 1
+    text = ctl("status").stdout
+    assert text.count(f"({before['watcher']['version']}, up ") == 3 and "behind Kubernetes" in text and "load balancers: " in text, text
+    assert "last error" not in text, "nothing is amiss"
+    # A provider that goes is an error of the translator, that is told with what to do.
+    line.provider.kill()
+    wait_for(lambda: "link-down" in programs(ctl)["translator"].get("problem", ""), "the translator to say so", PATIENCE)
+    found = programs(ctl)["translator"]
+    assert found["remedy"] and found["problem_at"] >= before["translator"]["started"]
+    line.provider.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    assert programs(ctl)[PROVIDER]["started"] >= before[PROVIDER]["started"]
+
+
+def test_why_a_program_does_not_answer(line, ctl):
+    window = line.runtime / "translator.window"
+    # No socket.
+    done = ctl("get", "ingress", "-r", "/nonexistent")
+    assert done.returncode == 4 and "there is no such socket" in done.stderr and "start sluice-translator" in done.stderr
+    # It hangs.
+    line.translator.pause()
+    try:
+        done = ctl("get", "ingress", "--timeout", "0.5")
+        assert done.returncode == 4 and "has not answered for 0.5 s" in done.stderr and "look at its log" in done.stderr, done.stderr
+        assert "does not answer" in ctl("status", "--timeout", "0.5").stdout
+    finally:
+        line.translator.resume()
+    # It refuses: by its own judgement, and by the mode of its socket.
+    if os.geteuid() == 0:
+        line.runtime.chmod(0o755)
+        shutil.copy(build_folder() / "sluicectl/sluicectl", line.runtime)
+        for mode in (0o666, 0o660):
+            window.chmod(mode)
+            done = subprocess.run(["./sluicectl", "get", "ingress", "-r", "."], cwd=line.runtime, user=65534, group=65534, extra_groups=[],
+                                  capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode == 4 and "user 65534 may not look in" in done.stderr, (mode, done.stderr)
+            assert "--window-allow-uid 65534" in done.stderr
+    # It has ended, and left its socket.
+    line.translator.kill()
+    done = ctl("get", "ingress")
+    assert done.returncode == 4 and "nobody listens there any more" in done.stderr, done.stderr
+    line.translator.start()
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+
+
 def test_no_key_of_a_client_certificate_is_shown(line, ctl):
     cluster = line.cluster
     pair = self_signed("me.test")
@@ -122,6 +184,55 @@ def test_each_reason_of_not_being_served(line, ctl):
         done = ctl("explain", f"default/{name}")
         assert done.returncode == 1 and reason in done.stdout and "→ " in done.stdout, done.stdout
     wait_for(lambda: {"PathConflict"} == ctl.reasons("first") | ctl.reasons("second"), "one of them to lose", PATIENCE)
+
+
+def balancer(cluster, name: str, *ports: int, **spec: object) -> dict:
+    made = cluster.service(name)
+    made["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer", "allocateLoadBalancerNodePorts": False,
+                     "ports": [{"name": f"p{port}", "port": port, "targetPort": 8080} for port in ports]} | spec
+    return made
+
+
+def endpoints(cluster, name: str, ips: list[str], *ports: int) -> dict:
+    made = cluster.slice(name, ips)
+    made["ports"] = [{"name": f"p{port}", "port": 8080, "protocol": "TCP"} for port in ports]
+    return made
+
+
+def test_services_of_type_loadbalancer(line, ctl, tmp_path):
+    cluster, port = line.cluster, []
+    for _ in range(3):
+        port.append(line.proxy.other_port(*port))
+    cluster.apply(balancer(cluster, "first", port[0]), endpoints(cluster, "first", ["127.1.0.1"], port[0]))
+    wait_for(lambda: (ctl.json("explain", "service/default/first") or {}).get("state") == "applied", "the first Service", PATIENCE)
+    objects = [balancer(cluster, "second", *port[:2]), endpoints(cluster, "second", ["127.1.0.2"], *port[:2])]
+    cluster.apply(*objects, balancer(cluster, "bare", port[2]), cluster.service("inner"),
+                  balancer(cluster, "foreign", 81, loadBalancerClass="example.com/other"))
+    good = ctl.json("explain", "service/default/first")
+    (route,) = good["routes"]
+    assert (good["kind"], good["addresses"], route["listener"], route["service"]) == ("Service", [line.proxy.address], f"tcp {port[0]}", "default/first")
+    assert route["served"] and [e["address"] for e in route["endpoints"]] == ["127.1.0.1:8080"]
+    done = wait_for(lambda: (got := ctl("explain", "service/default/first")).returncode == 0 and got, "all to be applied", PATIENCE)
+    assert f"✓ tcp {port[0]} → Service default/first, port {port[0]}" in done.stdout, done.stdout
+
+    def routes(name: str) -> dict[str, str]:
+        return {route["listener"]: route.get("reason", "") for route in (ctl.json("explain", f"service/default/{name}") or {}).get("routes", [])}
+
+    wait_for(lambda: routes("second") == {f"tcp {port[0]}": "PortConflict", f"tcp {port[1]}": ""}, "the second to have one port", PATIENCE)
+    done = ctl("explain", "service/default/second")
+    assert done.returncode == 1 and "the older Service default/first" in done.stdout and "→ Take another port" in done.stdout, done.stdout
+    assert done.stdout.count("PortConflict") == 1, "it is told once"
+    assert wait_for(lambda: list(routes("bare").values()), "the Service without endpoints", PATIENCE) == ["NoEndpoints"]
+    for name, reason in {"foreign": "LoadBalancerClassNotOurs", "inner": "ServiceNotLoadBalancer"}.items():
+        wait_for(lambda name=name: ctl("explain", f"service/default/{name}").returncode == 1, f"Service {name}", PATIENCE)
+        done = ctl("explain", f"service/default/{name}")
+        assert reason in done.stdout and "→ Set spec." in done.stdout, done.stdout
+    assert ctl("explain", "service/default/none").returncode == 5
+    # The same of manifests, before anybody applies them.
+    file = tmp_path / "manifests.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    done = ctl("explain", "-f", file, "service/default/second")
+    assert done.stdout.count("✓ tcp ") == 2 and "127.1.0.2:8080" in done.stdout, done.stdout
 
 
 def test_a_piece_of_the_line_is_gone(line, ctl):

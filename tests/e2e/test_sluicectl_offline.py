@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -186,13 +187,73 @@ def test_a_file_that_is_not_there():
     assert done.returncode == 3 and "/nonexistent.yaml" in done.stderr
 
 
-def test_completion_in_bash(tmp_path):
-    script = tmp_path / "completion"
-    script.write_text(sluicectl("completion", "bash").stdout)
+def complete_in_bash(folder: pathlib.Path, *words: str) -> set[str]:
+    shell = (f"source {folder}/bash; COMP_WORDS=({' '.join(words)} ''); COMP_CWORD={len(words)}; _sluicectl; "
+             "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return set(subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout.split())
+
+
+def complete_in_fish(folder: pathlib.Path, *words: str) -> set[str]:
+    found: set[str] = set()
+    # An option is offered when its dash is there.
+    for last in ("", "-") if words[-1:] != ("--provider",) and words[-1:] != ("-p",) else ("",):
+        shell = f"source {folder}/fish; complete -C '{' '.join([*words, last])}'"
+        done = subprocess.run(["fish", "--no-config", "-c", shell], capture_output=True, text=True, check=True, timeout=60,
+                              env={**os.environ, "HOME": str(folder)})
+        found |= {line.split("\t")[0] for line in done.stdout.splitlines()}
+    return found
+
+
+# What the completion adds goes to a file; the rest is what a person at a terminal would see.
+ZSH = r"""
+PROMPT=
+fpath=($FOLDER $fpath)
+autoload -Uz compinit
+compinit -u -d $FOLDER/dump
+bindkey '^I' complete-word
+compadd() {
+    if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
+        builtin compadd "$@"
+        return
+    fi
+    local -a hits
+    builtin compadd -A hits "$@"
+    print -rl -- $hits >>$FOLDER/hits
+    builtin compadd "$@"
+}
+tell() { print COMPLETED }
+comppostfuncs=(tell)
+"""
+ZPTY = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "source $FOLDER/setup"
+zpty -n -w shell "$WORDS"$'\t'
+zpty -r shell seen '*COMPLETED*'
+zpty -d shell
+"""
+
+
+def complete_in_zsh(folder: pathlib.Path, *words: str) -> set[str]:
+    shutil.copy(folder / "zsh", folder / "_sluicectl")
+    (folder / "setup").write_text(ZSH)
+    (folder / "hits").write_text("")
+    last = words[-1]
+    for typed in ("", "-") if last not in ("--provider", "-p") else ("",):
+        environment = {**os.environ, "HOME": str(folder), "FOLDER": str(folder), "WORDS": " ".join([*words, typed]), "TERM": "dumb"}
+        subprocess.run(["zsh", "-f", "-c", ZPTY], capture_output=True, text=True, check=True, timeout=60, env=environment)
+    return {word.rstrip("=") for word in (folder / "hits").read_text().split()}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    (tmp_path / shell).write_text(sluicectl("completion", shell).stdout)
+    how = {"bash": complete_in_bash, "zsh": complete_in_zsh, "fish": complete_in_fish}[shell]
 
     def completed(*words: str) -> set[str]:
-        shell = f"source {script}; COMP_WORDS=({' '.join(words)} ''); COMP_CWORD={len(words)}; _sluicectl; printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        return set(subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True).stdout.split())
+        return how(tmp_path, *words)
 
     assert {"status", "get", "explain", "render", "diff", "lint"} <= completed("sluicectl")
     assert {"ingress", "lb", "pool", "cert", "--output"} <= completed("sluicectl", "get")

@@ -6,9 +6,13 @@ import os
 import signal
 import subprocess
 import uuid
+from typing import Iterable
 
 from lib.wait import wait_for
 
+from . import attack
+
+ATTACKER = "/usr/local/libexec/attacker"
 UNITS = ("sluice-watcher.service", "sluice-translator.service", "sluice-provider-rancher.service")
 
 
@@ -17,10 +21,12 @@ class Machine:
 
     def __init__(self) -> None:
         self.name = f"sluice-systemd-{uuid.uuid4().hex[:8]}"
+        self._init = ""  # its first process, as seen from here
         self.image = os.environ["SLUICE_SYSTEMD_IMAGE"]
 
     def __enter__(self) -> "Machine":
         podman("run", "--detach", "--name", self.name, "--network=host", "--systemd=always", "--cap-add=SYS_ADMIN", self.image)
+        self._init = podman("container", "inspect", "--format", "{{.State.Pid}}", self.name).strip()
         wait_for(lambda: self.run("systemctl", "is-system-running", check=False).strip() == "running", "systemd to run")
         # As on a machine of its own: the service manager hands credentials over by a mount that must be seen here.
         self.run("mount", "--make-rshared", "/")
@@ -30,7 +36,16 @@ class Machine:
         podman("rm", "--force", "--time", "2", self.name)
 
     def run(self, *command: str, check: bool = True, text: str | None = None) -> str:
-        return podman("exec", "--interactive", self.name, *command, check=check, text=text)
+        done = self.start(*command, text=text)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{' '.join(command)}: {done.stderr}{done.stdout}")
+        return done.stdout
+
+    def start(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess:
+        # Not `podman exec`, which takes the processor for longer than all of the rest.
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+        return subprocess.run(["nsenter", "--target", self._init, "--all", *command], input=text or "", env=environment, capture_output=True,
+                              text=True, timeout=120, check=False)
 
     def write(self, path: str, text: str) -> None:
         """A file that root alone may read."""
@@ -53,6 +68,33 @@ class Machine:
 
     def signal(self, unit: str, number: signal.Signals) -> None:
         self.systemctl("kill", "--kill-who=main", f"--signal={number.name}", unit)
+
+    def change(self, unit: str, *lines: str) -> None:
+        """Adds to the section [Service] of a unit until unchange(); seen by its next start."""
+        folder = f"/run/systemd/system/{unit}.d"
+        self.run("mkdir", "-p", folder)
+        self.write(f"{folder}/99-test.conf", "\n".join(("[Service]", *lines, "")))
+        self.systemctl("daemon-reload")
+
+    def unchange(self, unit: str) -> None:
+        self.run("rm", "-f", f"/run/systemd/system/{unit}.d/99-test.conf")
+        self.systemctl("daemon-reload")
+
+    def attack(self, unit: str, attempts: Iterable[str]) -> str:
+        """What the attacker said in the place of the unit's program, with all that the unit gives it and takes from it."""
+        was_active = self.is_active(unit)
+        self.change(unit, "Type=exec", "WatchdogSec=0", "ExecStart=", f"ExecStart={ATTACKER} {' '.join(attempts)}")
+        try:
+            self.systemctl("restart", unit)
+            invocation = self.show(unit, "InvocationID")
+            return wait_for(lambda: self._said(invocation), f"the attacker in {unit} to be done\n{self.journal(unit)[-1000:]}")
+        finally:
+            self.unchange(unit)
+            self.systemctl("restart" if was_active else "stop", unit)
+
+    def _said(self, invocation: str) -> str:
+        said = self.run("journalctl", "--no-pager", "--output=cat", f"_SYSTEMD_INVOCATION_ID={invocation}")
+        return said if attack.is_over(said) else ""
 
     def is_active(self, unit: str) -> bool:
         return self.show(unit, "ActiveState") == "active"

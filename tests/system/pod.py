@@ -2,9 +2,11 @@
 """docker/pod.yaml run by podman, with names, images and files of this run. The pod shares this machine's loopback, where the stand-ins listen."""
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -25,16 +27,20 @@ IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provide
 
 
 class Pod:
-    """Use it as a context manager. `credentials` is {container: {file: text}}, `environment` {container: {name: value}}. The tag of the
-    images and podman's configuration come from scripts/test-containers."""
+    """Use it as a context manager. `credentials` is {container: {file: text}}, `environment` {container: {name: value}}, `attacks`
+    {container: what attacker.c tries in the place of its program}. The tag of the images and podman's configuration come from scripts/test-containers."""
 
-    def __init__(self, credentials: dict[str, dict[str, str]], environment: dict[str, dict[str, str]]) -> None:
+    def __init__(self, credentials: dict[str, dict[str, str]], environment: dict[str, dict[str, str]],
+                 attacks: dict[str, list[str]] | None = None) -> None:
         self.name = f"sluice-{uuid.uuid4().hex[:8]}"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-pod-"))
         self.manifest = self.folder / "pod.yaml"
         for container, files in credentials.items():
             self._write_credentials(container, files)
-        self.manifest.write_text(yaml.safe_dump(self._adapted(environment)), encoding="utf-8")
+        pod = self._adapted(environment)
+        for container, attempts in (attacks or {}).items():
+            self._replace_program(pod, container, attempts)
+        self.manifest.write_text(yaml.safe_dump(pod), encoding="utf-8")
 
     def __enter__(self) -> "Pod":
         try:
@@ -67,15 +73,31 @@ class Pod:
         return self.inspect(container)["State"]["Pid"]
 
     def lives(self) -> dict[str, tuple[int, str]]:
-        """Process and its start, for each container."""
-        states = {container: self.inspect(container)["State"] for container in CONTAINERS}
+        """Process and its start, for each container; process 0 where none runs."""
+        found = json.loads(podman("container", "inspect", *(f"{self.name}-{container}" for container in CONTAINERS)))
+        states = {container: each["State"] for container, each in zip(CONTAINERS, found, strict=True)}
         return {container: (state["Pid"], state["StartedAt"]) for container, state in states.items()}
-
-    def is_running(self, container: str) -> bool:
-        return self.inspect(container)["State"]["Status"] == "running" and self.pid(container) > 0
 
     def signal(self, container: str, number: signal.Signals) -> None:
         os.kill(self.pid(container), number)
+
+    def let_no_memory_grow(self, container: str) -> None:
+        """Takes the limit of a running container down to what it uses, as if it had been set too low; its next life has the old one."""
+        row = next(row for row in pathlib.Path(f"/proc/{self.pid(container)}/cgroup").read_text(encoding="utf-8").splitlines()
+                   if row.startswith("0::") or ":memory:" in row)
+        if ":memory:" in row:
+            limit = pathlib.Path("/sys/fs/cgroup/memory" + row.split(":", 2)[2]) / "memory.limit_in_bytes"
+        else:
+            limit = pathlib.Path("/sys/fs/cgroup" + row.split(":", 2)[2]) / "memory.max"
+        used = int(re.search(r"^(?:total_rss|anon) (\d+)$", (limit.parent / "memory.stat").read_text(encoding="utf-8"), re.M)[1])
+        for room in range(1 << 18, 64 << 20, 1 << 18):
+            try:
+                limit.write_text(str(used + room), encoding="utf-8")
+                return
+            except OSError as error:  # cgroup v1 refuses what is in use already
+                if error.errno != errno.EBUSY:
+                    raise
+        raise AssertionError(f"no limit for {container}")
 
     def probe(self, container: str) -> bool:
         """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""
@@ -99,7 +121,8 @@ class Pod:
         probe are not counted."""
         def back() -> bool:
             meanwhile()
-            return self.is_running(container) and self.lives()[container] != life
+            now = self.lives()[container]
+            return now[0] > 0 and now != life
         wait_for(back, f"{container} to be started again", timeout=240, interval=0.1)
 
     def _write_credentials(self, container: str, files: dict[str, str]) -> None:
@@ -111,6 +134,15 @@ class Pod:
             path.chmod(0o400)
             os.chown(path, CONTAINERS[container], GROUP)
         os.chown(folder, CONTAINERS[container], GROUP)
+
+    def _replace_program(self, pod: dict, name: str, attempts: list[str]) -> None:
+        container = next(each for each in pod["spec"]["containers"] if each["name"] == name)
+        program = self.folder / "attacker"
+        shutil.copy(os.environ["SLUICE_ATTACKER"], program)
+        program.chmod(0o755)
+        container["command"], container["args"] = ["/attacker"], attempts
+        container["volumeMounts"].append({"name": "attacker", "mountPath": "/attacker", "readOnly": True})
+        pod["spec"]["volumes"].append({"name": "attacker", "hostPath": {"path": str(program), "type": "File"}})
 
     def _adapted(self, environment: dict[str, dict[str, str]]) -> dict:
         pod = yaml.safe_load((ROOT / "docker/pod.yaml").read_text(encoding="utf-8"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import signal
+import urllib.parse
+from typing import Callable
 
 import pytest
 from lib.cluster import Cluster
@@ -11,6 +14,7 @@ from lib.wait import wait_for
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
+from . import attack
 from .machine import podman
 from .manifests import rendered, rights, rules
 from .pod import CONTAINERS, GROUP, Pod
@@ -20,7 +24,9 @@ FIRST = "default-rancherlb-first"
 
 
 class PodLine:
-    def __init__(self) -> None:
+    """With `attack`, the program of one container is replaced by an attacker that tries `attack(line)`."""
+
+    def __init__(self, victim: str = "", attack: Callable[["PodLine"], set[str]] = lambda line: set()) -> None:
         self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
         self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
@@ -29,7 +35,8 @@ class PodLine:
                         "provider": {"access-key": self.rancher.access_key, "secret-key": self.rancher.secret_key}},
                        # Without streaming lists, so that every right is used.
                        {"watcher": {"SLUICE_STREAMING_LISTS": "false"},
-                        "provider": {"CATTLE_URL": self.rancher.url, "SLUICE_RANCHER_POLL_INTERVAL": "0.5"}})
+                        "provider": {"CATTLE_URL": self.rancher.url, "SLUICE_RANCHER_POLL_INTERVAL": "0.5"}},
+                       {victim: sorted(attack(self))} if victim else None)
 
     def __enter__(self) -> "PodLine":
         try:
@@ -133,6 +140,85 @@ def test_a_hung_container_is_found_and_replaced_alone(line, container):
     assert {other for other in CONTAINERS if before[other] != after[other]} == {container}
     line.serves_another(f"after-hang-{container}")
     assert line.rancher.balancer(FIRST)["uuid"] == balancer
+
+
+def _killed_for_memory() -> int:
+    return int(re.search(r"^oom_kill (\d+)$", pathlib.Path("/proc/vmstat").read_text(encoding="utf-8"), re.M)[1])
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container):
+    """It ends in the middle of more work than it has memory for; that work is done afterwards, and nothing old is lost."""
+    before, balancer, killed = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"], _killed_for_memory()
+    # As many as there are hosts left with a free port.
+    names = [f"memory-{container}-{number}" for number in range(2)]
+    line.pod.let_no_memory_grow(container)
+    try:
+        line.cluster.apply(*(line.cluster.ingress(name, [{"host": f"{name}-{number}.example.com", "paths": [("/", "Prefix", "web", 80)]}
+                                                         for number in range(1500)]) for name in names))
+        line.pod.wait_restart(container, before[container])
+        assert _killed_for_memory() > killed
+        for name in names:
+            line.wait_address(name)
+        after = line.pod.lives()
+        assert {other for other in CONTAINERS if before[other] != after[other]} == {container}
+    finally:
+        line.cluster.kubectl("delete", "ingress", "--wait=false", *names)
+    wait_for(lambda: not [name for name in names if line.rancher.balancer(f"default-rancherlb-{name}")], "their load balancers to be gone", 120)
+    line.serves_another(f"after-memory-{container}")
+    assert line.rancher.balancer(FIRST)["uuid"] == balancer
+
+
+CREDENTIALS = {"watcher": {"read=/etc/sluice/kubeconfig"}, "provider": {"read=/etc/sluice/access-key", "read=/etc/sluice/secret-key"}}
+# A link has one other end: who comes second is sent away.
+LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
+LINK = {"watcher": "connect=/run/sluice/source.sock", "provider": "connect=/run/sluice/provider.sock"}
+WINDOWS = {name: f"ask=/run/sluice-windows/{file}.window" for name, file in
+           (("watcher", "watcher"), ("translator", "translator"), ("provider", "provider-rancher"))}
+# The containers of a pod share its network; no container sees the processes of another. podman's filter leaves it namespaces of users, as
+# Kubernetes' does not: what is tried after that, in one, is no more either.
+EVERYBODY = {"read=/etc/hostname", "write=/run/sluice-windows", "write=/dev/shm", "root=namespace"}
+RIGHTS = {f"root={how}" for how in ("setuid", "mount", "hostname", "module", "device")} | {"family=17"}
+OTHERS = {"signal=-1", "see=2", "trace=2", "memory=2"}
+FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/etc/sluice", "/usr/bin", "/tmp", "/var/tmp", "/run", "/root", "/proc/sys/kernel")}
+
+
+def _may(line: PodLine, container: str) -> set[str]:
+    ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
+    may = EVERYBODY | ports | CREDENTIALS.get(container, set())
+    if container == "translator":
+        # Its user is the one that sluicectl looks in as.
+        return may | {"write=/run/sluice", "listen=/run/sluice/attacker.sock"} | (set(WINDOWS.values()) - {WINDOWS[container]})
+    return may | {LINK[container]}
+
+
+def _all(line: PodLine, container: str) -> set[str]:
+    attempts = set().union(*CREDENTIALS.values(), EVERYBODY, RIGHTS, OTHERS, FOLDERS)
+    attempts |= {"write=/run/sluice", "listen=/run/sluice/attacker.sock", "read=/etc/shadow", "list=/root"}
+    attempts |= {window for name, window in WINDOWS.items() if name != container}
+    if container != "translator":
+        attempts |= LINKS
+    return attempts | _may(line, container)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_an_attacker_in_its_place_reaches_nothing_else(container):
+    with PodLine(container, lambda line: _all(line, container)) as line:
+        pod = line.pod
+        wait_for(lambda: attack.is_over(pod.log(container)), f"the attacker to be done\n{pod.log(container)}")
+        # Again in its next life, when all the others have long been there.
+        for other in CONTAINERS.keys() - {container}:
+            wait_for(lambda other=other: "event=window-listening" in pod.log(other), f"the window of {other}\n{pod.log(other)}")
+        if container != "translator":
+            other = "watcher" if container == "provider" else "provider"
+            wait_for(lambda: "event=link-up" in pod.log(other), f"{other} to be connected\n{pod.log(other)}")
+        before = pod.lives()
+        first = pod.log(container)
+        pod.signal(container, signal.SIGKILL)
+        pod.wait_restart(container, before[container])
+        said = wait_for(lambda: attack.of_last_life(first, pod.log(container)), "the attacker to be done again")
+        may = _may(line, container)
+        attack.check(said, may, _all(line, container) - may)
 
 
 def test_the_rights_in_the_manifests_are_those_that_are_used(line):

@@ -6,7 +6,7 @@ import base64
 import json
 import pathlib
 import signal
-import subprocess
+import urllib.parse
 
 import pytest
 import yaml
@@ -15,10 +15,14 @@ from lib.wait import wait_for
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
+from . import attack
 from .machine import UNITS, Machine
 
 SOCKETS = ("/run/sluice/source.sock", "/run/sluice/provider.sock")
 EXPOSURE_MAX = 20  # tenths of systemd-analyze's figure
+WATCHER, TRANSLATOR, RANCHER = UNITS
+HAPROXY, NGINX = "sluice-provider-haproxy.service", "sluice-provider-nginx.service"
+PACKAGED = (*UNITS, HAPROXY, NGINX)
 
 
 def self_contained(path: pathlib.Path) -> str:
@@ -90,7 +94,7 @@ def test_lines_in_the_journal_have_priorities(line, unit):
     assert priorities.pop("level=error", {"3"}) == {"3"} and not priorities
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", PACKAGED)
 def test_exposure_is_low(line, unit):
     report = line.machine.run("systemd-analyze", "security", "--no-pager", f"--threshold={EXPOSURE_MAX}", unit, check=False)
     figure = float(report.split("exposure level for")[1].split(":")[1].split()[0])
@@ -161,14 +165,32 @@ def test_a_killed_process_comes_back_alone(line, unit):
     _serves_another(line, f"after-kill-{UNITS.index(unit)}")
 
 
+def test_the_sockets_survive_a_restart_of_the_translator(line):
+    machine = line.machine
+    before, inodes = machine.pids(), [machine.inode(path) for path in SOCKETS]
+    machine.systemctl("restart", TRANSLATOR)
+    after = machine.pids()
+    assert {other for other in UNITS if before[other] != after[other]} == {TRANSLATOR}
+    assert [machine.inode(path) for path in SOCKETS] == inodes
+    _serves_another(line, "after-restart")
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_hung_process_is_found_and_replaced_alone(line, unit):
+    """By the watchdog, sooner than by the unit's own times, which are those of a busy machine."""
     machine = line.machine
-    before, restarts = machine.pids(), machine.restarts(unit)
-    machine.signal(unit, signal.SIGSTOP)
-    wait_for(lambda: machine.restarts(unit) == restarts + 1 and machine.is_active(unit), f"{unit} to be started again", timeout=120)
-    after = machine.pids()
-    assert {other for other in UNITS if before[other] != after[other]} == {unit}
+    machine.change(unit, "WatchdogSec=8s", "TimeoutAbortSec=1s")
+    try:
+        machine.systemctl("restart", unit)
+        before, restarts = machine.pids(), machine.restarts(unit)
+        machine.signal(unit, signal.SIGSTOP)
+        wait_for(lambda: machine.restarts(unit) > restarts and machine.is_active(unit),
+                 f"{unit} to be started again\n{machine.journal(unit)[-1000:]}", timeout=120)
+        after = machine.pids()
+        assert {other for other in UNITS if before[other] != after[other]} == {unit}
+    finally:
+        machine.unchange(unit)
+        machine.systemctl("restart", unit)
     _serves_another(line, f"after-hang-{UNITS.index(unit)}")
 
 
@@ -178,6 +200,74 @@ def _serves_another(line: SystemdLine, name: str) -> None:
     line.cluster.delete("ingress", name)
     wait_for(lambda: line.rancher.balancer(f"default-rancherlb-{name}") is None, f"the load balancer of {name} to be gone")
     assert line.rancher.balancer("default-rancherlb-first")["state"] == "active"
+
+
+CREDENTIALS = {WATCHER: ("kubeconfig",), RANCHER: ("access-key", "secret-key")}
+CREDENTIAL_FILES = {f"/run/credentials/{unit}/{name}": unit for unit, names in CREDENTIALS.items() for name in names}
+NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX}
+STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx"}
+# A link has one other end: who comes second is sent away.
+LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
+LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
+NETLINK, PACKET = "family=16", "family=17"
+RIGHTS = {"root=setuid", "root=namespace", "root=mount", "root=hostname", "root=module", "root=device", PACKET, NETLINK, "code="}
+FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/usr/bin", "/usr/local/libexec", "/var/lib", "/run", "/run/sluice", "/root", "/proc/sys/kernel")}
+
+
+def _may(unit: str, ports: set[str]) -> set[str]:
+    may = {f"read={path}" for path, owner in CREDENTIAL_FILES.items() if owner == unit}
+    may |= {"write=/tmp", "read=/etc/hostname"}
+    if unit in NETWORK:
+        may |= ports
+    if unit in LINK:
+        may.add(LINK[unit])
+    else:  # its own folder
+        may |= {"write=/run/sluice", "listen=/run/sluice/attacker.sock"}
+    if unit in STATE:
+        may |= {f"write={STATE[unit]}", f"list={STATE[unit]}", NETLINK}
+    if unit == NGINX:
+        may |= {"code="}
+    return may
+
+
+def _all(line: SystemdLine, unit: str, ports: set[str]) -> set[str]:
+    """What is tried from the place of each unit."""
+    attempts = {f"read={path}" for path in (*CREDENTIAL_FILES, "/etc/hostname", "/etc/shadow", "/etc/sluice/kubeconfig", "/tmp/of-others", "/proc/kmsg")}
+    attempts |= {"list=/etc/sluice", "list=/root", "write=/tmp", "connect=/run/dbus/system_bus_socket", "connect=/run/systemd/private",
+                 "listen=/run/sluice/attacker.sock"}
+    attempts |= {f"{what}={folder}" for folder in STATE.values() for what in ("write", "list")}
+    for other, pid in line.machine.pids().items():
+        if other == unit:
+            continue
+        attempts |= {f"{what}={pid}" for what in ("signal", "trace", "see", "memory")}
+        attempts.add(f"ask=/run/sluice/{other.removeprefix('sluice-').removesuffix('.service')}.window")
+    attempts |= {f"{what}=1" for what in ("signal", "trace", "see", "memory")}
+    return attempts | FOLDERS | RIGHTS | ports | (LINKS if unit != TRANSLATOR else set())
+
+
+@pytest.mark.parametrize("unit", PACKAGED)
+def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
+    machine = line.machine
+    machine.run("touch", "/tmp/of-others")
+    machine.run("chmod", "0644", "/tmp/of-others")
+    for folder in STATE.values():
+        machine.run("install", "-d", "-o", "sluice-provider", "-g", "sluice", "-m", "700", folder)
+    ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
+    # Providers are of one trade and share a user: they are not meant to run beside each other.
+    alone = unit in STATE
+    if alone:
+        machine.systemctl("stop", RANCHER)
+    try:
+        attempts = _all(line, unit, ports)
+        may = _may(unit, ports)
+        if alone:
+            attempts = {word for word in attempts if not word.endswith(("=0", "provider-rancher.window"))}
+        attack.check(machine.attack(unit, sorted(attempts)), may, attempts - may)
+    finally:
+        if alone:
+            machine.systemctl("start", RANCHER)
+    wait_for(lambda: all(machine.is_active(each) for each in UNITS), "the line to be whole again")
+    _serves_another(line, f"after-attack-{PACKAGED.index(unit)}")
 
 
 def test_stopping_the_line_takes_nothing_away(line):
@@ -197,8 +287,7 @@ def test_a_missing_credential_is_named(line):
     machine.run("mv", "/etc/sluice/kubeconfig", "/etc/sluice/kubeconfig.away")
     try:
         machine.systemctl("stop", "sluice-watcher.service")
-        done = subprocess.run(["podman", "exec", machine.name, "systemctl", "start", "sluice-watcher.service"],
-                              capture_output=True, text=True, timeout=60, check=False)
+        done = machine.start("systemctl", "start", WATCHER)
         assert done.returncode != 0 and "Assertion failed" in done.stderr
         assert "/etc/sluice/kubeconfig" in machine.systemctl("status", "sluice-watcher.service", check=False)
     finally:

@@ -43,6 +43,32 @@ static void write_file(const struct fixture *f, const char *name, const char *te
 	free(path);
 }
 
+/* One of the certificates and keys of the tests; the caller frees it. */
+static char *sample(const char *name)
+{
+	char *path = xasprintf(CERTS_DIR "/%s", name);
+	char text[8192] = "";
+	int fd = open(path, O_RDONLY);
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	free(path);
+	return xstrdup(text);
+}
+
+static void copy_sample(const struct fixture *f, const char *name, const char *from)
+{
+	char *text = sample(from);
+	write_file(f, name, text);
+	free(text);
+}
+
+static void assert_sample(const char *text, const char *name)
+{
+	char *want = sample(name);
+	assert_string_equal(text, want);
+	free(want);
+}
+
 static void on_settled(void *ctx)
 {
 	struct fixture *f = ctx;
@@ -189,35 +215,46 @@ static void certificates_are_taken_over_when_they_change(void **state)
 	struct fixture f;
 	(void)state;
 	set_up(&f);
-	write_file(&f, "ca", "CA 1");
-	write_file(&f, "cert", "CERT 1");
-	write_file(&f, "key", "KEY 1");
+	copy_sample(&f, "ca", "a.crt");
+	copy_sample(&f, "cert", "a.crt");
+	copy_sample(&f, "key", "a.key");
 	f.target.ca_file = path_in(&f, "ca");
 	f.target.cert_file = path_in(&f, "cert");
 	f.target.key_file = path_in(&f, "key");
 	assert_null(start(&f));
 	struct credentials_view view = ready(&f);
-	struct credentials_peer *held = view.peer;
-	const struct http_peer *old = credentials_peer_hold(held);
-	assert_string_equal(old->ca_data, "CA 1");
-	assert_string_equal(old->key_data.text, "KEY 1");
+	struct http_peer *held = view.peer;
+	const struct http_peer *old = http_peer_hold(held);
+	assert_sample(old->ca_data, "a.crt");
+	assert_sample(old->key_data.text, "a.key");
 	credentials_reload(f.credentials);
 	assert_int_equal(f.peer_changed, 0);
-	write_file(&f, "ca", "CA 2");
+	copy_sample(&f, "ca", "b.crt");
 	credentials_reload(f.credentials);
 	assert_int_equal(f.peer_changed, 1);
-	struct credentials_peer *other = ready(&f).peer;
-	const struct http_peer *fresh = credentials_peer_hold(other);
-	assert_string_equal(fresh->ca_data, "CA 2");
+	struct http_peer *other = ready(&f).peer;
+	const struct http_peer *fresh = http_peer_hold(other);
+	assert_sample(fresh->ca_data, "b.crt");
 	/* Whoever runs with the old ones goes on with them. */
-	assert_string_equal(old->ca_data, "CA 1");
-	credentials_peer_release(held);
+	assert_sample(old->ca_data, "a.crt");
+	http_peer_release(held);
 	/* Half a rotation: nothing is taken. */
-	unlink(f.target.key_file);
-	write_file(&f, "cert", "CERT 2");
+	copy_sample(&f, "cert", "b.crt");
 	credentials_reload(f.credentials);
 	assert_int_equal(f.peer_changed, 1);
-	credentials_peer_release(other);
+	assert_non_null(strstr(credentials_problem(f.credentials), "key: is not the key of"));
+	unlink(f.target.key_file);
+	credentials_reload(f.credentials);
+	assert_int_equal(f.peer_changed, 1);
+	copy_sample(&f, "key", "b.key");
+	credentials_reload(f.credentials);
+	assert_int_equal(f.peer_changed, 2);
+	/* Half a file: likewise. */
+	write_file(&f, "ca", "-----BEGIN CERTIFICATE-----\nMIIB");
+	credentials_reload(f.credentials);
+	assert_int_equal(f.peer_changed, 2);
+	assert_non_null(strstr(credentials_problem(f.credentials), f.target.ca_file));
+	http_peer_release(other);
 	tear_down(&f);
 }
 
@@ -334,10 +371,10 @@ static void a_plugin_gives_a_certificate(void **state)
 	assert_null(start(&f));
 	assert_int_equal(settle(&f, &view), CREDENTIALS_READY);
 	assert_null(view.bearer);
-	const struct http_peer *peer = credentials_peer_hold(view.peer);
+	const struct http_peer *peer = http_peer_hold(view.peer);
 	assert_string_equal(peer->cert_data, "CERT");
 	assert_string_equal(peer->key_data.text, "KEY");
-	credentials_peer_release(view.peer);
+	http_peer_release(view.peer);
 	tear_down(&f);
 }
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a program says of itself: /about and /metrics of proto/WINDOW.md, as text, taken apart. No I/O. */
+#pragma once
+
+#include "common/buf.h"
+
+enum { ABOUT_COUNTS_MAX = 8 };
+
+struct about_count {
+	struct str what; /* "ingress", "load-balancer" */
+	uint64_t count;
+};
+
+/* Texts point into what was read. Zero or absent: not told. */
+struct about {
+	struct str version;
+	uint64_t started; /* seconds since 1970 */
+	uint64_t ready;
+	struct str problem;
+	uint64_t problem_at;
+	struct str remedy;
+	/* of the figures */
+	struct about_count counts[ABOUT_COUNTS_MAX];
+	size_t count;
+	bool has_lag;
+	double lag_s;     /* of the watcher: what is known of Kubernetes is at most so old */
+	uint64_t waiting; /* changes that the next program has not taken yet */
+	struct about_count states[ABOUT_COUNTS_MAX]; /* of a provider: load balancers by state */
+	size_t state_count;
+};
+
+void about_read(struct about *about, struct str text);
+void about_read_figures(struct about *about, struct str text);
+/* Appends members of a JSON object, each with a comma before it. -EMSGSIZE. */
+[[nodiscard]] int about_put_json(const struct about *about, struct buf *out);

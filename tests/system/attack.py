@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What attacker.c said, against what it may reach."""
+from __future__ import annotations
+
+from typing import Iterable
+
+
+def is_over(said: str) -> bool:
+    return "done" in said.splitlines()
+
+
+def of_last_life(before: str, said: str) -> str:
+    """What was said since `before` was all, when the attacker is done with it."""
+    since = said.removeprefix(before)
+    return since if is_over(since) else ""
+
+
+def check(said: str, may: Iterable[str], may_not: Iterable[str]) -> None:
+    """Fails on anything more than it may, and on anything less: a test that is broken reaches nothing."""
+    may, may_not = set(may), set(may_not)
+    assert not may & may_not, may & may_not
+    assert is_over(said), said
+    reached = {row.removeprefix("reached ") for row in said.splitlines() if row.startswith("reached ")}
+    blocked = {row.removeprefix("blocked ").split(": ")[0] for row in said.splitlines() if row.startswith("blocked ")}
+    assert reached | blocked == may | may_not, said
+    assert reached - may == set(), f"reached what it must not:\n{said}"
+    assert may - reached == set(), f"did not reach what is its own:\n{said}"
