@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that pages show, checked word by word against what they name: options against what the programs say of themselves, files, units,
-containers, stages and kustomizations against those that exist. A program that is not known here is a problem: nothing passes unread.
+"""Commands that pages show, checked word by word against what they name: options against what the programs say
+of themselves, files, units, containers, stages and kustomizations against those that exist. A program that is not
+known here is a problem: nothing passes unread.
 
 Words in capitals (NAME, NAMESPACE) and `...` stand for what a reader puts there.
 """
+
 from __future__ import annotations
 
 import functools
@@ -23,10 +25,19 @@ WINDOW_PORTS = {"10241", "10242", "10243", "10244", "10245"}
 FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
 SYSTEM = {
-    "cat": "", "cd": "", "chmod": "", "cp": "-r", "curl": "-s -f -H --unix-socket -o", "dpkg-buildpackage": "-b -us -uc", "echo": "", "export": "", "git": "",
-    "grep": "-c -r -n", "head": "-n", "install": "-m -d -o -g", "meson": "--buildtype --prefix", "mkdir": "-p -m", "ninja": "-C", "printf": "", "rm": "-f -r",
+    **dict.fromkeys(("cat", "cd", "chmod", "echo", "editor", "export", "git", "printf"), ""),
+    "cp": "-r",
+    "curl": "-s -f -H --unix-socket -o",
+    "dpkg-buildpackage": "-b -us -uc",
+    "grep": "-c -r -n",
+    "head": "-n",
+    "install": "-m -d -o -g",
+    "meson": "--buildtype --prefix",
+    "mkdir": "-p -m",
+    "ninja": "-C",
+    "rm": "-f -r",
 }
-SYSTEMCTL = {"cat", "daemon-reload", "disable", "edit", "enable", "is-active", "list-units", "mask", "reload", "restart", "start", "status", "stop"}
+SYSTEMCTL = set("daemon-reload disable edit enable is-active list-units reload restart start status stop".split())
 
 
 def simple_commands(text: str) -> list[list[str]]:
@@ -52,13 +63,20 @@ def options_of(program: str) -> frozenset[str]:
     for no, name in re.findall(r"^\| `--(\[no-\])?([\w-]+)", text, re.MULTILINE):
         found |= {f"--{name}"} | ({f"--no-{name}"} if no else set())
     if program == "sluicectl":
-        found |= {f"-{letter}" for letter in re.findall(r"CTL_OPTION\(\w+, '(\w)'", (ROOT / "sluicectl/commands.def").read_text())}
+        found |= {
+            f"-{letter}"
+            for letter in re.findall(
+                r"CTL_OPTION\(\w+, '(\w)'", (ROOT / "sluicectl/commands.def").read_text()
+            )
+        }
     return frozenset(found)
 
 
 @functools.cache
 def variables_of(program: str) -> frozenset[str]:
-    return frozenset(re.findall(r"^\| `[^`]+` \| `(\w+)` \|", printed(program, "--help=markdown"), re.MULTILINE))
+    return frozenset(
+        re.findall(r"^\| `[^`]+` \| `(\w+)` \|", printed(program, "--help=markdown"), re.MULTILINE)
+    )
 
 
 # Where scripts and containers have options and variables of their own.
@@ -68,7 +86,13 @@ BESIDE = ("scripts/*", "docker/*", "tests/demo.py", "tests/conformance/*", "test
 @functools.cache
 def stands_in(text: str, *places: str) -> bool:
     """Whether it stands in these files; pages do not count."""
-    return subprocess.run(["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", *places, ":!*.md"], check=False).returncode == 0
+    return (
+        subprocess.run(
+            ["git", "-C", ROOT, "grep", "-q", "-w", "-F", "--untracked", "-e", text, "--", *places, ":!*.md"],
+            check=False,
+        ).returncode
+        == 0
+    )
 
 
 def elsewhere(text: str) -> bool:
@@ -89,13 +113,19 @@ def is_variable(name: str) -> bool:
 
 @functools.cache
 def units() -> frozenset[str]:
-    return frozenset(path.name for path in (ROOT / "systemd").iterdir() if path.suffix in {".service", ".socket", ".target"})
+    return frozenset(
+        path.name
+        for path in (ROOT / "systemd").iterdir()
+        if path.suffix in {".service", ".socket", ".target"}
+    )
 
 
 @functools.cache
 def kustomized(folder: str) -> list[dict]:
     """The objects of a kustomization, or of a component on top of one."""
-    done = subprocess.run(["kubectl", "kustomize", ROOT / folder], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        ["kubectl", "kustomize", ROOT / folder], capture_output=True, text=True, check=True, timeout=120
+    )
     return [one for one in yaml.safe_load_all(done.stdout) if one]
 
 
@@ -104,9 +134,16 @@ def objects() -> frozenset[str]:
     """KIND/NAME of everything that the kustomizations and examples make, in lower case."""
     found = set()
     for folder in ("haproxy", "nginx", "rancher"):
-        found |= {f"{one['kind'].lower()}/{one['metadata']['name']}" for one in kustomized(f"docker/kubernetes/{folder}")}
+        found |= {
+            f"{one['kind'].lower()}/{one['metadata']['name']}"
+            for one in kustomized(f"docker/kubernetes/{folder}")
+        }
     for name in repository_files("examples/*.yaml"):
-        found |= {f"{one['kind'].lower()}/{one['metadata']['name']}" for one in yaml.safe_load_all((ROOT / name).read_text()) if one}
+        found |= {
+            f"{one['kind'].lower()}/{one['metadata']['name']}"
+            for one in yaml.safe_load_all((ROOT / name).read_text())
+            if one
+        }
     return frozenset(found)
 
 
@@ -123,7 +160,11 @@ def bad_path(word: str) -> str | None:
     if re.match(r"/(etc|run|var/lib)/sluice", word):
         path = word.rstrip("/")
         is_open = "*" in path or any(PLACEHOLDER.match(part) for part in path.split("/")[1:])
-        return None if is_open or path in known_places() or path.rsplit("/", 1)[0] in known_places() else f"{word} is no place of ours"
+        return (
+            None
+            if is_open or path in known_places() or path.rsplit("/", 1)[0] in known_places()
+            else f"{word} is no place of ours"
+        )
     first = word.removeprefix("./").split("/")[0]
     if "/" not in word or first in {"", ".."} or first.startswith("build") or not (ROOT / first).is_dir():
         return None
@@ -143,13 +184,19 @@ def check_url(word: str) -> list[str]:
 
 
 def check_options(name: str, words: list[str], known: frozenset[str] | set[str]) -> list[str]:
-    return [f"{name} has no option {word.split('=')[0]}" for word in words if re.match(r"--?[a-zA-Z]", word) and word.split("=")[0] not in known]
+    return [
+        f"{name} has no option {word.split('=')[0]}"
+        for word in words
+        if re.match(r"--?[a-zA-Z]", word) and word.split("=")[0] not in known
+    ]
 
 
 def check_ours(name: str, words: list[str]) -> list[str]:
     problems = check_options(name, words, options_of(name))
     if name == "sluicectl":
-        known = re.findall(r'^COMMAND\(\w+, "(\w+)"', (ROOT / "sluicectl/commands.def").read_text(), re.MULTILINE)
+        known = re.findall(
+            r'^COMMAND\(\w+, "(\w+)"', (ROOT / "sluicectl/commands.def").read_text(), re.MULTILINE
+        )
         command = next((word for word in words if not word.startswith("-")), None)
         if command is not None and command not in known:
             problems.append(f"sluicectl has no command {command}")
@@ -163,15 +210,32 @@ def check_script(name: str, words: list[str]) -> list[str]:
     if not path.is_file() or not path.stat().st_mode & 0o100:
         return [f"{name} is no program"]
     if name == "scripts/check-provider":
-        return [f"{name} has no option {word}" for word in words if word.startswith("--") and not elsewhere(word)]
-    text = path.read_text() + ((ROOT / "tests" / f"{path.name}.py").read_text() if (ROOT / "tests" / f"{path.name}.py").exists() else "")
-    return [f"{name} has no option {word}" for word in words if word.startswith("--") and word.split("=")[0] not in text]
+        return [
+            f"{name} has no option {word}" for word in words if word.startswith("--") and not elsewhere(word)
+        ]
+    text = path.read_text() + (
+        (ROOT / "tests" / f"{path.name}.py").read_text()
+        if (ROOT / "tests" / f"{path.name}.py").exists()
+        else ""
+    )
+    return [
+        f"{name} has no option {word}"
+        for word in words
+        if word.startswith("--") and word.split("=")[0] not in text
+    ]
 
 
 @functools.cache
 def kubectl_help(verb: str) -> str:
-    done = subprocess.run(["kubectl", *verb.split(), "--help"], capture_output=True, text=True, check=False, timeout=60)
-    return done.stdout + subprocess.run(["kubectl", "options"], capture_output=True, text=True, check=True, timeout=60).stdout
+    done = subprocess.run(
+        ["kubectl", *verb.split(), "--help"], capture_output=True, text=True, check=False, timeout=60
+    )
+    return (
+        done.stdout
+        + subprocess.run(
+            ["kubectl", "options"], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+    )
 
 
 @functools.cache
@@ -184,10 +248,14 @@ def check_kubectl(words: list[str]) -> list[str]:
     problems: list[str] = []
     if "--" in words:
         at = words.index("--")
-        problems += check_words(words[at + 1:])
+        problems += check_words(words[at + 1 :])
         words = words[:at]
     takes_value = {"-n", "--namespace", "-c", "-k", "-f", "-l", "-p", "-o", "--context"}
-    bare = [word for at, word in enumerate(words) if not word.startswith("-") and (at == 0 or words[at - 1] not in takes_value)]
+    bare = [
+        word
+        for at, word in enumerate(words)
+        if not word.startswith("-") and (at == 0 or words[at - 1] not in takes_value)
+    ]
     if not bare or bare[0] not in kubectl_verbs():
         return problems + [f"kubectl has no verb {bare[0] if bare else ''}"]
     depth = 3 if bare[:2] == ["create", "secret"] else 2 if bare[0] in {"rollout", "create", "config"} else 1
@@ -198,11 +266,25 @@ def check_kubectl(words: list[str]) -> list[str]:
         if re.match(r"--?[a-z]", option) and not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text):
             problems.append(f"kubectl {bare[0]} has no option {option}")
         is_open = PLACEHOLDER.match(following) is not None
-        if word in {"-n", "--namespace"} and not is_open and following != "default" and f"namespace/{following}" not in objects():
+        if (
+            word in {"-n", "--namespace"}
+            and not is_open
+            and following != "default"
+            and f"namespace/{following}" not in objects()
+        ):
             problems.append(f"there is no namespace {following}")
-        if word == "-c" and not is_open and following not in {"watcher", "translator", "provider", "sluicectl"}:
+        if (
+            word == "-c"
+            and not is_open
+            and following not in {"watcher", "translator", "provider", "sluicectl"}
+        ):
             problems.append(f"there is no container {following}")
-        if word == "-k" and not is_open and following != "." and not ((ROOT / following / "kustomization.yaml").is_file() and kustomized(following)):
+        if (
+            word == "-k"
+            and not is_open
+            and following != "."
+            and not ((ROOT / following / "kustomization.yaml").is_file() and kustomized(following))
+        ):
             problems.append(f"{following} is no kustomization")
         match = re.match(r"^(deployment|service|configmap|secret|ingressclass|ingress)/([\w.-]+)$", word)
         if match and not PLACEHOLDER.match(match[2]) and word not in objects():
@@ -216,7 +298,9 @@ def check_units(words: list[str]) -> list[str]:
         names = units() | FOREIGN_UNITS
         if "." not in word and "*" not in word:
             word += ".service"
-        if not any(pathlib.PurePath(name).match(word) for name in names) and not PLACEHOLDER.match(word.removesuffix(".service")):
+        if not any(pathlib.PurePath(name).match(word) for name in names) and not PLACEHOLDER.match(
+            word.removesuffix(".service")
+        ):
             problems.append(f"there is no unit {word}")
     return problems
 
@@ -224,11 +308,17 @@ def check_units(words: list[str]) -> list[str]:
 def check_systemctl(words: list[str]) -> list[str]:
     bare = [word for word in words if not word.startswith("-")]
     problems = check_options("systemctl", words, {"--now", "--no-pager", "--no-block"})
-    return problems + ([f"systemctl has no verb {bare[0]}"] if not bare or bare[0] not in SYSTEMCTL else check_units(bare[1:]))
+    return problems + (
+        [f"systemctl has no verb {bare[0]}"]
+        if not bare or bare[0] not in SYSTEMCTL
+        else check_units(bare[1:])
+    )
 
 
 def check_journalctl(words: list[str]) -> list[str]:
-    problems = check_options("journalctl", words, {"-u", "-f", "-n", "-b", "-o", "-p", "--since", "--no-pager"})
+    problems = check_options(
+        "journalctl", words, {"-u", "-f", "-n", "-b", "-o", "-p", "--since", "--no-pager"}
+    )
     return problems + check_units([word for before, word in zip(words, words[1:]) if before == "-u"])
 
 
@@ -236,11 +326,19 @@ def check_containers(name: str, words: list[str]) -> list[str]:
     if words[:1] == ["build"]:
         problems = check_options(name, words, {"-f", "-t", "--target"})
         stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "docker/Dockerfile").read_text(), re.MULTILINE)
-        return problems + [f"docker/Dockerfile has no stage {word}" for before, word in zip(words, words[1:])
-                           if before == "--target" and word not in stages and not PLACEHOLDER.match(word) and not word.startswith("$")]
-    if words[:2] in (["kube", "play"], ["kube", "down"], ["healthcheck", "run"], ["compose", "up"], ["compose", "down"]):
+        return problems + [
+            f"docker/Dockerfile has no stage {word}"
+            for before, word in zip(words, words[1:])
+            if before == "--target"
+            and word not in stages
+            and not PLACEHOLDER.match(word)
+            and not word.startswith("$")
+        ]
+    if words[:2] in (["kube", "play"], ["kube", "down"], ["healthcheck", "run"]):
         return []
-    if words[:1] in (["push"], ["ps"], ["logs"], ["exec"], ["run"], ["stop"], ["start"]):
+    if words[:1] == ["compose"] and (len(words) == 1 or words[1] in {"up", "down", "ps", "logs", "config"}):
+        return []
+    if words[:1] in (["push"], ["ps"], ["logs"], ["exec"], ["run"], ["stop"], ["start"], ["kill"]):
         return []
     return [f"{name} has no command {' '.join(words[:2])}"]
 
@@ -249,8 +347,12 @@ def check_apt(words: list[str]) -> list[str]:
     packages = re.findall(r"^Package: (\S+)", (ROOT / "debian/control").read_text(), re.MULTILINE)
     if words[:1] not in (["install"], ["update"], ["remove"], ["purge"]):
         return [f"apt has no command {' '.join(words[:1])}"]
-    names = [re.sub(r"_.*", "", pathlib.PurePath(word).name) for word in words[1:] if not word.startswith("-")]
-    return [f"there is no package {name}" for name in names if name.startswith("sluice") and name not in packages]
+    names = [
+        re.sub(r"_.*", "", pathlib.PurePath(word).name) for word in words[1:] if not word.startswith("-")
+    ]
+    return [
+        f"there is no package {name}" for name in names if name.startswith("sluice") and name not in packages
+    ]
 
 
 def check_python(words: list[str]) -> list[str]:
@@ -261,7 +363,11 @@ def check_python(words: list[str]) -> list[str]:
         return [f"tests/ has no program {module}"]
     if module == "pytest":
         return []
-    return [f"{module} has no option {word}" for word in words if word.startswith("--") and word != "--help" and not elsewhere(word)]
+    return [
+        f"{module} has no option {word}"
+        for word in words
+        if word.startswith("--") and word != "--help" and not elsewhere(word)
+    ]
 
 
 def check_assignment(word: str, program: str | None) -> list[str]:
@@ -286,18 +392,30 @@ def check_words(words: list[str]) -> list[str]:
     if not words:
         return [problem for word in assignments for problem in check_assignment(word, None)]
     first, rest = words[0], words[1:]
-    arguments = [word for at, word in enumerate(rest) if word not in {">", ">>", "<"} and (at == 0 or rest[at - 1] not in {">", ">>", "<"})]
+    arguments = [
+        word
+        for at, word in enumerate(rest)
+        if word not in {">", ">>", "<"} and (at == 0 or rest[at - 1] not in {">", ">>", "<"})
+    ]
     name = pathlib.PurePath(first).name if re.match(r"^(build[\w-]*|/usr/bin)/", first) else first
     ours = name if name == "sluicectl" or name.removeprefix("sluice-") in DAEMONS else None
     problems = [problem for word in assignments for problem in check_assignment(word, ours)]
-    problems += [problem for word in words for problem in [bad_path(word)] if problem] + [problem for word in words for problem in check_url(word)]
+    problems += [problem for word in words for problem in [bad_path(word)] if problem] + [
+        problem for word in words for problem in check_url(word)
+    ]
     if ours:
         return problems + check_ours(name, arguments)
     if first.startswith(("scripts/", "examples/")):
         return problems + check_script(first, arguments)
     if first == "build/examples/example-provider":
         return problems
-    special = {"kubectl": check_kubectl, "systemctl": check_systemctl, "journalctl": check_journalctl, "apt": check_apt, "apt-get": check_apt}
+    special = {
+        "kubectl": check_kubectl,
+        "systemctl": check_systemctl,
+        "journalctl": check_journalctl,
+        "apt": check_apt,
+        "apt-get": check_apt,
+    }
     if first in special:
         return problems + special[first](arguments)
     if first == "tests/pod-network":
@@ -312,14 +430,25 @@ def check_words(words: list[str]) -> list[str]:
             return problems + check_assignment(rest[0], "sluice-" + file[1])
     if first in SYSTEM:
         allowed = set(SYSTEM[first].split())
-        return problems + ([f"{first}: {word} is not among the options that pages use" for word in arguments
-                            if re.match(r"^--?[a-zA-Z]", word) and word.split("=")[0] not in allowed and not re.match(r"^-[DX]", word)])
+        return problems + (
+            [
+                f"{first}: {word} is not among the options that pages use"
+                for word in arguments
+                if re.match(r"^--?[a-zA-Z]", word)
+                and word.split("=")[0] not in allowed
+                and not re.match(r"^-[DX]", word)
+            ]
+        )
     return problems + [f"nobody here knows the program {first}"]
 
 
 def check_script_text(text: str) -> list[str]:
     """A whole `sh` block."""
-    syntax = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=20)
+    syntax = subprocess.run(
+        ["bash", "-n"], input=text, capture_output=True, text=True, check=False, timeout=20
+    )
     if syntax.returncode != 0:
         return [syntax.stderr.strip()]
-    return [f"{problem}: {shlex.join(words)}" for words in simple_commands(text) for problem in check_words(words)]
+    return [
+        f"{problem}: {shlex.join(words)}" for words in simple_commands(text) for problem in check_words(words)
+    ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the programs' tables (*.def), as the compiler sees them: METRIC(...), ANNOTATION(...), REASON(...), LOG_EVENT(...)."""
+"""The rows of the programs' tables (*.def), as the compiler sees them: METRIC(...), ANNOTATION(...), LOG_EVENT(...)."""
+
 from __future__ import annotations
 
 import ast

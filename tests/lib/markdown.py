@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of this repository as what they are made of: headings, links, words quoted as code, fenced blocks."""
+
 from __future__ import annotations
 
 import dataclasses
@@ -13,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 @dataclasses.dataclass(frozen=True)
 class Block:
     """A fenced block: what it is said to hold, its text, and the line its text begins at."""
+
     language: str
     text: str
     line: int
@@ -21,6 +23,7 @@ class Block:
 @dataclasses.dataclass(frozen=True)
 class Quote:
     """Something on a line: a target of a link, a span of code."""
+
     text: str
     line: int
 
@@ -35,11 +38,21 @@ class Page:
         self.prose = self._take_blocks()
         self.anchors = self._find_anchors()
         without_code = [re.sub(r"`[^`]*`", "``", line) for line in self.prose]
-        self.links = [Quote(match[1], number) for number, line in enumerate(without_code, 1)
-                      for match in re.finditer(r"\]\(<?([^)\s>]+)>?[^)]*\)", line)]
-        self.links += [Quote(match[1], number) for number, line in enumerate(without_code, 1)
-                       for match in re.finditer(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", line)]
-        self.spans = [Quote(match[1], number) for number, line in enumerate(self.prose, 1) for match in re.finditer(r"`([^`]+)`", line)]
+        self.links = [
+            Quote(match[1], number)
+            for number, line in enumerate(without_code, 1)
+            for match in re.finditer(r"\]\(<?([^)\s>]+)>?[^)]*\)", line)
+        ]
+        self.links += [
+            Quote(match[1], number)
+            for number, line in enumerate(without_code, 1)
+            for match in re.finditer(r"^ {0,3}\[[^\]]+\]:\s+<?(\S+?)>?\s*$", line)
+        ]
+        self.spans = [
+            Quote(match[1], number)
+            for number, line in enumerate(self.prose, 1)
+            for match in re.finditer(r"`([^`]+)`", line)
+        ]
 
     def _take_blocks(self) -> list[str]:
         """The lines, with those of fenced blocks empty."""
@@ -84,8 +97,12 @@ class Page:
 
 def repository_files(*patterns: str) -> list[str]:
     """Names of the files of the repository, those that are not added yet too."""
-    out = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
-                         check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     return [name for name in out.splitlines() if (ROOT / name).exists()]
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of pages that are made from the programs and their tables. In a page they stand between two comments:
+"""Parts of pages that are made from the programs and their tables. In a page they stand between two comments:
 
     <!-- generated: NAME ARGUMENT... -->
     <!-- end -->
 
 `scripts/reference` writes what belongs there, `scripts/reference --check` says where something else stands.
 """
+
 from __future__ import annotations
 
 import json
@@ -20,9 +21,18 @@ from lib.markdown import ROOT, repository_files
 DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx")
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
-VALUES = {"COUNT": "a whole number, {least} to {greatest}", "SWITCH": "`true` or `false`", "TEXT": "text, up to {greatest} bytes",
-          "NAME": "a DNS label", "OBJECT": "the name of an object in the same namespace", "HOST": "a host name without wildcard",
-          "PROTOCOL": "`http`, `https`, `h2c`, `grpc` or `grpcs`", "STICKINESS": "lines `key: value`", "PROBES": "JSON", "LABELS": "text"}
+VALUES = {
+    "COUNT": "a whole number, {least} to {greatest}",
+    "SWITCH": "`true` or `false`",
+    "TEXT": "text, up to {greatest} bytes",
+    "NAME": "a DNS label",
+    "OBJECT": "the name of an object in the same namespace",
+    "HOST": "a host name without wildcard",
+    "PROTOCOL": "`http`, `https`, `h2c`, `grpc` or `grpcs`",
+    "STICKINESS": "lines `key: value`",
+    "PROBES": "JSON",
+    "LABELS": "text",
+}
 
 
 def cell(text: str) -> str:
@@ -42,7 +52,9 @@ def program(name: str) -> pathlib.Path:
 
 
 def printed(name: str, *arguments: str) -> str:
-    return subprocess.run([program(name), *arguments], capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        [program(name), *arguments], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
 
 
 def options_of(name: str) -> str:
@@ -57,39 +69,57 @@ def environment() -> str:
     """Every variable that stands for an option, and whose."""
     found: dict[str, tuple[str, list[str]]] = {}
     for name in DAEMONS:
-        for option, variable in re.findall(r"^\| `([^`]+)` \| `(\w+)` \|", printed("sluice-" + name, "--help=markdown"), re.MULTILINE):
+        for option, variable in re.findall(
+            r"^\| `([^`]+)` \| `(\w+)` \|", printed("sluice-" + name, "--help=markdown"), re.MULTILINE
+        ):
             found.setdefault(variable, (option.split()[0], []))[1].append(name)
     lines = ["| variable | option | of |", "| --- | --- | --- |"]
     for variable, (option, names) in sorted(found.items()):
-        lines.append(f"| `{variable}` | `{option}` | {'all' if len(names) == len(DAEMONS) else ', '.join(names)} |")
+        lines.append(
+            f"| `{variable}` | `{option}` | {'all' if len(names) == len(DAEMONS) else ', '.join(names)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def annotations() -> str:
     lines = ["| annotation | in the Go original | value | meaning |", "| --- | --- | --- | --- |"]
-    for _, kind, canonical, original, least, greatest, meaning in table("translator/annotations.def", "ANNOTATION"):
+    for _, kind, canonical, original, least, greatest, meaning in table(
+        "translator/annotations.def", "ANNOTATION"
+    ):
         family = "NAME" if kind == "LABELS" else ""
         names = [f"`{name}{family}`" if name else "" for name in (canonical, original)]
-        lines.append(f"| {names[0]} | {names[1]} | {VALUES[kind].format(least=least, greatest=greatest)} | {cell(meaning)} |")
+        lines.append(
+            f"| {names[0]} | {names[1]} | {VALUES[kind].format(least=least, greatest=greatest)} | {cell(meaning)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def labels() -> str:
     rows = table("provider-rancher/labels.def", "SAFE_LABEL")
-    return "".join(f"- `{key}`{' and what begins with it' if family == 'true' else ''}\n" for key, family in rows)
+    return "".join(
+        f"- `{key}`{' and what begins with it' if family == 'true' else ''}\n" for key, family in rows
+    )
 
 
 def metrics() -> str:
     text = ""
-    owners = {"common": "Every process", "proto": "The links, of every process", "watcher": "The watcher", "translator": "The translator",
-              "provider-common": "Every provider in C", "provider-local": "The providers for HAProxy and nginx",
-              "provider-rancher": "The provider for Rancher"}
+    owners = {
+        "common": "Every process",
+        "proto": "The links, of every process",
+        "watcher": "The watcher",
+        "translator": "The translator",
+        "provider-common": "Every provider in C",
+        "provider-local": "The providers for HAProxy and nginx",
+        "provider-rancher": "The provider for Rancher",
+    }
     found = tables("metrics.def", "METRIC")
     for folder in sorted(found, key=list(owners).index):
         text += f"### {owners[folder]}\n\n| figure | type | labels | meaning |\n| --- | --- | --- | --- |\n"
         for _, kind, name, _, choices, meaning in found[folder]:
             shown = name + {"COUNTER": "_total", "HISTOGRAM": "_bucket"}.get(kind, "")
-            names = re.findall(r"(\w+)=", choices.replace("SLUICE_VERSION", "")) + (["le"] if kind == "HISTOGRAM" else [])
+            names = re.findall(r"(\w+)=", choices.replace("SLUICE_VERSION", "")) + (
+                ["le"] if kind == "HISTOGRAM" else []
+            )
             text += f"| `{shown}` | {kind.lower()} | {', '.join(f'`{one}`' for one in names)} | {cell(meaning)} |\n"
         text += "\n"
     return text
@@ -107,11 +137,19 @@ def reasons() -> str:
     return text
 
 
-MAKERS = {"options": options_of, "environment": environment, "annotations": annotations, "labels": labels, "metrics": metrics, "reasons": reasons}
+MAKERS = {
+    "options": options_of,
+    "environment": environment,
+    "annotations": annotations,
+    "labels": labels,
+    "metrics": metrics,
+    "reasons": reasons,
+}
 
 
 def renewed(text: str) -> str:
     """The text of a page with every part as the programs have it now."""
+
     def made(match: re.Match[str]) -> str:
         name, *arguments = match[2].split()
         if name not in MAKERS:
@@ -122,4 +160,6 @@ def renewed(text: str) -> str:
 
 
 def pages_with_parts() -> list[pathlib.Path]:
-    return [ROOT / name for name in repository_files("*.md") if "<!-- generated: " in (ROOT / name).read_text()]
+    return [
+        ROOT / name for name in repository_files("*.md") if "<!-- generated: " in (ROOT / name).read_text()
+    ]
