@@ -51,9 +51,18 @@ def filled(part: Any, answers: dict[str, str]) -> Any:
     return VARIABLE.sub(lambda match: answers[match[1]], part) if isinstance(part, str) else part
 
 
+def security_words(service: dict[str, Any], otherwise: pathlib.Path | None = None) -> list[str]:
+    """`otherwise`: the filter for system calls of a container that asks for none."""
+    asked = service["security_opt"]
+    words = [f"--security-opt={name}" for name in asked]
+    if otherwise is not None and not [name for name in asked if name.startswith("seccomp")]:
+        words.append(f"--security-opt=seccomp={otherwise}")
+    return words
+
+
 class Stack(Pod):
-    """The containers of the service. `agents` is {role: environment}, what Rancher gives a container with that label. Rancher gives each an address of its own; here
-    all have `address`, of the loopback."""
+    """The containers of the service. `agents` is {role: environment}, what Rancher gives a container with that label. Rancher gives each an
+    address of its own; here all have `address`, of the loopback."""
 
     def __init__(self, answers: dict[str, str], agents: dict[str, dict[str, str]]) -> None:
         # pylint: disable=super-init-not-called
@@ -94,7 +103,8 @@ class Stack(Pod):
         words += [] if labels.get(ONCE) == "true" else ["--restart=always"]
         words += ["--read-only", "--read-only-tmpfs=false"] if service.pop("read_only", False) else []
         words += [f"--cap-drop={name}" for name in service.pop("cap_drop", [])]
-        words += [f"--security-opt={name}" for name in service.pop("security_opt", [])]
+        words += security_words(service)
+        del service["security_opt"]
         words += [f"--memory={service.pop('mem_limit')}"]
         words += [f"--volume={path}" for path in service.pop("volumes", [])]
         words += [f"--volumes-from={self.name_of(name)}" for name in service.pop("volumes_from", [])]

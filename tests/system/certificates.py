@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Rancher has for those who want to speak with its Kubernetes: the metadata, and the certificate of the service kubernetes/kubernetes. It refuses the first requests."""
+"""What Rancher has for those who want to speak with its Kubernetes: the metadata, and the certificate of the service kubernetes/kubernetes. The
+first requests are refused."""
 from __future__ import annotations
 
 import base64

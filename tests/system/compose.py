@@ -13,8 +13,8 @@ import uuid
 from .pod import ROOT, Pod
 
 FOLDER = ROOT / "docker/compose"
-# podman-compose 1.0.3 wants each container in a network of the project too, whatever its network mode, which podman refuses. And where the root is
-# read-only, podman puts folders to write into, which Docker does not.
+# podman-compose 1.0.3 wants each container in a network of the project too, whatever its network mode, which podman refuses. And where the
+# root is read-only, podman puts folders to write into, which Docker does not.
 PODMAN = """#!/bin/bash
 words=()
 while [ $# -gt 0 ]; do
@@ -31,7 +31,8 @@ exec podman "${words[@]}"
 
 
 class Compose(Pod):
-    """The containers of the project, like those of the pod. `settings` are lines of .env; `kubernetes` are the files that the watcher finds in its folder."""
+    """The containers of the project, like those of the pod. `settings` are lines of .env; `kubernetes` are the files that the watcher finds
+    in its folder."""
 
     def __init__(self, settings: dict[str, str], kubernetes: dict[str, str]) -> None:
         # pylint: disable=super-init-not-called
@@ -58,8 +59,9 @@ class Compose(Pod):
             self.compose("down", "--volumes")
 
     def compose(self, *arguments: str) -> subprocess.CompletedProcess:
-        return subprocess.run(["podman-compose", "--podman-path", "./podman", "--project-name", self.name, "--file", "compose.yaml", *arguments], cwd=self.folder,
-                              capture_output=True, text=True, timeout=180, check=False)
+        return subprocess.run(
+            ["podman-compose", "--podman-path", "./podman", "--project-name", self.name, "--file", "compose.yaml", *arguments],
+            cwd=self.folder, capture_output=True, text=True, timeout=180, check=False)
 
     def name_of(self, container: str) -> str:
         return f"{self.name}_{container}_1"

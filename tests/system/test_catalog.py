@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker/catalog: Rancher 1.6 could deploy it, and the containers that it asks for are the line.
 
-No Rancher server is here: the template is checked against the other files, and its containers are run by podman with the same options, environments
-and volumes. What Rancher does with labels is done by hand: keys for agents, a window asked as its health check asks.
+No Rancher server is here: the template is checked against the other files, and its containers are run by podman with the same options,
+environments and volumes. What Rancher does with labels is done by hand: keys for agents, a window asked as its health check asks.
 """
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -19,12 +21,12 @@ import pytest
 import yaml
 from lib.backend import Backend
 from lib.cluster import Cluster
-from lib.traffic import Traffic, request
+from lib.traffic import Traffic, answers, request
 from lib.wait import wait_for
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
-from .catalog import AGENT, ENTRY, ONCE, ROLE, SIDEKICKS, TEMPLATE, VARIABLE, Stack, questions, rancher_compose, services, text_of
+from .catalog import AGENT, ENTRY, ONCE, ROLE, SIDEKICKS, TEMPLATE, VARIABLE, Stack, questions, rancher_compose, security_words, services, text_of
 from .certificates import Certificates
 from .machine import podman
 from .manifests import rendered, rules
@@ -86,14 +88,15 @@ def test_environments_are_our_options_or_the_originals():
 
 def test_sidekicks_and_volumes_name_services():
     all_of = services()
-    primaries = {name: service["labels"][SIDEKICKS].split(",") for name, service in all_of.items() if SIDEKICKS in service.get("labels", {})}
+    labels = {name: service.get("labels", {}) for name, service in all_of.items()}
+    primaries = {name: those[SIDEKICKS].split(",") for name, those in labels.items() if SIDEKICKS in those}
     assert list(primaries) == ["translator"]
     assert sorted(["translator", *primaries["translator"]]) == sorted(all_of)
     for name, service in all_of.items():
         assert set(service.get("volumes_from", [])) <= all_of.keys() - {name}
     # Rancher starts owners of volumes first, which it cannot do in a circle.
     assert not [name for name in ("translator", "access") if "volumes_from" in all_of[name]]
-    assert {name: service["volumes_from"] for name, service in all_of.items() if "access" in service.get("volumes_from", [])}.keys() == {"watcher"}
+    assert [name for name, service in all_of.items() if "access" in service.get("volumes_from", [])] == ["watcher"]
 
 
 def test_health_checks_ask_the_windows():
@@ -115,8 +118,9 @@ def test_docker_compose_reads_it(tmp_path):
     """The schema of version 2; what belongs to Rancher is in labels and in the other file."""
     answers = {question["variable"]: question["default"] for question in questions()}
     (tmp_path / "env").write_text("".join(f"{name}={value}\n" for name, value in answers.items()), encoding="utf-8")
-    done = subprocess.run(["docker-compose", "--file", str(TEMPLATE / "docker-compose.yml"), "--env-file", str(tmp_path / "env"), "config"],
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["docker-compose", "--file", str(TEMPLATE / "docker-compose.yml"), "--env-file", str(tmp_path / "env"), "config"],
+        capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert yaml.safe_load(done.stdout)["services"].keys() == services().keys()
 
@@ -127,6 +131,7 @@ def test_docker_compose_reads_it(tmp_path):
 class StackLine(PodLine):
     def __init__(self) -> None:
         # pylint: disable=super-init-not-called
+        self.backend = Backend("web-0")
         key = secrets.token_hex(100).encode() + b"\n"
         self.token = hashlib.sha256(key).hexdigest()
         self.kube = KubeStandin("1.21", *LOOPBACK_PODS, "--token", self.token).start()
@@ -141,21 +146,41 @@ class StackLine(PodLine):
             {"environment": {"CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
                              "CATTLE_SECRET_KEY": self.rancher.secret_key},
              "environmentAdmin": {"CATTLE_URL": self.certificates.url, **self.admin}})
+        self.left = self._leave_as_the_original()
+        self.traffic = Traffic(*wait_for(lambda: self.rancher.traffic_addresses(FIRST), "the load balancer to listen")[0], HOST)
+        wait_for(lambda: answers(*self.traffic.target[:3]), "the load balancer to serve")
+
+    def _leave_as_the_original(self) -> dict:
+        """An Ingress and its load balancer; whoever made that is gone, and has taken the addresses out of the Ingress."""
+        self.cluster.apply(self.cluster.service("web"), self.cluster.slice("web", [self.backend.ip]),
+                           self.cluster.ingress("first", [{"host": HOST, "paths": [("/", "Prefix", "web", 80)]}]))
+        uid = self.cluster.get("service", "web")["metadata"]["uid"]
+        wait_for(lambda: uid in str(self.rancher.rows("kubernetesService")), "Rancher to know the Service")
+        self.rancher.control("seed-balancers", items=[{"name": "first", "hostname": HOST, "path": "/", "uid": uid}])
+        return self.rancher.balancer(FIRST)
 
     def _stop_standins(self) -> None:
         super()._stop_standins()
         self.certificates.stop()
+        self.backend.stop()
 
 
 @pytest.fixture(scope="module", name="line")
 def running_line():
-    backend = Backend("web-0")
-    with StackLine() as line:
-        line.cluster.apply(line.cluster.service("web"), line.cluster.slice("web", [backend.ip]),
-                           line.cluster.ingress("first", [{"host": HOST, "paths": [("/", "Prefix", "web", 80)]}]))
+    line = StackLine()
+    with line.traffic, line:
         line.wait_address("first")
         yield line
-    backend.stop()
+
+
+def test_the_originals_load_balancer_is_taken_over_in_place(line):
+    """A client asks it from before the start on."""
+    wait_for(lambda: line.rancher.balancer(FIRST).get("description"), "the load balancer to be marked as ours")
+    taken = line.rancher.balancer(FIRST)
+    assert not line.left.get("description")
+    for name in ("uuid", "externalId", "launchConfig"):
+        assert taken[name] == line.left[name]
+    assert line.traffic.good > 0 and not line.traffic.failures
 
 
 def test_the_access_is_made_once(line):
@@ -163,8 +188,8 @@ def test_the_access_is_made_once(line):
     assert (state["Status"], state["ExitCode"]) == ("exited", 0)
     # Rancher refused at first, so the watcher had to wait for its token.
     assert "trying again" in line.pod.log("access") and line.certificates.refusals == 0
-    assert line.pod.run("watcher", "stat", "--format=%n %a %u", f"{KUBERNETES_FILES}/token", f"{KUBERNETES_FILES}/ca.pem").stdout.split() == [
-        f"{KUBERNETES_FILES}/token", "400", "65530", f"{KUBERNETES_FILES}/ca.pem", "400", "65530"]
+    files = [f"{KUBERNETES_FILES}/{name}" for name in ("ca.pem", "token")]
+    assert line.pod.run("watcher", "stat", "--format=%n %a %u", *files).stdout.splitlines() == [f"{path} 400 65530" for path in files]
     # Neither the certificate's key nor anything else is left there.
     assert line.pod.run("watcher", "ls", "-A", KUBERNETES_FILES).stdout.split() == ["ca.pem", "token"]
     assert line.pod.run("watcher", "cat", f"{KUBERNETES_FILES}/token").stdout.strip() == line.token
@@ -206,7 +231,8 @@ def asked_by_rancher(line: StackLine, container: str) -> bool:
     check = CHECKS[container]
     method, path, _ = check["request_line"].split()
     try:
-        return request(line.pod.address.ip, check["port"], "rancher", path, method=method, timeout=check["response_timeout"] / 1000).status == 200
+        answer = request(line.pod.address.ip, check["port"], "rancher", path, method=method, timeout=check["response_timeout"] / 1000)
+        return answer.status == 200
     except (OSError, http.client.HTTPException):
         return False
 
@@ -237,6 +263,35 @@ def test_a_killed_container_comes_back_alone_and_no_request_is_lost(line, contai
     assert line.rancher.balancer(FIRST)["uuid"] == balancer
 
 
+def log_of(name: str) -> str:
+    done = subprocess.run(["podman", "logs", name], capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("container, environment", [
+    ("watcher", {"KUBERNETES_URL": "http://kubernetes.invalid"}),
+    ("provider", {"CATTLE_URL": "http://rancher.invalid/v1", "CATTLE_ACCESS_KEY": "access", "CATTLE_SECRET_KEY": "secret"}),
+    ("access", {"CATTLE_URL": "http://rancher.invalid/v1", "CATTLE_ACCESS_KEY": "access", "CATTLE_SECRET_KEY": "secret",
+                "RANCHER_METADATA_ADDRESS": "metadata.invalid"}),
+])
+def test_names_are_looked_up_where_docker_is_old(tmp_path, container, environment):
+    """Its filter answers EPERM to what it does not know, and the C library takes ENOSYS alone for a reason to do without."""
+    unknown = ["clone3", "faccessat2", "openat2", "close_range", "statx", "rseq", "pidfd_open", "epoll_pwait2", "landlock_create_ruleset"]
+    (tmp_path / "filter.json").write_text(json.dumps({
+        "defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": unknown, "action": "SCMP_ACT_ERRNO", "errnoRet": errno.EPERM}]}))
+    service = services({"SLUICE_IMAGES": "localhost/sluice", "SLUICE_TAG": os.environ["SLUICE_IMAGE_TAG"]})[container]
+    name = f"sluice-old-{secrets.token_hex(4)}"
+    podman("run", "--detach", f"--name={name}", "--network=none", *security_words(service, tmp_path / "filter.json"),
+           *[f"--env={key}={value}" for key, value in environment.items()], service["image"])
+    try:
+        found = wait_for(lambda: re.search(r"resolve host|thread failed", log_of(name)), "a name to be looked up")
+        assert found[0] == "resolve host"
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{log_of(name)}") from error
+    finally:
+        podman("rm", "--force", "--time", "1", name)
+
+
 def test_removing_the_stack_leaves_the_load_balancers(line):
     """The last test: the containers are gone afterwards."""
     balancer, addresses = line.rancher.balancer(FIRST)["uuid"], line.cluster.addresses("first")
@@ -245,3 +300,4 @@ def test_removing_the_stack_leaves_the_load_balancers(line):
     assert not line.pod.names() and not volumes & set(podman("volume", "ls", "--format", "{{.Name}}").split())
     assert line.rancher.balancer(FIRST)["uuid"] == balancer
     assert line.cluster.addresses("first") == addresses
+    assert not line.traffic.failures

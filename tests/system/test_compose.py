@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker/compose: the line as Compose starts it, its services killed while a client goes on asking.
 
-podman-compose runs the file; what real Compose of the time of Rancher 1.6 thinks of it, `docker-compose config` says. podman runs no health checks by itself
+podman-compose runs the file; what Docker's own Compose thinks of it, `docker-compose config` says. podman runs no health checks by itself
 where there is no systemd, so they are run by hand, and Docker restarts nothing because of them.
 """
 from __future__ import annotations
@@ -25,10 +25,11 @@ from .compose import FOLDER, Compose, filled, names
 from .machine import podman
 from .manifests import rendered, rules
 from .options import environment_names
-# The same is true of these containers.
-from .test_containers import FIRST, PodLine, test_a_container_has_no_rights, test_podman_limits_a_container  # noqa: F401 pylint: disable=unused-import
+from .pod import CONTAINERS, GROUP
+from .test_containers import FIRST, PodLine
+# The same holds of these containers.
+from .test_containers import test_a_container_has_no_rights, test_podman_limits_a_container  # noqa: F401 pylint: disable=unused-import
 from .test_containers import test_the_sockets_are_for_the_line_alone  # noqa: F401 pylint: disable=unused-import
-from .pod import CONTAINERS
 
 HOST = "foo.bar.com"
 
@@ -42,7 +43,8 @@ class ComposeLine(PodLine):
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.pod = Compose({"KUBERNETES_URL": self.kube.url, "CATTLE_URL": self.rancher.url, "CATTLE_ACCESS_KEY": self.rancher.access_key,
                             "CATTLE_SECRET_KEY": self.rancher.secret_key},
-                           {"token": self.kube.token_file.read_text(encoding="utf-8"), "ca.pem": self.kube.ca_file.read_text(encoding="utf-8")})
+                           {"token": self.kube.token_file.read_text(encoding="utf-8"),
+                            "ca.pem": self.kube.ca_file.read_text(encoding="utf-8")})
 
 
 @pytest.fixture(scope="module", name="line")
@@ -68,7 +70,7 @@ def test_only_the_watcher_has_the_token_and_only_the_provider_the_keys(line):
 
 def test_the_windows_are_where_they_may_be_looked_into(line):
     shown = line.pod.run("translator", "stat", "--format=%a %u %g", "/run/sluice-windows").stdout.strip()
-    assert shown == f"1770 0 {65532}"
+    assert shown == f"1770 0 {GROUP}"
     found = line.pod.run("translator", "ls", "/run/sluice-windows").stdout.split()
     assert found == ["provider-rancher.window", "translator.window", "watcher.window"]
 
@@ -134,7 +136,7 @@ def test_docker_compose_reads_it(tmp_path):
     services = yaml.safe_load(done.stdout)["services"]
     assert services.keys() == CONTAINERS.keys()
     for name, service in services.items():
-        assert service["user"] == f"{CONTAINERS[name]}:65532"
+        assert service["user"] == f"{CONTAINERS[name]}:{GROUP}"
         assert service["healthcheck"]["test"] == ["CMD", "/usr/bin/sluice-alive"]
         assert service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
         assert service["restart"] == "always" and "privileged" not in service and "ports" not in service
@@ -158,5 +160,6 @@ def test_each_name_is_an_option_or_composes_own():
 
 
 def test_the_names_of_the_go_original_are_there():
-    assert {"KUBERNETES_URL", "CATTLE_URL", "CATTLE_ACCESS_KEY", "CATTLE_SECRET_KEY", "RANCHER_LB_SEPARATOR", "RANCHER_CLIENT_TIMEOUT"} <= set(
-        names((FOLDER / ".env.example").read_text(encoding="utf-8")))
+    of_the_original = {"KUBERNETES_URL", "CATTLE_URL", "CATTLE_ACCESS_KEY", "CATTLE_SECRET_KEY", "RANCHER_LB_SEPARATOR",
+                       "RANCHER_CLIENT_TIMEOUT"}
+    assert of_the_original <= set(names((FOLDER / ".env.example").read_text(encoding="utf-8")))
