@@ -63,18 +63,28 @@ static uint64_t bounded(uint64_t value, uint64_t fallback, uint64_t max)
 	return value < max ? value : max;
 }
 
+static struct str path_of_check(const struct health_check *check)
+{
+	return str_is_empty(check->path) ? STR("/") : check->path;
+}
+
+static bool can_be_asked(const struct health_check *check)
+{
+	return check->port <= 65535 &&
+	       (check->type != HEALTH_CHECK_HTTP || check_path(path_of_check(check)));
+}
+
 static void add_check(struct buf *lines, struct buf *server, const struct health_check *check,
 	const char **ret_refused)
 {
-	struct str path = str_is_empty(check->path) ? STR("/") : check->path;
-	if (check->port > 65535 || (check->type == HEALTH_CHECK_HTTP && !check_path(path))) {
+	if (!can_be_asked(check)) {
 		*ret_refused =
 			"the health check's path or port cannot be asked for; there is no check";
 		return;
 	}
 	if (check->type == HEALTH_CHECK_HTTP) {
 		text_add(lines, "\toption httpchk\n\thttp-check send meth GET uri ");
-		add_quoted(lines, path);
+		add_quoted(lines, path_of_check(check));
 		text_add(lines, " ver HTTP/1.1 hdr Host localhost\n");
 	}
 	text_add(lines, "\ttimeout check %llums\n",
@@ -141,7 +151,8 @@ char *class_words_of_tls(
 		text_add(&words, " sni req.hdr(host),host_only");
 	else
 		text_add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
-	if (pool->health_check != NULL && !str_is_empty(tls->server_name))
+	bool is_checked = pool->health_check != NULL && can_be_asked(pool->health_check);
+	if (is_checked && !str_is_empty(tls->server_name))
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
 	char *text = str_dup(buf_str(&words));

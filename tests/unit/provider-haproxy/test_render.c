@@ -71,29 +71,34 @@ static void words_of_tls_leave_nothing_open(void **state)
 {
 	static const struct {
 		struct pool_tls tls;
-		bool is_checked;
+		unsigned check; /* 0: none */
 		const char *words;
 	} rows[] = {
-		{{.verify = TLS_VERIFY_OFF}, false,
+		{{.verify = TLS_VERIFY_OFF}, 0,
 			" ssl verify none sni req.hdr(host),host_only alpn http/1.1"},
-		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, true,
+		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 1,
 			" ssl verify none sni str(a.b) check-sni a.b alpn h2"},
-		{{.verify = TLS_VERIFY_SYSTEM, .server_name = STR("a.b")}, false,
+		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b")}, 2,
+			" ssl verify none sni str(a.b) alpn http/1.1"},
+		{{.verify = TLS_VERIFY_SYSTEM, .server_name = STR("a.b")}, 0,
 			" ssl verify required ca-file @system-ca verifyhost a.b sni str(a.b) alpn "
 			"http/1.1"},
-		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")}, false,
+		{{.verify = TLS_VERIFY_CA, .server_name = STR("a.b")}, 0,
 			" ssl verify required ca-file /s/trust/aX.pem verifyhost a.b crt "
 			"/s/trust/iX.pem sni str(a.b) alpn http/1.1"},
 	};
 	static const struct class_paths paths = {.state_dir = "/s"};
 	static const struct class_paths others = {.state_dir = "/s", .system_ca = "/ca.pem"};
-	struct health_check check = {0};
+	/* The last one is refused, so there is no check. */
+	struct health_check checks[] = {{.port = 0}, {.port = 80}, {.port = 70000}};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pool_tls tls = rows[i].tls;
 		struct trust trust = {0};
 		struct pool pool = {
-			.tls = &tls, .health_check = rows[i].is_checked ? &check : NULL};
+			.tls = &tls,
+			.health_check = rows[i].check != 0 ? &checks[rows[i].check] : NULL,
+		};
 		if (tls.verify == TLS_VERIFY_CA)
 			trust = (struct trust){.ca = {"aX"}, .client = {"iX"}};
 		char *words = class_words_of_tls(&pool, &trust, &paths);
