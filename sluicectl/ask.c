@@ -102,7 +102,8 @@ static char *why_away(const struct transfer *t, CURLcode code)
 		return xasprintf("%s: the answer cannot be read; are sluicectl and sluice-%s of "
 				 "one version?",
 			t->path, t->program);
-	return xasprintf("%s: sluice-%s ended while it was asked; ask again", t->path, t->program);
+	return xasprintf(
+		"%s: sluice-%s ended before the answer did; ask again", t->path, t->program);
 }
 
 static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **ret_problem)
