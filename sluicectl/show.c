@@ -116,7 +116,8 @@ static int put_key(const struct schema_field *field, struct buf *out, const char
 	room += comma_len;
 	*room++ = '"';
 	memcpy(room, field->key, field->key_len);
-	memcpy(room + field->key_len, "\":", 2);
+	room[field->key_len] = '"';
+	room[field->key_len + 1] = ':';
 	buf_commit(out, len);
 	*comma = ",";
 	return 0;
