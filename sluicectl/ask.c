@@ -70,12 +70,25 @@ static char *why_refused(const struct transfer *t)
 		t->path, (unsigned)getuid(), t->program, (unsigned)getuid());
 }
 
+/* The connection was closed before we could ask. Root is never refused. */
+static char *why_turned_away(const struct transfer *t)
+{
+	if (geteuid() != 0)
+		return why_refused(t);
+	return xasprintf("%s: sluice-%s turned us away: too many look in, or it is ending; ask "
+			 "again",
+		t->path, t->program);
+}
+
 static char *why_unconnected(const struct transfer *t)
 {
 	long err = 0;
 	curl_easy_getinfo(t->curl, CURLINFO_OS_ERRNO, &err);
 	if (err == EACCES || err == EPERM)
 		return why_refused(t);
+	/* It was connected, and closed at once. */
+	if (err == 0)
+		return why_turned_away(t);
 	if (err == ENOENT)
 		return xasprintf("%s: there is no such socket; start sluice-%s, or name the folder "
 				 "of its --runtime-dir or --window-dir by --runtime-dir",
@@ -93,6 +106,8 @@ static char *why_away(const struct transfer *t, CURLcode code)
 {
 	if (code == CURLE_COULDNT_CONNECT)
 		return why_unconnected(t);
+	if (code == CURLE_SEND_ERROR)
+		return why_turned_away(t);
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return xasprintf("%s: sluice-%s %s for %g s: it hangs, or is very busy; look at "
 				 "its log, ask again with a longer --timeout, or restart it",
@@ -102,7 +117,8 @@ static char *why_away(const struct transfer *t, CURLcode code)
 		return xasprintf("%s: the answer cannot be read; are sluicectl and sluice-%s of "
 				 "one version?",
 			t->path, t->program);
-	return xasprintf("%s: sluice-%s ended while it was asked; ask again", t->path, t->program);
+	return xasprintf(
+		"%s: sluice-%s ended before the answer did; ask again", t->path, t->program);
 }
 
 static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **ret_problem)
@@ -120,9 +136,7 @@ static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **re
 		return ASK_AWAY;
 	}
 	if (buf_len(t->out) == 0) {
-		*ret_problem = xasprintf("%s: sluice-%s refuses to answer (%ld): too many look in; "
-					 "ask again",
-			t->path, t->program, status);
+		*ret_problem = why_turned_away(t);
 		return ASK_AWAY;
 	}
 	*ret_problem = first_line(t->out);

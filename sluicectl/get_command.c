@@ -329,7 +329,7 @@ static int get(struct getting *g, const struct ask *question)
 	if (code != CTL_EXIT_GOOD)
 		return code;
 	if (g->table != NULL) {
-		table_print(g->table, stdout);
+		table_print(g->table, stdout, g->form == FORM_WIDE ? 0 : live_width());
 	} else {
 		must(buf_printf(&g->json, "%s]", g->count == 0 ? "[" : "") == 0);
 		show_print(stdout, buf_str(&g->json), g->form == FORM_YAML);

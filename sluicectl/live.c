@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 static const double timeout_default_s = 5;
 static const double timeout_max_s = 3600;
@@ -142,11 +144,47 @@ void table_add(struct table *table, struct str text)
 	table_end(table);
 }
 
-void table_print(const struct table *table, FILE *out)
+/* As much of the text as has that width; all of it when it is no more. */
+static struct str cut_text(struct str text, size_t width)
+{
+	size_t len = 0;
+	while (len < text.len && (width != 0 || ((unsigned char)text.p[len] & 0xc0) == 0x80))
+		width -= ((unsigned char)text.p[len++] & 0xc0) != 0x80;
+	return (struct str){text.p, len};
+}
+
+/* A row, of which as much is printed as there is place for; what is left out is marked. */
+static void print_row(FILE *out, struct str row, size_t row_width, size_t width)
+{
+	static const char mark[] = "…";
+	bool is_cut = width != 0 && row_width > width;
+	if (is_cut)
+		row = cut_text(row, width - 1);
+	fwrite_unlocked(row.p, 1, row.len, out);
+	if (is_cut)
+		fwrite_unlocked(mark, 1, sizeof(mark) - 1, out);
+	putc_unlocked('\n', out);
+}
+
+/* Appends the cell and its gap; returns their width. */
+static size_t put_cell(struct buf *row, const char *text, const struct cell *cell, size_t pad)
+{
+	uint8_t *room = buf_reserve(row, cell->len + pad);
+	must(room != NULL);
+	memcpy(room, text, cell->len);
+	memset(room + cell->len, ' ', pad);
+	buf_commit(row, cell->len + pad);
+	return cell->width + pad;
+}
+
+void table_print(const struct table *table, FILE *out, size_t width)
 {
 	enum { GAP = 3 };
 	size_t *widths = xcalloc(table->columns, sizeof(*widths));
 	const char *text = buf_str(&table->texts).p;
+	struct buf row;
+	size_t row_width = 0;
+	buf_init(&row, ASK_LEN_MAX);
 	for (size_t i = 0; i < table->count; i++) {
 		size_t *most = &widths[i % table->columns];
 		*most = table->cells[i].width > *most ? table->cells[i].width : *most;
@@ -155,12 +193,20 @@ void table_print(const struct table *table, FILE *out)
 		const struct cell *cell = &table->cells[i];
 		bool is_last = (i + 1) % table->columns == 0;
 		size_t pad = is_last ? 0 : widths[i % table->columns] - cell->width + GAP;
-		fwrite_unlocked(text, 1, cell->len, out);
-		for (size_t k = 0; k < pad; k++)
-			putc_unlocked(' ', out);
-		if (is_last)
-			putc_unlocked('\n', out);
+		row_width += put_cell(&row, text, cell, pad);
 		text += cell->len;
+		if (!is_last)
+			continue;
+		print_row(out, buf_str(&row), row_width, width);
+		buf_clear(&row);
+		row_width = 0;
 	}
+	buf_fini(&row);
 	free(widths);
+}
+
+size_t live_width(void)
+{
+	struct winsize size;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

@@ -30,4 +30,7 @@ void table_put(struct table *table, struct str text);
 void table_end(struct table *table);
 /* Both: a whole cell. */
 void table_add(struct table *table, struct str text);
-void table_print(const struct table *table, FILE *out);
+/* Rows end at `width` columns; 0: they are as long as they are. */
+void table_print(const struct table *table, FILE *out, size_t width);
+/* Of the terminal that is written to; 0: it is none. */
+size_t live_width(void);

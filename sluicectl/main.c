@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "sluicectl/commands.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +76,15 @@ static void drop_line(void *ctx, const struct log_event *event, struct str line)
 	(void)line;
 }
 
+/* Whoever has closed our output has seen enough of it. */
+static bool is_written(void)
+{
+	bool is_good = fflush(stdout) == 0 && ferror(stdout) == 0;
+	if (!is_good && errno != EPIPE)
+		fprintf(stderr, "sluicectl: standard output: %s\n", strerror(errno));
+	return is_good;
+}
+
 int main(int argc, char **argv)
 {
 	struct args args;
@@ -95,7 +105,5 @@ int main(int argc, char **argv)
 		break;
 	}
 	args_free(&args);
-	if (fflush(stdout) != 0 && code == CTL_EXIT_GOOD)
-		code = CTL_EXIT_INPUT;
-	return code;
+	return is_written() || code == CTL_EXIT_USAGE ? code : CTL_EXIT_INPUT;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/show.h"
 
+#include "common/must.h"
 #include "sluicectl/jsontext.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <strings.h>
@@ -66,6 +66,17 @@ static int put_list(const struct schema_field *field, const struct any_list *lis
 	return err == 0 ? buf_append(out, "]", 1) : err;
 }
 
+static int put_uint(uint64_t value, struct buf *out)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value != 0);
+	return buf_append(out, digits + at, sizeof(digits) - at);
+}
+
 static int put_value(const struct schema_field *field, const void *member, struct buf *out)
 {
 	switch (field->type) {
@@ -75,7 +86,7 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	case SCHEMA_BOOL:
 		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
-		return buf_printf(out, "%" PRIu64, *(const uint64_t *)member);
+		return put_uint(*(const uint64_t *)member, out);
 	case SCHEMA_REV:
 		return buf_printf(out, "\"%016" PRIx64 "\"", *(const uint64_t *)member);
 	case SCHEMA_ENUM:
@@ -96,13 +107,20 @@ static int put_value(const struct schema_field *field, const void *member, struc
 
 static int put_key(const struct schema_field *field, struct buf *out, const char **comma)
 {
-	int err = buf_append_str(out, str_from(*comma));
+	size_t comma_len = **comma != '\0';
+	size_t len = comma_len + 1 + field->key_len + 2;
+	uint8_t *room = buf_reserve(out, len);
+	if (room == NULL)
+		return -EMSGSIZE;
+	room[0] = ',';
+	room += comma_len;
+	*room++ = '"';
+	memcpy(room, field->key, field->key_len);
+	room[field->key_len] = '"';
+	room[field->key_len + 1] = ':';
+	buf_commit(out, len);
 	*comma = ",";
-	if (err == 0)
-		err = buf_append(out, "\"", 1);
-	if (err == 0)
-		err = buf_append(out, field->key, field->key_len);
-	return err == 0 ? buf_append(out, "\":", 2) : err;
+	return 0;
 }
 
 static int put_members(
@@ -136,19 +154,31 @@ int show_json(const struct schema *schema, const void *value, struct buf *out)
 
 /* ---- YAML ---- */
 
+enum { PIECE_LEN = 64 * 1024 };
+
+static bool is_letter(char byte)
+{
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static bool is_plain_byte(char byte)
+{
+	return is_letter(byte) || (byte >= '-' && byte <= '9') || byte == '_';
+}
+
 /* Text that no reader of YAML takes for something else stands plain. */
 static bool is_plain(struct str text)
 {
 	static const char *const words[] = {
 		"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
 	static const size_t longest = sizeof("false") - 1;
-	if (text.len == 0 || !isalpha((unsigned char)text.p[0]))
+	if (text.len == 0 || !is_letter(text.p[0]))
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
-		if (!isalnum((unsigned char)text.p[i]) && strchr("-_./", text.p[i]) == NULL)
+		if (!is_plain_byte(text.p[i]))
 			return false;
 	}
-	if (text.len > longest)
+	if (text.len > longest || strchr("tfnyoTFNYO", text.p[0]) == NULL)
 		return true;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (text.len == strlen(words[i]) && strncasecmp(text.p, words[i], text.len) == 0)
@@ -160,7 +190,8 @@ static bool is_plain(struct str text)
 /* JSON text of ours, in which nothing stands between the tokens, is read from the front and written anew. */
 struct rewriting {
 	struct str rest;
-	FILE *out;
+	FILE *file;
+	struct buf out; /* what is not in the file yet */
 };
 
 static char next_byte(const struct rewriting *r)
@@ -173,17 +204,34 @@ static void drop(struct rewriting *r, size_t len)
 	r->rest = str_skip(r->rest, len);
 }
 
-static void write_spaces(FILE *out, int count)
+/* There is always room: see show_print(). */
+static void write_text(struct rewriting *r, struct str text)
 {
-	for (int i = 0; i < count; i++)
-		putc_unlocked(' ', out);
+	must(buf_append_str(&r->out, text) == 0);
+}
+
+static void write_spaces(struct rewriting *r, int count)
+{
+	uint8_t *room = buf_reserve(&r->out, (size_t)count);
+	must(room != NULL);
+	memset(room, ' ', (size_t)count);
+	buf_commit(&r->out, (size_t)count);
+}
+
+static void write_out(struct rewriting *r)
+{
+	fwrite(buf_data(&r->out), 1, buf_len(&r->out), r->file);
+	buf_clear(&r->out);
 }
 
 /* Of text that begins with a quote: up to the one that ends it. */
 static size_t quoted_len(struct str text)
 {
-	size_t i = 1;
-	while (i < text.len && text.p[i] != '"')
+	const char *end = str_find(str_skip(text, 1), '"');
+	size_t i = end != NULL ? (size_t)(end - text.p) : text.len;
+	if (end == NULL || end[-1] != '\\')
+		return end != NULL ? i + 1 : text.len;
+	for (i = 1; i < text.len && text.p[i] != '"';)
 		i += text.p[i] == '\\' ? 2 : 1;
 	return i < text.len ? i + 1 : text.len;
 }
@@ -197,13 +245,13 @@ static void rewrite_scalar(struct rewriting *r)
 		len = quoted_len(r->rest);
 		struct str inner = {r->rest.p + 1, len - 2};
 		struct str text = is_plain(inner) ? inner : (struct str){r->rest.p, len};
-		fwrite_unlocked(text.p, 1, text.len, r->out);
+		write_text(r, text);
 	} else {
 		bool is_empty = next_byte(r) == '[' || next_byte(r) == '{';
 		len = is_empty ? 2 : 0;
 		while (!is_empty && len < r->rest.len && strchr(ends, r->rest.p[len]) == NULL)
 			len++;
-		fwrite_unlocked(r->rest.p, 1, len, r->out);
+		write_text(r, (struct str){r->rest.p, len});
 	}
 	drop(r, len);
 }
@@ -220,12 +268,12 @@ static void rewrite(struct rewriting *r, int indent, bool is_begun);
 static void rewrite_rest(struct rewriting *r)
 {
 	rewrite_scalar(r);
-	putc_unlocked('\n', r->out);
+	write_text(r, STR("\n"));
 }
 
 static void rewrite_item(struct rewriting *r, int indent)
 {
-	fputs("- ", r->out);
+	write_text(r, STR("- "));
 	/* Its first line stands behind the dash. */
 	if (is_nested(r))
 		rewrite(r, indent + 2, true);
@@ -237,12 +285,11 @@ static void rewrite_member(struct rewriting *r, int indent)
 {
 	rewrite_scalar(r);
 	drop(r, 1); /* the colon */
-	putc_unlocked(':', r->out);
 	if (is_nested(r)) {
-		putc_unlocked('\n', r->out);
+		write_text(r, STR(":\n"));
 		rewrite(r, indent + (next_byte(r) == '[' ? 0 : 2), false);
 	} else {
-		putc_unlocked(' ', r->out);
+		write_text(r, STR(": "));
 		rewrite_rest(r);
 	}
 }
@@ -254,26 +301,39 @@ static void rewrite(struct rewriting *r, int indent, bool is_begun)
 	do {
 		drop(r, 1); /* what opens it, or a comma */
 		if (!is_begun)
-			write_spaces(r->out, indent);
+			write_spaces(r, indent);
 		is_begun = false;
 		if (is_list)
 			rewrite_item(r, indent);
 		else
 			rewrite_member(r, indent);
+		if (buf_len(&r->out) > PIECE_LEN)
+			write_out(r);
 	} while (next_byte(r) == ',');
 	drop(r, 1);
 }
 
+static void print_yaml(FILE *file, struct str json)
+{
+	struct rewriting r = {.rest = json, .file = file};
+	/* A piece, and of what follows it one line. */
+	buf_init(&r.out, 2 * (size_t)PIECE_LEN + json.len);
+	if (is_nested(&r)) {
+		rewrite(&r, 0, false);
+	} else {
+		rewrite_scalar(&r);
+		write_text(&r, STR("\n"));
+	}
+	write_out(&r);
+	buf_fini(&r.out);
+}
+
 void show_print(FILE *out, struct str json, bool is_yaml)
 {
-	struct rewriting r = {json, out};
-	if (is_yaml && is_nested(&r)) {
-		rewrite(&r, 0, false);
+	if (is_yaml) {
+		print_yaml(out, json);
 		return;
 	}
-	if (is_yaml)
-		rewrite_scalar(&r);
-	else
-		fwrite(json.p, 1, json.len, out);
+	fwrite(json.p, 1, json.len, out);
 	fputc('\n', out);
 }

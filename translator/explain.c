@@ -368,13 +368,18 @@ static void explain_foreign(struct explaining *e)
 				STR_FMT(settings->controller_name)));
 }
 
+static void explain_inner_service(struct explaining *e)
+{
+	add_problem(e, STR("ServiceNotLoadBalancer"),
+		STR("it is not of type LoadBalancer: only Ingresses lead to it"));
+}
+
 static void explain_foreign_service(struct explaining *e, const struct service_record *service)
 {
 	const struct source_settings *settings = &e->engine->settings;
 	struct str class = service->load_balancer_class;
 	if (service->type != SERVICE_LOAD_BALANCER)
-		add_problem(e, STR("ServiceNotLoadBalancer"),
-			STR("it is not of type LoadBalancer: only Ingresses lead to it"));
+		explain_inner_service(e);
 	else if (e->plan->is_leaving || service->deleting)
 		add_problem(e, STR("ServiceLeaves"), STR("it is being deleted"));
 	else if (class.len == 0)
@@ -442,13 +447,10 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
 	struct record *front =
 		e.is_service ? graph_find(&engine->graph, NODE_FRONT, e.self) : record;
-	if (front != NULL && front->packed != NULL) {
+	if (front != NULL && front->packed != NULL)
 		explain_owner(&e, front);
-	} else {
-		struct service_record service;
-		record_read(record, &engine->scratch, &service);
-		explain_foreign_service(&e, &service);
-	}
+	else
+		explain_inner_service(&e);
 	arena_reset(&engine->scratch);
 	return true;
 }

@@ -2,12 +2,16 @@
 """sluicectl at a running line: what stands there, why something is not served, and what is said when a piece of the line is gone."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import shutil
 import subprocess
+import termios
 
 import pytest
+import yaml
 
 from lib.certs import self_signed
 from lib.line import build_folder
@@ -274,6 +278,89 @@ def test_events_come_as_they_happen(line, ctl):
             assert "WatcherUp" in [event["reason"] for event in seen], "what is remembered comes first"
         finally:
             process.terminate()
+
+
+def test_every_form_says_the_same(line, ctl):
+    cluster = line.cluster
+    many = [f"host{number}.test" for number in range(6)]
+    ips = [f"127.1.0.{number}" for number in range(1, 7)]
+    cluster.apply(cluster.service("web"), cluster.slice("web", ips), one(cluster, "one", "web"),
+                  cluster.ingress("many", [{"host": host, "paths": [("/", "Prefix", "web", 80)]} for host in many]))
+    wait_for(lambda: ctl.explain("many").get("state") == "applied" and not ctl.reasons("many"), "the Ingresses to be served", PATIENCE)
+    for what, rows in {"ingress": 2, "lb": 1, "pool": 1, "cert": 0}.items():
+        found = ctl.json("get", what)
+        assert len(found) == rows == len(ctl("get", what).stdout.splitlines()) - 1, what
+        assert yaml.safe_load(ctl("get", what, "-o", "yaml").stdout) == found
+    short, wide = ctl("get", "ingress").stdout, ctl("get", "ingress", "-o", "wide").stdout
+    assert ",+3" in short and not any(many[-1] in row for row in short.splitlines()) and ",".join(many) in wide and ",+" not in wide
+    assert ",".join(f"{ip}:8080" for ip in ips) in ctl("get", "pool", "-o", "wide").stdout
+    for command in (["explain", "default/many"], ["status"]):
+        told = [yaml.safe_load(ctl(*command, "-o", form).stdout) for form in ("json", "yaml")]
+        for item in told[0].get("programs", []) + told[1].get("programs", []):
+            item.pop("lag_s", None)
+        assert told[0] == told[1]
+
+
+def on_a_terminal(line, columns: int, *arguments: str, **environment: str) -> str:
+    """What a person sees at a terminal of that width."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    try:
+        with subprocess.Popen([build_folder() / "sluicectl/sluicectl", *arguments], stdin=subprocess.DEVNULL, stdout=theirs,
+                              env={**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime), **environment}):
+            os.close(theirs)
+            seen = b""
+            with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+                while piece := os.read(ours, 65536):
+                    seen += piece
+    finally:
+        os.close(ours)
+    return seen.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_and_none(line, ctl):
+    cluster = line.cluster
+    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web", "a-host-with-a-long-name.example.test"))
+    wait_for(lambda: not ctl.reasons("web") and ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    assert "\033[32m" in on_a_terminal(line, 80, "status") and "\033[32m" in on_a_terminal(line, 80, "explain", "default/web")
+    for told in (ctl("status").stdout, on_a_terminal(line, 80, "status", NO_COLOR="1"), on_a_terminal(line, 80, "status", "--color", "never")):
+        assert "\033" not in told and "● watcher" in told
+    assert "\033[32m" in on_a_terminal(line, 80, "status", "--color", "always", NO_COLOR="1")
+    whole = ctl("get", "ingress").stdout
+    assert on_a_terminal(line, 200, "get", "ingress").count("\n") == whole.count("\n")
+    for width in (1, 9, 20, 40):
+        rows = on_a_terminal(line, width, "get", "ingress").splitlines()
+        assert len(rows) == 2 and max(map(len, rows)) == width, rows
+        assert all(row.endswith("…") and full.startswith(row[:-1]) for row, full in zip(rows, whole.splitlines())), rows
+    rows = on_a_terminal(line, 40, "get", "ingress", "-o", "wide").splitlines()
+    assert rows[0] == whole.splitlines()[0] and "a-host-with-a-long-name.example.test" in rows[1]
+
+
+def test_output_that_is_not_taken(line, ctl):
+    cluster = line.cluster
+    hosts = [f"{number}.{'long' * 12}.test" for number in range(200)]
+    cluster.apply(cluster.service("web"), cluster.ingress("many", [{"host": host, "paths": [("/", "Prefix", "web", 80)]} for host in hosts]))
+    wait_for(lambda: len(ctl("get", "ingress", "-o", "json").stdout) > 16384, "the Ingress", PATIENCE)
+    program, environment = build_folder() / "sluicectl/sluicectl", {**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime)}
+    # `| head -1` is answered, and nothing is complained of.
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; for i in {{1..40}}; do {program} get ingress -o yaml; done | head -1"], capture_output=True,
+                          text=True, timeout=120, check=False, env=environment)
+    assert done.stdout.startswith("- ") and done.stderr == "" and done.returncode in (0, 141), done.stderr
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([program, "get", "ingress", "-o", "yaml"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+                              env=environment)
+    assert done.returncode == 3 and "standard output: No space left" in done.stderr
+
+
+def test_events_end_with_the_translator(line):
+    environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime)}
+    with subprocess.Popen([build_folder() / "sluicectl/sluicectl", "events", "-o", "yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=environment) as process:
+        assert process.stdout.readline() == "---\n"
+        line.translator.stop()
+        told, complaint = process.stdout.read(), process.stderr.read()
+    assert process.returncode == 4 and "sluice-translator ended" in complaint
+    assert {"WatcherUp", "ProviderUp"} <= {event["reason"] for event in yaml.safe_load_all("---\n" + told)}
 
 
 @pytest.mark.parametrize("name", PROXIES)
