@@ -68,6 +68,7 @@ struct http_head {
 struct http_result {
 	enum http_outcome outcome;
 	struct http_head head; /* status 0: no answer came */
+	/* Credentials of the call that a refusal repeats are hidden in it. */
 	struct str body;   /* of whole answers that did not go to on_data; good during the call */
 	const char *error; /* libcurl's words; "" when answered */
 };

@@ -5,11 +5,14 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
+#include <openssl/evp.h>
 #include <strings.h>
 
 enum {
 	HEADERS_LEN_MAX = 256 * 1024, /* of all heads of one request together, interim ones too */
 	RETRY_AFTER_MAX_S = 3600,     /* a longer time counts as this */
+	STATUS_REFUSED_MIN = 300,
+	HIDDEN_LEN_MIN = 4, /* what is shorter stands in any text */
 };
 
 struct http_easy {
@@ -180,10 +183,59 @@ static const char *error_of(const struct http_easy *easy, CURLcode code, enum ht
 	return easy->error[0] != '\0' ? easy->error : curl_easy_strerror(code);
 }
 
+/* ---- what a refusal repeats ---- */
+
+static void hide(char *body, size_t body_len, const char *text, size_t len)
+{
+	char *end = body + body_len;
+	char *at = body;
+	while (len >= HIDDEN_LEN_MIN && (at = memmem(at, (size_t)(end - at), text, len)) != NULL) {
+		memset(at, '*', len);
+		at += len;
+	}
+}
+
+/* "user:password", as sent. */
+static void hide_pair(char *body, size_t body_len, const char *encoded)
+{
+	size_t room = strlen(encoded) / 4 * 3 + 4;
+	char *pair = xcalloc(1, room);
+	int len = EVP_DecodeBlock(
+		(unsigned char *)pair, (const unsigned char *)encoded, (int)strlen(encoded));
+	const char *password = len > 0 ? strchr(pair, ':') : NULL;
+	if (password != NULL)
+		hide(body, body_len, password + 1, strlen(password + 1));
+	explicit_bzero(pair, room);
+	free(pair);
+}
+
+/* A server, or a proxy before it, may repeat what it was shown; and a refusal is told to people. */
+static void hide_credentials(struct http_easy *easy)
+{
+	static const char bearer[] = "Authorization: Bearer ";
+	static const char basic[] = "Authorization: Basic ";
+	char *body = (char *)(easy->body_in.data + easy->body_in.start);
+	size_t len = buf_len(&easy->body_in);
+	for (const struct curl_slist *item = easy->headers; item != NULL && len != 0;
+		item = item->next) {
+		const char *value = item->data;
+		if (strncmp(value, bearer, sizeof(bearer) - 1) == 0) {
+			value += sizeof(bearer) - 1;
+			hide(body, len, value, strlen(value));
+		} else if (strncmp(value, basic, sizeof(basic) - 1) == 0) {
+			value += sizeof(basic) - 1;
+			hide(body, len, value, strlen(value));
+			hide_pair(body, len, value);
+		}
+	}
+}
+
 void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reason)
 {
 	struct http_result result = {.outcome = outcome_of(easy, code), .head = easy->head};
 	result.error = reason != NULL ? reason : error_of(easy, code, result.outcome);
+	if (easy->head.status >= STATUS_REFUSED_MIN)
+		hide_credentials(easy);
 	/* Half a body is no body. */
 	if (result.outcome == HTTP_ANSWERED)
 		result.body = buf_str(&easy->body_in);

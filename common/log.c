@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/log_events.h"
+#include "common/must.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -284,13 +285,13 @@ void log_last_words(const struct log_event *event, const char *reason)
 	size_t len = strlen(line);
 	len += (size_t)snprintf(
 		line + len, sizeof(line) - len, json ? ",\"reason\":\"" : " reason=\"");
-	for (; *reason != '\0' && len + 2 + strlen(end) < sizeof(line); reason++) {
+	for (; *reason != '\0' && len + 3 + strlen(end) < sizeof(line); reason++) {
 		if (*reason == '"' || *reason == '\\')
 			line[len++] = '\\';
 		line[len++] = *reason;
 	}
-	memcpy(line + len, end, strlen(end));
-	ssize_t ignored = write(STDERR_FILENO, line, len + strlen(end));
+	len += (size_t)snprintf(line + len, sizeof(line) - len, "%s", end);
+	ssize_t ignored = write(STDERR_FILENO, line, len);
 	(void)ignored;
 }
 
@@ -299,10 +300,14 @@ void log_last_words(const struct log_event *event, const char *reason)
 static const struct log_event *next_by_name(const struct log_event *last)
 {
 	const struct log_event *best = NULL;
+	/* The two names are the ends of one array. */
+	// cppcheck-suppress comparePointers
 	for (struct log_event *const *at = __start_log_events; at < __stop_log_events; at++) {
-		if ((last == NULL || strcmp((*at)->name, last->name) > 0) &&
-			(best == NULL || strcmp((*at)->name, best->name) < 0))
-			best = *at;
+		const struct log_event *event = *at;
+		must(event != NULL);
+		if ((last == NULL || strcmp(event->name, last->name) > 0) &&
+			(best == NULL || strcmp(event->name, best->name) < 0))
+			best = event;
 	}
 	return best;
 }

@@ -220,6 +220,14 @@ static struct str trim_blanks(struct str s)
 	return s;
 }
 
+static size_t first_word_len(struct str text)
+{
+	size_t len = 0;
+	while (len < text.len && strchr(" \t:", text.p[len]) == NULL)
+		len++;
+	return len;
+}
+
 static bool parse_file_line(struct parse *p, const char *path, int number, struct str line)
 {
 	line = trim_blanks(line);
@@ -231,6 +239,8 @@ static bool parse_file_line(struct parse *p, const char *path, int number, struc
 	if (equals != NULL)
 		name = trim_blanks((struct str){line.p, (size_t)(equals - line.p)});
 	if (equals == NULL || !find_option(p->table, name, &index)) {
+		/* Without an equals sign the rest may be a secret. */
+		name.len = equals != NULL ? name.len : first_word_len(name);
 		p->problem =
 			xasprintf("%s:%d: \"%.*s\" is no option; lines are `name = value` with "
 				  "the names that --help shows",
@@ -298,6 +308,15 @@ static enum options_outcome take_help(struct parse *p, const char *form)
 	return OPTIONS_BAD;
 }
 
+/* Everybody may read the command line of a process, so a secret does not stay in it. */
+static bool take_option(struct parse *p, size_t index)
+{
+	bool good = set_value(p, SOURCE_ARGS, index, optarg != NULL ? optarg : "true");
+	if (p->table->options[index].is_secret && optarg != NULL)
+		memset(optarg, '*', strlen(optarg));
+	return good;
+}
+
 static enum options_outcome parse_args(struct parse *p, int argc, char **argv, char **ret_file)
 {
 	struct option longs[OPTIONS_MAX + 4];
@@ -320,11 +339,14 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 		if (got == OPT_CONFIG) {
 			*ret_file = optarg;
 		} else if (got == '?' || got == ':') {
-			p->problem = xasprintf("option %.200s: %s; --help lists all options",
-				argv[optind - 1], got == '?' ? "unknown" : "needs a value");
+			/* What is behind the name may be a secret. */
+			const char *word = argv[optind - 1];
+			size_t len = strcspn(word, "=");
+			p->problem = xasprintf("option %.*s: %s; --help lists all options",
+				(int)(len < 200 ? len : 200), word,
+				got == '?' ? "unknown" : "needs a value");
 			return OPTIONS_BAD;
-		} else if (!set_value(p, SOURCE_ARGS, (size_t)(got - OPT_FIRST),
-				   optarg != NULL ? optarg : "true")) {
+		} else if (!take_option(p, (size_t)(got - OPT_FIRST))) {
 			return OPTIONS_BAD;
 		}
 	}

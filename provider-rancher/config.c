@@ -125,7 +125,11 @@ char *config_check(const struct config *config)
 	char *base = rancher_url_base(str_from(config->url), &problem);
 	free(base);
 	if (base == NULL)
-		return xasprintf("the address \"%.200s\" is no good: %s", config->url, problem);
+		/* It may hold a password. */
+		return strchr(config->url, '@') != NULL
+			       ? xasprintf("the address is no good: %s", problem)
+			       : xasprintf("the address \"%.200s\" is no good: %s", config->url,
+					 problem);
 	if (!naming_is_valid(str_from(config->separator)))
 		return xasprintf("the separator \"%.200s\" cannot stand in a name: letters, digits "
 				 "and single dashes only",

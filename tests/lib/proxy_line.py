@@ -18,10 +18,10 @@ from .wait import wait_for
 
 class ProxyLine:
     """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
-    translator. `translator` and `provider` as arguments are more options of theirs."""
+    translator. `translator`, `provider` and `watcher` as arguments are more options of theirs."""
 
     def __init__(self, name: str, http: int | None = None, https: int | None = None, translator: list[str] | None = None,
-                 provider: list[str] | None = None):
+                 provider: list[str] | None = None, watcher: list[str] | None = None):
         self.proxy = proxy_class(name)(start=False, arguments=provider)
         self.proxy.translator.stop()
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
@@ -31,7 +31,7 @@ class ProxyLine:
         self.cluster = Cluster(str(self.kube.kubeconfig))
         common = ["--runtime-dir", str(self.runtime)]
         build = build_folder()
-        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig)],
+        self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher or [])],
                               self.folder / "watcher.log")
         self.translator = Daemon(build / "translator/sluice-translator",
                                  [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(translator or [])],

@@ -210,3 +210,24 @@ def test_secrets_stand_in_no_log_line(rig):
     wait_for(lambda: rig.kube.requests(mark, verb="watch", status=200), "a watch with the new token")
     log = "\n".join(rig.watcher.lines)
     assert text not in log and new not in log and "PRIVATE KEY" not in log
+
+
+@pytest.mark.parametrize("lines", [
+    ["echo SECRET-OF-THE-PLUGIN"], ["echo SECRET-OF-THE-PLUGIN", "exit 3"], ["echo '{\"status\": {\"token\": \"SECRET-OF-THE-PLUGIN\"'"],
+    [answer(token="two SECRET-OF-THE-PLUGIN")], [answer(clientKeyData="SECRET-OF-THE-PLUGIN")],
+    [answer(token="SECRET-OF-THE-PLUGIN").replace("/v1", "/v9")], ["echo SECRET-OF-THE-PLUGIN; kill -9 $$"]])
+def test_what_a_plugin_gives_stands_in_no_log_line(rig, lines):
+    rig.prepare(kubeconfig=kubeconfig(rig, plugin(rig, *lines))).start()
+    rig.watcher.wait_event("credentials-problem", "exec plugin")
+    rig.watcher.wait_event("not-ready", "no credentials")
+    assert "SECRET-OF-THE-PLUGIN" not in "\n".join(rig.watcher.lines)
+
+
+def test_a_kubeconfig_that_is_broken_is_not_quoted(rig):
+    path = rig.folder / "kubeconfig"
+    for text in ("users: [{name: u, user: {token: SECRET-IN-THE-FILE", "- SECRET-IN-THE-FILE", "token: \"SECRET-IN-THE-FILE\n: {", "SECRET-IN-THE-FILE"):
+        path.write_text(text)
+        daemon = rig.prepare(kubeconfig=path).start()
+        assert daemon.reap() == 1
+        assert "SECRET-IN-THE-FILE" not in "\n".join(daemon.lines) and "event=start-failed" in daemon.lines[-1]
+    rig.watcher = None

@@ -7,6 +7,7 @@ and ends when its standard input does.
 """
 from __future__ import annotations
 
+import base64
 import datetime
 import gzip
 import ipaddress
@@ -104,6 +105,10 @@ class Connection(WebSocketBehaviours):
         document = {"connection": self.id, "method": self.method, "target": self.target, "headers": self.headers,
                     "body": self.body.decode("latin-1")}
         self.answer(200, json.dumps(document).encode(), Content_Type="application/json")
+
+    def do_refuse(self, status: str) -> None:
+        """And repeats what it was shown, as some do."""
+        self.answer(int(status), json.dumps(self.headers).encode() + base64.b64decode(self.query.get("x", "")))
 
     def do_status(self, status: str) -> None:
         self.answer(int(status), f"status {status}".encode(), **self.query)

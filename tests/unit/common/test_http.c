@@ -189,6 +189,51 @@ static void sends_credentials(void **state)
 	secret_fini(&password);
 }
 
+static void hides_credentials_in_what_a_refusal_repeats(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		int status;
+		const char *token; /* NULL: user "user" and password "pa:ss" */
+		const char *hidden[2];
+		const char *shown;
+	} table[] = {
+		{"token", 401, "abc.def", {"abc.def"}, "Bearer *******"},
+		{"token, later", 503, "abc.def", {"abc.def"}, "Bearer *******"},
+		{"password", 403, NULL, {"dXNlcjpwYTpzcw==", "pa:ss"}, "pw=***** "},
+		{"stars", 401, "****", {NULL}, "Bearer ****"},
+		{"success", 200, "abc.def", {NULL}, "Bearer abc.def"},
+	};
+	struct secret password = {0};
+	assert_int_equal(secret_set(&password, STR("pa:ss")), 0);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct secret token = {0};
+		/* "pw=pa:ss " */
+		struct http_call call =
+			call_of(&got, PORT_HTTP, "/refuse/%d?x=cHc9cGE6c3Mg", table[i].status);
+		if (table[i].token != NULL) {
+			assert_int_equal(secret_set(&token, str_from(table[i].token)), 0);
+			call.bearer = &token;
+		} else {
+			call.username = "user";
+			call.password = &password;
+		}
+		run(&call);
+		assert_int_equal(got.status, table[i].status);
+		assert_int_equal(buf_append(&got.text, "", 1), 0);
+		const char *text = (const char *)buf_data(&got.text);
+		for (size_t k = 0; k < 2 && table[i].hidden[k] != NULL; k++) {
+			if (strstr(text, table[i].hidden[k]) != NULL)
+				fail_msg("%s: %s", table[i].name, text);
+		}
+		if (strstr(text, table[i].shown) == NULL)
+			fail_msg("%s: %s", table[i].name, text);
+		secret_fini(&token);
+	}
+	secret_fini(&password);
+}
+
 /* A line break in a header or a token would begin a header, or a request, of whoever wrote it. */
 static void refuses_calls_that_make_no_request(void **state)
 {
@@ -457,6 +502,7 @@ int main(void)
 		cmocka_unit_test(sends_what_the_call_says),
 		cmocka_unit_test(sends_bodies_of_every_size),
 		cmocka_unit_test(sends_credentials),
+		cmocka_unit_test(hides_credentials_in_what_a_refusal_repeats),
 		cmocka_unit_test(refuses_calls_that_make_no_request),
 		cmocka_unit_test(names_every_failure),
 		cmocka_unit_test(names_failures_to_connect),
