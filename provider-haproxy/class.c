@@ -155,6 +155,9 @@ char *class_words_of_tls(
 	if (is_checked && !str_is_empty(tls->server_name))
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
+	/* Checks announce nothing by themselves, and many who speak HTTP/2 then hang up. */
+	if (pool->health_check != NULL && tls->http2)
+		text_add(&words, " check-alpn h2");
 	char *text = str_dup(buf_str(&words));
 	buf_fini(&words);
 	return text;

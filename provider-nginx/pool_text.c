@@ -64,8 +64,25 @@ static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
 	return value < max ? value : max;
 }
 
-static void add_check(struct writing *writing, const struct health_check *check)
+/* Checks are made in Lua, where neither HTTP/2 nor its announcement in TLS can be had. */
+static const char *kind_of_check(struct writing *writing, const struct pool *pool)
 {
+	bool is_h2_in_tls = pool->tls != NULL && pool->tls->http2;
+	if (pool->health_check->type != HEALTH_CHECK_HTTP)
+		return "tcp";
+	if (!is_h2_in_tls && pool->protocol != POOL_H2C)
+		return "http";
+	writing->problem =
+		is_h2_in_tls ? STR("nginx cannot send health checks by HTTP/2: endpoints are well "
+				   "that take a connection with TLS, whatever they would answer")
+			     : STR("nginx cannot send health checks by HTTP/2: endpoints are well "
+				   "that take a connection, whatever they would answer");
+	return is_h2_in_tls ? "tls" : "tcp";
+}
+
+static void add_check(struct writing *writing, const struct pool *pool)
+{
+	const struct health_check *check = pool->health_check;
 	bool is_http = check->type == HEALTH_CHECK_HTTP;
 	struct str path = !is_http || str_is_empty(check->path) ? STR("/") : check->path;
 	if (!check_path(path)) {
@@ -74,7 +91,7 @@ static void add_check(struct writing *writing, const struct health_check *check)
 		return;
 	}
 	add(writing, "check %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %.*s\n",
-		is_http ? "http" : "tcp",
+		kind_of_check(writing, pool),
 		or_default(check->interval_ms, CHECK_INTERVAL_MS, 3600000),
 		or_default(check->timeout_ms, CHECK_TIMEOUT_MS, 60000),
 		or_default(check->rise, CHECK_RISE, 100), or_default(check->fall, CHECK_FALL, 100),
@@ -119,7 +136,7 @@ void pool_text_append(const struct pool *pool, struct str protocol, struct arena
 	if (pool->stickiness != NULL)
 		add_stickiness(&writing, pool->stickiness);
 	if (pool->health_check != NULL)
-		add_check(&writing, pool->health_check);
+		add_check(&writing, pool);
 	for (size_t i = 0; i < pool->endpoints.count; i++)
 		add_endpoint(&writing, &pool->endpoints.items[i]);
 	if (writing.is_full)

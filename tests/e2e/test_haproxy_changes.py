@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import http.client
+import os
+import pathlib
 import random
 import threading
 
@@ -19,6 +21,7 @@ from lib.traffic import Clients, Flood
 from lib.wait import wait_for
 
 CHANGES = 10000
+FLIPS = 3000  # of which some hit a request between its two looks
 
 
 class Load(Clients):
@@ -170,6 +173,40 @@ def test_no_request_finds_a_pool_that_has_gone():
                 proxy.commit()
                 wait_for(lambda before=before: flood.answers.total() > before or flood.failures, "answers", 60, 0.001)
             proxy.apply()
+        assert not flood.failures
+        assert {status for status, _ in flood.answers} == {503}
+        assert not [body for _, body in flood.answers if b"no endpoints" in body], flood.answers
+
+
+def interrupt_each_other(proxy: HAProxy) -> None:
+    """HAProxy's threads share one processor, and each second one gives way: what it does is interrupted anywhere, such as by a command."""
+    for worker in proxy.workers():
+        for number, thread in enumerate(sorted(pathlib.Path(f"/proc/{worker}/task").iterdir())):
+            os.sched_setaffinity(int(thread.name), {max(os.sched_getaffinity(0))})
+            if number % 2 == 1:
+                os.sched_setscheduler(int(thread.name), os.SCHED_IDLE, os.sched_param(0))
+
+
+def test_a_pool_that_goes_while_its_route_is_looked_up():
+    """A route is moved and the row of its former pool goes at once, within one line of HAProxy's socket, while requests are looked up: those
+    that found the former pool a moment ago look again. The provider, which would leave time between both, is away."""
+    with HAProxy() as proxy:
+        proxy.apply(pool("p0"), pool("p1"), host("web.test", ("/x", "p0", "exact"), ("/other", "p1", "exact")), proxy.balancer())
+        proxy.kill_provider()
+        table = f"{proxy.state_dir}/maps/whole.map"
+        rows = dict(line.split(" ", 2)[1:] for line in proxy.cli(f"show map {table}").splitlines() if line)
+        route, other = (next(key for key in rows if key.endswith(path)) for path in ("/x", "/other"))
+        ids = [rows[route], rows[other]]
+        interrupt_each_other(proxy)
+        with Flood(proxy.address, proxy.http, "web.test", burst=10) as flood:
+            for number in range(FLIPS):
+                old, new = ids if number % 2 == 0 else ids[::-1]
+                before = list(flood.bursts)
+                said = proxy.cli(f"add map {table} pool:{new} {rows['pool:' + new]}; " * (number > 0)
+                                 + f"set map {table} {route} {new}; del map {table} pool:{old}")
+                assert not said.strip(), said
+                # Nobody has to look a third time.
+                wait_for(lambda before=before: flood.has_renewed(before) or flood.failures, "answers", 60, 0.0005)
         assert not flood.failures
         assert {status for status, _ in flood.answers} == {503}
         assert not [body for _, body in flood.answers if b"no endpoints" in body], flood.answers

@@ -149,6 +149,25 @@ def test_a_checked_backend_is_health_checked_likewise(proxy, apply, pods, ours, 
     wait_for(lambda: {proxy.reached("a.test") for _ in range(10)} == {"sick"}, "only the other one", PATIENCE)
 
 
+@pytest.mark.parametrize("kind", ["in the clear", "with TLS"])
+def test_health_checks_by_http2(proxy, apply, pods, ours, kind):
+    """HAProxy asks; nginx, which cannot, looks whether somebody is there, and its Service's owner hears of it."""
+    tls = {"tls": ours.sign("g.internal")} if kind == "with TLS" else {}
+    good, sick = pods("good", H2Backend, **tls), pods("sick", H2Backend, **tls)
+    check = {"service": "web", "type": "http", "path": "/healthz", "interval_ms": 200, "timeout_ms": 5000, "rise": 1, "fall": 1}
+    kinds = https("p", good, sick, http2=True, **by_ca(ours, "g.internal")) if tls else pool("p", good, sick, protocol="h2c")
+    sick.is_healthy = False
+    apply({**kinds, "health_check": check}, host("a.test", ("/", "p")))
+    told = [notice["message"] for notice in proxy.wait_applied().get("notices", []) if "health checks" in notice["message"]]
+    assert len(told) == (proxy.name == "nginx")
+    before = sick.accepted
+    wait_for(lambda: sick.accepted > before + 3, "some checks", PATIENCE)
+    served = {"good"} if proxy.name == "haproxy" else {"good", "sick"}
+    wait_for(lambda: {proxy.reached("a.test") for _ in range(10)} == served, f"{served} to serve", PATIENCE)
+    sick.is_healthy = True
+    wait_for(lambda: {proxy.reached("a.test") for _ in range(10)} == {"good", "sick"}, "both to serve", PATIENCE)
+
+
 def test_a_new_authority_costs_no_request(proxy, apply, pods, ours, theirs):
     """CA and certificate change in turns while clients keep asking, as when a CA is replaced."""
     old, new = pods("old", tls=ours.sign("s.internal")), pods("new", tls=theirs.sign("s.internal"))

@@ -41,6 +41,7 @@ class Pod:
         self._address = None if ip else Address(NETWORK)
         self.ip = ip or self._address.ip
         self.count = 0  # requests, or connections where there are none
+        self.accepted = 0  # connections
         self.is_healthy = True
         self.targets: collections.deque[str] = collections.deque(maxlen=10000)  # of requests, as sent
         self.gate = threading.Event()
@@ -64,6 +65,7 @@ class Pod:
     def handle(self, connection: socket.socket, peer: str) -> None:
         with self._lock:
             self._connections.add(connection)
+            self.accepted += 1
         try:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
@@ -198,7 +200,8 @@ class H2Backend(Pod):
         text = json.dumps({"name": self.name, "method": known[":method"], "target": known[":path"], "path": known[":path"],
                            "version": "HTTP/2", "headers": headers, "host": known.get(":authority"), "body": body.decode("latin-1"),
                            "client": peer}).encode()
-        h2_link.send_headers(stream, [(":status", "200"), ("content-type", known.get("content-type", "application/json")),
+        status = "503" if known[":path"] == "/healthz" and not self.is_healthy else "200"
+        h2_link.send_headers(stream, [(":status", status), ("content-type", known.get("content-type", "application/json")),
                                       ("x-backend", self.name)])
         h2_link.send_data(stream, text)
         h2_link.send_headers(stream, [("grpc-status", "0"), ("grpc-message", "ok")], end_stream=True)

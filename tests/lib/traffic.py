@@ -139,25 +139,32 @@ class Flood(Clients):
     """Many requests at once on each of some connections, for one host: as many as the proxy can take when it answers by itself. Answers are
     counted by status and body."""
 
-    BURST = 50
-
-    def __init__(self, address: str, port: int, host: str, clients: int = 4):
+    def __init__(self, address: str, port: int, host: str, clients: int = 4, burst: int = 50):
         super().__init__(clients)
         self.answers: collections.Counter[tuple[int, bytes]] = collections.Counter()
-        self._where, self._host = (address, port), host
+        self.bursts = [0] * clients  # answered, of each
+        self._where, self._host, self._burst = (address, port), host, burst
         self._lock = threading.Lock()
 
-    def _run(self, _: int) -> None:
-        requests = f"GET /x HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode() * self.BURST
+    def _run(self, number: int) -> None:
+        requests = f"GET /x HTTP/1.1
+Host: {self._host}
+
+".encode() * self._burst
         try:
             with dial(*self._where) as link, link.makefile("rb") as file:
                 while not self._end.is_set():
                     link.sendall(requests)
-                    got = collections.Counter(self._read(file) for _ in range(self.BURST))
+                    got = collections.Counter(self._read(file) for _ in range(self._burst))
                     with self._lock:
                         self.answers += got
+                        self.bursts[number] += 1
         except (OSError, LookupError, ValueError) as problem:
             self.failures.append(repr(problem))
+
+    def has_renewed(self, since: list[int]) -> bool:
+        """All requests that were under way when `bursts` was so have been answered."""
+        return all(now >= before + 2 for now, before in zip(self.bursts, since))
 
     @staticmethod
     def _read(file: Any) -> tuple[int, bytes]:

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Active health checks: one worker asks the endpoints of the pools whose row has a line `check TYPE INTERVAL TIMEOUT RISE FALL PORT PATH` (times
--- in milliseconds; port 0: the endpoint's own) and writes into a dictionary of all workers who does not answer.
+-- in milliseconds; port 0: the endpoint's own; type `tls`: a handshake is enough) and writes into a dictionary of all workers who does not answer.
 -- An endpoint counts as well until it has failed FALL times.
 local store = require("sluice.store")
 local pools = require("sluice.pools")
@@ -44,8 +44,7 @@ local function answers(socket, check, peer, tls)
 	if tls and not shake_hands(socket, tls) then
 		return false
 	end
-	-- HTTP/2 is more than can be asked here.
-	return (tls and tls.is_h2) or ask_http(socket, peer, check.path)
+	return check.type == "tls" or ask_http(socket, peer, check.path)
 end
 
 local function is_well(check, peer, tls)

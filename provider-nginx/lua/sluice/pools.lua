@@ -24,7 +24,6 @@ local words = {
 		local trust, name, client = match(rest, "^(%S+) (%S+) (%S+)$")
 		pool.tls = {
 			trust = trust,
-			is_h2 = pool.proto == "h2",
 			name = name ~= "-" and name or nil,
 			client = client ~= "-" and "Oclient:" .. pool.key .. ":" .. client or nil,
 		}

@@ -81,8 +81,7 @@ local function prepare_upgrade(var, ctx)
 end
 
 -- Finds the pool and an endpoint to begin with, in ngx.ctx.
-local function prepare_pool(ctx, key, pool)
-	pool = pool or key and pools.get(key)
+local function prepare_pool(ctx, pool)
 	if not pool then
 		return finish(503, "no endpoints\n")
 	end
@@ -158,22 +157,23 @@ function _M.access()
 	var.sluice_server_name = normal_name(name)
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)
-	prepare_pool(ctx, key, pool)
-	local location = location_of(var, ctx.pool)
+	local location = pool and location_of(var, pool)
 	if not location then
 		return finish(503, "no endpoints\n")
 	end
 	if location ~= "" then
+		-- There an endpoint is chosen: two choices a request would give each second endpoint nothing.
 		var.sluice_pool = key
 		return ngx.exec(location)
 	end
+	return prepare_pool(ctx, pool)
 end
 
 -- Access phase of the other locations: entering them has emptied ngx.ctx.
 function _M.access_named()
 	local ctx = ngx.ctx
 	ctx.is_long = ngx.var.sluice_upgrade ~= ""
-	return prepare_pool(ctx, ngx.var.sluice_pool)
+	return prepare_pool(ctx, pools.get(ngx.var.sluice_pool))
 end
 
 -- Balancer phase: once for every try.

@@ -98,6 +98,15 @@ static void test_stickiness_and_checks(void **state)
 	assert_string_equal(text, "proto http\nalgo rr\n");
 	assert_true(problem.p != NULL);
 	free(text);
+	/* Nothing can be asked by HTTP/2. */
+	pool.stickiness = NULL;
+	pool.protocol = POOL_H2C;
+	check.path = STR("/x");
+	text = text_of(&pool, &problem);
+	assert_non_null(strstr(text, "\ncheck tcp 5000 2000 2 7 0 /x\n"));
+	assert_true(problem.p != NULL);
+	free(text);
+	pool.protocol = POOL_HTTP;
 	/* A check of the port alone has no path, whatever is sent for one. */
 	check.type = HEALTH_CHECK_TCP;
 	pool.stickiness = NULL;
