@@ -29,6 +29,7 @@ void change_update_main(struct engine *engine)
 	engine->had_default = certs_has_default(&engine->certs);
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
+		.proxy_dir = engine->proxy_dir,
 		.socket = engine->socket,
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
@@ -244,11 +245,31 @@ static pid_t parent_of(long pid)
 	return parent;
 }
 
+char *change_find_master_socket(const struct engine *engine)
+{
+	struct buf words;
+	char *socket = NULL;
+	char *path = xasprintf("/proc/%d/cmdline", (int)child_pid(engine->child));
+	buf_init(&words, 32 * 1024);
+	if (files_read(path, &words) == 0) {
+		struct str rest = buf_str(&words);
+		const char *at = rest.len != 0 ? memmem(rest.p, rest.len, "\0-S\0", 4) : NULL;
+		rest = at != NULL ? str_skip(rest, (size_t)(at - rest.p) + 4) : STR("");
+		/* `-S PATH,mode,600` */
+		const char *end = str_find(rest, ',');
+		if (end != NULL)
+			socket = str_dup((struct str){rest.p, (size_t)(end - rest.p)});
+	}
+	buf_fini(&words);
+	free(path);
+	return socket;
+}
+
 /* The master takes commands only when it can reload; a signal that comes too early would end it. */
 static int ask_master(struct engine *engine)
 {
-	char *path = engine_path(engine, "master.sock");
-	int fd = unix_connect(path);
+	char *path = change_find_master_socket(engine);
+	int fd = path != NULL ? unix_connect(path) : -ENOENT;
 	free(path);
 	if (fd < 0)
 		return fd;
@@ -309,6 +330,7 @@ void change_on_worker(struct engine *engine, long worker)
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
+	engine_remove_former(engine);
 	backoff_succeeded(&engine->change_backoff);
 	free(engine->problem);
 	engine->problem = NULL;

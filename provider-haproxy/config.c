@@ -40,11 +40,15 @@ char *config_check(const struct config *config)
 				 "digits and "
 				 "/._- only",
 			config->local.state_dir);
-	if (strlen(config->local.state_dir) > len_max)
-		return xasprintf(
-			"the state folder \"%.200s\" is too long: sockets are made in it, which "
-			"leaves it %zu characters",
-			config->local.state_dir, len_max);
+	const char *proxy_dir = local_proxy_dir(&config->local);
+	if (!render_is_path(proxy_dir))
+		return xasprintf("--proxy-dir \"%.200s\" must be an absolute path of letters, "
+				 "digits and /._- only",
+			proxy_dir);
+	if (strlen(proxy_dir) > len_max)
+		return xasprintf("the folder \"%.200s\" is too long: sockets are made in it, which "
+				 "leaves it %zu characters; --proxy-dir names another one",
+			proxy_dir, len_max);
 	if (config->trusted_certificates != NULL && !render_is_path(config->trusted_certificates))
 		return xasprintf("--trusted-certificates \"%.200s\" must be an absolute path of "
 				 "letters, digits and /._- only",

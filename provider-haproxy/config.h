@@ -5,6 +5,8 @@
 #include "provider-local/local.h"
 
 #define WINDOW_PORT "10244"
+/* In the folder of the proxy. */
+#define HAPROXY_SOCKET "haproxy.sock"
 
 struct config {
 	struct local_options local;

@@ -279,20 +279,60 @@ static int write_for_start(struct engine *engine)
 	return err != 0 ? err : engine_flush(engine);
 }
 
+/* The sockets are not in the state folder. */
+static bool has_folder(const struct engine *engine)
+{
+	const struct local_options *options = &engine->config->local;
+	return strcmp(local_proxy_dir(options), options->state_dir) != 0;
+}
+
+void engine_remove_former(const struct engine *engine)
+{
+	if (!has_folder(engine) || strcmp(engine->proxy_dir, engine->config->local.state_dir) == 0)
+		return;
+	char *log_file = engine_path(engine, "proxy.log");
+	files_remove_sockets(engine->config->local.state_dir);
+	(void)files_remove(log_file);
+	free(log_file);
+}
+
+static void use_folder(struct engine *engine, struct str dir)
+{
+	char *copy = str_dup(dir);
+	free(engine->proxy_dir);
+	engine->proxy_dir = copy;
+	if (engine->config->socket == NULL) {
+		free(engine->socket);
+		engine->socket = xasprintf("%s/" HAPROXY_SOCKET, engine->proxy_dir);
+	}
+	engine->is_main_stale = true;
+}
+
+/* That of the HAProxy that runs. */
+static void find_folder(struct engine *engine)
+{
+	char *socket = change_find_master_socket(engine);
+	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
+	if (slash != NULL)
+		use_folder(engine, (struct str){socket, (size_t)(slash - socket)});
+	free(socket);
+}
+
 static char *const *command(void *ctx)
 {
 	static char *argv[8];
 	static char master[256];
 	static char folder[256];
 	struct engine *engine = ctx;
-	const char *dir = engine->config->local.state_dir;
 	if (engine->change != CHANGE_NONE)
 		return NULL;
 	/* If that fails: what is on disk is the last good state, which is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
-	snprintf(master, sizeof(master), "%s/master.sock,mode,600", dir);
-	snprintf(folder, sizeof(folder), "%s/haproxy.d", dir);
+	use_folder(engine, str_from(local_proxy_dir(&engine->config->local)));
+	engine_remove_former(engine);
+	snprintf(master, sizeof(master), "%s/master.sock,mode,600", engine->proxy_dir);
+	snprintf(folder, sizeof(folder), "%s/haproxy.d", engine->config->local.state_dir);
 	argv[0] = engine->config->haproxy;
 	argv[1] = (char *)(uintptr_t) "-W";
 	argv[2] = (char *)(uintptr_t) "-S";
@@ -310,6 +350,8 @@ static pid_t find_master(void *ctx)
 	struct ucred peer = {0};
 	socklen_t len = sizeof(peer);
 	int fd = unix_connect(engine->socket);
+	if (fd < 0 && engine->former_socket != NULL)
+		fd = unix_connect(engine->former_socket);
 	if (fd < 0)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
@@ -324,6 +366,8 @@ static void on_proxy_up(void *ctx, bool is_found)
 	log_event(&EV_PROXY_UP, LOG_INT("pid", child_pid(engine->child)),
 		LOG_STR("how", is_found ? "found" : "started"));
 	engine->is_fresh = !is_found;
+	if (is_found)
+		find_folder(engine);
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
 	sync_connect(engine);
@@ -421,12 +465,16 @@ static void start_proxy(struct engine *engine)
 		sync_connect(engine);
 		return;
 	}
-	char *pid_file = engine_path(engine, "proxy.pid");
-	char *log_file = engine_path(engine, "proxy.log");
+	char *pid_file = local_proxy_path(engine->local, "proxy.pid");
+	char *former_pid_file = has_folder(engine) ? engine_path(engine, "proxy.pid") : NULL;
+	if (has_folder(engine))
+		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
+	char *log_file = local_proxy_path(engine->local, "proxy.log");
 	char *main_file = engine_path(engine, "haproxy.d/00-main.cfg");
 	struct child_config child_config = {
 		.loop = engine->loop,
 		.pid_file = pid_file,
+		.former_pid_file = former_pid_file,
 		.log_file = log_file,
 		.executable = "haproxy",
 		.ops = &ops,
@@ -436,6 +484,7 @@ static void start_proxy(struct engine *engine)
 	if (files_exist(main_file))
 		child_start(engine->child);
 	free(pid_file);
+	free(former_pid_file);
 	free(log_file);
 	free(main_file);
 }
@@ -489,9 +538,8 @@ struct engine *engine_new(
 	buf_init(&engine->main, RENDER_LEN_MAX);
 	slots_init(&engine->slots);
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
-	engine->is_main_stale = true;
-	engine->socket = config->socket != NULL ? xstrdup(config->socket)
-						: engine_path(engine, "haproxy.sock");
+	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
+	use_folder(engine, str_from(local_proxy_dir(&config->local)));
 	ev_init(&engine->flush, on_flush);
 	engine->flush.data = engine;
 	ev_init(&engine->ports_again, on_ports_again);
@@ -532,7 +580,9 @@ void engine_free(struct engine *engine)
 	buf_fini(&engine->main);
 	arena_fini(&engine->arena);
 	pools_fini(engine);
+	free(engine->proxy_dir);
 	free(engine->socket);
+	free(engine->former_socket);
 	free(engine->problem);
 	free(engine);
 }

@@ -78,7 +78,10 @@ struct engine {
 	bool is_flush_needed;
 
 	/* HAProxy. */
+	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox knows no other. */
+	char *proxy_dir;
 	char *socket;
+	char *former_socket; /* in the state folder; NULL: the same */
 	struct child *child; /* NULL with --socket */
 	struct cli *cli;
 	enum engine_connection connection;
@@ -126,6 +129,8 @@ void engine_disk_failed(struct engine *engine, int err, const char *what);
 void engine_disk_worked(struct engine *engine);
 bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
+/* What a HAProxy that had its sockets in the state folder has left there. */
+void engine_remove_former(const struct engine *engine);
 
 /* pools.c */
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
@@ -149,6 +154,8 @@ void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);
+/* The socket of the running master, as its command line says; the caller frees it. NULL: it cannot be told. */
+char *change_find_master_socket(const struct engine *engine);
 void change_init(struct engine *engine);
 
 /* sync.c */

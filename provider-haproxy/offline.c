@@ -91,9 +91,10 @@ static void show_main(struct room *room)
 	char description[RENDER_DESCRIPTION_LEN];
 	char *socket = room->config->socket != NULL
 			       ? xstrdup(room->config->socket)
-			       : xasprintf("%s/haproxy.sock", common->options->state_dir);
+			       : xasprintf("%s/" HAPROXY_SOCKET, local_proxy_dir(common->options));
 	struct render_input input = {
 		.state_dir = common->options->state_dir,
+		.proxy_dir = local_proxy_dir(common->options),
 		.socket = socket,
 		.ports = &room->ports,
 		.group_count = room->slots.group_count,

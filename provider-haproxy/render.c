@@ -262,7 +262,7 @@ static void add_loop(
 		"\tserver loop unix@%s/loop%05u.sock send-proxy-v2\n"
 		"\nfrontend tls%05u\n"
 		"\tbind unix@%s/loop%05u.sock mode 600 accept-proxy%s\n",
-		port->port, input->state_dir, port->port, port->port, input->state_dir, port->port,
+		port->port, input->proxy_dir, port->port, port->port, input->proxy_dir, port->port,
 		tls);
 	add_http(out, input, port);
 }
@@ -293,7 +293,7 @@ static void add_idle(struct buf *out, const struct render_input *input)
 		"\nfrontend idle\n"
 		"\tbind unix@%s/idle.sock mode 600\n"
 		"\tdefault_backend none\n",
-		input->state_dir);
+		input->proxy_dir);
 	/* The maps exist for HAProxy only if something names them. */
 	text_add(out,
 		"\thttp-request set-var(txn.k) str(none),map_str(%s/maps/whole.map)\n"
@@ -301,7 +301,7 @@ static void add_idle(struct buf *out, const struct render_input *input)
 		input->state_dir, input->state_dir);
 	text_add(out,
 		"\tbind unix@%s/idle-tls.sock mode 600 ssl crt-list %s/certs/list.txt strict-sni\n",
-		input->state_dir, input->state_dir);
+		input->proxy_dir, input->state_dir);
 	/* Likewise the file, which is too long to be told later. */
 	if (input->system_ca_digest != 0)
 		text_add(out, "\n# %016llx", (unsigned long long)input->system_ca_digest);

@@ -15,6 +15,7 @@ enum { RENDER_DESCRIPTION_LEN = 48, RENDER_LEN_MAX = 64 * 1024 * 1024 };
 
 struct render_input {
 	const char *state_dir;     /* see render_is_path() */
+	const char *proxy_dir;     /* likewise; of the sockets between its own parts */
 	const char *socket;        /* stats socket */
 	const char *system_ca;     /* likewise; NULL: none */
 	uint64_t system_ca_digest; /* of its content; 0: not known */

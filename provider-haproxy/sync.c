@@ -295,6 +295,11 @@ void sync_connect(struct engine *engine)
 	if (engine->cli != NULL)
 		return;
 	engine->cli = cli_open(engine->loop, engine->socket, &ops, engine, &err);
+	if (engine->cli == NULL && engine->former_socket != NULL) {
+		int former_err = 0;
+		engine->cli =
+			cli_open(engine->loop, engine->former_socket, &ops, engine, &former_err);
+	}
 	if (engine->cli == NULL) {
 		bool is_starting =
 			engine->child != NULL && (err == -ENOENT || err == -ECONNREFUSED);

@@ -22,6 +22,7 @@ enum { LOG_LEN_MAX = 1024 * 1024, LAST_WORDS_MAX = 2048, STAT_LEN_MAX = 4096 };
 struct child {
 	struct ev_loop *loop;
 	char *pid_file;
+	char *former_pid_file;
 	char *log_file;
 	char *executable;
 	const struct child_ops *ops;
@@ -63,13 +64,13 @@ static uint64_t start_time_of(pid_t pid, const char *executable)
 	return time;
 }
 
-static pid_t read_pid_file(const struct child *child)
+static pid_t read_pid_file(const struct child *child, const char *path)
 {
 	struct buf content;
 	long pid = 0;
 	/* One read asks for 16 kB, and the one that finds the end asks again. */
 	buf_init(&content, STAT_LEN_MAX + 16 * 1024);
-	if (files_read(child->pid_file, &content) == 0 && buf_append(&content, "", 1) == 0) {
+	if (files_read(path, &content) == 0 && buf_append(&content, "", 1) == 0) {
 		char *end;
 		pid = strtol(buf_str(&content).p, &end, 10);
 		unsigned long long time = *end == ' ' ? strtoull(end + 1, NULL, 10) : 0;
@@ -87,6 +88,8 @@ static void write_pid_file(const struct child *child)
 	unsigned long long time = start_time_of(child->pid, "");
 	char *content = xasprintf("%d %llu\n", (int)child->pid, time);
 	files_write_loose(child->pid_file, str_from(content), 0644);
+	if (child->former_pid_file != NULL)
+		files_remove(child->former_pid_file);
 	free(content);
 }
 
@@ -140,7 +143,9 @@ static void on_found(struct ev_loop *loop, ev_io *watcher, int events)
 
 static pid_t look(const struct child *child)
 {
-	pid_t pid = read_pid_file(child);
+	pid_t pid = read_pid_file(child, child->pid_file);
+	if (pid == 0 && child->former_pid_file != NULL)
+		pid = read_pid_file(child, child->former_pid_file);
 	if (pid == 0 && child->ops->find != NULL)
 		pid = child->ops->find(child->ctx);
 	return pid > 1 && start_time_of(pid, child->executable) != 0 ? pid : 0;
@@ -281,6 +286,8 @@ struct child *child_new(const struct child_config *config)
 	struct child *child = xcalloc(1, sizeof(*child));
 	child->loop = config->loop;
 	child->pid_file = xstrdup(config->pid_file);
+	if (config->former_pid_file != NULL)
+		child->former_pid_file = xstrdup(config->former_pid_file);
 	child->log_file = xstrdup(config->log_file);
 	child->executable = xstrdup(config->executable);
 	child->ops = config->ops;
@@ -300,6 +307,7 @@ void child_free(struct child *child)
 		return;
 	stop_watching(child);
 	free(child->pid_file);
+	free(child->former_pid_file);
 	free(child->log_file);
 	free(child->executable);
 	free(child);

@@ -32,6 +32,8 @@ struct child_ops {
 struct child_config {
 	struct ev_loop *loop; /* the default one */
 	const char *pid_file; /* copied, as the next */
+	/* Where a proxy that was started without --proxy-dir has its pid; NULL: nowhere else. */
+	const char *former_pid_file;
 	const char *log_file; /* its output */
 	/* Name that a process found by the pid file must have (/proc/PID/comm). */
 	const char *executable;

@@ -8,6 +8,7 @@ struct sandbox *confine_local(const struct confine_paths *paths)
 	struct sandbox *sandbox =
 		sandbox_new(SANDBOX_NEIGHBOURS | SANDBOX_NETWORK | SANDBOX_PROGRAMS);
 	sandbox_allow_write(sandbox, paths->state_dir);
+	sandbox_allow_write(sandbox, paths->proxy_dir);
 	sandbox_allow_read(sandbox, paths->runtime_dir);
 	for (const char *const *path = paths->proxy; *path != NULL; path++) {
 		if (strchr(*path, '/') != NULL)

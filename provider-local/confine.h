@@ -8,11 +8,12 @@ enum { CONFINE_PATHS_MAX = 4 };
 
 struct confine_paths {
 	const char *state_dir;
+	const char *proxy_dir;
 	const char *runtime_dir;
 	/* Programs and folders that belong to the proxy, where they stand outside the system's folders; a name without a slash is looked
 	 * up in PATH, within them. Ends in NULL. */
 	const char *proxy[CONFINE_PATHS_MAX + 1];
 };
 
-/* The state folder may be written, the system's read and executed, the network used. The caller enters or frees it. */
+/* Both folders may be written, the system's read and executed, the network used. The caller enters or frees it. */
 struct sandbox *confine_local(const struct confine_paths *paths);

@@ -185,14 +185,24 @@ const char *files_problem(int err)
 	}
 }
 
-void files_clean(const char *dir)
+static void remove_all(const char *dir, const char *ending)
 {
 	DIR *folder = opendir(dir);
 	struct dirent *entry;
 	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		if (str_ends_with(str_from(entry->d_name), str_from(suffix)))
+		if (str_ends_with(str_from(entry->d_name), str_from(ending)))
 			unlinkat(dirfd(folder), entry->d_name, 0);
 	}
 	if (folder != NULL)
 		closedir(folder);
+}
+
+void files_clean(const char *dir)
+{
+	remove_all(dir, suffix);
+}
+
+void files_remove_sockets(const char *dir)
+{
+	remove_all(dir, ".sock");
 }

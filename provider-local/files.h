@@ -26,3 +26,5 @@ bool files_exist(const char *path);
 const char *files_problem(int err);
 /* Removes what an interrupted files_write() left in the folder. */
 void files_clean(const char *dir);
+/* Removes the files in the folder whose names end in `.sock`. */
+void files_remove_sockets(const char *dir);

@@ -178,6 +178,7 @@ static char *confine(const struct local_config *config)
 {
 	const struct confine_paths paths = {
 		.state_dir = config->options->state_dir,
+		.proxy_dir = local_proxy_dir(config->options),
 		.runtime_dir = config->options->common.runtime_dir,
 		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
 	};
@@ -198,6 +199,15 @@ static void start_metrics(struct local *local)
 	metric_add(&proxy_metrics[PROXY_ENDS], 0, 0);
 	for (unsigned i = 0; i < 3; i++)
 		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
+}
+
+static char *make_folder(const char *what, const char *path)
+{
+	int err = files_make_dir(path, 0700);
+	/* One that is read-only is no reason to end: the proxy may start from it. */
+	return err == 0 || files_exist(path) ? NULL
+					     : xasprintf("the %s %.400s cannot be made: %s", what,
+						       path, files_problem(err));
 }
 
 struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage)
@@ -227,15 +237,11 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	start_metrics(local);
-	int err = files_make_dir(options->state_dir, 0700);
-	/* A folder that is read-only is no reason to end: the proxy may start from it. */
-	if (err != 0 && !files_exist(options->state_dir)) {
-		*ret_problem = xasprintf("the state folder %.400s cannot be made: %s",
-			options->state_dir, files_problem(err));
-		local_free(local);
-		return NULL;
-	}
-	*ret_problem = confine(config);
+	*ret_problem = make_folder("state folder", options->state_dir);
+	if (*ret_problem == NULL)
+		*ret_problem = make_folder("folder of the proxy", local_proxy_dir(options));
+	if (*ret_problem == NULL)
+		*ret_problem = confine(config);
 	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
@@ -300,4 +306,14 @@ struct ev_loop *local_loop(struct local *local)
 char *local_path(const struct local *local, const char *name)
 {
 	return xasprintf("%s/%s", local->options->state_dir, name);
+}
+
+const char *local_proxy_dir(const struct local_options *options)
+{
+	return options->proxy_dir != NULL ? options->proxy_dir : options->state_dir;
+}
+
+char *local_proxy_path(const struct local *local, const char *name)
+{
+	return xasprintf("%s/%s", local_proxy_dir(local->options), name);
 }

@@ -20,6 +20,7 @@ enum { LOCAL_PATHS_MAX = 4 };
 struct local_options {
 	struct daemon_options common;
 	char *state_dir;
+	char *proxy_dir; /* NULL: the state folder, see local_proxy_dir() */
 	struct option_list bind_addresses;
 	struct option_list publish_addresses;
 	struct option_list dns_servers;
@@ -49,7 +50,7 @@ struct local_config {
 	void *ctx;
 };
 
-/* Makes the state folder, then enters the sandbox. NULL and *ret_problem in words (allocated); *ret_usage: an option is wrong. */
+/* Makes both folders, then enters the sandbox. NULL and *ret_problem in words (allocated); *ret_usage: an option is wrong. */
 struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage);
 /* Says bye. Traffic goes on. */
 void local_free(struct local *local);
@@ -64,6 +65,10 @@ const struct publish *local_publish(struct local *local);
 struct ev_loop *local_loop(struct local *local);
 /* state_dir/name; the caller frees it. */
 char *local_path(const struct local *local, const char *name);
+/* Where the proxy's sockets are, its pid file, and its words: what has to be written for it to start, which must not need the disk. */
+const char *local_proxy_dir(const struct local_options *options);
+/* Likewise below that folder. */
+char *local_proxy_path(const struct local *local, const char *name);
 
 /* All that was committed is in force, in the proxy and on disk. */
 void local_applied(struct local *local);

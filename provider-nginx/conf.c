@@ -64,6 +64,22 @@ static void add_trust_names(struct conf_text *text)
 	conf_text_add(text, "\n");
 }
 
+struct str conf_read_control(struct str file)
+{
+	static const char mark[] = "\t\tlisten \"unix:";
+	static const char folder[] = "/control/";
+	struct str rest = file;
+	const char *at;
+	while (rest.len != 0 && (at = memmem(rest.p, rest.len, mark, sizeof(mark) - 1)) != NULL) {
+		rest = str_skip(rest, (size_t)(at - rest.p) + sizeof(mark) - 1);
+		const char *end = str_find(rest, '"');
+		size_t len = end != NULL ? (size_t)(end - rest.p) : 0;
+		if (len != 0 && memmem(rest.p, len, folder, sizeof(folder) - 1) != NULL)
+			return (struct str){rest.p, len};
+	}
+	return STR("");
+}
+
 struct str conf_read_trusts(struct str file)
 {
 	static const char mark[] = "\n# trusts";
@@ -139,7 +155,7 @@ static void add_process(struct conf_text *text)
 	conf_text_add(text, "worker_rlimit_nofile %" PRId64 ";\n", options->open_files);
 	conf_text_add(text, "worker_shutdown_timeout %" PRId64 "s;\n", options->shutdown_s);
 	conf_text_add(text, "error_log stderr notice;\npid ");
-	conf_text_path(text, "nginx.master");
+	conf_text_proxy_path(text, "nginx.master");
 	conf_text_add(text, ";\nevents {\n\tworker_connections %" PRId64 ";\n}\n",
 		options->open_files / 2);
 }
@@ -286,7 +302,7 @@ static void add_control(struct conf_text *text, uint64_t generation)
 {
 	const struct conf_options *options = text->conf->options;
 	conf_text_add(text, "\tserver {\n\t\tlisten \"unix:%.*s/control/control-%c.sock\";\n",
-		STR_FMT(options->state_dir), options->control);
+		STR_FMT(options->proxy_dir), options->control);
 	/* Variables have to be known even where no listener sets them. */
 	conf_text_add(text, "%s\t\tset $sluice_port 0;\n", variables);
 	conf_text_add(text,
@@ -376,7 +392,7 @@ static void add_server(struct conf_text *text, const struct port *port)
 			"\t\tlisten \"unix:%.*s/hop/https-%u.sock\" ssl http2 proxy_protocol;\n"
 			"\t\tset_real_ip_from unix:;\n"
 			"\t\treal_ip_header proxy_protocol;\n",
-			STR_FMT(text->conf->options->state_dir), port->port);
+			STR_FMT(text->conf->options->proxy_dir), port->port);
 	if (!conf_text_has_passes(text, port))
 		conf_text_listen(text, port->port, is_tls ? " ssl http2" : "");
 	if (is_tls)

@@ -19,6 +19,7 @@ enum { CONF_LEN_MAX = 64 * 1024 * 1024 };
 /* As the administrator says; all texts have passed conf_check_path() or are empty. */
 struct conf_options {
 	struct str state_dir;
+	struct str proxy_dir; /* of sockets and nginx's pid */
 	struct str lua_dir;
 	struct str modules_dir;
 	struct str system_ca;      /* what the machine trusts; empty: there is no such file */
@@ -87,6 +88,8 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece);
  * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */
 [[nodiscard]] int conf_render(
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
+/* The socket of the control server in a file; empty: it has none. */
+struct str conf_read_control(struct str file);
 /* The ports that an nginx with this file listens on, sorted, with nothing else known of them; ports_free() frees them. */
 struct ports *conf_read_held(struct str file);
 /* The names of trusts in a file, for conf_next_trust(), which takes them off one by one; false: there are no more. */

@@ -77,7 +77,7 @@ static void add_none(struct conf_text *text)
 {
 	conf_text_add(text,
 		"\tupstream sluice_none {\n\t\tserver \"unix:%.*s/hop/none.sock\";\n\t}\n",
-		STR_FMT(text->conf->options->state_dir));
+		STR_FMT(text->conf->options->proxy_dir));
 }
 
 static void add_ranges(struct conf_text *text, const struct port *port)
@@ -160,7 +160,7 @@ static void add_pools_map(struct conf_text *text, const struct port *port)
 
 static void add_hops_map(struct conf_text *text, const struct port *port)
 {
-	struct str dir = text->conf->options->state_dir;
+	struct str dir = text->conf->options->proxy_dir;
 	conf_text_add(text,
 		"\tmap $ssl_preread_server_name $sluice_hop_%u {\n"
 		"\t\tdefault \"unix:%.*s/hop/https-%u.sock\";\n",
@@ -187,7 +187,7 @@ static void add_passing(struct conf_text *text, const struct port *port)
 			"\t\tssl_preread on;\n"
 			"\t\tproxy_pass $sluice_pool_%u;\n"
 			"\t}\n",
-			STR_FMT(text->conf->options->state_dir), port->port, port->port);
+			STR_FMT(text->conf->options->proxy_dir), port->port, port->port);
 	}
 	conf_text_add(text, "\tserver {\n");
 	conf_text_listen(text, port->port, " so_keepalive=on");

@@ -28,15 +28,24 @@ void conf_text_quote(struct conf_text *text, struct str word)
 		text->err = quote_append(text->out, word);
 }
 
-void conf_text_path(struct conf_text *text, const char *name)
+static void add_path(struct conf_text *text, struct str dir, const char *name)
 {
 	char path[1024];
-	int len = snprintf(
-		path, sizeof(path), "%.*s/%s", STR_FMT(text->conf->options->state_dir), name);
+	int len = snprintf(path, sizeof(path), "%.*s/%s", STR_FMT(dir), name);
 	if (len < 0 || (size_t)len >= sizeof(path))
 		text->err = -EMSGSIZE;
 	else
 		conf_text_quote(text, (struct str){path, (size_t)len});
+}
+
+void conf_text_path(struct conf_text *text, const char *name)
+{
+	add_path(text, text->conf->options->state_dir, name);
+}
+
+void conf_text_proxy_path(struct conf_text *text, const char *name)
+{
+	add_path(text, text->conf->options->proxy_dir, name);
 }
 
 static bool is_any_v6(const struct check_ip *ip)

@@ -15,8 +15,9 @@ struct conf_text {
 [[gnu::format(printf, 2, 3)]] void conf_text_add(struct conf_text *text, const char *format, ...);
 /* As one quoted word. */
 void conf_text_quote(struct conf_text *text, struct str word);
-/* A quoted word: state_dir/name. */
+/* A quoted word: state_dir/name, and likewise proxy_dir/name. */
 void conf_text_path(struct conf_text *text, const char *name);
+void conf_text_proxy_path(struct conf_text *text, const char *name);
 /* `listen ADDRESS:PORT TAIL;` for each address. */
 void conf_text_listen(struct conf_text *text, uint16_t port, const char *tail);
 bool conf_text_has_piece(const struct conf_text *text, size_t piece);

@@ -12,7 +12,7 @@ enum {
 	OPEN_FILES_MAX = 65536,
 	OPEN_FILES_FALLBACK = 1024,
 	/* A socket's path has 107 bytes, and ours add at most 25. */
-	STATE_DIR_LEN_MAX = 80,
+	PROXY_DIR_LEN_MAX = 80,
 };
 
 static const struct option_spec options[] = {
@@ -40,20 +40,22 @@ char *config_check(const struct config *config)
 {
 	const char *const paths[][2] = {
 		{"--state-dir", config->local.state_dir},
+		{"--proxy-dir", local_proxy_dir(&config->local)},
 		{"--lua-dir", config->lua_dir},
 		{"--nginx-modules", config->modules_dir},
 		{"--trusted-certificates", config->trusted_certificates},
 	};
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		if (!conf_check_path(str_from(paths[i][1])))
 			return xasprintf(
 				"%s must be an absolute path of letters, digits and /._-+@ only",
 				paths[i][0]);
 	}
-	if (strlen(config->local.state_dir) > STATE_DIR_LEN_MAX)
+	if (strlen(local_proxy_dir(&config->local)) > PROXY_DIR_LEN_MAX)
 		return xasprintf(
-			"--state-dir must have at most %d bytes, because sockets lie below it",
-			STATE_DIR_LEN_MAX);
+			"--proxy-dir, or without it --state-dir, must have at most %d bytes, "
+			"because sockets lie below it",
+			PROXY_DIR_LEN_MAX);
 	if (geteuid() == 0 && getpwnam(config->user) == NULL)
 		return xasprintf("--nginx-user: there is no user \"%.64s\"", config->user);
 	return NULL;
@@ -76,6 +78,7 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 			limit.rlim_max < OPEN_FILES_MAX ? (int64_t)limit.rlim_max : OPEN_FILES_MAX;
 	*ret_options = (struct conf_options){
 		.state_dir = str_from(config->local.state_dir),
+		.proxy_dir = str_from(local_proxy_dir(&config->local)),
 		.lua_dir = str_from(config->lua_dir),
 		.modules_dir = str_from(config->modules_dir),
 		.system_ca = files_exist(config->trusted_certificates)

@@ -51,6 +51,9 @@ static struct control_room {
 	struct wanted *wanted;
 	struct child *child;
 	struct conf_options options;
+	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
+	 * knows no other folder. */
+	bool is_former;
 	ev_timer ports_again; /* a port could not be bound */
 	ev_timer look;        /* at old workers */
 	bool is_up;
@@ -131,8 +134,8 @@ static void on_full(void *ctx)
 
 static char *control_path(void)
 {
-	return xasprintf(
-		"%s/control/control-%c.sock", config.local.state_dir, room.options.control);
+	return xasprintf("%.*s/control/control-%c.sock", STR_FMT(room.options.proxy_dir),
+		room.options.control);
 }
 
 /* Somebody has removed the socket, or it cannot be reached for another reason: it is made anew under its other name. */
@@ -203,15 +206,19 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- nginx ---- */
 
-/* Sockets that a killed nginx left would keep the next one from listening. */
+/* Sockets that a killed nginx left would keep the next one from listening. A file from before --proxy-dir names those of the state folder. */
 static void remove_sockets(void)
 {
-	char *control = local_path(room.local, "control");
-	char *hop = local_path(room.local, "hop");
-	workers_remove_sockets(control);
-	workers_remove_sockets(hop);
-	free(control);
-	free(hop);
+	char *const folders[] = {
+		local_proxy_path(room.local, "control"),
+		local_proxy_path(room.local, "hop"),
+		local_path(room.local, "control"),
+		local_path(room.local, "hop"),
+	};
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		files_remove_sockets(folders[i]);
+		free(folders[i]);
+	}
 }
 
 static char *const *command(void *ctx)
@@ -240,6 +247,9 @@ static void on_up(void *ctx, bool is_found)
 	(void)ctx;
 	room.is_up = true;
 	room.has_told = false;
+	room.options.proxy_dir =
+		str_from(is_found && room.is_former ? config.local.state_dir
+						    : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", child_pid(room.child)),
 		LOG_STR("how", is_found ? "found" : "started"));
 	feed_set_nginx(room.feed, true);
@@ -300,30 +310,30 @@ static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on
 
 /* ---- life ---- */
 
-/* The folder's own mode lets workers reach the sockets in `hop`, and nobody anything else. */
+/* The mode of the folder lets workers reach the sockets in `hop`, and nobody anything else. */
 static char *make_dirs(void)
 {
-	char *control = local_path(room.local, "control");
-	char *hop = local_path(room.local, "hop");
+	char *control = local_proxy_path(room.local, "control");
+	char *hop = local_proxy_path(room.local, "hop");
 	char *trust = local_path(room.local, "trust");
 	const struct passwd *user = getpwnam(config.user);
 	bool is_root = geteuid() == 0;
-	int err = files_make_dir(config.local.state_dir, is_root ? 0711 : 0700);
+	const char *proxy_dir = local_proxy_dir(&config.local);
+	/* On a disk that is read-only now, what is there serves. */
+	(void)files_make_dir(trust, 0700);
+	int err = files_make_dir(proxy_dir, is_root ? 0711 : 0700);
 	if (err == 0)
 		err = files_make_dir(control, 0700);
-	if (err == 0)
-		err = files_make_dir(trust, 0700);
 	if (err == 0)
 		err = files_make_dir(hop, 0710);
 	if (err == 0 && is_root && user != NULL && chown(hop, 0, user->pw_gid) != 0)
 		err = -errno;
-	/* On a disk that is read-only now, what is there serves. */
 	bool is_bad = err != 0 && !(files_exist(control) && files_exist(hop));
 	free(trust);
 	free(control);
 	free(hop);
-	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s",
-				config.local.state_dir, files_problem(err))
+	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s", proxy_dir,
+				files_problem(err))
 		      : NULL;
 }
 
@@ -346,13 +356,23 @@ static char *make_placeholder(void)
 	return problem;
 }
 
+static bool find_former(void)
+{
+	char *dir = local_path(room.local, "control/");
+	const char *own = local_proxy_dir(&config.local);
+	bool is_former = strcmp(own, config.local.state_dir) != 0 &&
+			 str_starts_with(conf_read_control(setup_file(room.setup)), str_from(dir));
+	free(dir);
+	return is_former;
+}
+
 static void make_rooms(struct ev_loop *loop)
 {
 	char *state_file = local_path(room.local, "state");
 	room.options.control = 'a';
 	char *socket = control_path();
-	char *pid_file = local_path(room.local, "nginx.pid");
-	char *log_file = local_path(room.local, "nginx.log");
+	char *pid_file = local_proxy_path(room.local, "nginx.pid");
+	char *log_file = local_proxy_path(room.local, "nginx.log");
 	struct feed_config feed_config = {
 		.loop = loop,
 		.state_file = state_file,
@@ -379,26 +399,36 @@ static void make_rooms(struct ev_loop *loop)
 	};
 	room.feed = feed_new(&feed_config);
 	room.setup = setup_new(&setup_config);
+	room.is_former = find_former();
+	char *former_pid_file = room.is_former ? local_path(room.local, "nginx.pid") : NULL;
+	child_config.former_pid_file = former_pid_file;
 	room.child = child_new(&child_config);
+	free(former_pid_file);
 	free(state_file);
 	free(socket);
 	free(pid_file);
 	free(log_file);
 }
 
+/* nginx listens where its file says, until it has another one. */
+static void find_control(struct str file)
+{
+	struct str control = conf_read_control(file);
+	if (str_is_empty(control))
+		return;
+	char *path = str_dup(control);
+	room.options.control = str_ends_with(control, STR("-b.sock")) ? 'b' : 'a';
+	feed_set_socket(room.feed, path);
+	free(path);
+}
+
 static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
-	static const char other[] = "/control/control-b.sock";
 	struct str file = setup_file(room.setup);
 	wanted_assume(room.wanted, conf_read_held(file));
 	(void)objects_set_live(room.objects, local_state(room.local), file);
-	if (file.len != 0 && memmem(file.p, file.len, other, sizeof(other) - 1) != NULL) {
-		room.options.control = 'b';
-		char *path = control_path();
-		feed_set_socket(room.feed, path);
-		free(path);
-	}
+	find_control(file);
 	feed_load(room.feed);
 	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&

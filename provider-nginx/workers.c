@@ -5,9 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-local/files.h"
 
-#include <dirent.h>
 #include <signal.h>
-#include <unistd.h>
 
 enum { FILE_LEN_MAX = 256 * 1024 };
 
@@ -54,16 +52,4 @@ bool workers_end_oldest(pid_t master)
 	buf_fini(&children);
 	free(path);
 	return count > WORKERS_OLD_MAX && kill(oldest, SIGTERM) == 0;
-}
-
-void workers_remove_sockets(const char *dir)
-{
-	DIR *folder = opendir(dir);
-	struct dirent *entry;
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		if (str_ends_with(str_from(entry->d_name), STR(".sock")))
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder != NULL)
-		closedir(folder);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a running nginx leaves behind: workers from before a reload, and sockets. */
+/* What a running nginx leaves behind: workers from before a reload. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,5 +10,3 @@ enum { WORKERS_OLD_MAX = 32 };
 
 /* When more than WORKERS_OLD_MAX workers of the master are shutting down, the oldest of them is ended, with its connections. */
 bool workers_end_oldest(pid_t master);
-/* Removes the files in the folder whose names end in `.sock`. */
-void workers_remove_sockets(const char *dir);

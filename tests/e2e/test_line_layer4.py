@@ -6,31 +6,10 @@ import contextlib
 
 import pytest
 
+from lib.balancer_services import balancer_service, balancer_slice, finalizers, shown
 from lib.line import DAEMONS
 from lib.traffic import request
 from lib.wait import wait_for
-
-CLASS = "sluice.io/load-balancer"
-
-
-def balancer_service(cluster, name: str, *ports: int) -> dict:
-    service = cluster.service(name, ports[0], 8080, "p0")
-    service["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": CLASS, "allocateLoadBalancerNodePorts": False,
-                        "ports": [{"name": f"p{index}", "port": port, "targetPort": 8080} for index, port in enumerate(ports)]}
-    return service
-
-
-def slices(cluster, name: str, ips: list[str], count: int) -> dict:
-    made = cluster.slice(name, ips, 8080, "p0")
-    made["ports"] = [{"name": f"p{index}", "port": 8080, "protocol": "TCP"} for index in range(count)]
-    return made
-
-
-def shown(cluster, name: str) -> list[str]:
-    found = cluster.get("service", name) or {}
-    entries = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
-    return [entry.get("ip") or entry.get("hostname") for entry in entries]
-
 
 def reached(line, balancer: str, port: int) -> str | None:
     """The pod that answers at a port of a load balancer; None while none does."""
@@ -58,11 +37,11 @@ def test_the_life_of_a_service(line, namespace, backends, victim):
             daemon.start()
 
     with step():
-        cluster.apply(balancer_service(cluster, "db", 5432), slices(cluster, "db", [pod.ip], 1))
+        cluster.apply(balancer_service(cluster, "db", 5432), balancer_slice(cluster, "db", [pod.ip], 1))
     wait_for(lambda: reached(line, balancer, 5432) == "db", "the first port")
     wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
     with step():
-        cluster.apply(balancer_service(cluster, "db", 5432, 5433), slices(cluster, "db", [pod.ip], 2))
+        cluster.apply(balancer_service(cluster, "db", 5432, 5433), balancer_slice(cluster, "db", [pod.ip], 2))
     wait_for(lambda: reached(line, balancer, 5433) == "db", "the second port")
     assert reached(line, balancer, 5432) == "db"
     with step():
@@ -74,10 +53,9 @@ def test_the_life_of_a_service(line, namespace, backends, victim):
 def test_a_service_that_becomes_another_type(line, namespace, backends):
     cluster, balancer = namespace, f"{namespace.namespace}-rancherlbservice-db"
     pod = backends("db")
-    cluster.apply(balancer_service(cluster, "db", 5434), slices(cluster, "db", [pod.ip], 1))
+    cluster.apply(balancer_service(cluster, "db", 5434), balancer_slice(cluster, "db", [pod.ip], 1))
     wait_for(lambda: reached(line, balancer, 5434) == "db", "the port")
     wait_for(lambda: shown(cluster, "db"), "addresses of the Service")
     cluster.kubectl("patch", "service", "db", "--type=merge", "-p", '{"spec": {"type": "ClusterIP", "loadBalancerClass": null}}')
     wait_for(lambda: line.rancher.balancer(balancer) is None, "the load balancer to be gone")
-    wait_for(lambda: not shown(cluster, "db") and not (cluster.get("service", "db")["metadata"].get("finalizers")),
-             "neither addresses nor our finalizer")
+    wait_for(lambda: not shown(cluster, "db") and not finalizers(cluster, "db"), "neither addresses nor our finalizer")

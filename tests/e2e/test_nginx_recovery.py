@@ -98,7 +98,7 @@ def test_nginx_starts_from_disk_alone(proxy, pods):
     proxy.translator.stop()
     proxy.kill_provider()
     proxy.kill_proxy()
-    for path in proxy.state_dir.rglob("*.sock"):
+    for path in proxy.proxy_dir.rglob("*.sock"):
         path.unlink()
     alone = Daemon(shutil.which("nginx"), ["-c", str(proxy.state_dir / "nginx.conf"), "-g", "daemon off;"], proxy.folder / "alone.log",
                    {processes.MARK: str(proxy.folder)}, leaves_children=True)
@@ -192,7 +192,7 @@ def test_full_disk_and_a_new_listener(proxy, pods):
 def test_control_socket_is_removed(proxy, pods):
     """nginx gets another one by a reload."""
     fill(proxy, pods)
-    os.unlink(proxy.state_dir / "control/control-a.sock")
+    os.unlink(proxy.proxy_dir / "control/control-a.sock")
     # An open connection needs no socket file; a new nginx answers on the file only.
     for pid in proxy.workers():
         os.kill(pid, signal.SIGKILL)

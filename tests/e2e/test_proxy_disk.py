@@ -2,6 +2,8 @@
 """The disk of the state folder is full or read-only: the words are clear, no route is lost, and all comes right when it is as it was."""
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from lib.backend import Backend
@@ -104,14 +106,31 @@ def test_the_provider_comes_back_meanwhile(proxy, pods, trouble):
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_the_proxy_dies_meanwhile(proxy, pods, trouble):
-    """It serves again at the latest when the disk can be written, without anybody's help."""
+def test_both_die_meanwhile(proxy, pods, trouble):
+    """As after a reboot with nobody else there: the files that are there are enough, and nothing has to be written."""
     disk = Disk(proxy, trouble)
     serve(proxy, pods)
     disk.start()
+    proxy.kill_provider()
+    proxy.translator.stop()
     proxy.kill_proxy()
-    if trouble == "full":
+    shutil.rmtree(proxy.proxy_dir)
+    proxy.start()
+    proxy.wait_answers("web.test", timeout=PATIENCE)
+    assert proxy.reached("web.test", tls=True) == "old"
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_the_proxy_dies_meanwhile(proxy, pods, trouble):
+    """It is started again from the files that are there, without anybody's help, and what comes later finds its way in."""
+    disk = Disk(proxy, trouble)
+    serve(proxy, pods)
+    disk.start()
+    for _ in range(2):
+        proxy.kill_proxy()
         proxy.wait_answers("web.test", timeout=PATIENCE)
+        proxy.wait_answers("web.test", timeout=PATIENCE, tls=True)
+    proxy.raise_if_dead()
     change(proxy, pods)
     wait_for(lambda: proxy.raise_if_dead() or told(proxy, TROUBLES[trouble]), "a word about the disk", PATIENCE)
     disk.end()

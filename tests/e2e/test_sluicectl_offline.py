@@ -64,7 +64,8 @@ def start_with_everything_there(line: ProxyLine) -> None:
 
 
 def settings(line: ProxyLine) -> list[str]:
-    values = {"state-dir": line.proxy.state_dir, "bind-address": line.proxy.address, "http-port": line.proxy.http, "https-port": line.proxy.https}
+    values = {"state-dir": line.proxy.state_dir, "proxy-dir": line.proxy.proxy_dir, "bind-address": line.proxy.address,
+              "http-port": line.proxy.http, "https-port": line.proxy.https}
     own = line.proxy.own_arguments
     values |= {name.removeprefix("--"): value for name, value in zip(own[::2], own[1::2])}
     return [f"--with={name}={value}" for name, value in values.items()]

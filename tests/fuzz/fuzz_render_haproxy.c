@@ -226,7 +226,8 @@ static void check_main(struct world *world, struct forms *forms, bool has_defaul
 	char description[RENDER_DESCRIPTION_LEN];
 	struct render_input input = {
 		.state_dir = WORLD_STATE_DIR,
-		.socket = WORLD_STATE_DIR "/haproxy.sock",
+		.proxy_dir = WORLD_PROXY_DIR,
+		.socket = WORLD_PROXY_DIR "/haproxy.sock",
 		.ports = &ports,
 		.has_default = has_default,
 		.hard_stop_after_s = 60,

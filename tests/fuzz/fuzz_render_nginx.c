@@ -423,6 +423,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 {
 	static const struct conf_options options = {
 		.state_dir = {WORLD_STATE_DIR, sizeof(WORLD_STATE_DIR) - 1},
+		.proxy_dir = {WORLD_PROXY_DIR, sizeof(WORLD_PROXY_DIR) - 1},
 		.lua_dir = {"/lua", 4},
 		.modules_dir = {"/modules", 8},
 		.system_ca = {"/authorities.crt", 16},

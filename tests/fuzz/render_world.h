@@ -28,6 +28,7 @@ struct world {
 };
 
 #define WORLD_STATE_DIR "/state"
+#define WORLD_PROXY_DIR "/run/proxy"
 
 /* One at a time. */
 void world_init(struct world *world, const uint8_t *data, size_t len);

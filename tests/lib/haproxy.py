@@ -14,7 +14,7 @@ class HAProxy(LocalProxy):
 
     def socket(self) -> pathlib.Path:
         """HAProxy's runtime socket."""
-        return self.state_dir / "haproxy.sock"
+        return self.proxy_dir / "haproxy.sock"
 
     def cli(self, command: str) -> str:
         """The answer of HAProxy's runtime socket to one command."""

@@ -34,6 +34,7 @@ class LocalProxy:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"sluice-{self.name}-"))
         self.runtime = self.folder / "run"
         self.state_dir = self.folder / "state"
+        self.proxy_dir = self.folder / "proxy"
         self.runtime.mkdir()
         self._address = Address(self.network)
         self.address = self._address.ip
@@ -42,7 +43,8 @@ class LocalProxy:
         self.translator = Translator(self.runtime)
         self._fence = 0
         self.provider = Daemon(self.program(),
-                               ["--runtime-dir", str(self.runtime), "--state-dir", str(self.state_dir), "--bind-address", self.address,
+                               ["--runtime-dir", str(self.runtime), "--state-dir", str(self.state_dir), "--proxy-dir", str(self.proxy_dir),
+                                "--bind-address", self.address,
                                 *self.own_arguments, *(arguments or [])],
                                self.folder / "provider.log", {processes.MARK: str(self.folder), **(environment or {})},
                                leaves_children=True)

@@ -42,8 +42,8 @@ static const bool is_instrumented = false;
 /* ---- what there is to get at ---- */
 
 static char root[] = "/tmp/sluice-confine-XXXXXX";
-static const char *const folders[] = {
-	"kubernetes", "rancher", "haproxy-state", "nginx-state", "run", "elsewhere"};
+static const char *const folders[] = {"kubernetes", "rancher", "haproxy-state", "haproxy-run",
+	"nginx-state", "nginx-run", "run", "elsewhere"};
 enum { FOLDER_COUNT = sizeof(folders) / sizeof(folders[0]) };
 
 static char *path_of(char *path, const char *folder, const char *file)
@@ -74,12 +74,14 @@ static struct sandbox *take_rancher(void)
 	return confine_provider(&config);
 }
 
-static struct sandbox *take_local(const char *state)
+static struct sandbox *take_local(const char *state, const char *proxy)
 {
 	char state_dir[PATH_MAX];
+	char proxy_dir[PATH_MAX];
 	char runtime_dir[PATH_MAX];
 	const struct confine_paths paths = {
 		.state_dir = path_of(state_dir, state, ""),
+		.proxy_dir = path_of(proxy_dir, proxy, ""),
 		.runtime_dir = path_of(runtime_dir, "run", ""),
 		.proxy = {"proxy"},
 	};
@@ -88,12 +90,12 @@ static struct sandbox *take_local(const char *state)
 
 static struct sandbox *take_haproxy(void)
 {
-	return take_local("haproxy-state");
+	return take_local("haproxy-state", "haproxy-run");
 }
 
 static struct sandbox *take_nginx(void)
 {
-	return take_local("nginx-state");
+	return take_local("nginx-state", "nginx-run");
 }
 
 /* ---- what is tried: 0, or the errno of a failure ---- */
@@ -190,6 +192,8 @@ static const struct {
 	{"replace the Kubernetes token", write_in, "kubernetes", NOBODY},
 	{"write HAProxy's state", write_in, "haproxy-state", HAPROXY},
 	{"write nginx's state", write_in, "nginx-state", NGINX},
+	{"put something among HAProxy's sockets", write_in, "haproxy-run", HAPROXY},
+	{"put something among nginx's sockets", write_in, "nginx-run", NGINX},
 	{"put something among the sockets", write_in, "run", NOBODY},
 	{"write somewhere else", write_in, "elsewhere", NOBODY},
 	{"call a server", call_server, NULL, WATCHER | RANCHER | HAPROXY | NGINX},

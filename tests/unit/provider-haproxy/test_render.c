@@ -163,7 +163,8 @@ static void the_description_tells_texts_apart(void **state)
 	struct ports ports = {&port, 1};
 	struct check_ip bind = ip_of("127.0.0.1");
 	struct render_input input = {.state_dir = "/tmp/x",
-		.socket = "/tmp/x/s",
+		.proxy_dir = "/tmp/y",
+		.socket = "/tmp/y/s",
 		.ports = &ports,
 		.binds = &bind,
 		.bind_count = 1,

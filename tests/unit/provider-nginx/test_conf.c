@@ -28,6 +28,7 @@ static void set_up(struct fixture *f)
 	memset(f, 0, sizeof(*f));
 	f->options = (struct conf_options){
 		.state_dir = STR("/state"),
+		.proxy_dir = STR("/run/proxy"),
 		.lua_dir = STR("/lua"),
 		.modules_dir = STR("/modules"),
 		.user = STR(""),
@@ -113,9 +114,10 @@ static void test_pieces(void **state)
 	assert_true(conf_piece_is_owned(&f.conf, 2));
 	assert_true(conf_piece_is_owned(&f.conf, 4));
 	render(&f, NULL);
-	assert_true(has(&f, "\"a.test\" \"unix:/state/hop/pass-443.sock\";"));
+	assert_true(has(&f, "\"a.test\" \"unix:/run/proxy/hop/pass-443.sock\";"));
 	assert_true(has(&f, "\"~*^[^.]+\\\\.b-c\\\\.test\\\\z\""));
-	assert_true(has(&f, "listen \"unix:/state/hop/https-443.sock\" ssl http2 proxy_protocol;"));
+	assert_true(
+		has(&f, "listen \"unix:/run/proxy/hop/https-443.sock\" ssl http2 proxy_protocol;"));
 	bool is_out[5] = {false, false, true, true, false};
 	render(&f, is_out);
 	assert_false(has(&f, "5432 so_keepalive"));
@@ -144,6 +146,21 @@ static void test_held_ports(void **state)
 	held = conf_read_held(STR(""));
 	assert_int_equal(held->count, 0);
 	ports_free(held);
+	buf_fini(&f.text);
+}
+
+static void test_where_it_listens(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	f.options.control = 'b';
+	render(&f, NULL);
+	assert_true(str_eq(
+		conf_read_control(buf_str(&f.text)), STR("/run/proxy/control/control-b.sock")));
+	assert_true(str_is_empty(conf_read_control(STR(""))));
+	assert_true(str_is_empty(conf_read_control(STR("\t\tlisten \"unix:/hop/x.sock\";"))));
+	assert_true(str_is_empty(conf_read_control(STR("\t\tlisten \"unix:/s/control/x"))));
 	buf_fini(&f.text);
 }
 
@@ -255,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_held_ports),
+		cmocka_unit_test(test_where_it_listens),
 		cmocka_unit_test(test_quote),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_trusts),
