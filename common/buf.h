@@ -21,6 +21,7 @@ struct buf {
 	size_t max; /* ceiling of end - start */
 };
 
+/* `max` in bytes. Takes no memory yet. */
 void buf_init(struct buf *b, size_t max);
 /* Frees the memory; may be called twice. Use buf_wipe_fini() for secrets. */
 void buf_fini(struct buf *b);
@@ -37,6 +38,7 @@ static inline const uint8_t *buf_data(const struct buf *b)
 	return (const uint8_t *)((uintptr_t)b->data + b->start);
 }
 
+/* A view, good until the buffer changes. */
 static inline struct str buf_str(const struct buf *b)
 {
 	return (struct str){(const char *)buf_data(b), buf_len(b)};
@@ -51,12 +53,14 @@ static inline uint8_t *buf_reserve(struct buf *b, size_t len)
 	bool has_room = len < b->cap - b->end && len <= b->max - buf_len(b);
 	return has_room ? b->data + b->end : buf_make_room(b, len);
 }
-/* -EMSGSIZE when the ceiling would be passed; the buffer is then unchanged. */
+/* These copy what they append. -EMSGSIZE when the ceiling would be passed; the buffer is then
+ * unchanged. */
 [[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
 [[nodiscard]] int buf_append_str(struct buf *b, struct str s);
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
 [[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
 	struct buf *b, const char *format, va_list args);
+/* `len` bytes of the room that buf_reserve() has given now belong to the buffer. */
 void buf_commit(struct buf *b, size_t len);
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);

@@ -108,6 +108,8 @@ struct http_call {
 struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max);
 /* Cancels what runs; may be called from any callback. */
 void http_free(struct http *http);
+/* All of the call but `peer` is copied. Never NULL: what is wrong with it is told by on_done(), from the loop. The request is the client's,
+ * and good until on_done() or http_cancel(). */
 struct http_request *http_start(struct http *http, const struct http_call *call);
 /* on_done() is not called any more. */
 void http_cancel(struct http_request *request);
@@ -115,11 +117,12 @@ void http_cancel(struct http_request *request);
  * parsed authority from before. Idle connections are closed now, or while requests run, with the last of
  * them. */
 void http_drop_idle(struct http *http);
-/* Stops and restarts reading of a streamed answer: flow control of watches. Meanwhile on_data() is not
+/* Stops and restarts reading of a streamed answer. So far only tests do. Meanwhile on_data() is not
  * called and there is no idle timeout; the end may still be told when nothing is left to hand over. */
 void http_pause(struct http_request *request);
 void http_resume(struct http_request *request);
 
+/* In words for a person; static. */
 const char *http_outcome_text(enum http_outcome outcome);
 /* Percent-encodes everything but unreserved characters (RFC 3986); the caller frees it. */
 char *http_escape(struct str text);

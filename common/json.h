@@ -71,7 +71,9 @@ bool json_get_int(const struct json *value, const char *name, int64_t min, int64
 
 /* The value itself. STR_NONE when it is no string. */
 struct str json_text(const struct json *value);
+/* Within [min, max] and +-JSON_INT_MAX. false, and *ret_number as before, when it is no such number. */
 bool json_whole_number(const struct json *value, int64_t min, int64_t max, int64_t *ret_number);
+/* `fallback` when it is no boolean. */
 bool json_bool(const struct json *value, bool fallback);
 /* NAN when it is no number. */
 double json_number(const struct json *value);
@@ -80,11 +82,13 @@ double json_number(const struct json *value);
  * NULL for anything else. */
 const struct json *json_first(const struct json *value);
 const struct json *json_next(const struct json *child);
-/* The name of an object's child. */
+/* The name of an object's child; a view. */
 struct str json_name(const struct json *child);
+/* How many children; 0 for anything but objects and arrays. */
 size_t json_count(const struct json *value);
 
-/* Building. All calls copy their text; the add functions return the new child. What is no UTF-8 in a
+/* Building. What is new belongs to the caller, until json_free(); a child belongs to what it was added
+ * to. All calls copy their text; the add functions return the new child. What is no UTF-8 in a
  * text, and NUL, becomes U+FFFD. Adding does not look whether the name is there already. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
@@ -94,6 +98,7 @@ void json_add_str(struct json *object, const char *name, struct str text);
 /* Within +-JSON_INT_MAX. */
 void json_add_int(struct json *object, const char *name, int64_t number);
 void json_add_bool(struct json *object, const char *name, bool flag);
+/* For tests of what others may send. */
 void json_add_null(struct json *object, const char *name);
 /* A deep copy of value, for passing on what was read; NULL adds nothing. */
 void json_add_copy(struct json *object, const char *name, const struct json *value);
@@ -105,6 +110,6 @@ void json_set_copy(struct json *object, const char *name, const struct json *val
 void json_remove(struct json *object, const char *name);
 /* Appends the compact text. -EMSGSIZE, and `out` is as before. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
-/* Same type and content; objects regardless of order. A member that is null is not the same as none:
+/* For tests: same type and content; objects regardless of order. A member that is null is not the same as none:
  * the difference matters in a patch. */
 bool json_eq(const struct json *a, const struct json *b);

@@ -20,5 +20,5 @@ const char *shared_text_hold(const char *text);
 void shared_text_drop(const char *text);
 /* With its length; STR_NONE for NULL. */
 struct str shared_text_view(const char *text);
-/* Different texts that are held. */
+/* Different texts that are held. For tests. */
 size_t shared_text_count(void);

@@ -20,6 +20,7 @@ enum { SLAB_SIZE_MAX = 512 };
 void *slab_alloc(size_t size);
 /* Zeroed. */
 void *slab_zalloc(size_t size);
+/* A copy. `bytes` may be NULL when the size is 0. */
 void *slab_memdup(const void *bytes, size_t size);
 /* `size` as it was asked for. NULL is nothing. */
 void slab_free(void *memory, size_t size);
@@ -27,7 +28,7 @@ void slab_free(void *memory, size_t size);
  * NULL is 0. */
 enum { SLAB_REF_MAX = (1 << 30) - 1 };
 uint32_t slab_ref(const void *memory);
-/* The opposite. */
+/* The opposite. `ref` is of something that has not been freed, or 0. */
 void *slab_at(uint32_t ref);
-/* Bytes that were asked for, rounded, and not freed. */
+/* Bytes that were asked for, rounded, and not freed. For tests. */
 size_t slab_used(void);

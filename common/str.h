@@ -21,6 +21,7 @@ struct str {
 /* For printf("%.*s", STR_FMT(s)). Lengths are bounded by frame limits, far below INT_MAX. */
 #define STR_FMT(s) (int)(s).len, (s).p != NULL ? (s).p : ""
 
+/* A view of a C string; NULL gives an absent one. */
 static inline struct str str_from(const char *text)
 {
 	return (struct str){text, text != NULL ? strlen(text) : 0};

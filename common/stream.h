@@ -42,19 +42,22 @@ struct stream_limits {
 	size_t out_max; /* ceiling of the output buffer; out_high plus the longest single message */
 };
 
-/* Takes fd. The ops are kept, not copied. */
+/* Takes fd, which is non-blocking. The ops are kept, not copied; the limits are copied. Never NULL. */
 struct stream *stream_new(struct ev_loop *loop, int fd, const struct stream_limits *limits,
 	const struct stream_ops *ops, void *ctx);
 /* Stops and frees it; bytes not yet written are lost unless stream_flush_now() wrote them. */
 void stream_close(struct stream *stream);
 
+/* What is appended here is sent after stream_flush(). It may hold stream_limits.out_max bytes, and stays the stream's. */
 struct buf *stream_out(struct stream *stream);
 /* Has what stands in the output written as soon as the loop comes round. */
 void stream_flush(struct stream *stream);
 /* Writes what the socket takes without blocking: for last words before stream_close(). */
 void stream_flush_now(struct stream *stream);
+/* Whether the output is above out_high: then wait for on_room(). */
 bool stream_is_full(const struct stream *stream);
 /* Bytes read and written so far. */
 uint64_t stream_received(const struct stream *stream);
 uint64_t stream_sent(const struct stream *stream);
+/* For asking about the peer; it stays the stream's. */
 int stream_fd(const struct stream *stream);

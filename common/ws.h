@@ -32,6 +32,7 @@ struct ws_call {
 	void *ctx;
 };
 
+/* Texts and secrets of the call are read now and need not live on. Never NULL: what is wrong with the call is told by on_closed(), from the loop. */
 struct ws *ws_open(const struct ws_call *call);
 /* Closes without calling back; may be called from any callback. */
 void ws_free(struct ws *ws);

@@ -33,6 +33,7 @@ enum frame_outcome {
 	FRAME_EMPTY,    /* the peer announced no bytes: likewise */
 };
 
+/* Looks, and consumes nothing: *ret_payload is a view of `in`, set only with FRAME_READY. */
 enum frame_outcome frame_next(const struct buf *in, struct str *ret_payload);
 
 /* Of a frame that is ours, from its first bytes. */

@@ -15,9 +15,11 @@ struct leadership {
 
 /* A new connection; what was told before goes on to hold. */
 void leadership_connected(struct leadership *leadership);
+/* As the message says: until when it holds, or that it does not. */
 void leadership_take(struct leadership *leadership, const struct lead *lead);
 /* `settings` or `sync-begin`: without a `lead` before it there is no election. True when there was one until now. */
 bool leadership_settle(struct leadership *leadership);
+/* `now_ms`: of leadership_clock_ms(). Without an election it holds always. */
 bool leadership_holds(const struct leadership *leadership, uint64_t now_ms);
 /* Milliseconds up to the end of it; 0: it does not hold; UINT64_MAX: it has no end. */
 uint64_t leadership_left_ms(const struct leadership *leadership, uint64_t now_ms);

@@ -67,10 +67,12 @@ struct link *link_connect(const struct link_config *config);
 /* Says bye with the reason when up, closes and frees. */
 void link_free(struct link *link, const char *reason);
 
+/* Both hellos are through. */
 bool link_is_up(const struct link *link);
+/* More than LINK_OUT_HIGH bytes wait: send no objects until on_room(). */
 bool link_is_full(const struct link *link);
 
-/* Decodes into *ret_value (see message_decode()); on failure the complaint is noted. */
+/* Decodes into *ret_value (see message_decode()). -EBADMSG, and the complaint is noted: return it from on_message(). */
 [[nodiscard]] int link_decode(
 	struct link *link, const struct message *message, struct arena *arena, void *ret_value);
 /* Notes why the link is about to be closed, for the log and the bye. */

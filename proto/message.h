@@ -63,7 +63,8 @@ void message_reader_free(struct message_reader *reader);
 [[nodiscard]] int message_open(struct message_reader *reader, struct str payload,
 	struct message *ret_message, struct schema_error *ret_error);
 
-/* Fills the struct that belongs to the message's type and kind (see message_schema()). */
+/* Fills the struct that belongs to the message's type and kind (see message_schema()). Its texts are views of the payload,
+ * or stand in the arena. -EBADMSG: it does not fit the schema, *ret_error says where. */
 [[nodiscard]] int message_decode(const struct message *message, struct arena *arena,
 	void *ret_value, struct schema_error *ret_error);
 

@@ -24,7 +24,7 @@ enum schema_type {
 	SCHEMA_BIN,       /* struct str; any bytes, at most `limit` */
 	SCHEMA_BOOL,      /* bool */
 	SCHEMA_UINT,      /* uint64_t, at most `limit` */
-	SCHEMA_REV,       /* uint64_t, always nine bytes: see message_set_rev() */
+	SCHEMA_REV,       /* uint64_t, always nine bytes: message_encode_object() sets it */
 	SCHEMA_ENUM,      /* int-sized enum, one of `words` on the wire */
 	SCHEMA_STRUCT,    /* nested struct of `sub` */
 	SCHEMA_POINTER,   /* pointer to a struct of `sub`, NULL: absent */

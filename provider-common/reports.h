@@ -38,7 +38,7 @@ void reports_add_event(struct reports *reports, const struct lb_event *event);
  * caller. */
 void reports_forget_told(struct reports *reports);
 
-/* Whether there may be something to take. */
+/* Whether there may be something to take. For tests. */
 bool reports_waiting(const struct reports *reports);
 /* The next payload to send, good until the next call; false when there is none. Statuses come
  * before events. */

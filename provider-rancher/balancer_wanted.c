@@ -58,14 +58,8 @@ void balancer_build(struct balancer *balancer, struct arena *arena, struct desir
 		.separator = controller->config->separator,
 		.allow_custom_config = controller->config->allow_custom_config,
 	};
-	struct load_balancer *lb = arena_alloc(arena, sizeof(*lb));
-	struct object **hosts;
-	size_t count = state_hosts_of(balancer->object, arena, &hosts);
-	struct virtual_host *values = arena_calloc(arena, count + 1, sizeof(*values));
-	provider_decode(controller->provider, balancer->object, arena, lb);
-	for (size_t i = 0; i < count; i++)
-		provider_decode(controller->provider, hosts[i], arena, &values[i]);
-	desired_build(lb, values, count, &desired_lookup, &options, arena, ret_desired);
+	desired_build_object(provider_state(controller->provider), balancer->object,
+		&desired_lookup, &options, arena, ret_desired);
 }
 
 bool balancer_is_described(const struct balancer *balancer)

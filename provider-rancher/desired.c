@@ -268,3 +268,17 @@ void desired_build(const struct load_balancer *lb, const struct virtual_host *ho
 		ret_desired->spec.contents = digest_end(&b.contents);
 	ret_desired->notice_count = notices_list(&b.notices, &ret_desired->notices);
 }
+
+void desired_build_object(struct state *state, struct object *object,
+	const struct desired_lookup *lookup, const struct desired_options *options,
+	struct arena *arena, struct desired *ret_desired)
+{
+	struct load_balancer *lb = arena_alloc(arena, sizeof(*lb));
+	struct object **hosts;
+	size_t count = state_hosts_of(object, arena, &hosts);
+	struct virtual_host *values = arena_calloc(arena, count + 1, sizeof(*values));
+	state_decode(state, object, arena, lb);
+	for (size_t i = 0; i < count; i++)
+		state_decode(state, hosts[i], arena, &values[i]);
+	desired_build(lb, values, count, lookup, options, arena, ret_desired);
+}

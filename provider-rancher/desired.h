@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "provider-common/state.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/rules.h"
 
@@ -46,3 +47,7 @@ struct identity desired_identity(const struct load_balancer *lb);
 void desired_build(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct desired_lookup *lookup,
 	const struct desired_options *options, struct arena *arena, struct desired *ret_desired);
+/* The same of a load balancer's object and the virtual hosts of it, decoded to the arena. */
+void desired_build_object(struct state *state, struct object *object,
+	const struct desired_lookup *lookup, const struct desired_options *options,
+	struct arena *arena, struct desired *ret_desired);

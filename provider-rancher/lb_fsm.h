@@ -40,5 +40,6 @@ struct lb_fsm_move {
 };
 
 struct lb_fsm_move lb_fsm_next(enum lb_fsm_state state, enum lb_fsm_event event);
+/* For tests. */
 const char *lb_fsm_state_name(enum lb_fsm_state state);
 const char *lb_fsm_event_name(enum lb_fsm_event event);

@@ -117,14 +117,8 @@ static void build(struct room *room, struct object *object, struct desired *ret_
 		.separator = room->config->separator,
 		.allow_custom_config = room->config->allow_custom_config,
 	};
-	struct load_balancer *lb = arena_alloc(&room->arena, sizeof(*lb));
-	struct object **hosts;
-	size_t count = state_hosts_of(object, &room->arena, &hosts);
-	struct virtual_host *values = arena_calloc(&room->arena, count + 1, sizeof(*values));
-	state_decode(room->job->state, object, &room->arena, lb);
-	for (size_t i = 0; i < count; i++)
-		state_decode(room->job->state, hosts[i], &room->arena, &values[i]);
-	desired_build(lb, values, count, &lookup, &options, &room->arena, ret_desired);
+	desired_build_object(
+		room->job->state, object, &lookup, &options, &room->arena, ret_desired);
 }
 
 static void show_balancer(struct room *room, struct object *object)

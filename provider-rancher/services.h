@@ -15,6 +15,7 @@ void services_free(struct services *services);
 
 /* The id; absent when it is not known. Good until the service is changed. */
 struct str services_find(const struct services *services, struct str uid);
+/* For tests. */
 size_t services_count(const struct services *services);
 
 /* Takes one from an event, or from the list number `list` (0: an event). When that makes it known, those who waited are
