@@ -309,7 +309,7 @@ def test_the_picture_of_the_line_is_what_status_draws():
         def looks_so() -> bool:
             return shape(status().stdout) == shape(shown.text)
 
-        wait_for(looks_so, lambda: f"{page.where(shown.line)} to be what is drawn:\n{status().stdout}", PATIENCE)
+        wait_for(looks_so, f"`sluicectl status` to draw what is at {page.where(shown.line)}", PATIENCE)
 
 
 # What a page that has drifted would hold: none of it may pass.
