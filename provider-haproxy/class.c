@@ -156,7 +156,7 @@ char *class_words_of_tls(
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
 	/* Checks announce nothing by themselves, and many who speak HTTP/2 then hang up. */
-	if (pool->health_check != NULL && tls->http2)
+	if (is_checked && tls->http2)
 		text_add(&words, " check-alpn h2");
 	char *text = str_dup(buf_str(&words));
 	buf_fini(&words);

@@ -46,7 +46,10 @@ static void fill_tls_pools(struct world *world)
 	for (unsigned i = 0; i < 4 * 4 * 2 * 2 * 3; i++) {
 		unsigned how = i / 4 % 4;
 		bool has_client = i / 32 % 2 != 0;
-		struct health_check check = {.port = i / 64 == 2 ? 80 : 0};
+		struct health_check check = {
+			.type = i / 64 == 2 ? HEALTH_CHECK_HTTP : HEALTH_CHECK_TCP,
+			.port = i / 64 == 2 ? 80 : 0,
+		};
 		struct pool_tls tls = {
 			.verify = (enum tls_verify)(how < 3 ? how : TLS_VERIFY_OFF),
 			.ca = str_from(world_authority),
