@@ -77,7 +77,7 @@ static void words_of_tls_leave_nothing_open(void **state)
 		{{.verify = TLS_VERIFY_OFF}, false,
 			" ssl verify none sni req.hdr(host),host_only alpn http/1.1"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, true,
-			" ssl verify none sni str(a.b) check-sni a.b alpn h2"},
+			" ssl verify none sni str(a.b) check-sni a.b alpn h2 check-alpn h2"},
 		{{.verify = TLS_VERIFY_SYSTEM, .server_name = STR("a.b")}, false,
 			" ssl verify required ca-file @system-ca verifyhost a.b sni str(a.b) alpn "
 			"http/1.1"},
