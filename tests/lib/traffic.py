@@ -147,10 +147,7 @@ class Flood(Clients):
         self._lock = threading.Lock()
 
     def _run(self, number: int) -> None:
-        requests = f"GET /x HTTP/1.1
-Host: {self._host}
-
-".encode() * self._burst
+        requests = f"GET /x HTTP/1.1\r\nHost: {self._host}\r\n\r\n".encode() * self._burst
         try:
             with dial(*self._where) as link, link.makefile("rb") as file:
                 while not self._end.is_set():
