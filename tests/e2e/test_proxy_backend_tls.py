@@ -196,6 +196,15 @@ def test_trust_that_changed_while_the_provider_was_away(proxy, apply, pods, ours
     assert set(asking.seen) == {"pod"}, set(asking.seen)
 
 
+def test_what_is_applied_is_served_by_every_worker(proxy, apply, pods, ours):
+    """A CA that is new can want a reload, and for a moment there are workers who know nothing of it."""
+    pod = pods("pod", tls=ours.sign("s.internal"))
+    for turn in range(6):
+        both = ours.pem + Authority(f"new-{turn}").pem
+        apply(https(f"p{turn}", pod, verify="ca", ca=both, server_name="s.internal"), host(f"{turn}.test", ("/", f"p{turn}")))
+        assert {proxy.reached(f"{turn}.test") for _ in range(20)} == {"pod"}, turn
+
+
 def test_authorities_of_the_system(proxy, pods, ours, theirs, tmp_path):
     good, other = pods("good", tls=ours.sign("s.internal")), pods("other", tls=theirs.sign("s.internal"))
     trusted = tmp_path / "ours.pem"

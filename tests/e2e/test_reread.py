@@ -94,7 +94,8 @@ def gate(tmp_path):
 @pytest.mark.parametrize("name,broken,event", [
     ("access", b"", "keys-unreadable"), ("secret", b"", "keys-unreadable"),
     ("ca.pem", b"-----BEGIN CERTIFICATE-----\nMIIB", "tls-unreadable"), ("ca.pem", b"", "tls-unreadable"),
-    ("cert.pem", b"words", "tls-unreadable"), ("key.pem", self_signed("other").key, "tls-unreadable")])
+    ("cert.pem", b"words", "tls-unreadable"), ("key.pem", self_signed("other").key, "tls-unreadable")],
+    ids=["no-access-key", "no-secret-key", "half-a-ca", "no-ca", "no-certificate", "key-of-another"])
 def test_a_broken_file_is_named_and_the_old_content_stays(gate, name, broken, event):
     bench, _, files, _ = gate
     since = len(bench.provider.lines)
@@ -178,7 +179,7 @@ def test_trusted_certificates_are_loaded_without_losing_a_connection(trusting):
     assert set(proxy.workers()) <= workers
 
 
-@pytest.mark.parametrize("broken", [b"", b"words", b"-----BEGIN CERTIFICATE-----\nMIIB"])
+@pytest.mark.parametrize("broken", [b"", b"words", b"-----BEGIN CERTIFICATE-----\nMIIB"], ids=["empty", "words", "half"])
 def test_a_broken_file_of_trusted_certificates_is_named_and_not_loaded(trusting, broken):
     proxy = trusting.proxy
     wait_for(lambda: trusting.trusted() == {"ours"}, "ours to be trusted")
