@@ -74,6 +74,13 @@ static bool can_be_asked(const struct health_check *check)
 	       (check->type != HEALTH_CHECK_HTTP || check_path(path_of_check(check)));
 }
 
+/* HAProxy 2.6 checks a server that has been added at run time in the clear, unless it is told. Where a check has a port of its own, nobody says
+ * that TLS is spoken there. */
+static bool is_asked_in_tls(const struct health_check *check)
+{
+	return check != NULL && check->port == 0 && can_be_asked(check);
+}
+
 static void add_check(struct buf *lines, struct buf *server, const struct health_check *check,
 	const char **ret_refused)
 {
@@ -113,7 +120,8 @@ struct class_text class_of_pool(
 	if (pool->protocol == POOL_H2C)
 		text_add(&server, " proto h2");
 	else if (pool->protocol == POOL_HTTPS && pool->tls == NULL)
-		text_add(&server, " ssl verify none alpn http/1.1 sni req.hdr(host),host_only");
+		text_add(&server, " ssl verify none%s alpn http/1.1 sni req.hdr(host),host_only",
+			is_asked_in_tls(pool->health_check) ? " check-ssl" : "");
 	if (pool->stickiness != NULL && !is_tcp)
 		add_cookie(&lines, pool->stickiness, cookie_key, ret_refused);
 	if (pool->health_check != NULL)
@@ -152,6 +160,8 @@ char *class_words_of_tls(
 	else
 		text_add(&words, " sni str(%.*s)", STR_FMT(tls->server_name));
 	bool is_checked = pool->health_check != NULL && can_be_asked(pool->health_check);
+	if (is_asked_in_tls(pool->health_check))
+		text_add(&words, " check-ssl");
 	if (is_checked && !str_is_empty(tls->server_name))
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");

@@ -40,6 +40,9 @@
 enum { DICTIONARY_MB_MAX = 16384 };
 static const double ports_again_s = 5;
 static const double workers_every_s = 10;
+static const double trust_again_s = 0.02;
+/* A worker that hangs does not leave; then the new CAs are used all the same. */
+enum { TRUSTED_TRIES_MAX = 100 };
 
 static struct config config;
 
@@ -61,6 +64,9 @@ static struct control_room {
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
 	uint64_t trusted; /* generation whose CAs are known to be there */
+	uint64_t told;    /* one that a worker has told, while others do not have it */
+	unsigned trusted_tries;
+	ev_timer trust_again;
 } room;
 
 /* ---- statuses ---- */
@@ -92,6 +98,14 @@ static void on_change(void *ctx)
 
 /* ---- rows ---- */
 
+/* nginx tells its old workers to leave 100 ms after it has made the new ones, and until then both take connections. The old ones know
+ * nothing of new CAs, and would answer 503 where a pool wants one. */
+static bool old_workers_take(void)
+{
+	long usual = config.workers != 0 ? (long)config.workers : sysconf(_SC_NPROCESSORS_ONLN);
+	return room.is_up && workers_count_taking(child_pid(room.child)) > (size_t)usual;
+}
+
 /* nginx runs with the CAs of its file. What pools have waited for can be told now; and what they need no more goes. */
 static void use_trusts(uint64_t generation)
 {
@@ -99,6 +113,13 @@ static void use_trusts(uint64_t generation)
 	struct str file = setup_file(room.setup);
 	if (generation == room.trusted || !conf_is_generation(file, generation))
 		return;
+	if (room.trusted_tries++ < TRUSTED_TRIES_MAX && old_workers_take()) {
+		room.told = generation;
+		ev_timer_again(local_loop(room.local), &room.trust_again);
+		return;
+	}
+	ev_timer_stop(local_loop(room.local), &room.trust_again);
+	room.trusted_tries = 0;
 	room.trusted = generation;
 	if (objects_set_live(room.objects, state, file) && room.is_complete)
 		feed_kick(room.feed, state);
@@ -108,6 +129,13 @@ static void use_trusts(uint64_t generation)
 	if (trusts_take_change(objects_trusts(room.objects)))
 		setup_touch(room.setup);
 	judge();
+}
+
+static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)events;
+	ev_timer_stop(loop, watcher);
+	use_trusts(room.told);
 }
 
 static void on_told(void *ctx, uint64_t generation)
@@ -437,6 +465,7 @@ static void start_all(struct ev_loop *loop)
 	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
 	ev_timer_init(&room.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &room.look);
+	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
 	if (setup_has_file(room.setup))
 		child_start(room.child);

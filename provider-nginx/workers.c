@@ -16,40 +16,54 @@ static bool read_text(const char *path, struct buf *out)
 	return files_read(path, out) == 0 && buf_append(out, "", 1) == 0;
 }
 
+enum worker_state { WORKER_NONE, WORKER_TAKING, WORKER_LEAVING };
+
 /* nginx writes into its title what a worker is doing. */
-static bool is_old(pid_t pid)
+static enum worker_state state_of(pid_t pid)
 {
 	struct buf title;
+	enum worker_state state = WORKER_NONE;
 	char *path = xasprintf("/proc/%d/cmdline", (int)pid);
 	buf_init(&title, FILE_LEN_MAX);
-	bool is = read_text(path, &title) &&
-		  strstr(buf_str(&title).p, "worker process is shutting down") != NULL;
+	if (read_text(path, &title) && strstr(buf_str(&title).p, "worker process") != NULL)
+		state = strstr(buf_str(&title).p, "is shutting down") != NULL ? WORKER_LEAVING
+									      : WORKER_TAKING;
 	buf_fini(&title);
 	free(path);
-	return is;
+	return state;
 }
 
-bool workers_end_oldest(pid_t master)
+/* How many children of the master are in that state, and the first of them in the order in which they were made. */
+static size_t count_workers(pid_t master, enum worker_state state, pid_t *ret_oldest)
 {
 	struct buf children;
 	char *path = xasprintf("/proc/%d/task/%d/children", (int)master, (int)master);
 	size_t count = 0;
-	pid_t oldest = 0;
 	buf_init(&children, FILE_LEN_MAX);
 	if (read_text(path, &children)) {
-		/* In the order in which they were made. */
 		char *rest = NULL;
 		const char *at = buf_str(&children).p;
 		for (long pid = strtol(at, &rest, 10); rest != at && pid > 1;
 			pid = strtol(at, &rest, 10)) {
 			at = rest;
-			if (!is_old((pid_t)pid))
-				continue;
-			if (count++ == 0)
-				oldest = (pid_t)pid;
+			if (state_of((pid_t)pid) == state && count++ == 0)
+				*ret_oldest = (pid_t)pid;
 		}
 	}
 	buf_fini(&children);
 	free(path);
+	return count;
+}
+
+size_t workers_count_taking(pid_t master)
+{
+	pid_t oldest = 0;
+	return count_workers(master, WORKER_TAKING, &oldest);
+}
+
+bool workers_end_oldest(pid_t master)
+{
+	pid_t oldest = 0;
+	size_t count = count_workers(master, WORKER_LEAVING, &oldest);
 	return count > WORKERS_OLD_MAX && kill(oldest, SIGTERM) == 0;
 }

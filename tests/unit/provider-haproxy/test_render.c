@@ -78,6 +78,9 @@ static void words_of_tls_leave_nothing_open(void **state)
 			" ssl verify none sni req.hdr(host),host_only alpn http/1.1"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 1,
 			" ssl verify none sni str(a.b) check-sni a.b alpn h2 check-alpn h2"},
+		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 3,
+			" ssl verify none sni str(a.b) check-ssl check-sni a.b alpn h2 check-alpn "
+			"h2"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b"), .http2 = true}, 2,
 			" ssl verify none sni str(a.b) alpn h2"},
 		{{.verify = TLS_VERIFY_OFF, .server_name = STR("a.b")}, 2,
@@ -91,8 +94,8 @@ static void words_of_tls_leave_nothing_open(void **state)
 	};
 	static const struct class_paths paths = {.state_dir = "/s"};
 	static const struct class_paths others = {.state_dir = "/s", .system_ca = "/ca.pem"};
-	/* The last one is refused, so there is no check. */
-	struct health_check checks[] = {{.port = 0}, {.port = 80}, {.port = 70000}};
+	/* The port of the third one is refused, so there is no check. */
+	struct health_check checks[] = {{.port = 0}, {.port = 80}, {.port = 70000}, {.port = 0}};
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct pool_tls tls = rows[i].tls;
