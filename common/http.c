@@ -26,7 +26,6 @@ struct http_request {
 	ev_timer timer;
 	ev_tstamp ends_at;  /* 0: never */
 	ev_tstamp heard_at; /* 0: not connected yet, nothing is expected */
-	bool resumes;
 };
 
 /* Connections, TLS sessions and authorities of one time: http_drop_idle() begins another one. */
@@ -166,16 +165,15 @@ static void on_progress(void *ctx)
 
 static bool has_idle_timeout(const struct http_request *request)
 {
-	return request->call.idle_timeout_s > 0 && request->heard_at > 0 &&
-	       !http_easy_is_paused(request->easy);
+	return request->call.idle_timeout_s > 0 && request->heard_at > 0;
 }
 
-/* Sets the timer for what comes next: to begin, to resume, or to give up. */
+/* Sets the timer for what comes next: to begin, or to give up. */
 static void set_timer(struct http_request *request)
 {
 	ev_tstamp now = ev_now(request->http->loop);
 	ev_tstamp due = request->ends_at;
-	if (request->state == REQUEST_WAITING || request->resumes)
+	if (request->state == REQUEST_WAITING)
 		due = now;
 	else if (has_idle_timeout(request) &&
 		 (due <= 0 || request->heard_at + request->call.idle_timeout_s < due))
@@ -200,19 +198,6 @@ static void begin(struct http_request *request)
 	set_timer(request);
 }
 
-/* What waited in libcurl is handed over within the call, and a refusal then is ours to act on. */
-static void resume(struct http_request *request)
-{
-	request->resumes = false;
-	CURLcode code = http_easy_resume(request->easy);
-	if (request->state != REQUEST_RUNNING)
-		return;
-	if (code != CURLE_OK)
-		complete(request, code, NULL);
-	else
-		set_timer(request);
-}
-
 static void give_up_or_wait(struct http_request *request)
 {
 	ev_tstamp now = ev_now(request->http->loop);
@@ -233,8 +218,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)events;
 	if (request->state == REQUEST_WAITING)
 		begin(request);
-	else if (request->resumes)
-		resume(request);
 	else
 		give_up_or_wait(request);
 	settle(http);
@@ -297,21 +280,6 @@ struct http_request *http_start(struct http *http, const struct http_call *call)
 	LIST_INSERT_HEAD(&http->requests, request, entry);
 	set_timer(request);
 	return request;
-}
-
-void http_pause(struct http_request *request)
-{
-	request->resumes = false;
-	http_easy_pause(request->easy);
-}
-
-void http_resume(struct http_request *request)
-{
-	if (!http_easy_is_paused(request->easy) || request->state == REQUEST_DONE)
-		return;
-	request->resumes = true;
-	request->heard_at = ev_now(request->http->loop);
-	set_timer(request);
 }
 
 static void add_generation(struct http *http)

@@ -118,10 +118,6 @@ void http_cancel(struct http_request *request);
  * parsed authority from before. Idle connections are closed now, or while requests run, with the last of
  * them. */
 void http_drop_idle(struct http *http);
-/* Stops and restarts reading of a streamed answer. So far only tests do. Meanwhile on_data() is not
- * called and there is no idle timeout; the end may still be told when nothing is left to hand over. */
-void http_pause(struct http_request *request);
-void http_resume(struct http_request *request);
 
 /* In words for a person; static. */
 const char *http_outcome_text(enum http_outcome outcome);

@@ -27,7 +27,6 @@ struct http_easy {
 	struct http_head head;
 	size_t headers_len;
 	bool silent;
-	bool paused;
 	bool too_long;
 	bool refused;
 	void (*on_activity)(void *owner);
@@ -95,8 +94,6 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
 	struct str piece = {data, size * count};
 	if (easy->silent)
 		return CURL_WRITEFUNC_ERROR;
-	if (easy->paused)
-		return CURL_WRITEFUNC_PAUSE;
 	easy->on_activity(easy->owner);
 	if (easy->call.on_data != NULL && easy->head.status == 200)
 		easy->refused = easy->call.on_data(easy->call.ctx, piece) < 0;
@@ -114,24 +111,6 @@ static int on_connected(void *ctx, char *remote_ip, char *local_ip, int remote_p
 	(void)local_port;
 	easy->on_activity(easy->owner);
 	return CURL_PREREQFUNC_OK;
-}
-
-void http_easy_pause(struct http_easy *easy)
-{
-	easy->paused = true;
-}
-
-CURLcode http_easy_resume(struct http_easy *easy)
-{
-	easy->paused = false;
-	CURLcode code = curl_easy_pause(easy->handle, CURLPAUSE_CONT);
-	/* Of a handle that has no connection yet, or no more. */
-	return code != CURLE_BAD_FUNCTION_ARGUMENT ? code : CURLE_OK;
-}
-
-bool http_easy_is_paused(const struct http_easy *easy)
-{
-	return easy->paused;
 }
 
 /* ---- result ---- */

@@ -21,7 +21,3 @@ const char *http_easy_problem(const struct http_easy *easy);
 void http_easy_silence(struct http_easy *easy);
 /* Works out the result and calls on_done(). `reason` overrules libcurl's words; may be NULL. */
 void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reason);
-/* on_data() is not called until http_easy_resume(), which may call it. Anything but CURLE_OK ends the request with that code. */
-void http_easy_pause(struct http_easy *easy);
-[[nodiscard]] CURLcode http_easy_resume(struct http_easy *easy);
-bool http_easy_is_paused(const struct http_easy *easy);

@@ -378,11 +378,6 @@ void json_add_bool(struct json *object, const char *name, bool flag)
 	add(object, name, cJSON_CreateBool(flag));
 }
 
-void json_add_null(struct json *object, const char *name)
-{
-	add(object, name, cJSON_CreateNull());
-}
-
 void json_add_copy(struct json *object, const char *name, const struct json *value)
 {
 	if (value != NULL)
@@ -404,16 +399,11 @@ void json_set_copy(struct json *object, const char *name, const struct json *val
 	/* First the copy: the value may stand in what it replaces. */
 	cJSON *copy = value != NULL ? cJSON_Duplicate(node(value), 1) : NULL;
 	if (copy == NULL)
-		json_remove(object, name);
+		cJSON_DeleteItemFromObjectCaseSensitive(node_mutable(object), name);
 	else if (json_get(object, name) == NULL)
 		add(object, name, copy);
 	else
 		must(cJSON_ReplaceItemInObjectCaseSensitive(node_mutable(object), name, copy));
-}
-
-void json_remove(struct json *object, const char *name)
-{
-	cJSON_DeleteItemFromObjectCaseSensitive(node_mutable(object), name);
 }
 
 /* Comparing */

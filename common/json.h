@@ -98,16 +98,12 @@ void json_add_str(struct json *object, const char *name, struct str text);
 /* Within +-JSON_INT_MAX. */
 void json_add_int(struct json *object, const char *name, int64_t number);
 void json_add_bool(struct json *object, const char *name, bool flag);
-/* For tests of what others may send. */
-void json_add_null(struct json *object, const char *name);
 /* A deep copy of value, for passing on what was read; NULL adds nothing. */
 void json_add_copy(struct json *object, const char *name, const struct json *value);
 struct json *json_push_object(struct json *array);
 void json_push_str(struct json *array, struct str text);
-/* Replaces or adds a member (NULL: takes it away) / takes one away, of an object that we built or
- * parsed. */
+/* Replaces or adds a member (NULL: takes it away) of an object that we built or parsed. */
 void json_set_copy(struct json *object, const char *name, const struct json *value);
-void json_remove(struct json *object, const char *name);
 /* Appends the compact text. -EMSGSIZE, and `out` is as before. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
 /* For tests: same type and content; objects regardless of order. A member that is null is not the same as none:

@@ -3,19 +3,19 @@
 
 #include "common/backoff.h"
 #include "common/descriptors.h"
-#include "common/inherited.h"
 #include "common/must.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
+#include "proto/listener.h"
 #include "proto/log_events.h"
 #include "proto/metrics.h"
+#include "proto/traffic.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum link_state { LINK_CLOSED, LINK_GREETING, LINK_UP };
 
@@ -25,18 +25,15 @@ static const double CONNECT_CAP_S = 2.5;
 struct link {
 	struct link_config config;
 	char *path;
-	uid_t uids[LINK_UIDS_MAX];
-	int listener; /* -1: a connector */
-	ev_io acceptor;
-	ev_timer timer; /* connector: next try while closed; both: pings while open */
+	struct listener *listener; /* NULL: a connector */
+	ev_timer timer;            /* connector: next try while closed; both: pings while open */
 	struct backoff backoff;
 	enum link_state state;
 	struct stream *stream;
 	struct message_reader *reader;
 	struct arena arena; /* for our own messages: hello, ping */
 	ev_tstamp heard_at;
-	uint64_t counted[2]; /* of the bytes received and sent by the stream */
-	uint64_t frames_end; /* of the output: up to here frames are counted */
+	struct traffic traffic;
 	uint64_t ping_seq;
 	char *peer_name;
 	char complaint[SCHEMA_ERROR_LEN + 128];
@@ -68,42 +65,12 @@ static unsigned peer_series(const struct link *link)
 	return (unsigned)link->config.peer_role - 1;
 }
 
-static void count(struct link *link, enum link_metric metric, bool is_sent, double amount)
-{
-	metric_add(&link_metrics[metric], METRIC_PAIR(peer_series(link), 2, is_sent), amount);
-}
-
-/* Those that were appended since the last time. Objects are encoded right into the output, so this is where they can be seen. */
-static void count_sent_frames(struct link *link)
-{
-	const struct buf *out = stream_out(link->stream);
-	uint64_t written = stream_sent(link->stream);
-	size_t at = link->frames_end > written ? (size_t)(link->frames_end - written) : 0;
-	unsigned frames = 0;
-	while (at + FRAME_HEAD_LEN <= buf_len(out)) {
-		at += frame_len_at(buf_data(out) + at);
-		frames++;
-	}
-	link->frames_end = written + at;
-	count(link, LINK_FRAMES, true, frames);
-}
-
-/* Bytes are counted by the stream, and taken over now and then, at last when it ends. */
-static void count_bytes(struct link *link)
-{
-	uint64_t now[2] = {stream_received(link->stream), stream_sent(link->stream)};
-	for (unsigned i = 0; i < 2; i++) {
-		count(link, LINK_BYTES, i != 0, (double)(now[i] - link->counted[i]));
-		link->counted[i] = now[i];
-	}
-}
-
 static void collect(void *ctx)
 {
 	struct link *link = ctx;
 	double waiting = 0;
 	if (link->stream != NULL) {
-		count_bytes(link);
+		traffic_count_bytes(&link->traffic, link->stream);
 		waiting = (double)buf_len(stream_out(link->stream));
 	}
 	metric_set(&link_metrics[LINK_IS_UP], peer_series(link), link->state == LINK_UP);
@@ -112,7 +79,7 @@ static void collect(void *ctx)
 
 static void flush(struct link *link)
 {
-	count_sent_frames(link);
+	traffic_count_sent(&link->traffic, link->stream);
 	stream_flush(link->stream);
 }
 
@@ -120,7 +87,7 @@ static void flush(struct link *link)
 
 static void schedule_connect(struct link *link)
 {
-	if (link->listener >= 0)
+	if (link->listener != NULL)
 		return;
 	link->timer.repeat = backoff_next(&link->backoff);
 	ev_timer_again(link->config.loop, &link->timer);
@@ -140,7 +107,7 @@ static void drop(struct link *link, const char *reason, bool tell_peer)
 	bool was_up = link->state == LINK_UP;
 	if (tell_peer)
 		send_bye(link, reason);
-	count_bytes(link);
+	traffic_count_bytes(&link->traffic, link->stream);
 	stream_close(link->stream);
 	link->stream = NULL;
 	link->state = LINK_CLOSED;
@@ -269,7 +236,7 @@ static int take_payload(struct link *link, struct str payload)
 	struct schema_error error = {""};
 	struct message message = {.type = MESSAGE_UNKNOWN};
 	link->complaint[0] = '\0';
-	count(link, LINK_FRAMES, false, 1);
+	traffic_count_received(&link->traffic);
 	int err = message_open(link->reader, payload, &message, &error);
 	if (err != 0)
 		link_complain(link, "bad frame: %s", error.text);
@@ -352,14 +319,14 @@ static void begin_greeting(struct link *link, int fd)
 	};
 	link->state = LINK_GREETING;
 	link->heard_at = ev_now(link->config.loop);
-	link->frames_end = link->counted[0] = link->counted[1] = 0;
+	traffic_begin(&link->traffic, peer_series(link));
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
 	link->timer.repeat = link->config.ping_after_s / 4;
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, accepting, silence ---- */
+/* ---- connecting, being connected to, silence ---- */
 
 static void try_connect(struct link *link)
 {
@@ -396,42 +363,13 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 		watch_silence(link);
 }
 
-static bool is_allowed(const struct link *link, uid_t uid)
+static const char *take_connection(void *ctx, int fd)
 {
-	if (uid == 0 || uid == geteuid())
-		return true;
-	for (size_t i = 0; i < link->config.allowed_count; i++) {
-		if (link->uids[i] == uid)
-			return true;
-	}
-	return false;
-}
-
-static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
-{
-	struct link *link = watcher->data;
-	uid_t uid = 0;
-	(void)loop;
-	(void)events;
-	int fd = unix_accept(link->listener);
-	if (fd < 0) {
-		descriptors_check(fd);
-		if (fd != -EAGAIN)
-			log_event(&EV_LINK_REFUSED, peer_field(link), LOG_ERRNO(fd));
-		return;
-	}
-	const char *refusal = NULL;
-	if (unix_peer_uid(fd, &uid) != 0 || !is_allowed(link, uid))
-		refusal = "its user may not connect";
-	else if (link->state != LINK_CLOSED)
-		refusal = "another peer is connected";
-	if (refusal == NULL) {
-		begin_greeting(link, fd);
-		return;
-	}
-	log_event(&EV_LINK_REFUSED, peer_field(link), LOG_INT("uid", uid),
-		LOG_STR("reason", refusal));
-	close(fd);
+	struct link *link = ctx;
+	if (link->state != LINK_CLOSED)
+		return "another peer is connected";
+	begin_greeting(link, fd);
+	return NULL;
 }
 
 /* ---- life ---- */
@@ -439,16 +377,12 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 static struct link *link_new(const struct link_config *config)
 {
 	struct link *link = xcalloc(1, sizeof(*link));
-	must(config->allowed_count <= LINK_UIDS_MAX);
 	link->config = *config;
 	if (link->config.ping_after_s <= 0)
 		link->config.ping_after_s = LINK_PING_AFTER_S;
 	if (link->config.dead_after_s <= 0)
 		link->config.dead_after_s = LINK_DEAD_AFTER_S;
 	link->path = xstrdup(config->path);
-	for (size_t i = 0; i < config->allowed_count; i++)
-		link->uids[i] = config->allowed_uids[i];
-	link->listener = -1;
 	link->reader = message_reader_new();
 	arena_init(&link->arena);
 	backoff_init(&link->backoff, CONNECT_FIRST_S, CONNECT_CAP_S);
@@ -463,19 +397,22 @@ static struct link *link_new(const struct link_config *config)
 
 struct link *link_listen(const struct link_config *config, int *ret_err)
 {
-	int position = 0;
-	int fd = inherited_listener(config->socket_name, &position);
-	if (fd == -ENOENT)
-		fd = unix_listen(config->path);
-	if (fd < 0) {
-		*ret_err = fd;
+	struct link *link = link_new(config);
+	const struct listener_config listener = {
+		.loop = config->loop,
+		.path = config->path,
+		.socket_name = config->socket_name,
+		.peer = role_name(config->peer_role),
+		.allowed_uids = config->allowed_uids,
+		.allowed_count = config->allowed_count,
+		.take = take_connection,
+		.ctx = link,
+	};
+	link->listener = listener_new(&listener, ret_err);
+	if (link->listener == NULL) {
+		link_free(link, NULL);
 		return NULL;
 	}
-	struct link *link = link_new(config);
-	link->listener = fd;
-	ev_io_init(&link->acceptor, on_acceptable, fd, EV_READ);
-	link->acceptor.data = link;
-	ev_io_start(config->loop, &link->acceptor);
 	log_event(&EV_LINK_LISTENING, peer_field(link), LOG_STR("socket", link->path));
 	return link;
 }
@@ -499,10 +436,7 @@ void link_free(struct link *link, const char *reason)
 		send_bye(link, reason);
 		stream_close(link->stream);
 	}
-	if (link->listener >= 0) {
-		ev_io_stop(link->config.loop, &link->acceptor);
-		close(link->listener);
-	}
+	listener_free(link->listener);
 	message_reader_free(link->reader);
 	arena_fini(&link->arena);
 	free(link->peer_name);

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "proto/listener.h"
 #include "proto/message.h"
 
 #include <ev.h>
@@ -23,7 +24,7 @@ enum {
 	LINK_DEAD_AFTER_S = 20, /* of silence; also the time a hello may take */
 	LINK_OUT_HIGH = 256 * 1024,
 	LINK_OUT_LOW = 64 * 1024,
-	LINK_UIDS_MAX = 16,
+	LINK_UIDS_MAX = LISTENER_UIDS_MAX,
 };
 
 struct link;

@@ -3,9 +3,10 @@
  * Commands for what differs. What is sent counts as done at once, so that the next step does not send it again; an answer that says otherwise
  * makes everything be read back and compared anew.
  */
+#include "provider-haproxy/pump.h"
+
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/quote.h"
 #include "provider-local/files.h"
@@ -13,32 +14,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum what {
-	WHAT_SILENT,  /* success is no word */
-	WHAT_FOLLOWS, /* likewise, after an `add server` that may have been refused */
-	WHAT_ADD_SERVER,
-	WHAT_DEL_SERVER,
-	WHAT_CERT_NEW,
-	WHAT_CERT_SET,
-	WHAT_CERT_COMMIT,
-	WHAT_CERT_ADD,
-	WHAT_CERT_ADDED, /* the last one of a certificate */
-	WHAT_CERT_REMOVE,
-	WHAT_CERT_REMOVED,
-	WHAT_IGNORED,
-};
-
 static const double undelete_after_s = 1;
 
-static void on_reply(void *ctx, unsigned what, const char *command, struct str reply);
-
-static void send_line(struct engine *engine, enum what what, const struct buf *line)
+static void send_line(struct engine *engine, enum pump_what what, const struct buf *line)
 {
-	cli_send(engine->cli, buf_str(line), STR_NONE, what, on_reply);
+	cli_send(engine->cli, buf_str(line), STR_NONE, what, pump_on_reply);
 }
 
-[[gnu::format(printf, 3, 4)]] static void send_text(
-	struct engine *engine, enum what what, const char *format, ...)
+void pump_send_text(struct engine *engine, enum pump_what what, const char *format, ...)
 {
 	char text[2048];
 	va_list args;
@@ -46,7 +29,7 @@ static void send_line(struct engine *engine, enum what what, const struct buf *l
 	int len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	must(len >= 0 && (size_t)len < sizeof(text));
-	cli_send(engine->cli, str_from(text), STR_NONE, what, on_reply);
+	cli_send(engine->cli, str_from(text), STR_NONE, what, pump_on_reply);
 }
 
 /* ---- servers ---- */
@@ -60,15 +43,17 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	send_text(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
-		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
-		server->weight, sort->server, slot->words != NULL ? slot->words : "");
+	pump_send_text(engine, PUMP_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s",
+		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
+		server->port, server->weight, sort->server, slot->words != NULL ? slot->words : "");
 	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
 	if (sort->is_sticky)
-		send_text(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
+		pump_send_text(
+			engine, PUMP_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
 	if (sort->is_checked)
-		send_text(engine, WHAT_FOLLOWS, "enable health %s/%s", slot->name, server->name);
-	send_text(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
+		pump_send_text(
+			engine, PUMP_FOLLOWS, "enable health %s/%s", slot->name, server->name);
+	pump_send_text(engine, PUMP_FOLLOWS, "enable server %s/%s", slot->name, server->name);
 	server->has = SERVER_READY;
 	server->has_weight = server->weight;
 }
@@ -81,12 +66,13 @@ static void send_file(struct engine *engine, const char *kind, const struct name
 	buf_init(&content, TRUST_CONTENT_LEN_MAX);
 	/* Without it the server that needs it is refused, and told of. */
 	if (files_read(path, &content) == 0 && buf_len(&content) != 0) {
-		send_text(engine, WHAT_IGNORED, "new ssl %s %s", kind, path);
+		pump_send_text(engine, PUMP_IGNORED, "new ssl %s %s", kind, path);
 		snprintf(line, sizeof(line), "set ssl %s %s", kind, path);
-		cli_send(engine->cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply);
-		send_text(engine, WHAT_IGNORED, "commit ssl %s %s", kind, path);
+		cli_send(engine->cli, str_from(line), buf_str(&content), PUMP_IGNORED,
+			pump_on_reply);
+		pump_send_text(engine, PUMP_IGNORED, "commit ssl %s %s", kind, path);
 		/* One that was refused would lie in the way of the next. */
-		send_text(engine, WHAT_IGNORED, "abort ssl %s %s", kind, path);
+		pump_send_text(engine, PUMP_IGNORED, "abort ssl %s %s", kind, path);
 	}
 	buf_wipe_fini(&content);
 	free(path);
@@ -121,7 +107,7 @@ static void unload_trust(struct engine *engine)
 		(file = trust_files_take_loose(&engine->trust)) != NULL) {
 		char *path = trust_files_path(&engine->trust, &file->name);
 		/* Refused while a server that is going still has connections; then it stays until HAProxy is reloaded. */
-		send_text(engine, WHAT_IGNORED, "del ssl %s %s",
+		pump_send_text(engine, PUMP_IGNORED, "del ssl %s %s",
 			file->name.text[0] == NAME_AUTHORITY ? "ca-file" : "cert", path);
 		trust_file_free(file);
 		free(path);
@@ -136,10 +122,10 @@ static void update_server(struct engine *engine, struct slot *slot, struct serve
 		return;
 	}
 	if (server->has_weight != server->weight)
-		send_text(engine, WHAT_SILENT, "set server %s/%s weight %u", slot->name,
+		pump_send_text(engine, PUMP_SILENT, "set server %s/%s weight %u", slot->name,
 			server->name, server->weight);
 	if (server->has == SERVER_MAINTENANCE)
-		send_text(engine, WHAT_SILENT, "set server %s/%s state ready", slot->name,
+		pump_send_text(engine, PUMP_SILENT, "set server %s/%s state ready", slot->name,
 			server->name);
 	server->has_weight = server->weight;
 	server->has = SERVER_READY;
@@ -148,13 +134,13 @@ static void update_server(struct engine *engine, struct slot *slot, struct serve
 static void delete_server(struct engine *engine, struct slot *slot, struct server *server)
 {
 	server->is_deleting = true;
-	send_text(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
+	pump_send_text(engine, PUMP_DEL_SERVER, "del server %s/%s", slot->name, server->name);
 }
 
 static void retire_server(struct engine *engine, struct slot *slot, struct server *server)
 {
 	if (server->has == SERVER_READY)
-		send_text(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name,
+		pump_send_text(engine, PUMP_SILENT, "set server %s/%s state maint", slot->name,
 			server->name);
 	if (server->has != SERVER_ABSENT) {
 		server->has = SERVER_MAINTENANCE;
@@ -295,7 +281,7 @@ static void send_row(struct engine *engine, struct row *row)
 		err = buf_append(&line, " ", 1);
 	/* Checked before it became a row; and what HAProxy shows was one of ours. */
 	if (err == 0)
-		send_line(engine, WHAT_SILENT, &line);
+		send_line(engine, PUMP_SILENT, &line);
 	buf_fini(&line);
 }
 
@@ -332,196 +318,12 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 	return is_done && cli_has_room(engine->cli);
 }
 
-/* ---- certificates ---- */
+/* ---- answers ---- */
 
-static void send_content(
-	struct engine *engine, const struct cert *cert, const char *path, const struct buf *content)
-{
-	char line[512];
-	if (cert->has == 0)
-		send_text(engine, WHAT_CERT_NEW, "new ssl cert %s", path);
-	snprintf(line, sizeof(line), "set ssl cert %s", path);
-	cli_send(engine->cli, str_from(line), buf_str(content), WHAT_CERT_SET, on_reply);
-	send_text(engine, cert->is_listed ? WHAT_CERT_ADDED : WHAT_CERT_COMMIT,
-		"commit ssl cert %s", path);
-}
-
-static void send_listing(struct engine *engine, const struct cert *cert, const char *path)
-{
-	char line[512];
-	char *payload = xasprintf("%s%s\n", path, cert->hosts);
-	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
-	cli_send(engine->cli, str_from(line), str_from(payload), WHAT_CERT_ADDED, on_reply);
-	free(payload);
-}
-
-static void load_by_reload(struct engine *engine, struct cert *cert)
-{
-	int err = certs_write_file(&engine->certs, cert);
-	if (err != 0) {
-		engine_disk_failed(engine, err, "a certificate");
-		return;
-	}
-	cert->has = cert->wanted;
-	cert->is_listed = true;
-	engine->is_reload_forced = true;
-	engine_want_flush(engine);
-	certs_settle(&engine->certs, cert);
-}
-
-static void send_cert(struct engine *engine, struct cert *cert)
-{
-	struct buf content;
-	char *path = certs_path(&engine->certs, cert->file.text);
-	buf_init(&content, PEM_LEN_MAX);
-	if (certs_content(&engine->certs, cert, &content) != 0) {
-		certs_refuse(&engine->certs, cert, "it is not PEM");
-	} else if (buf_len(&content) + strlen(path) + 64 > CLI_LINE_LEN_MAX) {
-		load_by_reload(engine, cert);
-	} else {
-		bool is_sent = cert->has != cert->wanted;
-		engine->sending = cert;
-		engine->sending_digest = cert->wanted;
-		if (is_sent)
-			send_content(engine, cert, path, &content);
-		if (!cert->is_listed)
-			send_listing(engine, cert, path);
-		else if (!is_sent)
-			/* Only the file is missing. */
-			send_text(engine, WHAT_CERT_ADDED, "show ssl cert %s", path);
-		cert->has = cert->has == 0 ? 1 : cert->has;
-	}
-	buf_wipe_fini(&content);
-	free(path);
-}
-
-static void remove_cert(struct engine *engine, struct cert *cert)
-{
-	char *path = certs_path(&engine->certs, cert->file.text);
-	engine->sending = cert;
-	engine->sending_digest = 0;
-	if (cert->is_listed)
-		send_text(engine, WHAT_CERT_REMOVE, "del ssl crt-list %s/list.txt %s",
-			engine->certs.dir, path);
-	send_text(engine, WHAT_CERT_REMOVED, "del ssl cert %s", path);
-	free(path);
-}
-
-static void pump_certs(struct engine *engine)
-{
-	struct cert *cert = certs_first_dirty(&engine->certs);
-	/* HAProxy has one transaction for all: one at a time. */
-	if (cert == NULL || engine->sending != NULL || !cli_has_room(engine->cli))
-		return;
-	if (cert->wanted != 0)
-		send_cert(engine, cert);
-	else
-		remove_cert(engine, cert);
-}
-
-static void note_problem(struct engine *engine, struct str reply)
-{
-	if (engine->sending_problem == NULL)
-		engine->sending_problem = str_dup_utf8(reply);
-}
-
-static void finish_refused(struct engine *engine, struct cert *cert)
-{
-	char *path = certs_path(&engine->certs, cert->file.text);
-	log_event(&EV_CERTIFICATE_REFUSED, LOG_STR("secret", cert->owner),
-		LOG_STR("reason", engine->sending_problem));
-	send_text(engine, WHAT_IGNORED, "abort ssl cert %s", path);
-	if (!cert->is_listed) {
-		send_text(engine, WHAT_IGNORED, "del ssl cert %s", path);
-		cert->has = 0;
-	}
-	free(path);
-	if (cert->wanted == engine->sending_digest)
-		certs_refuse(&engine->certs, cert, engine->sending_problem);
-	else
-		certs_settle(&engine->certs, cert);
-}
-
-static void finish_accepted(struct engine *engine, struct cert *cert)
-{
-	cert->has = engine->sending_digest;
-	cert->is_listed = true;
-	if (cert->wanted == engine->sending_digest) {
-		int err = certs_write_file(&engine->certs, cert);
-		if (err != 0)
-			engine_disk_failed(engine, err, "a certificate");
-	}
-	engine_want_flush(engine);
-	certs_settle(&engine->certs, cert);
-}
-
-static void finish_cert(struct engine *engine)
-{
-	struct cert *cert = engine->sending;
-	engine->sending = NULL;
-	if (engine->sending_problem != NULL)
-		finish_refused(engine, cert);
-	else
-		finish_accepted(engine, cert);
-	free(engine->sending_problem);
-	engine->sending_problem = NULL;
-	engine_step(engine);
-}
-
-static void finish_removed(struct engine *engine)
-{
-	struct cert *cert = engine->sending;
-	engine->sending = NULL;
-	cert->has = 0;
-	cert->is_listed = false;
-	engine->certs.is_list_changed = true;
-	engine_want_flush(engine);
-	certs_settle(&engine->certs, cert);
-	engine_step(engine);
-}
-
-static bool contains(struct str reply, const char *text)
+bool pump_reply_has(struct str reply, const char *text)
 {
 	return reply.len != 0 && memmem(reply.p, reply.len, text, strlen(text)) != NULL;
 }
-
-/* `set ssl cert` has to name the file it was asked for: HAProxy up to 2.8 puts it into a transaction of another one. */
-static bool names_file(const struct engine *engine, struct str reply)
-{
-	return contains(reply, "Transaction") && contains(reply, engine->sending->file.text);
-}
-
-static void on_cert_reply(
-	struct engine *engine, enum what what, const char *command, struct str reply)
-{
-	bool is_good = false;
-	if (engine->sending == NULL)
-		return;
-	switch (what) {
-	case WHAT_CERT_NEW:
-		is_good = contains(reply, "New empty certificate store") ||
-			  contains(reply, "already exists");
-		break;
-	case WHAT_CERT_SET:
-		is_good = names_file(engine, reply);
-		break;
-	case WHAT_CERT_REMOVE:
-	case WHAT_CERT_REMOVED:
-		is_good = true;
-		break;
-	default:
-		is_good = contains(reply, "Success!") || strncmp(command, "show", 4) == 0;
-		break;
-	}
-	if (!is_good)
-		note_problem(engine, reply);
-	if (what == WHAT_CERT_ADDED)
-		finish_cert(engine);
-	else if (what == WHAT_CERT_REMOVED)
-		finish_removed(engine);
-}
-
-/* ---- answers ---- */
 
 static void on_unexpected(struct engine *engine, const char *command, struct str reply)
 {
@@ -532,32 +334,32 @@ static void on_unexpected(struct engine *engine, const char *command, struct str
 	free(shown);
 }
 
-static void on_reply(void *ctx, unsigned what, const char *command, struct str reply)
+void pump_on_reply(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
 	bool is_good = true;
 	switch (what) {
-	case WHAT_SILENT:
+	case PUMP_SILENT:
 		is_good = reply.len == 0;
 		break;
-	case WHAT_FOLLOWS:
+	case PUMP_FOLLOWS:
 		is_good = reply.len == 0 || str_starts_with(reply, STR("No such server"));
 		break;
-	case WHAT_ADD_SERVER:
+	case PUMP_ADD_SERVER:
 		is_good = str_starts_with(reply, STR("New server registered"));
-		if (!is_good && !contains(reply, "Already exists")) {
+		if (!is_good && !pump_reply_has(reply, "Already exists")) {
 			on_server_refused(engine, command);
 			on_unexpected(engine, command, reply);
 			is_good = true;
 		}
 		break;
-	case WHAT_DEL_SERVER:
+	case PUMP_DEL_SERVER:
 		on_deleted(engine, command, reply);
 		break;
-	case WHAT_IGNORED:
+	case PUMP_IGNORED:
 		break;
 	default:
-		on_cert_reply(engine, (enum what)what, command, reply);
+		pump_on_cert_reply(engine, (enum pump_what)what, command, reply);
 		return;
 	}
 	if (!is_good) {

@@ -5,6 +5,7 @@
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "provider-local/checks.h"
+#include "provider-local/paths.h"
 
 /* What one virtual host has put into the rows. */
 struct host {
@@ -37,16 +38,6 @@ struct routes {
 	struct balancer_tree balancers;
 	size_t passthrough_total;
 	struct arena arena;
-};
-
-/* A rule on its way into the rows. */
-struct entry {
-	struct str path;   /* without the last slash of a prefix */
-	struct str lookup; /* path and a slash: what requests below it begin with */
-	struct str pool;
-	size_t index;
-	bool is_exact;
-	bool tls_only;
 };
 
 static int compare_balancers(const struct balancer *a, const struct balancer *b)
@@ -85,45 +76,6 @@ static void drop_if_unused(struct routes *routes, struct balancer *balancer)
 
 /* ---- rules ---- */
 
-static int by_lookup(const void *a_, const void *b_)
-{
-	const struct entry *a = a_;
-	const struct entry *b = b_;
-	int order = str_cmp(a->lookup, b->lookup);
-	if (order == 0)
-		order = a->index < b->index ? -1 : 1;
-	return order;
-}
-
-/* Leaves out rules that an earlier one, being shorter or equal, hides: the longest key wins in the rows, the first rule in the
- * protocol. Sorted, whatever a path begins stands right behind it; so the prefixes of the one at hand form a stack. */
-static size_t drop_hidden(struct entry *entries, size_t count, struct arena *arena)
-{
-	const struct entry **stack = arena_calloc(arena, count + 1, sizeof(*stack));
-	size_t depth = 0;
-	size_t kept = 0;
-	struct entry *result = arena_calloc(arena, count + 1, sizeof(*result));
-	qsort(entries, count, sizeof(*entries), by_lookup);
-	for (size_t i = 0; i < count; i++) {
-		const struct entry *entry = &entries[i];
-		while (depth != 0 && !str_starts_with(entry->lookup, stack[depth - 1]->lookup))
-			depth--;
-		bool is_hidden = false;
-		for (size_t j = 0; !is_hidden && j < depth; j++)
-			is_hidden = stack[j]->index < entry->index;
-		for (size_t j = kept;
-			!is_hidden && j-- > 0 && str_eq(result[j].lookup, entry->lookup);)
-			is_hidden = result[j].is_exact && entry->is_exact;
-		if (is_hidden)
-			continue;
-		result[kept++] = *entry;
-		if (!entry->is_exact)
-			stack[depth++] = entry;
-	}
-	memcpy(entries, result, kept * sizeof(*entries));
-	return kept;
-}
-
 static void refuse(struct routes *routes, struct host *host, size_t index, struct str ingress,
 	const char *reason, struct str message)
 {
@@ -138,10 +90,10 @@ static void refuse(struct routes *routes, struct host *host, size_t index, struc
 }
 
 static size_t read_rules(struct routes *routes, struct host *host, const struct virtual_host *value,
-	struct entry **ret)
+	struct path_entry **ret)
 {
 	struct arena *arena = &routes->arena;
-	struct entry *entries = arena_calloc(arena, value->rules.count + 1, sizeof(*entries));
+	struct path_entry *entries = arena_calloc(arena, value->rules.count + 1, sizeof(*entries));
 	size_t count = 0;
 	for (size_t i = 0; i < value->rules.count; i++) {
 		const struct path_rule *rule = &value->rules.items[i];
@@ -161,7 +113,7 @@ static size_t read_rules(struct routes *routes, struct host *host, const struct 
 		if (!is_exact && path.p[path.len - 1] == '/')
 			path.len--;
 		struct name pool = name_of(NAME_POOL, rule->pool);
-		entries[count++] = (struct entry){
+		entries[count++] = (struct path_entry){
 			.path = path,
 			.lookup = arena_printf(arena, "%.*s/", STR_FMT(path)),
 			.pool = arena_str(arena, name_str(&pool)),
@@ -195,24 +147,24 @@ static void add_row(struct arena *arena, struct new_rows *new, enum row_table ta
 }
 
 static void add_rules(struct arena *arena, struct new_rows *new, const struct name *name,
-	struct entry *entries, size_t count, bool is_plain)
+	struct path_entry *entries, size_t count, bool is_plain)
 {
-	struct entry *mine = arena_calloc(arena, count + 1, sizeof(*mine));
+	struct path_entry *mine = arena_calloc(arena, count + 1, sizeof(*mine));
 	size_t mine_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!is_plain || !entries[i].tls_only)
 			mine[mine_count++] = entries[i];
 	}
-	mine_count = drop_hidden(mine, mine_count, arena);
+	mine_count = paths_drop_hidden(mine, mine_count, arena);
 	for (size_t i = 0; i < mine_count; i++) {
-		const struct entry *entry = &mine[i];
+		const struct path_entry *entry = &mine[i];
 		struct str rest = entry->is_exact ? entry->path : entry->lookup;
 		add_row(arena, new, entry->is_exact ? ROW_WHOLE : ROW_PREFIX,
 			arena_printf(arena, "%s%.*s", name->text, STR_FMT(rest)), entry->pool);
 	}
 }
 
-static bool any_tls_only(const struct entry *entries, size_t count)
+static bool any_tls_only(const struct path_entry *entries, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (entries[i].tls_only)
@@ -225,7 +177,7 @@ static void collect_rules(struct routes *routes, struct host *host,
 	const struct virtual_host *value, struct new_rows *new)
 {
 	struct arena *arena = &routes->arena;
-	struct entry *entries;
+	struct path_entry *entries;
 	size_t count = read_rules(routes, host, value, &entries);
 	bool has_plain = any_tls_only(entries, count);
 	add_rules(arena, new, &host->name, entries, count, false);

@@ -126,7 +126,7 @@ bool feed_order_fill_whole(
 
 void feed_order_found(const struct feed_order *order, const struct batch_row *row)
 {
-	char text[OBJECTS_DIGEST_LEN];
+	char text[PAIR_DIGEST_LEN];
 	enum row_table table;
 	char prefix = row->key.p[0];
 	struct str key = str_skip(row->key, 1);

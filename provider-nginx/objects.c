@@ -5,12 +5,11 @@
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "provider-local/checks.h"
-#include "provider-local/trust.h"
+#include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
+#include "provider-nginx/speech.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 /* A pool or a certificate by its name. */
 struct item {
@@ -19,19 +18,8 @@ struct item {
 	struct object *object;
 	char **hosts; /* of a certificate: those that have a row */
 	size_t host_count;
-	bool is_checked;       /* a pool with health checks */
-	uint8_t plain;         /* of a pool without TLS: 1 + protocol in its row; 0: none */
-	struct spoken *spoken; /* of a pool with TLS */
-};
-
-/* How TLS is spoken: as it is wanted, and as the pool's row says while nginx does not know the CA yet. */
-struct spoken {
-	struct name wanted; /* in trusts.h */
-	struct name shown;  /* likewise */
-	struct name client; /* certificate in the row `client:`, as it is wanted */
-	struct name shown_client;
-	char *shown_protocol; /* lines of the row; NULL: there is none */
-	bool is_waiting;
+	bool is_checked;      /* a pool with health checks */
+	struct speech speech; /* of a pool */
 };
 
 RB_HEAD(item_tree, item);
@@ -40,9 +28,7 @@ struct objects {
 	struct rows *rows;
 	struct notices *notices;
 	struct externals *externals;
-	struct trusts *trusts;
-	size_t waiting_count;
-	bool has_system_ca;
+	struct speaker *speaker;
 	struct item_tree items;
 	char **defaults; /* keys of the rows of default certificates */
 	size_t default_count;
@@ -84,189 +70,9 @@ static void drop_item(struct objects *objects, struct item *item)
 	object_set_user(item->object, NULL);
 	for (size_t i = 0; i < item->host_count; i++)
 		free(item->hosts[i]);
-	if (item->spoken != NULL)
-		free(item->spoken->shown_protocol);
-	free(item->spoken);
+	speech_fini(&item->speech);
 	free(item->hosts);
 	free(item);
-}
-
-static struct str digest_text(struct str chain, struct str key, char text[OBJECTS_DIGEST_LEN])
-{
-	/* Read back from nginx, what is absent is empty. */
-	struct str parts[] = {chain.p != NULL ? chain : STR(""), key.p != NULL ? key : STR("")};
-	int len = snprintf(text, OBJECTS_DIGEST_LEN, "%016" PRIx64, name_digest(parts, 2));
-	return (struct str){text, (size_t)len};
-}
-
-/* ---- TLS to pools ---- */
-
-static struct str client_key(
-	struct objects *objects, const struct item *item, const struct name *client)
-{
-	return arena_printf(&objects->arena, "client:%s:%s", item->name.text, client->text);
-}
-
-static void want_client(struct objects *objects, const struct item *item, const struct name *client,
-	const struct pool_tls *tls)
-{
-	char text[OBJECTS_DIGEST_LEN];
-	if (client->text[0] == 0)
-		return;
-	struct str value =
-		tls != NULL ? digest_text(tls->client_chain, tls->client_key, text) : STR_NONE;
-	rows_want(objects->rows, ROW_WHOLE, client_key(objects, item, client), value);
-}
-
-/* The row says from now on what is wanted. */
-static void show(struct objects *objects, const struct item *item, struct str protocol)
-{
-	struct spoken *spoken = item->spoken;
-	trusts_drop(objects->trusts, &spoken->shown);
-	trusts_use(objects->trusts, &spoken->wanted, STR_NONE);
-	if (strcmp(spoken->shown_client.text, spoken->client.text) != 0)
-		want_client(objects, item, &spoken->shown_client, NULL);
-	spoken->shown = spoken->wanted;
-	spoken->shown_client = spoken->client;
-	free(spoken->shown_protocol);
-	spoken->shown_protocol = str_dup(protocol);
-}
-
-static void set_waiting(struct objects *objects, struct spoken *spoken, bool is_waiting)
-{
-	objects->waiting_count += is_waiting;
-	objects->waiting_count -= spoken->is_waiting;
-	spoken->is_waiting = is_waiting;
-}
-
-static const char *read_trust(
-	const struct objects *objects, const struct pool *pool, struct trust *ret_trust)
-{
-	if (pool->tls == NULL)
-		return NULL;
-	if (pool->tls->verify == TLS_VERIFY_SYSTEM && !objects->has_system_ca)
-		return "this machine has no list of authorities that it trusts";
-	return trust_of(pool->tls, ret_trust);
-}
-
-static void want_trust(struct objects *objects, struct spoken *spoken, const struct pool *pool,
-	const struct trust *trust, bool is_refused)
-{
-	static const struct name system = {POOL_TEXT_SYSTEM};
-	struct name old = spoken->wanted;
-	struct str content = STR_NONE;
-	spoken->wanted = trust->ca;
-	if (pool->tls->verify == TLS_VERIFY_SYSTEM && !is_refused)
-		spoken->wanted = system;
-	buf_clear(&objects->text);
-	if (trust->ca.text[0] != 0 && trust_ca_content(pool->tls, &objects->text) == 0)
-		content = buf_str(&objects->text);
-	trusts_use(objects->trusts, &spoken->wanted, content);
-	trusts_drop(objects->trusts, &old);
-	spoken->client = trust->client;
-}
-
-static struct str next_word(struct str *line)
-{
-	const char *end = str_find(*line, ' ');
-	struct str word = {line->p, end != NULL ? (size_t)(end - line->p) : line->len};
-	*line = str_skip(*line, word.len + (end != NULL ? 1 : 0));
-	return word;
-}
-
-static void copy_name(struct str word, struct name *ret_name)
-{
-	if (word.len <= NAME_LEN && !str_eq_c(word, "-") && !str_eq_c(word, "off"))
-		str_put(ret_name->text, word);
-}
-
-/* What is spoken by the row that nginx has had since before our start, as pool_text_protocol() writes it. */
-static void adopt(struct objects *objects, struct item *item)
-{
-	static const char end_mark[] = "\nalgo ";
-	static const char tls_mark[] = "\ntls ";
-	struct spoken *spoken = item->spoken;
-	struct row *row =
-		rows_find(objects->rows, ROW_WHOLE, key_of(objects, "pool", name_str(&item->name)));
-	struct str text = row != NULL ? row_has(row) : STR_NONE;
-	const char *end = text.p != NULL ? memmem(text.p, text.len, end_mark, 6) : NULL;
-	if (end == NULL)
-		return;
-	struct str lines = {text.p, (size_t)(end - text.p)};
-	spoken->shown_protocol = str_dup((struct str){lines.p, lines.len + 1});
-	const char *tls = memmem(lines.p, lines.len, tls_mark, sizeof(tls_mark) - 1);
-	if (tls == NULL)
-		return;
-	struct str words = str_skip(lines, (size_t)(tls - lines.p) + sizeof(tls_mark) - 1);
-	copy_name(next_word(&words), &spoken->shown);
-	(void)next_word(&words);
-	copy_name(next_word(&words), &spoken->shown_client);
-	trusts_use(objects->trusts, &spoken->shown, STR_NONE);
-	if (spoken->shown_client.text[0] == 0)
-		return;
-	struct str key = client_key(objects, item, &spoken->shown_client);
-	row = rows_find(objects->rows, ROW_WHOLE, key);
-	if (row != NULL && row_has(row).p != NULL)
-		rows_want(objects->rows, ROW_WHOLE, key, arena_str(&objects->arena, row_has(row)));
-}
-
-static struct spoken *spoken_of(struct objects *objects, struct item *item)
-{
-	if (item->spoken != NULL)
-		return item->spoken;
-	item->spoken = xcalloc(1, sizeof(*item->spoken));
-	if (item->plain == 0) {
-		adopt(objects, item);
-	} else {
-		struct pool plain = {.protocol = (enum pool_protocol)(item->plain - 1)};
-		item->spoken->shown_protocol =
-			str_dup(pool_text_protocol(&plain, NULL, &objects->arena));
-	}
-	item->plain = 0;
-	return item->spoken;
-}
-
-static void drop_spoken(struct objects *objects, struct item *item)
-{
-	struct spoken *spoken = item->spoken;
-	if (spoken == NULL)
-		return;
-	set_waiting(objects, spoken, false);
-	want_client(objects, item, &spoken->client, NULL);
-	want_client(objects, item, &spoken->shown_client, NULL);
-	trusts_drop(objects->trusts, &spoken->wanted);
-	trusts_drop(objects->trusts, &spoken->shown);
-	free(spoken->shown_protocol);
-	free(spoken);
-	item->spoken = NULL;
-}
-
-/* The lines of the row that say what is spoken: what is wanted, or as long as nginx does not know the CA what was before. Absent: nobody
- * can be spoken to, for now or, with *ret_problem, for ever. */
-static struct str settle_protocol(struct objects *objects, struct item *item,
-	const struct pool *pool, struct str *ret_problem)
-{
-	struct trust trust = {0};
-	if (pool->tls == NULL) {
-		drop_spoken(objects, item);
-		item->plain = (uint8_t)(pool->protocol + 1);
-		return pool_text_protocol(pool, NULL, &objects->arena);
-	}
-	const char *refused = read_trust(objects, pool, &trust);
-	struct spoken *spoken = spoken_of(objects, item);
-	want_trust(objects, spoken, pool, &trust, refused != NULL);
-	want_client(objects, item, &trust.client, pool->tls);
-	bool is_live =
-		spoken->wanted.text[0] == 0 || trusts_is_live(objects->trusts, &spoken->wanted);
-	set_waiting(objects, spoken, !is_live);
-	if (is_live)
-		show(objects, item,
-			refused == NULL ? pool_text_protocol(pool, &trust, &objects->arena)
-					: STR(""));
-	if (refused != NULL)
-		*ret_problem = str_from(refused);
-	return refused != NULL || spoken->shown_protocol == NULL ? STR_NONE
-								 : str_from(spoken->shown_protocol);
 }
 
 /* ---- pools ---- */
@@ -296,7 +102,8 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
-	struct str protocol = settle_protocol(objects, item, &pool, &refused);
+	struct str protocol = speech_settle(
+		objects->speaker, &item->speech, &item->name, &pool, &objects->arena, &refused);
 	if (protocol.p == NULL) {
 		protocol = STR("proto http\n");
 		pool.endpoints.count = 0;
@@ -318,12 +125,11 @@ bool objects_set_live(struct objects *objects, struct state *state, struct str c
 {
 	struct item *item;
 	bool any = false;
-	trusts_set_live(objects->trusts, conf);
-	if (objects->waiting_count == 0)
+	trusts_set_live(speaker_trusts(objects->speaker), conf);
+	if (!objects_are_waiting(objects))
 		return false;
 	RB_FOREACH (item, item_tree, &objects->items) {
-		if (item->spoken == NULL || !item->spoken->is_waiting ||
-			!trusts_is_live(objects->trusts, &item->spoken->wanted))
+		if (!speech_can_change(objects->speaker, &item->speech))
 			continue;
 		update_pool(objects, state, item->object);
 		arena_reset(&objects->arena);
@@ -334,12 +140,12 @@ bool objects_set_live(struct objects *objects, struct state *state, struct str c
 
 bool objects_are_waiting(const struct objects *objects)
 {
-	return objects->waiting_count != 0;
+	return speaker_is_waiting(objects->speaker);
 }
 
 struct trusts *objects_trusts(struct objects *objects)
 {
-	return objects->trusts;
+	return speaker_trusts(objects->speaker);
 }
 
 /* ---- certificates ---- */
@@ -361,10 +167,10 @@ static void drop_hosts(struct objects *objects, struct item *item)
 static void update_certificate(struct objects *objects, struct state *state, struct object *object)
 {
 	struct certificate certificate;
-	char text[OBJECTS_DIGEST_LEN];
+	char text[PAIR_DIGEST_LEN];
 	struct item *item = item_of(objects, object);
 	state_decode(state, object, &objects->arena, &certificate);
-	struct str digest = digest_text(certificate.chain, certificate.private_key, text);
+	struct str digest = pair_digest(certificate.chain, certificate.private_key, text);
 	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "cert", name_str(&item->name)), digest);
 	drop_hosts(objects, item);
 	item->hosts = xcalloc(certificate.hosts.count + 1, sizeof(char *));
@@ -386,7 +192,7 @@ static void remove_object(struct objects *objects, struct object *object)
 	bool is_pool = object_kind(object) == LB_POOL;
 	objects->has_new_checks |= item->is_checked;
 	drop_hosts(objects, item);
-	drop_spoken(objects, item);
+	speech_drop(objects->speaker, &item->speech, &item->name, &objects->arena);
 	if (is_pool)
 		externals_drop(objects->externals, object_id(object));
 	notices_clear(objects->notices, "pool", name_str(&item->name));
@@ -540,10 +346,10 @@ int objects_value(
 		return -ENOENT;
 	struct pair pair = is_client ? client_pair(objects, state, object)
 				     : certificate_pair(objects, state, object);
-	char digest[OBJECTS_DIGEST_LEN];
+	char digest[PAIR_DIGEST_LEN];
 	/* Of a client certificate that is wanted no more nothing is left. */
 	bool is_it = pair.chain.p != NULL &&
-		     str_eq(digest_text(pair.chain, pair.key, digest), row_wanted(row));
+		     str_eq(pair_digest(pair.chain, pair.key, digest), row_wanted(row));
 	int err = is_it ? buf_printf(out, "%zu\n", pair.chain.len) : -ENOENT;
 	if (err == 0)
 		err = buf_append_str(out, pair.chain);
@@ -553,7 +359,7 @@ int objects_value(
 	return err;
 }
 
-struct str objects_row_value(struct str key, struct str value, char text[OBJECTS_DIGEST_LEN])
+struct str objects_row_value(struct str key, struct str value, char text[PAIR_DIGEST_LEN])
 {
 	bool is_pair = str_starts_with(key, certificate_key) || str_starts_with(key, client_prefix);
 	if (value.p == NULL || !is_pair)
@@ -564,7 +370,7 @@ struct str objects_row_value(struct str key, struct str value, char text[OBJECTS
 	if (end == NULL || !str_to_int((struct str){value.p, (size_t)(end - value.p)}, 0,
 				   (int64_t)rest.len, &len))
 		return STR("?");
-	return digest_text((struct str){rest.p, (size_t)len}, str_skip(rest, (size_t)len), text);
+	return pair_digest((struct str){rest.p, (size_t)len}, str_skip(rest, (size_t)len), text);
 }
 
 struct objects *objects_new(
@@ -574,8 +380,7 @@ struct objects *objects_new(
 	objects->rows = rows_new();
 	objects->notices = notices;
 	objects->externals = externals;
-	objects->trusts = trusts_new();
-	objects->has_system_ca = has_system_ca;
+	objects->speaker = speaker_new(objects->rows, has_system_ca);
 	RB_INIT(&objects->items);
 	arena_init(&objects->arena);
 	buf_init(&objects->text, POOL_TEXT_LEN_MAX);
@@ -592,8 +397,8 @@ void objects_free(struct objects *objects)
 	for (size_t i = 0; i < objects->default_count; i++)
 		free(objects->defaults[i]);
 	free(objects->defaults);
+	speaker_free(objects->speaker);
 	rows_free(objects->rows);
-	trusts_free(objects->trusts);
 	arena_fini(&objects->arena);
 	buf_fini(&objects->text);
 	free(objects);

@@ -19,6 +19,7 @@
 #include "provider-local/names.h"
 #include "provider-local/notices.h"
 #include "provider-local/rows.h"
+#include "provider-nginx/pair.h"
 #include "provider-nginx/trusts.h"
 
 struct objects;
@@ -45,6 +46,5 @@ struct object *objects_find(const struct objects *objects, struct str name);
  */
 [[nodiscard]] int objects_value(
 	struct objects *objects, struct state *state, const struct row *row, struct buf *out);
-/* The value that the row has in objects_rows() when nginx has `value`. It lives in `text`, of OBJECTS_DIGEST_LEN bytes, or in `value`. */
-enum { OBJECTS_DIGEST_LEN = 17 };
-struct str objects_row_value(struct str key, struct str value, char text[OBJECTS_DIGEST_LEN]);
+/* The value that the row has in objects_rows() when nginx has `value`. It lives in `text`, of PAIR_DIGEST_LEN bytes, or in `value`. */
+struct str objects_row_value(struct str key, struct str value, char text[PAIR_DIGEST_LEN]);

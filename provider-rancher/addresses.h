@@ -27,6 +27,7 @@ bool endpoint_parse(struct str ip, uint64_t port, struct endpoint *ret_endpoint)
 /* Sorts `items` in place and keeps them without repetitions. To be given back with endpoint_set_drop(). */
 const struct endpoint_set *endpoint_set_get(struct endpoint *items, size_t count);
 void endpoint_set_drop(const struct endpoint_set *set);
+/* Outside of this module for tests only; likewise address_hostname(). */
 size_t endpoint_set_count(const struct endpoint_set *set);
 
 /* A host name in lower case, in the arena; absent when it is none that can stand in a status. */

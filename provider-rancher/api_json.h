@@ -109,7 +109,7 @@ void api_write_creation(struct json *body, const struct api_creation *creation,
 
 /* Members of request bodies. */
 void api_write_lb_config(struct json *body, const struct lb_spec *spec);
-/* For a new load balancer. */
+/* For a new load balancer; public for tests only. */
 void api_write_launch_config(struct json *body, const struct lb_spec *spec, struct str image);
 /* For one that exists: `there` is the launchConfig just read, all of which is sent back. */
 void api_change_launch_config(

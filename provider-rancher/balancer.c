@@ -7,6 +7,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/ask.h"
 #include "provider-rancher/balancers.h"
+#include "provider-rancher/grace.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/world.h"
 
@@ -321,7 +322,7 @@ static void take_addresses(struct balancer *balancer)
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
 	if (balancer->is_absent && balancer->row == NULL) {
 		/* That it has none is as wanted; one that is made later has its own. */
-		balancers_end_grace(controller->balancers, balancer);
+		grace_end(controller->grace, balancer);
 		shown_fini(&balancer->shown);
 		balancer->shown = (struct shown){.last = NULL};
 		balancer_tell(balancer);
@@ -331,10 +332,10 @@ static void take_addresses(struct balancer *balancer)
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
-		balancers_end_grace(controller->balancers, balancer);
+		grace_end(controller->grace, balancer);
 		break;
 	case SHOWN_GRACE:
-		balancers_begin_grace(controller->balancers, balancer);
+		grace_begin(controller->grace, balancer);
 		break;
 	}
 	/* Also for the host name, which is read from the row. */

@@ -5,6 +5,7 @@
 #include "common/must.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/grace.h"
 #include "provider-rancher/world.h"
 
 struct lookup {
@@ -89,7 +90,7 @@ static void forget_wanted(struct balancer *balancer)
 	balancer->has_notices = false;
 	balancer->has_wanted = true;
 	if (balancer->is_absent)
-		balancers_end_grace(balancer->controller->balancers, balancer);
+		grace_end(balancer->controller->grace, balancer);
 	services_stop_waiting(balancer->controller->services, balancer);
 }
 

@@ -7,17 +7,13 @@
 #include "provider-rancher/balancer.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/claims.h"
+#include "provider-rancher/grace.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/world.h"
-
-TAILQ_HEAD(balancer_list, balancer);
 
 struct balancers {
 	struct controller *controller;
 	struct sorted by_identity;
-	/* Those without addresses, in the order in which their time is over. */
-	struct balancer_list grace;
-	ev_timer grace_timer;
 	struct claims claims;
 	bool has_claimed; /* what was there at the start has been given to whom it belongs */
 	bool has_judged;  /* and what belongs to nobody has been looked at */
@@ -59,7 +55,7 @@ static void enlist(struct balancers *balancers, struct balancer *balancer)
 void balancers_forget(struct balancers *balancers, struct balancer *balancer)
 {
 	must(balancer->object == NULL);
-	balancers_end_grace(balancers, balancer);
+	grace_end(balancers->controller->grace, balancer);
 	if (balancer->is_listed)
 		sorted_remove(&balancers->by_identity, balancer);
 	balancer_free(balancer);
@@ -311,7 +307,7 @@ static void detach(struct balancer *balancer, const struct load_balancer *lb)
 	balancer->waits_for_services = balancer->waits_for_certificates = false;
 	balancer->is_absent = balancer->is_kept = balancer->is_empty = balancer->has_twin = false;
 	services_stop_waiting(balancer->controller->services, balancer);
-	balancers_end_grace(balancers, balancer);
+	grace_end(balancers->controller->grace, balancer);
 	/* Nothing is there that we know of; what there may be is found by its mark. */
 	if (balancer->row == NULL && balancer->state == LB_FSM_IDLE)
 		balancers_forget(balancers, balancer);
@@ -454,78 +450,6 @@ bool balancers_overtake(struct balancer *balancer)
 	return balancer->is_overtaken;
 }
 
-/* ---- grace ---- */
-
-static void set_grace_timer(struct balancers *balancers)
-{
-	struct ev_loop *loop = balancers->controller->loop;
-	const struct balancer *next = TAILQ_FIRST(&balancers->grace);
-	ev_timer_stop(loop, &balancers->grace_timer);
-	if (next == NULL)
-		return;
-	double left_s = next->shown.none_since + balancers->controller->config->endpoint_grace -
-			ev_now(loop);
-	ev_timer_set(&balancers->grace_timer, left_s > 0 ? left_s : 0, 0.);
-	ev_timer_start(loop, &balancers->grace_timer);
-}
-
-void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer)
-{
-	if (balancer->is_in_grace || balancer->object == NULL || balancer->is_absent)
-		return;
-	balancer->is_in_grace = true;
-	TAILQ_INSERT_TAIL(&balancers->grace, balancer, grace);
-	set_grace_timer(balancers);
-}
-
-void balancers_end_grace(struct balancers *balancers, struct balancer *balancer)
-{
-	if (!balancer->is_in_grace)
-		return;
-	balancer->is_in_grace = false;
-	TAILQ_REMOVE(&balancers->grace, balancer, grace);
-	set_grace_timer(balancers);
-}
-
-static void warn_of_no_addresses(const struct balancer *balancer)
-{
-	struct arena arena;
-	arena_init(&arena);
-	struct lb_event event = {
-		.id = object_id(balancer->object),
-		.type = EVENT_WARNING,
-		.reason = STR("AddressesRemoved"),
-		.message = arena_printf(&arena,
-			"the load balancer has had no public endpoint for %g s; its addresses are "
-			"taken out of the status",
-			balancer->controller->config->endpoint_grace),
-	};
-	provider_event(balancer->controller->provider, &event);
-	log_event(&EV_ADDRESSES_REMOVED, LOG_STR("lb", balancer->identity));
-	arena_fini(&arena);
-}
-
-static void on_grace_over(struct ev_loop *loop, ev_timer *timer, int events)
-{
-	struct balancers *balancers = timer->data;
-	struct balancer *balancer;
-	double grace_s = balancers->controller->config->endpoint_grace;
-	(void)events;
-	while ((balancer = TAILQ_FIRST(&balancers->grace)) != NULL) {
-		bool warn = false;
-		/* The timer may be early by a rounding. */
-		double now = ev_now(loop) + 0.001;
-		if (now - balancer->shown.none_since < grace_s)
-			break;
-		if (shown_expire(&balancer->shown, now, grace_s, &warn))
-			balancer_tell(balancer);
-		if (warn)
-			warn_of_no_addresses(balancer);
-		balancers_end_grace(balancers, balancer);
-	}
-	set_grace_timer(balancers);
-}
-
 /* ---- life ---- */
 
 struct balancers *balancers_new(struct controller *controller)
@@ -533,9 +457,6 @@ struct balancers *balancers_new(struct controller *controller)
 	struct balancers *balancers = xcalloc(1, sizeof(*balancers));
 	balancers->controller = controller;
 	sorted_init(&balancers->by_identity, compare);
-	TAILQ_INIT(&balancers->grace);
-	ev_init(&balancers->grace_timer, on_grace_over);
-	balancers->grace_timer.data = balancers;
 	balancers->claims = (struct claims){
 		.observed = controller->observed,
 		.separator = controller->config->separator,
@@ -562,6 +483,5 @@ void balancers_free(struct balancers *balancers)
 		balancer->object = NULL;
 		balancers_forget(balancers, balancer);
 	}
-	ev_timer_stop(balancers->controller->loop, &balancers->grace_timer);
 	free(balancers);
 }

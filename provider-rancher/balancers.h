@@ -53,6 +53,4 @@ bool balancers_find_name(
 /* Another load balancer in Rancher that could be meant; NULL: there is none. */
 const struct lb_row *balancers_find_twin(
 	const struct balancers *balancers, const struct balancer *balancer);
-void balancers_begin_grace(struct balancers *balancers, struct balancer *balancer);
-void balancers_end_grace(struct balancers *balancers, struct balancer *balancer);
 void balancers_forget(struct balancers *balancers, struct balancer *balancer);

@@ -6,7 +6,7 @@
  *   balancers  one state machine for each that        certs      likewise for certificates
  *              is wanted or has to go                 feed       Rancher's change events
  *   observed   rows of load balancers                 services   uids to ids
- *   api, turns requests, and whose turn it is
+ *   api, turns requests, and whose turn it is         grace      those that have lost their addresses
  */
 #pragma once
 
@@ -29,6 +29,7 @@ struct controller {
 	struct certs *certs;
 	struct world *world;
 	struct balancers *balancers;
+	struct grace *grace;
 	struct feed *feed;
 	struct provider *provider;
 	char *external_id_prefix;

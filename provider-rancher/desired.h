@@ -43,7 +43,7 @@ struct desired {
 /* Whose load balancer it is: a group's, a Service's, or an Ingress's. */
 struct identity desired_identity(const struct load_balancer *lb);
 
-/* Texts point into the objects or live in the arena. */
+/* Texts point into the objects or live in the arena. Public for tests only. */
 void desired_build(const struct load_balancer *lb, const struct virtual_host *hosts,
 	size_t host_count, const struct desired_lookup *lookup,
 	const struct desired_options *options, struct arena *arena, struct desired *ret_desired);

@@ -9,6 +9,8 @@
 
 enum { PAGES_MAX = 10000 };
 
+static const double DOUBT_EVERY_S = 5; /* questions because of doubt, at most so often */
+
 struct inquiry {
 	struct inquiry_config config;
 	struct turn turn;
@@ -201,6 +203,12 @@ void inquiry_want_after(struct inquiry *inquiry, double delay_s)
 	ev_timer_stop(inquiry->config.loop, &inquiry->timer);
 	ev_timer_set(&inquiry->timer, delay_s, 0.);
 	ev_timer_start(inquiry->config.loop, &inquiry->timer);
+}
+
+void inquiry_doubt(struct inquiry *inquiry)
+{
+	double age = ev_now(inquiry->config.loop) - inquiry->answered_at;
+	inquiry_want_after(inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
 }
 
 bool inquiry_is_answered(const struct inquiry *inquiry)

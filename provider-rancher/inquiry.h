@@ -42,6 +42,8 @@ void inquiry_free(struct inquiry *inquiry);
 void inquiry_want(struct inquiry *inquiry);
 /* Not before `delay_s`, unless it is wanted earlier. */
 void inquiry_want_after(struct inquiry *inquiry, double delay_s);
+/* What was answered is doubtful: asks again, but not many times in a row. */
+void inquiry_doubt(struct inquiry *inquiry);
 /* It has been answered at least once. */
 bool inquiry_is_answered(const struct inquiry *inquiry);
 /* When it was answered last; 0: never. */

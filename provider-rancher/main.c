@@ -28,6 +28,7 @@
 #include "provider-rancher/certs.h"
 #include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
+#include "provider-rancher/grace.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/metrics.h"
@@ -186,6 +187,7 @@ static void make_rooms(struct controller *c)
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	c->certs = certs_new(c);
+	c->grace = grace_new(c);
 	c->balancers = balancers_new(c);
 	c->world = world_new(c);
 	c->feed = feed_new(c);
@@ -241,6 +243,7 @@ static void stop(void)
 	struct controller *c = &controller;
 	feed_free(c->feed);
 	balancers_free(c->balancers);
+	grace_free(c->grace);
 	certs_free(c->certs);
 	world_free(c->world);
 	provider_free(c->provider, "shutting down");

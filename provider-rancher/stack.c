@@ -9,8 +9,6 @@
 
 #include <strings.h>
 
-static const double DOUBT_EVERY_S = 5;
-
 struct stack {
 	struct controller *controller;
 	void (*on_known)(void *ctx, bool is_new);
@@ -163,8 +161,7 @@ void stack_need(struct stack *stack)
 
 void stack_doubt(struct stack *stack)
 {
-	double age = ev_now(stack->controller->loop) - inquiry_answered_at(stack->inquiry);
-	inquiry_want_after(stack->inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+	inquiry_doubt(stack->inquiry);
 }
 
 /* ---- life ---- */

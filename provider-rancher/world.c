@@ -6,6 +6,7 @@
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/feed.h"
+#include "provider-rancher/image.h"
 #include "provider-rancher/inquiry.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/plan.h"
@@ -13,19 +14,16 @@
 
 enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth a list */ };
 static const double RELIST_S = 600; /* certificates and Services, as a safety net */
-static const double IMAGE_FRESH_S = 60;
-static const double DOUBT_EVERY_S = 5; /* lists because of doubt, at most so often */
 
 struct world {
 	struct controller *controller;
 	struct stack *stack;
+	struct image *image;
 	struct inquiry *balancers;
 	struct inquiry *certificates;
 	struct inquiry *services;
 	struct inquiry *lookup; /* one awaited Service */
-	struct inquiry *image;
 	struct arena arena;
-	char *image_uuid;
 	struct backoff lookups;
 	size_t next_lookup;
 	/* Numbers of questions: the first since we took over, and the last lists that were answered whole. */
@@ -33,6 +31,14 @@ struct world {
 	uint64_t listed_balancers;
 	uint64_t listed_certificates;
 };
+
+/* The stack, the image or a list cannot be had now. */
+static void on_trouble(void *ctx)
+{
+	struct world *world = ctx;
+	controller_check_ready(world->controller);
+	balancers_tell_statuses(world->controller->balancers);
+}
 
 /* ---- the stack ---- */
 
@@ -49,13 +55,6 @@ static void on_stack(void *ctx, bool is_new)
 	else
 		balancers_on_world(world->controller->balancers);
 	controller_check_ready(world->controller);
-}
-
-static void on_stack_failed(void *ctx)
-{
-	struct world *world = ctx;
-	controller_check_ready(world->controller);
-	balancers_tell_statuses(world->controller->balancers);
 }
 
 /* Ours has gone, or one that may be ours has come. */
@@ -267,38 +266,16 @@ static void on_lookup_end(void *ctx, uint64_t number)
 
 /* ---- image ---- */
 
-static char *image_path(void *ctx)
-{
-	(void)ctx;
-	return xstrdup("/settings/lb.instance.image");
-}
-
-static void on_image(void *ctx, const struct json *item, uint64_t number)
+static void on_image(void *ctx)
 {
 	struct world *world = ctx;
-	struct str value = api_read_setting(item);
-	(void)number;
-	free(world->image_uuid);
-	world->image_uuid = value.len != 0 ? xasprintf("docker:%.*s", STR_FMT(value)) : NULL;
-	if (world->image_uuid == NULL)
-		log_event(&EV_IMAGE_UNSET);
-}
-
-static void on_image_end(void *ctx, uint64_t number)
-{
-	struct world *world = ctx;
-	(void)number;
-	if (world->image_uuid == NULL)
-		inquiry_want_after(world->image, IMAGE_FRESH_S / 2);
 	balancers_tell_waiting(world->controller->balancers);
 }
 
 static void on_failed(void *ctx, const struct api_answer *answer)
 {
-	struct world *world = ctx;
 	(void)answer;
-	controller_check_ready(world->controller);
-	balancers_tell_statuses(world->controller->balancers);
+	on_trouble(ctx);
 }
 
 /* ---- what others ask for ---- */
@@ -342,17 +319,15 @@ const char *world_stack_id(const struct world *world)
 
 struct str world_image(const struct world *world)
 {
-	return str_from(world->image_uuid);
+	return str_from(image_uuid(world->image));
 }
 
 unsigned world_lacks(const struct world *world)
 {
 	unsigned lacks = 0;
-	double age = ev_now(world->controller->loop) - inquiry_answered_at(world->image);
 	if (stack_id(world->stack) == NULL)
 		lacks |= PLAN_NEED_STACK;
-	if (world->image_uuid == NULL ||
-		(world->controller->config->image == NULL && age > IMAGE_FRESH_S))
+	if (!image_is_fresh(world->image))
 		lacks |= PLAN_NEED_IMAGE;
 	return lacks;
 }
@@ -361,8 +336,8 @@ void world_need(struct world *world, unsigned needs)
 {
 	if ((needs & PLAN_NEED_STACK) != 0)
 		stack_need(world->stack);
-	if ((needs & PLAN_NEED_IMAGE) != 0 && inquiry_trouble(world->image) == NULL)
-		inquiry_want_after(world->image, 0);
+	if ((needs & PLAN_NEED_IMAGE) != 0)
+		image_need(world->image);
 	if ((needs & PLAN_NEED_SERVICES) != 0 &&
 		services_has_waiting(world->controller->services) &&
 		inquiry_is_answered(world->services))
@@ -373,17 +348,7 @@ const char *world_trouble(const struct world *world, unsigned needs)
 {
 	if ((needs & PLAN_NEED_STACK) != 0)
 		return stack_trouble(world->stack);
-	if ((needs & PLAN_NEED_IMAGE) == 0)
-		return NULL;
-	if (inquiry_is_answered(world->image) && world->image_uuid == NULL)
-		return "Rancher's setting lb.instance.image is empty";
-	return inquiry_trouble(world->image);
-}
-
-static void doubt(struct world *world, struct inquiry *inquiry)
-{
-	double age = ev_now(world->controller->loop) - inquiry_answered_at(inquiry);
-	inquiry_want_after(inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+	return (needs & PLAN_NEED_IMAGE) != 0 ? image_trouble(world->image) : NULL;
 }
 
 void world_doubt_stack(struct world *world)
@@ -393,18 +358,17 @@ void world_doubt_stack(struct world *world)
 
 void world_doubt_image(struct world *world)
 {
-	if (world->controller->config->image == NULL)
-		doubt(world, world->image);
+	image_doubt(world->image);
 }
 
 void world_doubt_services(struct world *world)
 {
-	doubt(world, world->services);
+	inquiry_doubt(world->services);
 }
 
 void world_doubt_certificates(struct world *world)
 {
-	doubt(world, world->certificates);
+	inquiry_doubt(world->certificates);
 }
 
 void world_watch(struct world *world)
@@ -451,17 +415,16 @@ static const struct inquiry_ops certificates_ops = {
 static const struct inquiry_ops services_ops = {
 	services_path, on_service, on_services_end, on_failed};
 static const struct inquiry_ops lookup_ops = {lookup_path, on_lookup, on_lookup_end, NULL};
-static const struct inquiry_ops image_ops = {image_path, on_image, on_image_end, on_failed};
 
-static struct inquiry *make(struct world *world, const char *name, bool is_list, bool is_secret,
-	const struct inquiry_ops *ops)
+static struct inquiry *make(
+	struct world *world, const char *name, bool is_secret, const struct inquiry_ops *ops)
 {
 	struct inquiry_config config = {
 		.loop = world->controller->loop,
 		.api = world->controller->api,
 		.turns = world->controller->turns,
 		.name = name,
-		.is_list = is_list,
+		.is_list = true,
 		.is_secret = is_secret,
 		.ops = ops,
 		.ctx = world,
@@ -475,16 +438,12 @@ struct world *world_new(struct controller *controller)
 	world->controller = controller;
 	arena_init(&world->arena);
 	backoff_init(&world->lookups, 0.25, 30);
-	world->stack = stack_new(controller, on_stack, on_stack_failed, world);
-	world->balancers = make(world, "loadBalancerServices", true, false, &balancers_ops);
-	world->certificates = make(world, "certificates", true, true, &certificates_ops);
-	world->services = make(world, "kubernetesServices", true, false, &services_ops);
-	world->lookup = make(world, "kubernetesService", true, false, &lookup_ops);
-	world->image = make(world, "lb.instance.image", false, false, &image_ops);
-	if (controller->config->image != NULL)
-		world->image_uuid = xasprintf("%s%s",
-			strncmp(controller->config->image, "docker:", 7) == 0 ? "" : "docker:",
-			controller->config->image);
+	world->stack = stack_new(controller, on_stack, on_trouble, world);
+	world->image = image_new(controller, on_image, on_trouble, world);
+	world->balancers = make(world, "loadBalancerServices", false, &balancers_ops);
+	world->certificates = make(world, "certificates", true, &certificates_ops);
+	world->services = make(world, "kubernetesServices", false, &services_ops);
+	world->lookup = make(world, "kubernetesService", false, &lookup_ops);
 	return world;
 }
 
@@ -493,13 +452,12 @@ void world_free(struct world *world)
 	if (world == NULL)
 		return;
 	stack_free(world->stack);
+	image_free(world->image);
 	inquiry_free(world->balancers);
 	inquiry_free(world->certificates);
 	inquiry_free(world->services);
 	inquiry_free(world->lookup);
-	inquiry_free(world->image);
 	arena_fini(&world->arena);
-	free(world->image_uuid);
 	free(world);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Help, manual and completions from the table. */
+#include "sluicectl/args_print.h"
+
 #include "common/str.h"
-#include "sluicectl/args.h"
+#include "sluicectl/args_table.h"
 
 #include <ctype.h>
 

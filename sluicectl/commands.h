@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sluicectl/args.h"
+#include "sluicectl/command_output.h"
 
 int command_render(const struct args *args);
 int command_lint(const struct args *args);
@@ -11,8 +12,3 @@ int command_status(const struct args *args);
 int command_get(const struct args *args);
 int command_events(const struct args *args);
 int command_diff(const struct args *args);
-
-/* Says on standard error what is wrong; frees the text. */
-void command_complain(char *problem);
-/* Colours were asked for, or the output is a terminal. */
-bool command_has_color(const struct args *args);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/line.h"
 
-#include "common/tree.h"
 #include "common/cert.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
+#include "sluicectl/findings.h"
+#include "sluicectl/identity.h"
 #include "sluicectl/settings.h"
 #include "translator/engine.h"
 #include "translator/explain.h"
@@ -25,14 +26,6 @@ extern const struct offline rancher_offline;
 static const struct offline *const providers[] = {
 	&haproxy_offline, &nginx_offline, &rancher_offline};
 
-struct place_node {
-	RB_ENTRY(place_node) node;
-	struct str key; /* "Kind namespace/name" */
-	struct manifest_place place;
-};
-
-RB_HEAD(place_tree, place_node);
-
 struct intake_owner;
 
 struct line {
@@ -49,24 +42,15 @@ struct line {
 	struct buf to_provider;
 	struct state *state;
 	struct state_commit commit;
-	struct arena arena;   /* for as long as the line */
-	struct arena scratch; /* of a message */
-	struct place_tree places;
+	struct arena arena;                 /* for as long as the line */
+	struct arena scratch;               /* of a message */
 	const struct manifest_place *place; /* of the object that is being taken */
-	struct line_finding *findings;
-	size_t finding_count;
+	struct findings *findings;
 	int kinds[RECORD_KIND_COUNT];
 	bool wants_classes;
 	bool is_running;             /* records of a running line are in it */
 	struct intake_owner *owners; /* of the intakes */
 };
-
-static int compare_places(const struct place_node *a, const struct place_node *b)
-{
-	return str_cmp(a->key, b->key);
-}
-
-RB_GENERATE_LOCAL(place_tree, place_node, node, compare_places)
 
 const struct offline *line_provider(const char *name)
 {
@@ -86,67 +70,24 @@ static const char *kind_name(enum record_kind kind)
 	return version != NULL ? version->object_kind : "object";
 }
 
-static struct str place_key(
-	struct arena *arena, const char *kind, struct str namespace, struct str name)
-{
-	return arena_printf(arena, "%s %.*s/%.*s", kind, STR_FMT(namespace), STR_FMT(name));
-}
-
-static struct manifest_place find_place(
-	struct line *line, const char *kind, struct str namespace, struct str name)
-{
-	struct place_node wanted = {.key = place_key(&line->scratch, kind, namespace, name)};
-	const struct place_node *found = RB_FIND(place_tree, &line->places, &wanted);
-	return found != NULL ? found->place : (struct manifest_place){NULL, 0};
-}
-
 static void add_finding(struct line *line, const char *kind, struct str namespace, struct str name,
 	enum event_type type, struct str reason, struct str message)
 {
-	struct line_finding *finding = arena_push(
-		&line->arena, (void **)&line->findings, &line->finding_count, sizeof(*finding));
-	*finding = (struct line_finding){
+	const struct line_finding finding = {
 		.type = type,
-		.kind = arena_str(&line->arena, str_from(kind)),
-		.namespace = arena_str(&line->arena, namespace),
-		.name = arena_str(&line->arena, name),
-		.reason = arena_str(&line->arena, reason),
-		.message = arena_str(&line->arena, message),
-		.place = line->place != NULL ? *line->place
-					     : find_place(line, kind, namespace, name),
+		.kind = str_from(kind),
+		.namespace = namespace,
+		.name = name,
+		.reason = reason,
+		.message = message,
+		.place = line->place != NULL ? *line->place : (struct manifest_place){NULL, 0},
 	};
-}
-
-static int compare_findings(const void *a_, const void *b_)
-{
-	const struct line_finding *a = a_;
-	const struct line_finding *b = b_;
-	int order = str_cmp(str_from(a->place.file), str_from(b->place.file));
-	if (order == 0)
-		order = (a->place.line > b->place.line) - (a->place.line < b->place.line);
-	if (order == 0)
-		order = str_cmp(a->namespace, b->namespace);
-	if (order == 0)
-		order = str_cmp(a->name, b->name);
-	if (order == 0)
-		order = str_cmp(a->reason, b->reason);
-	return order != 0 ? order : str_cmp(a->message, b->message);
+	findings_add(line->findings, &finding);
 }
 
 size_t line_findings(struct line *line, const struct line_finding **ret_findings)
 {
-	size_t kept = 0;
-	if (line->finding_count > 1)
-		qsort(line->findings, line->finding_count, sizeof(*line->findings),
-			compare_findings);
-	for (size_t i = 0; i < line->finding_count; i++) {
-		if (kept == 0 ||
-			compare_findings(&line->findings[kept - 1], &line->findings[i]) != 0)
-			line->findings[kept++] = line->findings[i];
-	}
-	line->finding_count = kept;
-	*ret_findings = line->findings;
-	return kept;
+	return findings_list(line->findings, ret_findings);
 }
 
 /* ---- the watcher's part ---- */
@@ -210,69 +151,7 @@ static void note_place(struct line *line, const struct json *object,
 	(void)json_get_str(metadata, "namespace", &namespace);
 	(void)json_get_str(metadata, "name", &name);
 	struct str within = version->namespaced ? namespace : STR_NONE;
-	struct place_node *node = arena_alloc(&line->arena, sizeof(*node));
-	node->key = place_key(&line->arena, version->object_kind, within, name);
-	node->place = *place;
-	struct place_node *old = RB_INSERT(place_tree, &line->places, node);
-	if (old != NULL)
-		old->place = *place;
-}
-
-/* When the object that is there was made; 0: not known. */
-static uint64_t created_of(struct line *line, const struct store_object *there)
-{
-	struct schema_error error = {""};
-	struct message message;
-	union project_record record;
-	struct buf frame;
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	store_encode(&line->store, there, &frame);
-	bool is_read = message_open(line->reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN),
-			       &message, &error) == 0 &&
-		       message.type == MESSAGE_UPSERT &&
-		       message_decode(&message, &line->scratch, &record, &error) == 0;
-	buf_wipe_fini(&frame);
-	if (!is_read)
-		return 0;
-	switch (message.record_kind) {
-	case RECORD_INGRESS:
-		return record.ingress.created;
-	case RECORD_SERVICE:
-		return record.service.created;
-	case RECORD_ENDPOINTS:
-		return record.endpoints.created;
-	default:
-		return 0;
-	}
-}
-
-/* What is applied to a cluster is the object that is there, as old as that, or the newest of all. */
-static void settle_identity(struct line *line, const struct json *object, enum record_kind kind)
-{
-	struct json *metadata = (struct json *)(uintptr_t)json_get(object, "metadata");
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
-	char uid[STORE_UID_LEN_MAX];
-	char text[32];
-	/* Later than what was made within this second. */
-	time_t created = time(NULL) + 1;
-	struct tm parts;
-	struct json *fresh = json_new_object();
-	(void)json_get_str(metadata, "namespace", &namespace);
-	(void)json_get_str(metadata, "name", &name);
-	const struct store_object *there = store_find(
-		&line->store, kind, kind == RECORD_INGRESS_CLASS ? STR_NONE : namespace, name);
-	if (there != NULL) {
-		created = (time_t)created_of(line, there);
-		json_add_str(fresh, "uid", store_uid(there, uid));
-		json_set_copy(metadata, "uid", json_get(fresh, "uid"));
-	}
-	if (created != 0 && gmtime_r(&created, &parts) != NULL &&
-		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) != 0) {
-		json_add_str(fresh, "creationTimestamp", str_from(text));
-		json_set_copy(metadata, "creationTimestamp", json_get(fresh, "creationTimestamp"));
-	}
-	json_free(fresh);
+	findings_note_place(line->findings, version->object_kind, within, name, place);
 }
 
 void line_put(struct line *line, const struct json *object, const struct manifest_place *place)
@@ -282,7 +161,7 @@ void line_put(struct line *line, const struct json *object, const struct manifes
 	if (version == NULL || !is_watched(line, object, version))
 		return;
 	if (line->is_running && json_is_object(json_get(object, "metadata")))
-		settle_identity(line, object, version->kind);
+		identity_settle(object, version->kind, &line->store, line->reader, &line->scratch);
 	note_place(line, object, version, place);
 	line->place = place;
 	intake_put(&line->intakes[version->kind][index], object);
@@ -556,7 +435,7 @@ struct line *line_new(const struct offline *provider, char *const *settings, siz
 	line->settings = given;
 	arena_init(&line->arena);
 	arena_init(&line->scratch);
-	RB_INIT(&line->places);
+	line->findings = findings_new();
 	buf_init(&line->to_watcher, FRAMES_MAX);
 	buf_init(&line->to_provider, FRAMES_MAX);
 	line->reader = message_reader_new();
@@ -593,6 +472,7 @@ void line_free(struct line *line)
 	buf_wipe_fini(&line->to_provider);
 	arena_fini(&line->arena);
 	arena_fini(&line->scratch);
+	findings_free(line->findings);
 	free(line->owners);
 	settings_free(line->settings);
 	free(line);

@@ -7,20 +7,10 @@
 
 #include "proto/looking.h"
 #include "provider-common/offline.h"
+#include "sluicectl/findings.h"
 #include "sluicectl/manifest.h"
 
 struct line;
-
-/* What somebody should know of an object. */
-struct line_finding {
-	enum event_type type;
-	struct str kind; /* "Ingress" */
-	struct str namespace;
-	struct str name;
-	struct str reason;
-	struct str message;
-	struct manifest_place place; /* file NULL: not known */
-};
 
 /* The provider of that name; NULL: there is none. */
 const struct offline *line_provider(const char *name);

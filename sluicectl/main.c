@@ -12,28 +12,14 @@
  * Read next: line.h for manifests, commands.def for commands and options.
  */
 #include "common/log.h"
+#include "sluicectl/args_print.h"
 #include "sluicectl/commands.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OUTPUT_LEN = 256 * 1024 };
-
-void command_complain(char *problem)
-{
-	fprintf(stderr, "sluicectl: %s\n", problem);
-	free(problem);
-}
-
-bool command_has_color(const struct args *args)
-{
-	const char *no_color = getenv("NO_COLOR");
-	if (args->color != NULL && strcmp(args->color, "auto") != 0)
-		return strcmp(args->color, "always") == 0;
-	return isatty(STDOUT_FILENO) == 1 && (no_color == NULL || no_color[0] == '\0');
-}
 
 static int complete(const struct args *args)
 {

@@ -23,5 +23,5 @@ struct manifest_options {
 
 /* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". "-" is standard input. */
 char *manifest_read_file(const char *path, const struct manifest_options *options);
-/* The same of text. `name` is what places call the file; it is kept in them. */
+/* The same of text; public for tests only. `name` is what places call the file; it is kept in them. */
 char *manifest_read_text(struct str text, const char *name, const struct manifest_options *options);

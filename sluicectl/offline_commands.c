@@ -6,6 +6,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-local/files.h"
+#include "sluicectl/args_table.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"
 #include "sluicectl/reasons.h"

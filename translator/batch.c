@@ -280,7 +280,7 @@ static void begin_snapshot(struct engine *engine, struct buf *out)
 	struct sync_mark mark = {0};
 	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
 	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
-		if (!set_is_empty(node_users(&record->node)))
+		if (node_has_users(&record->node))
 			queue_push(&engine->dirty[ORDER_CERTIFICATE], &record->node);
 	}
 	push_pools(engine);

@@ -76,6 +76,12 @@ struct set *node_users(struct node *node)
 	return NULL;
 }
 
+bool node_has_users(struct node *node)
+{
+	const struct set *users = node_users(node);
+	return users != NULL && !set_is_empty(users);
+}
+
 uint64_t *node_rev(struct node *node)
 {
 	switch ((enum node_kind)node->kind) {
@@ -272,10 +278,9 @@ void record_free_packed(enum node_kind kind, uint8_t *packed)
 
 static bool is_needed(struct node *node)
 {
-	const struct set *users = node_users(node);
 	if ((node->flags & (NODE_QUEUED | NODE_SENT)) != 0)
 		return true;
-	if (users != NULL && !set_is_empty(users))
+	if (node_has_users(node))
 		return true;
 	if (node->kind < NODE_RECORD_KINDS && ((struct record *)(void *)node)->packed != NULL)
 		return true;

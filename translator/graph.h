@@ -185,6 +185,8 @@ struct str node_namespace(const struct node *node);
 struct str node_name(const struct node *node);
 /* NULL for kinds that are nobody's target. */
 struct set *node_users(struct node *node);
+/* False of kinds that are nobody's target. */
+bool node_has_users(struct node *node);
 /* Of objects. */
 uint64_t *node_rev(struct node *node);
 

@@ -3,7 +3,8 @@
  * The inside of the engine, shared by its modules:
  *
  *   records.c    records from the watcher into the graph
- *   changes.c    what a changed record changes: targets, and who is dirty
+ *   changes.c    what a changed record changes, and who is dirty
+ *   targets.c    what an ingress needs, by its plan
  *   claims.c     what only one of several can have
  *   fronts.c     Services of type LoadBalancer: when they may go
  *   plans.c      plans of ingresses, kept for a moment

@@ -20,7 +20,8 @@ void frames_fini(struct frames *frames)
 		buf_fini(&frames->part);
 }
 
-void frames_clear(struct frames *frames)
+/* Drops what was buffered. */
+static void clear(struct frames *frames)
 {
 	if (frames->is_secret)
 		buf_wipe_fini(&frames->part);
@@ -37,7 +38,7 @@ static int end_part(struct frames *frames, struct str end,
 		return err;
 	err = on_line(ctx, buf_str(&frames->part));
 	if (err == 0)
-		frames_clear(frames);
+		clear(frames);
 	return err;
 }
 

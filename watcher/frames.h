@@ -18,8 +18,6 @@ struct frames {
 
 void frames_init(struct frames *frames, size_t line_max, bool is_secret);
 void frames_fini(struct frames *frames);
-/* Drops a part of a line, as at the end of a connection. */
-void frames_clear(struct frames *frames);
 
 /* Calls on_line() for each line that ends in piece, without its line feed; empty lines are left
  * out. -EMSGSIZE when a line passes the limit, else what on_line() returned if that was not 0: the

@@ -26,14 +26,6 @@ void list_reader_fini(struct list_reader *reader)
 		buf_fini(&reader->item);
 }
 
-void list_reader_clear(struct list_reader *reader)
-{
-	size_t body_max = reader->body_max;
-	bool is_secret = reader->is_secret;
-	list_reader_fini(reader);
-	list_reader_init(reader, body_max, is_secret);
-}
-
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -44,11 +44,9 @@ struct list_reader {
 
 void list_reader_init(struct list_reader *reader, size_t body_max, bool is_secret);
 void list_reader_fini(struct list_reader *reader);
-/* Ready for another body. */
-void list_reader_clear(struct list_reader *reader);
 
 /* Calls on_item() for each element in order; while `item_lost` it is a part of one that is too long. The result is an enum list_outcome, or what
- * on_item() returned when that was negative; the reader must be cleared then before more is fed. */
+ * on_item() returned when that was negative; nothing more may be fed then. */
 [[nodiscard]] int list_reader_feed(struct list_reader *reader, struct str piece,
 	int (*on_item)(void *ctx, struct str item), void *ctx);
 /* After the last piece: the document without its items. LIST_E_MALFORMED when it has not ended. */

@@ -29,6 +29,7 @@
 #include "watcher/metrics.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
+#include "watcher/target_find.h"
 
 #include <stdio.h>
 

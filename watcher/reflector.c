@@ -8,6 +8,7 @@
 #include "watcher/channel.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
+#include "watcher/reflector_paths.h"
 
 #include <stdio.h>
 
@@ -118,21 +119,6 @@ static void recover(struct reflector *r)
 
 /* ---- requests ---- */
 
-/* The collection's path with a query begun; the caller appends to it. */
-static char *begin_path(const struct reflector *r, const char *query)
-{
-	const struct kind_version *version = r->config.version;
-	char *collection = kind_collection_path(version, r->config.namespace);
-	char *path = xasprintf("%s?%s%s%s", collection,
-		version->field_selector != NULL ? "fieldSelector=" : "",
-		version->field_selector != NULL ? version->field_selector : "",
-		version->field_selector != NULL && query[0] != '\0' ? "&" : "");
-	char *whole = xasprintf("%s%s", path, query);
-	free(collection);
-	free(path);
-	return whole;
-}
-
 static const struct channel_ops channel_ops;
 
 static struct channel_config channel_config_of(struct reflector *r)
@@ -148,31 +134,12 @@ static struct channel_config channel_config_of(struct reflector *r)
 
 static struct channel *open_page(struct reflector *r)
 {
-	const struct reflector_fsm *m = &r->fsm;
 	struct channel_config config = channel_config_of(r);
-	char limit[32] = "";
-	char *query = NULL;
-	if (!m->whole)
-		snprintf(limit, sizeof(limit), "limit=%u&", m->page_size);
-	if (r->next_page != NULL) {
-		char *token = http_escape(str_from(r->next_page));
-		query = xasprintf("%scontinue=%s", limit, token);
-		free(token);
-	} else if (m->consistent) {
-		query = xstrdup(limit);
-	} else {
-		query = xasprintf("%sresourceVersion=%s&resourceVersionMatch=NotOlderThan", limit,
-			m->revision.text);
-	}
-	char *path = begin_path(r, query);
-	/* Nothing may stand behind the last '&' or the '?'. */
-	size_t len = strlen(path);
-	if (path[len - 1] == '&' || path[len - 1] == '?')
-		path[len - 1] = '\0';
+	char *path =
+		reflector_page_path(r->config.version, r->config.namespace, &r->fsm, r->next_page);
 	r->verb = "list";
 	struct channel *channel = channel_list(&config, path);
 	free(path);
-	free(query);
 	return channel;
 }
 
@@ -181,17 +148,12 @@ static struct channel *open_watch(struct reflector *r, bool is_stream)
 	const struct reflector_options *options = r->config.options;
 	struct channel_config config = channel_config_of(r);
 	double lives_s = options->watch_timeout_s * (1.0 + backoff_random());
-	char *query = xasprintf(
-		"watch=true&allowWatchBookmarks=true&timeoutSeconds=%d%s&resourceVersion=%s",
-		(int)lives_s,
-		is_stream ? "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan" : "",
-		is_stream && r->fsm.consistent ? "" : r->fsm.revision.text);
-	char *path = begin_path(r, query);
+	char *path = reflector_watch_path(
+		r->config.version, r->config.namespace, &r->fsm, is_stream, lives_s);
 	r->verb = "watch";
 	struct channel *channel = channel_watch(
 		&config, path, options->answer_timeout_s, lives_s + options->watch_margin_s);
 	free(path);
-	free(query);
 	return channel;
 }
 

@@ -8,7 +8,7 @@
 #include "proto/message.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
-#include "watcher/project.h"
+#include "watcher/status_patch.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
 
@@ -160,35 +160,6 @@ static void pause_all(struct status_writer *w, double wait_s)
 		w->paused_until = until;
 }
 
-/* The object as the server answered it. */
-static void take_answer(struct write *write, struct str body)
-{
-	struct arena arena;
-	struct project_error error;
-	struct project_addresses list;
-	struct json *object = json_parse(body, NULL, NULL);
-	struct projection p = {.arena = &arena, .error = &error};
-	struct str revision = json_text(json_path(object, "metadata", "resourceVersion", NULL));
-	arena_init(&arena);
-	project_addresses(&p, object, &list);
-	if (write->step == STATUS_WRITE)
-		status_written(&write->job->wish, str_from(write->target),
-			status_text(list.items, list.count, &arena, NULL), revision);
-	else
-		status_held(&write->job->wish, revision);
-	arena_fini(&arena);
-	json_free(object);
-}
-
-/* What answers with something else has perhaps not written anything. */
-static bool is_object(struct str body)
-{
-	struct json *object = json_parse(body, NULL, NULL);
-	bool is = json_text(json_path(object, "metadata", "resourceVersion", NULL)).len != 0;
-	json_free(object);
-	return is;
-}
-
 static void count(const struct write *write, bool is_written)
 {
 	unsigned kind = write->writer->config.kind == RECORD_SERVICE;
@@ -208,7 +179,8 @@ static void take_success(struct write *write, const struct api_result *result)
 	char name[NAME_TEXT_LEN];
 	count(write, true);
 	set_forbidden(write->writer, NULL);
-	take_answer(write, result->body);
+	status_patch_take_answer(
+		&write->job->wish, write->step, str_from(write->target), result->body);
 	if (write->step == STATUS_WRITE)
 		log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
 			LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
@@ -298,7 +270,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	struct write *write = ctx;
 	struct status_writer *w = write->writer;
 	struct job *job = write->job;
-	if (api_is_good(result) && is_object(result->body))
+	if (api_is_good(result) && status_patch_is_object(result->body))
 		take_success(write, result);
 	else
 		take_failure(write, result);
@@ -309,42 +281,13 @@ static void on_done(void *ctx, const struct api_result *result)
 
 /* ---- writing ---- */
 
-static char *path_of(const struct status_writer *w, const struct job *job)
-{
-	char namespace[64];
-	snprintf(namespace, sizeof(namespace), "%.*s", STR_FMT(store_namespace(job->object)));
-	char *collection = kind_collection_path(w->version, namespace);
-	bool is_status = job->step == STATUS_WRITE;
-	char *path = xasprintf("%s/%.*s%s?fieldManager=%s", collection,
-		STR_FMT(store_name(job->object)), is_status ? "/status" : "",
-		is_status ? PROJECT_MANAGER : w->config.finalizer_manager);
-	free(collection);
-	return path;
-}
-
-/* All with the revision: a merge patch replaces whole lists, so nobody else's change may be overwritten unseen. */
-static char *body_of(const struct job *job, struct str target)
-{
-	char room[REVISION_NUMBER_ROOM];
-	struct str revision = revision_text(target_of(job)->revision, room);
-	if (job->step == STATUS_WRITE)
-		return xasprintf("{\"metadata\":{\"resourceVersion\":\"%.*s\"},"
-				 "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",
-			STR_FMT(revision), target.len != 0 ? (int)target.len : 4,
-			target.len != 0 ? target.p : "null");
-	struct str others = store_finalizers(job->object);
-	bool holds = job->step == STATUS_HOLD;
-	return xasprintf("{\"metadata\":{\"resourceVersion\":\"%.*s\",\"finalizers\":[%.*s%s%s]}}",
-		STR_FMT(revision), (int)others.len, others.len != 0 ? others.p : "",
-		holds && others.len != 0 ? "," : "", holds ? "\"" PROJECT_FINALIZER "\"" : "");
-}
-
 static void start_write(struct status_writer *w, struct write *write, struct job *job)
 {
 	char room[REVISION_NUMBER_ROOM];
 	struct str target = status_target(&job->wish);
-	char *path = path_of(w, job);
-	char *body = body_of(job, target);
+	char *path =
+		status_patch_path(w->version, w->config.finalizer_manager, job->object, job->step);
+	char *body = status_patch_body(job->object, job->step, target);
 	write->job = job;
 	write->step = job->step;
 	write->target = target.len != 0 ? str_dup(target) : NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which API server, and by which right: what in-cluster configuration, a kubeconfig, or the Go original's way (KUBERNETES_URL, token on
- * standard input) come down to. Files are named here, not read: tokens and certificates are rotated while we run (credentials.h reads
- * them).
+ * Which API server, and by which right: what everything that target_find.h looks at comes down to. Files are named here, not
+ * read: tokens and certificates are rotated while we run (credentials.h reads them).
  */
 #pragma once
 
@@ -13,8 +12,6 @@
 
 /* Where the files of a pod's service account stand. */
 #define TARGET_IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
-/* Where the Go original looked for its CA. */
-#define TARGET_OLD_CA_FILE "/etc/kubernetes/ssl/ca.pem"
 
 struct target_exec {
 	char *command; /* with a slash: a path; else looked up in PATH */
@@ -61,17 +58,5 @@ void target_fini(struct target *target);
 /* Over plain http no credentials are sent, whatever was configured; target_find() has taken them away then. */
 bool target_is_https(const struct target *target);
 
-struct target_options {
-	const char *url;        /* --kubernetes-url; NULL: not given */
-	const char *kubeconfig; /* paths joined by ':'; NULL: not given */
-	const char *context;
-	const char *token_file;
-	const char *ca_file;
-};
-
-/* Looks in this order: url, kubeconfig, the pod's service account, ~/.kube/config. NULL and *ret_target, or what is wrong in
- * words (the caller frees them). */
-char *target_find(const struct target_options *options, char *(*environ_get)(const char *name),
-	struct target *ret_target);
 /* "https://HOST:PORT/prefix" made plain: query, fragment and slashes at the end are cut. NULL when it is no http or https URL. */
 char *target_plain_url(struct str url);

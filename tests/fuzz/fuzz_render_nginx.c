@@ -354,7 +354,7 @@ static void check_rows(struct world *world, struct forms *forms, struct objects 
 	must(batch_read(buf_str(&batch), &head, &rows, &len) == 0 && len == buf_len(&batch));
 	while (batch_next(&rows, &row)) {
 		struct str key = str_skip(row.key, 1);
-		char digest[OBJECTS_DIGEST_LEN];
+		char digest[PAIR_DIGEST_LEN];
 		bool is_object = row.key.p[0] == FEED_OBJECT;
 		enum row_table table = row.key.p[0] == FEED_PREFIX ? ROW_PREFIX : ROW_WHOLE;
 		struct str wanted =

@@ -96,115 +96,6 @@ static void ends_when_data_is_refused(void **state)
 	assert_int_equal(got.pieces, 2);
 }
 
-/* ---- flow control ---- */
-
-static int pause_here(struct answer *answer)
-{
-	CALL(http_pause(answer->request));
-	return 0;
-}
-
-static void resume(struct answer *answer)
-{
-	CALL(http_resume(answer->request));
-}
-
-static void pauses_at_every_piece_and_loses_nothing(void **state)
-{
-	(void)state;
-	char *want = lines(5000);
-	struct http_call call = stream_of(&got, PORT_HTTP, "/pieces/5000");
-	got.on_data = pause_here;
-	start(world.http, &call);
-	for (unsigned pieces = 1; !got.done; pieces++) {
-		WAIT_FOR(got.done || got.pieces == pieces);
-		if (!got.done)
-			resume(&got);
-	}
-	assert_int_equal(got.outcome, HTTP_ANSWERED);
-	assert_true(str_eq_c(text_of(&got), want));
-	free(want);
-}
-
-static void reads_nothing_while_paused(void **state)
-{
-	(void)state;
-	struct http_call call = stream_of(&got, PORT_HTTP, "/flood");
-	call.idle_timeout_s = 0.1;
-	start(world.http, &call);
-	WAIT_FOR(buf_len(&got.text) > 100 * 1000);
-	CALL(http_pause(got.request));
-	size_t before = buf_len(&got.text);
-	/* Longer than the idle time, which must not count now. */
-	run_for(0.3);
-	assert_int_equal(buf_len(&got.text), before);
-	assert_false(got.done);
-	resume(&got);
-	WAIT_FOR(buf_len(&got.text) > before + 100 * 1000);
-	CALL(http_pause(got.request));
-	resume(&got);
-	CALL(http_pause(got.request));
-	before = buf_len(&got.text);
-	run_for(0.1);
-	assert_int_equal(buf_len(&got.text), before);
-	cancel(&got);
-}
-
-static void counts_the_idle_time_again_when_resumed(void **state)
-{
-	(void)state;
-	struct http_call call = stream_of(&got, PORT_HTTP, "/stream?gate=never");
-	call.idle_timeout_s = 0.2;
-	got.on_data = pause_here;
-	start(world.http, &call);
-	WAIT_FOR(got.pieces == 1);
-	run_for(0.4);
-	assert_false(got.done);
-	resume(&got);
-	WAIT_FOR(got.done);
-	assert_int_equal(got.outcome, HTTP_E_TIMEOUT);
-}
-
-static int pause_then_refuse(struct answer *answer)
-{
-	return answer->pieces == 1 ? pause_here(answer) : -EPROTO;
-}
-
-static void ends_when_held_back_data_is_refused(void **state)
-{
-	(void)state;
-	struct http_call call = stream_of(&got, PORT_HTTP, "/flood");
-	got.on_data = pause_then_refuse;
-	start(world.http, &call);
-	WAIT_FOR(got.pieces == 1);
-	/* So that the next piece waits in libcurl. */
-	run_for(0.1);
-	resume(&got);
-	WAIT_FOR(got.done);
-	assert_int_equal(got.outcome, HTTP_E_REFUSED_DATA);
-	assert_int_equal(got.pieces, 2);
-}
-
-static void may_be_paused_before_it_begins(void **state)
-{
-	(void)state;
-	struct http_call call = stream_of(&got, PORT_HTTP, "/pieces/10");
-	start(world.http, &call);
-	CALL(http_pause(got.request));
-	WAIT_FOR(got.heads == 1);
-	run_for(0.1);
-	assert_int_equal(got.pieces, 0);
-	resume(&got);
-	WAIT_FOR(got.done);
-	assert_int_equal(got.outcome, HTTP_ANSWERED);
-	call = stream_of(&got, PORT_HTTP, "/pieces/10");
-	start(world.http, &call);
-	CALL(http_pause(got.request));
-	resume(&got);
-	WAIT_FOR(got.done);
-	assert_int_equal(got.outcome, HTTP_ANSWERED);
-}
-
 /* ---- time ---- */
 
 static void gives_up_in_time(void **state)
@@ -293,11 +184,6 @@ int main(void)
 		cmocka_unit_test(collects_what_is_no_200),
 		cmocka_unit_test(keeps_what_came_before_a_cut),
 		cmocka_unit_test(ends_when_data_is_refused),
-		cmocka_unit_test(pauses_at_every_piece_and_loses_nothing),
-		cmocka_unit_test(reads_nothing_while_paused),
-		cmocka_unit_test(counts_the_idle_time_again_when_resumed),
-		cmocka_unit_test(ends_when_held_back_data_is_refused),
-		cmocka_unit_test(may_be_paused_before_it_begins),
 		cmocka_unit_test(gives_up_in_time),
 		cmocka_unit_test(gives_up_connecting),
 		cmocka_unit_test(waiting_for_a_connection_is_not_idleness),

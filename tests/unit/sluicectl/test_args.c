@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/args.h"
+#include "sluicectl/args_print.h"
+#include "sluicectl/args_table.h"
 
 #include "common/str.h"
 

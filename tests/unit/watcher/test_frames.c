@@ -90,21 +90,6 @@ static void stops_when_told(void **state)
 	frames_init(&frames, 100, false);
 	assert_int_equal(frames_feed(&frames, STR("a\nb\nc\n"), take_line, &seen), -ECANCELED);
 	assert_true(str_eq_c(buf_str(&seen.text), "a|b|"));
-	frames_clear(&frames);
-	buf_fini(&seen.text);
-	frames_fini(&frames);
-}
-
-static void drops_a_part_when_cleared(void **state)
-{
-	(void)state;
-	struct frames frames;
-	struct seen seen = seen_new();
-	frames_init(&frames, 100, true);
-	assert_int_equal(frames_feed(&frames, STR("half a li"), take_line, &seen), 0);
-	frames_clear(&frames);
-	assert_int_equal(frames_feed(&frames, STR("whole\n"), take_line, &seen), 0);
-	assert_true(str_eq_c(buf_str(&seen.text), "whole|"));
 	buf_fini(&seen.text);
 	frames_fini(&frames);
 }
@@ -115,7 +100,6 @@ int main(void)
 		cmocka_unit_test(gives_the_same_lines_however_they_are_split),
 		cmocka_unit_test(refuses_a_line_over_its_limit_in_one_piece_and_in_many),
 		cmocka_unit_test(stops_when_told),
-		cmocka_unit_test(drops_a_part_when_cleared),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/xalloc.h"
+#include "watcher/target_find.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -107,9 +107,6 @@ static void tells_a_body_over_its_limit(void **state)
 	assert_int_equal(list_reader_feed(&reader, STR("{\"items\":["), take_item, &seen), LIST_OK);
 	assert_int_equal(
 		list_reader_feed(&reader, STR("{},{},{},{}"), take_item, &seen), LIST_E_TOO_LONG);
-	list_reader_clear(&reader);
-	assert_int_equal(
-		list_reader_feed(&reader, STR("{\"items\":[{}]}"), take_item, &seen), LIST_OK);
 	buf_fini(&seen);
 	list_reader_fini(&reader);
 }

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proto/listener.h"
+
+#include "common/descriptors.h"
+#include "common/inherited.h"
+#include "common/must.h"
+#include "common/unix_socket.h"
+#include "common/xalloc.h"
+#include "proto/log_events.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+struct listener {
+	struct ev_loop *loop;
+	const char *peer;
+	const char *(*take)(void *ctx, int fd);
+	void *ctx;
+	uid_t uids[LISTENER_UIDS_MAX];
+	size_t uid_count;
+	int fd;
+	ev_io acceptor;
+};
+
+static bool is_allowed(const struct listener *listener, uid_t uid)
+{
+	if (uid == 0 || uid == geteuid())
+		return true;
+	for (size_t i = 0; i < listener->uid_count; i++) {
+		if (listener->uids[i] == uid)
+			return true;
+	}
+	return false;
+}
+
+static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	struct listener *listener = watcher->data;
+	uid_t uid = 0;
+	(void)loop;
+	(void)events;
+	int fd = unix_accept(listener->fd);
+	if (fd < 0) {
+		descriptors_check(fd);
+		if (fd != -EAGAIN)
+			log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_ERRNO(fd));
+		return;
+	}
+	const char *refusal = "its user may not connect";
+	if (unix_peer_uid(fd, &uid) == 0 && is_allowed(listener, uid))
+		refusal = listener->take(listener->ctx, fd);
+	if (refusal == NULL)
+		return;
+	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
+		LOG_STR("reason", refusal));
+	close(fd);
+}
+
+struct listener *listener_new(const struct listener_config *config, int *ret_err)
+{
+	int position = 0;
+	must(config->allowed_count <= LISTENER_UIDS_MAX);
+	int fd = inherited_listener(config->socket_name, &position);
+	if (fd == -ENOENT)
+		fd = unix_listen(config->path);
+	if (fd < 0) {
+		*ret_err = fd;
+		return NULL;
+	}
+	struct listener *listener = xcalloc(1, sizeof(*listener));
+	listener->loop = config->loop;
+	listener->peer = config->peer;
+	listener->take = config->take;
+	listener->ctx = config->ctx;
+	listener->uid_count = config->allowed_count;
+	for (size_t i = 0; i < config->allowed_count; i++)
+		listener->uids[i] = config->allowed_uids[i];
+	listener->fd = fd;
+	ev_io_init(&listener->acceptor, on_acceptable, fd, EV_READ);
+	listener->acceptor.data = listener;
+	ev_io_start(config->loop, &listener->acceptor);
+	return listener;
+}
+
+void listener_free(struct listener *listener)
+{
+	if (listener == NULL)
+		return;
+	ev_io_stop(listener->loop, &listener->acceptor);
+	close(listener->fd);
+	free(listener);
+}

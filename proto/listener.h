@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The socket on which a link awaits its peer: inherited from the service manager or made here. Only certain users may connect, whoever else
+ * does is closed at once. Which connection is taken says the owner.
+ */
+#pragma once
+
+#include <ev.h>
+#include <sys/types.h>
+
+enum { LISTENER_UIDS_MAX = 16 };
+
+struct listener;
+
+struct listener_config {
+	struct ev_loop *loop;
+	const char *path;          /* of the socket, when none is inherited */
+	const char *socket_name;   /* its name with the service manager, such as "source.sock" */
+	const char *peer;          /* what connects, for the log; kept */
+	const uid_t *allowed_uids; /* root and our own are always allowed */
+	size_t allowed_count;      /* at most LISTENER_UIDS_MAX */
+	/* Takes the connection and returns NULL, or says why it is refused; then it is closed. */
+	const char *(*take)(void *ctx, int fd);
+	void *ctx;
+};
+
+/* NULL and a negative errno in *ret_err when the socket cannot be made. */
+struct listener *listener_new(const struct listener_config *config, int *ret_err);
+void listener_free(struct listener *listener);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What schema_encode.c and schema_decode.c share on their walks along the rows of a schema: above all where they are, so that a refusal names the place.
+ */
+#pragma once
+
+#include "proto/schema.h"
+
+/* The common layout of all LIST_OF(). */
+struct schema_list {
+	void *items;
+	size_t count;
+};
+
+static inline struct str schema_key(const struct schema_field *field)
+{
+	return (struct str){field->key, field->key_len};
+}
+
+/* Where we are in the value, for error texts: a chain of callers' frames. */
+struct schema_place {
+	const struct schema_place *outer;
+	const char *key;
+	size_t index; /* + 1; 0: no list */
+};
+
+[[gnu::format(printf, 3, 4)]] void schema_fail_at(
+	struct schema_error *error, const struct schema_place *place, const char *format, ...);

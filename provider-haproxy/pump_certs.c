@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Commands for certificates that differ: content, listing, removal, one certificate at a time, and what HAProxy says to them.
+ */
+#include "provider-haproxy/pump.h"
+
+#include "common/xalloc.h"
+#include "provider-haproxy/log_events.h"
+
+#include <stdio.h>
+
+static void send_content(
+	struct engine *engine, const struct cert *cert, const char *path, const struct buf *content)
+{
+	char line[512];
+	if (cert->has == 0)
+		pump_send_text(engine, PUMP_CERT_NEW, "new ssl cert %s", path);
+	snprintf(line, sizeof(line), "set ssl cert %s", path);
+	cli_send(engine->cli, str_from(line), buf_str(content), PUMP_CERT_SET, pump_on_reply);
+	pump_send_text(engine, cert->is_listed ? PUMP_CERT_ADDED : PUMP_CERT_COMMIT,
+		"commit ssl cert %s", path);
+}
+
+static void send_listing(struct engine *engine, const struct cert *cert, const char *path)
+{
+	char line[512];
+	char *payload = xasprintf("%s%s\n", path, cert->hosts);
+	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
+	cli_send(engine->cli, str_from(line), str_from(payload), PUMP_CERT_ADDED, pump_on_reply);
+	free(payload);
+}
+
+static void load_by_reload(struct engine *engine, struct cert *cert)
+{
+	int err = certs_write_file(&engine->certs, cert);
+	if (err != 0) {
+		engine_disk_failed(engine, err, "a certificate");
+		return;
+	}
+	cert->has = cert->wanted;
+	cert->is_listed = true;
+	engine->is_reload_forced = true;
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+}
+
+static void send_cert(struct engine *engine, struct cert *cert)
+{
+	struct buf content;
+	char *path = certs_path(&engine->certs, cert->file.text);
+	buf_init(&content, PEM_LEN_MAX);
+	if (certs_content(&engine->certs, cert, &content) != 0) {
+		certs_refuse(&engine->certs, cert, "it is not PEM");
+	} else if (buf_len(&content) + strlen(path) + 64 > CLI_LINE_LEN_MAX) {
+		load_by_reload(engine, cert);
+	} else {
+		bool is_sent = cert->has != cert->wanted;
+		engine->sending = cert;
+		engine->sending_digest = cert->wanted;
+		if (is_sent)
+			send_content(engine, cert, path, &content);
+		if (!cert->is_listed)
+			send_listing(engine, cert, path);
+		else if (!is_sent)
+			/* Only the file is missing. */
+			pump_send_text(engine, PUMP_CERT_ADDED, "show ssl cert %s", path);
+		cert->has = cert->has == 0 ? 1 : cert->has;
+	}
+	buf_wipe_fini(&content);
+	free(path);
+}
+
+static void remove_cert(struct engine *engine, struct cert *cert)
+{
+	char *path = certs_path(&engine->certs, cert->file.text);
+	engine->sending = cert;
+	engine->sending_digest = 0;
+	if (cert->is_listed)
+		pump_send_text(engine, PUMP_CERT_REMOVE, "del ssl crt-list %s/list.txt %s",
+			engine->certs.dir, path);
+	pump_send_text(engine, PUMP_CERT_REMOVED, "del ssl cert %s", path);
+	free(path);
+}
+
+void pump_certs(struct engine *engine)
+{
+	struct cert *cert = certs_first_dirty(&engine->certs);
+	/* HAProxy has one transaction for all: one at a time. */
+	if (cert == NULL || engine->sending != NULL || !cli_has_room(engine->cli))
+		return;
+	if (cert->wanted != 0)
+		send_cert(engine, cert);
+	else
+		remove_cert(engine, cert);
+}
+
+static void note_problem(struct engine *engine, struct str reply)
+{
+	if (engine->sending_problem == NULL)
+		engine->sending_problem = str_dup_utf8(reply);
+}
+
+static void finish_refused(struct engine *engine, struct cert *cert)
+{
+	char *path = certs_path(&engine->certs, cert->file.text);
+	log_event(&EV_CERTIFICATE_REFUSED, LOG_STR("secret", cert->owner),
+		LOG_STR("reason", engine->sending_problem));
+	pump_send_text(engine, PUMP_IGNORED, "abort ssl cert %s", path);
+	if (!cert->is_listed) {
+		pump_send_text(engine, PUMP_IGNORED, "del ssl cert %s", path);
+		cert->has = 0;
+	}
+	free(path);
+	if (cert->wanted == engine->sending_digest)
+		certs_refuse(&engine->certs, cert, engine->sending_problem);
+	else
+		certs_settle(&engine->certs, cert);
+}
+
+static void finish_accepted(struct engine *engine, struct cert *cert)
+{
+	cert->has = engine->sending_digest;
+	cert->is_listed = true;
+	if (cert->wanted == engine->sending_digest) {
+		int err = certs_write_file(&engine->certs, cert);
+		if (err != 0)
+			engine_disk_failed(engine, err, "a certificate");
+	}
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+}
+
+static void finish_cert(struct engine *engine)
+{
+	struct cert *cert = engine->sending;
+	engine->sending = NULL;
+	if (engine->sending_problem != NULL)
+		finish_refused(engine, cert);
+	else
+		finish_accepted(engine, cert);
+	free(engine->sending_problem);
+	engine->sending_problem = NULL;
+	engine_step(engine);
+}
+
+static void finish_removed(struct engine *engine)
+{
+	struct cert *cert = engine->sending;
+	engine->sending = NULL;
+	cert->has = 0;
+	cert->is_listed = false;
+	engine->certs.is_list_changed = true;
+	engine_want_flush(engine);
+	certs_settle(&engine->certs, cert);
+	engine_step(engine);
+}
+
+/* `set ssl cert` has to name the file it was asked for: HAProxy up to 2.8 puts it into a transaction of another one. */
+static bool names_file(const struct engine *engine, struct str reply)
+{
+	return pump_reply_has(reply, "Transaction") &&
+	       pump_reply_has(reply, engine->sending->file.text);
+}
+
+void pump_on_cert_reply(
+	struct engine *engine, enum pump_what what, const char *command, struct str reply)
+{
+	bool is_good = false;
+	if (engine->sending == NULL)
+		return;
+	switch (what) {
+	case PUMP_CERT_NEW:
+		is_good = pump_reply_has(reply, "New empty certificate store") ||
+			  pump_reply_has(reply, "already exists");
+		break;
+	case PUMP_CERT_SET:
+		is_good = names_file(engine, reply);
+		break;
+	case PUMP_CERT_REMOVE:
+	case PUMP_CERT_REMOVED:
+		is_good = true;
+		break;
+	default:
+		is_good = pump_reply_has(reply, "Success!") || strncmp(command, "show", 4) == 0;
+		break;
+	}
+	if (!is_good)
+		note_problem(engine, reply);
+	if (what == PUMP_CERT_ADDED)
+		finish_cert(engine);
+	else if (what == PUMP_CERT_REMOVED)
+		finish_removed(engine);
+}

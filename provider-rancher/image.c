@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/image.h"
+
+#include "common/xalloc.h"
+#include "provider-rancher/inquiry.h"
+#include "provider-rancher/log_events.h"
+
+static const double FRESH_S = 60;
+
+struct image {
+	struct controller *controller;
+	void (*on_known)(void *ctx);
+	void (*on_failed)(void *ctx);
+	void *ctx;
+	struct inquiry *inquiry;
+	char *uuid;
+};
+
+static char *path(void *ctx)
+{
+	(void)ctx;
+	return xstrdup("/settings/lb.instance.image");
+}
+
+static void on_item(void *ctx, const struct json *item, uint64_t number)
+{
+	struct image *image = ctx;
+	struct str value = api_read_setting(item);
+	(void)number;
+	free(image->uuid);
+	image->uuid = value.len != 0 ? xasprintf("docker:%.*s", STR_FMT(value)) : NULL;
+	if (image->uuid == NULL)
+		log_event(&EV_IMAGE_UNSET);
+}
+
+static void on_end(void *ctx, uint64_t number)
+{
+	struct image *image = ctx;
+	(void)number;
+	if (image->uuid == NULL)
+		inquiry_want_after(image->inquiry, FRESH_S / 2);
+	image->on_known(image->ctx);
+}
+
+static void on_failed(void *ctx, const struct api_answer *answer)
+{
+	struct image *image = ctx;
+	(void)answer;
+	image->on_failed(image->ctx);
+}
+
+const char *image_uuid(const struct image *image)
+{
+	return image->uuid;
+}
+
+bool image_is_fresh(const struct image *image)
+{
+	double age = ev_now(image->controller->loop) - inquiry_answered_at(image->inquiry);
+	return image->uuid != NULL && (image->controller->config->image != NULL || age <= FRESH_S);
+}
+
+const char *image_trouble(const struct image *image)
+{
+	if (inquiry_is_answered(image->inquiry) && image->uuid == NULL)
+		return "Rancher's setting lb.instance.image is empty";
+	return inquiry_trouble(image->inquiry);
+}
+
+void image_need(struct image *image)
+{
+	if (inquiry_trouble(image->inquiry) == NULL)
+		inquiry_want_after(image->inquiry, 0);
+}
+
+void image_doubt(struct image *image)
+{
+	if (image->controller->config->image == NULL)
+		inquiry_doubt(image->inquiry);
+}
+
+/* ---- life ---- */
+
+struct image *image_new(struct controller *controller, void (*on_known)(void *ctx),
+	void (*on_failed_now)(void *ctx), void *ctx)
+{
+	static const struct inquiry_ops ops = {path, on_item, on_end, on_failed};
+	struct image *image = xcalloc(1, sizeof(*image));
+	struct inquiry_config config = {
+		.loop = controller->loop,
+		.api = controller->api,
+		.turns = controller->turns,
+		.name = "lb.instance.image",
+		.ops = &ops,
+		.ctx = image,
+	};
+	image->controller = controller;
+	image->on_known = on_known;
+	image->on_failed = on_failed_now;
+	image->ctx = ctx;
+	image->inquiry = inquiry_new(&config);
+	if (controller->config->image != NULL)
+		image->uuid = xasprintf("%s%s",
+			strncmp(controller->config->image, "docker:", 7) == 0 ? "" : "docker:",
+			controller->config->image);
+	return image;
+}
+
+void image_free(struct image *image)
+{
+	if (image == NULL)
+		return;
+	inquiry_free(image->inquiry);
+	free(image->uuid);
+	free(image);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The image that instances of new load balancers are started from: that of --image, or what Rancher's setting lb.instance.image says, which
+ * is asked for when it is needed and trusted for a minute.
+ */
+#pragma once
+
+#include "provider-rancher/controller.h"
+
+struct image;
+
+/* on_known() tells that the setting was read, on_failed() that it cannot be now. */
+struct image *image_new(struct controller *controller, void (*on_known)(void *ctx),
+	void (*on_failed)(void *ctx), void *ctx);
+void image_free(struct image *image);
+
+/* "docker:..."; NULL: not known. */
+const char *image_uuid(const struct image *image);
+/* It is known, and was asked for lately if it has to be. */
+bool image_is_fresh(const struct image *image);
+/* Why it cannot be had; NULL: no trouble. */
+const char *image_trouble(const struct image *image);
+/* Asks for it, unless that failed and is tried again anyway. */
+void image_need(struct image *image);
+/* An answer has made it doubtful. */
+void image_doubt(struct image *image);

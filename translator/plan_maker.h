@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A plan while it is being made: what plan.c, which decides the order, and plan_rules.c hand each other. Everything lives in the arena.
+ */
+#pragma once
+
+#include "translator/plan.h"
+
+struct plan_maker {
+	const struct ingress_record *ingress;
+	const struct plan_context *context;
+	struct arena *arena;
+	struct diag_list *diags;
+	struct plan *plan;
+};
+
+#define PLAN_PUSH(maker_, list_)                                                             \
+	({                                                                                   \
+		void *items_ = (list_)->items;                                               \
+		void *place_ = arena_push(                                                   \
+			(maker_)->arena, &items_, &(list_)->count, sizeof(*(list_)->items)); \
+		(list_)->items = items_;                                                     \
+		(__typeof__((list_)->items))place_;                                          \
+	})
+
+/* Whether it can be the name of a Service, a port or a Secret: nothing in it reaches beyond the key it becomes part of. */
+bool plan_is_name(struct str s);
+/* The default backend and the rules: hosts, pools and default pool of the plan, both sorted. */
+void plan_read_rules(const struct plan_maker *m);

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rules of an Ingress, checked: hosts with their claims of paths, and the pools that these lead to.
+ */
+#include "translator/plan_maker.h"
+
+#include "translator/hosts.h"
+#include "translator/keys.h"
+#include "translator/paths.h"
+#include "translator/policies.h"
+
+#include <stdlib.h>
+
+/* ---- backends ---- */
+
+bool plan_is_name(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.p[i];
+		bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+			     (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+		if (!plain)
+			return false;
+	}
+	return s.len != 0 && s.len <= 253;
+}
+
+static bool is_digits(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+	}
+	return true;
+}
+
+static const char *check_backend(const struct plan_maker *m, const struct ingress_backend *backend)
+{
+	if (!str_is_empty(backend->resource))
+		return arena_printf(m->arena, "%s is no Service, and nothing else can be served",
+			diag_quote(m->arena, backend->resource))
+			.p;
+	if (!plan_is_name(backend->service))
+		return "it names no Service";
+	if (backend->port_number == 0 && !plan_is_name(backend->port_name))
+		return "it names no port";
+	return NULL;
+}
+
+/* Where a backend stands. */
+struct backend_place {
+	bool is_default;
+	size_t rule;
+	size_t position;
+};
+
+static void tell_backend(
+	const struct plan_maker *m, const struct backend_place *place, const char *problem)
+{
+	struct str field = STR("spec.defaultBackend");
+	if (!place->is_default)
+		field = arena_printf(m->arena, "spec.rules[%zu].http.paths[%zu].backend",
+			place->rule, place->position);
+	diag_add(m->diags, &m->plan->self, "InvalidBackend", field.p,
+		"the backend cannot be used, requests are answered with 503: %s", problem);
+}
+
+static struct str pool_port(const struct plan_maker *m, const struct ingress_backend *backend)
+{
+	if (backend->port_number != 0)
+		return key_number(m->arena, backend->port_number);
+	if (is_digits(backend->port_name))
+		return arena_printf(m->arena, "name:%.*s", STR_FMT(backend->port_name));
+	return backend->port_name;
+}
+
+/* A backend that cannot be is a pool without endpoints: the route stays and answers 503, so that
+ * its requests do not fall to a shorter path, or to somebody else. Returns the id. */
+static struct str add_pool(const struct plan_maker *m, const struct ingress_backend *backend,
+	const struct backend_place *place)
+{
+	const char *problem = check_backend(m, backend);
+	struct plan_pool pool = {.service = STR(""), .port = STR("none")};
+	if (problem != NULL)
+		tell_backend(m, place, problem);
+	else
+		pool = (struct plan_pool){
+			.service = backend->service, .port = pool_port(m, backend)};
+	if (m->plan->is_passthrough)
+		pool.port = key_join(m->arena, STR("tcp"), ':', pool.port);
+	if (m->plan->scope == BALANCER_OF_CLASS)
+		policies_settle_pool(&m->plan->values, m->arena, &pool);
+	struct str service = key_join(m->arena, m->plan->self.namespace, '/', pool.service);
+	pool.id = key_join(m->arena, service, ':', pool.port);
+	*PLAN_PUSH(m, &m->plan->pools) = pool;
+	return pool.id;
+}
+
+static int compare_pools(const void *left, const void *right)
+{
+	return str_cmp(((const struct plan_pool *)left)->id, ((const struct plan_pool *)right)->id);
+}
+
+static void sort_pools(struct plan *plan)
+{
+	size_t kept = 0;
+	if (plan->pools.count > 1)
+		qsort(plan->pools.items, plan->pools.count, sizeof(struct plan_pool),
+			compare_pools);
+	for (size_t i = 0; i < plan->pools.count; i++) {
+		if (kept == 0 || !str_eq(plan->pools.items[kept - 1].id, plan->pools.items[i].id))
+			plan->pools.items[kept++] = plan->pools.items[i];
+	}
+	plan->pools.count = kept;
+}
+
+/* ---- hosts and paths ---- */
+
+/* One claim with its host, before claims are gathered by host. */
+struct hosted {
+	struct str host;
+	enum host_match match;
+	bool has_claim;
+	struct path_claim claim;
+};
+
+struct hosted_list {
+	struct hosted *items;
+	size_t count;
+};
+
+static struct path_claim claim_of(const struct plan_maker *m, size_t rule, size_t position)
+{
+	return (struct path_claim){.ingress = &m->plan->self,
+		.created = m->plan->created,
+		.tls_only = m->plan->is_tls_only,
+		.rule = rule,
+		.position = position};
+}
+
+static void add_path(const struct plan_maker *m, struct hosted_list *list, struct hosted base,
+	const struct ingress_path *path)
+{
+	size_t rule = base.claim.rule;
+	size_t position = base.claim.position;
+	const char *problem = path_check(path->path, path->type);
+	if (problem != NULL) {
+		diag_add(m->diags, &m->plan->self, "InvalidPath",
+			arena_printf(
+				m->arena, "spec.rules[%zu].http.paths[%zu].path", rule, position)
+				.p,
+			"%s is not served: %s", diag_quote(m->arena, path->path), problem);
+		return;
+	}
+	struct backend_place place = {.rule = rule, .position = position};
+	base.has_claim = true;
+	base.claim.path = path_normal(path->path);
+	base.claim.type = path->type;
+	base.claim.pool = add_pool(m, &path->backend, &place);
+	*PLAN_PUSH(m, list) = base;
+}
+
+static void add_implied(const struct plan_maker *m, struct hosted_list *list, struct hosted base)
+{
+	base.has_claim = true;
+	base.claim.path = STR("/");
+	base.claim.type = PATH_PREFIX;
+	base.claim.is_implied = true;
+	base.claim.pool = m->plan->default_pool;
+	*PLAN_PUSH(m, list) = base;
+}
+
+static void add_rule(const struct plan_maker *m, struct hosted_list *list, size_t index)
+{
+	const struct ingress_rule *rule = &m->ingress->rules.items[index];
+	struct plan *plan = m->plan;
+	struct hosted base = {.host = host_lower(m->arena, rule->host)};
+	const char *problem = host_check(base.host, &base.match);
+	if (problem != NULL) {
+		diag_add(m->diags, &plan->self, "InvalidHost",
+			arena_printf(m->arena, "spec.rules[%zu].host", index).p,
+			"%s is not served: %s", diag_quote(m->arena, rule->host), problem);
+		return;
+	}
+	for (size_t i = 0; i < rule->paths.count; i++) {
+		base.claim = claim_of(m, index, i);
+		add_path(m, list, base, &rule->paths.items[i]);
+	}
+	base.claim = claim_of(m, index, rule->paths.count);
+	bool has_default = !str_is_empty(plan->default_pool);
+	/* On a load balancer of its own, the default pool takes what no path takes. On a shared one
+	 * that may be another Ingress's. */
+	if (has_default && (rule->paths.count == 0 || plan->scope != BALANCER_OF_INGRESS)) {
+		add_implied(m, list, base);
+		return;
+	}
+	/* So that the host is known, and its requests do not fall to a wildcard. */
+	*PLAN_PUSH(m, list) = base;
+	if (rule->paths.count == 0)
+		diag_add(m->diags, &plan->self, "NoBackend",
+			arena_printf(m->arena, "spec.rules[%zu]", index).p,
+			"neither the rule has paths nor the Ingress a default backend: requests "
+			"are answered with 404");
+}
+
+/* ---- TLS that is passed through ---- */
+
+static const char *check_passthrough(const struct ingress_rule *rule, struct str host)
+{
+	if (str_is_empty(host))
+		return "TLS is passed through by server name, so the rule needs a host";
+	if (rule->paths.count > 1)
+		return "what is passed through is not looked into: only one path, \"/\", can be";
+	if (rule->paths.count == 1 && !str_is_empty(rule->paths.items[0].path) &&
+		!str_eq_c(rule->paths.items[0].path, "/"))
+		return "what is passed through is not looked into: the only path can be \"/\"";
+	return NULL;
+}
+
+static void add_passthrough(const struct plan_maker *m, struct hosted_list *list, size_t index)
+{
+	const struct ingress_rule *rule = &m->ingress->rules.items[index];
+	struct plan *plan = m->plan;
+	struct backend_place place = {.rule = index};
+	struct hosted base = {.host = host_lower(m->arena, rule->host), .has_claim = true};
+	const char *problem = host_check(base.host, &base.match);
+	if (problem == NULL)
+		problem = check_passthrough(rule, base.host);
+	if (problem == NULL && rule->paths.count == 0 && str_is_empty(plan->default_pool))
+		problem = "neither the rule has a path nor the Ingress a default backend";
+	if (problem != NULL) {
+		diag_add(m->diags, &plan->self, "PassthroughRefused",
+			arena_printf(m->arena, "spec.rules[%zu]", index).p, "%s is not served: %s",
+			diag_quote(m->arena, rule->host), problem);
+		return;
+	}
+	base.host = arena_printf(m->arena, PLAN_PASSTHROUGH "%.*s", STR_FMT(base.host));
+	base.claim = claim_of(m, index, 0);
+	base.claim.path = STR("/");
+	base.claim.type = PATH_PREFIX;
+	base.claim.pool = rule->paths.count == 0
+				  ? plan->default_pool
+				  : add_pool(m, &rule->paths.items[0].backend, &place);
+	*PLAN_PUSH(m, list) = base;
+}
+
+/* There is no server name that nobody has: only rules without a path lead to it. */
+static void drop_default(const struct plan_maker *m)
+{
+	bool used = str_is_empty(m->plan->default_pool);
+	for (size_t i = 0; i < m->ingress->rules.count; i++)
+		used |= m->ingress->rules.items[i].paths.count == 0;
+	m->plan->default_pool = STR_NONE;
+	if (!used)
+		diag_add(m->diags, &m->plan->self, "PassthroughRefused", "spec.defaultBackend",
+			"it is not used: TLS is passed through by server name only");
+}
+
+static int compare_hosted(const void *left, const void *right)
+{
+	const struct hosted *a = left;
+	const struct hosted *b = right;
+	int order = str_cmp(a->host, b->host);
+	if (order == 0)
+		order = (a->claim.rule > b->claim.rule) - (a->claim.rule < b->claim.rule);
+	if (order != 0)
+		return order;
+	return (a->claim.position > b->claim.position) - (a->claim.position < b->claim.position);
+}
+
+static void gather_hosts(const struct plan_maker *m, struct hosted_list *list)
+{
+	struct plan_host *host = NULL;
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(*list->items), compare_hosted);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct hosted *h = &list->items[i];
+		if (host == NULL || !str_eq(host->host, h->host)) {
+			host = PLAN_PUSH(m, &m->plan->hosts);
+			*host = (struct plan_host){.host = h->host, .match = h->match};
+		}
+		if (h->has_claim)
+			*PLAN_PUSH(m, &host->claims) = h->claim;
+	}
+}
+
+void plan_read_rules(const struct plan_maker *m)
+{
+	struct hosted_list list = {0};
+	struct backend_place place = {.is_default = true};
+	if (m->ingress->default_backend != NULL)
+		m->plan->default_pool = add_pool(m, m->ingress->default_backend, &place);
+	for (size_t i = 0; i < m->ingress->rules.count; i++) {
+		if (m->plan->is_passthrough)
+			add_passthrough(m, &list, i);
+		else
+			add_rule(m, &list, i);
+	}
+	if (m->plan->is_passthrough)
+		drop_default(m);
+	gather_hosts(m, &list);
+	sort_pools(m->plan);
+}
+
+/* ---- looking ---- */
+
+const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id)
+{
+	struct plan_pool wanted = {.id = id};
+	if (plan->pools.count == 0)
+		return NULL;
+	return bsearch(
+		&wanted, plan->pools.items, plan->pools.count, sizeof(wanted), compare_pools);
+}
+
+const struct plan_host *plan_find_host(const struct plan *plan, struct str host)
+{
+	size_t low = 0;
+	size_t high = plan->hosts.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = str_cmp(plan->hosts.items[middle].host, host);
+		if (order == 0)
+			return &plan->hosts.items[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}

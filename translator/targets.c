@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/targets.h"
+
+#include "common/must.h"
+#include "translator/backend_tls.h"
+#include "translator/keys.h"
+
+#include <stdlib.h>
+
+/* ---- which they are ---- */
+
+static int compare_addresses(const void *left, const void *right)
+{
+	return node_by_address(*(struct node *const *)left, *(struct node *const *)right);
+}
+
+static void sort_targets(struct targets *t)
+{
+	size_t kept = 0;
+	if (t->count > 1)
+		qsort(t->items, t->count, sizeof(*t->items), compare_addresses);
+	for (size_t i = 0; i < t->count; i++) {
+		if (kept == 0 || t->items[kept - 1] != t->items[i])
+			t->items[kept++] = t->items[i];
+	}
+	t->count = kept;
+}
+
+static struct node *secret_target(struct engine *engine, struct str namespace, struct str name)
+{
+	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
+	return &graph_get(&engine->graph, NODE_SECRET, key)->node;
+}
+
+static struct node *pool_target(
+	struct engine *engine, const struct plan *plan, const struct plan_pool *pool)
+{
+	struct str key = key_join(&engine->scratch, plan->self.namespace, '/', pool->service);
+	struct service_node *service =
+		(struct service_node *)(void *)graph_get(&engine->graph, NODE_SERVICE, key);
+	return &graph_get_pool(service, pool->port)->node;
+}
+
+static void gather_secrets(struct engine *engine, const struct plan *plan, struct targets *t)
+{
+	for (size_t i = 0; i < plan->tls.count; i++) {
+		if (!str_is_empty(plan->tls.items[i].secret))
+			t->items[t->count++] = secret_target(
+				engine, plan->self.namespace, plan->tls.items[i].secret);
+	}
+	struct str names[BACKEND_SECRETS_MAX];
+	size_t count = backend_secrets(plan, names);
+	for (size_t i = 0; i < count; i++)
+		t->items[t->count++] = secret_target(engine, plan->self.namespace, names[i]);
+	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
+	if (may_use_default && !str_is_empty(engine->config.default_name))
+		t->items[t->count++] = secret_target(
+			engine, engine->config.default_namespace, engine->config.default_name);
+}
+
+static void gather_claims(struct engine *engine, const struct plan *plan, struct targets *t)
+{
+	struct arena *arena = &engine->scratch;
+	for (size_t i = 0; i < plan->names.count; i++)
+		t->items[t->count++] =
+			&graph_get_claim(t->balancer, claim_name_key(arena, plan->names.items[i]))
+				 ->node;
+	for (size_t i = 0; i < plan->ports.count; i++)
+		t->items[t->count++] = &graph_get_claim(
+			t->balancer, claim_port_key(arena, plan->ports.items[i].port))
+						->node;
+	if (!str_is_empty(plan->default_pool))
+		t->items[t->count++] = &graph_get_claim(t->balancer, STR(CLAIM_DEFAULT))->node;
+}
+
+struct targets targets_gather(struct engine *engine, const struct plan *plan)
+{
+	struct targets t = {0};
+	if (plan == NULL)
+		return t;
+	size_t most = 4 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
+		      plan->tls.count + plan->names.count + plan->ports.count;
+	t.items = arena_calloc(&engine->scratch, most, sizeof(*t.items));
+	t.hosts = arena_calloc(&engine->scratch, plan->hosts.count, sizeof(struct host_node *));
+	if (!str_is_empty(plan->named_class))
+		t.items[t.count++] =
+			&graph_get(&engine->graph, NODE_CLASS, plan->named_class)->node;
+	if (plan->is_ours) {
+		t.balancer = graph_get_balancer(&engine->graph, plan->balancer);
+		t.items[t.count++] = &t.balancer->node;
+		for (size_t i = 0; i < plan->hosts.count; i++) {
+			t.hosts[i] = graph_get_host(t.balancer, plan->hosts.items[i].host);
+			t.items[t.count++] = &t.hosts[i]->node;
+		}
+		for (size_t i = 0; i < plan->pools.count; i++)
+			t.items[t.count++] = pool_target(engine, plan, &plan->pools.items[i]);
+		gather_secrets(engine, plan, &t);
+		if (plan->scope == BALANCER_OF_CLASS)
+			gather_claims(engine, plan, &t);
+	}
+	must(t.count <= most);
+	sort_targets(&t);
+	return t;
+}
+
+/* ---- joining and leaving ---- */
+
+/* A server name for which TLS is passed through may bring a listener, or take it away. */
+static void touch_listeners(struct engine *engine, const struct node *node)
+{
+	const struct host_node *host = (const void *)node;
+	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)) &&
+		node_has_users(&host->balancer->node))
+		object_touch(engine, &host->balancer->node);
+}
+
+static void joined(struct engine *engine, struct node *node, bool is_first)
+{
+	switch ((enum node_kind)node->kind) {
+	case NODE_POOL:
+	case NODE_SECRET:
+	case NODE_BALANCER:
+		/* Its content is the same for one user more; but one that has something to complain
+		 * of says it to the new one, too. */
+		if (is_first)
+			batch_want_again(engine, node);
+		if (is_first || (node->flags & (NODE_SENT | NODE_DIRTY)) == 0)
+			object_touch(engine, node);
+		else if ((node->flags & NODE_SAID) != 0)
+			said_ask(engine, node, SAID_CONTENT);
+		if (node->kind == NODE_BALANCER && (node->flags & NODE_SAID_STATUS) != 0)
+			said_ask(engine, node, SAID_STATUS);
+		return;
+	case NODE_HOST:
+		object_touch(engine, node);
+		if (is_first)
+			touch_listeners(engine, node);
+		return;
+	case NODE_CLAIM: /* claims_ask_of() */
+	case NODE_CLASS:
+	case NODE_INGRESS:
+	case NODE_FRONT:
+	case NODE_SERVICE:
+	case NODE_SLICE:
+	case NODE_PROBE:
+	case NODE_KIND_COUNT:
+		return;
+	}
+}
+
+static void give_up(struct engine *engine, struct node *node)
+{
+	if (node->kind == NODE_SECRET && !node_has_users(node)) {
+		struct secret_node *secret = (struct secret_node *)(void *)node;
+		claims_forget_secret(engine, secret);
+		facts_free(secret->facts);
+		secret->facts = NULL;
+	}
+	said_drop(engine, node);
+	if (node->kind == NODE_HOST)
+		touch_listeners(engine, node);
+	if (node->kind != NODE_CLASS)
+		batch_give_up(engine, node);
+	graph_settle(&engine->graph, node);
+}
+
+static void left(struct engine *engine, struct node *node, bool shaped_balancer)
+{
+	if (!node_has_users(node)) {
+		give_up(engine, node);
+		return;
+	}
+	if (node->kind == NODE_HOST || (node->kind == NODE_BALANCER && shaped_balancer))
+		object_touch(engine, node);
+	else if ((node->flags & NODE_SAID) != 0)
+		said_ask(engine, node, SAID_CONTENT);
+	if ((node->flags & NODE_SAID_STATUS) != 0)
+		said_ask(engine, node, SAID_STATUS);
+}
+
+static struct targets present_targets(struct engine *engine, const struct ingress_node *ingress)
+{
+	struct targets t = {0};
+	struct node *node;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
+		void *items = t.items;
+		struct node **place =
+			arena_push(&engine->scratch, &items, &t.count, sizeof(*place));
+		t.items = items;
+		*place = node;
+	}
+	return t;
+}
+
+/* Those of `a` that are none of `b`, in the arena. */
+static struct targets subtract_targets(
+	struct engine *engine, const struct targets *a, const struct targets *b)
+{
+	struct targets t = {
+		.items = arena_calloc(&engine->scratch, a->count, sizeof(struct node *))};
+	for (size_t i = 0, k = 0; i < a->count; i++) {
+		while (k < b->count && node_by_address(b->items[k], a->items[i]) < 0)
+			k++;
+		if (k == b->count || b->items[k] != a->items[i])
+			t.items[t.count++] = a->items[i];
+	}
+	return t;
+}
+
+static void join_all(
+	struct engine *engine, struct ingress_node *ingress, const struct targets *news)
+{
+	bool *was_used = arena_calloc(&engine->scratch, news->count, sizeof(bool));
+	for (size_t i = 0; i < news->count; i++) {
+		was_used[i] = node_has_users(news->items[i]);
+		set_add(node_users(news->items[i]), ingress, node_by_name);
+	}
+	for (size_t i = 0; i < news->count; i++)
+		joined(engine, news->items[i], !was_used[i]);
+}
+
+static void leave_all(struct engine *engine, struct ingress_node *ingress,
+	const struct targets *gone, bool shaped_balancer)
+{
+	for (size_t i = 0; i < gone->count; i++)
+		set_remove(node_users(gone->items[i]), ingress, node_by_name);
+	/* Hosts last: one that goes may take its load balancer with it. */
+	struct node **hosts = arena_calloc(&engine->scratch, gone->count, sizeof(*hosts));
+	size_t host_count = 0;
+	for (size_t i = 0; i < gone->count; i++) {
+		struct node *node = gone->items[i];
+		if (node->kind == NODE_HOST)
+			hosts[host_count++] = node;
+		else if (node->kind == NODE_CLAIM)
+			claim_left(engine, (struct claim_node *)(void *)node, ingress);
+		else
+			left(engine, node, shaped_balancer);
+	}
+	for (size_t i = 0; i < host_count; i++)
+		left(engine, hosts[i], shaped_balancer);
+}
+
+/* New targets come before old ones go, so that nothing is freed and made again in between. */
+void targets_set(struct engine *engine, struct ingress_node *ingress, const struct targets *t,
+	bool shaped_balancer)
+{
+	struct targets old = present_targets(engine, ingress);
+	struct targets news = subtract_targets(engine, t, &old);
+	struct targets gone = subtract_targets(engine, &old, t);
+	for (size_t i = 0; i < gone.count; i++)
+		set_remove(&ingress->targets, gone.items[i], node_by_address);
+	for (size_t i = 0; i < news.count; i++)
+		set_add(&ingress->targets, news.items[i], node_by_address);
+	join_all(engine, ingress, &news);
+	leave_all(engine, ingress, &gone, shaped_balancer);
+}

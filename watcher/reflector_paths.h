@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a reflector asks for: paths and queries of lists and watches (Kubernetes API concepts, "Efficient detection of changes"). Pure: the
+ * machine's wishes in, text out. The caller frees what it gets.
+ */
+#pragma once
+
+#include "watcher/kinds.h"
+#include "watcher/reflector_fsm.h"
+
+/* `next_page` NULL: the first page; else what the server gave as `continue`. */
+char *reflector_page_path(const struct kind_version *version, const char *namespace,
+	const struct reflector_fsm *m, const char *next_page);
+/* A stream: a list that goes on as a watch. */
+char *reflector_watch_path(const struct kind_version *version, const char *namespace,
+	const struct reflector_fsm *m, bool is_stream, double lives_s);
