@@ -407,6 +407,19 @@ static bool is_allowed(const struct link *link, uid_t uid)
 	return false;
 }
 
+/* Each link has its own option: the line says which. */
+static void refuse_user(const struct link *link, uid_t uid)
+{
+	const char *option = link->config.allow_option;
+	char *reason =
+		option != NULL
+			? xasprintf("its user may not connect; --%s names those that may", option)
+			: xstrdup("its user may not connect");
+	log_event(
+		&EV_LINK_REFUSED, peer_field(link), LOG_INT("uid", uid), LOG_STR("reason", reason));
+	free(reason);
+}
+
 static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct link *link = watcher->data;
@@ -420,17 +433,18 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 			log_event(&EV_LINK_REFUSED, peer_field(link), LOG_ERRNO(fd));
 		return;
 	}
-	const char *refusal = NULL;
-	if (unix_peer_uid(fd, &uid) != 0 || !is_allowed(link, uid))
-		refusal = "its user may not connect";
-	else if (link->state != LINK_CLOSED)
-		refusal = "another peer is connected";
-	if (refusal == NULL) {
+	int err = unix_peer_uid(fd, &uid);
+	if (err != 0) {
+		log_event(&EV_LINK_REFUSED, peer_field(link), LOG_ERRNO(err));
+	} else if (!is_allowed(link, uid)) {
+		refuse_user(link, uid);
+	} else if (link->state != LINK_CLOSED) {
+		log_event(&EV_LINK_REFUSED, peer_field(link), LOG_INT("uid", uid),
+			LOG_STR("reason", "another peer is connected"));
+	} else {
 		begin_greeting(link, fd);
 		return;
 	}
-	log_event(&EV_LINK_REFUSED, peer_field(link), LOG_INT("uid", uid),
-		LOG_STR("reason", refusal));
 	close(fd);
 }
 

@@ -54,8 +54,10 @@ struct link_config {
 	enum peer_role peer_role;  /* what the other side must be */
 	const uid_t *allowed_uids; /* listeners; root and our own are always allowed */
 	size_t allowed_count;      /* at most LINK_UIDS_MAX */
-	double ping_after_s;       /* 0: LINK_PING_AFTER_S */
-	double dead_after_s;       /* 0: LINK_DEAD_AFTER_S */
+	const char *
+		allow_option; /* listeners: the name of the option that adds to them, for the log; must stay valid */
+	double ping_after_s; /* 0: LINK_PING_AFTER_S */
+	double dead_after_s; /* 0: LINK_DEAD_AFTER_S */
 	const struct link_ops *ops;
 	void *ctx;
 };
