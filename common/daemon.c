@@ -28,6 +28,7 @@ struct daemon {
 	struct heap_trimmer trimmer;
 	enum sandbox_mode sandbox;
 	struct window *window;
+	bool is_stopping;
 	char *missing; /* a line each thing; NULL: ready */
 	int64_t started_s;
 	int64_t ready_s; /* since when it waits for nothing; 0: it does */
@@ -116,7 +117,7 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 	(void)loop;
 	(void)events;
 	log_event(&EV_HANGUP);
-	if (daemon->spec->reload != NULL)
+	if (daemon->spec->reload != NULL && !daemon->is_stopping)
 		daemon->spec->reload();
 }
 
@@ -264,6 +265,8 @@ static int run(struct daemon *daemon, void *config)
 	ev_run(daemon->loop, 0);
 	heap_trimmer_stop(&daemon->trimmer, daemon->loop);
 	notify_stopping();
+	/* stop() may run the loop once more, and has freed what reload() looks at. */
+	daemon->is_stopping = true;
 	/* First, because its answers look at what stop() frees. */
 	window_free(daemon->window);
 	daemon->spec->stop();

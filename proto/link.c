@@ -405,6 +405,7 @@ struct link *link_listen(const struct link_config *config, int *ret_err)
 		.peer = role_name(config->peer_role),
 		.allowed_uids = config->allowed_uids,
 		.allowed_count = config->allowed_count,
+		.allow_option = config->allow_option,
 		.take = take_connection,
 		.ctx = link,
 	};

@@ -14,6 +14,7 @@
 struct listener {
 	struct ev_loop *loop;
 	const char *peer;
+	const char *allow_option;
 	const char *(*take)(void *ctx, int fd);
 	void *ctx;
 	uid_t uids[LISTENER_UIDS_MAX];
@@ -33,10 +34,42 @@ static bool is_allowed(const struct listener *listener, uid_t uid)
 	return false;
 }
 
+/* Each link has its own option: the line says which. */
+static void refuse_user(const struct listener *listener, uid_t uid)
+{
+	const char *option = listener->allow_option;
+	char *reason =
+		option != NULL
+			? xasprintf("its user may not connect; --%s names those that may", option)
+			: xstrdup("its user may not connect");
+	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
+		LOG_STR("reason", reason));
+	free(reason);
+}
+
+/* True when somebody has the connection. */
+static bool offer(const struct listener *listener, int fd)
+{
+	uid_t uid = 0;
+	int err = unix_peer_uid(fd, &uid);
+	if (err != 0) {
+		log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_ERRNO(err));
+		return false;
+	}
+	if (!is_allowed(listener, uid)) {
+		refuse_user(listener, uid);
+		return false;
+	}
+	const char *refusal = listener->take(listener->ctx, fd);
+	if (refusal != NULL)
+		log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
+			LOG_STR("reason", refusal));
+	return refusal == NULL;
+}
+
 static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct listener *listener = watcher->data;
-	uid_t uid = 0;
 	(void)loop;
 	(void)events;
 	int fd = unix_accept(listener->fd);
@@ -46,14 +79,8 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 			log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_ERRNO(fd));
 		return;
 	}
-	const char *refusal = "its user may not connect";
-	if (unix_peer_uid(fd, &uid) == 0 && is_allowed(listener, uid))
-		refusal = listener->take(listener->ctx, fd);
-	if (refusal == NULL)
-		return;
-	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
-		LOG_STR("reason", refusal));
-	close(fd);
+	if (!offer(listener, fd))
+		close(fd);
 }
 
 struct listener *listener_new(const struct listener_config *config, int *ret_err)
@@ -70,6 +97,7 @@ struct listener *listener_new(const struct listener_config *config, int *ret_err
 	struct listener *listener = xcalloc(1, sizeof(*listener));
 	listener->loop = config->loop;
 	listener->peer = config->peer;
+	listener->allow_option = config->allow_option;
 	listener->take = config->take;
 	listener->ctx = config->ctx;
 	listener->uid_count = config->allowed_count;

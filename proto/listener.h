@@ -19,6 +19,7 @@ struct listener_config {
 	const char *peer;          /* what connects, for the log; kept */
 	const uid_t *allowed_uids; /* root and our own are always allowed */
 	size_t allowed_count;      /* at most LISTENER_UIDS_MAX */
+	const char *allow_option;  /* name of the option that adds to them, for the log; kept */
 	/* Takes the connection and returns NULL, or says why it is refused; then it is closed. */
 	const char *(*take)(void *ctx, int fd);
 	void *ctx;

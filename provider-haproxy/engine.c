@@ -476,6 +476,7 @@ static void start_proxy(struct engine *engine)
 		.pid_file = pid_file,
 		.former_pid_file = former_pid_file,
 		.log_file = log_file,
+		.end_signal = SIGUSR1,
 		.executable = "haproxy",
 		.ops = &ops,
 		.ctx = engine,
@@ -555,18 +556,26 @@ struct engine *engine_new(
 	return engine;
 }
 
+static void end_proxy(struct engine *engine)
+{
+	double limit_s = engine->config->local.stop_timeout;
+	if (engine->child == NULL || child_pid(engine->child) == 0)
+		return;
+	log_event(&EV_PROXY_ENDING, LOG_INT("pid", child_pid(engine->child)),
+		LOG_SECONDS("limit_s", limit_s));
+	if (!child_drain(engine->child, limit_s))
+		log_event(&EV_PROXY_CUT);
+}
+
 void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
 	if (engine_is_complete(engine))
 		(void)engine_flush(engine);
-	if (engine->child != NULL && engine->config->local.stop_proxy)
-		child_stop(engine->child, SIGTERM);
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine);
-	child_free(engine->child);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
@@ -580,6 +589,9 @@ void engine_free(struct engine *engine)
 	buf_fini(&engine->main);
 	arena_fini(&engine->arena);
 	pools_fini(engine);
+	if (engine->config->local.stop_proxy)
+		end_proxy(engine);
+	child_free(engine->child);
 	free(engine->proxy_dir);
 	free(engine->socket);
 	free(engine->former_socket);

@@ -114,7 +114,7 @@ struct engine {
 
 struct engine *engine_new(
 	struct daemon *daemon, const struct config *config, char **ret_problem, bool *ret_usage);
-/* HAProxy goes on serving, unless --stop-proxy. */
+/* HAProxy goes on serving; with --stop-proxy it finishes what is under way first. */
 void engine_free(struct engine *engine);
 /* Reads --trusted-certificates; HAProxy loads a file that has changed. */
 void engine_read_trusted(struct engine *engine);

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const double end_within_s = 5; /* after SIGTERM */
+
 enum { LOG_LEN_MAX = 1024 * 1024, LAST_WORDS_MAX = 2048, STAT_LEN_MAX = 4096 };
 
 struct child {
@@ -27,15 +29,22 @@ struct child {
 	char *executable;
 	const struct child_ops *ops;
 	void *ctx;
-	pid_t pid; /* 0: does not run */
-	int pidfd; /* of one that was found */
+	int end_signal;
+	pid_t pid;    /* 0: does not run */
+	pid_t ending; /* one of a former life of ours, which must not be taken up; 0: none */
+	int pidfd;    /* of one that was found */
 	ev_child own;
 	ev_io found;
 	ev_timer again;
+	ev_timer limit; /* of its end */
 	struct backoff backoff;
 	off_t log_start;
 	bool is_wanted;
 };
+
+/* What follows pid and time in the pid file. */
+static const char serving_mark[] = "\n";
+static const char ending_mark[] = " ending\n";
 
 /* ---- who is who ---- */
 
@@ -64,8 +73,9 @@ static uint64_t start_time_of(pid_t pid, const char *executable)
 	return time;
 }
 
-static pid_t read_pid_file(const struct child *child, const char *path)
+static pid_t read_pid_file(const struct child *child, const char *path, bool *ret_ending)
 {
+	*ret_ending = false;
 	struct buf content;
 	long pid = 0;
 	/* One read asks for 16 kB, and the one that finds the end asks again. */
@@ -73,20 +83,21 @@ static pid_t read_pid_file(const struct child *child, const char *path)
 	if (files_read(path, &content) == 0 && buf_append(&content, "", 1) == 0) {
 		char *end;
 		pid = strtol(buf_str(&content).p, &end, 10);
-		unsigned long long time = *end == ' ' ? strtoull(end + 1, NULL, 10) : 0;
+		unsigned long long time = *end == ' ' ? strtoull(end + 1, &end, 10) : 0;
 		if (pid <= 1 || pid > INT32_MAX || time == 0 ||
 			start_time_of((pid_t)pid, child->executable) != time)
 			pid = 0;
+		*ret_ending = pid != 0 && strcmp(end, ending_mark) == 0;
 	}
 	buf_fini(&content);
 	return (pid_t)pid;
 }
 
-static void write_pid_file(const struct child *child)
+static void write_pid_file(const struct child *child, const char *mark)
 {
 	/* The name in /proc is ours until the program has been loaded; the time stays. */
 	unsigned long long time = start_time_of(child->pid, "");
-	char *content = xasprintf("%d %llu\n", (int)child->pid, time);
+	char *content = xasprintf("%d %llu%s", (int)child->pid, time, mark);
 	files_write_loose(child->pid_file, str_from(content), 0644);
 	if (child->former_pid_file != NULL)
 		files_remove(child->former_pid_file);
@@ -110,8 +121,10 @@ static void gone(struct child *child, const char *why)
 	stop_watching(child);
 	child->pid = 0;
 	files_remove(child->pid_file);
-	if (!child->is_wanted)
+	if (!child->is_wanted) {
+		ev_break(child->loop, EVBREAK_ALL);
 		return;
+	}
 	double again_s = backoff_next(&child->backoff);
 	ev_timer_set(&child->again, again_s, 0.);
 	ev_timer_start(child->loop, &child->again);
@@ -143,12 +156,34 @@ static void on_found(struct ev_loop *loop, ev_io *watcher, int events)
 
 static pid_t look(const struct child *child)
 {
-	pid_t pid = read_pid_file(child, child->pid_file);
+	bool is_ending = false;
+	pid_t pid = read_pid_file(child, child->pid_file, &is_ending);
+	if (is_ending)
+		return 0;
 	if (pid == 0 && child->former_pid_file != NULL)
-		pid = read_pid_file(child, child->former_pid_file);
+		pid = read_pid_file(child, child->former_pid_file, &is_ending);
 	if (pid == 0 && child->ops->find != NULL)
 		pid = child->ops->find(child->ctx);
+	if (pid == child->ending)
+		return 0;
 	return pid > 1 && start_time_of(pid, child->executable) != 0 ? pid : 0;
+}
+
+/* We may have died between the mark and the signal; a second one does no harm. */
+static void end_former(struct child *child)
+{
+	bool is_ending = false;
+	pid_t pid = read_pid_file(child, child->pid_file, &is_ending);
+	if (!is_ending)
+		return;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Its number may have been given away before it was opened. */
+	if (pidfd >= 0 && read_pid_file(child, child->pid_file, &is_ending) == pid) {
+		child->ending = pid;
+		(void)syscall(SYS_pidfd_send_signal, pidfd, child->end_signal, NULL, 0);
+	}
+	if (pidfd >= 0)
+		close(pidfd);
 }
 
 static bool find(struct child *child)
@@ -167,7 +202,7 @@ static bool find(struct child *child)
 	fcntl(child->pidfd, F_SETFD, FD_CLOEXEC);
 	child->pid = pid;
 	child->log_start = 0;
-	write_pid_file(child);
+	write_pid_file(child, serving_mark);
 	ev_io_set(&child->found, child->pidfd, EV_READ);
 	ev_io_start(child->loop, &child->found);
 	return true;
@@ -205,7 +240,7 @@ static void launch(struct child *child)
 		gone(child, "no process can be started");
 		return;
 	}
-	write_pid_file(child);
+	write_pid_file(child, serving_mark);
 	ev_child_set(&child->own, child->pid, 0);
 	ev_child_start(child->loop, &child->own);
 	metric_set(&proxy_metrics[PROXY_UP], 0, 1);
@@ -225,6 +260,7 @@ void child_start(struct child *child)
 	child->is_wanted = true;
 	if (child->pid != 0 || ev_is_active(&child->again))
 		return;
+	end_former(child);
 	if (find(child)) {
 		metric_set(&proxy_metrics[PROXY_UP], 0, 1);
 		child->ops->on_up(child->ctx, true);
@@ -233,11 +269,38 @@ void child_start(struct child *child)
 	}
 }
 
-void child_stop(struct child *child, int signal)
+static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)watcher;
+	(void)events;
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* Whether it has ended within the time, and nobody has broken the loop. */
+static bool await_end(struct child *child, double limit_s)
+{
+	ev_now_update(child->loop);
+	ev_timer_set(&child->limit, limit_s, 0.);
+	ev_timer_start(child->loop, &child->limit);
+	ev_run(child->loop, 0);
+	ev_timer_stop(child->loop, &child->limit);
+	return child->pid == 0;
+}
+
+bool child_drain(struct child *child, double limit_s)
 {
 	child->is_wanted = false;
 	ev_timer_stop(child->loop, &child->again);
-	child_signal(child, signal);
+	if (child->pid == 0)
+		return true;
+	/* Before the signal: whoever finds the mark sends the signal again. */
+	write_pid_file(child, ending_mark);
+	child_signal(child, child->end_signal);
+	if (await_end(child, limit_s))
+		return true;
+	child_signal(child, SIGTERM);
+	(void)await_end(child, end_within_s);
+	return false;
 }
 
 int child_signal(struct child *child, int signal)
@@ -292,11 +355,13 @@ struct child *child_new(const struct child_config *config)
 	child->executable = xstrdup(config->executable);
 	child->ops = config->ops;
 	child->ctx = config->ctx;
+	child->end_signal = config->end_signal;
 	child->pidfd = -1;
 	backoff_init(&child->backoff, 0.1, 5);
 	ev_init(&child->own, on_own);
 	ev_init(&child->found, on_found);
 	ev_init(&child->again, on_again);
+	ev_init(&child->limit, on_limit);
 	child->own.data = child->found.data = child->again.data = child;
 	return child;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The proxy as a supervised child. It outlives us: when this process dies the proxy goes on serving, and the next process finds it
- * again by the pid file (pid and start time, so that a reused pid is not mistaken). When the proxy dies it is started again, with back-off.
+ * again by the pid file (pid and start time, so that a reused pid is not mistaken; one that has been told to end is not taken up). When the proxy dies it is started again, with back-off.
  *
  *   DOWN --start--> UP --exit--> WAITING --back-off--> UP
  *
@@ -35,6 +35,7 @@ struct child_config {
 	/* Where a proxy that was started without --proxy-dir has its pid; NULL: nowhere else. */
 	const char *former_pid_file;
 	const char *log_file; /* its output */
+	int end_signal;       /* takes no more connections, finishes those that it has, and ends */
 	/* Name that a process found by the pid file must have (/proc/PID/comm). */
 	const char *executable;
 	const struct child_ops *ops;
@@ -47,8 +48,11 @@ void child_free(struct child *child);
 
 /* Finds the one that runs, else starts it. */
 void child_start(struct child *child);
-/* Asks it to end with the signal and does not start it again; on_down() is not called. */
-void child_stop(struct child *child, int signal);
+/*
+ * Has it finish what is under way and waits for its end; on_down() is not called, and it is not started again. The loop runs meanwhile, so
+ * nothing else of us may be in it. False: after `limit_s` seconds, or when the loop was broken from outside, it was ended with SIGTERM.
+ */
+bool child_drain(struct child *child, double limit_s);
 /* 0 or a negative errno. */
 int child_signal(struct child *child, int signal);
 /* 0 when it does not run. */

@@ -26,6 +26,7 @@ struct local_options {
 	struct option_list dns_servers;
 	struct option_list refused_externals;
 	bool stop_proxy;
+	double stop_timeout;
 	double check_timeout;
 };
 

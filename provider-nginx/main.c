@@ -422,6 +422,7 @@ static void make_rooms(struct ev_loop *loop)
 		.loop = loop,
 		.pid_file = pid_file,
 		.log_file = log_file,
+		.end_signal = SIGQUIT,
 		.executable = "nginx",
 		.ops = &child_ops,
 	};
@@ -535,19 +536,30 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	return problem;
 }
 
+static void end_nginx(void)
+{
+	double limit_s = config.local.stop_timeout;
+	if (child_pid(room.child) == 0)
+		return;
+	log_event(&EV_NGINX_ENDING, LOG_INT("pid", child_pid(room.child)),
+		LOG_SECONDS("limit_s", limit_s));
+	if (!child_drain(room.child, limit_s))
+		log_event(&EV_NGINX_CUT);
+}
+
 static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_again);
 	ev_timer_stop(loop, &room.look);
-	if (config.local.stop_proxy)
-		child_stop(room.child, SIGTERM);
-	child_free(room.child);
 	setup_free(room.setup);
 	feed_free(room.feed);
 	wanted_free(room.wanted);
 	objects_free(room.objects);
 	local_free(room.local);
+	if (config.local.stop_proxy)
+		end_nginx();
+	child_free(room.child);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,8 @@
 
 struct translator_config {
 	struct daemon_options common;
-	struct option_list allow_uids;
+	struct option_list watcher_uids;
+	struct option_list provider_uids;
 	char *default_certificate;
 	bool allow_external_name;
 	int64_t certificate_warning_days;

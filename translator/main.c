@@ -52,8 +52,6 @@ static struct {
 	bool provider_obeys; /* it drives something that several lines share */
 	ev_timer clock;
 	ev_idle again;
-	uid_t uids[LINK_UIDS_MAX];
-	size_t uid_count;
 } self;
 
 /* ---- turns ---- */
@@ -259,9 +257,26 @@ static const struct link_ops provider_ops = {
 	.on_down = on_provider_down,
 };
 
-static struct link *listen_on(const struct translator_config *config, const char *name,
-	enum peer_role role, const struct link_ops *ops, char **ret_problem)
+/* Who may come as what: the users of one link are strangers to the other. */
+struct entrance {
+	const char *socket_name;
+	enum peer_role role;
+	const char *option;
+	uid_t uids[LINK_UIDS_MAX];
+	size_t uid_count;
+	const struct link_ops *ops;
+};
+
+static char *read_users(const struct option_list *list, struct entrance *entrance)
 {
+	entrance->uid_count = list->count;
+	return users_read(entrance->option, list, LINK_UIDS_MAX, entrance->uids);
+}
+
+static struct link *listen_on(
+	const struct translator_config *config, const struct entrance *entrance, char **ret_problem)
+{
+	const char *name = entrance->socket_name;
 	int err = 0;
 	char *path = daemon_runtime_path(&config->common, name);
 	const struct link_config link_config = {
@@ -273,10 +288,11 @@ static struct link *listen_on(const struct translator_config *config, const char
 			.role = ROLE_TRANSLATOR,
 			.name = STR("translator"),
 			.software = STR("sluice-translator " SLUICE_VERSION)},
-		.peer_role = role,
-		.allowed_uids = self.uids,
-		.allowed_count = self.uid_count,
-		.ops = ops,
+		.peer_role = entrance->role,
+		.allowed_uids = entrance->uids,
+		.allowed_count = entrance->uid_count,
+		.allow_option = entrance->option,
+		.ops = entrance->ops,
 	};
 	struct link *link = link_listen(&link_config, &err);
 	if (link == NULL)
@@ -307,8 +323,17 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	const struct translator_config *config = ctx;
 	struct engine_config engine_config;
 	self.daemon = daemon;
-	char *problem = users_read("allow-uid", &config->allow_uids, LINK_UIDS_MAX, self.uids);
-	self.uid_count = config->allow_uids.count;
+	struct entrance watchers = {.socket_name = "source.sock",
+		.role = ROLE_WATCHER,
+		.option = "allow-watcher-uid",
+		.ops = &source_ops};
+	struct entrance providers = {.socket_name = "provider.sock",
+		.role = ROLE_PROVIDER,
+		.option = "allow-provider-uid",
+		.ops = &provider_ops};
+	char *problem = read_users(&config->watcher_uids, &watchers);
+	if (problem == NULL)
+		problem = read_users(&config->provider_uids, &providers);
 	if (problem == NULL)
 		problem = translator_config_check(config, &engine_config);
 	if (problem != NULL) {
@@ -321,10 +346,9 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	start_timers();
 	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
 	metrics_collect_with(measure, NULL);
-	self.source = listen_on(config, "source.sock", ROLE_WATCHER, &source_ops, &problem);
+	self.source = listen_on(config, &watchers, &problem);
 	if (self.source != NULL)
-		self.provider =
-			listen_on(config, "provider.sock", ROLE_PROVIDER, &provider_ops, &problem);
+		self.provider = listen_on(config, &providers, &problem);
 	if (problem == NULL)
 		problem = daemon_confine(daemon, confine_translator());
 	if (problem == NULL)

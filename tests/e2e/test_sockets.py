@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
 import socket
 import struct
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
+from lib.daemon import Daemon
+from lib.line import build_folder
 from lib.links import LinkClosed, Watcher, connected, hello
 from lib.provider_bench import Bench
 from lib.provider_link import pool, simple, virtual_host
@@ -162,6 +168,49 @@ def test_nonsense_from_the_translator_changes_no_load_balancer(bench, data):
     bench.translator.put(*simple("web"))
     wait_for(lambda: [r["path"] for r in bench.rules(WEB)] == ["/foo"], "the old path")
     bench.translator.wait_status("default/web")
+
+
+USERS = {"source": (64001, "--allow-watcher-uid"), "provider": (64002, "--allow-provider-uid")}
+# Says what the first bytes are; the listener greets whom it takes.
+COME = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(60); print(len(s.recv(4)))"
+
+
+def is_greeted(path: pathlib.Path, uid: int) -> bool:
+    done = subprocess.run([sys.executable, "-c", COME, str(path)], user=uid, group=0, extra_groups=[], capture_output=True, text=True, timeout=120)
+    # Some are sent away before they could read.
+    assert done.returncode == 0 or "ConnectionResetError" in done.stderr, done.stderr
+    return done.stdout.strip() == "4"
+
+
+@pytest.mark.parametrize("link", ROLES)
+def test_each_link_lets_in_its_own_user_alone(open_translator, link):
+    translator, runtime = open_translator
+    path = runtime / f"{link}.sock"
+    wait_for(path.exists, str(path))
+    uid, option = USERS[link]
+    stranger = next(other for name, (other, _) in USERS.items() if name != link)
+    since = len(translator.lines)
+    assert not is_greeted(path, stranger)
+    refused = translator.wait_event("link-refused", f"uid={stranger} ", since=since)
+    assert option in refused and not any(other in refused for _, other in USERS.values() if other != option)
+    # One that comes while the last is still being taken leave of is second.
+    wait_for(lambda: is_greeted(path, uid), f"{uid} to be let in")
+
+
+@pytest.fixture
+def open_translator():
+    """One that processes of other users can get at, if it lets them."""
+    with tempfile.TemporaryDirectory() as folder:
+        runtime = pathlib.Path(folder)
+        runtime.chmod(0o750)
+        arguments = ["--runtime-dir", folder]
+        for uid, option in USERS.values():
+            arguments += [option, str(uid)]
+        translator = Daemon(build_folder() / "translator/sluice-translator", arguments, runtime / "log").start()
+        try:
+            yield translator, runtime
+        finally:
+            translator.stop()
 
 
 @pytest.fixture(scope="module")

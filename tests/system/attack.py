@@ -2,6 +2,7 @@
 """What attacker.c said, against what it may reach."""
 from __future__ import annotations
 
+import re
 from typing import Iterable
 
 
@@ -25,3 +26,8 @@ def check(said: str, may: Iterable[str], may_not: Iterable[str]) -> None:
     assert reached | blocked == may | may_not, said
     assert reached - may == set(), f"reached what it must not:\n{said}"
     assert may - reached == set(), f"did not reach what is its own:\n{said}"
+
+
+def refused_users(log: str) -> set[str]:
+    """The options that, as the translator's log says, do not name the user of somebody it sent away."""
+    return set(re.findall(r"event=link-refused .*its user may not connect; (--[a-z-]+)", log))

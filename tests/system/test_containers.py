@@ -170,9 +170,11 @@ def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container
 
 
 CREDENTIALS = {"watcher": {"read=/etc/sluice/kubeconfig"}, "provider": {"read=/etc/sluice/access-key", "read=/etc/sluice/secret-key"}}
-# A link has one other end: who comes second is sent away.
+# Each link lets in the user of its own other end alone.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {"watcher": "connect=/run/sluice/source.sock", "provider": "connect=/run/sluice/provider.sock"}
+# And this is the option that would have to name its user for the link that is not its own.
+STRANGER_TO = {"watcher": "--allow-provider-uid", "provider": "--allow-watcher-uid"}
 WINDOWS = {name: f"ask=/run/sluice-windows/{file}.window" for name, file in
            (("watcher", "watcher"), ("translator", "translator"), ("provider", "provider-rancher"))}
 # The containers of a pod share its network; no container sees the processes of another. podman's filter leaves it namespaces of users, as
@@ -219,6 +221,8 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
         said = wait_for(lambda: attack.of_last_life(first, pod.log(container)), "the attacker to be done again")
         may = _may(line, container)
         attack.check(said, may, _all(line, container) - may)
+        if container != "translator":
+            assert attack.refused_users(pod.log("translator")) == {STRANGER_TO[container]}
 
 
 def test_the_rights_in_the_manifests_are_those_that_are_used(line):

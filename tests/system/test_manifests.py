@@ -87,11 +87,10 @@ def test_the_translators_user_may_look_into_all(objects):
             assert variables["SLUICE_WINDOW_ALLOW_UID"] == str(all_of["translator"]["securityContext"]["runAsUser"])
 
 
-def test_the_translator_lets_in_the_others_alone(objects):
+def test_the_translator_lets_each_in_at_its_own_socket(objects):
     all_of = containers(objects)
-    words = all_of["translator"]["args"]
-    assert words[::2] == ["--allow-uid"] * (len(words) // 2)
-    assert set(words[1::2]) == {str(all_of[name]["securityContext"]["runAsUser"]) for name in ("watcher", "provider")}
+    users = {name: str(all_of[name]["securityContext"]["runAsUser"]) for name in ("watcher", "provider")}
+    assert all_of["translator"]["args"] == ["--allow-watcher-uid", users["watcher"], "--allow-provider-uid", users["provider"]]
 
 
 def test_credentials_are_mounted_once(objects):

@@ -206,9 +206,11 @@ CREDENTIALS = {WATCHER: ("kubeconfig",), RANCHER: ("access-key", "secret-key")}
 CREDENTIAL_FILES = {f"/run/credentials/{unit}/{name}": unit for unit, names in CREDENTIALS.items() for name in names}
 NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX}
 STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx"}
-# A link has one other end: who comes second is sent away.
+# Each link lets in the user of its own other end alone.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
+# And this is the option that would have to name its user for the link that is not its own.
+STRANGER_TO = {WATCHER: "--allow-provider-uid", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "--allow-watcher-uid")}
 NETLINK, PACKET = "family=16", "family=17"
 RIGHTS = {"root=setuid", "root=namespace", "root=mount", "root=hostname", "root=module", "root=device", PACKET, NETLINK, "code="}
 FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/usr/bin", "/usr/local/libexec", "/var/lib", "/run", "/run/sluice", "/root", "/proc/sys/kernel")}
@@ -262,7 +264,10 @@ def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
         may = _may(unit, ports)
         if alone:
             attempts = {word for word in attempts if not word.endswith(("=0", "provider-rancher.window"))}
+        before = len(machine.journal(TRANSLATOR))
         attack.check(machine.attack(unit, sorted(attempts)), may, attempts - may)
+        refused = attack.refused_users(machine.journal(TRANSLATOR)[before:])
+        assert refused == ({STRANGER_TO[unit]} if unit in STRANGER_TO else set())
     finally:
         if alone:
             machine.systemctl("start", RANCHER)
