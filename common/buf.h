@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/must.h"
 #include "common/str.h"
 
 #include <stdarg.h>
@@ -60,8 +61,14 @@ static inline uint8_t *buf_reserve(struct buf *b, size_t len)
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
 [[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
 	struct buf *b, const char *format, va_list args);
+/* In decimal digits. -EMSGSIZE. */
+[[nodiscard]] int buf_append_uint(struct buf *b, uint64_t value);
 /* `len` bytes of the room that buf_reserve() has given now belong to the buffer. */
-void buf_commit(struct buf *b, size_t len);
+static inline void buf_commit(struct buf *b, size_t len)
+{
+	must(len <= b->cap - b->end);
+	b->end += len;
+}
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);
 /* Drops what stands behind the first len bytes; len is at most buf_len(). */

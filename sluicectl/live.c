@@ -96,6 +96,7 @@ struct table *table_new(size_t columns)
 	struct table *table = xcalloc(1, sizeof(*table));
 	table->columns = columns;
 	buf_init(&table->texts, ASK_LEN_MAX);
+	(void)buf_reserve(&table->texts, ASK_ROOM_LEN);
 	return table;
 }
 
@@ -109,6 +110,11 @@ void table_free(struct table *table)
 void table_put(struct table *table, struct str text)
 {
 	must(buf_append_str(&table->texts, text) == 0);
+}
+
+void table_put_uint(struct table *table, uint64_t value)
+{
+	must(buf_append_uint(&table->texts, value) == 0);
 }
 
 /* Whatever somebody wrote into a name, a line stays a line. */

@@ -26,6 +26,7 @@ struct table *table_new(size_t columns);
 void table_free(struct table *table);
 /* Adds to the cell that is being filled. */
 void table_put(struct table *table, struct str text);
+void table_put_uint(struct table *table, uint64_t value);
 /* Ends it; one without text becomes "-". */
 void table_end(struct table *table);
 /* Both: a whole cell. */
