@@ -91,7 +91,6 @@ static void add_ingress(struct getting *g, const void *value)
 {
 	const struct ingress_record *ingress = value;
 	struct joining hosts = {.g = g};
-	char room[32];
 	size_t paths = 0;
 	table_add(g->table, ingress->key.namespace);
 	table_add(g->table, ingress->key.name);
@@ -105,7 +104,7 @@ static void add_ingress(struct getting *g, const void *value)
 	join_end(&hosts);
 	add_number(g, paths);
 	table_add(g->table, ingress->tls.count != 0 ? STR("yes") : STR("no"));
-	table_add(g->table, str_from(live_age(ingress->created, room)));
+	table_add_age(g->table, ingress->created);
 }
 
 static int by_id(const void *a, const void *b)
