@@ -67,24 +67,6 @@ uint8_t *buf_make_room(struct buf *b, size_t len)
 	return b->data + b->end;
 }
 
-int buf_append(struct buf *b, const void *data, size_t len)
-{
-	/* Most of what is appended is a few bytes, and there is room. */
-	bool fits = len != 0 && len <= b->cap - b->end && len <= b->max - buf_len(b);
-	uint8_t *room = fits ? b->data + b->end : buf_reserve(b, len);
-	if (room == NULL)
-		return -EMSGSIZE;
-	if (len != 0)
-		memcpy(room, data, len);
-	b->end += len;
-	return 0;
-}
-
-int buf_append_str(struct buf *b, struct str s)
-{
-	return buf_append(b, s.p, s.len);
-}
-
 int buf_append_uint(struct buf *b, uint64_t value)
 {
 	char digits[UINT64_DIGITS_MAX];

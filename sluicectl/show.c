@@ -174,7 +174,8 @@ static bool is_word(struct str text)
 	static const struct str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"),
 		STR("no"), STR("on"), STR("off"), STR("y"), STR("n")};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (text.len == words[i].len && strncasecmp(text.p, words[i].p, text.len) == 0)
+		if (text.len == words[i].len && (text.p[0] | 0x20) == words[i].p[0] &&
+			strncasecmp(text.p, words[i].p, text.len) == 0)
 			return true;
 	}
 	return false;
