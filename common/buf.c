@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BUF_FIRST_CAP = 256 };
+enum { BUF_FIRST_CAP = 256, UINT64_DIGITS_MAX = 20 };
 
 void buf_init(struct buf *b, size_t max)
 {
@@ -67,28 +67,15 @@ uint8_t *buf_make_room(struct buf *b, size_t len)
 	return b->data + b->end;
 }
 
-void buf_commit(struct buf *b, size_t len)
+int buf_append_uint(struct buf *b, uint64_t value)
 {
-	must(len <= b->cap - b->end);
-	b->end += len;
-}
-
-int buf_append(struct buf *b, const void *data, size_t len)
-{
-	/* Most of what is appended is a few bytes, and there is room. */
-	bool fits = len != 0 && len <= b->cap - b->end && len <= b->max - buf_len(b);
-	uint8_t *room = fits ? b->data + b->end : buf_reserve(b, len);
-	if (room == NULL)
-		return -EMSGSIZE;
-	if (len != 0)
-		memcpy(room, data, len);
-	b->end += len;
-	return 0;
-}
-
-int buf_append_str(struct buf *b, struct str s)
-{
-	return buf_append(b, s.p, s.len);
+	char digits[UINT64_DIGITS_MAX];
+	size_t at = sizeof(digits);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value != 0);
+	return buf_append(b, digits + at, sizeof(digits) - at);
 }
 
 int buf_vprintf(struct buf *b, const char *format, va_list args)

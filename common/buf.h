@@ -6,8 +6,10 @@
  */
 #pragma once
 
+#include "common/must.h"
 #include "common/str.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,13 +57,31 @@ static inline uint8_t *buf_reserve(struct buf *b, size_t len)
 }
 /* These copy what they append. -EMSGSIZE when the ceiling would be passed; the buffer is then
  * unchanged. */
-[[nodiscard]] int buf_append(struct buf *b, const void *data, size_t len);
-[[nodiscard]] int buf_append_str(struct buf *b, struct str s);
+[[nodiscard]] static inline int buf_append(struct buf *b, const void *data, size_t len)
+{
+	uint8_t *room = buf_reserve(b, len);
+	if (room == NULL)
+		return -EMSGSIZE;
+	if (len != 0)
+		memcpy(room, data, len);
+	b->end += len;
+	return 0;
+}
+[[nodiscard]] static inline int buf_append_str(struct buf *b, struct str s)
+{
+	return buf_append(b, s.p, s.len);
+}
 [[nodiscard, gnu::format(printf, 2, 3)]] int buf_printf(struct buf *b, const char *format, ...);
 [[nodiscard, gnu::format(printf, 2, 0)]] int buf_vprintf(
 	struct buf *b, const char *format, va_list args);
+/* In decimal digits. -EMSGSIZE. */
+[[nodiscard]] int buf_append_uint(struct buf *b, uint64_t value);
 /* `len` bytes of the room that buf_reserve() has given now belong to the buffer. */
-void buf_commit(struct buf *b, size_t len);
+static inline void buf_commit(struct buf *b, size_t len)
+{
+	must(len <= b->cap - b->end);
+	b->end += len;
+}
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);
 /* Drops what stands behind the first len bytes; len is at most buf_len(). */

@@ -17,7 +17,13 @@ struct ask {
 	double timeout_s;
 };
 
-enum { ASK_LEN_MAX = 1024 * 1024 * 1024, ASK_PROGRAMS_MAX = 32, ASK_NAME_LEN_MAX = 64 };
+enum {
+	ASK_LEN_MAX = 1024 * 1024 * 1024,
+	/* Where much may be collected: what is never written to costs nothing, growing is a copy each time. */
+	ASK_ROOM_LEN = 16 * 1024 * 1024,
+	ASK_PROGRAMS_MAX = 32,
+	ASK_NAME_LEN_MAX = 64,
+};
 
 /* `program` is without "sluice-"; `target` is path and query. Appends the answer's body to `out`; in words in *ret_problem (allocated) what is wrong, or the
  * text with which it was refused. */

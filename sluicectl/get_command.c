@@ -22,7 +22,7 @@ struct getting {
 	struct arena arena; /* of one frame */
 	struct arena said;  /* of the statuses */
 	struct message_reader *reader;
-	struct buf json;
+	struct buf text; /* JSON or YAML */
 	size_t count;
 	struct lb_status *statuses; /* for load balancers; sorted by id */
 	size_t status_count;
@@ -68,14 +68,8 @@ static void add_list(struct getting *g, const struct str_list *list)
 /* ":80" */
 static void put_port(struct getting *g, uint64_t port)
 {
-	char text[24];
-	size_t at = sizeof(text);
-	do {
-		text[--at] = (char)('0' + port % 10);
-		port /= 10;
-	} while (port != 0);
-	text[--at] = ':';
-	table_put(g->table, (struct str){text + at, sizeof(text) - at});
+	table_put(g->table, STR(":"));
+	table_put_uint(g->table, port);
 }
 
 static void add_head(struct getting *g, const char *const *words, size_t count)
@@ -87,7 +81,8 @@ static void add_head(struct getting *g, const char *const *words, size_t count)
 
 static void add_number(struct getting *g, uint64_t number)
 {
-	table_add(g->table, arena_printf(&g->arena, "%llu", (unsigned long long)number));
+	table_put_uint(g->table, number);
+	table_end(g->table);
 }
 
 /* ---- rows ---- */
@@ -96,7 +91,6 @@ static void add_ingress(struct getting *g, const void *value)
 {
 	const struct ingress_record *ingress = value;
 	struct joining hosts = {.g = g};
-	char room[32];
 	size_t paths = 0;
 	table_add(g->table, ingress->key.namespace);
 	table_add(g->table, ingress->key.name);
@@ -110,7 +104,7 @@ static void add_ingress(struct getting *g, const void *value)
 	join_end(&hosts);
 	add_number(g, paths);
 	table_add(g->table, ingress->tls.count != 0 ? STR("yes") : STR("no"));
-	table_add(g->table, str_from(live_age(ingress->created, room)));
+	table_add_age(g->table, ingress->created);
 }
 
 static int by_id(const void *a, const void *b)
@@ -158,7 +152,9 @@ static void add_pool(struct getting *g, const void *value)
 		active += pool->endpoints.items[i].active;
 	table_add(g->table, pool->key.id);
 	table_add(g->table, pool->service.uid.len != 0 ? STR("yes") : STR("no"));
-	table_add(g->table, arena_printf(&g->arena, "%zu/%zu", active, pool->endpoints.count));
+	table_put_uint(g->table, active);
+	table_put(g->table, STR("/"));
+	add_number(g, pool->endpoints.count);
 	for (size_t i = 0; i < pool->endpoints.count; i++) {
 		if (!join_next(&endpoints))
 			continue;
@@ -245,8 +241,12 @@ static void take(struct getting *g, const struct message *message)
 		g->sort->add(g, value);
 		return;
 	}
-	must(buf_append(&g->json, g->count > 1 ? "," : "[", 1) == 0);
-	must(show_json(schema, value, &g->json) == 0);
+	if (g->form == FORM_YAML) {
+		show_yaml_item(schema, value, &g->text);
+		return;
+	}
+	must(buf_append(&g->text, g->count > 1 ? "," : "[", 1) == 0);
+	must(show_json(schema, value, &g->text) == 0);
 }
 
 static bool take_frame(void *ctx, struct str payload)
@@ -313,6 +313,15 @@ static char *query_of(const struct args *args, const struct sort *sort)
 	return query;
 }
 
+static void print_text(struct getting *g)
+{
+	struct str end = g->form == FORM_YAML ? STR("") : STR("]\n");
+	if (g->count == 0)
+		end = STR("[]\n");
+	must(buf_append_str(&g->text, end) == 0);
+	fwrite(buf_data(&g->text), 1, buf_len(&g->text), stdout);
+}
+
 static int get(struct getting *g, const struct ask *question)
 {
 	const struct sort *sort = g->sort;
@@ -328,12 +337,10 @@ static int get(struct getting *g, const struct ask *question)
 	free(query);
 	if (code != CTL_EXIT_GOOD)
 		return code;
-	if (g->table != NULL) {
+	if (g->table != NULL)
 		table_print(g->table, stdout, g->form == FORM_WIDE ? 0 : live_width());
-	} else {
-		must(buf_printf(&g->json, "%s]", g->count == 0 ? "[" : "") == 0);
-		show_print(stdout, buf_str(&g->json), g->form == FORM_YAML);
-	}
+	else
+		print_text(g);
 	return code;
 }
 
@@ -352,17 +359,19 @@ int command_get(const struct args *args)
 		return CTL_EXIT_USAGE;
 	arena_init(&g.arena);
 	arena_init(&g.said);
-	buf_init(&g.json, ASK_LEN_MAX);
+	buf_init(&g.text, ASK_LEN_MAX);
 	g.reader = message_reader_new();
 	while (sort->head[columns] != NULL)
 		columns++;
 	if (g.form == FORM_TABLE || g.form == FORM_WIDE)
 		add_head(&g, sort->head, columns);
+	else
+		(void)buf_reserve(&g.text, ASK_ROOM_LEN);
 	int code = get(&g, &question);
 	if (g.table != NULL)
 		table_free(g.table);
 	message_reader_free(g.reader);
-	buf_fini(&g.json);
+	buf_fini(&g.text);
 	arena_fini(&g.arena);
 	arena_fini(&g.said);
 	return code;

@@ -5,7 +5,9 @@
 
 static bool is_special(char byte)
 {
-	return (unsigned char)byte < 0x20 || byte == '"' || byte == '\\';
+	static const bool specials[UINT8_MAX + 1] = {
+		[0 ... 0x1f] = true, ['"'] = true, ['\\'] = true};
+	return specials[(unsigned char)byte];
 }
 
 static int put_special(struct buf *out, struct str text)

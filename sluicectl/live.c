@@ -58,21 +58,30 @@ enum output_form live_form(const struct args *args)
 	return FORM_TABLE;
 }
 
-const char *live_age(uint64_t since, char room[32])
+/* In the unit that says it best, which is told by its letter. */
+static uint64_t age_since(uint64_t since, char *ret_unit)
 {
 	static const struct {
-		unsigned long seconds;
-		char unit;
+		uint64_t seconds;
+		char letter;
 	} units[] = {{24UL * 60 * 60, 'd'}, {60UL * 60, 'h'}, {60, 'm'}, {1, 's'}};
 	uint64_t now = (uint64_t)time(NULL);
-	unsigned long age = now > since ? (unsigned long)(now - since) : 0;
+	uint64_t age = now > since ? now - since : 0;
 	size_t i = 0;
-	if (since == 0)
-		return "-";
 	/* Two of the smaller ones say more than one of the greater. */
 	while (i < 3 && age < 2 * units[i].seconds)
 		i++;
-	snprintf(room, 32, "%lu%c", age / units[i].seconds, units[i].unit);
+	*ret_unit = units[i].letter;
+	return age / units[i].seconds;
+}
+
+const char *live_age(uint64_t since, char room[32])
+{
+	char unit;
+	if (since == 0)
+		return "-";
+	uint64_t age = age_since(since, &unit);
+	snprintf(room, 32, "%llu%c", (unsigned long long)age, unit);
 	return room;
 }
 
@@ -96,6 +105,7 @@ struct table *table_new(size_t columns)
 	struct table *table = xcalloc(1, sizeof(*table));
 	table->columns = columns;
 	buf_init(&table->texts, ASK_LEN_MAX);
+	(void)buf_reserve(&table->texts, ASK_ROOM_LEN);
 	return table;
 }
 
@@ -109,6 +119,11 @@ void table_free(struct table *table)
 void table_put(struct table *table, struct str text)
 {
 	must(buf_append_str(&table->texts, text) == 0);
+}
+
+void table_put_uint(struct table *table, uint64_t value)
+{
+	must(buf_append_uint(&table->texts, value) == 0);
 }
 
 /* Whatever somebody wrote into a name, a line stays a line. */
@@ -175,6 +190,16 @@ static size_t put_cell(struct buf *row, const char *text, const struct cell *cel
 	memset(room + cell->len, ' ', pad);
 	buf_commit(row, cell->len + pad);
 	return cell->width + pad;
+}
+
+void table_add_age(struct table *table, uint64_t since)
+{
+	char unit;
+	if (since != 0) {
+		table_put_uint(table, age_since(since, &unit));
+		table_put(table, (struct str){&unit, 1});
+	}
+	table_end(table);
 }
 
 void table_print(const struct table *table, FILE *out, size_t width)

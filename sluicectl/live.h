@@ -26,10 +26,13 @@ struct table *table_new(size_t columns);
 void table_free(struct table *table);
 /* Adds to the cell that is being filled. */
 void table_put(struct table *table, struct str text);
+void table_put_uint(struct table *table, uint64_t value);
 /* Ends it; one without text becomes "-". */
 void table_end(struct table *table);
 /* Both: a whole cell. */
 void table_add(struct table *table, struct str text);
+/* A whole cell: the time since then, as live_age() says it. */
+void table_add_age(struct table *table, uint64_t since);
 /* Rows end at `width` columns; 0: they are as long as they are. */
 void table_print(const struct table *table, FILE *out, size_t width);
 /* Of the terminal that is written to; 0: it is none. */

@@ -5,7 +5,6 @@
 #include "sluicectl/jsontext.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <strings.h>
 
 /* ---- JSON ---- */
@@ -66,19 +65,18 @@ static int put_list(const struct schema_field *field, const struct any_list *lis
 	return err == 0 ? buf_append(out, "]", 1) : err;
 }
 
-static int put_uint(uint64_t value, struct buf *out)
+/* Sixteen digits. */
+static struct str rev_text(uint64_t rev, char room[16])
 {
-	char digits[24];
-	size_t at = sizeof(digits);
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value != 0);
-	return buf_append(out, digits + at, sizeof(digits) - at);
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 16; i-- > 0; rev >>= 4)
+		room[i] = digits[rev & 15];
+	return (struct str){room, 16};
 }
 
 static int put_value(const struct schema_field *field, const void *member, struct buf *out)
 {
+	char room[16];
 	switch (field->type) {
 	case SCHEMA_STR:
 	case SCHEMA_BIN:
@@ -86,9 +84,9 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	case SCHEMA_BOOL:
 		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
-		return put_uint(*(const uint64_t *)member, out);
+		return buf_append_uint(out, *(const uint64_t *)member);
 	case SCHEMA_REV:
-		return buf_printf(out, "\"%016" PRIx64 "\"", *(const uint64_t *)member);
+		return jsontext_put(out, rev_text(*(const uint64_t *)member, room));
 	case SCHEMA_ENUM:
 		return jsontext_put(out, str_from(field->words[*(const int *)member]));
 	case SCHEMA_STRUCT:
@@ -152,40 +150,168 @@ int show_json(const struct schema *schema, const void *value, struct buf *out)
 	return err == 0 ? buf_append(out, "}", 1) : err;
 }
 
-/* ---- YAML ---- */
+/* ---- text in YAML ---- */
 
 enum { PIECE_LEN = 64 * 1024 };
 
-static bool is_letter(char byte)
+enum { PLAIN = 1, LETTER = 2 };
+
+static const uint8_t kinds[UINT8_MAX + 1] = {
+	['-' ... '9'] = PLAIN,
+	['_'] = PLAIN,
+	['A' ... 'Z'] = PLAIN | LETTER,
+	['a' ... 'z'] = PLAIN | LETTER,
+};
+
+static uint8_t kind_of(char byte)
 {
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+	return kinds[(unsigned char)byte];
 }
 
-static bool is_plain_byte(char byte)
+/* What YAML takes for something else than text. */
+static bool is_word(struct str text)
 {
-	return is_letter(byte) || (byte >= '-' && byte <= '9') || byte == '_';
+	static const struct str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"),
+		STR("no"), STR("on"), STR("off"), STR("y"), STR("n")};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (text.len == words[i].len && (text.p[0] | 0x20) == words[i].p[0] &&
+			strncasecmp(text.p, words[i].p, text.len) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Text that no reader of YAML takes for something else stands plain. */
 static bool is_plain(struct str text)
 {
-	static const char *const words[] = {
-		"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
 	static const size_t longest = sizeof("false") - 1;
-	if (text.len == 0 || !is_letter(text.p[0]))
+	if (text.len == 0 || (kind_of(text.p[0]) & LETTER) == 0)
 		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		if (!is_plain_byte(text.p[i]))
+	for (size_t i = 1; i < text.len; i++) {
+		if (kind_of(text.p[i]) == 0)
 			return false;
 	}
-	if (text.len > longest || strchr("tfnyoTFNYO", text.p[0]) == NULL)
-		return true;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (text.len == strlen(words[i]) && strncasecmp(text.p, words[i], text.len) == 0)
-			return false;
-	}
-	return true;
+	return text.len > longest || !is_word(text);
 }
+
+/* ---- values as YAML ---- */
+
+/* There is always room: see show.h. */
+static void write_text(struct buf *out, struct str text)
+{
+	must(buf_append_str(out, text) == 0);
+}
+
+static void write_spaces(struct buf *out, size_t count)
+{
+	uint8_t *room = buf_reserve(out, count);
+	must(room != NULL);
+	memset(room, ' ', count);
+	buf_commit(out, count);
+}
+
+static void write_scalar(struct buf *out, struct str text)
+{
+	must((is_plain(text) ? buf_append_str(out, text) : jsontext_put(out, text)) == 0);
+}
+
+static void write_members(struct buf *out, const struct schema *schema, const void *value,
+	size_t indent, bool *is_begun);
+
+/* A map, behind a dash or, on lines of its own, behind a key. */
+static void write_struct(struct buf *out, const struct schema *schema, const void *value,
+	size_t indent, bool is_begun)
+{
+	size_t start = buf_len(out);
+	struct str lead = is_begun ? STR("") : STR("\n");
+	write_text(out, lead);
+	write_members(out, schema, value, indent, &is_begun);
+	if (buf_len(out) != start + lead.len)
+		return;
+	buf_cut(out, start);
+	write_text(out, lead.len != 0 ? STR(" {}\n") : STR("{}\n"));
+}
+
+static void write_list(struct buf *out, const struct schema_field *field,
+	const struct any_list *list, size_t indent)
+{
+	write_text(out, STR("\n"));
+	for (size_t i = 0; i < list->count; i++) {
+		write_spaces(out, indent);
+		write_text(out, STR("- "));
+		if (field->type == SCHEMA_LIST) {
+			write_struct(out, field->sub,
+				(const char *)list->items + i * field->sub->size, indent + 2, true);
+			continue;
+		}
+		write_scalar(out, field->type == SCHEMA_LIST_STR
+					  ? ((const struct str *)list->items)[i]
+					  : str_from(field->words[((const int *)list->items)[i]]));
+		write_text(out, STR("\n"));
+	}
+}
+
+/* What follows a key and its colon. */
+static void write_value(
+	struct buf *out, const struct schema_field *field, const void *member, size_t indent)
+{
+	char room[16];
+	switch (field->type) {
+	case SCHEMA_STRUCT:
+		write_struct(out, field->sub, member, indent + 2, false);
+		return;
+	case SCHEMA_POINTER:
+		write_struct(out, field->sub, *(void *const *)member, indent + 2, false);
+		return;
+	case SCHEMA_LIST:
+	case SCHEMA_LIST_STR:
+	case SCHEMA_LIST_ENUM:
+		write_list(out, field, member, indent);
+		return;
+	default:
+		break;
+	}
+	write_text(out, STR(" "));
+	if (field->type == SCHEMA_STR || field->type == SCHEMA_BIN)
+		write_scalar(out, *(const struct str *)member);
+	else if (field->type == SCHEMA_ENUM)
+		write_scalar(out, str_from(field->words[*(const int *)member]));
+	else if (field->type == SCHEMA_REV)
+		write_scalar(out, rev_text(*(const uint64_t *)member, room));
+	else
+		must(put_value(field, member, out) == 0);
+	write_text(out, STR("\n"));
+}
+
+/* `*is_begun`: the line of the first one is. */
+static void write_members(struct buf *out, const struct schema *schema, const void *value,
+	size_t indent, bool *is_begun)
+{
+	for (size_t i = 0; i < schema->count; i++) {
+		const struct schema_field *field = &schema->fields[i];
+		const void *member = (const char *)value + field->offset;
+		if (field->type == SCHEMA_INLINE) {
+			write_members(out, field->sub, member, indent, is_begun);
+			continue;
+		}
+		if (is_zero(field, member))
+			continue;
+		if (!*is_begun)
+			write_spaces(out, indent);
+		*is_begun = false;
+		write_scalar(out, (struct str){field->key, field->key_len});
+		write_text(out, STR(":"));
+		write_value(out, field, member, indent);
+	}
+}
+
+void show_yaml_item(const struct schema *schema, const void *value, struct buf *out)
+{
+	write_text(out, STR("- "));
+	write_struct(out, schema, value, 2, true);
+}
+
+/* ---- JSON as YAML ---- */
 
 /* JSON text of ours, in which nothing stands between the tokens, is read from the front and written anew. */
 struct rewriting {
@@ -202,20 +328,6 @@ static char next_byte(const struct rewriting *r)
 static void drop(struct rewriting *r, size_t len)
 {
 	r->rest = str_skip(r->rest, len);
-}
-
-/* There is always room: see show_print(). */
-static void write_text(struct rewriting *r, struct str text)
-{
-	must(buf_append_str(&r->out, text) == 0);
-}
-
-static void write_spaces(struct rewriting *r, int count)
-{
-	uint8_t *room = buf_reserve(&r->out, (size_t)count);
-	must(room != NULL);
-	memset(room, ' ', (size_t)count);
-	buf_commit(&r->out, (size_t)count);
 }
 
 static void write_out(struct rewriting *r)
@@ -245,13 +357,13 @@ static void rewrite_scalar(struct rewriting *r)
 		len = quoted_len(r->rest);
 		struct str inner = {r->rest.p + 1, len - 2};
 		struct str text = is_plain(inner) ? inner : (struct str){r->rest.p, len};
-		write_text(r, text);
+		write_text(&r->out, text);
 	} else {
 		bool is_empty = next_byte(r) == '[' || next_byte(r) == '{';
 		len = is_empty ? 2 : 0;
 		while (!is_empty && len < r->rest.len && strchr(ends, r->rest.p[len]) == NULL)
 			len++;
-		write_text(r, (struct str){r->rest.p, len});
+		write_text(&r->out, (struct str){r->rest.p, len});
 	}
 	drop(r, len);
 }
@@ -262,18 +374,18 @@ static bool is_nested(const struct rewriting *r)
 	return is_open && r->rest.len > 1 && r->rest.p[1] != (next_byte(r) == '[' ? ']' : '}');
 }
 
-static void rewrite(struct rewriting *r, int indent, bool is_begun);
+static void rewrite(struct rewriting *r, size_t indent, bool is_begun);
 
 /* A value that stands on the line that is begun. */
 static void rewrite_rest(struct rewriting *r)
 {
 	rewrite_scalar(r);
-	write_text(r, STR("\n"));
+	write_text(&r->out, STR("\n"));
 }
 
-static void rewrite_item(struct rewriting *r, int indent)
+static void rewrite_item(struct rewriting *r, size_t indent)
 {
-	write_text(r, STR("- "));
+	write_text(&r->out, STR("- "));
 	/* Its first line stands behind the dash. */
 	if (is_nested(r))
 		rewrite(r, indent + 2, true);
@@ -281,27 +393,27 @@ static void rewrite_item(struct rewriting *r, int indent)
 		rewrite_rest(r);
 }
 
-static void rewrite_member(struct rewriting *r, int indent)
+static void rewrite_member(struct rewriting *r, size_t indent)
 {
 	rewrite_scalar(r);
 	drop(r, 1); /* the colon */
 	if (is_nested(r)) {
-		write_text(r, STR(":\n"));
+		write_text(&r->out, STR(":\n"));
 		rewrite(r, indent + (next_byte(r) == '[' ? 0 : 2), false);
 	} else {
-		write_text(r, STR(": "));
+		write_text(&r->out, STR(": "));
 		rewrite_rest(r);
 	}
 }
 
 /* A list or a map that is not empty; `is_begun`: the indent of its first line is written. */
-static void rewrite(struct rewriting *r, int indent, bool is_begun)
+static void rewrite(struct rewriting *r, size_t indent, bool is_begun)
 {
 	bool is_list = next_byte(r) == '[';
 	do {
 		drop(r, 1); /* what opens it, or a comma */
 		if (!is_begun)
-			write_spaces(r, indent);
+			write_spaces(&r->out, indent);
 		is_begun = false;
 		if (is_list)
 			rewrite_item(r, indent);
@@ -322,7 +434,7 @@ static void print_yaml(FILE *file, struct str json)
 		rewrite(&r, 0, false);
 	} else {
 		rewrite_scalar(&r);
-		write_text(&r, STR("\n"));
+		write_text(&r.out, STR("\n"));
 	}
 	write_out(&r);
 	buf_fini(&r.out);

@@ -175,20 +175,28 @@ static bool put(
 	return is_put;
 }
 
-bool outlook_next(struct outlook *outlook, struct engine *engine, struct buf *out)
+/* The next within `outer`, behind which it then stands. */
+static struct node *take_inner(struct outlook *outlook, struct node *outer)
 {
-	struct node *outer;
-	while ((outer = outer_node(outlook, engine)) != NULL) {
-		struct node *inner = inner_node(outlook, outer);
-		if (inner == NULL) {
-			leave_outer(outlook, outer);
-			continue;
-		}
+	struct node *inner = inner_node(outlook, outer);
+	if (inner != NULL) {
 		stand_behind(&outlook->inner, inner != outer ? node_key(inner) : STR(""));
 		stand_behind(&outlook->outer, node_key(outer));
 		buf_cut(&outlook->outer, buf_len(&outlook->outer) - 1);
 		outlook->has_begun = true;
-		if (put(outlook, engine, inner, out))
+	}
+	/* Looking within costs less than looking for the outer one once more. */
+	if (inner == NULL || inner_node(outlook, outer) == NULL)
+		leave_outer(outlook, outer);
+	return inner;
+}
+
+bool outlook_next(struct outlook *outlook, struct engine *engine, struct buf *out)
+{
+	struct node *outer;
+	while ((outer = outer_node(outlook, engine)) != NULL) {
+		struct node *inner = take_inner(outlook, outer);
+		if (inner != NULL && put(outlook, engine, inner, out))
 			return true;
 	}
 	return false;

@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,18 +134,44 @@ static void see_host(struct link *link, const struct message *message)
 	}
 }
 
+/* Load balancers that are still to be called applied, the first one at `next`. */
+struct due {
+	char *id;
+	uint64_t rev;
+};
+static struct due *dues;
+static size_t due_count;
+static size_t due_next;
+
+static void send_dues(struct link *link)
+{
+	struct address address = {.ip = STR("192.0.2.1")};
+	for (; due_next < due_count && !link_is_full(link); due_next++) {
+		struct due *due = &dues[due_next];
+		struct lb_status status = {.id = str_from(due->id),
+			.rev = due->rev,
+			.state = LB_STATE_APPLIED,
+			.addresses_known = true,
+			.addresses = {&address, 1}};
+		(void)link_send(link, MESSAGE_LB_STATUS, &status);
+		free(due->id);
+	}
+}
+
 static void answer(struct link *link, const struct message *message)
 {
 	struct load_balancer lb;
-	struct address address = {.ip = STR("192.0.2.1")};
-	if (link_decode(link, message, &arena, &lb) != 0 || link_is_full(link))
+	if (link_decode(link, message, &arena, &lb) != 0)
 		return;
-	struct lb_status status = {.id = lb.key.id,
-		.rev = lb.key.rev,
-		.state = LB_STATE_APPLIED,
-		.addresses_known = true,
-		.addresses = {&address, 1}};
-	(void)link_send(link, MESSAGE_LB_STATUS, &status);
+	dues = xreallocarray(dues, due_count + 1, sizeof(*dues));
+	dues[due_count++] = (struct due){str_dup(lb.key.id), lb.key.rev};
+	send_dues(link);
+}
+
+static void on_room(void *ctx, struct link *link)
+{
+	(void)ctx;
+	send_dues(link);
 }
 
 static int on_message(void *ctx, struct link *link, const struct message *message)
@@ -176,7 +203,7 @@ static void on_nothing(void *ctx, struct link *link)
 	(void)link;
 }
 
-static const struct link_ops ops = {on_up, on_message, on_nothing, on_nothing, on_nothing};
+static const struct link_ops ops = {on_up, on_message, on_nothing, on_room, on_nothing};
 
 int main(int argc, char **argv)
 {

@@ -66,6 +66,19 @@ static void prints_and_cuts_nothing(void **state)
 	buf_fini(&b);
 }
 
+static void appends_numbers(void **state)
+{
+	(void)state;
+	struct buf b;
+	buf_init(&b, 24);
+	assert_int_equal(buf_append_uint(&b, UINT64_MAX), 0);
+	assert_int_equal(buf_append_uint(&b, 0), 0);
+	assert_int_equal(buf_append_uint(&b, 1234), -EMSGSIZE);
+	assert_int_equal(buf_append_uint(&b, 907), 0);
+	assert_true(str_eq_c(buf_str(&b), "184467440737095516150907"));
+	buf_fini(&b);
+}
+
 static void takes_nothing_when_new(void **state)
 {
 	(void)state;
@@ -85,6 +98,7 @@ int main(void)
 		cmocka_unit_test(refuses_sizes_that_would_overflow),
 		cmocka_unit_test(keeps_order_while_consumed_and_filled),
 		cmocka_unit_test(prints_and_cuts_nothing),
+		cmocka_unit_test(appends_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

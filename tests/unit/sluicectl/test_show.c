@@ -2,6 +2,7 @@
 #include "sluicectl/show.h"
 
 #include "proto/looking.h"
+#include "proto/message.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,6 +56,64 @@ static void test_json_and_yaml(void **ctx)
 	buf_fini(&json);
 }
 
+/* By the way over JSON, and directly. */
+static void assert_same_yaml(const struct schema *schema, const void *value)
+{
+	struct buf json;
+	struct buf item;
+	char *text = NULL;
+	size_t len = 0;
+	buf_init(&json, 4096);
+	buf_init(&item, 4096);
+	assert_int_equal(buf_append_str(&json, STR("[")), 0);
+	assert_int_equal(show_json(schema, value, &json), 0);
+	assert_int_equal(buf_append_str(&json, STR("]")), 0);
+	FILE *file = open_memstream(&text, &len);
+	show_print(file, buf_str(&json), true);
+	fclose(file);
+	show_yaml_item(schema, value, &item);
+	char *direct = str_dup(buf_str(&item));
+	assert_string_equal(direct, text);
+	free(direct);
+	free(text);
+	buf_fini(&item);
+	buf_fini(&json);
+}
+
+static const struct schema *object_schema(enum lb_kind kind)
+{
+	return message_schema(MESSAGE_UPSERT, RECORD_NONE, kind);
+}
+
+static void test_values_and_their_json_are_one_yaml(void **ctx)
+{
+	static const struct str words[] = {STR("on"), STR("One"), STR("NULL"), STR("a-1/b.c_d"),
+		STR("1a"), STR("-"), STR("off:"), STR("\xc3\xa4"), STR("tab\t\\"), STR("y")};
+	struct str names[sizeof(words) / sizeof(words[0])];
+	struct pool_endpoint endpoints[2] = {{.ip = STR("192.0.2.1"), .port = 80}};
+	struct health_check check = {.path = STR("/up"), .interval_ms = 1000};
+	struct stickiness stickiness = {0};
+	struct pool_tls tls = {0};
+	struct pool pool = {.key = {.kind = LB_POOL, .id = STR("a/b:80"), .rev = 0x1f},
+		.service = {.namespace = STR("a"), .uid = STR("0e")},
+		.endpoints = {endpoints, 2},
+		.stickiness = &stickiness,
+		.health_check = &check,
+		.tls = &tls};
+	struct certificate certificate = {.key = {.kind = LB_CERTIFICATE, .rev = UINT64_MAX},
+		.names = {names, sizeof(words) / sizeof(words[0])}};
+	struct looking_route route;
+	struct str address;
+	struct looking_explanation value = sample(&route, &address);
+	(void)ctx;
+	memcpy(names, words, sizeof(words));
+	assert_same_yaml(object_schema(LB_POOL), &pool);
+	assert_same_yaml(object_schema(LB_CERTIFICATE), &certificate);
+	assert_same_yaml(&looking_explanation_schema, &value);
+	value = (struct looking_explanation){0};
+	assert_same_yaml(&looking_explanation_schema, &value);
+}
+
 static void test_what_was_encoded_is_decoded(void **ctx)
 {
 	struct looking_route route;
@@ -90,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json_and_yaml),
+		cmocka_unit_test(test_values_and_their_json_are_one_yaml),
 		cmocka_unit_test(test_what_was_encoded_is_decoded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
