@@ -156,7 +156,8 @@ class LocalProxy:
         return not now or not now <= set(workers)
 
     def kill_proxy(self) -> None:
-        """SIGKILL to all processes of the proxy."""
+        """SIGKILL to all processes of the proxy, also to those that a reload is just making."""
+        processes.hold(self.proxies())
         processes.kill(self.proxies())
 
     def is_dead(self) -> bool:

@@ -35,6 +35,14 @@ def kill(processes: list[Process]) -> None:
     wait_for(lambda: not [p for p in processes if _state(p.pid) not in ("", "Z", "X")], f"the end of {processes}", 60)
 
 
+def hold(processes: list[Process]) -> None:
+    """SIGSTOP: nobody of them makes another one from now on."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGSTOP)
+    wait_for(lambda: not [p for p in processes if _state(p.pid) not in ("", "T", "Z", "X")], f"{processes} to stand still", 60)
+
+
 def _all() -> list[Process]:
     found = []
     for entry in os.listdir("/proc"):
