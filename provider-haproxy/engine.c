@@ -331,6 +331,8 @@ static char *const *command(void *ctx)
 		(void)write_for_start(engine);
 	use_folder(engine, str_from(local_proxy_dir(&engine->config->local)));
 	engine_remove_former(engine);
+	/* One that is ending may listen there yet, and must not be taken for the next. */
+	(void)files_remove(engine->socket);
 	snprintf(master, sizeof(master), "%s/master.sock,mode,600", engine->proxy_dir);
 	snprintf(folder, sizeof(folder), "%s/haproxy.d", engine->config->local.state_dir);
 	argv[0] = engine->config->haproxy;

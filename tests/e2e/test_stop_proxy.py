@@ -97,6 +97,23 @@ def test_one_that_is_ending_is_not_taken_up_again(name):
         proxy.wait_answers("web.test")
 
 
+@pytest.mark.parametrize("name", PROXIES)
+def test_one_that_was_to_end_and_has_not_heard_of_it_ends(name):
+    """The provider was killed when it had noted that its proxy ends, before it could tell it."""
+    with under_way(name, LONG) as (proxy, pod, link):
+        before = proxy.masters()
+        proxy.kill_provider()
+        pid_file = proxy.proxy_dir / ("nginx.pid" if name == "nginx" else "proxy.pid")
+        pid_file.write_text(pid_file.read_text().rstrip("\n") + " ending\n")
+        proxy.start()
+        wait_for(lambda: set(proxy.masters()) - set(before), "another proxy", PATIENCE)
+        pod.release()
+        assert_answered_whole(link)
+        link.close()
+        wait_for(lambda: not set(before) & set(proxy.masters()), "the old proxy to end", PATIENCE)
+        wait_serves_anew(proxy, before)
+
+
 @pytest.mark.parametrize("how", ["limit", "second-signal"])
 @pytest.mark.parametrize("name", PROXIES)
 def test_what_goes_on_for_too_long_is_cut(name, how):
