@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 static const double end_within_s = 5; /* after SIGTERM */
+static const double remind_every_s = 1;
 
 enum { LOG_LEN_MAX = 1024 * 1024, LAST_WORDS_MAX = 2048, STAT_LEN_MAX = 4096 };
 
@@ -36,7 +37,8 @@ struct child {
 	ev_child own;
 	ev_io found;
 	ev_timer again;
-	ev_timer limit; /* of its end */
+	ev_timer limit;  /* of its end */
+	ev_timer remind; /* until then */
 	struct backoff backoff;
 	off_t log_start;
 	bool is_wanted;
@@ -276,6 +278,15 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
+/* A HAProxy that has only just started may miss the first one; to whoever ends already another one says nothing new. */
+static void on_remind(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct child *child = watcher->data;
+	(void)loop;
+	(void)events;
+	child_signal(child, child->end_signal);
+}
+
 /* Whether it has ended within the time, and nobody has broken the loop. */
 static bool await_end(struct child *child, double limit_s)
 {
@@ -296,7 +307,10 @@ bool child_drain(struct child *child, double limit_s)
 	/* Before the signal: whoever finds the mark sends the signal again. */
 	write_pid_file(child, ending_mark);
 	child_signal(child, child->end_signal);
-	if (await_end(child, limit_s))
+	ev_timer_again(child->loop, &child->remind);
+	bool is_done = await_end(child, limit_s);
+	ev_timer_stop(child->loop, &child->remind);
+	if (is_done)
 		return true;
 	child_signal(child, SIGTERM);
 	(void)await_end(child, end_within_s);
@@ -362,6 +376,8 @@ struct child *child_new(const struct child_config *config)
 	ev_init(&child->found, on_found);
 	ev_init(&child->again, on_again);
 	ev_init(&child->limit, on_limit);
+	ev_timer_init(&child->remind, on_remind, 0., remind_every_s);
+	child->remind.data = child;
 	child->own.data = child->found.data = child->again.data = child;
 	return child;
 }
