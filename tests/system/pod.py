@@ -74,7 +74,7 @@ class Pod:
 
     def lives(self) -> dict[str, tuple[int, str]]:
         """Process and its start, for each container; process 0 where none runs."""
-        found = json.loads(podman("container", "inspect", *(f"{self.name}-{container}" for container in CONTAINERS)))
+        found = json.loads(podman("container", "inspect", *map(self.name_of, CONTAINERS)))
         states = {container: each["State"] for container, each in zip(CONTAINERS, found, strict=True)}
         return {container: (state["Pid"], state["StartedAt"]) for container, state in states.items()}
 
