@@ -352,7 +352,8 @@ def test_output_that_is_not_taken(line, ctl):
     assert done.returncode == 3 and "standard output: No space left" in done.stderr
 
 
-def test_events_end_with_the_translator(line):
+def test_events_end_with_the_translator(line, ctl):
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
     environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(line.runtime)}
     with subprocess.Popen([build_folder() / "sluicectl/sluicectl", "events", "-o", "yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, env=environment) as process:
