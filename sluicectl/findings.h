@@ -28,6 +28,6 @@ void findings_free(struct findings *findings);
 void findings_note_place(struct findings *findings, const char *kind, struct str namespace,
 	struct str name, const struct manifest_place *place);
 /* Without a place it gets the one that was noted for its object. */
-void findings_add(struct findings *findings, const struct line_finding *finding);
+void findings_add(struct findings *findings, const struct line_finding *given);
 /* Sorted by place, then by object; without repetitions. Good until the next is added. */
 size_t findings_list(struct findings *findings, const struct line_finding **ret_findings);
