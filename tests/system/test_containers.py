@@ -152,11 +152,27 @@ def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container
     before, balancer, killed = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"], _killed_for_memory()
     # As many as there are hosts left with a free port.
     names = [f"memory-{container}-{number}" for number in range(2)]
+    sizes = iter(range(1500, 7501, 1500))
+
+    def is_done() -> bool:
+        found = [line.rancher.balancer(f"default-rancherlb-{name}") for name in names]
+        return all(balancer and len(balancer["lbConfig"]["portRules"]) >= size for balancer in found)
+
+    def ask_for_more() -> int:
+        count = next(sizes)
+        line.cluster.apply(*(line.cluster.ingress(name, [{"host": f"{name}-{number}.example.com", "paths": [("/", "Prefix", "web", 80)]}
+                                                         for number in range(count)]) for name in names))
+        return count
+
+    def go_on() -> None:
+        nonlocal size
+        if is_done():
+            size = ask_for_more()
+
     line.pod.let_no_memory_grow(container)
     try:
-        line.cluster.apply(*(line.cluster.ingress(name, [{"host": f"{name}-{number}.example.com", "paths": [("/", "Prefix", "web", 80)]}
-                                                         for number in range(1500)]) for name in names))
-        line.pod.wait_restart(container, before[container])
+        size = ask_for_more()
+        line.pod.wait_restart(container, before[container], go_on)
         assert _killed_for_memory() > killed
         for name in names:
             line.wait_address(name)
