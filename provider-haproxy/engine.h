@@ -121,6 +121,8 @@ void engine_read_trusted(struct engine *engine);
 
 /* Looks at everything and does what can be done now. Cheap when there is nothing; may be called from any callback. */
 void engine_step(struct engine *engine);
+/* Of engine_disk.c. Before the others. */
+void engine_init_flush(struct engine *engine);
 /* The files are to be written soon. */
 void engine_want_flush(struct engine *engine);
 /* Writes all that has changed; 0 or a negative errno, which has been told. */
