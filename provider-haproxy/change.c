@@ -48,9 +48,11 @@ void change_update_main(struct engine *engine)
 bool change_is_needed(const struct engine *engine)
 {
 	bool is_down = engine->child != NULL && child_pid(engine->child) == 0;
-	/* One that has died is started again from its files at first; when that does not help they are made anew. */
+	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
+	 * had, see engine.c. */
 	if (is_down)
-		return engine->deaths != 1;
+		return engine->deaths == 0 ||
+		       (engine->deaths > 1 && !ev_is_active(&engine->ports_again));
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;

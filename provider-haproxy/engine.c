@@ -259,6 +259,14 @@ static void on_proxy_up(void *ctx, bool is_found)
 	sync_connect(engine);
 }
 
+/* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
+static void doubt_ports(struct engine *engine, double again_s)
+{
+	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_set(&engine->ports_again, again_s / 2, 0.);
+	ev_timer_start(engine->loop, &engine->ports_again);
+}
+
 static void on_proxy_down(void *ctx, const char *why, double again_s)
 {
 	struct engine *engine = ctx;
@@ -269,7 +277,7 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
 	free(words);
 	if (++engine->deaths >= DEATHS_MAX)
-		engine->are_ports_stale = true;
+		doubt_ports(engine, again_s);
 	engine->worker = 0;
 	engine->is_fresh = false;
 	engine->running[0] = 0;
