@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-local/trust.h"
+#include "tests/unit/authority.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,24 +9,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-/* Self-signed, for tests alone. */
-static const struct str authority =
-	STR("-----BEGIN CERTIFICATE-----\n"
-	    "MIIBTzCB9qADAgECAhR+9jIaBM/XoCmNaq76QKi0DBXnTTAKBggqhkjOPQQDAjAY\n"
-	    "MRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAw\n"
-	    "MTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMFkwEwYHKoZIzj0C\n"
-	    "AQYIKoZIzj0DAQcDQgAERWAMcCp7/fR2NbmFghzGOQW5Y/5LMfyN1n3Xc4a7hrJX\n"
-	    "l651idWzSoW5UUUmTqjueRh+7pUdR8U+iVDByvTQa6McMBowGAYDVR0RBBEwD4IN\n"
-	    "YS5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNIADBFAiA9/UMUleju7K1JJxqQUsSs\n"
-	    "xUTnC/NfoDnR6XkFrKsjUQIhAJGmN43nWkvWl1OyHNy4cs2ToeI1chhdBv0vsC1b\n"
-	    "exWQ\n"
-	    "-----END CERTIFICATE-----\n");
-static const struct str key =
-	STR("-----BEGIN PRIVATE KEY-----\n"
-	    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGtx0Z1IuaDMxzU3C\n"
-	    "h8g54qRxfoB+wkRhhhurPgzQOs6hRANCAARFYAxwKnv99HY1uYWCHMY5Bblj/ksx\n"
-	    "/I3WfddzhruGsleXrnWJ1bNKhblRRSZOqO55GH7ulR1HxT6JUMHK9NBr\n"
-	    "-----END PRIVATE KEY-----\n");
+static const struct str authority = STR(AUTHORITY_PEM);
+static const struct str key = STR(AUTHORITY_KEY_PEM);
 
 static void what_is_different_has_another_name(void **state)
 {

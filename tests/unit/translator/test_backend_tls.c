@@ -2,22 +2,12 @@
 #include "translator/backend_tls.h"
 
 #include "common/cert.h"
+#include "tests/unit/authority.h"
 #include "tests/unit/translator/help.h"
 
 static struct pool_endpoint endpoint = {.ip = STR("10.0.0.1"), .port = 8443, .active = true};
 
-/* Self-signed, for tests alone. */
-static const struct str authority =
-	STR("-----BEGIN CERTIFICATE-----\n"
-	    "MIIBTzCB9qADAgECAhR+9jIaBM/XoCmNaq76QKi0DBXnTTAKBggqhkjOPQQDAjAY\n"
-	    "MRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAw\n"
-	    "MTAxMDAwMDAwWjAYMRYwFAYDVQQDDA1hLmV4YW1wbGUuY29tMFkwEwYHKoZIzj0C\n"
-	    "AQYIKoZIzj0DAQcDQgAERWAMcCp7/fR2NbmFghzGOQW5Y/5LMfyN1n3Xc4a7hrJX\n"
-	    "l651idWzSoW5UUUmTqjueRh+7pUdR8U+iVDByvTQa6McMBowGAYDVR0RBBEwD4IN\n"
-	    "YS5leGFtcGxlLmNvbTAKBggqhkjOPQQDAgNIADBFAiA9/UMUleju7K1JJxqQUsSs\n"
-	    "xUTnC/NfoDnR6XkFrKsjUQIhAJGmN43nWkvWl1OyHNy4cs2ToeI1chhdBv0vsC1b\n"
-	    "exWQ\n"
-	    "-----END CERTIFICATE-----\n");
+static const struct str authority = STR(AUTHORITY_PEM);
 
 struct row {
 	const char *name;
