@@ -51,8 +51,7 @@ bool change_is_needed(const struct engine *engine)
 	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
 	 * had, see engine.c. */
 	if (is_down)
-		return engine->deaths == 0 ||
-		       (engine->deaths > 1 && !ev_is_active(&engine->ports_again));
+		return engine->deaths == 0 || (engine->deaths > 1 && !engine->are_ports_doubted);
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;

@@ -45,6 +45,7 @@ static void update_ports(struct engine *engine)
 	engine->ports_left_out =
 		ports_probe(&ports, held, binds, bind_count, local_notices(engine->local));
 	engine->are_ports_stale = false;
+	engine->are_ports_doubted = false;
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
 	if (engine->ports_left_out != 0)
@@ -265,6 +266,7 @@ static void doubt_ports(struct engine *engine, double again_s)
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_set(&engine->ports_again, again_s / 2, 0.);
 	ev_timer_start(engine->loop, &engine->ports_again);
+	engine->are_ports_doubted = true;
 }
 
 static void on_proxy_down(void *ctx, const char *why, double again_s)

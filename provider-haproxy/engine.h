@@ -60,6 +60,7 @@ struct engine {
 	size_t ports_left_out;
 	ev_timer ports_again; /* when some cannot be had */
 	bool are_ports_stale;
+	bool are_ports_doubted; /* they will be stale in a moment */
 	size_t passthrough_count;
 	struct str default_certificate;
 	struct buf main; /* text of the main file */
