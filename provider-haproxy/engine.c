@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/engine.h"
 
-#include "common/unix_socket.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/trusted_file.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static const double ports_retry_s = 5;
@@ -153,7 +150,7 @@ static void on_pool(void *ctx, struct object *pool)
 	engine_step(engine);
 }
 
-/* ---- the proxy as a child ---- */
+/* ---- HAProxy, by its supervisor ---- */
 
 /* HAProxy comes back with what is wanted now, and not with what was when it died. */
 static int write_for_start(struct engine *engine)
@@ -193,68 +190,15 @@ static void use_folder(struct engine *engine, struct str dir)
 	engine->is_main_stale = true;
 }
 
-/* That of the HAProxy that runs. */
-static void find_folder(struct engine *engine)
-{
-	char *socket = change_find_master_socket(engine);
-	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
-	if (slash != NULL)
-		use_folder(engine, (struct str){socket, (size_t)(slash - socket)});
-	free(socket);
-}
-
-static char *const *command(void *ctx)
-{
-	static char *argv[8];
-	static char master[256];
-	static char folder[256];
-	struct engine *engine = ctx;
-	if (engine->change != CHANGE_NONE)
-		return NULL;
-	/* If that fails: what is on disk is the last good state, which is better than nothing. */
-	if (engine_is_complete(engine))
-		(void)write_for_start(engine);
-	use_folder(engine, str_from(local_proxy_dir(&engine->config->local)));
-	engine_remove_former(engine);
-	/* One that is ending may listen there yet, and must not be taken for the next. */
-	(void)files_remove(engine->socket);
-	snprintf(master, sizeof(master), "%s/master.sock,mode,600", engine->proxy_dir);
-	snprintf(folder, sizeof(folder), "%s/haproxy.d", engine->config->local.state_dir);
-	argv[0] = engine->config->haproxy;
-	argv[1] = (char *)(uintptr_t) "-W";
-	argv[2] = (char *)(uintptr_t) "-S";
-	argv[3] = master;
-	argv[4] = (char *)(uintptr_t) "-f";
-	argv[5] = folder;
-	argv[6] = NULL;
-	return argv;
-}
-
-/* The master has made the socket, and has kept its pid through all reloads. */
-static pid_t find_master(void *ctx)
+static void on_proxy_up(void *ctx, bool is_found, const char *dir)
 {
 	struct engine *engine = ctx;
-	struct ucred peer = {0};
-	socklen_t len = sizeof(peer);
-	int fd = unix_connect(engine->socket);
-	if (fd < 0 && engine->former_socket != NULL)
-		fd = unix_connect(engine->former_socket);
-	if (fd < 0)
-		return 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
-		peer.pid = 0;
-	close(fd);
-	return peer.pid;
-}
-
-static void on_proxy_up(void *ctx, bool is_found)
-{
-	struct engine *engine = ctx;
-	log_event(&EV_PROXY_UP, LOG_INT("pid", child_pid(engine->child)),
+	log_event(&EV_PROXY_UP, LOG_INT("pid", proxy_pid(engine->proxy)),
 		LOG_STR("how", is_found ? "found" : "started"));
 	engine->is_fresh = !is_found;
-	if (is_found)
-		find_folder(engine);
+	use_folder(engine, str_from(dir));
+	if (!is_found)
+		engine_remove_former(engine);
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
 	sync_connect(engine);
@@ -269,15 +213,16 @@ static void doubt_ports(struct engine *engine, double again_s)
 	engine->are_ports_doubted = true;
 }
 
-static void on_proxy_down(void *ctx, const char *why, double again_s)
+static void on_proxy_down(void *ctx, const char *why, const char *words, double again_s)
 {
 	struct engine *engine = ctx;
-	char *words = child_last_words(engine->child);
 	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
 		LOG_SECONDS("again_s", again_s));
 	free(engine->problem);
 	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
-	free(words);
+	/* If that fails: what is on disk is the last good state, which is better than nothing. */
+	if (engine_is_complete(engine))
+		(void)write_for_start(engine);
 	if (++engine->deaths >= DEATHS_MAX)
 		doubt_ports(engine, again_s);
 	engine->worker = 0;
@@ -289,6 +234,18 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
 	engine_step(engine);
+}
+
+static void on_no_proxy(void *ctx)
+{
+	engine_step(ctx);
+}
+
+static void on_unreachable(void *ctx, const char *socket)
+{
+	struct engine *engine = ctx;
+	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
+	local_set_missing(engine->local, "sluice-proxy, which runs HAProxy");
 }
 
 /* ---- life ---- */
@@ -351,39 +308,29 @@ static void make_files(struct engine *engine)
 /* The proxy starts from what is there, whoever else is up. */
 static void start_proxy(struct engine *engine)
 {
-	static const struct child_ops ops = {
-
-		.command = command,
-		.find = find_master,
+	static const struct proxy_ops ops = {
 		.on_up = on_proxy_up,
-		.on_down = on_proxy_down};
+		.on_down = on_proxy_down,
+		.on_none = on_no_proxy,
+		.on_unreachable = on_unreachable,
+	};
 	if (engine->config->socket != NULL) {
 		sync_connect(engine);
 		return;
 	}
-	char *pid_file = local_proxy_path(engine->local, "proxy.pid");
-	char *former_pid_file = has_folder(engine) ? engine_path(engine, "proxy.pid") : NULL;
 	if (has_folder(engine))
 		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
-	char *log_file = local_proxy_path(engine->local, "proxy.log");
-	char *main_file = engine_path(engine, "haproxy.d/00-main.cfg");
-	struct child_config child_config = {
+	struct proxy_config proxy_config = {
 		.loop = engine->loop,
-		.pid_file = pid_file,
-		.former_pid_file = former_pid_file,
-		.log_file = log_file,
-		.end_signal = SIGUSR1,
-		.executable = "haproxy",
+		.kind = "haproxy",
+		.program = engine->config->haproxy,
+		.supervisor = local_supervisor(engine->local),
+		.state_dir = engine->config->local.state_dir,
+		.proxy_dir = local_proxy_dir(&engine->config->local),
 		.ops = &ops,
 		.ctx = engine,
 	};
-	engine->child = child_new(&child_config);
-	if (files_exist(main_file))
-		child_start(engine->child);
-	free(pid_file);
-	free(former_pid_file);
-	free(log_file);
-	free(main_file);
+	engine->proxy = proxy_new(&proxy_config);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -454,11 +401,11 @@ struct engine *engine_new(
 static void end_proxy(struct engine *engine)
 {
 	double limit_s = engine->config->local.stop_timeout;
-	if (engine->child == NULL || child_pid(engine->child) == 0)
+	if (engine->proxy == NULL || !proxy_is_up(engine->proxy))
 		return;
-	log_event(&EV_PROXY_ENDING, LOG_INT("pid", child_pid(engine->child)),
+	log_event(&EV_PROXY_ENDING, LOG_INT("pid", proxy_pid(engine->proxy)),
 		LOG_SECONDS("limit_s", limit_s));
-	if (!child_drain(engine->child, limit_s))
+	if (!proxy_stop(engine->proxy, limit_s))
 		log_event(&EV_PROXY_CUT);
 }
 
@@ -486,7 +433,7 @@ void engine_free(struct engine *engine)
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy)
 		end_proxy(engine);
-	child_free(engine->child);
+	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
 	free(engine->socket);
 	free(engine->former_socket);

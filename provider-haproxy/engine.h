@@ -22,10 +22,9 @@
 #include "provider-haproxy/render.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
-#include "provider-local/child.h"
-#include "provider-local/command.h"
 #include "provider-local/local.h"
 #include "provider-local/ports.h"
+#include "provider-local/proxy.h"
 #include "provider-local/rowfile.h"
 
 enum engine_connection {
@@ -83,7 +82,7 @@ struct engine {
 	char *proxy_dir;
 	char *socket;
 	char *former_socket; /* in the state folder; NULL: the same */
-	struct child *child; /* NULL with --socket */
+	struct proxy *proxy; /* NULL with --socket */
 	struct cli *cli;
 	enum engine_connection connection;
 	ev_timer reconnect;
@@ -101,7 +100,7 @@ struct engine {
 
 	/* The change under way. */
 	enum engine_change change;
-	struct command *check;
+	struct command *check; /* with --socket: run by us */
 	ev_timer deadline; /* of a reload; or when to try a change again */
 	struct backoff change_backoff;
 	long old_worker;
@@ -109,7 +108,6 @@ struct engine {
 	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
 	size_t live_groups_checked; /* groups that the check knows */
 	unsigned blames;            /* certificates left out so far */
-	int master_fd;              /* on which the master was asked */
 	char *problem;              /* why the last change failed */
 };
 
@@ -157,8 +155,6 @@ void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);
-/* The socket of the running master, as its command line says; the caller frees it. NULL: it cannot be told. */
-char *change_find_master_socket(const struct engine *engine);
 void change_init(struct engine *engine);
 
 /* sync.c */

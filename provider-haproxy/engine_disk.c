@@ -4,7 +4,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <stdio.h>
 

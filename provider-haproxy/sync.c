@@ -241,8 +241,8 @@ static void greet(struct engine *engine, long pid, struct str description)
 	engine->live_groups = groups;
 	engine->worker = pid;
 	engine->deaths = 0;
-	if (engine->child != NULL)
-		child_is_well(engine->child);
+	if (engine->proxy != NULL)
+		proxy_is_well(engine->proxy);
 	if (engine->change == CHANGE_RELOADING)
 		change_on_worker(engine, pid);
 	if (!engine_is_complete(engine))
@@ -275,7 +275,7 @@ static void end_if_deaf(struct engine *engine)
 {
 	ev_tstamp now = ev_now(engine->loop);
 	double patience_s = engine->is_fresh ? deaf_at_start_s : deaf_s;
-	if (child_pid(engine->child) == 0 || engine->change == CHANGE_RELOADING) {
+	if (!proxy_is_up(engine->proxy) || engine->change == CHANGE_RELOADING) {
 		engine->deaf_since = 0;
 		return;
 	}
@@ -285,7 +285,7 @@ static void end_if_deaf(struct engine *engine)
 		return;
 	engine->deaf_since = 0;
 	log_event(&EV_PROXY_DEAF, LOG_STR("socket", engine->socket));
-	(void)child_signal(engine->child, SIGTERM);
+	proxy_replace(engine->proxy);
 }
 
 void sync_connect(struct engine *engine)
@@ -302,7 +302,7 @@ void sync_connect(struct engine *engine)
 	}
 	if (engine->cli == NULL) {
 		bool is_starting =
-			engine->child != NULL && (err == -ENOENT || err == -ECONNREFUSED);
+			engine->proxy != NULL && (err == -ENOENT || err == -ECONNREFUSED);
 		if (is_starting)
 			end_if_deaf(engine);
 		else

@@ -4,8 +4,10 @@
 #include "common/xalloc.h"
 #include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/metrics.h"
+
+#include <unistd.h>
 
 struct local {
 	struct daemon *daemon;
@@ -19,6 +21,7 @@ struct local {
 	struct externals *externals;
 	struct publish *publish;
 	enum lb_state state;
+	char *supervisor;
 	char *message;
 	char *missing;
 	bool is_linked;
@@ -174,12 +177,13 @@ static char *make_externals(struct local *local)
 
 /* ---- life ---- */
 
-static char *confine(const struct local_config *config)
+static char *confine(const struct local *local, const struct local_config *config)
 {
 	const struct confine_paths paths = {
 		.state_dir = config->options->state_dir,
 		.proxy_dir = local_proxy_dir(config->options),
 		.runtime_dir = config->options->common.runtime_dir,
+		.supervisor = local->supervisor,
 		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
 	};
 	return daemon_confine(config->daemon, confine_local(&paths));
@@ -199,6 +203,23 @@ static void start_metrics(struct local *local)
 	metric_add(&proxy_metrics[PROXY_ENDS], 0, 0);
 	for (unsigned i = 0; i < 3; i++)
 		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
+}
+
+/* Beside our own program, installed or in the folder of a build, else in PATH. */
+static char *find_supervisor(void)
+{
+	static const char *const places[] = {"sluice-proxy", "../provider-proxy/sluice-proxy"};
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[len > 0 ? len : 0] = 0;
+	char *slash = strrchr(self, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *path = xasprintf("%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return xstrdup("sluice-proxy");
 }
 
 static char *make_folder(const char *what, const char *path)
@@ -229,6 +250,8 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->rows = rows_new();
 	local->notices = notices_new(tell_all, local);
 	local->routes = routes_new(local->rows, local->notices);
+	local->supervisor =
+		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
 	make_provider(local, config);
 	*ret_problem = make_externals(local);
 	if (*ret_problem != NULL) {
@@ -241,7 +264,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	if (*ret_problem == NULL)
 		*ret_problem = make_folder("folder of the proxy", local_proxy_dir(options));
 	if (*ret_problem == NULL)
-		*ret_problem = confine(config);
+		*ret_problem = confine(local, config);
 	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
@@ -263,6 +286,7 @@ void local_free(struct local *local)
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);
+	free(local->supervisor);
 	free(local->message);
 	free(local->missing);
 	free(local);
@@ -311,6 +335,11 @@ char *local_path(const struct local *local, const char *name)
 const char *local_proxy_dir(const struct local_options *options)
 {
 	return options->proxy_dir != NULL ? options->proxy_dir : options->state_dir;
+}
+
+const char *local_supervisor(const struct local *local)
+{
+	return local->options->start_supervisor ? local->supervisor : NULL;
 }
 
 char *local_proxy_path(const struct local *local, const char *name)

@@ -28,6 +28,8 @@ struct local_options {
 	bool stop_proxy;
 	double stop_timeout;
 	double check_timeout;
+	char *supervisor; /* NULL: sluice-proxy beside this program */
+	bool start_supervisor;
 };
 
 struct local;
@@ -70,6 +72,8 @@ char *local_path(const struct local *local, const char *name);
 const char *local_proxy_dir(const struct local_options *options);
 /* Likewise below that folder. */
 char *local_proxy_path(const struct local *local, const char *name);
+/* The program to be started where nobody supervises the proxy; NULL: others start it. */
+const char *local_supervisor(const struct local *local);
 
 /* All that was committed is in force, in the proxy and on disk. */
 void local_applied(struct local *local);

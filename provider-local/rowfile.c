@@ -2,7 +2,7 @@
 #include "provider-local/rowfile.h"
 
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/names.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "provider-nginx/config.h"
 
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <pwd.h>
 #include <sys/resource.h>

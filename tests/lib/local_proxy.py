@@ -180,6 +180,7 @@ class LocalProxy:
         found = self.complaints()
         if was_running and code != 0:
             found.append(f"{self.provider.program.name} ended with {code}: " + "\n".join(self.provider.lines[-30:]))
+        processes.kill(processes.marked(self.folder, "sluice-proxy"))
         processes.kill(self.proxies())
         self.translator.stop()
         self._address.release()

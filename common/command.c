@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-local/command.h"
+#include "common/command.h"
 
 #include "common/buf.h"
 #include "common/xalloc.h"
-#include "provider-local/program.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
