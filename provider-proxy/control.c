@@ -184,6 +184,12 @@ struct control *control_new(
 	return NULL;
 }
 
+void control_stop_listening(struct control *control)
+{
+	listener_free(control->listener);
+	control->listener = NULL;
+}
+
 void control_free(struct control *control)
 {
 	struct client *client;

@@ -25,6 +25,8 @@ struct control_ops {
 struct control *control_new(
 	struct ev_loop *loop, const char *path, const struct control_ops *ops, void *ctx, int *ret_err);
 void control_free(struct control *control);
+/* Nobody else can connect, so that the next one of us can take our place; who is connected stays. */
+void control_stop_listening(struct control *control);
 
 /* A line to one of them, or with NULL to all. One that reads too slowly is disconnected: it hears everything when it is back. */
 [[gnu::format(printf, 3, 4)]] void control_tell(

@@ -92,8 +92,7 @@ void kind_command_fini(struct kind_command *command)
 
 /* ---- command lines ---- */
 
-/* The word behind this option; NULL: there is none. */
-static const char *word_behind(const char *words, size_t words_len, const char *option)
+const char *kind_word_behind(const char *words, size_t words_len, const char *option)
 {
 	const char *end = words + words_len;
 	for (const char *word = words; word < end; word += strnlen(word, (size_t)(end - word)) + 1) {
@@ -108,7 +107,7 @@ static const char *word_behind(const char *words, size_t words_len, const char *
 bool kind_starts_from(
 	const struct kind *kind, const char *words, size_t words_len, const char *state_dir)
 {
-	const char *given = word_behind(words, words_len, is_haproxy(kind) ? "-f" : "-c");
+	const char *given = kind_word_behind(words, words_len, is_haproxy(kind) ? "-f" : "-c");
 	char *expected =
 		xasprintf("%s/%s", state_dir, is_haproxy(kind) ? "haproxy.d" : "nginx.conf");
 	bool is_it = given != NULL && strcmp(given, expected) == 0;
@@ -119,7 +118,7 @@ bool kind_starts_from(
 char *kind_find_proxy_dir(const struct kind *kind, const char *words, size_t words_len)
 {
 	/* `-S DIR/master.sock,mode,600` */
-	const char *master = is_haproxy(kind) ? word_behind(words, words_len, "-S") : NULL;
+	const char *master = is_haproxy(kind) ? kind_word_behind(words, words_len, "-S") : NULL;
 	const char *end = master != NULL ? strstr(master, "/master.sock,") : NULL;
 	return end != NULL ? xasprintf("%.*s", (int)(end - master), master) : NULL;
 }

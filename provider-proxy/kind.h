@@ -44,7 +44,9 @@ void kind_start_command(const struct kind *kind, const struct kind_folders *fold
 void kind_check_command(const struct kind *kind, const struct kind_folders *folders, struct kind_command *ret_command);
 void kind_command_fini(struct kind_command *command);
 
-/* A command line of another kind_start_command(), NUL between its words, as /proc/PID/cmdline has it: whether it starts from this folder. */
+/* The word behind this option in a command line, NUL between its words, as /proc/PID/cmdline has it; NULL: there is none. */
+const char *kind_word_behind(const char *words, size_t words_len, const char *option);
+/* A command line of another kind_start_command(): whether it starts from this folder. */
 bool kind_starts_from(const struct kind *kind, const char *words, size_t words_len, const char *state_dir);
 /* The folder of its sockets, from such a command line; NULL: it does not say. The caller frees it. */
 char *kind_find_proxy_dir(const struct kind *kind, const char *words, size_t words_len);

@@ -24,8 +24,10 @@
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/master.h"
 #include "provider-proxy/output.h"
+#include "provider-proxy/predecessor.h"
 #include "provider-proxy/workers.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 
 static const double workers_every_s = 10;
@@ -42,6 +44,9 @@ static struct supervisor {
 	struct command *check;
 	struct client *asker; /* of the check; NULL: it has gone */
 	ev_timer look;        /* at old workers */
+	ev_signal release;    /* another one takes our place */
+	bool is_draining;
+	bool is_released;
 	double stop_timeout;
 } supervisor;
 
@@ -180,6 +185,18 @@ static void on_gone(void *ctx, struct client *client)
 		supervisor.asker = NULL;
 }
 
+static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+	(void)watcher;
+	(void)events;
+	/* The limit of a drain is kept by whoever began it. */
+	if (supervisor.is_draining)
+		return;
+	log_event(&EV_RELEASED);
+	supervisor.is_released = true;
+	ev_break(loop, EVBREAK_ALL);
+}
+
 /* ---- life ---- */
 
 static char *make_folder(const char *path)
@@ -232,6 +249,9 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	supervisor.kind = kind_get((enum kind_id)config.proxy);
 	supervisor.folders = config_folders(&config);
 	supervisor.stop_timeout = config.stop_timeout;
+	ev_signal_init(&supervisor.release, on_release, SIGUSR1);
+	ev_signal_start(daemon_loop(daemon), &supervisor.release);
+	predecessor_end(supervisor.folders.state_dir);
 	char *problem = make_folder(supervisor.folders.proxy_dir);
 	if (problem == NULL)
 		problem = listen_for_orders();
@@ -247,7 +267,10 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 
 static void stop(void)
 {
-	master_drain(supervisor.master, supervisor.stop_timeout);
+	control_stop_listening(supervisor.control);
+	supervisor.is_draining = true;
+	if (!supervisor.is_released)
+		master_drain(supervisor.master, supervisor.stop_timeout);
 	command_cancel(supervisor.check);
 	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look);
 	control_free(supervisor.control);

@@ -155,6 +155,14 @@ class LocalProxy:
         now = set(self.workers())
         return not now or not now <= set(workers)
 
+    def supervisors(self) -> list[processes.Process]:
+        """sluice-proxy, which runs the proxy."""
+        return processes.marked(self.folder, "sluice-proxy")
+
+    def kill_supervisor(self) -> None:
+        """SIGKILL: the proxy goes on, and nobody starts it again."""
+        processes.kill(self.supervisors())
+
     def kill_proxy(self) -> None:
         """SIGKILL to all processes of the proxy, also to those that a reload is just making."""
         processes.hold(self.proxies())
@@ -180,7 +188,7 @@ class LocalProxy:
         found = self.complaints()
         if was_running and code != 0:
             found.append(f"{self.provider.program.name} ended with {code}: " + "\n".join(self.provider.lines[-30:]))
-        processes.kill(processes.marked(self.folder, "sluice-proxy"))
+        self.kill_supervisor()
         processes.kill(self.proxies())
         self.translator.stop()
         self._address.release()
