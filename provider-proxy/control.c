@@ -2,6 +2,7 @@
 #include "provider-proxy/control.h"
 
 #include "common/command.h"
+#include "common/files.h"
 #include "common/stream.h"
 #include "common/xalloc.h"
 #include "proto/listener.h"
@@ -23,6 +24,7 @@ TAILQ_HEAD(client_list, client);
 struct control {
 	struct ev_loop *loop;
 	struct listener *listener;
+	char *path;
 	const struct control_ops *ops;
 	void *ctx;
 	struct client_list clients;
@@ -166,6 +168,7 @@ struct control *control_new(
 {
 	struct control *control = xcalloc(1, sizeof(*control));
 	control->loop = loop;
+	control->path = xstrdup(path);
 	control->ops = ops;
 	control->ctx = ctx;
 	TAILQ_INIT(&control->clients);
@@ -180,14 +183,18 @@ struct control *control_new(
 	control->listener = listener_new(&config, ret_err);
 	if (control->listener != NULL)
 		return control;
+	free(control->path);
 	free(control);
 	return NULL;
 }
 
 void control_stop_listening(struct control *control)
 {
+	if (control->listener == NULL)
+		return;
 	listener_free(control->listener);
 	control->listener = NULL;
+	(void)files_remove(control->path);
 }
 
 void control_free(struct control *control)
@@ -195,10 +202,11 @@ void control_free(struct control *control)
 	struct client *client;
 	if (control == NULL)
 		return;
-	listener_free(control->listener);
+	control_stop_listening(control);
 	while ((client = TAILQ_FIRST(&control->clients)) != NULL) {
 		stream_flush_now(client->stream);
 		drop(client);
 	}
+	free(control->path);
 	free(control);
 }

@@ -251,12 +251,22 @@ static bool has_configuration(const struct master *master)
 	return is_there;
 }
 
+/* Of a time when it had no folder of its own. */
+static void remove_former_sockets(const struct master *master)
+{
+	char *socket = xasprintf("%s/supervisor.sock", master->folders.state_dir);
+	kind_remove_sockets(master->kind, master->folders.state_dir);
+	(void)files_remove(socket);
+	free(socket);
+}
+
 static pid_t spawn(struct master *master)
 {
 	struct kind_command command;
 	int log = open_log(master);
 	kind_remove_sockets(master->kind, master->folders.proxy_dir);
-	kind_remove_sockets(master->kind, master->folders.state_dir);
+	if (master->former_pid_file != NULL)
+		remove_former_sockets(master);
 	kind_start_command(master->kind, &master->folders, &command);
 	pid_t pid = fork();
 	if (pid == 0) {

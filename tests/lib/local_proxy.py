@@ -5,6 +5,8 @@ Each has folders and a loopback address of its own, so any number of them can ru
 """
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import pathlib
 import shutil
@@ -119,6 +121,12 @@ class LocalProxy:
         """The name of the backend that answered, or the status of the proxy's own answer."""
         got = self.request(host, path, **how)
         return got.json["name"] if got.status == 200 else got.status
+
+    def reached_or_none(self, host: str, path: str = "/") -> str | int | None:
+        """The same while nobody may be there."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.reached(host, path)
+        return None
 
     def wait_answers(self, host: str, path: str = "/", status: int = 200, timeout: float = PATIENCE, **how: Any) -> None:
         wait_for(lambda: self.answers(host, path, status, **how), f"{host}{path} to give {status}", timeout)
