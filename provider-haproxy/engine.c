@@ -190,14 +190,14 @@ static void use_folder(struct engine *engine, struct str dir)
 	engine->is_main_stale = true;
 }
 
-static void on_proxy_up(void *ctx, bool is_found, const char *dir)
+static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
 	struct engine *engine = ctx;
 	log_event(&EV_PROXY_UP, LOG_INT("pid", proxy_pid(engine->proxy)),
-		LOG_STR("how", is_found ? "found" : "started"));
-	engine->is_fresh = !is_found;
+		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
+	engine->is_fresh = origin == PROXY_STARTED;
 	use_folder(engine, str_from(dir));
-	if (!is_found)
+	if (origin != PROXY_FOUND)
 		engine_remove_former(engine);
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);

@@ -92,17 +92,19 @@ static void take_up(struct proxy *proxy, const struct line *line)
 {
 	int64_t pid = 0;
 	char *dir = str_dup(line->fields[3]);
-	bool is_found = str_eq_c(line->fields[2], "found");
+	enum proxy_origin origin = str_eq_c(line->fields[2], "started")   ? PROXY_STARTED
+				   : str_eq_c(line->fields[2], "running") ? PROXY_RUNNING
+									  : PROXY_FOUND;
 	(void)str_to_int(line->fields[1], 1, INT32_MAX, &pid);
 	/* After a lost connection, or a proxy that was started by another life of the supervisor. */
-	bool is_same = is_found && proxy->pid == (pid_t)pid;
+	bool is_same = origin != PROXY_STARTED && proxy->pid == (pid_t)pid;
 	proxy->pid = (pid_t)pid;
 	proxy->is_known = true;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 1);
-	if (!is_found)
+	if (origin == PROXY_STARTED)
 		metric_add(&proxy_metrics[PROXY_STARTS], 0, 1);
 	if (!is_same)
-		proxy->config.ops->on_up(proxy->config.ctx, is_found, dir);
+		proxy->config.ops->on_up(proxy->config.ctx, origin, dir);
 	free(dir);
 }
 

@@ -18,9 +18,15 @@
 
 struct proxy;
 
+enum proxy_origin {
+	PROXY_STARTED, /* just now */
+	PROXY_RUNNING, /* before we came, by this supervisor */
+	PROXY_FOUND,   /* by another life of the supervisor, or by a provider of a version that had none */
+};
+
 struct proxy_ops {
-	/* It runs: just started, or found running. `dir`: where its sockets are. */
-	void (*on_up)(void *ctx, bool is_found, const char *dir);
+	/* It runs. `dir`: where its sockets are, as far as its command line says. */
+	void (*on_up)(void *ctx, enum proxy_origin origin, const char *dir);
 	/* It ended by itself; it is started again after about `again_s` seconds, from the files as they are then. `words`: the end of what it wrote. */
 	void (*on_down)(void *ctx, const char *why, const char *words, double again_s);
 	/* Its supervisor is there, and it does not run. */

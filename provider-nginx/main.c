@@ -245,17 +245,17 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- nginx ---- */
 
-static void on_up(void *ctx, bool is_found, const char *dir)
+static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
 	(void)ctx;
 	(void)dir;
 	room.is_up = true;
 	room.has_told = false;
 	room.options.proxy_dir =
-		str_from(is_found && room.is_former ? config.local.state_dir
+		str_from(origin == PROXY_FOUND && room.is_former ? config.local.state_dir
 						    : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
-		LOG_STR("how", is_found ? "found" : "started"));
+		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
 	feed_set_nginx(room.feed, true);
 }
 

@@ -172,7 +172,7 @@ static void on_client(void *ctx, struct client *client)
 	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
 		supervisor.kind->name);
 	if (master_pid(supervisor.master) != 0)
-		tell_up(client, "found");
+		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
 	else
 		control_tell(supervisor.control, client, "none");
 	control_tell(supervisor.control, client, "words\t%s", output_last_words(supervisor.output));

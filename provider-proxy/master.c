@@ -432,6 +432,11 @@ pid_t master_pid(const struct master *master)
 	return master->process.pid;
 }
 
+bool master_is_adopted(const struct master *master)
+{
+	return master->process.pid != 0 && !ev_is_active(&master->own);
+}
+
 const char *master_dir(const struct master *master)
 {
 	return master->dir;

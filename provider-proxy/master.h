@@ -50,5 +50,7 @@ void master_is_well(struct master *master);
 
 /* 0: it does not run. */
 pid_t master_pid(const struct master *master);
+/* It was started in another life of ours, or by somebody else. */
+bool master_is_adopted(const struct master *master);
 /* Where its sockets are. */
 const char *master_dir(const struct master *master);
