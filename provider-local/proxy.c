@@ -23,7 +23,7 @@ struct proxy {
 	struct proxy_config config;
 	char *socket;
 	struct stream *stream; /* NULL: not connected */
-	ev_child supervisor; /* one that we have started, as long as it lives */
+	ev_child supervisor;   /* one that we have started, as long as it lives */
 	ev_timer again;
 	ev_timer limit; /* of its end */
 	struct backoff backoff;
@@ -75,7 +75,8 @@ static struct line split(struct str text)
 	struct line line = {0};
 	for (size_t i = 0; i < FIELDS_MAX; i++) {
 		const char *tab = i + 1 < FIELDS_MAX ? str_find(text, '\t') : NULL;
-		line.fields[i] = (struct str){text.p, tab != NULL ? (size_t)(tab - text.p) : text.len};
+		line.fields[i] =
+			(struct str){text.p, tab != NULL ? (size_t)(tab - text.p) : text.len};
 		text = str_skip(text, line.fields[i].len + (tab != NULL));
 	}
 	return line;

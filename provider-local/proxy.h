@@ -21,7 +21,7 @@ struct proxy;
 enum proxy_origin {
 	PROXY_STARTED, /* just now */
 	PROXY_RUNNING, /* before we came, by this supervisor */
-	PROXY_FOUND,   /* by another life of the supervisor, or by a provider of a version that had none */
+	PROXY_FOUND, /* by another life of the supervisor, or by a provider of a version that had none */
 };
 
 struct proxy_ops {

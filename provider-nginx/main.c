@@ -253,7 +253,7 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 	room.has_told = false;
 	room.options.proxy_dir =
 		str_from(origin == PROXY_FOUND && room.is_former ? config.local.state_dir
-						    : local_proxy_dir(&config.local));
+								 : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
 		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
 	feed_set_nginx(room.feed, true);

@@ -155,7 +155,8 @@ void control_tell(struct control *control, struct client *client, const char *fo
 	char *text = NULL;
 	int len = vasprintf(&text, format, arguments);
 	va_end(arguments);
-	if (len >= 0 && buf_append(&line, text, (size_t)len) == 0 && buf_append(&line, "\n", 1) == 0)
+	if (len >= 0 && buf_append(&line, text, (size_t)len) == 0 &&
+		buf_append(&line, "\n", 1) == 0)
 		control_tell_bytes(control, client, buf_str(&line));
 	free(text);
 	buf_fini(&line);
@@ -163,8 +164,8 @@ void control_tell(struct control *control, struct client *client, const char *fo
 
 /* ---- */
 
-struct control *control_new(
-	struct ev_loop *loop, const char *path, const struct control_ops *ops, void *ctx, int *ret_err)
+struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
+	void *ctx, int *ret_err)
 {
 	struct control *control = xcalloc(1, sizeof(*control));
 	control->loop = loop;

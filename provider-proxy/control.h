@@ -22,8 +22,8 @@ struct control_ops {
 };
 
 /* NULL and a negative errno when the socket cannot be made. */
-struct control *control_new(
-	struct ev_loop *loop, const char *path, const struct control_ops *ops, void *ctx, int *ret_err);
+struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
+	void *ctx, int *ret_err);
 void control_free(struct control *control);
 /* Nobody else can connect, so that the next one of us can take our place; who is connected stays. */
 void control_stop_listening(struct control *control);

@@ -95,7 +95,8 @@ void kind_command_fini(struct kind_command *command)
 const char *kind_word_behind(const char *words, size_t words_len, const char *option)
 {
 	const char *end = words + words_len;
-	for (const char *word = words; word < end; word += strnlen(word, (size_t)(end - word)) + 1) {
+	for (const char *word = words; word < end;
+		word += strnlen(word, (size_t)(end - word)) + 1) {
 		if (strncmp(word, option, (size_t)(end - word)) != 0)
 			continue;
 		const char *next = word + strlen(option) + 1;

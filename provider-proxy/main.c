@@ -54,8 +54,8 @@ static struct supervisor {
 
 static void tell_up(struct client *client, const char *how)
 {
-	control_tell(supervisor.control, client, "up\t%d\t%s\t%s", (int)master_pid(supervisor.master),
-		how, master_dir(supervisor.master));
+	control_tell(supervisor.control, client, "up\t%d\t%s\t%s",
+		(int)master_pid(supervisor.master), how, master_dir(supervisor.master));
 }
 
 static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
@@ -203,8 +203,8 @@ static char *make_folder(const char *path)
 {
 	int err = files_make_dir(path, supervisor.kind->dir_mode);
 	return err == 0 || files_exist(path) ? NULL
-					     : xasprintf("the folder %.400s cannot be made: %s", path,
-						       files_problem(err));
+					     : xasprintf("the folder %.400s cannot be made: %s",
+						       path, files_problem(err));
 }
 
 static char *listen_for_orders(void)

@@ -33,7 +33,7 @@ struct master {
 	/* Where a proxy that was started without a folder of its own has its pid; NULL: nowhere else. */
 	char *former_pid_file;
 	char *log_file;
-	char *dir; /* of its sockets */
+	char *dir;              /* of its sockets */
 	struct process process; /* pid 0: does not run */
 	pid_t ending; /* one of a former life of ours, which must not be taken up; 0: none */
 	int pidfd;
@@ -133,7 +133,8 @@ static pid_t owner_of_socket(const char *dir)
 	return peer.pid;
 }
 
-static bool is_ours(const struct master *master, pid_t pid, uint64_t started, struct process *ret_process)
+static bool is_ours(
+	const struct master *master, pid_t pid, uint64_t started, struct process *ret_process)
 {
 	return pid > 1 && process_read(pid, ret_process) &&
 	       (started == 0 || ret_process->started == started) &&

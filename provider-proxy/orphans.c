@@ -58,7 +58,8 @@ static size_t tell_all(struct orphans *orphans, int signal)
 		if (signal == 0)
 			continue;
 		log_event(&EV_ORPHAN, LOG_INT("pid", list[i].pid),
-			LOG_STR("told", signal == SIGKILL ? "killed, because it hangs" : "to drain"));
+			LOG_STR("told",
+				signal == SIGKILL ? "killed, because it hangs" : "to drain"));
 		(void)process_signal(&list[i], signal);
 	}
 	free(list);

@@ -37,8 +37,8 @@ static void read_words(struct output *output, int fd, off_t size)
 static void show(const struct output *output, int fd, off_t size)
 {
 	static char piece[SHOWN_AT_ONCE_MAX];
-	off_t from = size - output->seen > SHOWN_AT_ONCE_MAX ? size - SHOWN_AT_ONCE_MAX
-							     : output->seen;
+	off_t from =
+		size - output->seen > SHOWN_AT_ONCE_MAX ? size - SHOWN_AT_ONCE_MAX : output->seen;
 	ssize_t got = pread(fd, piece, (size_t)(size - from), from);
 	if (got > 0 && write(STDERR_FILENO, piece, (size_t)got) < 0)
 		return;

@@ -31,8 +31,8 @@ bool process_read_words(pid_t pid, struct buf *words);
 bool process_is_called(const struct process *process, const char *name);
 
 /* Those that `is_wanted` takes, at most PROCESSES_MAX of them; the caller frees the list. */
-struct process *processes_list(
-	bool (*is_wanted)(const struct process *process, const void *ctx), const void *ctx, size_t *ret_count);
+struct process *processes_list(bool (*is_wanted)(const struct process *process, const void *ctx),
+	const void *ctx, size_t *ret_count);
 
 /* Sends a signal only if the process is still that one. 0 or a negative errno. */
 int process_signal(const struct process *process, int signal);
