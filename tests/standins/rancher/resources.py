@@ -47,25 +47,31 @@ class Renderer:
     def text(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> str:
         """The resource as JSON text. Rows that do not depend on other rows are rendered once per change."""
         if show_key or row.type in ("stack", "host", "project"):
-            return dumps(self.resource(row, urls, role, show_key))
+            return self._dump(row, self.resource(row, urls, role, show_key))
         key = (urls, role)
         if key not in row.cache:
-            row.cache[key] = dumps(self.resource(row, urls, role))
+            row.cache[key] = self._dump(row, self.resource(row, urls, role))
         return row.cache[key]
+
+    @staticmethod
+    def _dump(row: Row, body: dict[str, Any]) -> str:
+        """A setting has `baseType` twice in one object: the type of the row first, that of the list last."""
+        text = dumps(body)
+        return text if row.type != "activeSetting" else f'{text[:-1]},"baseType":"setting"}}'
 
     def resource(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> dict[str, Any]:
         kind = schema.TYPES[row.type]
         own = urls.resource(row.type, row.id)
         body: dict[str, Any] = {
-            "id": urls.id(row.type, row.id), "type": row.type, "baseType": kind.base_type,
-            "links": self._links(row, kind, own, urls), "actions": self._actions(row, own, role),
+            "id": urls.id(row.type, row.id), "type": row.type, "links": self._links(row, kind, own, urls),
+            "actions": self._actions(row, own, role), "baseType": row.type if row.type == "activeSetting" else kind.base_type,
         }
         for name, spec in kind.fields.items():
-            if name == "id" or not (schema.readable(row.type, name, spec, role) or name == "key"):
+            if name == "id" or not (schema.readable(spec, role) or name == "key"):
                 continue
             value = row[name]
             if name == "key" and row.type == "certificate" and not show_key \
-                    and not schema.readable(row.type, name, spec, role):
+                    and not schema.readable(spec, role):
                 value = None
             body[name] = value
             if spec.type == "date" and value is not None:

@@ -8,7 +8,7 @@ name of a nested type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -25,6 +25,7 @@ class Field:
     min_length: int | None = None
     max_length: int | None = None
     filterable: bool = False
+    readers: tuple[str, ...] = ()  # the roles that see it; empty: all, if perm has an r
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,13 @@ class Type:
     resource_methods: tuple[str, ...] = ("GET",)
     actions: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    key_readers: tuple[str, ...] = field(default=())
 
     @property
     def base_type(self) -> str:
         return self.base or self.id
+
+
+_ADMIN = ("admin",)
 
 
 def _string(perm: str = "cru", **rules: Any) -> Field:
@@ -221,15 +224,14 @@ TYPES = {t.id: t for t in (
         **_COMMON,
         "name": _string(required=True, nullable=False, filterable=True, min_length=1, max_length=255),
         "cert": _string(required=True, nullable=False, max_length=65535),
-        "key": _string("cu", required=True, nullable=False, max_length=65535),
+        "key": _string("cu", required=True, nullable=False, max_length=65535, readers=("projectadmin", "admin")),
         "certChain": _string(max_length=65535),
         "CN": _string("r"), "algorithm": _string("r"), "certFingerprint": _string("r"),
         "expiresAt": _string("r"),
         "issuedAt": _string("r"), "issuer": _string("r"), "keySize": Field("int", "r"),
         "serialNumber": _string("r"), "subjectAlternativeNames": Field("array[string]", "r"),
         "version": _string("r"),
-    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE, ("create", "remove", "update"), ("account",),
-        ("projectadmin", "admin")),
+    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE, ("create", "remove", "update"), ("account",)),
     Type("host", "hosts", {
         **_COMMON, "agentIpAddress": _string("r"), "agentState": _string("r"), "hostname": _string("r"),
         "instanceIds": Field("array[reference[instance]]", "r"), "labels": Field("map", "ru"),
@@ -246,11 +248,11 @@ TYPES = {t.id: t for t in (
         "system": Field("boolean", "r", filterable=True),
     }, "instance", links=("account", "hosts", "services")),
     Type("setting", "settings", {
-        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
-        "inDb": Field("boolean", "r"), "source": _string("r")}),
+        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
+        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}),
     Type("activeSetting", "activeSettings", {
-        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
-        "inDb": Field("boolean", "r"), "source": _string("r")}, "setting"),
+        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
+        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}, "setting"),
     Type("project", "projects", {
         **_COMMON, "orchestration": _string("r"), "version": _string("r"), "healthState": _string("r")}),
     Type("schema", "schemas", {}),
@@ -290,10 +292,8 @@ def plural(type_id: str, version: str) -> str:
     return TYPES[type_id].plural.lower()
 
 
-def readable(type_id: str, name: str, spec: Field, role: str) -> bool:
-    if type_id == "certificate" and name == "key":
-        return role in TYPES["certificate"].key_readers
-    return "r" in spec.perm
+def readable(spec: Field, role: str) -> bool:
+    return role in spec.readers if spec.readers else "r" in spec.perm
 
 
 def _field_schema(spec: Field) -> dict[str, Any]:

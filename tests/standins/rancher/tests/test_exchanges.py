@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import aiohttp
@@ -87,7 +88,10 @@ def test_e3_create_stack(rancher: Rancher) -> None:
 
 
 def test_e4_image_setting(rancher: Rancher) -> None:
-    body = rancher.api("GET", "settings/lb.instance.image").json
+    answer = rancher.api("GET", "settings/lb.instance.image")
+    body = answer.json
+    assert re.findall(r'"baseType":"(\w+)"', answer.text) == ["activeSetting", "setting"], "one name twice in one object"
+    assert list(body) == ["id", "type", "links", "actions", "baseType", "name", "activeValue", "value"]
     subset(body, {"id": "lb.instance.image", "type": "activeSetting", "baseType": "setting",
                   "name": "lb.instance.image", "value": "rancher/lb-service-haproxy:v0.9.14",
                   "activeValue": "rancher/lb-service-haproxy:v0.9.14", "actions": {}})
