@@ -55,7 +55,7 @@ _COMMON = {
     "id": _string("r", filterable=True),
     "accountId": Field("reference[project]", "r", filterable=True),
     "created": Field("date", "r", filterable=True),
-    "description": _string(),
+    "description": _string(max_length=1024),
     "kind": _string("r", filterable=True),
     "name": _string(filterable=True, min_length=1, max_length=63),
     "removed": Field("date", "r", filterable=True),
@@ -85,7 +85,7 @@ _SERVICE = {
     "scalePolicy": Field("scalePolicy"),
     "selectorContainer": _string(filterable=True),
     "selectorLink": _string(filterable=True),
-    "stackId": Field("reference[stack]", "cr", required=True, nullable=False, filterable=True),
+    "stackId": Field("reference[stack]", "cr", filterable=True),
     "startOnCreate": Field("boolean", "cr", default=False, nullable=False),
     "system": Field("boolean", "r", filterable=True),
     "upgrade": Field("json", "r"),
@@ -131,14 +131,14 @@ _LAUNCH_JSON = (
     "ulimits",
 )
 _LAUNCH_STRINGS = (
-    "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "networkMode", "pidMode",
+    "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "pidMode",
     "requestedHostId", "requestedIpAddress", "stopSignal", "user", "userdata", "volumeDriver", "workingDir",
 )
 _LAUNCH_INTS = ("cpuShares", "memory", "memoryMb", "memoryReservation", "memorySwap", "milliCpuReservation",
                 "shmSize")
 
 _LAUNCH_CONFIG = {
-    "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map"),
+    "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map", nullable=False),
     "healthCheck": Field("instanceHealthCheck"),
     "kind": _string(default="container"), "startOnCreate": Field("boolean", default=True),
     "instanceTriggeredStop": Field("enum", default="stop", options=("stop", "remove", "terminate")),
@@ -146,7 +146,7 @@ _LAUNCH_CONFIG = {
     "drainTimeoutMs": Field("int", default=0),
     **{name: Field("boolean", default=False) for name in _LAUNCH_FLAGS},
     **{name: Field("json") for name in _LAUNCH_JSON},
-    **{name: _string() for name in _LAUNCH_STRINGS},
+    **{name: _string() for name in _LAUNCH_STRINGS}, "networkMode": _string(default="managed"),
     **{name: Field("int") for name in _LAUNCH_INTS},
 }
 
@@ -203,7 +203,7 @@ TYPES = {t.id: t for t in (
     Type("loadBalancerService", "loadBalancerServices", _service(
         ("createIndex", "selectorContainer"),
         launchConfig=Field("launchConfig", "cru", required=True, nullable=False),
-        lbConfig=Field("lbConfig", "cru", required=True, nullable=False),
+        lbConfig=Field("lbConfig", "cru", required=True),
     ), "service", _CRUD_COLLECTION, _CRUD_RESOURCE, _SERVICE_ACTIONS, _SERVICE_LINKS),
     Type("kubernetesService", "kubernetesServices", {
         **{name: Field(spec.type, "r", filterable=spec.filterable) for name, spec in _service((
@@ -254,7 +254,11 @@ TYPES = {t.id: t for t in (
         "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
         "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}, "setting"),
     Type("project", "projects", {
-        **_COMMON, "orchestration": _string("r"), "version": _string("r"), "healthState": _string("r")}),
+        **{name: spec for name, spec in _COMMON.items() if name != "accountId"},
+        "defaultNetworkId": _string("r"), "healthState": _string("r"), "hostRemoveDelaySeconds": Field("int", "r"),
+        "members": Field("json", "r"), "orchestration": _string("r"), "projectTemplateId": _string("r"),
+        "servicesPortRange": Field("json", "r"), "version": _string("r"), "virtualMachine": Field("boolean", "r"),
+    }, "account"),
     Type("schema", "schemas", {}),
     Type("subscribe", "subscribe", {"eventNames": Field("array[string]", "cr", required=True)},
          "", ("GET", "POST"), ()),
@@ -326,7 +330,7 @@ def describe(type_id: str, version: str, prefix: str) -> dict[str, Any]:
         "collectionActions": {}, "collectionFields": {},
         "collectionFilters": {name: {"modifiers": modifiers(spec)} for name, spec in kind.fields.items()
                               if spec.filterable},
-        "includeableLinks": list(kind.links), "children": [], "parent": kind.base or None,
+        "includeableLinks": list(kind.links),
     }
 
 
