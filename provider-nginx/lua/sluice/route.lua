@@ -2,11 +2,12 @@
 -- From listener, host and path to the name of a pool, by the rows that provider-local/routes.h describes. Rows that are found by their
 -- whole key stand in the dictionary under `W` and the key, those that are found by the longest prefix under `P` and the key.
 local store = require("sluice.store")
+local uri = require("sluice.uri")
 
 local _M = {}
 
 local get = store.get
-local byte, sub, match = string.byte, string.sub, string.match
+local byte, sub = string.byte, string.sub
 local SLASH = 47
 
 -- Where the path's elements end, in path .. "/"; no more of them than the deepest row has.
@@ -50,7 +51,7 @@ function _M.find(lb, host, path, is_tls)
 	local hosts = "Whost:" .. lb .. ":"
 	local name = host ~= "" and get(hosts .. host)
 	if not name then
-		local parent = match(host, "^[^.]+(%..+)$")
+		local parent = uri.parent_of(host)
 		name = parent and get(hosts .. "*" .. parent) or get(hosts .. "*")
 	end
 	if name and not is_tls then

@@ -2,7 +2,27 @@
 -- Cookies that bring a client back to its endpoint. Their value is the endpoint's id, which tells nothing of its address.
 local _M = {}
 
-local gmatch, match = string.gmatch, string.match
+local gsub, match, find = string.gsub, string.match, string.find
+
+-- What finds the cookie of that name in a Cookie header behind a semicolon, and what finds all of it. Each repetition ends where the next word
+-- cannot go on, so that the work grows with the length of the header alone.
+function _M.patterns(name)
+	local quoted = gsub(name, "%W", "%%%0")
+	return ";[ \t]*" .. quoted .. "=([^; \t]*)", ";[ \t]*" .. quoted .. "=[^;]*"
+end
+
+-- The value of the pool's cookie in a Cookie header, or nil, and the header without it: nil when nothing is left.
+function _M.split(sticky, header)
+	if not find(header, sticky.name, 1, true) then
+		return nil, header
+	end
+	header = ";" .. header
+	local value = match(header, sticky.value_pattern)
+	if not value then
+		return nil, header:sub(2)
+	end
+	return value, match(gsub(header, sticky.cookie_pattern, ""), "[^; \t].*")
+end
 
 -- The value of the pool's cookie as the client sent it, and with `indirect` the cookie is taken out of the request.
 function _M.read(sticky)
@@ -10,19 +30,10 @@ function _M.read(sticky)
 	if not header then
 		return nil
 	end
-	local value
-	local others = {}
-	for pair in gmatch(header, "[^;]+") do
-		local name, text = match(pair, "^%s*([^=%s]*)=?(.-)%s*$")
-		if name == sticky.name then
-			value = value or text
-		else
-			others[#others + 1] = match(pair, "^%s*(.-)%s*$")
-		end
-	end
+	local value, rest = _M.split(sticky, header)
 	if value and sticky.indirect then
-		if #others > 0 then
-			ngx.req.set_header("Cookie", table.concat(others, "; "))
+		if rest then
+			ngx.req.set_header("Cookie", rest)
 		else
 			ngx.req.clear_header("Cookie")
 		end
