@@ -6,7 +6,11 @@
 
 #include <stdio.h>
 
-enum { RANGES_PER_LINE = 16 };
+enum {
+	RANGES_PER_LINE = 16,
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a dot behind it, a colon and a port */
+	HEADERS_MAX = 256, /* of a request or an answer: some applications send more than 101 */
+};
 
 bool render_is_path(const char *path)
 {
@@ -28,11 +32,14 @@ static void add_global(struct buf *out, const struct render_input *input)
 		"\tstats socket %s mode 600 level admin expose-fd listeners\n"
 		"\tstats timeout 1d\n"
 		"\thard-stop-after %us\n"
+		"\ttune.http.maxhdr %d\n"
 		"\ttune.ssl.default-dh-param 2048\n"
 		"\tssl-default-bind-options ssl-min-ver TLSv1.2\n",
-		input->socket, input->hard_stop_after_s);
+		input->socket, input->hard_stop_after_s, HEADERS_MAX);
 }
 
+/* A request that got no byte of an answer is sent to another endpoint, as nginx does. Until the answer begins this costs each request that may
+ * be repeated a copy of itself, one buffer of 16 kB; one that does not fit it is not repeated. */
 static void add_defaults(struct buf *out)
 {
 	text_add(out, "\ndefaults\n"
@@ -40,7 +47,9 @@ static void add_defaults(struct buf *out)
 		      "\toption dontlognull\n"
 		      "\toption redispatch 1\n"
 		      "\toption idle-close-on-response\n"
+		      "\toption http-restrict-req-hdr-names delete\n"
 		      "\tretries 3\n"
+		      "\tretry-on conn-failure empty-response\n"
 		      "\ttimeout connect 5s\n"
 		      "\ttimeout client 60s\n"
 		      "\ttimeout server 60s\n"
@@ -91,9 +100,12 @@ static void add_ranges(struct buf *out, const struct port *port)
 		text_add(out, "\n\ttcp-request connection reject if !is_allowed\n");
 }
 
+/* Regular expressions meet only what a length bounds, are anchored and never go back; the one for NUL is a search for one byte. */
 static void add_request_checks(struct buf *out)
 {
 	text_add(out,
+		"\thttp-request return status 400 content-type text/plain string \"bad "
+		"request\\n\" if { req.hdrs -m reg '\\x00' }\n"
 		"\thttp-request return status 400 content-type text/plain string \"bad "
 		"request\\n\" if METH_CONNECT\n"
 		"\thttp-request return status 400 content-type text/plain string \"bad "
@@ -106,10 +118,16 @@ static void add_request_checks(struct buf *out)
 		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
 		"if { req.hdr_cnt(host) gt 1 }\n"
 		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"if { req.hdr(host) -m len gt %d }\n"
+		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
 		"if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
 		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
 		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr(host),port_only gt 65535 }\n");
+		"if { req.hdr(host),port_only gt 65535 }\n"
+		/* What is not idempotent (RFC 9110, section 9.2.2) is repeated only where no connection was made. */
+		"\thttp-request disable-l7-retry unless { method GET HEAD OPTIONS PUT DELETE TRACE "
+		"}\n",
+		HOST_LEN_MAX);
 }
 
 /* From the host's key and the path to the pool, and from the pool to its backend. `also` goes on with each condition. */
@@ -171,7 +189,6 @@ static void add_headers(struct buf *out)
 		"\thttp-request del-header x-forwarded- -m beg\n"
 		"\thttp-request del-header forwarded\n"
 		"\thttp-request del-header x-real-ip\n"
-		"\thttp-request del-header _ -m sub\n"
 		"\thttp-request set-header X-Forwarded-For %%[src]\n"
 		"\thttp-request set-header X-Real-IP %%[src]\n"
 		"\thttp-request set-header X-Forwarded-Proto %%[ssl_fc,iif(https,http)]\n"
@@ -184,9 +201,11 @@ static void add_headers(struct buf *out)
 		"\thttp-request set-header Forwarded "
 		"\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
 		"http)]\" unless { src -m ip 0.0.0.0/0 }\n"
-		"\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
-		"\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
-		"\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
+		/* fhdr: as a list, hdr would make a value of each comma. */
+		"\thttp-request del-header upgrade unless { req.fhdr(upgrade) -i websocket }\n"
+		"\thttp-request set-header upgrade websocket if { req.fhdr(upgrade) -m found }\n"
+		"\thttp-request set-header connection upgrade if { req.fhdr(upgrade) -m found }\n"
+		"\thttp-request del-header connection unless { req.fhdr(upgrade) -m found }\n"
 		"\thttp-request del-header proxy\n"
 		"\thttp-request del-header keep-alive\n"
 		"\thttp-request del-header proxy-connection\n"
