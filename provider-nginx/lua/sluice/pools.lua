@@ -5,7 +5,6 @@
 -- (who has to have signed the endpoint's certificate: the name of a CA, `system`, or `off`; `-`: none), `algo rr|least|source`, `sticky NAME FLAGS DOMAIN`,
 -- `check ...` (health.lua), and for every endpoint `e a|d ID IP PORT`, a for active, d for one that only drains.
 local store = require("sluice.store")
-local cookies = require("sluice.sticky")
 local lrucache = require("resty.lrucache")
 
 local _M = { trusts = {} } -- those that this nginx knows
@@ -31,11 +30,8 @@ local words = {
 	end,
 	sticky = function(pool, rest)
 		local name, flags, domain = match(rest, "^(%S+) (%S+) (%S+)$")
-		local value_pattern, cookie_pattern = cookies.patterns(name)
 		pool.sticky = {
 			name = name,
-			value_pattern = value_pattern,
-			cookie_pattern = cookie_pattern,
 			indirect = flags:find("i", 1, true) ~= nil,
 			nocache = flags:find("n", 1, true) ~= nil,
 			postonly = flags:find("p", 1, true) ~= nil,

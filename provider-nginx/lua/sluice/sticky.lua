@@ -2,26 +2,50 @@
 -- Cookies that bring a client back to its endpoint. Their value is the endpoint's id, which tells nothing of its address.
 local _M = {}
 
-local gsub, match, find = string.gsub, string.match, string.find
+local byte, find, match, sub = string.byte, string.find, string.match, string.sub
+local max = math.max
+local TAB, SPACE, SEMICOLON = 9, 32, 59
+local COPIES_MAX = 8 -- of one cookie that are taken out; a client that sends more shows the backend an id that means nothing to it
 
--- What finds the cookie of that name in a Cookie header behind a semicolon, and what finds all of it. Each repetition ends where the next word
--- cannot go on, so that the work grows with the length of the header alone.
-function _M.patterns(name)
-	local quoted = gsub(name, "%W", "%%%0")
-	return ";[ \t]*" .. quoted .. "=([^; \t]*)", ";[ \t]*" .. quoted .. "=[^;]*"
+-- Where the cookie begins whose name stands at `at`, with the blanks before it; nil when the name is the end of another's or stands in a value.
+local function start_of(header, at)
+	while at > 1 do
+		local before = byte(header, at - 1)
+		if before == SEMICOLON then
+			return at
+		end
+		if before ~= SPACE and before ~= TAB then
+			return nil
+		end
+		at = at - 1
+	end
+	return at
 end
 
--- The value of the pool's cookie in a Cookie header, or nil, and the header without it: nil when nothing is left.
-function _M.split(sticky, header)
-	if not find(header, sticky.name, 1, true) then
+-- Of a Cookie header: the value of the cookie of that name, or nil, and the rest without it, nil when nothing is left.
+function _M.split(header, name)
+	local key = name .. "="
+	local value
+	local pieces, copies, kept_from = {}, 0, 1
+	local at = find(header, key, 1, true)
+	while at and copies < COPIES_MAX do
+		local start, next_from = start_of(header, at), at + #key
+		if start then
+			local stop = find(header, ";", next_from, true) or #header + 1
+			value = value or match(sub(header, next_from, stop - 1), "^[^ \t]*")
+			copies = copies + 1
+			-- The last one takes the semicolon before it along.
+			pieces[copies] = sub(header, kept_from, stop > #header and max(start - 2, 0) or start - 1)
+			kept_from, next_from = stop + 1, stop
+		end
+		at = find(header, key, next_from, true)
+	end
+	if not value then
 		return nil, header
 	end
-	header = ";" .. header
-	local value = match(header, sticky.value_pattern)
-	if not value then
-		return nil, header:sub(2)
-	end
-	return value, match(gsub(header, sticky.cookie_pattern, ""), "[^; \t].*")
+	local rest = table.concat(pieces) .. sub(header, kept_from)
+	local first = find(rest, "[^; \t]")
+	return value, first and sub(rest, first) or nil
 end
 
 -- The value of the pool's cookie as the client sent it, and with `indirect` the cookie is taken out of the request.
@@ -30,7 +54,7 @@ function _M.read(sticky)
 	if not header then
 		return nil
 	end
-	local value, rest = _M.split(sticky, header)
+	local value, rest = _M.split(header, sticky.name)
 	if value and sticky.indirect then
 		if rest then
 			ngx.req.set_header("Cookie", rest)
