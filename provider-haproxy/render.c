@@ -100,34 +100,60 @@ static void add_ranges(struct buf *out, const struct port *port)
 		text_add(out, "\n\ttcp-request connection reject if !is_allowed\n");
 }
 
-/* Regular expressions meet only what a length bounds, are anchored and never go back; the one for NUL is a search for one byte. */
-static void add_request_checks(struct buf *out)
+static void add_refusal(struct buf *out, unsigned status, const char *text, const char *conditions)
 {
 	text_add(out,
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" if { req.hdrs -m reg '\\x00' }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" if METH_CONNECT\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" "
-		"unless { req.ver 1.0 1.1 2.0 3.0 }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.ver 1.1 } !{ req.hdr(host) -m found }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr_cnt(host) gt 1 }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr(host) -m len gt %d }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"\thttp-request return status %u content-type text/plain string \"%s\\n\" %s\n",
+		status, text, conditions);
+}
+
+/* What nginx refuses before it asks anybody is refused here, too, as far as HAProxy can tell. Regular expressions go over what they have read
+ * at most twice; the one for NUL is a search for one byte. */
+static void add_request_checks(struct buf *out)
+{
+	static const char bad[] = "bad request";
+	static const char version[] = "version not supported";
+	static const char not_allowed[] = "not allowed";
+	add_refusal(out, 400, bad, "if { req.hdrs -m reg '\\x00' }");
+	add_refusal(out, 400, bad, "if METH_CONNECT");
+	add_refusal(out, 405, not_allowed, "if METH_TRACE");
+	add_refusal(out, 400, bad, "unless { method -m reg ^[A-Z_-]+$ }");
+	/* As text; what is spoken may be HTTP/2. */
+	add_refusal(out, 505, version, "if { fc_http_major 1 } !{ req.ver -m beg 1. }");
+	add_refusal(out, 400, bad, "if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }");
+	add_refusal(out, 400, bad, "if { url -m str * } !METH_OPTIONS");
+	/* A user or nobody where the host of an absolute target stands. */
+	add_refusal(out, 400, bad, "if { url -m reg ^[^/]*//([^/?]*@|[/?]|$) } !{ url -m beg / }");
+	add_refusal(out, 400, bad, "if { path -m reg %(00|(?![0-9A-Fa-f]{2})) }");
+}
+
+static void add_host_checks(struct buf *out)
+{
+	static const char bad[] = "bad host";
+	char too_long[64];
+	snprintf(too_long, sizeof(too_long), "if { req.hdr(host) -m len gt %d }", HOST_LEN_MAX);
+	add_refusal(out, 400, bad,
+		"if { fc_http_major 1 } !{ req.ver 1.0 } !{ req.hdr(host) -m found }");
+	add_refusal(out, 400, bad, "if { req.hdr_cnt(host) gt 1 }");
+	add_refusal(out, 400, bad, too_long);
+	add_refusal(out, 400, bad,
 		"if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
-		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr(host),port_only gt 65535 }\n"
+		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }");
+	add_refusal(out, 400, bad, "if { req.hdr(host) -m sub .. }");
+	add_refusal(out, 400, bad, "if { req.hdr(host),port_only gt 65535 }");
+}
+
+static void add_request_form(struct buf *out)
+{
+	text_add(out,
+		/* An absolute target names the same host: else HAProxy has refused it. It may have no path. */
+		"\thttp-request set-var(txn.u) pathq if { fc_http_major 1 } !{ url -m beg / } !{ "
+		"url -m str * }\n"
+		"\thttp-request set-uri %%[var(txn.u)] if { var(txn.u) -m len gt 0 }\n"
+		"\thttp-request set-uri / if { fc_http_major 1 } !{ url -m beg / } !{ url -m str * "
+		"}\n"
 		/* What is not idempotent (RFC 9110, section 9.2.2) is repeated only where no connection was made. */
-		"\thttp-request disable-l7-retry unless { method GET HEAD OPTIONS PUT DELETE TRACE "
-		"}\n",
-		HOST_LEN_MAX);
+		"\thttp-request disable-l7-retry unless { method GET HEAD OPTIONS PUT DELETE }\n");
 }
 
 /* From the host's key and the path to the pool, and from the pool to its backend. `also` goes on with each condition. */
@@ -215,6 +241,8 @@ static void add_headers(struct buf *out)
 static void add_http(struct buf *out, const struct render_input *input, const struct port *port)
 {
 	add_request_checks(out);
+	add_host_checks(out);
+	add_request_form(out);
 	add_lookup(out, input, port, port->protocol == LISTENER_HTTP);
 	add_headers(out);
 	text_add(out, "\tuse_backend %%[var(txn.b)] if { var(txn.b) -m found }\n"

@@ -106,15 +106,10 @@ function _M.access()
 	if not name or not path then
 		return finish(400, "bad request\n")
 	end
-	-- $host is that of the target when that has an authority, which then counts (RFC 9112, section 3.2.2); else that of the header.
-	local host = header
+	-- $host is that of the target when that has an authority. Who reads the other one would serve another host.
 	local target_name = split_host(var.host)
-	if not target_name then
+	if not target_name or normal_name(target_name) ~= normal_name(name) then
 		return finish(400, "bad request\n")
-	end
-	if normal_name(target_name) ~= normal_name(name) then
-		name = target_name
-		host = target_name
 	end
 	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
 	local key, pool
@@ -131,8 +126,8 @@ function _M.access()
 	if not drop_foreign_claims() then
 		return finish(400, "bad request\n")
 	end
-	tell_forwarded(var, host)
-	var.sluice_host = host
+	tell_forwarded(var, header)
+	var.sluice_host = header
 	var.sluice_server_name = normal_name(name)
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)
