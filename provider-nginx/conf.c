@@ -254,7 +254,7 @@ static const char variables[] = "\t\tset $sluice_host \"\";\n"
 				"\t\tset $sluice_client_key \"\";\n";
 
 static const char locations[] =
-	"\t\theader_filter_by_lua_block { require(\"sluice.sticky\").write() }\n"
+	"\t\theader_filter_by_lua_block { return require(\"sluice.response\").filter() }\n"
 	"\t\tlog_by_lua_block { require(\"sluice.request\").log() }\n"
 	"\t\tlocation / {\n"
 	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access() }\n"
