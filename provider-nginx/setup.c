@@ -180,8 +180,11 @@ static void test(struct setup *setup)
 	}
 	char quiet[] = "-q";
 	char check[] = "-t";
+	char log[] = "-e";
+	char log_file[] = "stderr";
 	char file[] = "-c";
-	char *argv[] = {setup->nginx, check, quiet, file, setup->candidate_file, NULL};
+	char *argv[] = {
+		setup->nginx, check, quiet, log, log_file, file, setup->candidate_file, NULL};
 	setup->state = SETUP_TESTING;
 	setup->command = command_start(setup->loop, argv, setup->check_timeout_s, on_tested, setup);
 }
