@@ -363,6 +363,7 @@ struct engine *engine_new(
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
 		.proxy = {config->haproxy, config->trusted_certificates},
+		.folder_mode = 0700,
 		.ops = &ops,
 		.ctx = engine,
 	};

@@ -222,9 +222,9 @@ static char *find_supervisor(void)
 	return xstrdup("sluice-proxy");
 }
 
-static char *make_folder(const char *what, const char *path)
+static char *make_folder(const char *what, const char *path, mode_t mode)
 {
-	int err = files_make_dir(path, 0700);
+	int err = files_make_dir(path, mode);
 	/* One that is read-only is no reason to end: the proxy may start from it. */
 	return err == 0 || files_exist(path) ? NULL
 					     : xasprintf("the %s %.400s cannot be made: %s", what,
@@ -260,9 +260,10 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	start_metrics(local);
-	*ret_problem = make_folder("state folder", options->state_dir);
+	*ret_problem = make_folder("state folder", options->state_dir, config->folder_mode);
 	if (*ret_problem == NULL)
-		*ret_problem = make_folder("folder of the proxy", local_proxy_dir(options));
+		*ret_problem = make_folder(
+			"folder of the proxy", local_proxy_dir(options), config->folder_mode);
 	if (*ret_problem == NULL)
 		*ret_problem = confine(local, config);
 	if (*ret_problem != NULL) {

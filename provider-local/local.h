@@ -49,6 +49,7 @@ struct local_config {
 	const char *software; /* "sluice-provider-haproxy 0.1.0" */
 	/* Programs and folders that the proxy needs outside the system's folders; the rest is NULL. */
 	const char *proxy[LOCAL_PATHS_MAX];
+	mode_t folder_mode; /* of both folders; what is in them serves while we start, so it is right from the first moment */
 	const struct local_ops *ops;
 	void *ctx;
 };

@@ -27,6 +27,7 @@
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/placeholder.h"
 #include "provider-nginx/setup.h"
+#include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
@@ -317,7 +318,12 @@ static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on
 
 /* ---- life ---- */
 
-/* The mode of the folder lets workers reach the sockets in `hop`, and nobody anything else. */
+/* Workers of another user pass through both folders to the sockets in `hop` and to the folders of bodies; nobody else reaches anything. */
+static mode_t folder_mode(void)
+{
+	return geteuid() == 0 ? 0711 : 0700;
+}
+
 static char *make_dirs(void)
 {
 	char *control = local_proxy_path(room.local, "control");
@@ -327,8 +333,11 @@ static char *make_dirs(void)
 	bool is_root = geteuid() == 0;
 	const char *proxy_dir = local_proxy_dir(&config.local);
 	/* On a disk that is read-only now, what is there serves. */
+	(void)files_make_dir(config.local.state_dir, folder_mode());
 	(void)files_make_dir(trust, 0700);
-	int err = files_make_dir(proxy_dir, is_root ? 0711 : 0700);
+	(void)temp_folders_make(
+		config.local.state_dir, is_root && user != NULL ? user->pw_uid : (uid_t)-1);
+	int err = files_make_dir(proxy_dir, folder_mode());
 	if (err == 0)
 		err = files_make_dir(control, 0700);
 	if (err == 0)
@@ -488,6 +497,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
+		.folder_mode = folder_mode(),
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);

@@ -63,6 +63,9 @@ void kind_start_command(const struct kind *kind, const struct kind_folders *fold
 		add(ret_command, xasprintf("%s/nginx.conf", folders->state_dir));
 		add(ret_command, xstrdup("-g"));
 		add(ret_command, xstrdup("daemon off;"));
+		/* Where it speaks before it has read the file. */
+		add(ret_command, xstrdup("-e"));
+		add(ret_command, xstrdup("stderr"));
 	}
 }
 
@@ -78,6 +81,8 @@ void kind_check_command(const struct kind *kind, const struct kind_folders *fold
 	} else {
 		add(ret_command, xstrdup("-t"));
 		add(ret_command, xstrdup("-q"));
+		add(ret_command, xstrdup("-e"));
+		add(ret_command, xstrdup("stderr"));
 		add(ret_command, xstrdup("-c"));
 		add(ret_command, xasprintf("%s/nginx.conf.candidate", folders->state_dir));
 	}
