@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const double ports_retry_s = 5;
+static const double ports_look_s = 2;
 
 enum { DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
 
@@ -29,27 +29,33 @@ char *engine_path(const struct engine *engine, const char *name)
 
 /* ---- steps ---- */
 
+static void look_later(struct engine *engine, double after_s)
+{
+	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_set(&engine->ports_again, after_s, 0.);
+	ev_timer_start(engine->loop, &engine->ports_again);
+}
+
 static void update_ports(struct engine *engine)
 {
 	struct ports ports;
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
 	ports_collect(local_state(engine->local), local_routes(engine->local),
-		local_notices(engine->local), engine->ports, &engine->arena, &ports);
+		local_publish(engine->local), local_notices(engine->local), engine->ports,
+		&engine->arena, &ports);
 	struct str default_certificate = STR_NONE;
 	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
 	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
-	const struct ports *held = engine->deaths < DEATHS_MAX ? &engine->held : NULL;
-	engine->ports_left_out =
-		ports_probe(&ports, held, binds, bind_count, local_notices(engine->local));
+	struct ports_proxy proxy = {
+		.held = engine->deaths < DEATHS_MAX ? &engine->held : NULL,
+		.master = engine->child != NULL ? child_pid(engine->child) : 0,
+	};
+	ports_probe(&ports, &proxy, &engine->arena);
+	local_set_ports(engine->local, &ports);
 	engine->are_ports_stale = false;
 	engine->are_ports_doubted = false;
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
-	if (engine->ports_left_out != 0)
-		ev_timer_start(engine->loop, &engine->ports_again);
+	look_later(engine, ports_look_s);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
 	struct ports *copy = ports_copy(&ports);
@@ -62,6 +68,9 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct engine *engine = watcher->data;
 	(void)loop;
 	(void)events;
+	look_later(engine, ports_look_s);
+	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
+		return;
 	engine->are_ports_stale = true;
 	engine_step(engine);
 }
@@ -263,9 +272,7 @@ static void on_proxy_up(void *ctx, bool is_found)
 /* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
 static void doubt_ports(struct engine *engine, double again_s)
 {
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, again_s / 2, 0.);
-	ev_timer_start(engine->loop, &engine->ports_again);
+	look_later(engine, again_s / 2);
 	engine->are_ports_doubted = true;
 }
 

@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
-static const double ports_again_s = 5;
+static const double ports_look_s = 2;
 static const double workers_every_s = 10;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
@@ -57,8 +57,8 @@ static struct control_room {
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
 	bool is_former;
-	ev_timer ports_again; /* a port could not be bound */
-	ev_timer look;        /* at old workers */
+	ev_timer ports_look;
+	ev_timer look; /* at old workers */
 	bool is_up;
 	bool has_told; /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
@@ -147,6 +147,8 @@ static void on_told(void *ctx, uint64_t generation)
 	room.has_ports = true;
 	setup_told(room.setup, generation);
 	use_trusts(generation);
+	if (setup_is_settled(room.setup) && wanted_is_leaving(room.wanted))
+		setup_touch(room.setup);
 }
 
 static void on_full(void *ctx)
@@ -187,20 +189,21 @@ static const struct conf *collect(void *ctx)
 	(void)ctx;
 	if (!room.is_complete || (room.is_up && !room.has_told))
 		return NULL;
-	const struct conf *conf = wanted_collect(room.wanted, room.is_up || room.has_ports);
+	struct ports_proxy nginx = {
+		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
+		.master = child_pid(room.child),
+	};
+	const struct conf *conf = wanted_collect(room.wanted, &nginx);
+	local_set_ports(room.local, conf->ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
-	if (wanted_misses_ports(room.wanted)) {
-		ev_timer_set(&room.ports_again, ports_again_s, 0.);
-		ev_timer_start(local_loop(room.local), &room.ports_again);
-	}
 	return conf;
 }
 
 static bool reload(void *ctx)
 {
 	(void)ctx;
-	wanted_keep(room.wanted);
+	wanted_keep(room.wanted, setup_candidate(room.setup));
 	char *path = control_path();
 	feed_set_socket(room.feed, path);
 	free(path);
@@ -224,12 +227,14 @@ static char *last_words(void *ctx)
 
 static const struct setup_ops setup_ops = {collect, reload, ask, on_change, last_words};
 
-static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
+/* Whether ports can still be had, or again. */
+static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	setup_touch(room.setup);
+	if (room.is_complete && ports_have_changed(wanted_ports(room.wanted)))
+		setup_touch(room.setup);
 }
 
 /* ---- nginx ---- */
@@ -455,7 +460,7 @@ static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
 	struct str file = setup_file(room.setup);
-	wanted_assume(room.wanted, conf_read_held(file));
+	wanted_assume(room.wanted, file);
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
 	feed_load(room.feed);
@@ -463,7 +468,8 @@ static void start_all(struct ev_loop *loop)
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
 		room.options.dictionary_mb *= 2;
-	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
+	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
+	ev_timer_start(loop, &room.ports_look);
 	ev_timer_init(&room.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &room.look);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
@@ -550,7 +556,7 @@ static void end_nginx(void)
 static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
-	ev_timer_stop(loop, &room.ports_again);
+	ev_timer_stop(loop, &room.ports_look);
 	ev_timer_stop(loop, &room.look);
 	setup_free(room.setup);
 	feed_free(room.feed);
