@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 static const double ports_look_s = 2;
+/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+static const double keep_routes_s = 10;
 
 enum { DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
 
@@ -75,6 +77,44 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	engine_step(engine);
 }
 
+/* ---- routes of listeners that go ---- */
+
+static bool has_former_listeners(struct engine *engine)
+{
+	struct buf content;
+	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
+	buf_init(&content, RENDER_LEN_MAX);
+	bool has = files_read(path, &content) == 0 &&
+		   ports_names_former(buf_str(&content), local_state(engine->local));
+	buf_fini(&content);
+	free(path);
+	return has;
+}
+
+static void begin_keeping(struct engine *engine)
+{
+	if (engine->keeps_routes || !has_former_listeners(engine))
+		return;
+	engine->keeps_routes = true;
+	ev_timer_set(&engine->keep, keep_routes_s, 0.);
+	ev_timer_start(engine->loop, &engine->keep);
+}
+
+static void end_keeping(struct engine *engine)
+{
+	engine->keeps_routes = false;
+	ev_timer_stop(engine->loop, &engine->keep);
+}
+
+static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)loop;
+	(void)events;
+	end_keeping(engine);
+	engine_step(engine);
+}
+
 static bool is_settled(const struct engine *engine)
 {
 	return engine->connection == CONNECTION_READY && engine->change == CHANGE_NONE &&
@@ -112,6 +152,9 @@ void engine_step(struct engine *engine)
 	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
 		!ev_is_active(&engine->deadline))
 		change_begin(engine);
+	if (engine->keeps_routes && !engine->are_ports_stale && engine->change == CHANGE_NONE &&
+		engine->connection == CONNECTION_READY && !change_is_needed(engine))
+		end_keeping(engine);
 	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
 		pump_run(engine);
 	pools_finish_leaving(engine);
@@ -148,8 +191,10 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		trust_files_forget_others(&engine->trust);
 		engine->are_ports_stale = true;
 	}
-	if (engine->are_ports_stale)
+	if (engine->are_ports_stale) {
+		begin_keeping(engine);
 		local_pending(engine->local, NULL);
+	}
 	engine_want_flush(engine);
 	engine_step(engine);
 }
@@ -447,6 +492,8 @@ struct engine *engine_new(
 	engine_init_flush(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
+	ev_init(&engine->keep, on_kept_long);
+	engine->keep.data = engine;
 	engine_read_trusted(engine);
 	make_files(engine);
 	sync_init(engine);
@@ -480,6 +527,7 @@ void engine_free(struct engine *engine)
 	pump_free(engine);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_stop(engine->loop, &engine->keep);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
 		rowfile_free(engine->files[table]);
 	certs_fini(&engine->certs);

@@ -60,6 +60,9 @@ struct engine {
 	ev_timer ports_again;    /* when to look whether they can still be had */
 	bool are_ports_stale;
 	bool are_ports_doubted; /* they will be stale in a moment */
+	/* HAProxy still has listeners of a load balancer that is not wanted any more: no route goes before they do. */
+	bool keeps_routes;
+	ev_timer keep; /* how long at most */
 	size_t passthrough_count;
 	struct str default_certificate;
 	struct buf main; /* text of the main file */

@@ -313,6 +313,35 @@ struct socket_list ports_read_sockets(struct str file, const char *mark)
 	return list;
 }
 
+static bool is_known(struct state *state, struct str name)
+{
+	struct object *object = state_first(state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(state, object)) {
+		struct name known = name_of(NAME_LOAD_BALANCER, object_id(object));
+		if (str_eq(name_str(&known), name))
+			return true;
+	}
+	return false;
+}
+
+bool ports_names_former(struct str file, struct state *state)
+{
+	struct name last = {.text = ""};
+	const char *end = file.p + file.len;
+	for (const char *at = file.p; file.len > NAME_LEN && at < end - NAME_LEN;) {
+		struct str word = {at, NAME_LEN};
+		if (*at != NAME_LOAD_BALANCER || !name_is_one(NAME_LOAD_BALANCER, word)) {
+			at++;
+			continue;
+		}
+		if (!str_eq(word, name_str(&last)) && !is_known(state, word))
+			return true;
+		memcpy(last.text, at, NAME_LEN);
+		at += NAME_LEN;
+	}
+	return false;
+}
+
 /* ---- copies ---- */
 
 static struct str copy_text(struct str text)

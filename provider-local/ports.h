@@ -88,6 +88,9 @@ struct socket_list ports_sockets(const struct ports *ports);
 /* Likewise, of a configuration in which each address stands behind `mark`. */
 struct socket_list ports_read_sockets(struct str file, const char *mark);
 
+/* Whether the configuration names a load balancer that is none of the state's. Until another one is in force its routes have to stay. */
+bool ports_names_former(struct str file, struct state *state);
+
 /* Deep copy on the heap. */
 struct ports *ports_copy(const struct ports *ports);
 void ports_free(struct ports *ports);

@@ -38,6 +38,8 @@
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
+/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+static const double keep_routes_s = 10;
 static const double ports_look_s = 2;
 static const double workers_every_s = 10;
 static const double trust_again_s = 0.02;
@@ -58,7 +60,9 @@ static struct control_room {
 	 * knows no other folder. */
 	bool is_former;
 	ev_timer ports_look;
-	ev_timer look; /* at old workers */
+	ev_timer keep;     /* how long routes are kept at most */
+	bool keeps_routes; /* nginx has listeners of a load balancer that is not wanted any more: no route goes before they do */
+	ev_timer look;     /* at old workers */
 	bool is_up;
 	bool has_told; /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
@@ -69,6 +73,36 @@ static struct control_room {
 	ev_timer trust_again;
 } room;
 
+/* ---- routes of listeners that go ---- */
+
+static void begin_keeping(void)
+{
+	if (room.keeps_routes ||
+		!ports_names_former(setup_file(room.setup), local_state(room.local)))
+		return;
+	room.keeps_routes = true;
+	feed_keep(room.feed, true);
+	ev_timer_set(&room.keep, keep_routes_s, 0.);
+	ev_timer_start(local_loop(room.local), &room.keep);
+}
+
+static void end_keeping(void)
+{
+	if (!room.keeps_routes)
+		return;
+	room.keeps_routes = false;
+	ev_timer_stop(local_loop(room.local), &room.keep);
+	feed_keep(room.feed, false);
+}
+
+static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	end_keeping();
+}
+
 /* ---- statuses ---- */
 
 static void judge(void)
@@ -78,6 +112,10 @@ static void judge(void)
 		trouble = feed_trouble(room.feed);
 	if (!room.is_complete)
 		return;
+	/* The workers of the configuration before take no connections any more. */
+	if (setup_is_settled(room.setup) &&
+		conf_is_generation(setup_file(room.setup), room.trusted))
+		end_keeping();
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
@@ -323,9 +361,11 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	objects_on_commit(room.objects, local_state(room.local), commit);
 	bool is_changed = wanted_is_changed(room.wanted, commit);
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
-	feed_kick(room.feed, local_state(room.local));
-	if (is_changed)
+	if (is_changed) {
+		begin_keeping();
 		setup_touch(room.setup);
+	}
+	feed_kick(room.feed, local_state(room.local));
 	judge();
 }
 
@@ -470,6 +510,7 @@ static void start_all(struct ev_loop *loop)
 		room.options.dictionary_mb *= 2;
 	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
 	ev_timer_start(loop, &room.ports_look);
+	ev_init(&room.keep, on_kept_long);
 	ev_timer_init(&room.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &room.look);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
@@ -557,6 +598,7 @@ static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_look);
+	ev_timer_stop(loop, &room.keep);
 	ev_timer_stop(loop, &room.look);
 	setup_free(room.setup);
 	feed_free(room.feed);
