@@ -21,8 +21,6 @@ static const double reload_deadline_s = 60;
 
 void change_update_main(struct engine *engine)
 {
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
 	pools_provide(engine);
 	engine->had_default = certs_has_default(&engine->certs);
 	struct render_input input = {
@@ -32,8 +30,6 @@ void change_update_main(struct engine *engine)
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
 		.ports = engine->ports,
-		.binds = binds,
-		.bind_count = bind_count,
 		.group_count = engine->slots.group_count,
 		.has_default = engine->had_default,
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
@@ -185,9 +181,9 @@ void change_read_held(struct engine *engine)
 	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
 	buf_init(&content, RENDER_LEN_MAX);
 	free(engine->held.items);
-	engine->held = (struct ports){0};
+	engine->held = (struct socket_list){0};
 	if (files_read(path, &content) == 0)
-		engine->held.items = render_read_ports(buf_str(&content), &engine->held.count);
+		engine->held = ports_read_sockets(buf_str(&content), RENDER_BIND);
 	buf_fini(&content);
 	free(path);
 }

@@ -418,6 +418,14 @@ void feed_kick(struct feed *feed, struct state *state)
 	work(feed);
 }
 
+void feed_keep(struct feed *feed, bool keeps)
+{
+	bool may_go = feed->order.keeps && !keeps;
+	feed->order.keeps = keeps;
+	if (may_go)
+		work(feed);
+}
+
 bool feed_is_settled(const struct feed *feed)
 {
 	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole && !is_dirty(feed);

@@ -50,6 +50,8 @@ void feed_set_nginx(struct feed *feed, bool is_up);
 void feed_prepare(struct feed *feed);
 /* The rows are those of a whole state; `state` gives the content of certificates. Before the first call nothing is sent. */
 void feed_kick(struct feed *feed, struct state *state);
+/* Whether rows that are wanted no more stay in nginx for now. */
+void feed_keep(struct feed *feed, bool keeps);
 /* nginx listens there from now on. The path is copied. */
 void feed_set_socket(struct feed *feed, const char *socket_path);
 /* Has nginx tell of itself as soon as may be. */

@@ -38,7 +38,9 @@
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
-static const double ports_again_s = 5;
+/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+static const double keep_routes_s = 10;
+static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
 enum { TRUSTED_TRIES_MAX = 100 };
@@ -56,7 +58,9 @@ static struct control_room {
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
 	bool is_former;
-	ev_timer ports_again; /* a port could not be bound */
+	ev_timer ports_look;
+	ev_timer keep;     /* how long routes are kept at most */
+	bool keeps_routes; /* nginx has listeners of a load balancer that is not wanted any more: no route goes before they do */
 	bool is_up;
 	bool has_told; /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
@@ -67,6 +71,36 @@ static struct control_room {
 	ev_timer trust_again;
 } room;
 
+/* ---- routes of listeners that go ---- */
+
+static void begin_keeping(void)
+{
+	if (room.keeps_routes ||
+		!ports_names_former(setup_file(room.setup), local_state(room.local)))
+		return;
+	room.keeps_routes = true;
+	feed_keep(room.feed, true);
+	ev_timer_set(&room.keep, keep_routes_s, 0.);
+	ev_timer_start(local_loop(room.local), &room.keep);
+}
+
+static void end_keeping(void)
+{
+	if (!room.keeps_routes)
+		return;
+	room.keeps_routes = false;
+	ev_timer_stop(local_loop(room.local), &room.keep);
+	feed_keep(room.feed, false);
+}
+
+static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	end_keeping();
+}
+
 /* ---- statuses ---- */
 
 static void judge(void)
@@ -76,6 +110,10 @@ static void judge(void)
 		trouble = feed_trouble(room.feed);
 	if (!room.is_complete)
 		return;
+	/* The workers of the configuration before take no connections any more. */
+	if (setup_is_settled(room.setup) &&
+		conf_is_generation(setup_file(room.setup), room.trusted))
+		end_keeping();
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
@@ -153,6 +191,8 @@ static void on_told(void *ctx, uint64_t generation)
 	room.has_ports = true;
 	setup_told(room.setup, generation);
 	trust_when_alone(generation);
+	if (setup_is_settled(room.setup) && wanted_is_leaving(room.wanted))
+		setup_touch(room.setup);
 }
 
 static void on_full(void *ctx)
@@ -193,20 +233,21 @@ static const struct conf *collect(void *ctx)
 	(void)ctx;
 	if (!room.is_complete || !proxy_is_known(room.proxy) || (room.is_up && !room.has_told))
 		return NULL;
-	const struct conf *conf = wanted_collect(room.wanted, room.is_up || room.has_ports);
+	struct ports_proxy nginx = {
+		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
+		.master = proxy_pid(room.proxy),
+	};
+	const struct conf *conf = wanted_collect(room.wanted, &nginx);
+	local_set_ports(room.local, conf->ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
-	if (wanted_misses_ports(room.wanted)) {
-		ev_timer_set(&room.ports_again, ports_again_s, 0.);
-		ev_timer_start(local_loop(room.local), &room.ports_again);
-	}
 	return conf;
 }
 
 static bool reload(void *ctx)
 {
 	(void)ctx;
-	wanted_keep(room.wanted);
+	wanted_keep(room.wanted, setup_candidate(room.setup));
 	char *path = control_path();
 	feed_set_socket(room.feed, path);
 	free(path);
@@ -236,12 +277,14 @@ static void check(void *ctx, command_done *on_done, void *done_ctx)
 
 static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_words};
 
-static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
+/* Whether ports can still be had, or again. */
+static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	setup_touch(room.setup);
+	if (room.is_complete && ports_have_changed(wanted_ports(room.wanted)))
+		setup_touch(room.setup);
 }
 
 /* ---- nginx ---- */
@@ -298,9 +341,11 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	objects_on_commit(room.objects, local_state(room.local), commit);
 	bool is_changed = wanted_is_changed(room.wanted, commit);
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
-	feed_kick(room.feed, local_state(room.local));
-	if (is_changed)
+	if (is_changed) {
+		begin_keeping();
 		setup_touch(room.setup);
+	}
+	feed_kick(room.feed, local_state(room.local));
 	judge();
 }
 
@@ -447,7 +492,7 @@ static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
 	struct str file = setup_file(room.setup);
-	wanted_assume(room.wanted, conf_read_held(file));
+	wanted_assume(room.wanted, file);
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
 	feed_load(room.feed);
@@ -455,7 +500,9 @@ static void start_all(struct ev_loop *loop)
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
 		room.options.dictionary_mb *= 2;
-	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
+	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
+	ev_timer_start(loop, &room.ports_look);
+	ev_init(&room.keep, on_kept_long);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
 }
@@ -539,7 +586,8 @@ static void end_nginx(void)
 static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
-	ev_timer_stop(loop, &room.ports_again);
+	ev_timer_stop(loop, &room.ports_look);
+	ev_timer_stop(loop, &room.keep);
 	proxy_cancel_check(room.proxy);
 	setup_free(room.setup);
 	feed_free(room.feed);

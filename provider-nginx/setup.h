@@ -58,5 +58,7 @@ bool setup_is_settled(const struct setup *setup);
 const char *setup_trouble(const struct setup *setup);
 /* Whether there is a file that nginx can start with. */
 bool setup_has_file(const struct setup *setup);
+/* The file that is on its way, for setup_ops.reload(). */
+struct str setup_candidate(const struct setup *setup);
 /* The file that was found at the start, or that was installed last; empty when there is none. */
 struct str setup_file(const struct setup *setup);

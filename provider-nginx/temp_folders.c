@@ -2,7 +2,7 @@
 #include "provider-nginx/temp_folders.h"
 
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <errno.h>
 #include <sys/stat.h>
