@@ -10,8 +10,9 @@ import subprocess
 
 import pytest
 
+from lib.certs import self_signed
 from lib.line import build_folder
-from lib.local_proxy import LB, PATIENCE, host, pool
+from lib.local_proxy import LB, PATIENCE, certificate, host, pool
 from lib.network import ip, own_network
 from lib.proxies import PROXIES, proxy_class
 from lib.proxy_line import ProxyLine
@@ -49,7 +50,8 @@ def missing(proxy) -> str:
 def test_a_program_that_has_the_port(pods, name):
     one = pods("one")
     with proxy_class(name)(start=False, arguments=OPEN) as proxy, other_program(proxy.address, proxy.https) as pid:
-        proxy.send(pool("one", one), host("web.test", ("/", "one")), proxy.balancer(https=True))
+        proxy.send(pool("one", one), host("web.test", ("/", "one")), certificate("web", self_signed("web.test"), "web.test"),
+                   proxy.balancer(https=True, default_certificate="web"))
         proxy.commit()
         proxy.start()
         status = proxy.translator.wait_status(LB, "failed", timeout=PATIENCE)
@@ -67,6 +69,7 @@ def test_a_program_that_has_the_port(pods, name):
         os.kill(pid, signal.SIGKILL)
         proxy.wait_applied()
         wait_for(lambda: missing(proxy) == "" and not proxy.translator.notices(LB), "all to be well", PATIENCE)
+        proxy.wait_answers("web.test", tls=True)
         proxy.provider.wait_event("listener-back")
 
 
