@@ -71,6 +71,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
 		return;
 	engine->are_ports_stale = true;
+	local_pending(engine->local, NULL);
 	engine_step(engine);
 }
 

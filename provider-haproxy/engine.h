@@ -103,7 +103,7 @@ struct engine {
 	/* The change under way. */
 	enum engine_change change;
 	struct command *check; /* with --socket: run by us */
-	ev_timer deadline; /* of a reload; or when to try a change again */
+	ev_timer deadline;     /* of a reload; or when to try a change again */
 	struct backoff change_backoff;
 	long old_worker;
 	bool is_reload_forced;

@@ -37,7 +37,7 @@ struct setup_ops {
 struct setup_config {
 	struct ev_loop *loop;
 	const char *state_dir; /* copied */
-	double interval_s; /* between two reloads */
+	double interval_s;     /* between two reloads */
 	struct notices *notices;
 	const struct setup_ops *ops;
 	void *ctx;

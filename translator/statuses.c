@@ -253,6 +253,19 @@ static void add_notice(struct engine *engine, struct balancer_node *balancer,
 		add_for(engine, ingress, reason, notice->message, diags);
 }
 
+/* A notice of the load balancer itself says the same, with a reason of its own. */
+static bool is_noticed(const struct lb_status *status)
+{
+	for (size_t i = 0; i < status->notices.count; i++) {
+		const struct lb_notice *notice = &status->notices.items[i];
+		if (str_is_empty(notice->ingress) && str_is_empty(notice->service) &&
+			str_is_empty(notice->certificate) &&
+			str_starts_with(status->message, notice->message))
+			return true;
+	}
+	return false;
+}
+
 void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep)
 {
@@ -262,7 +275,7 @@ void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct str message = arena_printf(&engine->scratch, "the load balancer %s: %.*s",
 		status.state == LB_STATE_FAILED ? "failed" : "is not ready",
 		STR_FMT(status.message));
-	if (status.state == LB_STATE_FAILED)
+	if (status.state == LB_STATE_FAILED && !is_noticed(&status))
 		add_for_all(engine, balancer, "LoadBalancerFailed", message, diags);
 	else if (status.state == LB_STATE_PENDING && !str_is_empty(status.message))
 		add_for_all(engine, balancer, "LoadBalancerPending", message, diags);
