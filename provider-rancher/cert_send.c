@@ -108,15 +108,22 @@ static void on_looked(struct cert *cert, const struct api_answer *answer)
 		try_later(cert, 0);
 }
 
+/* It is made anew. That the last write failed is explained by that, and no reason for load balancers to go on without it. */
+static void on_gone(struct cert *cert)
+{
+	cert_lose(cert);
+	free(cert->trouble);
+	cert->trouble = NULL;
+	cert_tell_users(cert);
+}
+
 /* What it holds is known, or told by a list: it is only asked whether it is there. */
 static void on_read(struct cert *cert, const struct api_answer *answer)
 {
 	struct rancher_certificate there;
 	cert->must_read = false;
-	if (api_read_certificate(answer->body, &there) != NULL || !there.is_gone)
-		return;
-	cert_lose(cert);
-	cert_tell_users(cert);
+	if (api_read_certificate(answer->body, &there) == NULL && there.is_gone)
+		on_gone(cert);
 }
 
 static void on_taken_step(struct cert *cert, const struct api_answer *answer)
@@ -170,8 +177,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 			fail(cert, answer, 0);
 			break;
 		}
-		cert_lose(cert);
-		cert_tell_users(cert);
+		on_gone(cert);
 		break;
 	case API_REFUSED:
 		on_refused(cert, answer);

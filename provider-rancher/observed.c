@@ -321,7 +321,7 @@ static size_t reference_len(struct str text)
 {
 	size_t at = 2;
 	size_t colon = 0;
-	if (!str_starts_with(text, STR(" [")))
+	if (!str_starts_with(text, STR(" [")) || text.len < 3 || !isalpha((unsigned char)text.p[2]))
 		return 0;
 	while (at < text.len &&
 		(isalnum((unsigned char)text.p[at]) || (text.p[at] == ':' && colon == 0))) {
