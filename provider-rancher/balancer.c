@@ -175,6 +175,9 @@ static enum lb_fsm_event make_plan(struct balancer *balancer)
 	struct controller *controller = balancer->controller;
 	struct lb_name name;
 	struct plan plan = plan_for(balancer);
+	/* A list that missed a row may have been followed by one that has it. */
+	if (plan.step == PLAN_CREATE && balancers_adopt_row(controller->balancers, balancer))
+		plan = plan_for(balancer);
 	if (plan.step == PLAN_CREATE &&
 		!balancers_find_name(controller->balancers, balancer, &name))
 		plan = (struct plan){.step = PLAN_LATER, .delay_s = 1};
@@ -313,7 +316,7 @@ void balancer_claim(struct balancer *balancer, struct lb_row *row)
 	balancer->row = row;
 	if (balancer->work != NULL)
 		balancer->work->waiting_since = 0;
-	balancer->must_read = balancer->is_name_taken = false;
+	balancer->must_read = balancer->is_name_taken = balancer->is_removal_told = false;
 }
 
 static void take_addresses(struct balancer *balancer)

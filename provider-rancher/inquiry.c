@@ -116,10 +116,37 @@ static void take_page(struct inquiry *inquiry, const struct api_answer *answer)
 		ask_page(inquiry);
 }
 
-static void on_answer(void *ctx, const struct api_answer *answer)
+/* Lists are there for every key that may do anything, so there is nothing to be had with these, whatever is asked for. The keys of a
+ * container outside a system stack that asks for the role environmentAdmin are such; subscriptions open for them all the same. */
+static struct api_answer blind_answer(const struct api_answer *answer)
+{
+	struct api_answer told = *answer;
+	told.outcome = API_OUTAGE;
+	told.is_unauthorized = true;
+	told.text =
+		answer->outcome == API_NOT_FOUND
+			? "Rancher answers a list with 404: these keys may see nothing, as those "
+			  "of "
+			  "the role environmentAdmin outside a system stack (use the label "
+			  "io.rancher.container.agent.role=environment there), or the address of "
+			  "the API is wrong"
+			: "Rancher answers a list with 403: these keys are of another project, or "
+			  "of the role environmentAdmin outside a system stack (use the label "
+			  "io.rancher.container.agent.role=environment there)";
+	return told;
+}
+
+static void on_answer(void *ctx, const struct api_answer *original)
 {
 	struct inquiry *inquiry = ctx;
+	const struct api_answer *answer = original;
+	struct api_answer told;
 	inquiry->request = NULL;
+	if (inquiry->config.is_list &&
+		(original->outcome == API_NOT_FOUND || original->outcome == API_DENIED)) {
+		told = blind_answer(original);
+		answer = &told;
+	}
 	ask_judge(inquiry->config.turns, &inquiry->turn, answer);
 	if (answer->outcome != API_OK || answer->body == NULL) {
 		fail(inquiry, answer);
