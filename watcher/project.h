@@ -81,6 +81,7 @@ struct project_facts {
 	struct str revision;   /* empty: none that can be used */
 	struct str status;     /* canonical, see status_text.h; empty: no addresses */
 	bool status_is_ours;   /* by its managed fields: PROJECT_MANAGER wrote them */
+	struct str status_manager; /* who else wrote them; absent: nobody, or nobody knows */
 	bool hold_is_known;    /* the next three are; otherwise what was known of them stands */
 	bool wants_finalizer;  /* a Service that is ours and stays */
 	bool has_finalizer;    /* our finalizer stands on it */

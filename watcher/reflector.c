@@ -146,6 +146,16 @@ static struct channel *open_page(struct reflector *r)
 	return channel;
 }
 
+static struct channel *open_check(struct reflector *r)
+{
+	struct channel_config config = channel_config_of(r);
+	char *path = reflector_check_path(r->config.version, r->config.namespace);
+	r->verb = "list";
+	struct channel *channel = channel_list(&config, path);
+	free(path);
+	return channel;
+}
+
 static struct channel *open_watch(struct reflector *r, bool is_stream)
 {
 	const struct reflector_options *options = r->config.options;
@@ -276,6 +286,9 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		return;
 	case REFLECTOR_BIT_NEXT:
 		replace_main(r, open_page(r));
+		return;
+	case REFLECTOR_BIT_CHECK:
+		replace_main(r, open_check(r));
 		return;
 	case REFLECTOR_BIT_WATCH:
 		replace_main(r, open_watch(r, false));

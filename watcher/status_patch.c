@@ -40,7 +40,7 @@ char *status_patch_body(struct store_object *object, enum status_step step, stru
 }
 
 void status_patch_take_answer(
-	struct status_wish *wish, enum status_step step, struct str target, struct str body)
+	struct status_wish *wish, enum status_step step, struct str target, struct str body, double now)
 {
 	struct arena arena;
 	struct project_error error;
@@ -52,9 +52,9 @@ void status_patch_take_answer(
 	project_addresses(&p, object, &list);
 	if (step == STATUS_WRITE)
 		status_written(
-			wish, target, status_text(list.items, list.count, &arena, NULL), revision);
+			wish, target, status_text(list.items, list.count, &arena, NULL), revision, now);
 	else
-		status_held(wish, revision);
+		status_held(wish, revision, now);
 	arena_fini(&arena);
 	json_free(object);
 }
