@@ -16,6 +16,7 @@ struct listener {
 	const char *peer;
 	const char *allow_option;
 	const char *(*take)(void *ctx, int fd);
+	void (*refused)(int fd, const char *reason);
 	void *ctx;
 	uid_t uids[LISTENER_UIDS_MAX];
 	size_t uid_count;
@@ -34,16 +35,23 @@ static bool is_allowed(const struct listener *listener, uid_t uid)
 	return false;
 }
 
-/* Each link has its own option: the line says which. */
-static void refuse_user(const struct listener *listener, uid_t uid)
+static void refuse(const struct listener *listener, int fd, uid_t uid, const char *reason)
 {
-	const char *option = listener->allow_option;
-	char *reason =
-		option != NULL
-			? xasprintf("its user may not connect; --%s names those that may", option)
-			: xstrdup("its user may not connect");
 	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
 		LOG_STR("reason", reason));
+	listener->refused(fd, reason);
+}
+
+/* Each link has its own option: the line says which. */
+static void refuse_user(const struct listener *listener, int fd, uid_t uid)
+{
+	const char *option = listener->allow_option;
+	char *reason = option != NULL
+			       ? xasprintf("user %u may not connect; the translator's --%s names "
+					   "those that may",
+					 (unsigned)uid, option)
+			       : xasprintf("user %u may not connect", (unsigned)uid);
+	refuse(listener, fd, uid, reason);
 	free(reason);
 }
 
@@ -57,13 +65,12 @@ static bool offer(const struct listener *listener, int fd)
 		return false;
 	}
 	if (!is_allowed(listener, uid)) {
-		refuse_user(listener, uid);
+		refuse_user(listener, fd, uid);
 		return false;
 	}
 	const char *refusal = listener->take(listener->ctx, fd);
 	if (refusal != NULL)
-		log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
-			LOG_STR("reason", refusal));
+		refuse(listener, fd, uid, refusal);
 	return refusal == NULL;
 }
 
@@ -99,6 +106,7 @@ struct listener *listener_new(const struct listener_config *config, int *ret_err
 	listener->peer = config->peer;
 	listener->allow_option = config->allow_option;
 	listener->take = config->take;
+	listener->refused = config->refused;
 	listener->ctx = config->ctx;
 	listener->uid_count = config->allowed_count;
 	for (size_t i = 0; i < config->allowed_count; i++)

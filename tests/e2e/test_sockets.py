@@ -68,6 +68,19 @@ def test_who_comes_second_is_sent_away_and_the_first_goes_on(line, served, link)
     assert not [text for text in line.translator.lines[since:] if "event=link-down" in text]
 
 
+@pytest.mark.parametrize("role", ["watcher", "provider"])
+def test_a_second_daemon_says_why_it_is_not_served(line, served, role, tmp_path):
+    first = getattr(line, role)
+    second = Daemon(first.program, first.arguments, tmp_path / "second.log", {**first.environment, "SLUICE_WINDOW_DIR": str(tmp_path)}, first.stdin)
+    second.start()
+    try:
+        said = second.wait_event("link-down", f"another {role} is connected")
+        assert "one is served at a time" in said
+    finally:
+        second.stop()
+    change(line, served)
+
+
 @pytest.mark.parametrize("greeted", [False, True], ids=["at-once", "after-hello"])
 @pytest.mark.parametrize("link", ROLES)
 def test_nonsense_closes_the_link_and_nothing_else(line, served, link, greeted):
@@ -101,7 +114,7 @@ def intrude(line, link: str, greeting: dict | None) -> socket.socket:
             return None
         peer.settimeout(60)
         with contextlib.suppress(ConnectionResetError):
-            if peer.recv(4, socket.MSG_PEEK):
+            if b"hello" in peer.recv(64, socket.MSG_PEEK):  # and no bye
                 return peer
         peer.close()
         return None
@@ -171,15 +184,14 @@ def test_nonsense_from_the_translator_changes_no_load_balancer(bench, data):
 
 
 USERS = {"source": (64001, "--allow-watcher-uid"), "provider": (64002, "--allow-provider-uid")}
-# Says what the first bytes are; the listener greets whom it takes.
-COME = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(60); print(len(s.recv(4)))"
+# Says what came first: the listener greets whom it takes, and says a bye to others.
+COME = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(60); print(s.recv(4096))"
 
 
-def is_greeted(path: pathlib.Path, uid: int) -> bool:
+def told(path: pathlib.Path, uid: int) -> str:
     done = subprocess.run([sys.executable, "-c", COME, str(path)], user=uid, group=0, extra_groups=[], capture_output=True, text=True, timeout=120)
-    # Some are sent away before they could read.
-    assert done.returncode == 0 or "ConnectionResetError" in done.stderr, done.stderr
-    return done.stdout.strip() == "4"
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("link", ROLES)
@@ -190,11 +202,12 @@ def test_each_link_lets_in_its_own_user_alone(open_translator, link):
     uid, option = USERS[link]
     stranger = next(other for name, (other, _) in USERS.items() if name != link)
     since = len(translator.lines)
-    assert not is_greeted(path, stranger)
+    farewell = told(path, stranger)
+    assert "bye" in farewell and f"user {stranger} may not connect; the translator's {option} names" in farewell
     refused = translator.wait_event("link-refused", f"uid={stranger} ", since=since)
     assert option in refused and not any(other in refused for _, other in USERS.values() if other != option)
     # One that comes while the last is still being taken leave of is second.
-    wait_for(lambda: is_greeted(path, uid), f"{uid} to be let in")
+    wait_for(lambda: "hello" in told(path, uid), f"{uid} to be let in")
 
 
 @pytest.fixture
