@@ -58,6 +58,7 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 {
 	struct sandbox_outcome outcome = {0};
+	sandbox_allow_remove_beside(sandbox, window_made(daemon->window));
 	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
 	if (problem == NULL)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
