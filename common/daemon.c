@@ -33,6 +33,7 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	bool is_stopping;
+	bool has_failed;
 	char *missing;                                /* a line each thing; NULL: ready */
 	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing more to say */
 	void *describe_ctx;
@@ -116,6 +117,12 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	}
 	log_event(&EV_READY);
 	notify_status("ready");
+}
+
+void daemon_fail(struct daemon *daemon)
+{
+	daemon->has_failed = true;
+	ev_break(daemon->loop, EVBREAK_ALL);
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -295,7 +302,7 @@ static int run(struct daemon *daemon, void *config)
 	window_free(daemon->window);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
-	return EXIT_SUCCESS;
+	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)

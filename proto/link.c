@@ -396,6 +396,15 @@ static const char *take_connection(void *ctx, int fd)
 	return link->refusal;
 }
 
+static void socket_gone(void *ctx, bool is_inherited)
+{
+	struct link *link = ctx;
+	log_event(&EV_LINK_SOCKET_GONE, peer_field(link), LOG_STR("socket", link->path),
+		LOG_STR("made_by", is_inherited ? "the service manager" : "this program"));
+	if (!is_inherited && link->config.on_socket_gone != NULL)
+		link->config.on_socket_gone(link->config.ctx);
+}
+
 /* ---- life ---- */
 
 static struct link *link_new(const struct link_config *config)
@@ -432,6 +441,7 @@ struct link *link_listen(const struct link_config *config, int *ret_err)
 		.allow_option = config->allow_option,
 		.take = take_connection,
 		.refused = say_refused,
+		.gone = socket_gone,
 		.ctx = link,
 	};
 	link->listener = listener_new(&listener, ret_err);

@@ -4,6 +4,7 @@
 #include "common/descriptors.h"
 #include "common/inherited.h"
 #include "common/must.h"
+#include "common/socket_watch.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
 #include "proto/log_events.h"
@@ -20,7 +21,10 @@ struct listener {
 	void *ctx;
 	uid_t uids[LISTENER_UIDS_MAX];
 	size_t uid_count;
+	void (*gone)(void *ctx, bool is_inherited);
 	int fd;
+	bool is_inherited;
+	struct socket_watch *watch;
 	ev_io acceptor;
 };
 
@@ -90,12 +94,19 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 		close(fd);
 }
 
+static void on_gone(void *ctx)
+{
+	struct listener *listener = ctx;
+	listener->gone(listener->ctx, listener->is_inherited);
+}
+
 struct listener *listener_new(const struct listener_config *config, int *ret_err)
 {
 	int position = 0;
 	must(config->allowed_count <= LISTENER_UIDS_MAX);
 	int fd = inherited_listener(config->socket_name, &position);
-	if (fd == -ENOENT)
+	bool is_inherited = fd != -ENOENT;
+	if (!is_inherited)
 		fd = unix_listen(config->path);
 	if (fd < 0) {
 		*ret_err = fd;
@@ -111,7 +122,10 @@ struct listener *listener_new(const struct listener_config *config, int *ret_err
 	listener->uid_count = config->allowed_count;
 	for (size_t i = 0; i < config->allowed_count; i++)
 		listener->uids[i] = config->allowed_uids[i];
+	listener->gone = config->gone;
 	listener->fd = fd;
+	listener->is_inherited = is_inherited;
+	listener->watch = socket_watch_new(config->loop, config->path, on_gone, listener);
 	ev_io_init(&listener->acceptor, on_acceptable, fd, EV_READ);
 	listener->acceptor.data = listener;
 	ev_io_start(config->loop, &listener->acceptor);
@@ -123,6 +137,7 @@ void listener_free(struct listener *listener)
 	if (listener == NULL)
 		return;
 	ev_io_stop(listener->loop, &listener->acceptor);
+	socket_watch_free(listener->watch);
 	close(listener->fd);
 	free(listener);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <ev.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { LISTENER_UIDS_MAX = 16 };
@@ -24,6 +25,8 @@ struct listener_config {
 	const char *(*take)(void *ctx, int fd);
 	/* Tells the peer why, before it is closed. */
 	void (*refused)(int fd, const char *reason);
+	/* The file of the socket was removed or replaced: nobody can connect any more. `is_inherited`: the service manager made it. */
+	void (*gone)(void *ctx, bool is_inherited);
 	void *ctx;
 };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
+import shutil
 import socket
 import struct
 import subprocess
@@ -233,3 +234,80 @@ def bench():
         running.translator.put(*simple("web"), pool("web"))
         running.translator.wait_status("default/web")
         yield running
+
+
+def alone(folder: pathlib.Path, *arguments: str) -> Daemon:
+    return Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(folder), *arguments], folder.parent / "translator.log")
+
+
+def remove_folder(runtime: pathlib.Path) -> None:
+    shutil.rmtree(runtime, ignore_errors=True)  # the translator takes its window away meanwhile
+
+
+def move_folder(runtime: pathlib.Path) -> None:
+    runtime.rename(runtime.with_name("moved"))
+
+
+def replace_socket(runtime: pathlib.Path) -> None:
+    other = runtime / "other"
+    other.touch()
+    other.rename(runtime / "source.sock")
+
+
+@pytest.mark.parametrize("how", [remove_folder, move_folder, replace_socket], ids=lambda how: how.__name__)
+def test_the_translator_ends_when_nobody_can_reach_it(how, tmp_path):
+    """So that whoever supervises it starts it again; who is connected is told."""
+    runtime = tmp_path / "run"
+    runtime.mkdir()
+    daemon = alone(runtime).start()
+    watcher = Watcher(runtime)
+    how(runtime)
+    said = daemon.wait_event("link-socket-gone")
+    assert str(runtime) in said and 'made_by="this program"' in said
+    assert daemon.process.wait(60) == 1
+    with pytest.raises(LinkClosed, match="the translator ends"):
+        while True:
+            watcher.receive(60)
+    watcher.close()
+    # What the supervisor does.
+    runtime.mkdir(exist_ok=True)
+    (runtime / "source.sock").unlink(missing_ok=True)
+    again = alone(runtime).start()
+    Watcher(runtime).close()
+    assert again.stop() == 0
+
+
+def test_files_beside_the_sockets_mean_nothing(tmp_path):
+    daemon = alone(tmp_path).start()
+    wait_for((tmp_path / "provider.sock").exists, "the sockets")
+    for _ in range(100):
+        (tmp_path / "x").touch()
+        (tmp_path / "x").rename(tmp_path / "y.sock")
+        (tmp_path / "y.sock").unlink()
+    Watcher(tmp_path).close()
+    assert daemon.stop() == 0 and not daemon.events("link-socket-gone")
+
+
+def test_a_socket_of_the_service_manager_is_left_to_it(tmp_path):
+    """The translator cannot make it anew by a start; it says what can, and goes on with whoever is connected."""
+    path = tmp_path / "source.sock"
+    child = ("import os, sys\n"
+             "os.dup2(int(sys.argv[1]), 3, True)\n"
+             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='source.sock')\n"
+             "os.execv(sys.argv[2], sys.argv[2:])\n")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        with subprocess.Popen([sys.executable, "-c", child, str(listener.fileno()), str(build_folder() / "translator/sluice-translator"),
+                               "--runtime-dir", str(tmp_path), "--window", "off"], pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
+                              text=True) as process:
+            watcher = Watcher(tmp_path)
+            path.unlink()
+            said = next(line for line in process.stderr if "event=link-socket-gone" in line)
+            assert 'made_by="the service manager"' in said
+            watcher.send("ping", {"seq": 1})
+            assert watcher.receive(60) and process.poll() is None
+            watcher.close()
+            process.terminate()
+            process.stderr.read()
+            assert process.wait(60) == 0
