@@ -33,6 +33,7 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	bool is_stopping;
+	bool has_failed;
 	char *missing;                                /* a line each thing; NULL: ready */
 	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing more to say */
 	void *describe_ctx;
@@ -58,6 +59,7 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 {
 	struct sandbox_outcome outcome = {0};
+	sandbox_allow_remove_beside(sandbox, window_made(daemon->window));
 	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
 	if (problem == NULL)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
@@ -115,6 +117,12 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	}
 	log_event(&EV_READY);
 	notify_status("ready");
+}
+
+void daemon_fail(struct daemon *daemon)
+{
+	daemon->has_failed = true;
+	ev_break(daemon->loop, EVBREAK_ALL);
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -294,7 +302,7 @@ static int run(struct daemon *daemon, void *config)
 	window_free(daemon->window);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
-	return EXIT_SUCCESS;
+	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)

@@ -317,6 +317,11 @@ struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_
 	return window;
 }
 
+const char *window_made(const struct window *window)
+{
+	return window->made;
+}
+
 void window_free(struct window *window)
 {
 	if (window == NULL)
