@@ -7,6 +7,7 @@
 #include "common/must.h"
 #include "common/notify.h"
 #include "common/process_metrics.h"
+#include "common/signals.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 
@@ -309,6 +310,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
+	signals_reset();
 	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =

@@ -3,6 +3,9 @@
  * The skeleton of every process: options, log, signals, readiness, loop, stop. A process fills a
  * struct daemon_spec and calls daemon_main() from main().
  *
+ * Signals mean the same whoever started it: SIGTERM and SIGINT end it, SIGHUP has it read again what can be; what was blocked or ignored
+ * before is not.
+ *
  * Exit codes: 0 asked to stop; 1 failed at run time (the supervisor should restart it); 2 wrong
  * usage (it should not).
  *
