@@ -88,11 +88,14 @@ struct record {
 };
 
 struct balancer_node;
+struct offers;
 
 struct ingress_node {
 	struct record record;
 	struct balancer_node *balancer; /* one of the targets; NULL: not ours */
 	struct set targets;             /* nodes that it needs, by address */
+	struct offers *offers;          /* see offers.c; NULL: not looked at */
+	uint64_t created;               /* while it has a plan: seconds since 1970 */
 	char key[];
 };
 

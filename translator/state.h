@@ -6,6 +6,7 @@
  *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
  *   claims.c     what only one of several can have
+ *   offers.c     what each of them has for it
  *   fronts.c     Services of type LoadBalancer: when they may go
  *   plans.c      plans of ingresses, kept for a moment
  *   objects.c    builds the object of a node, with its diagnostics
@@ -166,6 +167,26 @@ bool claims_work(struct engine *engine);
 /* What others have of what the plan claims. */
 void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags);
+
+/* ---- offers.c ---- */
+
+/* `secret` of a name, `protocol` of a port. */
+struct offer {
+	const struct claim_node *claim;
+	struct secret_node *secret;
+	enum listener_protocol protocol;
+};
+
+/* NULL: it has nothing for that claim of its. Good until offers_forget(). */
+const struct offer *offers_find(
+	struct engine *engine, struct ingress_node *ingress, const struct claim_node *claim);
+/* Its plan, or the facts of a Secret of it, are others. */
+void offers_forget(struct ingress_node *ingress);
+/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
+struct secret_node *offers_secret(
+	struct engine *engine, const struct plan *plan, const struct plan_tls *tls);
+/* Whether the certificate of that usable Secret is good for the host. */
+bool offers_covers(const struct secret_node *secret, struct str host);
 
 /* ---- fronts.c ---- */
 
