@@ -72,9 +72,10 @@ static void touch_pools(struct engine *engine, struct service_node *service)
 /* ---- what differs for those that stay ---- */
 
 static void touch_hosts(struct engine *engine, const struct plan *plan, const struct plan *old,
-	const struct targets *t)
+	const struct targets *t, bool same_size)
 {
-	bool same_place = old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
+	bool same_place =
+		same_size && old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
 	for (size_t i = 0; i < plan->hosts.count; i++) {
 		const struct plan_host *host = &plan->hosts.items[i];
 		const struct plan_host *old_host =
@@ -120,6 +121,7 @@ static void note_plan(struct ingress_node *ingress, const struct plan *plan)
 		flags |= NODE_UNNAMED;
 	ingress->record.node.flags = flags;
 	ingress->created = plan != NULL ? plan->created : 0;
+	ingress->is_large = plan != NULL && plans_is_large(ingress, plan);
 }
 
 static void change_present(
@@ -137,6 +139,7 @@ static void change_present(
 	struct balancer_node *old_balancer = ingress->balancer;
 	bool shaped = (node->flags & NODE_SHAPES) != 0;
 	bool was_ours = (node->flags & NODE_OURS) != 0;
+	bool was_large = ingress->is_large;
 	bool is_other = old == NULL || !str_eq(old->self.uid, plan->self.uid);
 	struct targets t = targets_gather(engine, plan);
 	note_plan(ingress, plan);
@@ -144,7 +147,7 @@ static void change_present(
 	ingress->balancer = t.balancer;
 	targets_set(engine, ingress, &t, shaped);
 	if (plan->is_ours) {
-		touch_hosts(engine, plan, old, &t);
+		touch_hosts(engine, plan, old, &t, ingress->is_large == was_large);
 		touch_balancer(engine, plan, old, t.balancer);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
 			claims_ask_of(engine, ingress);

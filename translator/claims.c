@@ -68,6 +68,19 @@ static void touch_secret(struct engine *engine, struct secret_node *secret)
 	object_touch(engine, node);
 }
 
+/* What is left out when there are too many (objects.c), all who use it hear of. */
+static void count_shown(struct engine *engine, struct secret_node *secret, int by)
+{
+	struct ingress_node *user;
+	bool was_over = secret->shown_count > CERTIFICATE_HOSTS_MAX;
+	secret->shown_count += (uint32_t)by;
+	touch_secret(engine, secret);
+	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
+		return;
+	SET_FOREACH (user, &secret->users, node_by_name)
+		said_ask(engine, &user->record.node, SAID_CONTENT);
+}
+
 static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
 {
 	struct balancer_node *balancer = claim->balancer;
@@ -76,21 +89,20 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 		return;
 	if (claim->shown != NULL) {
 		set_remove(&claim->shown->shown, claim, node_by_name);
-		touch_secret(engine, claim->shown);
+		count_shown(engine, claim->shown, -1);
 		balancer->shown_count--;
 	}
 	claim->shown = secret;
 	if (secret != NULL) {
 		set_add(&secret->shown, claim, node_by_name);
-		touch_secret(engine, secret);
+		count_shown(engine, secret, 1);
 		balancer->shown_count++;
 	}
 	if (shown != (balancer->shown_count != 0))
 		touch_balancer(engine, claim);
 }
 
-/* As plan_compare_ages(). */
-static bool is_older(const struct ingress_node *a, const struct ingress_node *b)
+bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b)
 {
 	if (a->created != b->created)
 		return a->created < b->created;
@@ -106,7 +118,7 @@ static void settle(struct engine *engine, struct claim_node *claim)
 	struct offer best = {0};
 	struct ingress_node *user;
 	SET_FOREACH (user, &claim->users, node_by_name) {
-		if (holder != NULL && is_older(holder, user))
+		if (holder != NULL && ingress_is_older(holder, user))
 			continue;
 		const struct offer *offer = offers_find(engine, user, claim);
 		if (offer == NULL)
@@ -138,7 +150,8 @@ static bool may_win(
 {
 	if (claim->holder == NULL || claim->holder == ingress)
 		return true;
-	return is_older(ingress, claim->holder) && offers_find(engine, ingress, claim) != NULL;
+	return ingress_is_older(ingress, claim->holder) &&
+	       offers_find(engine, ingress, claim) != NULL;
 }
 
 void claim_left(struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress)
@@ -220,6 +233,13 @@ static void tell_names(struct engine *engine, const struct ingress_node *ingress
 	const struct secret_node *secret = offers_secret(engine, plan, tls);
 	if (secret == NULL)
 		return;
+	if (secret->shown_count > CERTIFICATE_HOSTS_MAX)
+		diag_add(diags, &plan->self, "TooManyHosts",
+			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p,
+			"the certificate of Secret %.*s is shown for the first %d names only, of "
+			"those that "
+			"Ingresses have it for; use a second Secret for others",
+			STR_FMT(node_key(&secret->record.node)), CERTIFICATE_HOSTS_MAX);
 	for (size_t i = 0; i < tls->hosts.count; i++)
 		tell_name(ingress, plan, tls, tls->hosts.items[i], diags);
 	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
