@@ -50,7 +50,7 @@ static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, &engine->scratch);
 		(void)said_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
 			STR("the load balancer works again"), false);
 	}
@@ -139,7 +139,7 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 	if (balancer == NULL)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, &engine->scratch);
 		(void)said_event(engine, &self, event->type, event->reason, event->message, false);
 	}
 }
@@ -149,7 +149,7 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 static void add_for(struct engine *engine, const struct ingress_node *ingress, const char *reason,
 	struct str message, struct diag_list *diags)
 {
-	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, &engine->scratch);
 	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
 }
 
@@ -385,7 +385,7 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	bool ours = ingress->balancer != NULL;
 	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
-	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, &engine->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
 	update.addresses.items = status.addresses.items;
