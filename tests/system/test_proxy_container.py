@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import uuid
 from typing import Iterator
@@ -100,7 +101,8 @@ class Containers:
             raise AssertionError(f"{problem}\n{self.log('provider')}\n{self.log('proxy')}") from None
 
     def log(self, container: str) -> str:
-        return podman("logs", "--tail", "40", self.name_of(container), check=False)
+        done = subprocess.run(["podman", "logs", "--tail", "40", self.name_of(container)], capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout + done.stderr
 
     def serves(self, path: str, name: str) -> bool:
         return answers(self.address, self.port, "web.test", path) and request(self.address, self.port, "web.test", path).json["name"] == name
