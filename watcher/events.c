@@ -2,6 +2,7 @@
 #include "watcher/events.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "watcher/log_events.h"
@@ -85,7 +86,7 @@ static int64_t *count_of(struct events *e, const struct pending *p)
 /* "2026-07-14T09:00:00Z": the times of objects are whole seconds. */
 static void print_now(char *text, size_t room)
 {
-	time_t now = time(NULL);
+	time_t now = (time_t)clock_wall_s();
 	struct tm tm;
 	gmtime_r(&now, &tm);
 	strftime(text, room, "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -295,7 +296,7 @@ void events_note(struct events *e, const struct event_note *note)
 {
 	struct event_plan plan;
 	if (e->is_passive || !is_sendable(note) ||
-		!event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
+		!event_filter_take(&e->filter, note, clock_monotonic_s(), &plan))
 		return;
 	if (e->count >= EVENTS_QUEUE_MAX) {
 		metric_add(&watcher_metrics[WATCHER_EVENTS], 2, 1);

@@ -149,6 +149,7 @@ static struct channel *open_page(struct reflector *r)
 static struct channel *open_check(struct reflector *r)
 {
 	struct channel_config config = channel_config_of(r);
+	config.ignores_objects = true;
 	char *path = reflector_check_path(r->config.version, r->config.namespace);
 	r->verb = "list";
 	struct channel *channel = channel_list(&config, path);
