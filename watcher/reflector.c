@@ -248,8 +248,7 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		return;
 	case REFLECTOR_BIT_LIST:
 		set_next_page(r, NULL);
-		replace_main(r, reflector_open_page(request_of(r, "list"), r->next_page));
-		return;
+		[[fallthrough]];
 	case REFLECTOR_BIT_NEXT:
 		replace_main(r, reflector_open_page(request_of(r, "list"), r->next_page));
 		return;
