@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/daemon.h"
 
+#include "common/clock.h"
 #include "common/daemon_window.h"
 #include "common/heap.h"
 #include "common/log_events.h"
@@ -111,7 +112,7 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	free(daemon->missing);
 	metric_set(&common_metrics[METRIC_READY], 0, missing == NULL);
 	daemon->missing = missing != NULL ? xstrdup(missing) : NULL;
-	daemon->ready_s = missing == NULL ? (int64_t)time(NULL) : 0;
+	daemon->ready_s = missing == NULL ? clock_wall_s() : 0;
 	if (missing != NULL) {
 		tell_missing(missing);
 		return;
@@ -273,7 +274,7 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
 	 */
 	daemon->missing = xstrdup("");
-	daemon->started_s = (int64_t)time(NULL);
+	daemon->started_s = clock_wall_s();
 	start_watchers(daemon);
 	process_metrics_start();
 	metric_set(&common_metrics[METRIC_READY], 0, 0);

@@ -125,12 +125,12 @@ static const struct window_connection_ops connection_ops = {on_request, on_gone}
 static struct window_reply **find_place(struct listener *listener)
 {
 	struct window_reply **best = NULL;
-	ev_tstamp oldest = 0;
+	double oldest = 0;
 	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
 		struct window_reply **place = &listener->connections[i];
 		if (*place == NULL)
 			return place;
-		ev_tstamp since = window_connection_waits_since(*place);
+		double since = window_connection_waits_since(*place);
 		if (since >= 0 && (best == NULL || since < oldest)) {
 			best = place;
 			oldest = since;

@@ -2,6 +2,7 @@
 #include "proto/link.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/descriptors.h"
 #include "common/must.h"
 #include "common/stream.h"
@@ -33,7 +34,7 @@ struct link {
 	struct stream *stream;
 	struct message_reader *reader;
 	struct arena arena; /* for our own messages: hello, ping */
-	ev_tstamp heard_at;
+	double heard_at;
 	struct traffic traffic;
 	uint64_t ping_seq;
 	char *peer_name;
@@ -260,7 +261,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	struct link *link = ctx;
 	struct str payload;
 	enum frame_outcome outcome;
-	link->heard_at = ev_now(link->config.loop);
+	link->heard_at = clock_monotonic_s();
 	while ((outcome = frame_next(in, &payload)) == FRAME_READY) {
 		int err = take_payload(link, payload);
 		if (link->stream != stream)
@@ -320,7 +321,7 @@ static void begin_greeting(struct link *link, int fd)
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
-	link->heard_at = ev_now(link->config.loop);
+	link->heard_at = clock_monotonic_s();
 	traffic_begin(&link->traffic, peer_series(link));
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
@@ -344,7 +345,7 @@ static void try_connect(struct link *link)
 
 static void watch_silence(struct link *link)
 {
-	ev_tstamp silent = ev_now(link->config.loop) - link->heard_at;
+	double silent = clock_monotonic_s() - link->heard_at;
 	if (silent >= link->config.dead_after_s) {
 		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
 			true);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/balancer.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "common/slab.h"
@@ -141,7 +142,7 @@ static struct plan plan_for(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
 	struct work *work = balancer->work;
-	double now = ev_now(controller->loop);
+	double now = clock_monotonic_s();
 	if (balancer->object != NULL && !balancer->has_wanted)
 		balancer_work_out_wanted(balancer);
 	bool is_leaving = false;
@@ -331,7 +332,7 @@ static void take_addresses(struct balancer *balancer)
 		balancer_tell(balancer);
 		return;
 	}
-	switch (shown_update(&balancer->shown, set, ev_now(controller->loop))) {
+	switch (shown_update(&balancer->shown, set, clock_monotonic_s())) {
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
@@ -373,7 +374,7 @@ static void look_for_drift(struct balancer *balancer)
 		facets_differ(balancer_wanted(balancer), &balancer->row->facets) == 0)
 		return;
 	balancer->is_drift = true;
-	balancer_work(balancer)->drift_since = ev_now(controller->loop);
+	balancer_work(balancer)->drift_since = clock_monotonic_s();
 	log_event(&EV_BALANCER_DRIFT, LOG_STR("lb", balancer->identity),
 		LOG_STR("name", balancer->row->name));
 	/* The server takes the rules of a Service away when it goes. */

@@ -2,6 +2,7 @@
 #include "provider-rancher/inquiry.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-rancher/ask.h"
 #include "provider-rancher/log_events.h"
@@ -79,7 +80,7 @@ static void succeed(struct inquiry *inquiry)
 	free(inquiry->trouble);
 	inquiry->trouble = NULL;
 	backoff_succeeded(&inquiry->backoff);
-	inquiry->answered_at = ev_now(inquiry->config.loop);
+	inquiry->answered_at = clock_monotonic_s();
 	inquiry->config.ops->on_end(inquiry->config.ctx, inquiry->number);
 	if (inquiry->is_wanted && !is_under_way(inquiry))
 		turns_wait(inquiry->config.turns, &inquiry->turn, true);
@@ -234,8 +235,9 @@ void inquiry_want_after(struct inquiry *inquiry, double delay_s)
 
 void inquiry_doubt(struct inquiry *inquiry)
 {
-	double age = ev_now(inquiry->config.loop) - inquiry->answered_at;
-	inquiry_want_after(inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+	double age = clock_monotonic_s() - inquiry->answered_at;
+	inquiry_want_after(inquiry,
+		!inquiry_is_answered(inquiry) || age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
 }
 
 bool inquiry_is_answered(const struct inquiry *inquiry)

@@ -25,6 +25,7 @@
  * Read next: engine.h.
  */
 #include "common/cert.h"
+#include "common/clock.h"
 #include "common/daemon.h"
 #include "common/users.h"
 #include "common/version.h"
@@ -61,7 +62,7 @@ static struct {
 static void work(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
-	engine_set_time(self.engine, (int64_t)ev_now(loop));
+	engine_set_time(self.engine, clock_wall_s());
 	if (engine_work(self.engine))
 		ev_idle_start(loop, &self.again);
 	else

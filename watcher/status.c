@@ -175,8 +175,8 @@ static void take_success(struct write *write, const struct api_result *result)
 	char name[NAME_TEXT_LEN];
 	count(write, true);
 	set_forbidden(write->writer, NULL);
-	status_patch_take_answer(
-		&write->job->wish, write->step, str_from(write->target), result->body, clock_monotonic_s());
+	status_patch_take_answer(&write->job->wish, write->step, str_from(write->target),
+		result->body, clock_monotonic_s());
 	if (write->step == STATUS_WRITE)
 		log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
 			LOG_STR("addresses", write->target != NULL ? write->target : "[]"));

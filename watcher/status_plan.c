@@ -47,7 +47,8 @@ static void end_trouble(struct status_wish *wish)
 		return;
 	wish->trouble->not_before = 0;
 	wish->trouble->backoff_s = 0;
-	if (wish->trouble->replaced_count == 0 && wish->trouble->yield_s <= 0 && !revision_is_kept(wish->trouble->conflict_at))
+	if (wish->trouble->replaced_count == 0 && wish->trouble->yield_s <= 0 &&
+		!revision_is_kept(wish->trouble->conflict_at))
 		forget_trouble(wish);
 }
 

@@ -72,7 +72,7 @@ struct status_wish {
 	struct revision_kept left_at;     /* of that */
 	struct revision_kept answered_at; /* what our latest write made of the object */
 	double echo_until; /* what the cache has is not older than answered_at from then on */
-	double rested_at; /* when as many writes as STATUS_BURST may follow each other again */
+	double rested_at;  /* when as many writes as STATUS_BURST may follow each other again */
 	struct status_trouble *trouble; /* NULL: none */
 	bool has_left : 1;              /* the three above are set */
 	bool is_known : 1;              /* the translator has said something */

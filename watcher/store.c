@@ -258,8 +258,7 @@ void store_object_free(struct store_object *object)
 
 static bool replace_text(char **text, struct str with)
 {
-	struct str old = str_from(*text);
-	if (str_eq(old, with))
+	if (str_eq(str_from(*text), with))
 		return false;
 	free(*text);
 	*text = with.len != 0 ? str_dup(with) : NULL;

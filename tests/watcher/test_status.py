@@ -99,8 +99,8 @@ def test_what_somebody_removes_is_put_back(rig, web):
     rig.wait_shown("192.0.2.1")
 
 
-@pytest.mark.parametrize("streams", ["clean", None], ids=["reconnected", "watching"])
-def test_what_comes_back_from_a_backup_is_put_right(rig, streams):
+@pytest.mark.parametrize("is_away", [True, False], ids=["reconnected", "watching"])
+def test_what_comes_back_from_a_backup_is_put_right(rig, is_away):
     rig.kube.settings(bookmark_period_s=0.2)
     rig.ingress()
     rig.start()
@@ -112,7 +112,11 @@ def test_what_comes_back_from_a_backup_is_put_right(rig, streams):
     rig.wait_shown("192.0.2.1")
     rig.kube.bump(1000)
     wait_for(lambda: int(rig.kube.streams(resource="ingresses")[0]["frames"]) >= 2, "a bookmark")
-    rig.kube.restore(streams=streams)
+    if is_away:
+        rig.kube.network("gone", drop="rst")
+        rig.watcher.wait_event("watch-failed", "kind=ingress ")
+    rig.kube.restore(streams=None)
+    rig.kube.network("up")
     rig.watcher.wait_event("revision-went-back")
     # What was written last is awaited for a few seconds first.
     rig.wait_shown("192.0.2.1", timeout=30)
