@@ -60,8 +60,9 @@ static ssize_t read_step(struct stream *s)
 }
 
 /* False: the stream has ended, and is not to be used any more. */
-static bool take_input(struct stream *s)
+static bool take_input(const ev_io *reader)
 {
+	struct stream *s = reader->data;
 	bool gone = false;
 	size_t total = 0;
 	ssize_t got = 0;
@@ -96,7 +97,7 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	(void)loop;
 	(void)events;
-	(void)take_input(watcher->data);
+	(void)take_input(watcher);
 }
 
 /* Writes what the socket takes; 0 or a negative errno. */
@@ -119,7 +120,7 @@ static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 	int err = write_some(s);
 	if (err < 0) {
 		/* What the peer said before it left may be why it left. */
-		if (take_input(s))
+		if (take_input(&s->reader))
 			run_on_closed(s, err);
 		return;
 	}

@@ -11,13 +11,14 @@
 #include "proto/frame.h"
 #include "proto/listener.h"
 #include "proto/log_events.h"
+#include "proto/messages.h"
 #include "proto/metrics.h"
+#include "proto/refusal.h"
 #include "proto/traffic.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/socket.h>
 
 enum link_state { LINK_CLOSED, LINK_GREETING, LINK_UP };
 
@@ -39,18 +40,12 @@ struct link {
 	uint64_t ping_seq;
 	char *peer_name;
 	char complaint[SCHEMA_ERROR_LEN + 128];
-	char refusal[512]; /* why another peer is not taken */
+	char refusal[REFUSAL_LEN_MAX]; /* why another peer is not taken */
 };
-
-static const char *role_name(enum peer_role role)
-{
-	static const char *const names[] = {"nobody", "watcher", "translator", "provider"};
-	return names[role];
-}
 
 static struct log_field peer_field(const struct link *link)
 {
-	return LOG_STR("peer", role_name(link->config.peer_role));
+	return LOG_STR("peer", peer_role_words[link->config.peer_role]);
 }
 
 void link_complain(struct link *link, const char *format, ...)
@@ -80,7 +75,7 @@ static void collect(void *ctx)
 	metric_set(&link_metrics[LINK_WAITING], peer_series(link), waiting);
 }
 
-static void flush(struct link *link)
+void link_flush(struct link *link)
 {
 	traffic_count_sent(&link->traffic, link->stream);
 	stream_flush(link->stream);
@@ -173,7 +168,7 @@ static int take_hello(struct link *link, const struct message *message)
 	}
 	if (peer.role != link->config.peer_role) {
 		link_complain(link, "this socket is for a %s, the peer is a %s",
-			role_name(link->config.peer_role), role_name(peer.role));
+			peer_role_words[link->config.peer_role], peer_role_words[peer.role]);
 		return -EPROTO;
 	}
 	begin_up(link, &peer);
@@ -366,34 +361,15 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 		watch_silence(link);
 }
 
-/* As much as the socket takes at once: a peer that does not read it has only itself to ask. */
-static void say_refused(int fd, const char *reason)
-{
-	const struct bye bye = {.reason = str_from(reason)};
-	struct schema_error error;
-	struct buf frame;
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	if (message_encode(MESSAGE_BYE, &bye, &frame, &error) == 0)
-		(void)send(fd, buf_data(&frame), buf_len(&frame), MSG_NOSIGNAL | MSG_DONTWAIT);
-	buf_fini(&frame);
-}
-
 static const char *take_connection(void *ctx, int fd)
 {
 	struct link *link = ctx;
-	const char *role = role_name(link->config.peer_role);
 	if (link->state == LINK_CLOSED) {
 		begin_greeting(link, fd);
 		return NULL;
 	}
-	if (link->state == LINK_UP)
-		snprintf(link->refusal, sizeof(link->refusal),
-			"another %s is connected, \"%s\", and one is served at a time; stop one of "
-			"them",
-			role, link->peer_name);
-	else
-		snprintf(link->refusal, sizeof(link->refusal),
-			"another %s is connected, which has not said hello yet", role);
+	refusal_describe(peer_role_words[link->config.peer_role],
+		link->state == LINK_UP ? link->peer_name : NULL, link->refusal);
 	return link->refusal;
 }
 
@@ -436,12 +412,12 @@ struct link *link_listen(const struct link_config *config, int *ret_err)
 		.loop = config->loop,
 		.path = config->path,
 		.socket_name = config->socket_name,
-		.peer = role_name(config->peer_role),
+		.peer = peer_role_words[config->peer_role],
 		.allowed_uids = config->allowed_uids,
 		.allowed_count = config->allowed_count,
 		.allow_option = config->allow_option,
 		.take = take_connection,
-		.refused = say_refused,
+		.refused = refusal_send,
 		.gone = socket_gone,
 		.ctx = link,
 	};
@@ -496,11 +472,6 @@ struct buf *link_out(struct link *link)
 	return stream_out(link->stream);
 }
 
-void link_flush(struct link *link)
-{
-	flush(link);
-}
-
 int link_send(struct link *link, enum message_type type, const void *value)
 {
 	struct schema_error error = {""};
@@ -510,7 +481,7 @@ int link_send(struct link *link, enum message_type type, const void *value)
 		log_event(&EV_LINK_BAD_MESSAGE, peer_field(link),
 			LOG_STR("type", message_word(type)), LOG_STR("reason", error.text));
 	else
-		flush(link);
+		link_flush(link);
 	return err;
 }
 
@@ -523,5 +494,5 @@ void link_send_payload(struct link *link, struct str payload)
 	/* Room for one more message than the high mark is always there: see begin_greeting(). */
 	must(payload.len <= FRAME_LEN_MAX && buf_append(out, head, sizeof(head)) == 0 &&
 		buf_append_str(out, payload) == 0);
-	flush(link);
+	link_flush(link);
 }

@@ -5,7 +5,7 @@
  */
 #include "proto/message_rows.h"
 
-static const char *const role_words[] = {"", "watcher", "translator", "provider", NULL};
+const char *const peer_role_words[] = {"", "watcher", "translator", "provider", NULL};
 static const char *const grouping_words[] = {"per-ingress", "merged", NULL};
 const char *const path_words[] = {"implementation-specific", "prefix", "exact", NULL};
 const char *const ip_protocol_words[] = {"tcp", "udp", "sctp", NULL};
@@ -30,7 +30,7 @@ static const struct schema_field hello_fields[] = {
 		"oldest protocol version the sender speaks"),
 	NEED(UINT, hello, version_max, "version_max", COUNT_MAX,
 		"newest protocol version the sender speaks; the link uses the greatest both speak"),
-	WORDS(true, hello, role, "role", role_words, "what the sender is"),
+	WORDS(true, hello, role, "role", peer_role_words, "what the sender is"),
 	NEED(STR, hello, name, "name", NAME_MAX_LEN,
 		"short name for logs and Events, such as `rancher`"),
 	NEED(STR, hello, software, "software", NAME_MAX_LEN, "program and version"),

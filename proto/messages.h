@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What message.c and object.c share: the tables of messages.c, source_messages.c and provider_messages.c. Everybody else asks message_schema(). */
+/* What link.c, message.c and object.c share: the tables of messages.c, source_messages.c and provider_messages.c. Everybody else asks message_schema(). */
 #pragma once
 
 #include "proto/model.h"
 #include "proto/schema.h"
 
+extern const char *const peer_role_words[];
 extern const char *const record_kind_words[];
 extern const char *const lb_kind_words[];
 
