@@ -132,8 +132,9 @@ class SourceView:
 
 
 class Engine:
-    def __init__(self, tool: str, options: list[str] | None = None):
-        self.process = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
+        """`under`: a program that runs it, with its arguments."""
+        self.process = subprocess.Popen([*under, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.provider = ProviderView()
         self.source = SourceView()
         self.missing = ""

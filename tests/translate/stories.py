@@ -160,6 +160,36 @@ def a_shared_load_balancer_lets_a_service_go(line: Line) -> None:
 
 
 @story
+def so_many_large_ingresses_share_a_host(line: Line) -> None:
+    """Each has 300 hosts, the same as all others."""
+    def large(number: int) -> dict:
+        one = ingress(f"large-{number}", created=number)
+        return {**one, "rules": [{**one["rules"][0], "host": f"h{i}.org",
+                                  "paths": [{**one["rules"][0]["paths"][0], "path": f"/{number}"}]} for i in range(300)]}
+
+    def paths() -> list[str]:
+        return sorted(rule["path"] for rule in line.object("virtual-host", "class/rancher|h7.org")["rules"])
+
+    line.begin([large(number) for number in range(1, 10)])
+    assert paths() == [f"/{number}" for number in range(1, 9)]
+    assert {name for _, name, reason in line.events() if reason == "HostOverloaded"} == {"large-9"}
+    line.upsert(ingress("small", host="h7.org", path="/small", created=20))
+    assert paths() == [*(f"/{number}" for number in range(1, 9)), "/small"]
+    line.upsert({**large(1), "rules": large(1)["rules"][:20]})
+    assert paths() == [*(f"/{number}" for number in range(1, 10)), "/small"], "the first is no large one any more"
+    line.upsert(large(1))
+    line.delete(large(2))
+    assert paths() == ["/1", *(f"/{number}" for number in range(3, 10)), "/small"]
+
+
+@story
+def so_many_secrets_are_compared_with_all_hosts(line: Line) -> None:
+    line.begin([ingress("web", tls=[{"secret": "s0"}, *({"secret": f"s{i}"} for i in range(17))])])
+    told = [event for event in line.engine.source.take_events() if event["reason"] == "TooManyCertificates"]
+    assert [event["message"].split(":")[0] for event in told] == ["spec.tls[17]"], "the seventeenth: one that stands twice counts once"
+
+
+@story
 def a_service_without_a_port_goes_at_once(line: Line) -> None:
     line.begin([ingress("web"), balancer("old", [22], created=1), balancer("new", [22], created=2)])
     assert line.events().count(("service", "new", "PortConflict")) == 1
