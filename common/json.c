@@ -462,10 +462,8 @@ static bool arrays_equal(const struct json *a, const struct json *b)
 {
 	const struct json *x = json_first(a);
 	const struct json *y = json_first(b);
-	while (x != NULL && y != NULL && json_eq(x, y)) {
-		x = json_next(x);
+	for (; x != NULL && y != NULL && json_eq(x, y); x = json_next(x))
 		y = json_next(y);
-	}
 	return x == NULL && y == NULL;
 }
 
