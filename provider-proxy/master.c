@@ -45,7 +45,8 @@ struct master {
 	struct backoff backoff;
 	struct orphans *orphans;
 	bool is_wanted;
-	bool is_due; /* to be started as soon as no orphan serves */
+	bool is_adopted; /* it was not started in this life */
+	bool is_due;     /* to be started as soon as no orphan serves */
 };
 
 /* ---- its end ---- */
@@ -227,6 +228,7 @@ static bool find(struct master *master)
 	}
 	fcntl(master->pidfd, F_SETFD, FD_CLOEXEC);
 	master->process = process;
+	master->is_adopted = true;
 	find_dir(master);
 	note(master, false);
 	ev_io_set(&master->found, master->pidfd, EV_READ);
@@ -298,6 +300,7 @@ static void launch(struct master *master)
 		fcntl(master->pidfd, F_SETFD, FD_CLOEXEC);
 	free(master->dir);
 	master->dir = xstrdup(master->folders.proxy_dir);
+	master->is_adopted = false;
 	note(master, false);
 	ev_child_set(&master->own, pid, 0);
 	ev_child_start(master->loop, &master->own);
@@ -435,7 +438,7 @@ pid_t master_pid(const struct master *master)
 
 bool master_is_adopted(const struct master *master)
 {
-	return master->process.pid != 0 && !ev_is_active(&master->own);
+	return master->is_adopted;
 }
 
 const char *master_dir(const struct master *master)
