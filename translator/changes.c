@@ -229,6 +229,15 @@ static void touch_settled_pools(struct engine *engine, const struct ingress_node
 	}
 }
 
+void change_by_secrets(struct engine *engine, struct ingress_node *ingress)
+{
+	if (ingress->record.packed == NULL)
+		return;
+	if (engine->grouping == GROUPING_MERGED)
+		claims_ask_of(engine, ingress);
+	touch_settled_pools(engine, ingress);
+}
+
 void change_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
@@ -250,11 +259,9 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 			if (flips && user->balancer != NULL)
 				object_touch(engine, &user->balancer->node);
 			offers_forget(user);
-			if ((flips || is_news) && engine->grouping == GROUPING_MERGED)
-				claims_ask_of(engine, user);
 			if (is_news)
 				said_ask(engine, &user->record.node, SAID_CONTENT);
-			touch_settled_pools(engine, user);
+			claims_ask_by_secrets(engine, user);
 		}
 	}
 	facts_free(old);

@@ -174,6 +174,11 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 	}
 }
 
+void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress)
+{
+	queue_push(&engine->claims, &ingress->record.node);
+}
+
 void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct claim_node *claim;
@@ -192,7 +197,10 @@ bool claims_work(struct engine *engine)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
 		struct node *node = queue_pop(&engine->claims);
-		settle(engine, (struct claim_node *)(void *)node);
+		if (node->kind == NODE_CLAIM)
+			settle(engine, (struct claim_node *)(void *)node);
+		else
+			change_by_secrets(engine, (struct ingress_node *)(void *)node);
 		graph_settle(&engine->graph, node);
 		arena_reset(&engine->scratch);
 		steps++;

@@ -60,8 +60,8 @@ enum {
 	NODE_LEAVING = 1 << 12,    /* of a front: its load balancer has to go first */
 	NODE_RELEASED = 1 << 13,   /* of a front: it is gone */
 	NODE_ANSWERED = 1 << 13,   /* of a balancer: applied as it was sent last */
-	NODE_CLAIMED = 1 << 14,    /* a claim in the queue of those to be settled */
-	NODE_KEPT = 1 << 15,       /* an ingress or a front of which nothing is known but the key */
+	NODE_CLAIMED = 1 << 14, /* in the queue of claims to be settled; an ingress: all of its */
+	NODE_KEPT = 1 << 15,    /* an ingress or a front of which nothing is known but the key */
 };
 enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS | NODE_CLAIMED };
 

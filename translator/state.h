@@ -169,6 +169,8 @@ void claim_left(
 	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
 /* Has those claims settled anew for which the ingress, with its present plan, may count. */
 void claims_ask_of(struct engine *engine, struct ingress_node *ingress);
+/* The same, when the socket has run dry and once for many Secrets: see change_by_secrets(). */
+void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress);
 /* The certificate is going. */
 void claims_forget_secret(struct engine *engine, struct secret_node *secret);
 /* True: there is more to do. */
@@ -229,6 +231,8 @@ void records_end(struct engine *engine, enum record_kind kind);
 
 /* ---- changes.c ---- */
 
+/* After Secrets that it uses have changed: what looks at all that it needs. */
+void change_by_secrets(struct engine *engine, struct ingress_node *ingress);
 /* After the record of the node has changed, appeared or gone; `old`: the plan before, NULL when
  * there was none. */
 void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old);
