@@ -27,6 +27,7 @@
 #include "watcher/lease.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
+#include "watcher/rights.h"
 #include "watcher/source.h"
 #include "watcher/status.h"
 #include "watcher/target_find.h"
@@ -35,7 +36,7 @@
 
 enum {
 	WRITER_COUNT = 2,
-	PART_COUNT = 3 + WRITER_COUNT,
+	PART_COUNT = 4 + WRITER_COUNT,
 	WORD_MAX = 253,
 	MISSING_LEN = 4096,
 	CONNECTIONS_BESIDE_WATCHES = 16
@@ -52,6 +53,7 @@ static struct {
 	struct source *source;
 	struct status_writer *writers[WRITER_COUNT]; /* of writer_kinds */
 	struct events *events;
+	struct rights *rights;
 	struct cluster *cluster;
 	struct lease *lease; /* NULL: no election */
 	int kinds[RECORD_KIND_COUNT];
@@ -60,6 +62,7 @@ static struct {
 	char *cluster_missing;
 	char *lease_problem;
 	char *events_problem;
+	char *rights_missing;
 	char *writer_problems[WRITER_COUNT];
 } watcher;
 
@@ -76,8 +79,8 @@ static void set_text(char **text, const char *to)
 
 static void tell_readiness(void)
 {
-	const char *parts[PART_COUNT] = {
-		watcher.cluster_missing, watcher.lease_problem, watcher.events_problem};
+	const char *parts[PART_COUNT] = {watcher.cluster_missing, watcher.rights_missing,
+		watcher.lease_problem, watcher.events_problem};
 	char text[MISSING_LEN] = "";
 	size_t used = 0;
 	memcpy(parts + PART_COUNT - WRITER_COUNT, watcher.writer_problems,
@@ -132,6 +135,7 @@ static void on_version(void *ctx, const struct kind_version *version)
 {
 	(void)ctx;
 	events_set_version(watcher.events, version);
+	rights_set_version(watcher.rights, version);
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
 		if (version->kind == writer_kinds[i])
 			status_set_version(watcher.writers[i], version);
@@ -353,6 +357,13 @@ static void open_parts(const struct config *config)
 		});
 	}
 	watcher.events = events_new(loop, watcher.api, on_writer_problem, &watcher.events_problem);
+	watcher.rights = rights_new(&(struct rights_config){
+		.loop = loop,
+		.api = watcher.api,
+		.namespaces = config->namespaces,
+		.on_missing = on_writer_problem,
+		.ctx = &watcher.rights_missing,
+	});
 	watcher.cluster = cluster_new(&(struct cluster_config){
 		.loop = loop,
 		.api = watcher.api,
@@ -405,6 +416,7 @@ static void stop(void)
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		status_free(watcher.writers[i]);
 	events_free(watcher.events);
+	rights_free(watcher.rights);
 	source_free(watcher.source, "the watcher was asked to stop");
 	store_fini(&watcher.store);
 	api_free(watcher.api);
@@ -412,6 +424,7 @@ static void stop(void)
 	free(watcher.cluster_missing);
 	free(watcher.lease_problem);
 	free(watcher.events_problem);
+	free(watcher.rights_missing);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		free(watcher.writer_problems[i]);
 }

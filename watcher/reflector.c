@@ -169,10 +169,10 @@ static void refuse_streams(struct reflector *r)
 	r->config.traits->refuses_streams = true;
 }
 
-static void replace_main(struct reflector *r, struct channel *by)
+static void replace(struct channel **place, struct channel *by)
 {
-	channel_free(r->main);
-	r->main = by;
+	channel_free(*place);
+	*place = by;
 }
 
 static void set_next_page(struct reflector *r, const char *token)
@@ -206,16 +206,15 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 	enum record_kind kind = r->config.version->kind;
 	switch (bit) {
 	case REFLECTOR_BIT_CANCEL:
-		replace_main(r, NULL);
+		replace(&r->main, NULL);
 		ev_timer_stop(r->config.loop, &r->wait);
 		return;
 	case REFLECTOR_BIT_CANCEL_SECOND:
-		channel_free(r->second);
-		r->second = NULL;
+		replace(&r->second, NULL);
 		return;
 	case REFLECTOR_BIT_SWAP:
 		log_event(&EV_WATCH_REPLACED, kind_field(r), namespace_field(r));
-		replace_main(r, r->second);
+		replace(&r->main, r->second);
 		r->second = NULL;
 		return;
 	case REFLECTOR_BIT_NO_STREAMS:
@@ -244,19 +243,19 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 			LOG_STR("reason", r->problem));
 		return;
 	case REFLECTOR_BIT_STREAM:
-		replace_main(r, reflector_open_watch(request_of(r, "watch"), true));
+		replace(&r->main, reflector_open_watch(request_of(r, "watch"), true));
 		return;
 	case REFLECTOR_BIT_LIST:
 		set_next_page(r, NULL);
 		[[fallthrough]];
 	case REFLECTOR_BIT_NEXT:
-		replace_main(r, reflector_open_page(request_of(r, "list"), r->next_page));
+		replace(&r->main, reflector_open_page(request_of(r, "list"), r->next_page));
 		return;
 	case REFLECTOR_BIT_CHECK:
-		replace_main(r, reflector_open_check(request_of(r, "list")));
+		replace(&r->main, reflector_open_check(request_of(r, "list")));
 		return;
 	case REFLECTOR_BIT_WATCH:
-		replace_main(r, reflector_open_watch(request_of(r, "watch"), false));
+		replace(&r->main, reflector_open_watch(request_of(r, "watch"), false));
 		return;
 	case REFLECTOR_BIT_SECOND:
 		r->second = reflector_open_watch(request_of(r, "watch"), false);

@@ -231,3 +231,22 @@ def test_a_kubeconfig_that_is_broken_is_not_quoted(rig):
         assert daemon.reap() == 1
         assert "SECRET-IN-THE-FILE" not in "\n".join(daemon.lines) and "event=start-failed" in daemon.lines[-1]
     rig.watcher = None
+
+
+def test_a_right_that_is_missing_is_told_before_it_is_needed(rig):
+    """Streaming lists are watches: the right to list is not needed until they cannot be had."""
+    fault = rig.kube.fault("respond", {"resource": "selfsubjectaccessreviews"}, status=201, body='{"metadata": {}, "status": {"allowed": false}}', count=1)
+    rig.ingress()
+    rig.start()
+    rig.watcher.wait_event("right-missing", 'right="list ingressclasses.networking.k8s.io"')
+    rig.watcher.wait_event("not-ready", "list ingressclasses.networking.k8s.io (not allowed)")
+    assert len(rig.watcher.events("right-missing")) == 1
+    rig.kube.clear(fault)
+
+
+def test_a_server_that_does_not_say_what_is_allowed(rig):
+    rig.kube.fault("respond", {"resource": "selfsubjectaccessreviews"}, with_="forbidden")
+    rig.start()
+    rig.watcher.wait_event("ready")
+    rig.kube.wait_requests(13, resource="selfsubjectaccessreviews", verb="create")
+    assert not rig.watcher.events("right-missing")

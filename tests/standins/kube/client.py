@@ -250,11 +250,11 @@ class KubeStandin:
         return found
 
     def writes(self, since: int = 0, identity: str = "controller", **when: Any) -> list[dict[str, Any]]:
-        """Requests of the controller that wrote or tried to, whatever came of them."""
+        """Requests of the controller that wrote or tried to, whatever came of them; a question that is a POST is none."""
         return [
             entry
             for entry in self.requests(since, identity=identity, **when)
-            if entry["verb"] not in ("get", "list", "watch")
+            if entry["verb"] not in ("get", "list", "watch") and entry["resource"] != "selfsubjectaccessreviews"
         ]
 
     def counters(self) -> list[dict[str, Any]]:
