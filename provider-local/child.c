@@ -260,8 +260,9 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 void child_start(struct child *child)
 {
 	child->is_wanted = true;
-	if (child->pid != 0 || ev_is_active(&child->again))
+	if (child->pid != 0)
 		return;
+	ev_timer_stop(child->loop, &child->again);
 	end_former(child);
 	if (find(child)) {
 		metric_set(&proxy_metrics[PROXY_UP], 0, 1);
@@ -315,6 +316,11 @@ bool child_drain(struct child *child, double limit_s)
 	child_signal(child, SIGTERM);
 	(void)await_end(child, end_within_s);
 	return false;
+}
+
+bool child_is_waiting(const struct child *child)
+{
+	return ev_is_active(&child->again);
 }
 
 int child_signal(struct child *child, int signal)

@@ -46,13 +46,15 @@ struct child *child_new(const struct child_config *config);
 /* Leaves a running proxy alone. */
 void child_free(struct child *child);
 
-/* Finds the one that runs, else starts it. */
+/* Finds the one that runs, else starts it, now: what is said by calling this is that it can be started. */
 void child_start(struct child *child);
 /*
  * Has it finish what is under way and waits for its end; on_down() is not called, and it is not started again. The loop runs meanwhile, so
  * nothing else of us may be in it. False: after `limit_s` seconds, or when the loop was broken from outside, it was ended with SIGTERM.
  */
 bool child_drain(struct child *child, double limit_s);
+/* It has ended, and is started again by itself. */
+bool child_is_waiting(const struct child *child);
 /* 0 or a negative errno. */
 int child_signal(struct child *child, int signal);
 /* 0 when it does not run. */
