@@ -7,6 +7,8 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/repair.h"
+#include "provider-local/checksum.h"
 #include "provider-local/files.h"
 #include "provider-local/metrics.h"
 
@@ -51,7 +53,8 @@ bool change_is_needed(const struct engine *engine)
 	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
 	 * had, see engine.c. */
 	if (is_down)
-		return engine->deaths == 0 || (engine->deaths > 1 && !engine->are_ports_doubted);
+		return engine->deaths == 0 || !child_is_waiting(engine->child) ||
+		       (engine->deaths > 1 && !engine->are_ports_doubted);
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;
@@ -116,7 +119,7 @@ static int write_staged(struct engine *engine, const char *name, struct str cont
 	char *file = xasprintf("staged/%s", name);
 	char *path = engine_path(engine, file);
 	/* Of a linked file the other name keeps the old content: the new one is renamed over this name. */
-	int err = files_write(path, content, 0600);
+	int err = checksum_write(path, content, 0600);
 	free(path);
 	free(file);
 	return err;
@@ -181,15 +184,9 @@ static int stage(struct engine *engine, bool is_offline)
 
 void change_read_held(struct engine *engine)
 {
-	struct buf content;
-	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
-	buf_init(&content, RENDER_LEN_MAX);
 	free(engine->held.items);
 	engine->held = (struct ports){0};
-	if (files_read(path, &content) == 0)
-		engine->held.items = render_read_ports(buf_str(&content), &engine->held.count);
-	buf_fini(&content);
-	free(path);
+	engine->held.items = render_read_ports(buf_str(&engine->installed), &engine->held.count);
 }
 
 static int move_one(struct engine *engine, const char *name)
@@ -222,6 +219,11 @@ static int install(struct engine *engine)
 	}
 	if (err == 0)
 		err = move_one(engine, "00-main.cfg");
+	if (err != 0)
+		return err;
+	buf_clear(&engine->installed);
+	err = buf_append_str(&engine->installed, buf_str(&engine->main));
+	engine->are_held_unknown = false;
 	change_read_held(engine);
 	return err;
 }
@@ -328,6 +330,7 @@ void change_on_worker(struct engine *engine, long worker)
 	if (worker == 0)
 		return;
 	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
+	slots_end_doubts(&engine->slots);
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
@@ -365,6 +368,9 @@ static void start_or_reload(struct engine *engine)
 	if (engine->child != NULL && child_pid(engine->child) == 0) {
 		engine->change = CHANGE_NONE;
 		engine->deaths = 0;
+		/* Everything was written for it. */
+		engine->is_reload_forced = false;
+		slots_end_doubts(&engine->slots);
 		child_start(engine->child);
 	} else if (engine->connection == CONNECTION_READY) {
 		reload(engine);
@@ -423,6 +429,7 @@ void change_begin(struct engine *engine)
 	engine->is_offline_change = is_offline;
 	engine->live_groups_checked = engine->slots.group_count;
 	certs_begin(&engine->certs, !is_offline);
+	(void)repair_files(engine);
 	int err = stage(engine, is_offline);
 	if (err != 0) {
 		disk_fail(engine, err, "the configuration cannot be written");

@@ -5,6 +5,7 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/repair.h"
 #include "provider-local/files.h"
 #include "provider-local/trusted_file.h"
 
@@ -41,7 +42,9 @@ static void update_ports(struct engine *engine)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
 	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
-	const struct ports *held = engine->deaths < DEATHS_MAX ? &engine->held : NULL;
+	const struct ports *held = engine->deaths >= DEATHS_MAX ? NULL
+				   : engine->are_held_unknown   ? &ports
+								: &engine->held;
 	engine->ports_left_out =
 		ports_probe(&ports, held, binds, bind_count, local_notices(engine->local));
 	engine->are_ports_stale = false;
@@ -214,6 +217,9 @@ static char *const *command(void *ctx)
 	/* If that fails: what is on disk is the last good state, which is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
+	/* Then it is started when there is a configuration. */
+	if (!repair_files(engine))
+		return NULL;
 	use_folder(engine, str_from(local_proxy_dir(&engine->config->local)));
 	engine_remove_former(engine);
 	/* One that is ending may listen there yet, and must not be taken for the next. */
@@ -253,8 +259,13 @@ static void on_proxy_up(void *ctx, bool is_found)
 	log_event(&EV_PROXY_UP, LOG_INT("pid", child_pid(engine->child)),
 		LOG_STR("how", is_found ? "found" : "started"));
 	engine->is_fresh = !is_found;
-	if (is_found)
+	if (is_found) {
 		find_folder(engine);
+		/* Before a start they are looked at anyway. */
+		(void)repair_files(engine);
+	}
+	engine->are_held_unknown = is_found && buf_len(&engine->installed) == 0;
+	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
 	sync_connect(engine);
@@ -293,41 +304,6 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 
 /* ---- life ---- */
 
-static char *make_folders(struct engine *engine)
-{
-	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char *path = engine_path(engine, names[i]);
-		int err = files_make_dir(path, 0700);
-		bool is_there = files_exist(path);
-		if (err == 0)
-			files_clean(path);
-		free(path);
-		if (err != 0 && !is_there)
-			return xasprintf("the folder %s in the state folder cannot be made: %s",
-				names[i], files_problem(err));
-	}
-	return NULL;
-}
-
-static void read_groups(struct engine *engine)
-{
-	for (unsigned i = 0; i < SLOTS_GROUPS_MAX; i++) {
-		struct buf content;
-		char name[64];
-		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg", i);
-		char *path = engine_path(engine, name);
-		buf_init(&content, RENDER_LEN_MAX);
-		int err = files_read(path, &content);
-		bool is_one = err == 0 && render_read_group(buf_str(&content), &engine->slots);
-		buf_fini(&content);
-		free(path);
-		if (!is_one)
-			break;
-		engine->slots.groups[i]->is_written = true;
-	}
-}
-
 static void make_files(struct engine *engine)
 {
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
@@ -343,7 +319,7 @@ static void make_files(struct engine *engine)
 	dir = engine_path(engine, "trust");
 	trust_files_init(&engine->trust, dir);
 	free(dir);
-	read_groups(engine);
+	repair_read(engine);
 	change_read_held(engine);
 	pools_remember(engine);
 }
@@ -366,7 +342,6 @@ static void start_proxy(struct engine *engine)
 	if (has_folder(engine))
 		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
 	char *log_file = local_proxy_path(engine->local, "proxy.log");
-	char *main_file = engine_path(engine, "haproxy.d/00-main.cfg");
 	struct child_config child_config = {
 		.loop = engine->loop,
 		.pid_file = pid_file,
@@ -378,12 +353,11 @@ static void start_proxy(struct engine *engine)
 		.ctx = engine,
 	};
 	engine->child = child_new(&child_config);
-	if (files_exist(main_file))
-		child_start(engine->child);
+	/* Without files nothing is started, but one that runs is found. */
+	child_start(engine->child);
 	free(pid_file);
 	free(former_pid_file);
 	free(log_file);
-	free(main_file);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -424,15 +398,17 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	char *problem = make_folders(engine);
-	if (problem != NULL) {
-		*ret_problem = problem;
+	int err = engine_make_folders(engine);
+	if (err != 0) {
+		*ret_problem = xasprintf(
+			"a folder in the state folder cannot be made: %s", files_problem(err));
 		local_free(engine->local);
 		free(engine);
 		return NULL;
 	}
 	arena_init(&engine->arena);
 	buf_init(&engine->main, RENDER_LEN_MAX);
+	buf_init(&engine->installed, RENDER_LEN_MAX);
 	slots_init(&engine->slots);
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
@@ -446,6 +422,7 @@ struct engine *engine_new(
 	change_init(engine);
 	pump_init(engine);
 	pools_init(engine);
+	repair_init(engine);
 	local_set_missing(engine->local, "HAProxy");
 	start_proxy(engine);
 	return engine;
@@ -471,6 +448,7 @@ void engine_free(struct engine *engine)
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine);
+	repair_fini(engine);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
@@ -482,6 +460,7 @@ void engine_free(struct engine *engine)
 	ports_free(engine->ports);
 	free(engine->held.items);
 	buf_fini(&engine->main);
+	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy)

@@ -6,6 +6,7 @@
  *   engine.c  life, commits, files          sync.c    reading back what HAProxy has
  *   change.c  checks, starts and reloads    pump.c    commands for what differs
  *   pools.c   from pools to slots          trust_files.c  CAs and client certificates for backends
+ *   repair.c  damaged files
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
@@ -55,8 +56,9 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
-	struct ports *ports; /* that can be had */
-	struct ports held;   /* those of the main file on disk; only the numbers */
+	struct ports *ports;   /* that can be had */
+	struct ports held;     /* those of the main file on disk; only the numbers */
+	bool are_held_unknown; /* HAProxy was found, but not the file that it runs with */
 	size_t ports_left_out;
 	ev_timer ports_again; /* when some cannot be had */
 	bool are_ports_stale;
@@ -64,6 +66,8 @@ struct engine {
 	size_t passthrough_count;
 	struct str default_certificate;
 	struct buf main; /* text of the main file */
+	struct buf
+		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
 	char description[RENDER_DESCRIPTION_LEN];
 	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
 	bool is_main_stale;
@@ -73,6 +77,8 @@ struct engine {
 	ev_timer leave; /* when the next slot that was left may be emptied */
 
 	/* Files. */
+	size_t damaged_count; /* in one look at them */
+	ev_timer look;        /* whether the folders are there */
 	struct rowfile *files[ROW_TABLE_COUNT];
 	int disk_error;
 	ev_timer flush;
@@ -122,7 +128,12 @@ void engine_read_trusted(struct engine *engine);
 
 /* Looks at everything and does what can be done now. Cheap when there is nothing; may be called from any callback. */
 void engine_step(struct engine *engine);
-/* Of engine_disk.c. Before the others. */
+/* Of engine_disk.c. */
+int engine_make_folders(const struct engine *engine);
+int engine_write_group(struct engine *engine, struct group *group);
+/* To be freed by the caller. */
+char *engine_group_path(const struct engine *engine, size_t number);
+/* Before the others. */
 void engine_init_flush(struct engine *engine);
 /* The files are to be written soon. */
 void engine_want_flush(struct engine *engine);
@@ -143,6 +154,8 @@ void pools_fini(struct engine *engine);
 void pools_finish_leaving(struct engine *engine);
 /* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
 bool pools_blame(struct engine *engine, struct str output);
+/* The file of this name is damaged: its content is had again from a pool, see trust_files_write(). */
+void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
 /* Keeps room for pools to come. */
@@ -152,7 +165,7 @@ void pools_provide(struct engine *engine);
 void change_update_main(struct engine *engine);
 bool change_is_needed(const struct engine *engine);
 void change_begin(struct engine *engine);
-/* Reads from the main file on disk which ports it has. */
+/* Reads from the main file that was installed which ports it has. */
 void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);

@@ -36,7 +36,7 @@ void pump_send_text(struct engine *engine, enum pump_what what, const char *form
 
 static bool is_live(const struct engine *engine, const struct slot *slot)
 {
-	return slot->group->number < engine->live_groups;
+	return slot->group->number < engine->live_groups && !slot->group->is_doubted;
 }
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)

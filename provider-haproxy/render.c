@@ -334,6 +334,20 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	free(rest);
 }
 
+size_t render_read_group_count(struct str content)
+{
+	static const char mark[] = "\n\tdescription \"sluice ";
+	const char *at =
+		content.len != 0 ? memmem(content.p, content.len, mark, sizeof(mark) - 1) : NULL;
+	int64_t count = 0;
+	if (at == NULL)
+		return 0;
+	struct str rest = str_skip(content, (size_t)(at - content.p) + sizeof(mark) - 1 + 16 + 1);
+	const char *end = str_find(rest, '"');
+	rest.len = end != NULL ? (size_t)(end - rest.p) : 0;
+	return str_to_int(rest, 0, SLOTS_GROUPS_MAX, &count) ? (size_t)count : 0;
+}
+
 struct port *render_read_ports(struct str content, size_t *ret_count)
 {
 	struct str word = STR("\nfrontend port");
