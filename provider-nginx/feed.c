@@ -8,6 +8,7 @@
 #include "provider-nginx/feed_order.h"
 #include "provider-nginx/journal.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/repair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -359,6 +360,12 @@ static void work(struct feed *feed)
 
 /* ---- */
 
+void feed_lose_file(struct feed *feed)
+{
+	journal_lose(feed->journal);
+	work(feed);
+}
+
 void feed_set_nginx(struct feed *feed, bool is_up)
 {
 	control_cancel(feed->control);
@@ -444,11 +451,14 @@ static void on_row(void *ctx, const struct batch_row *row)
 	feed_order_found(&feed->order, row);
 }
 
-void feed_load(struct feed *feed)
+void feed_load(struct feed *feed, bool is_new)
 {
 	int err = journal_read(feed->journal, on_row, feed);
+	const char *problem = journal_problem(feed->journal);
 	if (err != 0)
 		log_event(&EV_STATE_UNREADABLE, LOG_ERRNO(err));
+	else if (problem != NULL && !is_new)
+		repair_tell(journal_path(feed->journal), problem);
 	feed->serial = journal_serial(feed->journal);
 }
 

@@ -21,11 +21,12 @@
 #include "common/xalloc.h"
 #include "provider-local/child.h"
 #include "provider-local/files.h"
-#include "provider-local/placeholder.h"
+#include "provider-local/log_events.h"
 #include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/repair.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
@@ -40,6 +41,7 @@
 enum { DICTIONARY_MB_MAX = 16384 };
 static const double ports_again_s = 5;
 static const double workers_every_s = 10;
+static const double files_every_s = 1;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
 enum { TRUSTED_TRIES_MAX = 100 };
@@ -53,18 +55,21 @@ static struct control_room {
 	struct setup *setup;
 	struct wanted *wanted;
 	struct child *child;
+	struct repair repair;
 	struct conf_options options;
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
 	bool is_former;
 	ev_timer ports_again; /* a port could not be bound */
 	ev_timer look;        /* at old workers */
+	ev_timer look_files;  /* whether they are there */
 	bool is_up;
-	bool has_told; /* what it runs is known, or there is no hope to hear it */
+	bool is_folder_gone; /* and cannot be made again */
+	bool has_told;       /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
 	uint64_t trusted; /* generation whose CAs are known to be there */
-	uint64_t told;    /* one that a worker has told, while others do not have it */
+	uint64_t told;    /* one that a worker has told; others may not have it yet */
 	unsigned trusted_tries;
 	ev_timer trust_again;
 } room;
@@ -78,10 +83,12 @@ static void judge(void)
 		trouble = feed_trouble(room.feed);
 	if (!room.is_complete)
 		return;
+	if (room.is_folder_gone)
+		trouble = "the state folder was removed, and cannot be made again";
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
-		 objects_are_waiting(room.objects))
+		 objects_are_waiting(room.objects) || room.trusted != room.told)
 		local_pending(room.local, NULL);
 	else if (feed_disk_trouble(room.feed) != NULL)
 		local_pending(room.local, feed_disk_trouble(room.feed));
@@ -114,7 +121,6 @@ static void use_trusts(uint64_t generation)
 	if (generation == room.trusted || !conf_is_generation(file, generation))
 		return;
 	if (room.trusted_tries++ < TRUSTED_TRIES_MAX && old_workers_take()) {
-		room.told = generation;
 		ev_timer_again(local_loop(room.local), &room.trust_again);
 		return;
 	}
@@ -145,6 +151,7 @@ static void on_told(void *ctx, uint64_t generation)
 	local_set_missing(room.local, NULL);
 	room.has_told = true;
 	room.has_ports = true;
+	room.told = generation;
 	setup_told(room.setup, generation);
 	use_trusts(generation);
 }
@@ -257,7 +264,7 @@ static char *const *command(void *ctx)
 	static char foreground[] = "daemon off;";
 	static char *argv[6];
 	(void)ctx;
-	if (!setup_has_file(room.setup))
+	if (!repair_files(&room.repair))
 		return NULL;
 	remove_sockets();
 	feed_prepare(room.feed);
@@ -280,6 +287,9 @@ static void on_up(void *ctx, bool is_found)
 						    : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", child_pid(room.child)),
 		LOG_STR("how", is_found ? "found" : "started"));
+	/* Before a start they are looked at anyway. */
+	if (is_found && !repair_files(&room.repair))
+		wanted_assume_any(room.wanted);
 	feed_set_nginx(room.feed, true);
 }
 
@@ -314,9 +324,11 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	(void)ctx;
-	room.is_complete = room.is_complete || commit->is_snapshot;
+	room.is_complete = room.repair.is_complete = room.is_complete || commit->is_snapshot;
 	objects_on_commit(room.objects, local_state(room.local), commit);
-	bool is_changed = wanted_is_changed(room.wanted, commit);
+	bool is_changed = wanted_is_changed(room.wanted, commit) || room.repair.has_substitutes;
+	room.options.reloads += room.repair.has_substitutes;
+	room.repair.has_substitutes = false;
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
 	feed_kick(room.feed, local_state(room.local));
 	if (is_changed)
@@ -365,23 +377,23 @@ static char *make_dirs(void)
 		      : NULL;
 }
 
-static char *make_placeholder(void)
+/* Somebody removes files while nginx runs. */
+static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	char *path = local_path(room.local, "placeholder.pem");
-	char *problem = NULL;
-	struct buf pem;
-	buf_init(&pem, 64 * 1024);
-	int err = 0;
-	if (!files_exist(path)) {
-		err = placeholder_make(&pem);
-		if (err == 0)
-			err = files_write(path, buf_str(&pem), 0600);
-	}
-	if (err != 0)
-		problem = xasprintf("%.400s cannot be made: %s", path, files_problem(err));
-	buf_wipe_fini(&pem);
-	free(path);
-	return problem;
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	if (!room.is_complete || repair_is_whole(&room.repair))
+		return;
+	char *problem = make_dirs();
+	free(problem);
+	if (!room.is_folder_gone)
+		log_event(&EV_FOLDER_GONE, LOG_STR("folder", config.local.state_dir));
+	(void)repair_files(&room.repair);
+	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
+	feed_lose_file(room.feed);
+	room.is_folder_gone = !repair_is_whole(&room.repair);
+	judge();
 }
 
 static bool find_former(void)
@@ -428,6 +440,10 @@ static void make_rooms(struct ev_loop *loop)
 	};
 	room.feed = feed_new(&feed_config);
 	room.setup = setup_new(&setup_config);
+	room.repair = (struct repair){.state_dir = config.local.state_dir,
+		.setup = room.setup,
+		.feed = room.feed,
+		.trusts = objects_trusts(room.objects)};
 	room.is_former = find_former();
 	char *former_pid_file = room.is_former ? local_path(room.local, "nginx.pid") : NULL;
 	child_config.former_pid_file = former_pid_file;
@@ -455,10 +471,13 @@ static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
 	struct str file = setup_file(room.setup);
+	room.options.reloads = conf_read_reloads(file);
 	wanted_assume(room.wanted, conf_read_held(file));
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
-	feed_load(room.feed);
+	char *state_file = local_path(room.local, "state");
+	feed_load(room.feed, !setup_has_file(room.setup) && !files_exist(state_file));
+	free(state_file);
 	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
@@ -468,8 +487,10 @@ static void start_all(struct ev_loop *loop)
 	ev_timer_start(loop, &room.look);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
-	if (setup_has_file(room.setup))
-		child_start(room.child);
+	ev_timer_init(&room.look_files, on_look_files, files_every_s, files_every_s);
+	ev_timer_start(loop, &room.look_files);
+	/* Without files nothing is started, but one that runs is found. */
+	child_start(room.child);
 }
 
 /* Without the file at the start, nobody is told that it trusts what the machine trusts. */
@@ -530,8 +551,6 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	});
 	problem = make_dirs();
 	if (problem == NULL)
-		problem = make_placeholder();
-	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	return problem;
 }
@@ -552,6 +571,7 @@ static void stop(void)
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_again);
 	ev_timer_stop(loop, &room.look);
+	ev_timer_stop(loop, &room.look_files);
 	setup_free(room.setup);
 	feed_free(room.feed);
 	wanted_free(room.wanted);

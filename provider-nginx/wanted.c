@@ -10,6 +10,7 @@ struct wanted {
 	struct ports ports;
 	struct ports *held;
 	bool misses_ports;
+	bool holds_any;
 };
 
 struct wanted *wanted_new(const struct wanted_parts *parts)
@@ -168,6 +169,12 @@ static void add_trusts(struct wanted *wanted)
 			&conf->trust_count, sizeof(struct name)) = view->name;
 }
 
+static const struct ports *held_of(const struct wanted *wanted, bool holds_ports)
+{
+	const struct ports *held = wanted->holds_any ? &wanted->ports : wanted->held;
+	return holds_ports ? held : NULL;
+}
+
 const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 {
 	struct conf *conf = &wanted->conf;
@@ -178,7 +185,7 @@ const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
 	ports_collect(state, wanted->parts.routes, wanted->parts.notices, wanted->held,
 		&wanted->arena, &wanted->ports);
 	wanted->misses_ports = !wanted->parts.is_offline &&
-			       ports_probe(&wanted->ports, holds_ports ? wanted->held : NULL,
+			       ports_probe(&wanted->ports, held_of(wanted, holds_ports),
 				       conf->binds, conf->bind_count, wanted->parts.notices) != 0;
 	copy_texts(wanted);
 	for (size_t i = 0; i < wanted->ports.count; i++) {
@@ -203,8 +210,14 @@ void wanted_assume(struct wanted *wanted, struct ports *ports)
 	wanted->held = ports;
 }
 
+void wanted_assume_any(struct wanted *wanted)
+{
+	wanted->holds_any = true;
+}
+
 void wanted_keep(struct wanted *wanted)
 {
+	wanted->holds_any = false;
 	struct ports *copy = ports_copy(&wanted->ports);
 	ports_free(wanted->held);
 	wanted->held = copy;

@@ -38,5 +38,7 @@ const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports);
 bool wanted_misses_ports(const struct wanted *wanted);
 /* nginx was started with these ports; they are taken over. */
 void wanted_assume(struct wanted *wanted, struct ports *ports);
+/* nginx runs, and nobody knows with which ports: those that are wanted are taken for its own, until the next wanted_keep(). */
+void wanted_assume_any(struct wanted *wanted);
 /* nginx has taken what was collected last. */
 void wanted_keep(struct wanted *wanted);

@@ -16,7 +16,7 @@ from lib.backend import Backend
 from lib.certs import Authority, self_signed
 from lib.local_proxy import LocalProxy, certificate, host, pool
 from lib.proxies import PROXIES, proxy_class
-from lib.traffic import Load
+from lib.traffic import Traffic
 from lib.wait import wait_for
 
 FOREIGN = 65534
@@ -131,7 +131,7 @@ def test_a_damaged_file_and_nobody_else(rooms, name, file, damage):
     proxy.provider.wait_event("file-damaged", path.name, since=since)
     if FILES[name][file]:
         proxy.wait_answers("web.test")
-        with Load(proxy.address, proxy.http, [("web.test", "/")]) as load:
+        with Traffic(proxy.address, proxy.http, "web.test") as load:
             proxy.translator.hold_snapshot(False)
             room.settle()
         assert load.failures == [] and load.good > 0
@@ -147,7 +147,7 @@ def test_a_damaged_file_under_a_proxy_that_runs(rooms, name, file, damage):
     room = rooms(name)
     proxy, path = room.proxy, room.file(file)
     masters = proxy.masters()
-    with Load(proxy.address, proxy.http, [("web.test", "/")]) as load:
+    with Traffic(proxy.address, proxy.http, "web.test") as load:
         proxy.kill_provider()
         DAMAGES[damage](path)
         since = len(proxy.provider.lines)
