@@ -5,7 +5,9 @@
 #include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
 #include "provider-local/files.h"
+#include "provider-local/log_events.h"
 #include "provider-local/metrics.h"
+#include "provider-local/usable.h"
 
 struct local {
 	struct daemon *daemon;
@@ -18,6 +20,7 @@ struct local {
 	struct routes *routes;
 	struct externals *externals;
 	struct publish *publish;
+	struct usable *usable;
 	enum lb_state state;
 	char *message;
 	char *missing;
@@ -91,9 +94,61 @@ void local_set_missing(struct local *local, const char *missing)
 
 /* ---- the translator ---- */
 
+/* The one place where a certificate's owner hears that it cannot be used. */
+static void tell_unusable(struct local *local, const struct certificate *certificate,
+	const char *problem, bool is_kept)
+{
+	char *message = xasprintf("the certificate of Secret %.*s/%.*s cannot be used by the proxy "
+				  "(%s)%s",
+		STR_FMT(certificate->namespace), STR_FMT(certificate->name), problem,
+		is_kept ? "; the one before it stays in use" : "");
+	struct lb_notice notice = {
+		.reason = STR("CertificateRefused"),
+		.message = str_from(message),
+	};
+	log_event(&EV_CERTIFICATE_UNUSABLE, LOG_TEXT("namespace", certificate->namespace),
+		LOG_TEXT("secret", certificate->name), LOG_STR("reason", problem),
+		LOG_STR("instead", is_kept ? "the one before it" : "none"));
+	notices_set(local->notices, "unusable", certificate->key.id, &notice);
+	free(message);
+}
+
+static void amend(
+	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
+{
+	struct local *local = ctx;
+	struct certificate *certificate = value;
+	struct certificate before = {0};
+	if (kind != LB_CERTIFICATE)
+		return;
+	const char *problem = usable_problem(local->usable, certificate->chain);
+	if (problem == NULL) {
+		notices_clear(local->notices, "unusable", certificate->key.id);
+		return;
+	}
+	if (old != NULL)
+		state_decode(provider_state(local->provider), old, arena, &before);
+	bool is_kept = before.chain.len != 0 && usable_problem(local->usable, before.chain) == NULL;
+	tell_unusable(local, certificate, problem, is_kept);
+	if (is_kept || local->ops->drops_unusable) {
+		certificate->chain = before.chain;
+		certificate->private_key = before.private_key;
+	}
+}
+
+static void forget_unusable(struct local *local, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (change->type == STATE_REMOVED && object_kind(change->object) == LB_CERTIFICATE)
+			notices_clear(local->notices, "unusable", object_id(change->object));
+	}
+}
+
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
+	forget_unusable(local, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	local->ops->on_commit(local->ctx, commit);
 	tell_all(local);
@@ -128,6 +183,7 @@ static void on_link(void *ctx, bool is_up)
 static void make_provider(struct local *local, const struct local_config *config)
 {
 	static const struct provider_ops ops = {
+		.amend = amend,
 		.on_commit = on_commit,
 		.fill_status = fill_status,
 		.on_link = on_link,
@@ -227,6 +283,8 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	local->rows = rows_new();
+	/* Before the sandbox, because OpenSSL reads its configuration. */
+	local->usable = usable_new();
 	local->notices = notices_new(tell_all, local);
 	local->routes = routes_new(local->rows, local->notices);
 	make_provider(local, config);
@@ -263,6 +321,7 @@ void local_free(struct local *local)
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);
+	usable_free(local->usable);
 	free(local->message);
 	free(local->missing);
 	free(local);

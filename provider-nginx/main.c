@@ -346,7 +346,8 @@ static void on_pool(void *ctx, struct object *pool)
 	judge();
 }
 
-static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on_pool};
+static const struct local_ops local_ops = {
+	.on_commit = on_commit, .on_pool = on_pool, .drops_unusable = true};
 
 /* ---- life ---- */
 
