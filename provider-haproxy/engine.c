@@ -55,6 +55,7 @@ static void update_ports(struct engine *engine)
 		ev_timer_start(engine->loop, &engine->ports_again);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
+	probe_want_rows(engine->probe, &ports);
 	struct ports *copy = ports_copy(&ports);
 	ports_free(engine->ports);
 	engine->ports = copy;
@@ -78,7 +79,14 @@ static bool is_settled(const struct engine *engine)
 
 static void tell(struct engine *engine)
 {
-	if (is_settled(engine)) {
+	bool is_done = is_settled(engine);
+	if (is_done)
+		hearing_on_loaded(engine);
+	const char *silence = probe_trouble(engine->probe);
+	if (silence != NULL) {
+		local_failed(engine->local, silence);
+		local_set_missing(engine->local, silence);
+	} else if (is_done && !probe_is_pending(engine->probe)) {
 		local_applied(engine->local);
 		local_set_missing(engine->local, NULL);
 	} else if (engine->problem != NULL && engine->disk_error == 0) {
@@ -296,6 +304,7 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 	engine->running[0] = 0;
 	engine->certs.is_running = false;
 	sync_disconnect(engine, NULL);
+	hearing_on_proxy(engine);
 	if (engine->change == CHANGE_RELOADING)
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
@@ -418,6 +427,7 @@ struct engine *engine_new(
 	engine->ports_again.data = engine;
 	engine_read_trusted(engine);
 	make_files(engine);
+	hearing_init(engine);
 	sync_init(engine);
 	change_init(engine);
 	pump_init(engine);
@@ -449,6 +459,7 @@ void engine_free(struct engine *engine)
 	change_free(engine);
 	pump_free(engine);
 	repair_fini(engine);
+	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)

@@ -27,6 +27,7 @@
 #include "provider-local/command.h"
 #include "provider-local/local.h"
 #include "provider-local/ports.h"
+#include "provider-local/probe.h"
 #include "provider-local/rowfile.h"
 
 enum engine_connection {
@@ -90,6 +91,7 @@ struct engine {
 	char *socket;
 	char *former_socket; /* in the state folder; NULL: the same */
 	struct child *child; /* NULL with --socket */
+	struct probe *probe;
 	struct cli *cli;
 	enum engine_connection connection;
 	ev_timer reconnect;
@@ -173,6 +175,13 @@ void change_free(struct engine *engine);
 /* The socket of the running master, as its command line says; the caller frees it. NULL: it cannot be told. */
 char *change_find_master_socket(const struct engine *engine);
 void change_init(struct engine *engine);
+
+/* hearing.c */
+void hearing_init(struct engine *engine);
+/* Another process answers, or none. */
+void hearing_on_proxy(struct engine *engine);
+/* HAProxy has loaded the present configuration. */
+void hearing_on_loaded(struct engine *engine);
 
 /* sync.c */
 void sync_connect(struct engine *engine);

@@ -244,7 +244,7 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 {
 	struct str key = row_key(row);
 	struct str value = row_wanted(row);
-	if (value.p == NULL)
+	if (value.p == NULL || str_eq_c(value, PROBE_TARGET))
 		return false;
 	if (str_starts_with(key, STR("pool:"))) {
 		const struct slot *slot = slots_by_name(&engine->slots, value);
@@ -338,6 +338,7 @@ void pump_on_reply(void *ctx, unsigned what, const char *command, struct str rep
 {
 	struct engine *engine = ctx;
 	bool is_good = true;
+	probe_control_answered(engine->probe);
 	switch (what) {
 	case PUMP_SILENT:
 		is_good = reply.len == 0;

@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/text.h"
+#include "provider-local/probe.h"
 
 #include <stdio.h>
 
@@ -54,13 +55,17 @@ static void add_defaults(struct buf *out)
 /* Where requests go for which nothing better is known. */
 static void add_ends(struct buf *out)
 {
-	text_add(out, "\nbackend none\n"
-		      "\tmode http\n"
-		      "\thttp-request return status 503 content-type text/plain string \"no "
-		      "endpoints\\n\"\n"
-		      "\nbackend closed\n"
-		      "\tmode tcp\n"
-		      "\ttcp-request content reject\n");
+	text_add(out,
+		"\nbackend none\n"
+		"\tmode http\n"
+		"\thttp-request return status 503 content-type text/plain string \"no "
+		"endpoints\\n\"\n"
+		"\nbackend " PROBE_TARGET "\n"
+		"\tmode http\n"
+		"\thttp-request return status 200 content-type text/plain lf-string \"%%pid\"\n"
+		"\nbackend closed\n"
+		"\tmode tcp\n"
+		"\ttcp-request content reject\n");
 }
 
 /* ---- listeners ---- */

@@ -236,10 +236,14 @@ static void greet(struct engine *engine, long pid, struct str description)
 		groups = 0;
 		snprintf(engine->running, sizeof(engine->running), "something else");
 	}
-	if (engine->worker == pid)
+	bool is_other = engine->worker != pid;
+	if (!is_other)
 		engine->is_fresh = false;
 	engine->live_groups = groups;
 	engine->worker = pid;
+	if (is_other)
+		hearing_on_proxy(engine);
+	probe_control_answered(engine->probe);
 	engine->deaths = 0;
 	if (engine->child != NULL)
 		child_is_well(engine->child);

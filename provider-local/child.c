@@ -333,6 +333,14 @@ int child_signal(struct child *child, int signal)
 	return kill(child->pid, signal) == 0 ? 0 : -errno;
 }
 
+void child_kill(struct child *child)
+{
+	/* Its workers are in its session; without their master they would keep its ports. */
+	if (child->pid > 1 && getpgid(child->pid) == child->pid)
+		(void)kill(-child->pid, SIGKILL);
+	(void)child_signal(child, SIGKILL);
+}
+
 pid_t child_pid(const struct child *child)
 {
 	return child->pid;

@@ -57,6 +57,8 @@ bool child_drain(struct child *child, double limit_s);
 bool child_is_waiting(const struct child *child);
 /* 0 or a negative errno. */
 int child_signal(struct child *child, int signal);
+/* Ends it and its children at once: it answers nobody. It counts as ended by itself. */
+void child_kill(struct child *child);
 /* 0 when it does not run. */
 pid_t child_pid(const struct child *child);
 /* It works: the next failure is the first one for the back-off. */

@@ -28,6 +28,7 @@ struct local_options {
 	bool stop_proxy;
 	double stop_timeout;
 	double check_timeout;
+	double proxy_timeout;
 };
 
 struct local;

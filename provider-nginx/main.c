@@ -25,6 +25,8 @@
 #include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
+#include "provider-nginx/folders.h"
+#include "provider-nginx/hearing.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
 #include "provider-nginx/setup.h"
@@ -32,10 +34,7 @@
 #include "provider-nginx/wanted.h"
 #include "provider-nginx/workers.h"
 
-#include <errno.h>
-#include <pwd.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
@@ -56,6 +55,10 @@ static struct control_room {
 	struct wanted *wanted;
 	struct child *child;
 	struct repair repair;
+	struct hearing hearing;
+	struct probe *probe;
+	const struct conf *conf; /* collected last */
+	uint64_t heard;          /* generation whose listeners are asked */
 	struct conf_options options;
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
@@ -76,6 +79,14 @@ static struct control_room {
 
 /* ---- statuses ---- */
 
+static void listen_in(void)
+{
+	if (!setup_is_settled(room.setup) || room.heard == room.told || room.conf == NULL)
+		return;
+	room.heard = room.told;
+	hearing_on_loaded(&room.hearing, room.probe, room.conf, setup_file(room.setup));
+}
+
 static void judge(void)
 {
 	const char *trouble = setup_trouble(room.setup);
@@ -83,12 +94,16 @@ static void judge(void)
 		trouble = feed_trouble(room.feed);
 	if (!room.is_complete)
 		return;
+	listen_in();
+	if (trouble == NULL)
+		trouble = probe_trouble(room.probe);
 	if (room.is_folder_gone)
 		trouble = "the state folder was removed, and cannot be made again";
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
-		 objects_are_waiting(room.objects) || room.trusted != room.told)
+		 objects_are_waiting(room.objects) || room.trusted != room.told ||
+		 probe_is_pending(room.probe))
 		local_pending(room.local, NULL);
 	else if (feed_disk_trouble(room.feed) != NULL)
 		local_pending(room.local, feed_disk_trouble(room.feed));
@@ -96,10 +111,17 @@ static void judge(void)
 		local_applied(room.local);
 }
 
+static void on_heard(void)
+{
+	if (room.has_told)
+		local_set_missing(room.local, probe_trouble(room.probe));
+	judge();
+}
+
 static void on_change(void *ctx)
 {
 	(void)ctx;
-	if (room.setup != NULL && room.feed != NULL)
+	if (room.probe != NULL)
 		judge();
 }
 
@@ -148,7 +170,8 @@ static void on_told(void *ctx, uint64_t generation)
 {
 	(void)ctx;
 	child_is_well(room.child);
-	local_set_missing(room.local, NULL);
+	local_set_missing(room.local, probe_trouble(room.probe));
+	probe_control_answered(room.probe);
 	room.has_told = true;
 	room.has_ports = true;
 	room.told = generation;
@@ -194,9 +217,12 @@ static const struct conf *collect(void *ctx)
 	(void)ctx;
 	if (!room.is_complete || (room.is_up && !room.has_told))
 		return NULL;
-	const struct conf *conf = wanted_collect(room.wanted, room.is_up || room.has_ports);
+	const struct conf *conf = room.conf =
+		wanted_collect(room.wanted, room.is_up || room.has_ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
+	probe_want_rows(room.probe, conf->ports);
+	feed_kick(room.feed, local_state(room.local));
 	if (wanted_misses_ports(room.wanted)) {
 		ev_timer_set(&room.ports_again, ports_again_s, 0.);
 		ev_timer_start(local_loop(room.local), &room.ports_again);
@@ -241,21 +267,6 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- nginx ---- */
 
-/* Sockets that a killed nginx left would keep the next one from listening. A file from before --proxy-dir names those of the state folder. */
-static void remove_sockets(void)
-{
-	char *const folders[] = {
-		local_proxy_path(room.local, "control"),
-		local_proxy_path(room.local, "hop"),
-		local_path(room.local, "control"),
-		local_path(room.local, "hop"),
-	};
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		files_remove_sockets(folders[i]);
-		free(folders[i]);
-	}
-}
-
 static char *const *command(void *ctx)
 {
 	static char file[600];
@@ -266,7 +277,7 @@ static char *const *command(void *ctx)
 	(void)ctx;
 	if (!repair_files(&room.repair))
 		return NULL;
-	remove_sockets();
+	folders_remove_sockets(room.local);
 	feed_prepare(room.feed);
 	snprintf(file, sizeof(file), "%s/nginx.conf", config.local.state_dir);
 	argv[0] = config.nginx;
@@ -290,6 +301,7 @@ static void on_up(void *ctx, bool is_found)
 	/* Before a start they are looked at anyway. */
 	if (is_found && !repair_files(&room.repair))
 		wanted_assume_any(room.wanted);
+	probe_set_proxy(room.probe, true);
 	feed_set_nginx(room.feed, true);
 }
 
@@ -304,6 +316,7 @@ static void on_down(void *ctx, const char *why, double again_s)
 		LOG_STR("words", words));
 	free(words);
 	local_set_missing(room.local, "nginx");
+	probe_set_proxy(room.probe, false);
 	feed_set_nginx(room.feed, false);
 	setup_nginx_down(room.setup);
 }
@@ -351,33 +364,6 @@ static const struct local_ops local_ops = {
 
 /* ---- life ---- */
 
-/* The mode of the folder lets workers reach the sockets in `hop`, and nobody anything else. */
-static char *make_dirs(void)
-{
-	char *control = local_proxy_path(room.local, "control");
-	char *hop = local_proxy_path(room.local, "hop");
-	char *trust = local_path(room.local, "trust");
-	const struct passwd *user = getpwnam(config.user);
-	bool is_root = geteuid() == 0;
-	const char *proxy_dir = local_proxy_dir(&config.local);
-	/* On a disk that is read-only now, what is there serves. */
-	(void)files_make_dir(trust, 0700);
-	int err = files_make_dir(proxy_dir, is_root ? 0711 : 0700);
-	if (err == 0)
-		err = files_make_dir(control, 0700);
-	if (err == 0)
-		err = files_make_dir(hop, 0710);
-	if (err == 0 && is_root && user != NULL && chown(hop, 0, user->pw_gid) != 0)
-		err = -errno;
-	bool is_bad = err != 0 && !(files_exist(control) && files_exist(hop));
-	free(trust);
-	free(control);
-	free(hop);
-	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s", proxy_dir,
-				files_problem(err))
-		      : NULL;
-}
-
 /* Somebody removes files while nginx runs. */
 static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
 {
@@ -386,7 +372,7 @@ static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (!room.is_complete || repair_is_whole(&room.repair))
 		return;
-	char *problem = make_dirs();
+	char *problem = folders_make(room.local, &config);
 	free(problem);
 	if (!room.is_folder_gone)
 		log_event(&EV_FOLDER_GONE, LOG_STR("folder", config.local.state_dir));
@@ -395,16 +381,6 @@ static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
 	feed_lose_file(room.feed);
 	room.is_folder_gone = !repair_is_whole(&room.repair);
 	judge();
-}
-
-static bool find_former(void)
-{
-	char *dir = local_path(room.local, "control/");
-	const char *own = local_proxy_dir(&config.local);
-	bool is_former = strcmp(own, config.local.state_dir) != 0 &&
-			 str_starts_with(conf_read_control(setup_file(room.setup)), str_from(dir));
-	free(dir);
-	return is_former;
 }
 
 static void make_rooms(struct ev_loop *loop)
@@ -445,10 +421,16 @@ static void make_rooms(struct ev_loop *loop)
 		.setup = room.setup,
 		.feed = room.feed,
 		.trusts = objects_trusts(room.objects)};
-	room.is_former = find_former();
+	room.is_former = folders_are_former(room.local, &config, setup_file(room.setup));
 	char *former_pid_file = room.is_former ? local_path(room.local, "nginx.pid") : NULL;
 	child_config.former_pid_file = former_pid_file;
 	room.child = child_new(&child_config);
+	room.hearing = (struct hearing){.local = room.local,
+		.feed = room.feed,
+		.child = room.child,
+		.timeout_s = config.local.proxy_timeout,
+		.on_change = on_heard};
+	room.probe = hearing_start(&room.hearing);
 	free(former_pid_file);
 	free(state_file);
 	free(socket);
@@ -550,7 +532,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.objects = room.objects,
 		.options = &room.options,
 	});
-	problem = make_dirs();
+	problem = folders_make(room.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	return problem;
@@ -573,6 +555,7 @@ static void stop(void)
 	ev_timer_stop(loop, &room.ports_again);
 	ev_timer_stop(loop, &room.look);
 	ev_timer_stop(loop, &room.look_files);
+	probe_free(room.probe);
 	setup_free(room.setup);
 	feed_free(room.feed);
 	wanted_free(room.wanted);

@@ -4,6 +4,7 @@ local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
 local balancer = require("ngx.balancer")
+local process = require("ngx.process")
 
 local _M = {}
 
@@ -11,6 +12,7 @@ local find, match, sub, lower, byte = string.find, string.match, string.sub, str
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
 local LOOKUPS_MAX = 3
+local PROBE = "probe" -- in the place of a pool
 
 local function finish(status, text)
 	ngx.status = status
@@ -120,6 +122,13 @@ local function location_of(var, pool)
 	return "@" .. pool.proto .. "_" .. tls.trust
 end
 
+-- The provider asks whether we answer, through our own ports (provider-local/probe.h).
+local function answer_probe()
+	ngx.header["Content-Type"] = "text/plain"
+	ngx.print(process.get_master_pid())
+	return ngx.exit(200)
+end
+
 -- Access phase of the one location that every request enters by.
 function _M.access()
 	local var = ngx.var
@@ -150,6 +159,9 @@ function _M.access()
 		if pool then
 			break
 		end
+	end
+	if key == PROBE then
+		return answer_probe()
 	end
 	drop_foreign_claims()
 	tell_forwarded(var, host)

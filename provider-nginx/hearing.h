@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whether nginx answers, through its ports and its control socket: provider-local/probe.h for nginx. */
+#pragma once
+
+#include "provider-local/child.h"
+#include "provider-local/local.h"
+#include "provider-local/probe.h"
+#include "provider-nginx/conf.h"
+#include "provider-nginx/feed.h"
+
+/* All must outlive what is made of it. */
+struct hearing {
+	struct local *local;
+	struct feed *feed;
+	struct child *child;
+	double timeout_s;
+	void (*on_change)(void);
+};
+
+/* To be freed by probe_free(). */
+struct probe *hearing_start(const struct hearing *hearing);
+/* nginx serves what stands in `file`, which was rendered from `conf`: pieces that it refuses are not asked for. */
+void hearing_on_loaded(const struct hearing *hearing, struct probe *probe, const struct conf *conf,
+	struct str file);
