@@ -14,7 +14,11 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { MISSING_LEN_MAX = 16 * 1024, METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX };
+enum {
+	MISSING_LEN_MAX = 16 * 1024,
+	READINESS_LEN_MAX = 2 * MISSING_LEN_MAX,
+	METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX
+};
 
 static const double TRIM_AFTER_S = 3;
 
@@ -29,7 +33,9 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	bool is_stopping;
-	char *missing; /* a line each thing; NULL: ready */
+	char *missing;                                /* a line each thing; NULL: ready */
+	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing more to say */
+	void *describe_ctx;
 	int64_t started_s;
 	int64_t ready_s; /* since when it waits for nothing; 0: it does */
 };
@@ -84,6 +90,13 @@ static void tell_missing(const char *missing)
 	log_event(&EV_NOT_READY, LOG_STR("missing", text));
 	notify_status("waiting for %s", text);
 	free(text);
+}
+
+void daemon_describe_with(
+	struct daemon *daemon, void (*describe)(void *ctx, struct buf *out), void *ctx)
+{
+	daemon->describe = describe;
+	daemon->describe_ctx = ctx;
 }
 
 void daemon_set_missing(struct daemon *daemon, const char *missing)
@@ -168,16 +181,26 @@ static void answer_health(
 	window_reply_text(reply, 200, "the event loop turns\n");
 }
 
+static const char *readiness_of(const struct daemon *daemon)
+{
+	if (daemon->missing == NULL)
+		return "ready";
+	return daemon->missing[0] != '\0' ? daemon->missing : "the start";
+}
+
 static void answer_ready(
 	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
 	const struct daemon *daemon = ctx;
 	(void)request;
-	if (daemon->missing == NULL)
-		window_reply_text(reply, 200, "ready\n");
-	else
-		window_reply_text(reply, 503, "%s\n",
-			daemon->missing[0] != '\0' ? daemon->missing : "the start");
+	struct buf text;
+	buf_init(&text, READINESS_LEN_MAX);
+	int err = buf_printf(&text, "%s\n", readiness_of(daemon));
+	if (err == 0 && daemon->describe != NULL)
+		daemon->describe(daemon->describe_ctx, &text);
+	window_reply_bytes(reply, daemon->missing == NULL ? 200 : 503, "text/plain; charset=utf-8",
+		buf_str(&text));
+	buf_fini(&text);
 }
 
 /* See proto/WINDOW.md. */

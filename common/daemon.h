@@ -61,5 +61,8 @@ struct window *daemon_window(struct daemon *daemon);
 /* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for
  * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);
+/* What else there is to say of readiness to those who look, ready or not: a line each thing, made when it is asked for. */
+void daemon_describe_with(
+	struct daemon *daemon, void (*describe)(void *ctx, struct buf *out), void *ctx);
 /* runtime_dir/name; the caller frees it. */
 char *daemon_runtime_path(const struct daemon_options *options, const char *name);

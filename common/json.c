@@ -4,6 +4,7 @@
 #include "common/json_memory.h"
 #include "common/json_scan.h"
 #include "common/must.h"
+#include "common/process_metrics.h"
 #include "common/xalloc.h"
 
 #include <bsd/stdlib.h>
@@ -42,22 +43,31 @@ static const struct json *value_of_const(const cJSON *item)
 
 /* Reading */
 
-static int compare_names(const void *a, const void *b)
+struct member {
+	const cJSON *item;
+	size_t position;
+};
+
+static int compare_members(const void *a, const void *b)
 {
-	const cJSON *const *left = a;
-	const cJSON *const *right = b;
-	return strcmp((*left)->string, (*right)->string);
+	const struct member *left = a;
+	const struct member *right = b;
+	int order = strcmp(left->item->string, right->item->string);
+	if (order != 0)
+		return order;
+	return left->position < right->position ? -1 : left->position > right->position;
 }
 
-/* The members in the order of their names; the caller frees it. heapsort() has no bad case, unlike qsort(). */
-static const cJSON **sorted_members(const cJSON *object, size_t count)
+/* The members in the order of their names, equal ones as they came; the caller frees it. heapsort() has no bad case, unlike
+ * qsort(). */
+static struct member *sorted_members(const cJSON *object, size_t count)
 {
-	const cJSON **members = xcalloc(count, sizeof(*members));
+	struct member *members = xcalloc(count, sizeof(*members));
 	size_t i = 0;
-	for (const cJSON *child = object->child; child != NULL; child = child->next)
-		members[i++] = child;
+	for (const cJSON *child = object->child; child != NULL; child = child->next, i++)
+		members[i] = (struct member){child, i};
 	if (count > 1)
-		must(heapsort(members, count, sizeof(*members), compare_names) == 0);
+		must(heapsort(members, count, sizeof(*members), compare_members) == 0);
 	return members;
 }
 
@@ -67,35 +77,55 @@ static bool same_name(const cJSON *a, const cJSON *b)
 	return a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0;
 }
 
-static bool has_duplicates(const cJSON *object)
+/* What was named twice may have been a secret. */
+static void drop_member(cJSON *object, const cJSON *member)
+{
+	json_free_wiped(value_of(cJSON_DetachItemViaPointer(object, (cJSON *)(uintptr_t)member)));
+}
+
+static size_t drop_duplicates_of_few(cJSON *object)
+{
+	size_t dropped = 0;
+	for (cJSON *a = object->child, *next = NULL; a != NULL; a = next) {
+		const cJSON *b = next = a->next;
+		while (b != NULL && !same_name(a, b))
+			b = b->next;
+		if (b != NULL) {
+			drop_member(object, a);
+			dropped++;
+		}
+	}
+	return dropped;
+}
+
+/* Of members of the same name the last one stays. How many went. */
+static size_t drop_duplicates(cJSON *object)
 {
 	size_t count = json_count(value_of_const(object));
-	bool found = false;
-	if (count <= SMALL_OBJECT) {
-		for (const cJSON *a = object->child; a != NULL && !found; a = a->next) {
-			for (const cJSON *b = a->next; b != NULL && !found; b = b->next)
-				found = same_name(a, b);
+	size_t dropped = 0;
+	if (count <= SMALL_OBJECT)
+		return drop_duplicates_of_few(object);
+	struct member *members = sorted_members(object, count);
+	for (size_t i = 1; i < count; i++) {
+		if (strcmp(members[i - 1].item->string, members[i].item->string) == 0) {
+			drop_member(object, members[i - 1].item);
+			dropped++;
 		}
-		return found;
 	}
-	const cJSON **members = sorted_members(object, count);
-	for (size_t i = 1; i < count && !found; i++)
-		found = strcmp(members[i - 1]->string, members[i]->string) == 0;
 	free(members);
-	return found;
+	return dropped;
 }
 
 /* What only the parsed document shows. Recursion is bounded by JSON_DEPTH_MAX. */
-static const char *check_values(const cJSON *value)
+static const char *check_values(cJSON *value, size_t *dropped)
 {
 	if (cJSON_IsNumber(value) && !isfinite(value->valuedouble))
 		return "a number is out of range";
-	if (cJSON_IsObject(value) && has_duplicates(value))
-		return "an object has the same name twice";
+	if (cJSON_IsObject(value))
+		*dropped += drop_duplicates(value);
 	const char *problem = NULL;
-	for (const cJSON *child = value->child; child != NULL && problem == NULL;
-		child = child->next)
-		problem = check_values(child);
+	for (cJSON *child = value->child; child != NULL && problem == NULL; child = child->next)
+		problem = check_values(child, dropped);
 	return problem;
 }
 
@@ -107,9 +137,13 @@ static bool is_blank(const char *from, const char *end)
 	return from == end;
 }
 
-static struct json *parse_scanned(struct str text, const char **ret_problem, size_t *ret_at)
+enum duplicates { DUPLICATES_DROPPED, DUPLICATES_REFUSED };
+
+static struct json *parse_scanned(
+	struct str text, enum duplicates duplicates, const char **ret_problem, size_t *ret_at)
 {
 	const char *end = NULL;
+	size_t dropped = 0;
 	cJSON *document = cJSON_ParseWithLengthOpts(text.p, text.len, &end, 0);
 	*ret_at = end != NULL ? (size_t)(end - text.p) : 0;
 	if (document == NULL) {
@@ -119,14 +153,20 @@ static struct json *parse_scanned(struct str text, const char **ret_problem, siz
 	if (!is_blank(end, text.p + text.len))
 		*ret_problem = "text follows the document";
 	else
-		*ret_problem = check_values(document);
-	if (*ret_problem == NULL)
+		*ret_problem = check_values(document, &dropped);
+	if (*ret_problem == NULL && dropped != 0 && duplicates == DUPLICATES_REFUSED)
+		*ret_problem = "an object has the same name twice";
+	if (*ret_problem == NULL) {
+		if (dropped != 0)
+			metric_add(&common_metrics[METRIC_JSON_DUPLICATES], 0, (double)dropped);
 		return value_of(document);
+	}
 	json_free_wiped(value_of(document));
 	return NULL;
 }
 
-struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at)
+static struct json *parse_whole(
+	struct str text, enum duplicates duplicates, const char **ret_problem, size_t *ret_at)
 {
 	struct json *document = NULL;
 	size_t at = 0;
@@ -137,17 +177,27 @@ struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_a
 	if (problem == NULL && replaces) {
 		char *copy = str_dup(text);
 		json_scan_replace(copy, text.len);
-		document = parse_scanned((struct str){copy, text.len}, &problem, &at);
+		document = parse_scanned((struct str){copy, text.len}, duplicates, &problem, &at);
 		explicit_bzero(copy, text.len);
 		free(copy);
 	} else if (problem == NULL) {
-		document = parse_scanned(text, &problem, &at);
+		document = parse_scanned(text, duplicates, &problem, &at);
 	}
 	if (document == NULL && ret_problem != NULL)
 		*ret_problem = problem;
 	if (document == NULL && ret_at != NULL)
 		*ret_at = at;
 	return document;
+}
+
+struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at)
+{
+	return parse_whole(text, DUPLICATES_DROPPED, ret_problem, ret_at);
+}
+
+struct json *json_parse_strict(struct str text, const char **ret_problem, size_t *ret_at)
+{
+	return parse_whole(text, DUPLICATES_REFUSED, ret_problem, ret_at);
 }
 
 struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
@@ -164,7 +214,7 @@ struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwa
 	struct str wanted = {room, 0};
 	const char *problem = json_scan_wanted(text, unwanted, outer, room, &wanted.len);
 	if (problem == NULL)
-		document = parse_scanned(wanted, &problem, &at);
+		document = parse_scanned(wanted, DUPLICATES_DROPPED, &problem, &at);
 	if (document == NULL)
 		*ret_problem = problem;
 	return document;
@@ -424,12 +474,12 @@ static bool objects_equal(const struct json *a, const struct json *b)
 	size_t count = json_count(a);
 	if (count != json_count(b))
 		return false;
-	const cJSON **left = sorted_members(node(a), count);
-	const cJSON **right = sorted_members(node(b), count);
+	struct member *left = sorted_members(node(a), count);
+	struct member *right = sorted_members(node(b), count);
 	bool same = true;
 	for (size_t i = 0; i < count && same; i++)
-		same = compare_names(&left[i], &right[i]) == 0 &&
-		       json_eq(value_of_const(left[i]), value_of_const(right[i]));
+		same = strcmp(left[i].item->string, right[i].item->string) == 0 &&
+		       json_eq(value_of_const(left[i].item), value_of_const(right[i].item));
 	free(left);
 	free(right);
 	return same;

@@ -2,12 +2,17 @@
 /*
  * The only door to cJSON. It offers what is safe on foreign text: exact-case lookup, typed getters,
  * whole documents with a length, and it answers cJSON's traps: names compared without case,
- * duplicate keys, numbers rounded silently or malformed, text behind the document, control characters
+ * duplicate names, numbers rounded silently or malformed, text behind the document, control characters
  * and bytes that are no UTF-8 in strings, "\u0000" cutting a string short.
  *
  * "\u0000", and half a surrogate pair, are replaced by U+FFFD before parsing: a NUL that one tenant
  * writes into one annotation must not make a list of everybody's objects unreadable, and U+FFFD is
  * refused wherever it matters.
+ *
+ * Of members with the same name the last one is taken, as every client of these servers does, and the others are gone from the
+ * document before anybody sees it, so that no two of our own readers can take different ones. Servers do send such: Rancher 1.6 in
+ * each setting. They are counted (sluice_json_duplicate_names). Where it decides who we are (the answer of a credential plugin), or where
+ * a person wrote it and would not see which one counts (manifests for sluicectl; kubectl refuses them, too), json_parse_strict() refuses it.
  *
  * A struct json is a cJSON node: a view into the document, good until json_free() of the document.
  */
@@ -28,10 +33,12 @@ enum { JSON_DEPTH_MAX = 64 };
 #define JSON_INT_MAX ((INT64_C(1) << 53) - 1)
 
 /* NULL when the text is not exactly one JSON document (RFC 8259, UTF-8), nests deeper than
- * JSON_DEPTH_MAX, holds an object with a duplicate key, a number that is no finite double, or more
- * values than are good for our memory; *ret_problem is then a static text and *ret_at the byte where
- * it was noticed (both may be NULL). */
+ * JSON_DEPTH_MAX, holds a number that is no finite double, or more values than are good for our
+ * memory; *ret_problem is then a static text and *ret_at the byte where it was noticed (both may be
+ * NULL). */
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
+/* As json_parse(), and NULL when an object has the same name twice. */
+struct json *json_parse_strict(struct str text, const char **ret_problem, size_t *ret_at);
 /* Members that nobody looks at need not be parsed: most of a Kubernetes object is such. */
 enum { JSON_PATH_MAX = 3 };
 struct json_unwanted {

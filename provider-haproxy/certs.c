@@ -5,7 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-local/checks.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <errno.h>
 #include <stdio.h>

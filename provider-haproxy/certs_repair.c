@@ -4,7 +4,7 @@
 
 #include "common/xalloc.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/placeholder.h"
 
 #include <errno.h>

@@ -3,20 +3,18 @@
  * Changes that need a start or a reload: written into the folder `staged` (links to the files in use, and the new ones in place of the old),
  * checked there by `haproxy -c`, then moved, and loaded. What is in use is never touched before the check.
  */
-#include "common/unix_socket.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/repair.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { BLAMES_MAX = 1000 };
@@ -49,11 +47,13 @@ void change_update_main(struct engine *engine)
 
 bool change_is_needed(const struct engine *engine)
 {
-	bool is_down = engine->child != NULL && child_pid(engine->child) == 0;
+	bool is_down = engine->proxy != NULL && !proxy_is_up(engine->proxy);
+	if (engine->proxy != NULL && !proxy_is_known(engine->proxy))
+		return false;
 	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
 	 * had, see engine.c. */
 	if (is_down)
-		return engine->deaths == 0 || !child_is_waiting(engine->child) ||
+		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
 		       (engine->deaths > 1 && !engine->are_ports_doubted);
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
@@ -248,55 +248,14 @@ static pid_t parent_of(long pid)
 	return parent;
 }
 
-char *change_find_master_socket(const struct engine *engine)
-{
-	struct buf words;
-	char *socket = NULL;
-	char *path = xasprintf("/proc/%d/cmdline", (int)child_pid(engine->child));
-	buf_init(&words, 32 * 1024);
-	if (files_read(path, &words) == 0) {
-		struct str rest = buf_str(&words);
-		const char *at = rest.len != 0 ? memmem(rest.p, rest.len, "\0-S\0", 4) : NULL;
-		rest = at != NULL ? str_skip(rest, (size_t)(at - rest.p) + 4) : STR("");
-		/* `-S PATH,mode,600` */
-		const char *end = str_find(rest, ',');
-		if (end != NULL)
-			socket = str_dup((struct str){rest.p, (size_t)(end - rest.p)});
-	}
-	buf_fini(&words);
-	free(path);
-	return socket;
-}
-
-/* The master takes commands only when it can reload; a signal that comes too early would end it. */
-static int ask_master(struct engine *engine)
-{
-	char *path = change_find_master_socket(engine);
-	int fd = path != NULL ? unix_connect(path) : -ENOENT;
-	free(path);
-	if (fd < 0)
-		return fd;
-	int err = send(fd, "reload\n", 7, MSG_NOSIGNAL) == 7 ? 0 : -errno;
-	/* The answer is not waited for: the new worker is. The descriptor is closed when the reload is over. */
-	engine->master_fd = fd;
-	return err;
-}
-
 static int ask_reload(struct engine *engine)
 {
-	if (engine->child != NULL)
-		return ask_master(engine);
+	if (engine->proxy != NULL)
+		return proxy_reload(engine->proxy);
 	pid_t master = parent_of(engine->worker);
 	if (master <= 1)
 		return -ESRCH;
 	return kill(master, SIGUSR2) == 0 ? 0 : -errno;
-}
-
-static void close_master(struct engine *engine)
-{
-	if (engine->master_fd >= 0)
-		close(engine->master_fd);
-	engine->master_fd = -1;
 }
 
 static void reload(struct engine *engine)
@@ -306,7 +265,6 @@ static void reload(struct engine *engine)
 	engine->old_worker = engine->worker;
 	int err = ask_reload(engine);
 	if (err != 0) {
-		close_master(engine);
 		char *why =
 			xasprintf("HAProxy cannot be asked to reload: %s", strerrordesc_np(-err));
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
@@ -324,7 +282,6 @@ static void reload(struct engine *engine)
 
 void change_on_worker(struct engine *engine, long worker)
 {
-	close_master(engine);
 	ev_timer_stop(engine->loop, &engine->deadline);
 	engine->change = CHANGE_NONE;
 	if (worker == 0)
@@ -346,14 +303,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	ev_timer_stop(loop, watcher);
 	if (engine->change == CHANGE_RELOADING) {
-		char *words = engine->child != NULL ? child_last_words(engine->child) : xstrdup("");
+		const char *words = engine->proxy != NULL ? proxy_last_words(engine->proxy) : "";
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
 			"HAProxy did not come back with the new configuration: %.300s", words);
 		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
-		close_master(engine);
 		fail(engine, why);
-		free(words);
 		free(why);
 		sync_disconnect(engine, NULL);
 		sync_connect(engine);
@@ -365,19 +320,32 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void start_or_reload(struct engine *engine)
 {
-	if (engine->child != NULL && child_pid(engine->child) == 0) {
+	if (engine->proxy != NULL && !proxy_is_up(engine->proxy)) {
 		engine->change = CHANGE_NONE;
 		engine->deaths = 0;
 		/* Everything was written for it. */
 		engine->is_reload_forced = false;
 		slots_end_doubts(&engine->slots);
-		child_start(engine->child);
+		proxy_start(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY) {
 		reload(engine);
 	} else {
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
 		engine->change = CHANGE_NONE;
 		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
+	}
+}
+
+static const char *refusal_of(enum command_outcome outcome)
+{
+	switch (outcome) {
+	case COMMAND_TIMEOUT:
+		return "did not end";
+	case COMMAND_KILLED:
+	case COMMAND_UNSTARTED:
+		return "could not look at the configuration";
+	default:
+		return "refuses the configuration";
 	}
 }
 
@@ -392,9 +360,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 		engine->blames++;
 		engine->change = CHANGE_NONE;
 	} else {
-		char *why = xasprintf("`haproxy -c` %s: %.500s",
-			outcome == COMMAND_TIMEOUT ? "did not end" : "refuses the configuration",
-			text);
+		char *why = xasprintf("`haproxy -c` %s: %.500s", refusal_of(outcome), text);
 		fail(engine, why);
 		free(why);
 	}
@@ -422,9 +388,25 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	engine_step(engine);
 }
 
+/* By the program that serves, wherever that is; with --socket it is taken to be here. */
+static void start_check(struct engine *engine)
+{
+	double timeout_s = engine->config->local.check_timeout;
+	engine->change = CHANGE_CHECKING;
+	if (engine->proxy != NULL) {
+		proxy_check(engine->proxy, timeout_s, on_checked, engine);
+		return;
+	}
+	char *staged = engine_path(engine, "staged");
+	char *argv[] = {engine->config->haproxy, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "-f",
+		staged, NULL};
+	engine->check = command_start(engine->loop, argv, timeout_s, on_checked, engine);
+	free(staged);
+}
+
 void change_begin(struct engine *engine)
 {
-	bool is_offline = engine->child != NULL ? child_pid(engine->child) == 0
+	bool is_offline = engine->proxy != NULL ? !proxy_is_up(engine->proxy)
 						: engine->connection == CONNECTION_DOWN;
 	engine->is_offline_change = is_offline;
 	engine->live_groups_checked = engine->slots.group_count;
@@ -436,18 +418,11 @@ void change_begin(struct engine *engine)
 		return;
 	}
 	engine_disk_worked(engine);
-	char *staged = engine_path(engine, "staged");
-	char *argv[] = {engine->config->haproxy, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "-f",
-		staged, NULL};
-	engine->change = CHANGE_CHECKING;
-	engine->check = command_start(
-		engine->loop, argv, engine->config->local.check_timeout, on_checked, engine);
-	free(staged);
+	start_check(engine);
 }
 
 void change_init(struct engine *engine)
 {
-	engine->master_fd = -1;
 	ev_init(&engine->deadline, on_deadline);
 	engine->deadline.data = engine;
 	backoff_init(&engine->change_backoff, 1, 30);
@@ -456,6 +431,6 @@ void change_init(struct engine *engine)
 void change_free(struct engine *engine)
 {
 	command_cancel(engine->check);
-	close_master(engine);
+	proxy_cancel_check(engine->proxy);
 	ev_timer_stop(engine->loop, &engine->deadline);
 }

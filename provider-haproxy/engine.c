@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/engine.h"
 
-#include "common/unix_socket.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pump.h"
 #include "provider-haproxy/repair.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/trusted_file.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static const double ports_retry_s = 5;
@@ -77,11 +75,19 @@ static bool is_settled(const struct engine *engine)
 	       !change_is_needed(engine);
 }
 
+void engine_forget_problem(struct engine *engine)
+{
+	free(engine->problem);
+	engine->problem = NULL;
+}
+
 static void tell(struct engine *engine)
 {
 	bool is_done = is_settled(engine);
-	if (is_done)
+	if (is_done) {
+		engine_forget_problem(engine);
 		hearing_on_loaded(engine);
+	}
 	const char *silence = probe_trouble(engine->probe);
 	if (silence != NULL) {
 		local_failed(engine->local, silence);
@@ -107,6 +113,12 @@ void engine_step(struct engine *engine)
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
 		engine->change != CHANGE_RELOADING)
 		sync_begin(engine);
+	if (engine->connection == CONNECTION_READY && pump_certs_want_reload(engine)) {
+		log_event(&EV_CERTIFICATES_RETIRED,
+			LOG_INT("removed", (int64_t)engine->removed_certs));
+		engine->renewed = ev_now(engine->loop);
+		engine->is_reload_forced = true;
+	}
 	/* Certificates on their way may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
@@ -164,7 +176,7 @@ static void on_pool(void *ctx, struct object *pool)
 	engine_step(engine);
 }
 
-/* ---- the proxy as a child ---- */
+/* ---- HAProxy, by its supervisor ---- */
 
 /* HAProxy comes back with what is wanted now, and not with what was when it died. */
 static int write_for_start(struct engine *engine)
@@ -204,75 +216,17 @@ static void use_folder(struct engine *engine, struct str dir)
 	engine->is_main_stale = true;
 }
 
-/* That of the HAProxy that runs. */
-static void find_folder(struct engine *engine)
-{
-	char *socket = change_find_master_socket(engine);
-	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
-	if (slash != NULL)
-		use_folder(engine, (struct str){socket, (size_t)(slash - socket)});
-	free(socket);
-}
-
-static char *const *command(void *ctx)
-{
-	static char *argv[8];
-	static char master[256];
-	static char folder[256];
-	struct engine *engine = ctx;
-	if (engine->change != CHANGE_NONE)
-		return NULL;
-	/* If that fails: what is on disk is the last good state, which is better than nothing. */
-	if (engine_is_complete(engine))
-		(void)write_for_start(engine);
-	/* Then it is started when there is a configuration. */
-	if (!repair_files(engine))
-		return NULL;
-	use_folder(engine, str_from(local_proxy_dir(&engine->config->local)));
-	engine_remove_former(engine);
-	/* One that is ending may listen there yet, and must not be taken for the next. */
-	(void)files_remove(engine->socket);
-	snprintf(master, sizeof(master), "%s/master.sock,mode,600", engine->proxy_dir);
-	snprintf(folder, sizeof(folder), "%s/haproxy.d", engine->config->local.state_dir);
-	argv[0] = engine->config->haproxy;
-	argv[1] = (char *)(uintptr_t) "-W";
-	argv[2] = (char *)(uintptr_t) "-S";
-	argv[3] = master;
-	argv[4] = (char *)(uintptr_t) "-f";
-	argv[5] = folder;
-	argv[6] = NULL;
-	return argv;
-}
-
-/* The master has made the socket, and has kept its pid through all reloads. */
-static pid_t find_master(void *ctx)
+static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
 	struct engine *engine = ctx;
-	struct ucred peer = {0};
-	socklen_t len = sizeof(peer);
-	int fd = unix_connect(engine->socket);
-	if (fd < 0 && engine->former_socket != NULL)
-		fd = unix_connect(engine->former_socket);
-	if (fd < 0)
-		return 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
-		peer.pid = 0;
-	close(fd);
-	return peer.pid;
-}
-
-static void on_proxy_up(void *ctx, bool is_found)
-{
-	struct engine *engine = ctx;
-	log_event(&EV_PROXY_UP, LOG_INT("pid", child_pid(engine->child)),
-		LOG_STR("how", is_found ? "found" : "started"));
-	engine->is_fresh = !is_found;
-	if (is_found) {
-		find_folder(engine);
-		/* Before a start they are looked at anyway. */
-		(void)repair_files(engine);
-	}
-	engine->are_held_unknown = is_found && buf_len(&engine->installed) == 0;
+	log_event(&EV_PROXY_UP, LOG_INT("pid", proxy_pid(engine->proxy)),
+		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
+	engine->is_fresh = origin == PROXY_STARTED;
+	use_folder(engine, str_from(dir));
+	if (origin != PROXY_FOUND)
+		engine_remove_former(engine);
+	/* Its supervisor may have started it before we have looked at the files. */
+	engine->are_held_unknown = buf_len(&engine->installed) == 0;
 	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
@@ -288,15 +242,17 @@ static void doubt_ports(struct engine *engine, double again_s)
 	engine->are_ports_doubted = true;
 }
 
-static void on_proxy_down(void *ctx, const char *why, double again_s)
+static void on_proxy_down(void *ctx, const char *why, const char *words, double again_s)
 {
 	struct engine *engine = ctx;
-	char *words = child_last_words(engine->child);
 	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
 		LOG_SECONDS("again_s", again_s));
 	free(engine->problem);
 	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
-	free(words);
+	/* If that fails: what is on disk is the last good state, which is better than nothing. */
+	if (engine_is_complete(engine))
+		(void)write_for_start(engine);
+	(void)repair_files(engine);
 	if (++engine->deaths >= DEATHS_MAX)
 		doubt_ports(engine, again_s);
 	engine->worker = 0;
@@ -309,6 +265,18 @@ static void on_proxy_down(void *ctx, const char *why, double again_s)
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
 	engine_step(engine);
+}
+
+static void on_no_proxy(void *ctx)
+{
+	engine_step(ctx);
+}
+
+static void on_unreachable(void *ctx, const char *socket)
+{
+	struct engine *engine = ctx;
+	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
+	local_set_missing(engine->local, "sluice-proxy, which runs HAProxy");
 }
 
 /* ---- life ---- */
@@ -336,37 +304,33 @@ static void make_files(struct engine *engine)
 /* The proxy starts from what is there, whoever else is up. */
 static void start_proxy(struct engine *engine)
 {
-	static const struct child_ops ops = {
-
-		.command = command,
-		.find = find_master,
+	static const struct proxy_ops ops = {
 		.on_up = on_proxy_up,
-		.on_down = on_proxy_down};
+		.on_down = on_proxy_down,
+		.on_none = on_no_proxy,
+		.on_unreachable = on_unreachable,
+	};
 	if (engine->config->socket != NULL) {
 		sync_connect(engine);
 		return;
 	}
-	char *pid_file = local_proxy_path(engine->local, "proxy.pid");
-	char *former_pid_file = has_folder(engine) ? engine_path(engine, "proxy.pid") : NULL;
 	if (has_folder(engine))
 		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
-	char *log_file = local_proxy_path(engine->local, "proxy.log");
-	struct child_config child_config = {
+	struct proxy_config proxy_config = {
 		.loop = engine->loop,
-		.pid_file = pid_file,
-		.former_pid_file = former_pid_file,
-		.log_file = log_file,
-		.end_signal = SIGUSR1,
-		.executable = "haproxy",
+		.kind = "haproxy",
+		.program = engine->config->haproxy,
+		.supervisor = local_supervisor(engine->local),
+		.state_dir = engine->config->local.state_dir,
+		.proxy_dir = local_proxy_dir(&engine->config->local),
 		.ops = &ops,
 		.ctx = engine,
 	};
-	engine->child = child_new(&child_config);
-	/* Without files nothing is started, but one that runs is found. */
-	child_start(engine->child);
-	free(pid_file);
-	free(former_pid_file);
-	free(log_file);
+	/* Before its supervisor, which we may be about to start, meets the files. */
+	bool can_start = repair_files(engine);
+	engine->proxy = proxy_new(&proxy_config);
+	if (can_start)
+		proxy_start(engine->proxy);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -399,6 +363,7 @@ struct engine *engine_new(
 		.name = "haproxy",
 		.software = "sluice-provider-haproxy " SLUICE_VERSION,
 		.proxy = {config->haproxy, config->trusted_certificates},
+		.folder_mode = 0700,
 		.ops = &ops,
 		.ctx = engine,
 	};
@@ -441,11 +406,11 @@ struct engine *engine_new(
 static void end_proxy(struct engine *engine)
 {
 	double limit_s = engine->config->local.stop_timeout;
-	if (engine->child == NULL || child_pid(engine->child) == 0)
+	if (engine->proxy == NULL || !proxy_is_up(engine->proxy))
 		return;
-	log_event(&EV_PROXY_ENDING, LOG_INT("pid", child_pid(engine->child)),
+	log_event(&EV_PROXY_ENDING, LOG_INT("pid", proxy_pid(engine->proxy)),
 		LOG_SECONDS("limit_s", limit_s));
-	if (!child_drain(engine->child, limit_s))
+	if (!proxy_stop(engine->proxy, limit_s))
 		log_event(&EV_PROXY_CUT);
 }
 
@@ -476,7 +441,7 @@ void engine_free(struct engine *engine)
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy)
 		end_proxy(engine);
-	child_free(engine->child);
+	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
 	free(engine->socket);
 	free(engine->former_socket);

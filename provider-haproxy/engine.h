@@ -23,11 +23,10 @@
 #include "provider-haproxy/render.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
-#include "provider-local/child.h"
-#include "provider-local/command.h"
 #include "provider-local/local.h"
 #include "provider-local/ports.h"
 #include "provider-local/probe.h"
+#include "provider-local/proxy.h"
 #include "provider-local/rowfile.h"
 
 enum engine_connection {
@@ -90,7 +89,7 @@ struct engine {
 	char *proxy_dir;
 	char *socket;
 	char *former_socket; /* in the state folder; NULL: the same */
-	struct child *child; /* NULL with --socket */
+	struct proxy *proxy; /* NULL with --socket */
 	struct probe *probe;
 	struct cli *cli;
 	enum engine_connection connection;
@@ -99,6 +98,8 @@ struct engine {
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
 	size_t live_groups;
+	size_t removed_certs; /* by the present worker, which leaks a little with each */
+	ev_tstamp renewed;    /* when HAProxy was reloaded for them last */
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
@@ -109,15 +110,14 @@ struct engine {
 
 	/* The change under way. */
 	enum engine_change change;
-	struct command *check;
-	ev_timer deadline; /* of a reload; or when to try a change again */
+	struct command *check; /* with --socket: run by us */
+	ev_timer deadline;     /* of a reload; or when to try a change again */
 	struct backoff change_backoff;
 	long old_worker;
 	bool is_reload_forced;
 	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
 	size_t live_groups_checked; /* groups that the check knows */
 	unsigned blames;            /* certificates left out so far */
-	int master_fd;              /* on which the master was asked */
 	char *problem;              /* why the last change failed */
 };
 
@@ -143,6 +143,8 @@ void engine_want_flush(struct engine *engine);
 int engine_flush(struct engine *engine);
 void engine_disk_failed(struct engine *engine, int err, const char *what);
 void engine_disk_worked(struct engine *engine);
+/* Why something failed is of no interest any more. */
+void engine_forget_problem(struct engine *engine);
 bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
 /* What a HAProxy that had its sockets in the state folder has left there. */
@@ -172,8 +174,6 @@ void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);
-/* The socket of the running master, as its command line says; the caller frees it. NULL: it cannot be told. */
-char *change_find_master_socket(const struct engine *engine);
 void change_init(struct engine *engine);
 
 /* hearing.c */

@@ -6,7 +6,7 @@
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/repair.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <stdio.h>
 

@@ -17,6 +17,9 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 static void ask_control(void *ctx)
 {
 	struct engine *engine = ctx;
+	/* A reload has a time limit of its own. */
+	if (engine->change == CHANGE_RELOADING)
+		probe_control_answered(engine->probe);
 	if (engine->connection == CONNECTION_READY && cli_in_flight(engine->cli) == 0)
 		cli_send(engine->cli, STR("show version"), STR_NONE, 0, on_info);
 }
@@ -37,8 +40,8 @@ static void on_change(void *ctx)
 static void replace(void *ctx)
 {
 	struct engine *engine = ctx;
-	if (engine->child != NULL)
-		child_kill(engine->child);
+	if (engine->proxy != NULL)
+		proxy_replace(engine->proxy);
 }
 
 void hearing_on_proxy(struct engine *engine)

@@ -9,7 +9,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/quote.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <stdarg.h>
 #include <stdio.h>

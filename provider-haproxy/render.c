@@ -7,7 +7,11 @@
 
 #include <stdio.h>
 
-enum { RANGES_PER_LINE = 16 };
+enum {
+	RANGES_PER_LINE = 16,
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a dot behind it, a colon and a port */
+	HEADERS_MAX = 256, /* of a request or an answer: some applications send more than 101 */
+};
 
 bool render_is_path(const char *path)
 {
@@ -29,11 +33,14 @@ static void add_global(struct buf *out, const struct render_input *input)
 		"\tstats socket %s mode 600 level admin expose-fd listeners\n"
 		"\tstats timeout 1d\n"
 		"\thard-stop-after %us\n"
+		"\ttune.http.maxhdr %d\n"
 		"\ttune.ssl.default-dh-param 2048\n"
 		"\tssl-default-bind-options ssl-min-ver TLSv1.2\n",
-		input->socket, input->hard_stop_after_s);
+		input->socket, input->hard_stop_after_s, HEADERS_MAX);
 }
 
+/* A request that got no byte of an answer is sent to another endpoint, as nginx does. Until the answer begins this costs each request that may
+ * be repeated a copy of itself, one buffer of 16 kB; one that does not fit it is not repeated. */
 static void add_defaults(struct buf *out)
 {
 	text_add(out, "\ndefaults\n"
@@ -41,7 +48,9 @@ static void add_defaults(struct buf *out)
 		      "\toption dontlognull\n"
 		      "\toption redispatch 1\n"
 		      "\toption idle-close-on-response\n"
+		      "\toption http-restrict-req-hdr-names delete\n"
 		      "\tretries 3\n"
+		      "\tretry-on conn-failure empty-response\n"
 		      "\ttimeout connect 5s\n"
 		      "\ttimeout client 60s\n"
 		      "\ttimeout server 60s\n"
@@ -96,25 +105,60 @@ static void add_ranges(struct buf *out, const struct port *port)
 		text_add(out, "\n\ttcp-request connection reject if !is_allowed\n");
 }
 
-static void add_request_checks(struct buf *out)
+static void add_refusal(struct buf *out, unsigned status, const char *text, const char *conditions)
 {
 	text_add(out,
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" if METH_CONNECT\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad "
-		"request\\n\" "
-		"unless { req.ver 1.0 1.1 2.0 3.0 }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.ver 1.1 } !{ req.hdr(host) -m found }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr_cnt(host) gt 1 }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
+		"\thttp-request return status %u content-type text/plain string \"%s\\n\" %s\n",
+		status, text, conditions);
+}
+
+/* What nginx refuses before it asks anybody is refused here, too, as far as HAProxy can tell. Regular expressions go over what they have read
+ * at most twice; the one for NUL is a search for one byte. */
+static void add_request_checks(struct buf *out)
+{
+	static const char bad[] = "bad request";
+	static const char version[] = "version not supported";
+	static const char not_allowed[] = "not allowed";
+	add_refusal(out, 400, bad, "if { req.hdrs -m reg '\\x00' }");
+	add_refusal(out, 400, bad, "if METH_CONNECT");
+	add_refusal(out, 405, not_allowed, "if METH_TRACE");
+	add_refusal(out, 400, bad, "unless { method -m reg ^[A-Z_-]+$ }");
+	/* As text; what is spoken may be HTTP/2. */
+	add_refusal(out, 505, version, "if { fc_http_major 1 } !{ req.ver -m beg 1. }");
+	add_refusal(out, 400, bad, "if { req.ver 1.0 } { req.hdr(transfer-encoding) -m found }");
+	add_refusal(out, 400, bad, "if { url -m str * } !METH_OPTIONS");
+	/* A user or nobody where the host of an absolute target stands. */
+	add_refusal(out, 400, bad, "if { url -m reg ^[^/]*//([^/?]*@|[/?]|$) } !{ url -m beg / }");
+	add_refusal(out, 400, bad, "if { path -m reg %(00|(?![0-9A-Fa-f]{2})) }");
+}
+
+static void add_host_checks(struct buf *out)
+{
+	static const char bad[] = "bad host";
+	char too_long[64];
+	snprintf(too_long, sizeof(too_long), "if { req.hdr(host) -m len gt %d }", HOST_LEN_MAX);
+	add_refusal(out, 400, bad,
+		"if { fc_http_major 1 } !{ req.ver 1.0 } !{ req.hdr(host) -m found }");
+	add_refusal(out, 400, bad, "if { req.hdr_cnt(host) gt 1 }");
+	add_refusal(out, 400, bad, too_long);
+	add_refusal(out, 400, bad,
 		"if { req.hdr(host) -m found } !{ req.hdr(host) -m reg "
-		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }\n"
-		"\thttp-request return status 400 content-type text/plain string \"bad host\\n\" "
-		"if { req.hdr(host),port_only gt 65535 }\n");
+		"^(\\[[0-9a-fA-F:.]+\\]|[A-Za-z0-9._-]*)(:[0-9]{0,5})?$ }");
+	add_refusal(out, 400, bad, "if { req.hdr(host) -m sub .. }");
+	add_refusal(out, 400, bad, "if { req.hdr(host),port_only gt 65535 }");
+}
+
+static void add_request_form(struct buf *out)
+{
+	text_add(out,
+		/* An absolute target names the same host: else HAProxy has refused it. It may have no path. */
+		"\thttp-request set-var(txn.u) pathq if { fc_http_major 1 } !{ url -m beg / } !{ "
+		"url -m str * }\n"
+		"\thttp-request set-uri %%[var(txn.u)] if { var(txn.u) -m len gt 0 }\n"
+		"\thttp-request set-uri / if { fc_http_major 1 } !{ url -m beg / } !{ url -m str * "
+		"}\n"
+		/* What is not idempotent (RFC 9110, section 9.2.2) is repeated only where no connection was made. */
+		"\thttp-request disable-l7-retry unless { method GET HEAD OPTIONS PUT DELETE }\n");
 }
 
 /* From the host's key and the path to the pool, and from the pool to its backend. `also` goes on with each condition. */
@@ -176,7 +220,6 @@ static void add_headers(struct buf *out)
 		"\thttp-request del-header x-forwarded- -m beg\n"
 		"\thttp-request del-header forwarded\n"
 		"\thttp-request del-header x-real-ip\n"
-		"\thttp-request del-header _ -m sub\n"
 		"\thttp-request set-header X-Forwarded-For %%[src]\n"
 		"\thttp-request set-header X-Real-IP %%[src]\n"
 		"\thttp-request set-header X-Forwarded-Proto %%[ssl_fc,iif(https,http)]\n"
@@ -189,9 +232,11 @@ static void add_headers(struct buf *out)
 		"\thttp-request set-header Forwarded "
 		"\"for=\\\"[%%[src]]\\\";host=\\\"%%[req.hdr(host)]\\\";proto=%%[ssl_fc,iif(https,"
 		"http)]\" unless { src -m ip 0.0.0.0/0 }\n"
-		"\thttp-request del-header upgrade unless { req.hdr(upgrade) -i websocket }\n"
-		"\thttp-request set-header connection upgrade if { req.hdr(upgrade) -m found }\n"
-		"\thttp-request del-header connection unless { req.hdr(upgrade) -m found }\n"
+		/* fhdr: as a list, hdr would make a value of each comma. */
+		"\thttp-request del-header upgrade unless { req.fhdr(upgrade) -i websocket }\n"
+		"\thttp-request set-header upgrade websocket if { req.fhdr(upgrade) -m found }\n"
+		"\thttp-request set-header connection upgrade if { req.fhdr(upgrade) -m found }\n"
+		"\thttp-request del-header connection unless { req.fhdr(upgrade) -m found }\n"
 		"\thttp-request del-header proxy\n"
 		"\thttp-request del-header keep-alive\n"
 		"\thttp-request del-header proxy-connection\n"
@@ -201,6 +246,8 @@ static void add_headers(struct buf *out)
 static void add_http(struct buf *out, const struct render_input *input, const struct port *port)
 {
 	add_request_checks(out);
+	add_host_checks(out);
+	add_request_form(out);
 	add_lookup(out, input, port, port->protocol == LISTENER_HTTP);
 	add_headers(out);
 	text_add(out, "\tuse_backend %%[var(txn.b)] if { var(txn.b) -m found }\n"

@@ -14,6 +14,8 @@ static const double reload_poll_s = 0.02;
 /* One that has just been started may read a large configuration for so long. */
 static const double deaf_at_start_s = 60;
 static const double deaf_s = 5;
+/* One whose main file was damaged when it was started has no socket, and serves nothing. */
+static const double deaf_of_damaged_s = 0.5;
 
 /* ---- lines of answers ---- */
 
@@ -245,8 +247,13 @@ static void greet(struct engine *engine, long pid, struct str description)
 		hearing_on_proxy(engine);
 	probe_control_answered(engine->probe);
 	engine->deaths = 0;
-	if (engine->child != NULL)
-		child_is_well(engine->child);
+	/* That it had ended, say; a change that has failed waits for its next try. */
+	if (!ev_is_active(&engine->deadline))
+		engine_forget_problem(engine);
+	if (is_other)
+		engine->removed_certs = 0;
+	if (engine->proxy != NULL)
+		proxy_is_well(engine->proxy);
 	if (engine->change == CHANGE_RELOADING)
 		change_on_worker(engine, pid);
 	if (!engine_is_complete(engine))
@@ -278,8 +285,10 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 static void end_if_deaf(struct engine *engine)
 {
 	ev_tstamp now = ev_now(engine->loop);
-	double patience_s = engine->is_fresh ? deaf_at_start_s : deaf_s;
-	if (child_pid(engine->child) == 0 || engine->change == CHANGE_RELOADING) {
+	double patience_s = engine->are_held_unknown ? deaf_of_damaged_s
+			    : engine->is_fresh       ? deaf_at_start_s
+						     : deaf_s;
+	if (!proxy_is_up(engine->proxy) || engine->change == CHANGE_RELOADING) {
 		engine->deaf_since = 0;
 		return;
 	}
@@ -289,7 +298,7 @@ static void end_if_deaf(struct engine *engine)
 		return;
 	engine->deaf_since = 0;
 	log_event(&EV_PROXY_DEAF, LOG_STR("socket", engine->socket));
-	(void)child_signal(engine->child, SIGTERM);
+	proxy_replace(engine->proxy);
 }
 
 void sync_connect(struct engine *engine)
@@ -306,7 +315,7 @@ void sync_connect(struct engine *engine)
 	}
 	if (engine->cli == NULL) {
 		bool is_starting =
-			engine->child != NULL && (err == -ENOENT || err == -ECONNREFUSED);
+			engine->proxy != NULL && (err == -ENOENT || err == -ECONNREFUSED);
 		if (is_starting)
 			end_if_deaf(engine);
 		else

@@ -2,7 +2,7 @@
 #include "provider-haproxy/trust_files.h"
 
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -40,14 +40,16 @@ bool check_wildcard(struct str host)
 
 bool check_path(struct str path)
 {
+	size_t slashes = 0;
 	if (path.len == 0 || path.len > CHECK_PATH_LEN_MAX || path.p[0] != '/')
 		return false;
 	for (size_t i = 0; i < path.len; i++) {
 		char c = path.p[i];
 		if (c < 0x21 || c > 0x7e || c == '#' || c == '?')
 			return false;
+		slashes += c == '/';
 	}
-	return true;
+	return slashes <= CHECK_PATH_ELEMENTS_MAX;
 }
 
 bool check_cookie_name(struct str name)

@@ -14,6 +14,8 @@ enum {
 	CHECK_HOST_LEN_MAX = 253,
 	/* A request line has to fit the proxies' buffers with room for the rest; so a longer path can never be asked for. */
 	CHECK_PATH_LEN_MAX = 4096,
+	/* nginx looks a request's path up element by element. */
+	CHECK_PATH_ELEMENTS_MAX = 64,
 	CHECK_COOKIE_LEN_MAX = 64,
 	CHECK_IP_LEN_MAX = INET6_ADDRSTRLEN,
 };
@@ -22,7 +24,7 @@ enum {
 bool check_host(struct str host);
 /* `*.` and such a name. */
 bool check_wildcard(struct str host);
-/* Begins with `/`, bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */
+/* Begins with `/`, at most CHECK_PATH_ELEMENTS_MAX of them; bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */
 bool check_path(struct str path);
 /* Token of RFC 6265, section 4.1.1, further limited to letters, digits, `-`, `_` and `.`. */
 bool check_cookie_name(struct str name);

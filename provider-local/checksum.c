@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-local/checksum.h"
 
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/names.h"
 
 #include <inttypes.h>

@@ -10,6 +10,8 @@ struct sandbox *confine_local(const struct confine_paths *paths)
 	sandbox_allow_write(sandbox, paths->state_dir);
 	sandbox_allow_write(sandbox, paths->proxy_dir);
 	sandbox_allow_read(sandbox, paths->runtime_dir);
+	if (strchr(paths->supervisor, '/') != NULL)
+		sandbox_allow_execute(sandbox, paths->supervisor);
 	for (const char *const *path = paths->proxy; *path != NULL; path++) {
 		if (strchr(*path, '/') != NULL)
 			sandbox_allow_execute(sandbox, *path);

@@ -10,6 +10,7 @@ struct confine_paths {
 	const char *state_dir;
 	const char *proxy_dir;
 	const char *runtime_dir;
+	const char *supervisor; /* as the next */
 	/* Programs and folders that belong to the proxy, where they stand outside the system's folders; a name without a slash is looked
 	 * up in PATH, within them. Ends in NULL. */
 	const char *proxy[CONFINE_PATHS_MAX + 1];

@@ -4,7 +4,7 @@
 #include "common/backoff.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <bsd/sys/queue.h>
 

@@ -4,10 +4,12 @@
 #include "common/xalloc.h"
 #include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
-#include "provider-local/files.h"
 #include "provider-local/log_events.h"
+#include "common/files.h"
 #include "provider-local/metrics.h"
 #include "provider-local/usable.h"
+
+#include <unistd.h>
 
 struct local {
 	struct daemon *daemon;
@@ -22,6 +24,7 @@ struct local {
 	struct publish *publish;
 	struct usable *usable;
 	enum lb_state state;
+	char *supervisor;
 	char *message;
 	char *missing;
 	bool is_linked;
@@ -230,12 +233,13 @@ static char *make_externals(struct local *local)
 
 /* ---- life ---- */
 
-static char *confine(const struct local_config *config)
+static char *confine(const struct local *local, const struct local_config *config)
 {
 	const struct confine_paths paths = {
 		.state_dir = config->options->state_dir,
 		.proxy_dir = local_proxy_dir(config->options),
 		.runtime_dir = config->options->common.runtime_dir,
+		.supervisor = local->supervisor,
 		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
 	};
 	return daemon_confine(config->daemon, confine_local(&paths));
@@ -257,9 +261,26 @@ static void start_metrics(struct local *local)
 		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
 }
 
-static char *make_folder(const char *what, const char *path)
+/* Beside our own program, installed or in the folder of a build, else in PATH. */
+static char *find_supervisor(void)
 {
-	int err = files_make_dir(path, 0700);
+	static const char *const places[] = {"sluice-proxy", "../provider-proxy/sluice-proxy"};
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[len > 0 ? len : 0] = 0;
+	char *slash = strrchr(self, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *path = xasprintf("%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return xstrdup("sluice-proxy");
+}
+
+static char *make_folder(const char *what, const char *path, mode_t mode)
+{
+	int err = files_make_dir(path, mode);
 	/* One that is read-only is no reason to end: the proxy may start from it. */
 	return err == 0 || files_exist(path) ? NULL
 					     : xasprintf("the %s %.400s cannot be made: %s", what,
@@ -287,6 +308,8 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->usable = usable_new();
 	local->notices = notices_new(tell_all, local);
 	local->routes = routes_new(local->rows, local->notices);
+	local->supervisor =
+		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
 	make_provider(local, config);
 	*ret_problem = make_externals(local);
 	if (*ret_problem != NULL) {
@@ -295,11 +318,12 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	start_metrics(local);
-	*ret_problem = make_folder("state folder", options->state_dir);
+	*ret_problem = make_folder("state folder", options->state_dir, config->folder_mode);
 	if (*ret_problem == NULL)
-		*ret_problem = make_folder("folder of the proxy", local_proxy_dir(options));
+		*ret_problem = make_folder(
+			"folder of the proxy", local_proxy_dir(options), config->folder_mode);
 	if (*ret_problem == NULL)
-		*ret_problem = confine(config);
+		*ret_problem = confine(local, config);
 	if (*ret_problem != NULL) {
 		local_free(local);
 		return NULL;
@@ -322,6 +346,7 @@ void local_free(struct local *local)
 	rows_free(local->rows);
 	publish_free(local->publish);
 	usable_free(local->usable);
+	free(local->supervisor);
 	free(local->message);
 	free(local->missing);
 	free(local);
@@ -370,6 +395,11 @@ char *local_path(const struct local *local, const char *name)
 const char *local_proxy_dir(const struct local_options *options)
 {
 	return options->proxy_dir != NULL ? options->proxy_dir : options->state_dir;
+}
+
+const char *local_supervisor(const struct local *local)
+{
+	return local->options->start_supervisor ? local->supervisor : NULL;
 }
 
 char *local_proxy_path(const struct local *local, const char *name)

@@ -29,6 +29,8 @@ struct local_options {
 	double stop_timeout;
 	double check_timeout;
 	double proxy_timeout;
+	char *supervisor; /* NULL: sluice-proxy beside this program */
+	bool start_supervisor;
 };
 
 struct local;
@@ -51,6 +53,7 @@ struct local_config {
 	const char *software; /* "sluice-provider-haproxy 0.1.0" */
 	/* Programs and folders that the proxy needs outside the system's folders; the rest is NULL. */
 	const char *proxy[LOCAL_PATHS_MAX];
+	mode_t folder_mode; /* of both folders; what is in them serves while we start, so it is right from the first moment */
 	const struct local_ops *ops;
 	void *ctx;
 };
@@ -74,6 +77,8 @@ char *local_path(const struct local *local, const char *name);
 const char *local_proxy_dir(const struct local_options *options);
 /* Likewise below that folder. */
 char *local_proxy_path(const struct local *local, const char *name);
+/* The program to be started where nobody supervises the proxy; NULL: others start it. */
+const char *local_supervisor(const struct local *local);
 
 /* All that was committed is in force, in the proxy and on disk. */
 void local_applied(struct local *local);

@@ -5,7 +5,7 @@
 #include "common/http.h"
 #include "common/xalloc.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/log_events.h"
 
 #include <bsd/stdlib.h>

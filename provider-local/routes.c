@@ -104,9 +104,10 @@ static size_t read_rules(struct routes *routes, struct host *host, const struct 
 					"the path \"%.*s\" of host \"%.*s\" cannot be served: it "
 					"must begin "
 					"with / and have at most %d printable ASCII characters but "
-					"# and ?",
+					"# and ?, and at most %d elements",
 					(int)(path.len < 200 ? path.len : 200), path.p,
-					STR_FMT(value->host), CHECK_PATH_LEN_MAX));
+					STR_FMT(value->host), CHECK_PATH_LEN_MAX,
+					CHECK_PATH_ELEMENTS_MAX));
 			continue;
 		}
 		bool is_exact = rule->match == PATH_EXACT;

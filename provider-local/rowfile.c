@@ -3,7 +3,7 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/names.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 
 #include "provider-nginx/conf_text.h"
 #include "provider-nginx/pool_text.h"
+#include "provider-nginx/temp_folders.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -171,6 +172,8 @@ static void add_process(struct conf_text *text)
 	conf_text_add(text, "worker_shutdown_timeout %" PRId64 "s;\n", options->shutdown_s);
 	conf_text_add(text, "error_log stderr notice;\npid ");
 	conf_text_proxy_path(text, "nginx.master");
+	conf_text_add(text, ";\nlock_file ");
+	conf_text_proxy_path(text, "nginx.lock");
 	conf_text_add(text, ";\nevents {\n\tworker_connections %" PRId64 ";\n}\n",
 		options->open_files / 2);
 }
@@ -269,7 +272,7 @@ static const char variables[] = "\t\tset $sluice_host \"\";\n"
 				"\t\tset $sluice_client_key \"\";\n";
 
 static const char locations[] =
-	"\t\theader_filter_by_lua_block { require(\"sluice.sticky\").write() }\n"
+	"\t\theader_filter_by_lua_block { return require(\"sluice.response\").filter() }\n"
 	"\t\tlog_by_lua_block { require(\"sluice.request\").log() }\n"
 	"\t\tlocation / {\n"
 	"\t\t\taccess_by_lua_block { return require(\"sluice.request\").access() }\n"
@@ -288,6 +291,15 @@ static const char locations[] =
 	"\t\t\tgrpc_pass grpcs://sluice_h2;\n"
 	"\t\t}\n";
 
+static void add_temp_folders(struct conf_text *text)
+{
+	for (size_t i = 0; i < TEMP_FOLDER_COUNT; i++) {
+		conf_text_add(text, "\t%s ", temp_folders[i].directive);
+		conf_text_path(text, temp_folders[i].path);
+		conf_text_add(text, ";\n");
+	}
+}
+
 static void add_http_head(struct conf_text *text)
 {
 	const struct conf_options *options = text->conf->options;
@@ -295,6 +307,7 @@ static void add_http_head(struct conf_text *text)
 	int len = snprintf(path, sizeof(path), "%.*s/?.lua;;", STR_FMT(options->lua_dir));
 	conf_text_add(text, "http {\n%s", http_head);
 	conf_text_add(text, "%s", proxy_head);
+	add_temp_folders(text);
 	conf_text_add(text, "\tlua_shared_dict sluice %" PRId64 "m;\n\tlua_package_path ",
 		options->dictionary_mb);
 	conf_text_quote(text, (struct str){path, (size_t)len});

@@ -2,7 +2,7 @@
 #include "provider-nginx/config.h"
 
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <pwd.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@ const struct option_table config_table = {
 	.summary = "Runs nginx on this machine so that it serves what sluice-translator wants.",
 	.details =
 		"nginx outlives this program and is found again; without this program it goes on "
-		"serving, and starts\nwith `nginx -c STATE-DIR/nginx.conf`.",
+		"serving, and starts\nwith `nginx -e stderr -c STATE-DIR/nginx.conf`.",
 	.options = options,
 	.count = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct config),

@@ -3,7 +3,7 @@
 
 #include "common/backoff.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-nginx/control.h"
 #include "provider-nginx/feed_order.h"
 #include "provider-nginx/journal.h"

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/folders.h"
 
+#include "common/files.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
 #include "provider-nginx/conf.h"
+#include "provider-nginx/temp_folders.h"
 
 #include <errno.h>
 #include <pwd.h>
 #include <unistd.h>
 
-/* Sockets that a killed nginx left would keep the next one from listening. A file from before --proxy-dir names those of the state folder. */
-void folders_remove_sockets(const struct local *local)
+mode_t folders_mode(void)
 {
-	char *const folders[] = {
-		local_proxy_path(local, "control"),
-		local_proxy_path(local, "hop"),
-		local_path(local, "control"),
-		local_path(local, "hop"),
-	};
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		files_remove_sockets(folders[i]);
-		free(folders[i]);
-	}
+	return geteuid() == 0 ? 0711 : 0700;
 }
 
-/* The mode of the folder lets workers reach the sockets in `hop`, and nobody anything else. */
 char *folders_make(const struct local *local, const struct config *config)
 {
 	char *control = local_proxy_path(local, "control");
@@ -34,8 +24,11 @@ char *folders_make(const struct local *local, const struct config *config)
 	bool is_root = geteuid() == 0;
 	const char *proxy_dir = local_proxy_dir(&config->local);
 	/* On a disk that is read-only now, what is there serves. */
+	(void)files_make_dir(config->local.state_dir, folders_mode());
 	(void)files_make_dir(trust, 0700);
-	int err = files_make_dir(proxy_dir, is_root ? 0711 : 0700);
+	(void)temp_folders_make(
+		config->local.state_dir, is_root && user != NULL ? user->pw_uid : (uid_t)-1);
+	int err = files_make_dir(proxy_dir, folders_mode());
 	if (err == 0)
 		err = files_make_dir(control, 0700);
 	if (err == 0)

@@ -7,7 +7,7 @@
 
 /* Makes those that are not there; NULL, or what is wrong in words (allocated). */
 char *folders_make(const struct local *local, const struct config *config);
-/* For when no nginx runs. */
-void folders_remove_sockets(const struct local *local);
+/* Workers of another user pass through both folders to the sockets in `hop` and to the folders of bodies; nobody else reaches anything. */
+mode_t folders_mode(void);
 /* Whether that configuration names sockets in the state folder, as without --proxy-dir, though there is another folder now. */
 bool folders_are_former(const struct local *local, const struct config *config, struct str conf);

@@ -14,7 +14,7 @@ static bool is_ours(void *ctx, struct str body)
 {
 	const struct hearing *hearing = ctx;
 	int64_t pid = 0;
-	return str_to_int(body, 1, INT32_MAX, &pid) && pid == child_pid(hearing->child);
+	return str_to_int(body, 1, INT32_MAX, &pid) && pid == proxy_pid(hearing->proxy);
 }
 
 static void on_change(void *ctx)
@@ -26,7 +26,7 @@ static void on_change(void *ctx)
 static void replace(void *ctx)
 {
 	const struct hearing *hearing = ctx;
-	child_kill(hearing->child);
+	proxy_replace(hearing->proxy);
 }
 
 struct probe *hearing_start(const struct hearing *hearing)

@@ -2,9 +2,9 @@
 /* Whether nginx answers, through its ports and its control socket: provider-local/probe.h for nginx. */
 #pragma once
 
-#include "provider-local/child.h"
 #include "provider-local/local.h"
 #include "provider-local/probe.h"
+#include "provider-local/proxy.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/feed.h"
 
@@ -12,7 +12,7 @@
 struct hearing {
 	struct local *local;
 	struct feed *feed;
-	struct child *child;
+	struct proxy *proxy;
 	double timeout_s;
 	void (*on_change)(void);
 };

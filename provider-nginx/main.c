@@ -19,9 +19,9 @@
  */
 #include "common/version.h"
 #include "common/xalloc.h"
-#include "provider-local/child.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/log_events.h"
+#include "provider-local/proxy.h"
 #include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
@@ -30,16 +30,15 @@
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
 #include "provider-nginx/setup.h"
+#include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
-#include "provider-nginx/workers.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
 static const double ports_again_s = 5;
-static const double workers_every_s = 10;
 static const double files_every_s = 1;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
@@ -53,7 +52,7 @@ static struct control_room {
 	struct feed *feed;
 	struct setup *setup;
 	struct wanted *wanted;
-	struct child *child;
+	struct proxy *proxy;
 	struct repair repair;
 	struct hearing hearing;
 	struct probe *probe;
@@ -64,7 +63,6 @@ static struct control_room {
 	 * knows no other folder. */
 	bool is_former;
 	ev_timer ports_again; /* a port could not be bound */
-	ev_timer look;        /* at old workers */
 	ev_timer look_files;  /* whether they are there */
 	bool is_up;
 	bool is_folder_gone; /* and cannot be made again */
@@ -127,29 +125,14 @@ static void on_change(void *ctx)
 
 /* ---- rows ---- */
 
-/* nginx tells its old workers to leave 100 ms after it has made the new ones, and until then both take connections. The old ones know
- * nothing of new CAs, and would answer 503 where a pool wants one. */
-static bool old_workers_take(void)
-{
-	long usual = config.workers != 0 ? (long)config.workers : sysconf(_SC_NPROCESSORS_ONLN);
-	return room.is_up && workers_count_taking(child_pid(room.child)) > (size_t)usual;
-}
-
 /* nginx runs with the CAs of its file. What pools have waited for can be told now; and what they need no more goes. */
 static void use_trusts(uint64_t generation)
 {
 	struct state *state = local_state(room.local);
-	struct str file = setup_file(room.setup);
-	if (generation == room.trusted || !conf_is_generation(file, generation))
-		return;
-	if (room.trusted_tries++ < TRUSTED_TRIES_MAX && old_workers_take()) {
-		ev_timer_again(local_loop(room.local), &room.trust_again);
-		return;
-	}
 	ev_timer_stop(local_loop(room.local), &room.trust_again);
 	room.trusted_tries = 0;
 	room.trusted = generation;
-	if (objects_set_live(room.objects, state, file) && room.is_complete)
+	if (objects_set_live(room.objects, state, setup_file(room.setup)) && room.is_complete)
 		feed_kick(room.feed, state);
 	/* Before the first snapshot nobody knows who is needed. */
 	if (room.is_complete)
@@ -159,24 +142,48 @@ static void use_trusts(uint64_t generation)
 	judge();
 }
 
+/* nginx tells its old workers to leave 100 ms after it has made the new ones, and until then both take connections. The old ones know
+ * nothing of new CAs, and would answer 503 where a pool wants one. So its workers are counted first. */
+static void trust_when_alone(uint64_t generation)
+{
+	if (generation == room.trusted || !conf_is_generation(setup_file(room.setup), generation))
+		return;
+	room.told = generation;
+	if (!room.is_up || room.trusted_tries++ >= TRUSTED_TRIES_MAX) {
+		use_trusts(generation);
+		return;
+	}
+	proxy_count_workers(room.proxy);
+	ev_timer_again(local_loop(room.local), &room.trust_again);
+}
+
+static void on_workers(void *ctx, size_t taking)
+{
+	long usual = config.workers != 0 ? (long)config.workers : sysconf(_SC_NPROCESSORS_ONLN);
+	(void)ctx;
+	if (room.told != room.trusted && taking <= (size_t)usual &&
+		conf_is_generation(setup_file(room.setup), room.told))
+		use_trusts(room.told);
+}
+
 static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)events;
 	ev_timer_stop(loop, watcher);
-	use_trusts(room.told);
+	trust_when_alone(room.told);
 }
 
 static void on_told(void *ctx, uint64_t generation)
 {
 	(void)ctx;
-	child_is_well(room.child);
+	proxy_is_well(room.proxy);
 	local_set_missing(room.local, probe_trouble(room.probe));
 	probe_control_answered(room.probe);
 	room.has_told = true;
 	room.has_ports = true;
 	room.told = generation;
 	setup_told(room.setup, generation);
-	use_trusts(generation);
+	trust_when_alone(generation);
 }
 
 static void on_full(void *ctx)
@@ -215,7 +222,7 @@ static const struct feed_ops feed_ops = {on_change, on_told, on_full, on_lost};
 static const struct conf *collect(void *ctx)
 {
 	(void)ctx;
-	if (!room.is_complete || (room.is_up && !room.has_told))
+	if (!room.is_complete || !proxy_is_known(room.proxy) || (room.is_up && !room.has_told))
 		return NULL;
 	const struct conf *conf = room.conf =
 		wanted_collect(room.wanted, room.is_up || room.has_ports);
@@ -238,8 +245,8 @@ static bool reload(void *ctx)
 	feed_set_socket(room.feed, path);
 	free(path);
 	if (room.is_up)
-		return child_signal(room.child, SIGHUP) == 0;
-	child_start(room.child);
+		return proxy_reload(room.proxy) == 0;
+	proxy_start(room.proxy);
 	return true;
 }
 
@@ -249,13 +256,19 @@ static void ask(void *ctx)
 	feed_ask(room.feed);
 }
 
-static char *last_words(void *ctx)
+static const char *last_words(void *ctx)
 {
 	(void)ctx;
-	return child_last_words(room.child);
+	return proxy_last_words(room.proxy);
 }
 
-static const struct setup_ops setup_ops = {collect, reload, ask, on_change, last_words};
+static void check(void *ctx, command_done *on_done, void *done_ctx)
+{
+	(void)ctx;
+	proxy_check(room.proxy, config.local.check_timeout, on_done, done_ctx);
+}
+
+static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_words};
 
 static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
@@ -267,69 +280,53 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- nginx ---- */
 
-static char *const *command(void *ctx)
-{
-	static char file[600];
-	static char given[] = "-c";
-	static char also[] = "-g";
-	static char foreground[] = "daemon off;";
-	static char *argv[6];
-	(void)ctx;
-	if (!repair_files(&room.repair))
-		return NULL;
-	folders_remove_sockets(room.local);
-	feed_prepare(room.feed);
-	snprintf(file, sizeof(file), "%s/nginx.conf", config.local.state_dir);
-	argv[0] = config.nginx;
-	argv[1] = given;
-	argv[2] = file;
-	argv[3] = also;
-	argv[4] = foreground;
-	return argv;
-}
-
-static void on_up(void *ctx, bool is_found)
+static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
 	(void)ctx;
+	(void)dir;
 	room.is_up = true;
 	room.has_told = false;
 	room.options.proxy_dir =
-		str_from(is_found && room.is_former ? config.local.state_dir
-						    : local_proxy_dir(&config.local));
-	log_event(&EV_NGINX_UP, LOG_INT("pid", child_pid(room.child)),
-		LOG_STR("how", is_found ? "found" : "started"));
-	/* Before a start they are looked at anyway. */
-	if (is_found && !repair_files(&room.repair))
+		str_from(origin == PROXY_FOUND && room.is_former ? config.local.state_dir
+								 : local_proxy_dir(&config.local));
+	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
+		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
+	/* Its supervisor may have started it before we have looked at the files. */
+	if (!setup_has_file(room.setup))
 		wanted_assume_any(room.wanted);
 	probe_set_proxy(room.probe, true);
 	feed_set_nginx(room.feed, true);
 }
 
-static void on_down(void *ctx, const char *why, double again_s)
+static void on_down(void *ctx, const char *why, const char *words, double again_s)
 {
 	(void)ctx;
-	char *words = child_last_words(room.child);
 	room.is_up = false;
 	/* One that ran may leave workers that die a moment later, and still listen; one that could not start may lack a port. */
 	room.has_ports = room.has_ports && room.has_told;
 	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
 		LOG_STR("words", words));
-	free(words);
 	local_set_missing(room.local, "nginx");
 	probe_set_proxy(room.probe, false);
 	feed_set_nginx(room.feed, false);
+	/* nginx comes back with what is wanted now, and not with what was when it died. */
+	feed_prepare(room.feed);
+	(void)repair_files(&room.repair);
 	setup_nginx_down(room.setup);
 }
 
-static const struct child_ops child_ops = {command, on_up, on_down};
-
-static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+static void on_none(void *ctx)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
-	if (room.is_up && workers_end_oldest(child_pid(room.child)))
-		log_event(&EV_WORKER_ENDED);
+	(void)ctx;
+	if (room.is_complete)
+		setup_touch(room.setup);
+}
+
+static void on_unreachable(void *ctx, const char *socket)
+{
+	(void)ctx;
+	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
+	local_set_missing(room.local, "sluice-proxy, which runs nginx");
 }
 
 /* ---- the translator ---- */
@@ -383,13 +380,32 @@ static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
 	judge();
 }
 
+static void make_proxy(struct ev_loop *loop)
+{
+	static const struct proxy_ops ops = {
+		.on_up = on_up,
+		.on_down = on_down,
+		.on_none = on_none,
+		.on_unreachable = on_unreachable,
+		.on_workers = on_workers,
+	};
+	struct proxy_config proxy_config = {
+		.loop = loop,
+		.kind = "nginx",
+		.program = config.nginx,
+		.supervisor = local_supervisor(room.local),
+		.state_dir = config.local.state_dir,
+		.proxy_dir = local_proxy_dir(&config.local),
+		.ops = &ops,
+	};
+	room.proxy = proxy_new(&proxy_config);
+}
+
 static void make_rooms(struct ev_loop *loop)
 {
 	char *state_file = local_path(room.local, "state");
 	room.options.control = 'a';
 	char *socket = control_path();
-	char *pid_file = local_proxy_path(room.local, "nginx.pid");
-	char *log_file = local_proxy_path(room.local, "nginx.log");
 	struct feed_config feed_config = {
 		.loop = loop,
 		.state_file = state_file,
@@ -401,19 +417,9 @@ static void make_rooms(struct ev_loop *loop)
 	struct setup_config setup_config = {
 		.loop = loop,
 		.state_dir = config.local.state_dir,
-		.nginx = config.nginx,
-		.check_timeout_s = config.local.check_timeout,
 		.interval_s = config.reload_interval,
 		.notices = local_notices(room.local),
 		.ops = &setup_ops,
-	};
-	struct child_config child_config = {
-		.loop = loop,
-		.pid_file = pid_file,
-		.log_file = log_file,
-		.end_signal = SIGQUIT,
-		.executable = "nginx",
-		.ops = &child_ops,
 	};
 	room.feed = feed_new(&feed_config);
 	room.setup = setup_new(&setup_config);
@@ -422,20 +428,15 @@ static void make_rooms(struct ev_loop *loop)
 		.feed = room.feed,
 		.trusts = objects_trusts(room.objects)};
 	room.is_former = folders_are_former(room.local, &config, setup_file(room.setup));
-	char *former_pid_file = room.is_former ? local_path(room.local, "nginx.pid") : NULL;
-	child_config.former_pid_file = former_pid_file;
-	room.child = child_new(&child_config);
+	make_proxy(loop);
 	room.hearing = (struct hearing){.local = room.local,
 		.feed = room.feed,
-		.child = room.child,
+		.proxy = room.proxy,
 		.timeout_s = config.local.proxy_timeout,
 		.on_change = on_heard};
 	room.probe = hearing_start(&room.hearing);
-	free(former_pid_file);
 	free(state_file);
 	free(socket);
-	free(pid_file);
-	free(log_file);
 }
 
 /* nginx listens where its file says, until it has another one. */
@@ -466,14 +467,13 @@ static void start_all(struct ev_loop *loop)
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
 		room.options.dictionary_mb *= 2;
 	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
-	ev_timer_init(&room.look, on_look, workers_every_s, workers_every_s);
-	ev_timer_start(loop, &room.look);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
 	ev_timer_init(&room.look_files, on_look_files, files_every_s, files_every_s);
 	ev_timer_start(loop, &room.look_files);
-	/* Without files nothing is started, but one that runs is found. */
-	child_start(room.child);
+	/* Before its supervisor, which we may be about to start, meets the files. */
+	if (repair_files(&room.repair))
+		proxy_start(room.proxy);
 }
 
 /* Without the file at the start, nobody is told that it trusts what the machine trusts. */
@@ -513,6 +513,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
+		.folder_mode = folders_mode(),
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
@@ -541,11 +542,11 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 static void end_nginx(void)
 {
 	double limit_s = config.local.stop_timeout;
-	if (child_pid(room.child) == 0)
+	if (!proxy_is_up(room.proxy))
 		return;
-	log_event(&EV_NGINX_ENDING, LOG_INT("pid", child_pid(room.child)),
+	log_event(&EV_NGINX_ENDING, LOG_INT("pid", proxy_pid(room.proxy)),
 		LOG_SECONDS("limit_s", limit_s));
-	if (!child_drain(room.child, limit_s))
+	if (!proxy_stop(room.proxy, limit_s))
 		log_event(&EV_NGINX_CUT);
 }
 
@@ -553,9 +554,9 @@ static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_again);
-	ev_timer_stop(loop, &room.look);
 	ev_timer_stop(loop, &room.look_files);
 	probe_free(room.probe);
+	proxy_cancel_check(room.proxy);
 	setup_free(room.setup);
 	feed_free(room.feed);
 	wanted_free(room.wanted);
@@ -563,7 +564,7 @@ static void stop(void)
 	local_free(room.local);
 	if (config.local.stop_proxy)
 		end_nginx();
-	child_free(room.child);
+	proxy_free(room.proxy);
 }
 
 int main(int argc, char **argv)

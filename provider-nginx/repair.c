@@ -3,7 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/log_events.h"
 #include "provider-local/placeholder.h"
 #include "provider-local/trust.h"

@@ -3,9 +3,8 @@
 
 #include "common/backoff.h"
 #include "common/xalloc.h"
+#include "common/files.h"
 #include "provider-local/checksum.h"
-#include "provider-local/command.h"
-#include "provider-local/files.h"
 #include "provider-local/metrics.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
@@ -24,15 +23,12 @@ struct setup {
 	struct notices *notices;
 	const struct setup_ops *ops;
 	void *ctx;
-	char *nginx;
 	char *file;
 	char *candidate_file;
-	double check_timeout_s;
 	double interval_s;
 	enum setup_state state;
 	ev_timer later; /* until the next try or the next question */
 	struct backoff backoff;
-	struct command *command;
 	const struct conf *conf;
 	struct bisect *bisect;
 	bool *is_out; /* pieces left out of the candidate; NULL: none */
@@ -181,12 +177,8 @@ static void test(struct setup *setup)
 		give_up(setup, words);
 		return;
 	}
-	char quiet[] = "-q";
-	char check[] = "-t";
-	char file[] = "-c";
-	char *argv[] = {setup->nginx, check, quiet, file, setup->candidate_file, NULL};
 	setup->state = SETUP_TESTING;
-	setup->command = command_start(setup->loop, argv, setup->check_timeout_s, on_tested, setup);
+	setup->ops->check(setup->ctx, on_tested, setup);
 }
 
 /* Tries the next halves; false: it is over, and is_out says what stays out. */
@@ -222,12 +214,12 @@ static void on_tested(void *ctx, enum command_outcome outcome, struct str output
 {
 	struct setup *setup = ctx;
 	char words[700];
-	setup->command = NULL;
 	if (outcome == COMMAND_SUCCEEDED && setup->bisect == NULL) {
 		install(setup);
 		return;
 	}
-	if (outcome == COMMAND_TIMEOUT || outcome == COMMAND_UNSTARTED) {
+	if (outcome == COMMAND_TIMEOUT || outcome == COMMAND_UNSTARTED ||
+		outcome == COMMAND_KILLED) {
 		keep_refusal(setup, output);
 		snprintf(words, sizeof(words), "nginx cannot check its configuration: %s",
 			outcome == COMMAND_TIMEOUT ? "it takes too long" : setup->refusal);
@@ -286,9 +278,8 @@ static void install(struct setup *setup)
 static void take_back(struct setup *setup)
 {
 	char words[1024];
-	char *last = setup->ops->last_words(setup->ctx);
+	const char *last = setup->ops->last_words(setup->ctx);
 	snprintf(words, sizeof(words), "nginx does not take the new configuration: %.700s", last);
-	free(last);
 	if (buf_len(&setup->installed) != 0 &&
 		checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0)
 		log_event(&EV_CONFIGURATION_TAKEN_BACK);
@@ -322,10 +313,9 @@ void setup_nginx_down(struct setup *setup)
 		return;
 	/* It may be the new configuration that it cannot start with, such as a port that somebody has taken: look again. */
 	char words[1024];
-	char *last = setup->ops->last_words(setup->ctx);
+	const char *last = setup->ops->last_words(setup->ctx);
 	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %.700s",
 		last);
-	free(last);
 	give_up(setup, words);
 }
 
@@ -425,10 +415,8 @@ struct setup *setup_new(const struct setup_config *config)
 	setup->notices = config->notices;
 	setup->ops = config->ops;
 	setup->ctx = config->ctx;
-	setup->nginx = xstrdup(config->nginx);
 	setup->file = xasprintf("%s/nginx.conf", config->state_dir);
 	setup->candidate_file = xasprintf("%s/nginx.conf.candidate", config->state_dir);
-	setup->check_timeout_s = config->check_timeout_s;
 	setup->interval_s = config->interval_s;
 	backoff_init(&setup->backoff, 1, 30);
 	buf_init(&setup->candidate, CONF_LEN_MAX);
@@ -439,6 +427,9 @@ struct setup *setup_new(const struct setup_config *config)
 	char *state_file = xasprintf("%s/state", config->state_dir);
 	if (problem != NULL && (files_exist(setup->file) || files_exist(state_file)))
 		repair_tell(setup->file, problem);
+	/* So that nobody starts nginx with it. */
+	if (problem != NULL)
+		(void)files_remove(setup->file);
 	free(state_file);
 	ev_init(&setup->later, on_later);
 	setup->later.data = setup;
@@ -450,11 +441,9 @@ void setup_free(struct setup *setup)
 	if (setup == NULL)
 		return;
 	ev_timer_stop(setup->loop, &setup->later);
-	command_cancel(setup->command);
 	end_round(setup);
 	buf_fini(&setup->candidate);
 	buf_fini(&setup->installed);
-	free(setup->nginx);
 	free(setup->file);
 	free(setup->candidate_file);
 	free(setup->trouble);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "common/command.h"
 #include "provider-local/notices.h"
 #include "provider-nginx/conf.h"
 
@@ -21,22 +22,22 @@ struct setup;
 struct setup_ops {
 	/* What is wanted now; it must stay as it is until the next call. NULL: nothing can be said now. */
 	const struct conf *(*collect)(void *ctx);
+	/* Have nginx look at nginx.conf.candidate; the answer comes from the loop. */
+	void (*check)(void *ctx, command_done *on_done, void *done_ctx);
 	/* The file has been replaced: start nginx, or have it reload. False: it does not run yet, and will start with the file. */
 	bool (*reload)(void *ctx);
 	/* Have nginx tell its generation, see setup_told(). */
 	void (*ask)(void *ctx);
 	/* It may have become settled, or what setup_trouble() says may be other. */
 	void (*on_change)(void *ctx);
-	/* The end of what nginx wrote, allocated; for messages. */
-	char *(*last_words)(void *ctx);
+	/* The end of what nginx wrote; for messages. */
+	const char *(*last_words)(void *ctx);
 };
 
 struct setup_config {
 	struct ev_loop *loop;
-	const char *state_dir; /* copied, as the next */
-	const char *nginx;     /* the program */
-	double check_timeout_s;
-	double interval_s; /* between two reloads */
+	const char *state_dir; /* copied */
+	double interval_s;     /* between two reloads */
 	struct notices *notices;
 	const struct setup_ops *ops;
 	void *ctx;

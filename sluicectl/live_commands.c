@@ -27,7 +27,7 @@ static const char plain[] = "\033[0m";
 struct program {
 	char name[ASK_NAME_LEN_MAX];
 	enum ask_outcome outcome;
-	char *words;        /* what it waits for, or why it does not answer; NULL: it is ready */
+	char *words; /* what it waits for, or why it does not answer; of one that is ready, what else there is to say; NULL: nothing */
 	struct buf said;    /* /about */
 	struct buf figures; /* /metrics */
 	struct about about; /* points into both */
@@ -67,10 +67,17 @@ static void add_program(struct standing *s, const char *name)
 	snprintf(program->name, sizeof(program->name), "%s", name);
 	buf_init(&body, TEXT_MAX);
 	program->outcome = ask(&s->ask, name, "/readyz", &body, &program->words);
-	/* In all its lines. */
-	if (program->outcome == ASK_UNREADY && buf_len(&body) != 0) {
+	/* In all its lines; of one that is ready the first says only that. */
+	struct str lines = buf_str(&body);
+	if (lines.len != 0)
+		lines.len--;
+	const char *first_end = str_find(lines, '\n');
+	if (program->outcome == ASK_GOOD)
+		lines = first_end != NULL ? str_skip(lines, (size_t)(first_end - lines.p) + 1)
+					  : STR_NONE;
+	if ((program->outcome == ASK_GOOD || program->outcome == ASK_UNREADY) && lines.len != 0) {
 		free(program->words);
-		program->words = str_dup_utf8((struct str){buf_str(&body).p, buf_len(&body) - 1});
+		program->words = str_dup_utf8(lines);
 	}
 	buf_fini(&body);
 	look_closer(s, program);
@@ -132,7 +139,7 @@ static void print_program(const struct standing *s, const struct program *progra
 		word_of(program->outcome), s->has_color ? plain : "");
 	const char *words = program->words;
 	char room[32];
-	for (const char *end; words != NULL && program->outcome != ASK_GOOD; words = end) {
+	for (const char *end; words != NULL; words = end) {
 		size_t len = strcspn(words, "\n");
 		end = words[len] != '\0' ? words + len + 1 : NULL;
 		printf("%s%.*s", words == program->words ? ": " : "; ", (int)len, words);
@@ -252,7 +259,7 @@ static int put_program(const struct program *program, struct buf *out)
 		[ASK_NOT_FOUND] = "away"};
 	int err = buf_printf(out, "{\"program\":\"%s\",\"state\":\"%s\"", program->name,
 		words[program->outcome]);
-	if (err == 0 && program->words != NULL && program->outcome != ASK_GOOD) {
+	if (err == 0 && program->words != NULL) {
 		err = buf_printf(out, ",\"message\":");
 		if (err == 0)
 			err = jsontext_put(out, str_from(program->words));

@@ -133,7 +133,7 @@ static char *take_document(const struct yaml_document *document, const char *nam
 	const struct manifest_options *options)
 {
 	const char *problem = NULL;
-	struct json *json = json_parse(buf_str(&document->json), &problem, NULL);
+	struct json *json = json_parse_strict(buf_str(&document->json), &problem, NULL);
 	struct manifest_place place = {name, document->line};
 	if (json == NULL)
 		return xasprintf("%s: line %u: %s", name, document->line, problem);

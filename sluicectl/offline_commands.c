@@ -5,7 +5,7 @@
 #include "common/buf.h"
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "sluicectl/args_table.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"

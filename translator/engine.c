@@ -76,7 +76,8 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 {
 	struct record *record;
 	struct ingress_node *user;
-	bool due = now_s >= engine->next_change_s;
+	/* What has been told by a clock that was ahead is looked at again. */
+	bool due = now_s >= engine->next_change_s || now_s < engine->now_s;
 	engine->now_s = now_s;
 	if (!due)
 		return;

@@ -50,7 +50,7 @@ void facts_free(struct secret_facts *facts)
 
 static bool is_quiet(const struct tls_secret *secret, const struct tls_context *context)
 {
-	return context->now_s >= secret->not_before &&
+	return context->now_s >= tls_valid_from(secret) &&
 	       context->now_s < secret->not_after - context->warn_s;
 }
 

@@ -40,6 +40,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How late it may be told that a date has passed, when nothing else happens. */
 enum { CLOCK_PERIOD_S = 60 };
 
 static struct {
@@ -59,6 +60,7 @@ static struct {
 static void work(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
+	engine_set_time(self.engine, (int64_t)ev_now(loop));
 	if (engine_work(self.engine))
 		ev_idle_start(loop, &self.again);
 	else
@@ -76,9 +78,9 @@ static void on_again(struct ev_loop *loop, ev_idle *watcher, int events)
 
 static void on_clock(struct ev_loop *loop, ev_timer *watcher, int events)
 {
+	(void)loop;
 	(void)watcher;
 	(void)events;
-	engine_set_time(self.engine, (int64_t)ev_now(loop));
 	work();
 }
 
@@ -315,7 +317,6 @@ static void start_timers(void)
 	ev_idle_init(&self.again, on_again);
 	ev_timer_init(&self.clock, on_clock, CLOCK_PERIOD_S, CLOCK_PERIOD_S);
 	ev_timer_start(loop, &self.clock);
-	engine_set_time(self.engine, (int64_t)ev_now(loop));
 }
 
 static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)

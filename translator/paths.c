@@ -78,7 +78,7 @@ static const char *check_chars(struct str path)
 static const char *check_elements(struct str path)
 {
 	struct str rest = str_skip(path, 1);
-	for (;;) {
+	for (size_t count = 1;; count++) {
 		const char *slash = str_find(rest, '/');
 		struct str element = {rest.p, slash != NULL ? (size_t)(slash - rest.p) : rest.len};
 		if (element.len == 0 && slash != NULL)
@@ -86,7 +86,7 @@ static const char *check_elements(struct str path)
 		if (str_eq_c(element, ".") || str_eq_c(element, ".."))
 			return "holds \".\" or \"..\" as an element";
 		if (slash == NULL)
-			return NULL;
+			return count <= PATH_ELEMENTS_MAX ? NULL : "more than 64 elements";
 		rest = str_skip(rest, element.len + 1);
 	}
 }

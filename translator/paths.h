@@ -8,7 +8,10 @@
 
 #include "proto/model.h"
 
-enum { PATH_LEN_MAX = 1024 };
+enum {
+	PATH_LEN_MAX = 1024,
+	PATH_ELEMENTS_MAX = 64, /* a proxy may look them up one by one, for each request */
+};
 
 /* NULL when the path can be served, otherwise why not, in words for its owner. Empty is fine where
  * it means "/". */

@@ -44,10 +44,15 @@ void tls_collect(const struct plan *plan, const struct tls_context *context, str
 	}
 }
 
+int64_t tls_valid_from(const struct tls_secret *secret)
+{
+	return secret->not_before - TLS_SKEW_S;
+}
+
 int64_t tls_next_change(const struct tls_secret *secret, const struct tls_context *context)
 {
 	const int64_t moments[] = {
-		secret->not_before, secret->not_after - context->warn_s, secret->not_after};
+		tls_valid_from(secret), secret->not_after - context->warn_s, secret->not_after};
 	int64_t next = INT64_MAX;
 	if (secret->problem != NULL)
 		return next;
@@ -82,7 +87,7 @@ static void check_dates(const struct plan *plan, const struct tls_secret *secret
 		diag_add(diags, &plan->self, "CertificateExpires", field,
 			"the certificate of Secret %s expires at %s", name,
 			date_text(secret->not_after, date, sizeof(date)));
-	else if (context->now_s < secret->not_before)
+	else if (context->now_s < tls_valid_from(secret))
 		diag_add(diags, &plan->self, "CertificateNotYetValid", field,
 			"the certificate of Secret %s is not valid before %s", name,
 			date_text(secret->not_before, date, sizeof(date)));

@@ -8,6 +8,9 @@
 
 #include "translator/plan.h"
 
+/* How far the clock of whoever makes certificates may be ahead of ours: one that is only just valid there is no news. */
+enum { TLS_SKEW_S = 5 * 60 };
+
 struct tls_secret {
 	const char *problem; /* NULL: usable; "" : there is no such Secret */
 	const struct str *names;
@@ -43,6 +46,8 @@ struct tls_list {
 void tls_collect(const struct plan *plan, const struct tls_context *context, struct tls_list *list);
 /* Says what is wrong with the Secrets of the plan. */
 void tls_check(const struct plan *plan, const struct tls_context *context, struct diag_list *diags);
+/* From when on it counts as valid. */
+int64_t tls_valid_from(const struct tls_secret *secret);
 /* When the answer of tls_check() changes by the mere passing of time: seconds since 1970, INT64_MAX
  * for never. */
 int64_t tls_next_change(const struct tls_secret *secret, const struct tls_context *context);

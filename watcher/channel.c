@@ -68,6 +68,19 @@ static enum reflector_event judge_code(long code)
 	return code >= 400 ? REFLECTOR_EV_REFUSED : REFLECTOR_EV_BROKEN;
 }
 
+static enum reflector_event judge_network(enum http_outcome outcome)
+{
+	switch (outcome) {
+	case HTTP_E_TOO_LONG:
+		return REFLECTOR_EV_TOO_LONG;
+	case HTTP_E_RESOLVE:
+	case HTTP_E_CONNECT:
+		return REFLECTOR_EV_UNREACHABLE;
+	default:
+		return REFLECTOR_EV_CUT;
+	}
+}
+
 /* Whatever is no whole answer 200. */
 static enum reflector_event judge(struct channel *channel, const struct api_result *result)
 {
@@ -77,7 +90,7 @@ static enum reflector_event judge(struct channel *channel, const struct api_resu
 	if (result->outcome == API_E_CREDENTIALS)
 		return REFLECTOR_EV_UNAUTHORIZED;
 	if (result->outcome == API_E_NETWORK)
-		return result->http == HTTP_E_TOO_LONG ? REFLECTOR_EV_TOO_LONG : REFLECTOR_EV_CUT;
+		return judge_network(result->http);
 	if (api_status_is_gone(&result->status, result->code))
 		return REFLECTOR_EV_GONE;
 	if (result->status.is_too_new)

@@ -2,6 +2,7 @@
 #include "watcher/cluster.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
@@ -20,7 +21,9 @@ static const double LONG_OUTAGE_S = 300.0;
 /* How often to look again for a kind that must be there. */
 static const double SEARCH_S = 30.0;
 /* Readiness is looked at again so often while something does not work. */
-static const double REVIEW_S = 5.0;
+static const double REVIEW_S = 1.0;
+/* A watch that ends in good order is open again before anybody need hear of it. */
+static const double AGE_TOLD_S = 2.0;
 
 /* Ingresses come last, so that a receiver meets what they need first. */
 static const enum record_kind order[] = {
@@ -56,6 +59,7 @@ static void review(struct cluster *c)
 {
 	char missing[MISSING_LEN] = "";
 	size_t used = 0;
+	bool is_followed = true;
 	if (!c->is_discovered)
 		used = add_words(missing, used, "discovery",
 			c->discovery_problem[0] != '\0' ? c->discovery_problem
@@ -68,15 +72,15 @@ static void review(struct cluster *c)
 	for (size_t i = 0; i < c->reflector_count; i++) {
 		const struct reflector *r = c->reflectors[i];
 		const char *problem = reflector_problem(r);
-		if (problem == NULL && !reflector_is_synced(r))
-			problem = "first list";
+		is_followed = is_followed && reflector_age_s(r) <= 0;
 		if (problem != NULL)
 			used = add_words(missing, used,
 				record_kind_word(reflector_version(r)->kind), problem);
 	}
-	if (used != 0 && !ev_is_active(&c->review))
+	bool must_look_again = used != 0 || !is_followed;
+	if (must_look_again && !ev_is_active(&c->review))
 		ev_timer_again(c->config.loop, &c->review);
-	else if (used == 0)
+	else if (!must_look_again)
 		ev_timer_stop(c->config.loop, &c->review);
 	c->config.ops->on_missing(c->config.ctx, used != 0 ? missing : NULL);
 }
@@ -138,10 +142,20 @@ static void on_synced(void *ctx, struct reflector *reflector)
 	review(c);
 }
 
+static void on_following(void *ctx, struct reflector *reflector)
+{
+	(void)reflector;
+	review(ctx);
+}
+
 static void on_health(void *ctx, struct reflector *reflector, double outage_s)
 {
 	struct cluster *c = ctx;
-	(void)reflector;
+	/* The server is there again: nobody else need wait out a pause that was meant for its absence. */
+	for (size_t i = 0; outage_s >= 0 && i < c->reflector_count; i++) {
+		if (c->reflectors[i] != reflector)
+			reflector_reachable(c->reflectors[i]);
+	}
 	if (outage_s >= LONG_OUTAGE_S)
 		search_later(c, backoff_random() * SEARCH_S);
 	review(c);
@@ -168,6 +182,7 @@ static void on_refused(
 static const struct reflector_ops reflector_ops = {
 	.on_changed = on_changed,
 	.on_synced = on_synced,
+	.on_following = on_following,
 	.on_health = on_health,
 	.on_lost = on_lost,
 	.on_refused = on_refused,
@@ -297,7 +312,7 @@ static void collect(void *ctx)
 		const struct reflector *r = c->reflectors[i];
 		enum record_kind kind = reflector_version(r)->kind;
 		bool is_synced = reflector_is_synced(r) && reflector_problem(r) == NULL;
-		double silence_s = ev_now(c->config.loop) - reflector_heard_at(r);
+		double silence_s = clock_monotonic_s() - reflector_heard_at(r);
 		kinds[kind].is_synced =
 			is_synced && (!kinds[kind].is_there || kinds[kind].is_synced);
 		kinds[kind].is_there = true;
@@ -359,6 +374,29 @@ void cluster_free(struct cluster *c)
 	ev_timer_stop(c->config.loop, &c->search_timer);
 	ev_timer_stop(c->config.loop, &c->review);
 	free(c);
+}
+
+void cluster_describe(const struct cluster *c, struct buf *out)
+{
+	double oldest_s = 0;
+	bool is_told[RECORD_KIND_COUNT] = {false};
+	const char *before = "";
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		double age_s = reflector_age_s(c->reflectors[i]);
+		oldest_s = age_s > oldest_s ? age_s : oldest_s;
+	}
+	if (oldest_s < AGE_TOLD_S ||
+		buf_printf(out, "what is known is %.0f s old: ", oldest_s) != 0)
+		return;
+	for (size_t i = 0; i < c->reflector_count; i++) {
+		enum record_kind kind = reflector_version(c->reflectors[i])->kind;
+		if (is_told[kind] || reflector_age_s(c->reflectors[i]) < AGE_TOLD_S)
+			continue;
+		is_told[kind] = true;
+		(void)buf_printf(out, "%s%s", before, record_kind_word(kind));
+		before = ", ";
+	}
+	(void)buf_printf(out, "\n");
 }
 
 void cluster_hurry(struct cluster *c)

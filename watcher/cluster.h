@@ -42,5 +42,7 @@ enum { CLUSTER_NAMESPACES_MAX = 64 };
 
 struct cluster *cluster_new(const struct cluster_config *config);
 void cluster_free(struct cluster *cluster);
+/* Adds a line that says how old what is known is, where it is older than it should be; what does not fit is left out. */
+void cluster_describe(const struct cluster *cluster, struct buf *out);
 /* Tries now whatever is waiting for a next try. */
 void cluster_hurry(struct cluster *cluster);

@@ -136,9 +136,9 @@ const char *exec_credential_parse(
 {
 	struct exec_credential credential = {0};
 	const char *problem = NULL;
-	struct json *document = json_parse(output, NULL, NULL);
+	struct json *document = json_parse_strict(output, NULL, NULL);
 	if (document == NULL)
-		problem = "it printed no JSON";
+		problem = "it printed no JSON, or the same name twice in one object";
 	else if (!str_eq_c(json_text(json_get(document, "kind")), "ExecCredential"))
 		problem = "it printed no ExecCredential";
 	else if (!str_eq_c(json_text(json_get(document, "apiVersion")), api_version))

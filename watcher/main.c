@@ -362,6 +362,12 @@ static void start_metrics(void)
 		metric_add(&watcher_metrics[WATCHER_EVENTS], i, 0);
 }
 
+static void describe(void *ctx, struct buf *out)
+{
+	(void)ctx;
+	cluster_describe(watcher.cluster, out);
+}
+
 static void open_parts(const struct config *config)
 {
 	struct ev_loop *loop = daemon_loop(watcher.daemon);
@@ -392,6 +398,7 @@ static void open_parts(const struct config *config)
 		.wants_classes = config->ingress_classes,
 		.ops = &cluster_ops,
 	});
+	daemon_describe_with(watcher.daemon, describe, NULL);
 }
 
 static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)

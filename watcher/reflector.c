@@ -2,6 +2,7 @@
 #include "watcher/reflector.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
@@ -13,8 +14,8 @@
 #include <stdio.h>
 
 enum { PROBLEM_LEN = 768 };
-/* A failure that lasts longer is told by readiness; refusals are at once. */
-static const double PROBLEM_PATIENCE_S = 30.0;
+/* What is known may be so old before it is a reason not to be ready; refusals are at once. */
+static const double STALE_S = 10.0;
 static const double RESYNC_JITTER = 0.25;
 
 struct reflector {
@@ -30,16 +31,13 @@ struct reflector {
 	ev_timer resync;
 	bool synced;
 	double heard_at;
+	double current_at; /* when what is known was last known to be so; while nothing is followed */
 	double failing_since; /* 0: it works */
 	bool is_refused;      /* 401 or 403 */
+	bool is_outage; /* the latest failure was that of a server that is away, or not yet at work */
 	char problem[PROBLEM_LEN];
 	const char *verb; /* of the last request */
 };
-
-static double now_of(const struct reflector *r)
-{
-	return ev_now(r->config.loop);
-}
 
 static void count(const struct reflector *r, enum watcher_metric metric)
 {
@@ -72,26 +70,27 @@ static void note_problem(struct reflector *r, const char *why)
 	free(resource);
 }
 
+double reflector_age_s(const struct reflector *r)
+{
+	return reflector_fsm_is_following(&r->fsm) ? 0 : clock_monotonic_s() - r->current_at;
+}
+
 const char *reflector_problem(const struct reflector *r)
 {
-	if (r->failing_since <= 0)
+	if (r->synced && !r->is_refused && reflector_age_s(r) < STALE_S)
 		return NULL;
-	if (r->synced && !r->is_refused && now_of(r) - r->failing_since < PROBLEM_PATIENCE_S)
-		return NULL;
-	return r->problem;
+	if (r->failing_since > 0)
+		return r->problem;
+	return r->synced ? "no answer yet" : "first list";
 }
 
 static void log_failure(
 	struct reflector *r, enum reflector_event event, const struct reflector_output *out)
 {
-	struct log_event *what = &EV_WATCH_FAILED;
-	if (event == REFLECTOR_EV_FORBIDDEN)
-		what = &EV_FORBIDDEN;
-	else if (event == REFLECTOR_EV_GONE)
-		what = &EV_RELIST;
-	log_event(what, kind_field(r), namespace_field(r),
-		LOG_STR("cause", reflector_event_name(event)), LOG_STR("reason", r->problem),
-		LOG_SECONDS("retry_s", out->wait_s));
+	bool is_forbidden = event == REFLECTOR_EV_FORBIDDEN && r->is_refused;
+	log_event(is_forbidden ? &EV_FORBIDDEN : &EV_WATCH_FAILED, kind_field(r),
+		namespace_field(r), LOG_STR("cause", reflector_event_name(event)),
+		LOG_STR("reason", r->problem), LOG_SECONDS("retry_s", out->wait_s));
 }
 
 static void fail(
@@ -99,8 +98,12 @@ static void fail(
 {
 	count(r, WATCHER_FAILURES);
 	if (r->failing_since <= 0)
-		r->failing_since = now_of(r);
-	r->is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
+		r->failing_since = clock_monotonic_s();
+	bool is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
+	/* A server that has just been started refuses what it has not yet read to be allowed. */
+	r->is_outage = event == REFLECTOR_EV_UNREACHABLE || event == REFLECTOR_EV_CUT ||
+		       event == REFLECTOR_EV_TROUBLE || (is_refused && r->is_outage);
+	r->is_refused = is_refused && !r->is_outage;
 	log_failure(r, event, out);
 	r->config.ops->on_health(r->config.ctx, r, -1);
 }
@@ -109,9 +112,9 @@ static void recover(struct reflector *r)
 {
 	if (r->failing_since <= 0)
 		return;
-	double outage_s = now_of(r) - r->failing_since;
+	double outage_s = clock_monotonic_s() - r->failing_since;
 	r->failing_since = 0;
-	r->is_refused = false;
+	r->is_refused = r->is_outage = false;
 	log_event(&EV_WATCH_RECOVERED, kind_field(r), namespace_field(r),
 		LOG_SECONDS("after_s", outage_s));
 	r->config.ops->on_health(r->config.ctx, r, outage_s);
@@ -211,7 +214,7 @@ static void note_heard(struct reflector *r, enum reflector_event event)
 	case REFLECTOR_EV_OPENED:
 	case REFLECTOR_EV_BOOKMARK:
 	case REFLECTOR_EV_MARKED:
-		r->heard_at = now_of(r);
+		r->heard_at = clock_monotonic_s();
 		return;
 	default:
 		return;
@@ -259,6 +262,10 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		return;
 	case REFLECTOR_BIT_FAILED:
 		fail(r, event, out);
+		return;
+	case REFLECTOR_BIT_RELIST:
+		log_event(&EV_RELIST, kind_field(r), namespace_field(r),
+			LOG_STR("reason", r->problem));
 		return;
 	case REFLECTOR_BIT_STREAM:
 		replace_main(r, open_watch(r, true));
@@ -309,14 +316,27 @@ static void set_timers(struct reflector *r, enum reflector_event event)
 		restart_timer(r, &r->progress, r->config.options->stream_timeout_s);
 }
 
+/* A connection that breaks was alive until then. One that has been silent may have been dead since the last word. */
+static void note_following(struct reflector *r, bool was_following, enum reflector_event event)
+{
+	bool is_silence = event == REFLECTOR_EV_SILENT || event == REFLECTOR_EV_DEADLINE;
+	bool is_following = reflector_fsm_is_following(&r->fsm);
+	if (is_following == was_following)
+		return;
+	if (was_following)
+		r->current_at = is_silence ? r->heard_at : clock_monotonic_s();
+	r->config.ops->on_following(r->config.ctx, r);
+}
+
 static void tell(
 	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s)
 {
 	const struct reflector_traits *traits = r->config.traits;
 	enum reflector_state before = r->fsm.state;
+	bool was_following = reflector_fsm_is_following(&r->fsm);
 	struct reflector_input input = {
 		.event = event,
-		.now = now_of(r),
+		.now = clock_monotonic_s(),
 		.revision = revision,
 		.may_stream = traits->wants_streams && !traits->refuses_streams,
 		.retry_after_s = retry_after_s,
@@ -332,6 +352,7 @@ static void tell(
 		log_event(&EV_REVISION_WENT_BACK, kind_field(r), namespace_field(r),
 			LOG_TEXT("revision", revision));
 	set_timers(r, event);
+	note_following(r, was_following, event);
 	for (int bit = 0; bit < REFLECTOR_BIT_COUNT; bit++) {
 		if ((out.actions & (1u << bit)) != 0)
 			act(r, (enum reflector_action_bit)bit, event, &out);
@@ -430,7 +451,7 @@ struct reflector *reflector_new(const struct reflector_config *config)
 {
 	struct reflector *r = xcalloc(1, sizeof(*r));
 	r->config = *config;
-	r->heard_at = now_of(r);
+	r->heard_at = r->current_at = clock_monotonic_s();
 	r->verb = "list";
 	reflector_fsm_init(&r->fsm, &config->options->limits);
 	intake_init(
@@ -466,6 +487,12 @@ void reflector_restart(struct reflector *r, const struct kind_version *version)
 	r->config.version = version;
 	r->intake.version = version;
 	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+}
+
+void reflector_reachable(struct reflector *r)
+{
+	if (r->fsm.state == REFLECTOR_STATE_WAITING && r->is_outage)
+		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 void reflector_hurry(struct reflector *r)

@@ -32,6 +32,8 @@ struct reflector_ops {
 	void (*on_changed)(void *ctx);
 	/* For the first time the objects are those of the server at one revision. */
 	void (*on_synced)(void *ctx, struct reflector *reflector);
+	/* It has begun or ceased to follow the server, see reflector_age_s(). */
+	void (*on_following)(void *ctx, struct reflector *reflector);
 	/* Readiness may have changed. outage_s >= 0: it works again after so long. */
 	void (*on_health)(void *ctx, struct reflector *reflector, double outage_s);
 	/* The server does not serve this version any more. Do not free the reflector from here. */
@@ -58,6 +60,8 @@ struct reflector *reflector_new(const struct reflector_config *config);
 void reflector_free(struct reflector *reflector);
 /* Begins again after on_lost(), with a version of the same kind. */
 void reflector_restart(struct reflector *reflector, const struct kind_version *version);
+/* Another reflector was served: what waits because the server was away is tried now. */
+void reflector_reachable(struct reflector *reflector);
 /* Tries now what it would try later. */
 void reflector_hurry(struct reflector *reflector);
 
@@ -66,5 +70,7 @@ const char *reflector_namespace(const struct reflector *reflector);
 bool reflector_is_synced(const struct reflector *reflector);
 /* When the server last said something of the kind; when it was begun with, if never. */
 double reflector_heard_at(const struct reflector *reflector);
-/* Why it does not work, such as "list secrets: 403 Forbidden: ..."; NULL: it works, or has only just stopped. */
+/* How old what is known may be, in seconds; 0 while a watch runs that nobody doubts. */
+double reflector_age_s(const struct reflector *reflector);
+/* Why what is known is not to be relied upon, such as "list secrets: 403 Forbidden: ..."; NULL: it is, or has ceased to be just now. */
 const char *reflector_problem(const struct reflector *reflector);

@@ -5,7 +5,8 @@
 #include "watcher/reflector_moves.h"
 
 enum { SILENT_PERIODS = 3 };
-static const double BACKOFF_FORGET_S = 120.0;
+/* A connection that is refused costs nobody anything, and is how a server looks that is being started again. */
+static const double UNREACHABLE_MAX_S = 4.0;
 
 const char *reflector_state_name(enum reflector_state state)
 {
@@ -31,6 +32,11 @@ void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *
 {
 	*m = (struct reflector_fsm){.limits = *limits, .consistent = true};
 	m->page_size = limits->page_size;
+}
+
+bool reflector_fsm_is_following(const struct reflector_fsm *m)
+{
+	return m->state == REFLECTOR_STATE_WATCHING && m->opened;
 }
 
 double reflector_fsm_silence_s(const struct reflector_fsm *m)
@@ -82,16 +88,25 @@ void reflector_enter_round(struct reflector_fsm *m, struct step *s, unsigned act
 
 void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflector_goal goal)
 {
-	if (m->step_s <= 0 || s->in->now - m->failed_at > BACKOFF_FORGET_S)
-		m->step_s = m->limits.backoff_first_s;
-	else
-		m->step_s *= 2;
-	if (m->step_s > m->limits.backoff_max_s)
-		m->step_s = m->limits.backoff_max_s;
+	double max_s = m->limits.backoff_max_s;
+	bool is_away = s->in->event == REFLECTOR_EV_UNREACHABLE;
+	/* A server that is being started refuses for a moment what it does not yet know to be allowed. */
+	if (m->was_away && !is_away && !m->came_back) {
+		m->came_back = true;
+		m->step_s = 0;
+	}
+	m->was_away = is_away;
+	if (m->row_step_s > m->step_s)
+		m->step_s = m->row_step_s;
+	m->row_step_s = 0;
+	m->step_s = m->step_s <= 0 ? m->limits.backoff_first_s : m->step_s * 2;
+	if (is_away && max_s > UNREACHABLE_MAX_S)
+		max_s = UNREACHABLE_MAX_S;
+	if (m->step_s > max_s)
+		m->step_s = max_s;
 	m->goal = goal;
 	s->out.wait_s = m->step_s > s->in->retry_after_s ? m->step_s : s->in->retry_after_s;
 	s->out.wait_jitter_s = m->step_s;
-	m->failed_at = s->in->now + s->out.wait_s;
 	reflector_enter(m, s, REFLECTOR_STATE_WAITING, DO(CANCEL) | DO(FAILED) | DO(WAIT));
 }
 
@@ -119,7 +134,17 @@ void reflector_end_round(struct reflector_fsm *m, struct step *s)
 	m->by_list = false;
 	m->whole = false;
 	m->short_count = 0;
+	m->row_step_s = m->step_s;
+	m->step_s = 0;
 	s->out.actions |= DO(SWEEP) | DO(SYNCED) | DO(HEALTHY);
+}
+
+void reflector_prove(struct reflector_fsm *m)
+{
+	m->step_s = 0;
+	m->row_step_s = 0;
+	m->came_back = false;
+	m->was_gone = false;
 }
 
 void reflector_go_forward(struct reflector_fsm *m, const struct step *s)

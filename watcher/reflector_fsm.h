@@ -9,8 +9,12 @@
  * complete;
  * - a watch that ends in good order, is cut, or is refused for load is opened again at the last
  * revision, without a list;
- * - every failure waits, longer each time, except where another kind of request answers the very
- * refusal;
+ * - every failure waits, except where another kind of request answers the very refusal; each
+ * failure in a row without progress waits longer. A list that came whole ends the row, and so does
+ * a watch that brought something or lived for a while; a list whose watch then fails before that
+ * has been no progress;
+ * - that a revision is too old is no failure: the list follows at once. Only when the same is said
+ * of the revision of that list is there a wait;
  * - the revision never goes back, except by a list that says so (a server restored from a backup).
  */
 #pragma once
@@ -65,9 +69,12 @@ struct reflector_fsm {
 	bool whole;      /* the next list is not paged */
 	bool paging;     /* at least one page of this list has come */
 	unsigned page_size;
-	double step_s; /* of the back-off; 0: nothing failed lately */
-	double failed_at;
-	bool opened; /* the watch that runs was answered */
+	double step_s;     /* the latest pause of the row of failures; 0: there is none */
+	double row_step_s; /* the same when the last list came, until its watch has been of use */
+	bool was_away;     /* the latest failure was that the server could not be reached */
+	bool came_back;    /* after that it was reached, and the row has begun anew: once */
+	bool was_gone;     /* a revision was too old, and no watch has been of use since */
+	bool opened;       /* the watch that runs was answered */
 	double opened_at;
 	unsigned long frames;  /* in this watch */
 	unsigned short_count;  /* watches in a row that ended at once and without a frame */
@@ -94,6 +101,8 @@ struct reflector_output {
 void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits);
 struct reflector_output reflector_fsm_step(
 	struct reflector_fsm *m, const struct reflector_input *input);
+/* Whether a watch runs that the server has answered and nobody doubts: what happens there is heard. */
+bool reflector_fsm_is_following(const struct reflector_fsm *m);
 /* Seconds without a frame after which to send SILENT; 0: not now. */
 double reflector_fsm_silence_s(const struct reflector_fsm *m);
 const char *reflector_state_name(enum reflector_state state);

@@ -15,7 +15,9 @@ void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_MARKED:
 		reflector_end_round(m, s);
 		m->bookmark_at = s->in->now;
-		m->frames = 1;
+		/* What comes from here on is that of a watch, which has yet to be of use. */
+		m->opened_at = s->in->now;
+		m->frames = 0;
 		reflector_enter(m, s, REFLECTOR_STATE_WATCHING, 0);
 		return;
 	case REFLECTOR_EV_GONE:
@@ -43,6 +45,7 @@ void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 		m->by_list = true;
 		reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
 		return;
+	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:
 	case REFLECTOR_EV_THROTTLED:
 	case REFLECTOR_EV_UNAUTHORIZED:
@@ -130,6 +133,7 @@ void reflector_step_listing(struct reflector_fsm *m, struct step *s)
 		list_too_long(m, s);
 		return;
 	/* The pages that came are still good: go on where it stopped. */
+	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:
 	case REFLECTOR_EV_DEADLINE:
 	case REFLECTOR_EV_THROTTLED:

@@ -23,6 +23,8 @@ void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflecto
 void reflector_enter_idle(struct reflector_fsm *m, struct step *s);
 void reflector_enter_lost(struct reflector_fsm *m, struct step *s);
 void reflector_end_round(struct reflector_fsm *m, struct step *s);
+/* A watch has been of use: the row of failures has ended. */
+void reflector_prove(struct reflector_fsm *m);
 void reflector_go_forward(struct reflector_fsm *m, const struct step *s);
 
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s);

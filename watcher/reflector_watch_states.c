@@ -27,6 +27,7 @@ static void take_bookmark(struct reflector_fsm *m, struct step *s)
 	m->bookmark_at = s->in->now;
 	m->frames++;
 	m->short_count = 0;
+	reflector_prove(m);
 }
 
 static void take_change(struct reflector_fsm *m, struct step *s)
@@ -34,17 +35,19 @@ static void take_change(struct reflector_fsm *m, struct step *s)
 	reflector_go_forward(m, s);
 	m->frames++;
 	m->short_count = 0;
+	reflector_prove(m);
 }
 
-static bool was_short(const struct reflector_fsm *m, const struct step *s)
+static bool has_lived(const struct reflector_fsm *m, const struct step *s)
 {
-	return m->frames == 0 && (!m->opened || s->in->now - m->opened_at < SHORT_WATCH_S);
+	return m->frames != 0 || (m->opened && s->in->now - m->opened_at >= SHORT_WATCH_S);
 }
 
 static void watch_ended(struct reflector_fsm *m, struct step *s)
 {
-	if (!was_short(m, s)) {
+	if (has_lived(m, s)) {
 		m->short_count = 0;
+		reflector_prove(m);
 		reflector_enter_watch(m, s, DO(CANCEL) | DO(WATCH));
 	} else if (++m->short_count < SHORT_WATCHES_MAX) {
 		reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
@@ -56,17 +59,40 @@ static void watch_ended(struct reflector_fsm *m, struct step *s)
 
 static void watch_cut(struct reflector_fsm *m, struct step *s)
 {
-	if (was_short(m, s))
+	if (!has_lived(m, s)) {
 		reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
-	else
-		reflector_enter_watch(m, s, DO(CANCEL) | DO(WATCH));
+		return;
+	}
+	reflector_prove(m);
+	reflector_enter_watch(m, s, DO(CANCEL) | DO(WATCH));
+}
+
+static void watch_refused(struct reflector_fsm *m, struct step *s)
+{
+	if (has_lived(m, s))
+		reflector_prove(m);
+	reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
 }
 
 /* The state cannot be trusted to be complete any more: list again. */
 static void watch_useless(struct reflector_fsm *m, struct step *s, bool consistent)
 {
+	if (has_lived(m, s))
+		reflector_prove(m);
 	m->consistent = m->consistent || consistent;
 	reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
+}
+
+static void watch_gone(struct reflector_fsm *m, struct step *s)
+{
+	if (has_lived(m, s))
+		reflector_prove(m);
+	if (m->was_gone) {
+		watch_useless(m, s, false);
+		return;
+	}
+	m->was_gone = true;
+	reflector_enter_round(m, s, DO(CANCEL) | DO(RELIST));
 }
 
 static void watch_resync(struct reflector_fsm *m, struct step *s)
@@ -99,6 +125,7 @@ void reflector_step_watching(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_ENDED:
 		watch_ended(m, s);
 		return;
+	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:
 	case REFLECTOR_EV_DEADLINE:
 		watch_cut(m, s);
@@ -110,9 +137,11 @@ void reflector_step_watching(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_TROUBLE:
 	case REFLECTOR_EV_UNAUTHORIZED:
 	case REFLECTOR_EV_FORBIDDEN:
-		reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
+		watch_refused(m, s);
 		return;
 	case REFLECTOR_EV_GONE:
+		watch_gone(m, s);
+		return;
 	case REFLECTOR_EV_BROKEN:
 	case REFLECTOR_EV_TOO_LONG:
 		watch_useless(m, s, false);
@@ -170,6 +199,7 @@ void reflector_step_doubting(struct reflector_fsm *m, struct step *s)
 		return;
 	/* The first one is over: the second takes its place, answered or not. */
 	case REFLECTOR_EV_ENDED:
+	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:
 	case REFLECTOR_EV_DEADLINE:
 	case REFLECTOR_EV_THROTTLED:
@@ -179,6 +209,9 @@ void reflector_step_doubting(struct reflector_fsm *m, struct step *s)
 		reflector_enter_watch(m, s, DO(SWAP));
 		return;
 	case REFLECTOR_EV_GONE:
+		watch_gone(m, s);
+		s->out.actions |= DO(CANCEL_SECOND);
+		return;
 	case REFLECTOR_EV_BROKEN:
 	case REFLECTOR_EV_TOO_LONG:
 		watch_useless(m, s, false);

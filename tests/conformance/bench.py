@@ -308,7 +308,7 @@ class Bench:
             except subprocess.TimeoutExpired:
                 pass
         self.kill()
-        for name in ("haproxy", "nginx"):
+        for name in ("sluice-proxy", "haproxy", "nginx"):
             processes.kill(processes.marked(self.folder, name))
         self.unlisten()
         self._address.release()

@@ -121,6 +121,7 @@ def test_figures_are_true(places):
     wait_for(lambda: figure("provider-rancher", 'sluice_provider_load_balancers{state="applied"}') == 1, "the load balancer to be applied")
     assert figure("provider-rancher", "sluice_provider_apply_seconds_count") >= 1
     assert figure("provider-rancher", 'sluice_rancher_requests_total{outcome="ok"}') > 1
+    assert figure("provider-rancher", "sluice_json_duplicate_names_total") >= 1  # of the setting with the image
     wait_for(lambda: figure("watcher", 'sluice_watcher_status_writes_total{kind="ingress",outcome="written"}') == 1, "the status to be written")
     assert figure("provider-haproxy", "sluice_proxy_up") == figure("provider-nginx", "sluice_proxy_up") == 1
     # Both ends of a link count the same; what one has sent meanwhile the other hears a moment later.

@@ -90,7 +90,7 @@ def test_hostile_text_in_every_field(proxy):
             {"port": tcp_port, "protocol": "tcp", "pool": "tls", "service": TEXTS[3], "source_ranges": [*TEXTS, "127.0.0.0/8"]}]))
         file = proxy.state_dir / "nginx.conf"
         check_configuration(file.read_text())
-        subprocess.run(["nginx", "-t", "-q", "-c", str(file)], check=True, capture_output=True)
+        subprocess.run(["nginx", "-t", "-q", "-e", "stderr", "-c", str(file)], check=True, capture_output=True)
         assert proxy.reached("good.test") == "good"
         for number in range(len(TEXTS)):
             assert proxy.reached(f"n{number}.test", "/good") == "good"

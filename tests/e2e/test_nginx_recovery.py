@@ -100,7 +100,7 @@ def test_nginx_starts_from_disk_alone(proxy, pods):
     proxy.kill_proxy()
     for path in proxy.proxy_dir.rglob("*.sock"):
         path.unlink()
-    alone = Daemon(shutil.which("nginx"), ["-c", str(proxy.state_dir / "nginx.conf"), "-g", "daemon off;"], proxy.folder / "alone.log",
+    alone = Daemon(shutil.which("nginx"), ["-e", "stderr", "-c", str(proxy.state_dir / "nginx.conf"), "-g", "daemon off;"], proxy.folder / "alone.log",
                    {processes.MARK: str(proxy.folder)}, leaves_children=True)
     alone.start()
     try:

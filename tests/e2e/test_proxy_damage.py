@@ -63,6 +63,12 @@ class Room:
         assert self.proxy.reached("web.test", tls=True) == "pod"
         assert self.proxy.reached("tls.test") == "tls"
 
+    def kill(self) -> None:
+        """Everybody: nobody is left who would start the proxy again."""
+        self.proxy.kill_provider()
+        self.proxy.kill_supervisor()
+        self.proxy.kill_proxy()
+
     def stop(self) -> None:
         found = self.proxy.stop()
         for pod in self.pods.values():
@@ -99,8 +105,7 @@ def test_a_damaged_file(rooms, name, file, damage):
     """With a translator: everything is served after the first snapshot."""
     room = rooms(name)
     proxy, path = room.proxy, room.file(file)
-    proxy.kill_provider()
-    proxy.kill_proxy()
+    room.kill()
     DAMAGES[damage](path)
     since = len(proxy.provider.lines)
     proxy.start()
@@ -108,8 +113,7 @@ def test_a_damaged_file(rooms, name, file, damage):
     assert len(told(proxy, since, path)) == 1, "\n".join(proxy.provider.lines[since:])
     assert tries(proxy, since) == 0
     # What was made anew is whole: the next start has nothing to say.
-    proxy.kill_provider()
-    proxy.kill_proxy()
+    room.kill()
     since = len(proxy.provider.lines)
     proxy.start()
     room.settle()
@@ -122,8 +126,7 @@ def test_a_damaged_file_and_nobody_else(rooms, name, file, damage):
     """Without a translator: the proxy is started from what can be used; and the rest comes with the snapshot, without a failed request."""
     room = rooms(name)
     proxy, path = room.proxy, room.file(file)
-    proxy.kill_provider()
-    proxy.kill_proxy()
+    room.kill()
     DAMAGES[damage](path)
     since = len(proxy.provider.lines)
     proxy.translator.hold_snapshot()
@@ -156,8 +159,7 @@ def test_a_damaged_file_under_a_proxy_that_runs(rooms, name, file, damage):
     assert load.failures == [] and load.good > 0
     assert told(proxy, since, path)
     wait_for(lambda: proxy.masters() == masters, "it to be the same proxy", 30)
-    proxy.kill_provider()
-    proxy.kill_proxy()
+    room.kill()
     proxy.translator.hold_snapshot()
     proxy.start()
     proxy.wait_answers("web.test")

@@ -78,6 +78,7 @@ def test_a_proxy_starts_from_files_of_the_former_folder(proxy, pods):
     proxy.start()
     serve(proxy, pods)
     proxy.kill_provider()
+    proxy.kill_supervisor()
     proxy.kill_proxy()
     proxy.provider.arguments = arguments
     proxy.start()

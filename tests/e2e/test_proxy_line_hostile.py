@@ -80,5 +80,5 @@ def test_hostile_texts_in_every_object(line):
         else:
             file = folder / "nginx.conf"
             check_configuration(file.read_text())
-            subprocess.run(["nginx", "-t", "-q", "-c", str(file)], check=True, capture_output=True)
+            subprocess.run(["nginx", "-t", "-q", "-e", "stderr", "-c", str(file)], check=True, capture_output=True)
         assert not line.provider.events("proxy-answer") and not line.provider.events("configuration-refused")

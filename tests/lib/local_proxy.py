@@ -5,6 +5,8 @@ Each has folders and a loopback address of its own, so any number of them can ru
 """
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import pathlib
 import shutil
@@ -120,6 +122,12 @@ class LocalProxy:
         got = self.request(host, path, **how)
         return got.json["name"] if got.status == 200 else got.status
 
+    def reached_or_none(self, host: str, path: str = "/") -> str | int | None:
+        """The same while nobody may be there."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.reached(host, path)
+        return None
+
     def wait_answers(self, host: str, path: str = "/", status: int = 200, timeout: float = PATIENCE, **how: Any) -> None:
         wait_for(lambda: self.answers(host, path, status, **how), f"{host}{path} to give {status}", timeout)
 
@@ -155,6 +163,14 @@ class LocalProxy:
         now = set(self.workers())
         return not now or not now <= set(workers)
 
+    def supervisors(self) -> list[processes.Process]:
+        """sluice-proxy, which runs the proxy."""
+        return processes.marked(self.folder, "sluice-proxy")
+
+    def kill_supervisor(self) -> None:
+        """SIGKILL: the proxy goes on, and nobody starts it again."""
+        processes.kill(self.supervisors())
+
     def kill_proxy(self) -> None:
         """SIGKILL to all processes of the proxy, also to those that a reload is just making."""
         processes.hold(self.proxies())
@@ -180,6 +196,7 @@ class LocalProxy:
         found = self.complaints()
         if was_running and code != 0:
             found.append(f"{self.provider.program.name} ended with {code}: " + "\n".join(self.provider.lines[-30:]))
+        self.kill_supervisor()
         processes.kill(self.proxies())
         self.translator.stop()
         self._address.release()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state folder that is a small disk of its own, in a mount namespace that only the provider and its proxy are in."""
+"""A provider in a mount namespace of its own, such as with a state folder that is a small disk."""
 from __future__ import annotations
 
 import os
@@ -21,13 +21,11 @@ def can_mount(name: str) -> bool:
     return subprocess.run([*UNSHARE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False).returncode == 0
 
 
-class Disk:
-    """The disk of one proxy, mounted on its state folder."""
+class MountNamespace:
+    """Only the provider and its proxy are in it, and see what these shell commands have mounted."""
 
-    def __init__(self, proxy: LocalProxy, size: str = "2m"):
-        self._state_dir = proxy.state_dir
-        self._state_dir.mkdir()
-        script = f"mount -t tmpfs -o size={size},mode=711 tmpfs {self._state_dir} && echo && read line"
+    def __init__(self, proxy: LocalProxy, *mounts: str):
+        script = " && ".join([*mounts, "echo", "read line"])
         self._holder = subprocess.Popen([*UNSHARE, "sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._holder.stdout.readline()
         self._enter = ["nsenter", "-t", str(self._holder.pid), *ENTER]
@@ -36,9 +34,31 @@ class Disk:
         program.chmod(0o700)
         proxy.provider.program = program
 
+    def path(self, path: str | pathlib.Path) -> pathlib.Path:
+        """The path as the provider sees it."""
+        return pathlib.Path(f"/proc/{self._holder.pid}/root{path}")
+
+    def run(self, *command: Any) -> None:
+        subprocess.run([*self._enter, *map(str, command)], check=True)
+
+    def release(self) -> None:
+        self._holder.kill()
+        self._holder.wait()
+        self._holder.stdin.close()
+        self._holder.stdout.close()
+
+
+class Disk(MountNamespace):
+    """The disk of one proxy, mounted on its state folder."""
+
+    def __init__(self, proxy: LocalProxy, size: str = "2m"):
+        self._state_dir = proxy.state_dir
+        self._state_dir.mkdir()
+        super().__init__(proxy, f"mount -t tmpfs -o size={size},mode=711 tmpfs {self._state_dir}")
+
     def inside(self) -> pathlib.Path:
         """The folder as the provider sees it."""
-        return pathlib.Path(f"/proc/{self._holder.pid}/root{self._state_dir}")
+        return self.path(self._state_dir)
 
     def fill(self) -> None:
         with open(self.inside() / "filler", "wb", buffering=0) as file:
@@ -51,21 +71,12 @@ class Disk:
     def empty(self) -> None:
         (self.inside() / "filler").unlink()
 
-    def _run(self, *command: Any) -> None:
-        subprocess.run([*self._enter, *map(str, command)], check=True)
-
     def make_read_only(self) -> None:
-        self._run("mount", "--bind", self._state_dir, self._state_dir)
-        self._run("mount", "-o", "remount,bind,ro", self._state_dir)
+        self.run("mount", "--bind", self._state_dir, self._state_dir)
+        self.run("mount", "-o", "remount,bind,ro", self._state_dir)
 
     def make_writable(self) -> None:
-        self._run("umount", "-l", self._state_dir)
-
-    def release(self) -> None:
-        self._holder.kill()
-        self._holder.wait()
-        self._holder.stdin.close()
-        self._holder.stdout.close()
+        self.run("umount", "-l", self._state_dir)
 
 
 def on_own_disk(cls: type[LocalProxy]) -> LocalProxy:

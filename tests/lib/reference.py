@@ -137,6 +137,41 @@ def reasons() -> str:
     return text
 
 
+def sent(raw: str) -> str:
+    """The bytes of a request as code in a cell, without the Host that most have."""
+    text = raw.replace("Host: a.test\r\n", "", 1) if raw.count("Host:") == 1 else raw
+    return f"`` {cell(text.removesuffix(chr(10)).removesuffix(chr(13)).encode('unicode_escape').decode())} ``"
+
+
+def reached(outcome: dict) -> str:
+    """What the client gets, and each request that a backend got."""
+    words = [] if outcome["status"] == 200 else [str(outcome["status"] or "no answer of HTTP/1")]
+    for got in outcome.get("backends", []):
+        more = [f"`{name}: {value}`" for name, value in sorted(got["headers"].items()) if name != "x-forwarded-host"]
+        text = f"`` {got['line']} `` to `{got['host']}`"
+        words.append(", ".join([text, *more, *([f"body `{got['body']}`"] if "body" in got else [])]))
+    return cell("; then ".join(words).encode("ascii", "backslashreplace").decode())
+
+
+def requests(which: str) -> str:
+    """Of tests/cases/requests.json: what is the `same` on both proxies, or their `differences`."""
+    rows = json.loads((ROOT / "tests/cases/requests.json").read_text())["rows"]
+    if which == "differences":
+        text = "| request | sent | HAProxy | nginx | why |\n| --- | --- | --- | --- | --- |\n"
+        for row in rows:
+            if "why" in row:
+                text += (f"| {row['section']}: {row['about']} | {sent(row['raw'])} | {reached(row['haproxy'])} "
+                         f"| {reached(row['nginx'])} | {cell(row['why'])} |\n")
+        return text
+    text = ""
+    for section in dict.fromkeys(row["section"] for row in rows):
+        text += f"### {section}\n\n| request | sent | what comes of it |\n| --- | --- | --- |\n"
+        text += "".join(f"| {row['about']} | {sent(row['raw'])} | {reached(row['both'])} |\n"
+                        for row in rows if row["section"] == section and "both" in row)
+        text += "\n"
+    return text
+
+
 MAKERS = {
     "options": options_of,
     "environment": environment,
@@ -144,6 +179,7 @@ MAKERS = {
     "labels": labels,
     "metrics": metrics,
     "reasons": reasons,
+    "requests": requests,
 }
 
 

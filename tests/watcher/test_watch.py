@@ -7,6 +7,7 @@ import re
 import pytest
 
 from lib.wait import stays, wait_for
+from lib.window import look
 
 from .conftest import service
 
@@ -280,6 +281,32 @@ def test_the_api_server_may_be_away(rig, mode):
     rig.wait_host("b.example")
     assert rig.lists(mark) == []
     assert {body["name"] for _, body in rig.link.messages(since=told)} == {"web"}
+
+
+def test_a_restarted_api_server_is_followed_within_seconds(rig):
+    """With the pauses of real life. A server that is being started refuses for a moment what it has not yet read to be allowed, and has
+    no history: the pauses of its absence have nothing to do with either."""
+    rig.ingress()
+    rig.start("--backoff-first", "0.8", "--backoff-max", "30")
+    window = rig.folder / "run/watcher.window"
+    rig.watcher.wait_event("ready")
+    assert look(window, "/readyz").text == "ready\n"
+    mark = rig.kube.mark()
+    rig.kube.network("gone", drop="rst")
+    rig.watcher.wait_event("watch-failed", "retry_s=3.2", timeout=30)
+    assert re.search(r"^what is known is [0-9]+ s old: .*ingress", look(window, "/readyz").text, re.M)
+    rig.kube.bump(10)
+    rig.kube.forget()
+    rig.kube.fault("respond", {"identity": "controller"}, with_="forbidden", count=7)
+    rig.kube.network("up")
+    rig.rehost("b.example")
+    # At most one pause of a server that is away, and one of a failure that stands alone.
+    rig.wait_host("b.example", timeout=8 + 1.6 + 2)
+    rig.kube.wait_streams(5, identity="controller")
+    wait_for(lambda: look(window, "/readyz").text == "ready\n", "readiness")
+    assert sorted(entry["resource"] for entry in rig.lists(mark)) == [
+        "endpointslices", "ingressclasses", "ingresses", "secrets", "services"]
+    assert not rig.watcher.events("forbidden")
 
 
 # The server goes back in time

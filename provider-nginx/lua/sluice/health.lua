@@ -10,18 +10,36 @@ local _M = {}
 
 local TICK_S = 0.25
 local RUNNING_MAX = 256
+local STATUS_LEN = #"HTTP/1.1 200" -- all that is read of an answer
 local dict = ngx.shared.sluice_health
 local match = string.match
 local peers = {} -- by pool and endpoint: when the next check is due, and how many went which way in a row
 local running = 0
 
-local function ask_http(socket, peer, path)
+-- The status of an answer, or nil. `deadline` (seconds, as ngx.now()) is for all of it: a backend that sends byte after byte gains no time.
+local function read_status(socket, deadline)
+	local text = ""
+	while #text < STATUS_LEN do
+		local left_ms = (deadline - ngx.now()) * 1000
+		if left_ms < 1 then
+			return nil
+		end
+		socket:settimeout(left_ms)
+		local piece = socket:receiveany(STATUS_LEN - #text)
+		if not piece then
+			return nil
+		end
+		text = text .. piece
+	end
+	return tonumber(match(text, "^HTTP/1%.%d (%d%d%d)$"))
+end
+
+local function ask_http(socket, peer, path, deadline)
 	local host = peer.ip .. ":" .. peer.port
 	if not socket:send("GET " .. path .. " HTTP/1.0\r\nHost: " .. host .. "\r\nUser-Agent: sluice-health\r\nConnection: close\r\n\r\n") then
 		return false
 	end
-	local line = socket:receive("*l")
-	local status = line and tonumber(match(line, "^HTTP/1%.%d (%d%d%d)"))
+	local status = read_status(socket, deadline)
 	return status ~= nil and status >= 200 and status < 400
 end
 
@@ -44,7 +62,7 @@ local function answers(socket, check, peer, tls)
 	if tls and not shake_hands(socket, tls) then
 		return false
 	end
-	return check.type == "tls" or ask_http(socket, peer, check.path)
+	return check.type == "tls" or ask_http(socket, peer, check.path, ngx.now() + check.timeout / 1000)
 end
 
 local function is_well(check, peer, tls)

@@ -3,15 +3,19 @@
 local route = require("sluice.route")
 local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
+local uri = require("sluice.uri")
 local balancer = require("ngx.balancer")
 local process = require("ngx.process")
 
 local _M = {}
 
-local find, match, sub, lower, byte = string.find, string.match, string.sub, string.lower, string.byte
+local find, lower = string.find, string.lower
+local split_host, normal_name, path_of = uri.split_host, uri.normal_name, uri.path_of
 local LONG_S = 3600 -- how long an upgraded connection may be silent
 local TRIES_MAX = 3
 local LOOKUPS_MAX = 3
+local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
+local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
 local PROBE = "probe" -- in the place of a pool
 
 local function finish(status, text)
@@ -21,50 +25,23 @@ local function finish(status, text)
 	return ngx.exit(status)
 end
 
--- Name and port of a Host header, or nil when it is none.
-local function split_host(text)
-	local name, colon, port = match(text, "^([%w._-]*)(:?)(%d*)$")
-	if not name then
-		name, colon, port = match(text, "^(%[[%x:.]+%])(:?)(%d*)$")
-	end
-	if not name or (port ~= "" and (colon == "" or #port > 5 or tonumber(port) > 65535)) then
-		return nil
-	end
-	return name
-end
-
--- Lower case, without one trailing dot.
-local function normal_name(name)
-	name = lower(name)
-	if byte(name, -1) == 46 then
-		name = sub(name, 1, -2)
-	end
-	return name
-end
-
--- The path as sent, without the query; nil when the target has bytes that no target may have.
-local function path_of(target)
-	if find(target, "[^\33-\126]") or find(target, "#", 1, true) then
-		return nil
-	end
-	if byte(target) ~= 47 then
-		target = match(target, "^%a[%w+.-]*://[^/?]*(.*)$")
-		if not target then
-			return nil
-		end
-	end
-	local query = find(target, "?", 1, true)
-	local path = query and sub(target, 1, query - 1) or target
-	return path ~= "" and path or "/"
-end
-
--- What only we say of a client is ours to say: whatever came under these names is dropped.
+-- What only we say of a client is ours to say: whatever came under these names is dropped. False: there is more than anybody needs.
 local function drop_foreign_claims()
-	for name in pairs(ngx.req.get_headers(0)) do
+	local headers, problem = ngx.req.get_headers(HEADERS_MAX)
+	local count = 0
+	if problem then
+		return false
+	end
+	for name in pairs(headers) do
 		if find(name, "^x%-forwarded%-") or name == "forwarded" or name == "x-real-ip" then
+			count = count + 1
+			if count > CLAIMS_MAX then
+				return false
+			end
 			ngx.req.clear_header(name)
 		end
 	end
+	return true
 end
 
 local function tell_forwarded(var, host)
@@ -75,7 +52,7 @@ end
 
 local function prepare_upgrade(var, ctx)
 	local upgrade = var.http_upgrade
-	if upgrade and lower(upgrade) == "websocket" then
+	if upgrade and #upgrade == #"websocket" and lower(upgrade) == "websocket" then
 		var.sluice_upgrade = "websocket"
 		var.sluice_connection = "upgrade"
 		ctx.is_long = true
@@ -138,15 +115,10 @@ function _M.access()
 	if not name or not path then
 		return finish(400, "bad request\n")
 	end
-	-- $host is that of the target when that has an authority, which then counts (RFC 9112, section 3.2.2); else that of the header.
-	local host = header
+	-- $host is that of the target when that has an authority. Who reads the other one would serve another host.
 	local target_name = split_host(var.host)
-	if not target_name then
+	if not target_name or normal_name(target_name) ~= normal_name(name) then
 		return finish(400, "bad request\n")
-	end
-	if normal_name(target_name) ~= normal_name(name) then
-		name = target_name
-		host = target_name
 	end
 	-- Other workers change rows meanwhile: when the pool has gone since its route was found, the route leads elsewhere by now.
 	local key, pool
@@ -163,9 +135,11 @@ function _M.access()
 	if key == PROBE then
 		return answer_probe()
 	end
-	drop_foreign_claims()
-	tell_forwarded(var, host)
-	var.sluice_host = host
+	if not drop_foreign_claims() then
+		return finish(400, "bad request\n")
+	end
+	tell_forwarded(var, header)
+	var.sluice_host = header
 	var.sluice_server_name = normal_name(name)
 	local ctx = ngx.ctx
 	prepare_upgrade(var, ctx)

@@ -13,9 +13,10 @@
 -- A whole state that comes in pieces overwrites row by row what is served; what was not repeated goes with the last piece.
 local bit = require("bit")
 
-local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPTH = "!depth" }
+local _M = { HEAD_LEN = 83, SERIAL = "!serial", GENERATION = "!generation", DEPTH = "!depth", LONGEST = "!longest" }
 
 local ROW_HEAD_LEN = 7
+local KEY_LEN_MAX = 65535
 local FIRST, LAST = 1, 2
 local NONE = ("0"):rep(16)
 local HALF = ("f"):rep(16)
@@ -87,7 +88,13 @@ local function put(op, key, value, generation)
 	if not ok then
 		return false, problem
 	end
-	-- A path is looked up element by element, but not further than any row goes.
+	-- A path is looked up element by element, but neither further than any row goes nor with more bytes than any has.
+	if #key > _M.longest() then
+		ok, problem = dict:safe_set(_M.LONGEST, #key)
+		if not ok then
+			return false, problem
+		end
+	end
 	if byte(key) == 80 then
 		local _, slashes = gsub(key, "/", "/")
 		if slashes > _M.depth() then
@@ -177,6 +184,8 @@ end
 -- In the master, before workers are made: at a start the state comes from disk. A reload finds it in the dictionary, which is newer.
 function _M.init(path)
 	if dict:get(_M.SERIAL) then
+		-- It may be of a version that did not note it.
+		dict:safe_add(_M.LONGEST, KEY_LEN_MAX)
 		return
 	end
 	local file = io.open(path, "rb")
@@ -194,6 +203,11 @@ end
 -- Most elements that a row found by prefix has.
 function _M.depth()
 	return dict:get(_M.DEPTH) or 1
+end
+
+-- Bytes of the longest key.
+function _M.longest()
+	return dict:get(_M.LONGEST) or 0
 end
 
 function _M.get(key)

@@ -3,13 +3,15 @@
 -- fits none; `cert:CERTIFICATE` holds it: the length of the chain, a line end, the chain, the key, both in PEM.
 -- Without any the handshake goes on with the placeholder of the configuration.
 local store = require("sluice.store")
+local uri = require("sluice.uri")
 local lrucache = require("resty.lrucache")
 local ssl = require("ngx.ssl")
 
 local _M = {}
 
 local cache = lrucache.new(2000)
-local match, lower, sub, byte = string.match, string.lower, string.sub, string.byte
+local match, sub = string.match, string.sub
+local NAME_LEN_MAX = 254 -- with a dot behind it
 
 local function parse(text)
 	local length, rest = match(text, "^(%d+)\n(.*)$")
@@ -44,13 +46,13 @@ local function certificate(id)
 end
 
 local function id_of(name)
-	name = lower(name)
-	if byte(name, -1) == 46 then
-		name = sub(name, 1, -2)
+	if #name > NAME_LEN_MAX then
+		return nil
 	end
+	name = uri.normal_name(name)
 	local id = store.get("Osni:" .. name)
 	if not id then
-		local parent = match(name, "^[^.]+(%..+)$")
+		local parent = uri.parent_of(name)
 		id = parent and store.get("Osni:*" .. parent)
 	end
 	return id

@@ -14,7 +14,9 @@ from .errors import forbidden, unauthorized
 from .operations import Caller
 from .store import Store
 
-ROLES = ("environment", "projectadmin", "admin")
+# An agent is what the label of role environmentAdmin makes of a container outside a system stack: it may do next to nothing.
+ROLES = ("environment", "projectadmin", "admin", "agent")
+_AGENT_ACCOUNT = "1a1000"
 
 
 @dataclass
@@ -71,6 +73,10 @@ class Accounts:
             raise forbidden()
         if key is None or key.role == "admin":
             return Caller("admin", wanted_project or self.default_project)
+        if key.role == "agent":
+            if wanted_project is not None:
+                raise forbidden()
+            return Caller("agent", _AGENT_ACCOUNT)
         own = key.project or self.default_project
         if wanted_project not in (None, own):
             raise forbidden()

@@ -16,7 +16,7 @@ from aiohttp import web
 from . import collection, schema
 from .accounts import Accounts, Key
 from .behaviour import Behaviour
-from .errors import ApiError, bad_body, invalid, not_allowed, not_found
+from .errors import ApiError, bad_body, not_allowed, not_found, server_error
 from .faults import Fault, Faults, Subject
 from .journal import Entry, Journal, mask
 from .jsontext import dumps
@@ -125,11 +125,15 @@ class Api:
 
     def _dispatch(self, method: str, target: Target, raw: bytes, caller: Caller, entry: Entry,
                   fault: Fault | None) -> Answer:
+        if caller.role == "agent" and target.type not in (None, "schema", "subscribe"):
+            raise not_found()
         if method in ("GET", "HEAD"):
             return self._read(target, caller, fault)
         if target.type is None:
             raise not_allowed()
         body = self._body(target, raw)
+        if method == "POST" and target.type == "subscribe":
+            return Answer(201, "")
         if method == "POST" and target.id is None and target.action is None:
             outcome = self.operations.create(target.type, body, caller)
         elif target.id is None:
@@ -137,9 +141,9 @@ class Api:
         elif method == "POST" and target.action is not None:
             outcome = self.operations.action(self._row(target, caller), target.action, body, caller)
         elif method == "PUT":
-            outcome = self.operations.update(self._row(target, caller), body, caller)
+            outcome = self.operations.update(self._row_to_write(method, target, caller), body, caller)
         elif method == "DELETE":
-            outcome = self.operations.delete(self._row(target, caller), caller)
+            outcome = self.operations.delete(self._row_to_write(method, target, caller), caller)
         else:
             raise not_allowed()
         return self._outcome(outcome, target, caller, entry)
@@ -149,7 +153,7 @@ class Api:
         if outcome.row is None:
             return Answer(outcome.status, dumps(outcome.body))
         entry.type, entry.id, entry.name = outcome.row.type, outcome.row.id, outcome.row.name
-        text = self.renderer.text(outcome.row, target.urls, caller.role, outcome.show_key)
+        text = self.renderer.text(outcome.row, target.urls, caller.role, outcome.is_created)
         return Answer(outcome.status, text)
 
     # Reading
@@ -162,7 +166,7 @@ class Api:
         if target.type == "schema":
             return Answer(200, self._schemas(target))
         if target.type == "subscribe":
-            raise not_allowed()
+            return Answer(200, collection.subscriptions(target.urls, target.query))
         if target.id is None:
             rows = self._rows(target.type, caller)
             return Answer(200, self._list(target.type, rows, target, caller, fault))
@@ -201,6 +205,15 @@ class Api:
         if type_ not in (row.type, table):
             raise not_found()
         return row
+
+    def _row_to_write(self, method: str, target: Target, caller: Caller) -> Row:
+        """An id that is unknown or none is the server's own fault then, but for the PUT of a certificate."""
+        try:
+            return self._row(target, caller)
+        except ApiError:
+            if target.type == "certificate" and method == "PUT":
+                raise
+            raise server_error() from None
 
     @staticmethod
     def _visible(row: Row, caller: Caller) -> bool:
@@ -275,12 +288,9 @@ class Api:
             key = self.accounts.authenticate(request.headers)
             entry.key = key.access if key else None
             caller = self.accounts.caller(key, target.project)
-            names = [v for k, v in target.query if k == "eventNames"]
-            code = self.subscriptions.bad_names(names)
+            names = self.subscriptions.good_names([v for k, v in target.query if k == "eventNames"])
             if self.subscriptions.mode == "off":
                 raise not_found()
-            if code is not None:
-                raise invalid(code, "eventNames")
         except ApiError as error:
             entry.status = error.status
             return await self._send(request, Answer(error.status, dumps(error.body()), error.headers))
@@ -307,9 +317,8 @@ class Api:
                 body = json.loads(raw)
             except ValueError:
                 raise bad_body() from None
-            if not isinstance(body, dict):
-                raise bad_body()
-            fields.update(body)
+            if isinstance(body, dict):  # anything else is as good as an empty object
+                fields.update(body)
         if target.version == "v1" and fields.get("environmentId") is not None:
             stack = str(fields["environmentId"])
             fields["stackId"] = "1st" + stack[2:] if stack.startswith("1e") else stack
@@ -320,11 +329,11 @@ class Api:
         urls = target.urls
         if target.type == "project" and target.id is not None:
             urls = Urls(urls.base, urls.version, target.id)  # a project's own URL leads to what is within it
-        return {
+        headers = {
             "X-API-Schemas": f"{urls.prefix}/schemas", "X-API-ACCOUNT-ID": caller.project,
             "X-API-ACCOUNT-KIND": caller.role if key else "admin", "X-API-USER-ID": caller.project,
-            "X-API-ACCOUNT-NAME": "Default",
         }
+        return headers if caller.role == "agent" else {**headers, "X-API-ACCOUNT-NAME": "Default"}
 
     async def _send(self, request: web.BaseRequest, answer: Answer) -> web.StreamResponse:
         content_type = answer.headers.pop("Content-Type", "application/json; charset=utf-8")

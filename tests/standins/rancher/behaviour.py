@@ -21,6 +21,7 @@ class Behaviour:
     retry_max: float = 5.0              # longest such wait; a real server ends at 120 s
     target_wait: float = 45.0           # an activation waits so long for busy targets, then it retries
     endpoint_delay: float = 0.0         # publicEndpoints follow the containers after this
+    health_checks: bool = True          # containers become healthy; those of simulated hosts of a real server never do
     host_failure_delay: float = 0.3     # until the containers of a failed host are replaced
     event_interval: float = 1.0         # change messages are published in batches, one a resource
     event_delay: float = 0.0            # additional delay of every change message
@@ -34,6 +35,7 @@ class Behaviour:
     agent_delay: float = 0.0            # a Kubernetes Service becomes a row after this
     conflict_text: str = "allocator"    # wording of port conflicts: allocator, scheduler or old
     shared_ports: bool = False          # a host's ports are never taken: more load balancers than hosts, in benchmarks
+    early_removal: str = "lost"  # what becomes of a DELETE while a balancer is registering, if it starts by itself: lost, conflict or done
     lose_overlapping_updates: bool = False  # an update asked for while one runs is stored but not carried out
 
     def delay_of(self, kind: str, state: str) -> float:

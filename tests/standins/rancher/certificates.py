@@ -14,6 +14,11 @@ from cryptography.x509.oid import NameOID
 
 from .errors import invalid
 
+# The server's words, which are those of its libraries.
+_NOTHING = 'Cannot invoke "String.length()" because "s" is null'
+_NO_PEM = 'Cannot invoke "org.bouncycastle.util.io.pem.PemObject.getContent()" because "pem" is null'
+_NO_CERTIFICATE = "malformed data: unknown object in getInstance: org.bouncycastle.asn1.ASN1Integer"
+_NO_DER = "unexpected end-of-contents marker"
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----.+?-----END \1-----", re.DOTALL)
 _ALGORITHMS = {"rsa": "RSA", "ecdsa": "ECDSA", "dsa": "DSA"}
 
@@ -45,11 +50,13 @@ def _alternative_names(certificate: x509.Certificate) -> list[str] | None:
 
 def derived(pem: Any) -> dict[str, Any]:
     """Only the first PEM object counts, and it must be a certificate; the key is not looked at."""
-    first = _PEM.search(pem) if isinstance(pem, str) else None
+    if pem is None:
+        raise invalid("InvalidFormat", None, _NOTHING)
+    first = _PEM.search(pem)
     if first is None:
-        raise invalid("InvalidFormat", "cert", None)
+        raise invalid("InvalidFormat", None, _NO_PEM)
     if first.group(1) != "CERTIFICATE":
-        raise invalid("InvalidFormat", "cert", f"a certificate is wanted, not: {first.group(1)}")
+        raise invalid("InvalidFormat", None, _NO_CERTIFICATE)
     try:
         certificate = x509.load_pem_x509_certificate(first.group(0).encode())
         common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
@@ -67,5 +74,5 @@ def derived(pem: Any) -> dict[str, Any]:
             "subjectAlternativeNames": _alternative_names(certificate),
             "certFingerprint": ":".join(fingerprint[i:i + 2] for i in range(0, len(fingerprint), 2)),
         }
-    except ValueError as problem:
-        raise invalid("InvalidFormat", "cert", str(problem)) from None
+    except ValueError:
+        raise invalid("InvalidFormat", None, _NO_DER) from None

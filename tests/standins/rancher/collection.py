@@ -104,7 +104,8 @@ def select(type_: str, rows: Iterable[Row], query: Query, version: str, behaviou
     """One page. `drift` moves the place at which a marker resumes, as if the list had changed in between."""
     filters = {} if type_ == "setting" else parse_filters(type_, query, version)
     fields = schema.TYPES[type_].fields
-    kept = list(rows)
+    # The database has numbers where clients see ids: nothing equals one of these.
+    kept = [] if "id" in filters and filters["id"].modifier == "eq" else list(rows)
     for condition in filters.values():
         kept = [r for r in kept if matches(r, fields[condition.field], condition, version)]
     page = Page(kept, filters, _sorting(type_, query), _limit(query, behaviour))
@@ -145,6 +146,17 @@ def _limit(query: Query, behaviour: Behaviour) -> int:
     return behaviour.max_limit if limit <= 0 else min(limit, behaviour.max_limit)
 
 
+def subscriptions(urls: Urls, query: Query) -> str:
+    """What a subscription is answered that asks for no upgrade: an empty list."""
+    own = urls.collection("subscribe")
+    names = [{"value": value, "modifier": "eq"} for name, value in query if name == "eventNames"]
+    return dumps({
+        "type": "collection", "resourceType": "subscribe", "links": {"self": own}, "createTypes": {}, "actions": {}, "data": [],
+        "sortLinks": {"eventNames": f"{own}?{urlencode([*query, ('sort', 'eventNames')])}"}, "pagination": None, "sort": None,
+        "filters": {"eventNames": names or None}, "createDefaults": {},
+    })
+
+
 def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query) -> str:
     """The collection as JSON text, from the texts of its rows."""
     own = urls.collection(type_)
@@ -162,7 +174,7 @@ def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query)
         "resourceType": "environment" if urls.version == "v1" and type_ == "stack" else type_,
         "links": {"self": own}, "createTypes": {}, "actions": {}, "data": [],
         "sortLinks": {name: f"{own}?sort={name}" for name in sortable},
-        "pagination": {"first": None, "previous": None, "next": next_url, "limit": page.limit, "total": None,
+        "pagination": None if type_ == "project" else {"first": None, "previous": None, "next": next_url, "limit": page.limit, "total": None,
                        "partial": next_url is not None},
         "sort": {"name": page.sort[0], "order": page.sort[1], "reverse": None} if page.sort else None,
         "filters": shown, "createDefaults": {},

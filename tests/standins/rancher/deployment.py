@@ -244,8 +244,10 @@ class Deployment:
         return None if endpoints is None else {(e["ipAddress"], e["port"]) for e in endpoints}
 
     def _health(self, service: Row, containers: list[Row]) -> str | None:
-        if service.state in ("inactive", "registering"):
-            return None
+        if service.state in ("inactive", "updating-inactive"):
+            return "unhealthy"
+        if service.state in ("requested", "registering"):
+            return "healthy"
         states = [c["healthState"] for c in containers]
         if not states:
             return "healthy" if service.state == "active" else "initializing"
@@ -381,7 +383,8 @@ class Deployment:
             await self.remove(container, graceful=False)
             raise ProcessFailed(f"Failed to start instance [container:{container.id}]: {message}") from None
         container.fields.update(state="running", transitioning="no", transitioningMessage=None,
-                                healthState="healthy", startCount=(container["startCount"] or 0) + 1)
+                                healthState="healthy" if self.behaviour.health_checks else "initializing",
+                                startCount=(container["startCount"] or 0) + 1)
         self.store.touch(container)
 
     async def _halt(self, container: Row) -> None:

@@ -83,6 +83,10 @@ class Engine:
         self.runs[row.id] = run
         run.task = asyncio.get_running_loop().create_task(self._run(row, run))
 
+    def show(self, row: Row, state: str) -> None:
+        """Write a state that nothing carries out: the process that runs will overwrite it."""
+        self._mark(row, state)
+
     def resume(self) -> None:
         """Take up the processes of all rows that are in a transitional state, after a start from a state
         file."""

@@ -37,7 +37,7 @@ def invalid(code: str, field: str | None, message: str | None = None) -> ApiErro
 
 
 def bad_body() -> ApiError:
-    return ApiError(400, "InvalidBodyContent")
+    return ApiError(400, "InvalidBodyContent", "InvalidBodyContent")
 
 
 def not_found() -> ApiError:
@@ -50,6 +50,10 @@ def not_allowed() -> ApiError:
 
 def conflict() -> ApiError:
     return ApiError(409, "Conflict", "Conflict")
+
+
+def server_error() -> ApiError:
+    return ApiError(500, "Internal Server Error", "Internal Server Error")
 
 
 def forbidden(message: str = "Forbidden") -> ApiError:

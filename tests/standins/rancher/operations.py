@@ -9,11 +9,11 @@ from typing import Any
 from . import certificates, ports, schema, states
 from .deployment import RUNS_NOWHERE, Deployment
 from .engine import Engine
-from .errors import ApiError, conflict, invalid, not_allowed, not_found
+from .errors import ApiError, conflict, invalid, not_allowed, not_found, server_error
 from .processes import Processes
 from .service_rules import ServiceRules
 from .store import Row, Store
-from .validation import check_name, clean, normal
+from .validation import check_name, clean, normal, storable
 
 # Fields whose change schedules the update process; others are simply stored.
 _SCHEDULES = {
@@ -22,6 +22,9 @@ _SCHEDULES = {
     "stack": frozenset(("name", "externalId")),
     "certificate": frozenset(("cert", "key", "certChain")),
 }
+# Stored nested objects carry marks that a sent one lacks, and numbers are compared with what JSON made of them: these always compare as
+# different. A key is kept in another form than it came in.
+_SCHEDULES_EVEN_EQUAL = ("lbConfig", "launchConfig", "scale", "key")
 _UPDATABLE_AT_REST = ("upgraded", "canceled-upgrade")
 _COMMON_AT_CREATE = {"transitioningProgress": None, "description": None}
 
@@ -42,7 +45,7 @@ class Outcome:
     status: int
     changed: bool
     body: dict[str, Any] | None = None
-    show_key: bool = False
+    is_created: bool = False
 
 
 class Operations:
@@ -59,6 +62,8 @@ class Operations:
         kind = schema.TYPES[type_]
         if "POST" not in kind.collection_methods or type_ == "subscribe":
             raise not_allowed()
+        if type_ == "stack" and "name" in body and body["name"] is None:
+            raise server_error()
         fields = clean(kind, body, True, self._exists(caller))
         for name in kind.fields:
             fields.setdefault(name, None)
@@ -75,9 +80,11 @@ class Operations:
             self._new_service(type_, fields, caller)
         for given_by_store in ("created", "uuid"):
             fields.pop(given_by_store, None)
+        if not storable(fields):
+            raise conflict()
         row = self.store.add(type_, fields)
         self.engine.start(row, "create")
-        return Outcome(row, 201, True, show_key=True)
+        return Outcome(row, 201, True, is_created=True)
 
     def update(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
         kind = schema.TYPES[row.type]
@@ -85,10 +92,11 @@ class Operations:
             raise not_allowed()
         changes = clean(kind, body, False, self._exists(caller))
         self._check_update(row, changes, caller)
-        changed, scheduled = self._store_changes(row, changes)
-        if scheduled and row.state not in _UPDATABLE_AT_REST:
-            # Where the state does not permit the process the answer is 409, and yet the fields have been
-            # stored.
+        starts = self._schedules(row, changes) and row.state not in _UPDATABLE_AT_REST
+        if not storable(changes) or (starts and not self.engine.allowed(row, "update")):
+            raise conflict()
+        changed = self._store_changes(row, changes)
+        if starts:
             self.engine.start(row, "update")
         return Outcome(row, 200, changed)
 
@@ -189,7 +197,7 @@ class Operations:
 
     def _new_service(self, type_: str, fields: dict[str, Any], caller: Caller) -> None:
         self.rules.create(type_, fields, caller.role)
-        fields["publicEndpoints"] = None
+        fields.update(publicEndpoints=None, healthState="healthy")
         stack = self.store.get("stack", fields["stackId"])
         fields["system"] = bool(stack is not None and stack["system"])
 
@@ -208,34 +216,51 @@ class Operations:
             if (row["launchConfig"] or {}).get("imageUuid") != RUNS_NOWHERE:
                 changes.pop("publicEndpoints", None)
 
-    def _store_changes(self, row: Row, changes: dict[str, Any]) -> tuple[bool, bool]:
-        """Save what differs. Tells whether anything really changed, and whether an update is to be
-        scheduled."""
-        changed = scheduled = False
+    @staticmethod
+    def _schedules(row: Row, changes: dict[str, Any]) -> bool:
+        """Whether these values have the row's update process run."""
         schedules = _SCHEDULES.get(row.table, frozenset())
         if row.type == "loadBalancerService":
             schedules = schedules | {"launchConfig"}
+        return any(name in schedules and (name in _SCHEDULES_EVEN_EQUAL or normal(row[name]) != normal(value))
+                   for name, value in changes.items())
+
+    def _store_changes(self, row: Row, changes: dict[str, Any]) -> bool:
+        """Save what differs, and what is written whole. Tells whether anything really changed."""
+        changed = False
+        if row.type == "loadBalancerService" and row["lbConfig"] is None and changes.get("lbConfig") is not None:
+            row.internal["stuck"] = True
         for name, value in changes.items():
             differs = normal(row[name]) != normal(value)
-            # Stored nested objects carry marks that a sent one lacks: they always compare as different.
-            if differs or name in ("lbConfig", "launchConfig"):
+            if differs or name in _SCHEDULES_EVEN_EQUAL:
                 row[name] = value
-                scheduled = scheduled or name in schedules
             changed = changed or differs
-        if changed or scheduled:
+        if changed:
             self.store.touch(row)
-        return changed, scheduled
+        return changed
 
     def _remove(self, row: Row, caller: Caller, status: int) -> Outcome:
         if row.table == "service":
             self.rules.system_stack(row["stackId"], caller.role, "remove")
         if row.state in ("removing", "removed"):
             return Outcome(row, status, False)
+        if row.table == "service" and row.state == "registering" and row["startOnCreate"]:
+            return self._remove_too_early(row, status)
         if row.type == "certificate":
             self._certificate_unused(row)
         if not self.engine.allowed(row, "remove"):
             raise not_allowed() if row.type == "certificate" else conflict()
         self.engine.start(row, "remove")
+        return Outcome(row, status, True)
+
+    def _remove_too_early(self, row: Row, status: int) -> Outcome:
+        """The chain that creates and then activates the row overwrites the removal, or holds the lock that it needs."""
+        if self.deployment.behaviour.early_removal == "conflict":
+            raise conflict()
+        if self.deployment.behaviour.early_removal == "lost":
+            self.engine.show(row, "removing")
+        else:
+            self.engine.start(row, "remove")
         return Outcome(row, status, True)
 
     def _certificate_unused(self, row: Row) -> None:
@@ -247,7 +272,7 @@ class Operations:
                            f"Certificate is in use by load balancer services: {','.join(users)}")
 
     def _stack_name(self, name: Any, project: str, own: Row | None) -> None:
-        check_name(name)
+        check_name(name, of_service=False)
         if any(own is None or r.id != own.id for r in self.store.find("stack_by_name",
                                                                       (project, name.lower()))):
             raise invalid("NotUnique", "name")

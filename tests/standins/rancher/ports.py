@@ -6,7 +6,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-from .errors import invalid
+from .errors import ApiError, invalid
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,23 @@ class PortSpec:
         return f"{address}{self.public}:{self.private}/{self.protocol}"
 
 
+_MESSAGES = {
+    "PortWrongFormat": "the specified port spec format is wrong",
+    "PortInvalidPublicPort": "incorrect public port, valid range is 0-65535",
+    "PortInvalidPrivatePort": "incorrect private port, valid range is 0-65535",
+    "PortInvalidProtocol": "invalid protocol, only tcp/udp is allowed",
+}
+
+
+def _refused(code: str) -> ApiError:
+    return invalid(code, None, _MESSAGES[code])
+
+
 def _number(text: str, code: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise invalid(code, "ports")
+    if not text.isascii() or not text.isdigit():
+        raise _refused("PortWrongFormat")
+    if not 1 <= int(text) <= 65535:
+        raise _refused(code)
     return int(text)
 
 
@@ -38,7 +52,7 @@ def parse(text: str) -> PortSpec:
     rest, slash, protocol = text.partition("/")
     protocol = protocol.lower() if slash else "tcp"
     if protocol not in ("tcp", "udp"):
-        raise invalid("PortInvalidProtocol", "ports")
+        raise _refused("PortInvalidProtocol")
     parts = rest.split(":")
     ip = None
     if len(parts) > 1 and "." in parts[0]:
@@ -46,9 +60,9 @@ def parse(text: str) -> PortSpec:
         try:
             ipaddress.IPv4Address(ip)
         except ValueError:
-            raise invalid("PortWrongFormat", "ports") from None
+            raise _refused("PortWrongFormat") from None
     if len(parts) not in (1, 2) or not all(parts):
-        raise invalid("PortWrongFormat", "ports")
+        raise _refused("PortWrongFormat")
     private = _number(parts[-1], "PortInvalidPrivatePort")
     public = _number(parts[0], "PortInvalidPublicPort") if len(parts) == 2 else private
     return PortSpec(ip, public, private, protocol)

@@ -38,6 +38,8 @@ class Processes:
         self.relink(service)
 
     def service_created(self, service: Row) -> None:
+        service["healthState"] = "unhealthy"
+        self.store.touch(service)
         if service["startOnCreate"]:
             self.engine.start(service, "activate")
 
@@ -47,6 +49,9 @@ class Processes:
         self._count(service)
 
     async def service_update(self, service: Row) -> None:
+        if service.internal.get("stuck"):
+            # Rules in place of a configuration that was null: the server fails at it without end and says nothing.
+            raise ProcessWaiting("In Progress")
         self.relink(service)
         if service.state != "updating-inactive":
             await self.service_activate(service)

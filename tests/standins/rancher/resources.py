@@ -44,34 +44,43 @@ class Renderer:
     def __init__(self, store: Store):
         self.store = store
 
-    def text(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> str:
-        """The resource as JSON text. Rows that do not depend on other rows are rendered once per change."""
-        if show_key or row.type in ("stack", "host", "project"):
-            return dumps(self.resource(row, urls, role, show_key))
+    def text(self, row: Row, urls: Urls, role: str, is_created: bool = False) -> str:
+        """The resource as JSON text; `is_created` as the answer to its creation, which shows a little more and a little less. Rows that
+        do not depend on other rows are rendered once per change."""
+        if is_created or row.type in ("stack", "host", "project"):
+            return self._dump(row, self.resource(row, urls, role, is_created))
         key = (urls, role)
         if key not in row.cache:
-            row.cache[key] = dumps(self.resource(row, urls, role))
+            row.cache[key] = self._dump(row, self.resource(row, urls, role))
         return row.cache[key]
 
-    def resource(self, row: Row, urls: Urls, role: str, show_key: bool = False) -> dict[str, Any]:
+    @staticmethod
+    def _dump(row: Row, body: dict[str, Any]) -> str:
+        """A setting has `baseType` twice in one object: the type of the row first, that of the list last."""
+        text = dumps(body)
+        return text if row.type != "activeSetting" else f'{text[:-1]},"baseType":"setting"}}'
+
+    def resource(self, row: Row, urls: Urls, role: str, is_created: bool = False) -> dict[str, Any]:
         kind = schema.TYPES[row.type]
         own = urls.resource(row.type, row.id)
         body: dict[str, Any] = {
-            "id": urls.id(row.type, row.id), "type": row.type, "baseType": kind.base_type,
-            "links": self._links(row, kind, own, urls), "actions": self._actions(row, own, role),
+            "id": urls.id(row.type, row.id), "type": row.type, "links": self._links(row, kind, own, urls),
+            "actions": self._actions(row, own, role), "baseType": row.type if row.type == "activeSetting" else kind.base_type,
         }
         for name, spec in kind.fields.items():
-            if name == "id" or not (schema.readable(row.type, name, spec, role) or name == "key"):
+            if name == "id" or not (schema.readable(spec, role) or name == "key"):
                 continue
             value = row[name]
-            if name == "key" and row.type == "certificate" and not show_key \
-                    and not schema.readable(row.type, name, spec, role):
+            if name == "key" and row.type == "certificate" and not is_created \
+                    and not schema.readable(spec, role):
                 value = None
             body[name] = value
             if spec.type == "date" and value is not None:
                 body[name] = iso_date(value)
                 body[name + "TS"] = value
         self._derived(row, body)
+        if row.table == "service" and not is_created:
+            body["secondaryLaunchConfigs"] = []
         if urls.version == "v1":
             self._old_names(row, body)
         return body
@@ -92,10 +101,13 @@ class Renderer:
         return {name: f"{own}/?action={name}" for name in states.actions(row.type, row.state, hidden)}
 
     def _derived(self, row: Row, body: dict[str, Any]) -> None:
+        if row.table == "service":
+            body["instanceIds"] = row["instanceIds"] or None
         if row.type == "stack":
             services = self.store.find("service_by_stack", row.id)
             body["serviceIds"] = [s.id for s in services] or None
-            body["healthState"] = self._stack_health(row, services)
+            body["healthState"] = self._stack_health(services)
+            body["startOnCreate"] = row["startOnCreate"] or None
         elif row.type == "host":
             containers = self.store.find("instance_by_host", row.id)
             body["instanceIds"] = [c.id for c in containers]
@@ -109,9 +121,7 @@ class Renderer:
         return (service["publicEndpoints"] or []) if service is not None else []
 
     @staticmethod
-    def _stack_health(row: Row, services: list[Row]) -> str | None:
-        if row.state == "activating":
-            return None
+    def _stack_health(services: list[Row]) -> str:
         health = {s["healthState"] for s in services} - {None, "healthy"}
         return "degraded" if health else "healthy"
 

@@ -8,7 +8,7 @@ name of a nested type.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -25,6 +25,7 @@ class Field:
     min_length: int | None = None
     max_length: int | None = None
     filterable: bool = False
+    readers: tuple[str, ...] = ()  # the roles that see it; empty: all, if perm has an r
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,13 @@ class Type:
     resource_methods: tuple[str, ...] = ("GET",)
     actions: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    key_readers: tuple[str, ...] = field(default=())
 
     @property
     def base_type(self) -> str:
         return self.base or self.id
+
+
+_ADMIN = ("admin",)
 
 
 def _string(perm: str = "cru", **rules: Any) -> Field:
@@ -52,7 +55,7 @@ _COMMON = {
     "id": _string("r", filterable=True),
     "accountId": Field("reference[project]", "r", filterable=True),
     "created": Field("date", "r", filterable=True),
-    "description": _string(),
+    "description": _string(max_length=1024),
     "kind": _string("r", filterable=True),
     "name": _string(filterable=True, min_length=1, max_length=63),
     "removed": Field("date", "r", filterable=True),
@@ -82,7 +85,7 @@ _SERVICE = {
     "scalePolicy": Field("scalePolicy"),
     "selectorContainer": _string(filterable=True),
     "selectorLink": _string(filterable=True),
-    "stackId": Field("reference[stack]", "cr", required=True, nullable=False, filterable=True),
+    "stackId": Field("reference[stack]", "cr", filterable=True),
     "startOnCreate": Field("boolean", "cr", default=False, nullable=False),
     "system": Field("boolean", "r", filterable=True),
     "upgrade": Field("json", "r"),
@@ -128,14 +131,14 @@ _LAUNCH_JSON = (
     "ulimits",
 )
 _LAUNCH_STRINGS = (
-    "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "networkMode", "pidMode",
+    "cpuSet", "description", "domainName", "hostname", "ipcMode", "isolation", "pidMode",
     "requestedHostId", "requestedIpAddress", "stopSignal", "user", "userdata", "volumeDriver", "workingDir",
 )
 _LAUNCH_INTS = ("cpuShares", "memory", "memoryMb", "memoryReservation", "memorySwap", "milliCpuReservation",
                 "shmSize")
 
 _LAUNCH_CONFIG = {
-    "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map"),
+    "imageUuid": _string(), "ports": Field("array[string]"), "labels": Field("map", nullable=False),
     "healthCheck": Field("instanceHealthCheck"),
     "kind": _string(default="container"), "startOnCreate": Field("boolean", default=True),
     "instanceTriggeredStop": Field("enum", default="stop", options=("stop", "remove", "terminate")),
@@ -143,7 +146,7 @@ _LAUNCH_CONFIG = {
     "drainTimeoutMs": Field("int", default=0),
     **{name: Field("boolean", default=False) for name in _LAUNCH_FLAGS},
     **{name: Field("json") for name in _LAUNCH_JSON},
-    **{name: _string() for name in _LAUNCH_STRINGS},
+    **{name: _string() for name in _LAUNCH_STRINGS}, "networkMode": _string(default="managed"),
     **{name: Field("int") for name in _LAUNCH_INTS},
 }
 
@@ -200,7 +203,7 @@ TYPES = {t.id: t for t in (
     Type("loadBalancerService", "loadBalancerServices", _service(
         ("createIndex", "selectorContainer"),
         launchConfig=Field("launchConfig", "cru", required=True, nullable=False),
-        lbConfig=Field("lbConfig", "cru", required=True, nullable=False),
+        lbConfig=Field("lbConfig", "cru", required=True),
     ), "service", _CRUD_COLLECTION, _CRUD_RESOURCE, _SERVICE_ACTIONS, _SERVICE_LINKS),
     Type("kubernetesService", "kubernetesServices", {
         **{name: Field(spec.type, "r", filterable=spec.filterable) for name, spec in _service((
@@ -221,15 +224,14 @@ TYPES = {t.id: t for t in (
         **_COMMON,
         "name": _string(required=True, nullable=False, filterable=True, min_length=1, max_length=255),
         "cert": _string(required=True, nullable=False, max_length=65535),
-        "key": _string("cu", required=True, nullable=False, max_length=65535),
+        "key": _string("cu", required=True, nullable=False, max_length=65535, readers=("projectadmin", "admin")),
         "certChain": _string(max_length=65535),
         "CN": _string("r"), "algorithm": _string("r"), "certFingerprint": _string("r"),
         "expiresAt": _string("r"),
         "issuedAt": _string("r"), "issuer": _string("r"), "keySize": Field("int", "r"),
         "serialNumber": _string("r"), "subjectAlternativeNames": Field("array[string]", "r"),
         "version": _string("r"),
-    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE, ("create", "remove", "update"), ("account",),
-        ("projectadmin", "admin")),
+    }, "", _CRUD_COLLECTION, _CRUD_RESOURCE, ("create", "remove", "update"), ("account",)),
     Type("host", "hosts", {
         **_COMMON, "agentIpAddress": _string("r"), "agentState": _string("r"), "hostname": _string("r"),
         "instanceIds": Field("array[reference[instance]]", "r"), "labels": Field("map", "ru"),
@@ -246,13 +248,17 @@ TYPES = {t.id: t for t in (
         "system": Field("boolean", "r", filterable=True),
     }, "instance", links=("account", "hosts", "services")),
     Type("setting", "settings", {
-        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
-        "inDb": Field("boolean", "r"), "source": _string("r")}),
+        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
+        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}),
     Type("activeSetting", "activeSettings", {
-        "id": _string("r"), "name": _string("r"), "value": _string("r"), "activeValue": _string("r"),
-        "inDb": Field("boolean", "r"), "source": _string("r")}, "setting"),
+        "id": _string("r"), "name": _string("r"), "activeValue": _string("r"), "value": _string("r"),
+        "inDb": Field("boolean", "r", readers=_ADMIN), "source": _string("r", readers=_ADMIN)}, "setting"),
     Type("project", "projects", {
-        **_COMMON, "orchestration": _string("r"), "version": _string("r"), "healthState": _string("r")}),
+        **{name: spec for name, spec in _COMMON.items() if name != "accountId"},
+        "defaultNetworkId": _string("r"), "healthState": _string("r"), "hostRemoveDelaySeconds": Field("int", "r"),
+        "members": Field("json", "r"), "orchestration": _string("r"), "projectTemplateId": _string("r"),
+        "servicesPortRange": Field("json", "r"), "version": _string("r"), "virtualMachine": Field("boolean", "r"),
+    }, "account"),
     Type("schema", "schemas", {}),
     Type("subscribe", "subscribe", {"eventNames": Field("array[string]", "cr", required=True)},
          "", ("GET", "POST"), ()),
@@ -290,10 +296,8 @@ def plural(type_id: str, version: str) -> str:
     return TYPES[type_id].plural.lower()
 
 
-def readable(type_id: str, name: str, spec: Field, role: str) -> bool:
-    if type_id == "certificate" and name == "key":
-        return role in TYPES["certificate"].key_readers
-    return "r" in spec.perm
+def readable(spec: Field, role: str) -> bool:
+    return role in spec.readers if spec.readers else "r" in spec.perm
 
 
 def _field_schema(spec: Field) -> dict[str, Any]:
@@ -326,7 +330,7 @@ def describe(type_id: str, version: str, prefix: str) -> dict[str, Any]:
         "collectionActions": {}, "collectionFields": {},
         "collectionFilters": {name: {"modifiers": modifiers(spec)} for name, spec in kind.fields.items()
                               if spec.filterable},
-        "includeableLinks": list(kind.links), "children": [], "parent": kind.base or None,
+        "includeableLinks": list(kind.links),
     }
 
 

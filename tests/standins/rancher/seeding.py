@@ -102,7 +102,7 @@ class Seeding:
             "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0",
             "drainTimeoutMs": 0, "privileged": False,
             "publishAllPorts": False, "readOnly": False, "runInit": False, "stdinOpen": False, "tty": False,
-            "system": False,
+            "system": False, "networkMode": "managed",
         }
         if item.get("labels"):
             launch["labels"] = item["labels"]

@@ -40,6 +40,11 @@ from .subscribe import Subscriptions
 log = logging.getLogger(__name__)
 
 PROJECT = "1a5"
+_PROJECT = {
+    "kind": "project", "state": "active", "transitioning": "no", "orchestration": "kubernetes", "version": "2", "healthState": "healthy",
+    "defaultNetworkId": "1n1", "virtualMachine": False,
+    "servicesPortRange": {"type": "servicesPortRange", "startPort": 49153, "endPort": 65535},
+}
 _SETTINGS = {
     "lb.instance.image": "rancher/lb-service-haproxy:v0.9.14",
     "api.host": "", "catalog.url": '{"catalogs":{}}', "rancher.server.version": "v1.6.30",
@@ -255,15 +260,13 @@ class Standin:
         return found
 
     def add_project(self, name: str) -> Row:
-        return self.store.add("project", {"name": name, "kind": "project", "state": "active",
-                                          "transitioning": "no", "orchestration": "kubernetes"})
+        return self.store.add("project", {**_PROJECT, "name": name})
 
     # Inside
 
     def _first_rows(self) -> None:
         if self.store.get("project", PROJECT) is None:
-            self.store.add("project", {"name": "Default", "kind": "project", "state": "active",
-                                       "transitioning": "no", "orchestration": "kubernetes"}, row_id=PROJECT)
+            self.store.add("project", {**_PROJECT, "name": "Default"}, row_id=PROJECT)
             for number in range(self.options.hosts):
                 labels = self.options.host_labels
                 self.add_host(labels[number] if number < len(labels) else None)

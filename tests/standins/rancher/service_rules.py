@@ -12,12 +12,11 @@ from .store import Row, Store
 from .validation import check_name
 
 HEALTH_PORT = 42
-_IMAGE = re.compile(r"docker:[^\s:/]+(:\d+)?(/[^\s:/]+)*(:[\w.-]+)?(@sha256:[0-9a-f]+)?")
 _ROLE = "io.rancher.container.agent.role"
 _HEALTH_CHECK = {
-    "type": "instanceHealthCheck", "port": HEALTH_PORT, "interval": 2000, "responseTimeout": 2000,
+    "type": "instanceHealthCheck", "name": None, "port": HEALTH_PORT, "interval": 2000, "responseTimeout": 2000,
     "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000,
-    "reinitializingTimeout": 60000,
+    "reinitializingTimeout": 60000, "recreateOnQuorumStrategyConfig": None, "requestLine": None, "strategy": None,
 }
 
 
@@ -27,8 +26,8 @@ class ServiceRules:
 
     def create(self, type_: str, fields: dict[str, Any], role: str) -> None:
         """Check a new service's cleaned fields and fill in what the server adds."""
-        self.system_stack(fields["stackId"], role, "create")
-        self._stack_state(fields["stackId"])
+        self.system_stack(fields.get("stackId"), role, "create")
+        self._stack_state(fields.get("stackId"))
         self._name(fields.get("name"), fields["stackId"], None)
         launch = fields.get("launchConfig")
         if launch is not None:
@@ -72,16 +71,15 @@ class ServiceRules:
 
     # Single rules
 
-    def system_stack(self, stack_id: str, role: str, verb: str) -> None:
-        stack = self.store.get("stack", stack_id)
+    def system_stack(self, stack_id: str | None, role: str, verb: str) -> None:
+        stack = self.store.get("stack", stack_id) if stack_id else None
         if stack is not None and stack["system"] and role != "admin":
             raise forbidden(f"Not allowed to {verb} services of the system stack {stack.name}")
 
-    def _stack_state(self, stack_id: str) -> None:
-        stack = self.store.get("stack", stack_id)
+    def _stack_state(self, stack_id: str | None) -> None:
+        stack = self.store.get("stack", stack_id) if stack_id else None
         if stack is None or stack.state in ("removing", "removed", "error", "erroring"):
-            state = stack.state if stack else "removed"
-            raise invalid("InvalidState", "stackId", f"Invalid stack state: {state}")
+            raise invalid("InvalidState", "stackId", "stack is not in a valid state")
 
     def _name(self, name: Any, stack_id: str, own: Row | None) -> None:
         if name is None:
@@ -95,16 +93,14 @@ class ServiceRules:
     @staticmethod
     def _image(launch: dict[str, Any]) -> None:
         image = launch.get("imageUuid")
-        if image is None:
-            raise invalid("MissingRequired", "imageUuid")
-        if not _IMAGE.fullmatch(image):
+        if image is not None and not image.startswith("docker:"):
             raise invalid("InvalidReference", "imageUuid")
 
     @staticmethod
     def _reserved_port(fields: dict[str, Any]) -> None:
         for rule in (fields.get("lbConfig") or {}).get("portRules") or []:
             if rule["sourcePort"] == HEALTH_PORT:
-                raise invalid("InvalidOption", "sourcePort")
+                raise invalid("InvalidOption", f"Port {HEALTH_PORT} is reserved for service health check")
 
     @staticmethod
     def _scale_policy(fields: dict[str, Any]) -> None:
@@ -116,14 +112,14 @@ class ServiceRules:
     def _global_switch(row: Row, launch: dict[str, Any]) -> None:
         future = str((launch.get("labels") or {}).get(scheduler.GLOBAL, "")).lower() == "true"
         if future != scheduler.is_global(row):
-            raise invalid("InvalidOption", "switching between global and fixed scale is not supported")
+            raise invalid("InvalidOption", "Switching from global scale to fixed (and vice versa)")
 
     def _port_rules(self, config: dict[str, Any] | None) -> None:
         for rule in (config or {}).get("portRules") or []:
             if not rule.get("serviceId") and not rule.get("selector"):
                 raise invalid("MissingRequired", "serviceId")
             if rule.get("serviceId") and rule.get("selector"):
-                raise invalid("InvalidOption", "Can not specify both selector and serviceId")
+                raise invalid("InvalidOption", "Can't specify both selector and serviceId")
             if rule.get("serviceId") and rule.get("targetPort") is None:
                 raise invalid("MissingRequired", "targetPort")
             if rule.get("region") and not rule.get("environment"):

@@ -129,7 +129,8 @@ def actions(type_: str, state: str, system: bool = False) -> tuple[str, ...]:
         return _STACK_ACTIONS.get(state, ()) + _STACK_ALWAYS
     if type_ == "certificate":
         return _CERTIFICATE_ACTIONS.get(state, ())
-    if type_ in ("loadBalancerService", "service") and not system:
+    # Those of a kubernetesService are shown like those of any service, and all are refused.
+    if type_ in ("loadBalancerService", "service", "kubernetesService") and not system:
         return _SERVICE_ACTIONS.get(state, ()) + _LINK_ACTIONS
     if type_ == "externalService" and not system:
         return tuple(a for a in _SERVICE_ACTIONS.get(state, ()) if a in _EXTERNAL_SERVICE)

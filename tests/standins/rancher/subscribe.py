@@ -94,14 +94,15 @@ class Subscriptions:
             return b"\x83\xff\xff\xff\xff\xff\xff\xff\xff\xff garbage"
         resource = self.renderer.text(row, subscriber.urls, subscriber.caller.role)
         shown_type = "environment" if row.type == "stack" and subscriber.urls.version == "v1" else row.type
-        head = dumps({
-            "id": str(uuid.uuid4()), "name": "resource.change", "replyTo": None,
-            "time": int(time.time() * 1000),
-            "resourceType": shown_type, "resourceId": subscriber.urls.id(row.type, row.id),
-            "transitioning": None,
-            "previousIds": "x" * _HUGE if self.mode == "huge" else None,
-        })
-        return f'{head[:-1]},"data":{{"resource":{resource}}}}}'
+        padding = f',"padding":"{"x" * _HUGE}"' if self.mode == "huge" else ""
+        return self._frame("resource.change", subscriber.urls.id(row.type, row.id), shown_type,
+                           f'{{"resource":{resource}{padding}}}')
+
+    @staticmethod
+    def _frame(name: str, resource_id: str | None, resource_type: str | None, data: str) -> str:
+        """A message; unlike an answer it has slashes as they are."""
+        head = dumps({"id": str(uuid.uuid4()), "name": name, "resourceId": resource_id, "resourceType": resource_type})
+        return f'{head[:-1]},"data":{data},"time":{int(time.time() * 1000)}}}'.replace("\\/", "/")
 
     def _put(self, subscriber: Subscriber, message: str | bytes) -> None:
         if subscriber.queue.qsize() >= self.behaviour.subscriber_queue:
@@ -115,11 +116,9 @@ class Subscriptions:
     # Connections
 
     @staticmethod
-    def bad_names(names: list[str]) -> str | None:
-        """The validation code for a list of event names, or None if it is in order."""
-        if not names:
-            return "MissingRequired"
-        return None if all(_NAMES.fullmatch(n) for n in names) else "InvalidCharacters"
+    def good_names(names: list[str]) -> list[str]:
+        """The names, or none when one of them is malformed: such a subscription opens, too, and brings pings alone."""
+        return names if all(_NAMES.fullmatch(n) for n in names) else []
 
     async def serve(self, request: web.BaseRequest, names: list[str], urls: Urls,
                     caller: Caller) -> web.StreamResponse:
@@ -149,10 +148,9 @@ class Subscriptions:
 
     async def _pings(self, subscriber: Subscriber) -> None:
         for _ in range(self.behaviour.ping_count):
-            if self.mode != "silent":
-                self._put(subscriber, dumps({"name": "ping", "id": str(uuid.uuid4()),
-                                             "time": int(time.time() * 1000), "data": {"options": {}}}))
             await asyncio.sleep(self.behaviour.ping_interval)
+            if self.mode != "silent":
+                self._put(subscriber, self._frame("ping", None, None, '{"options":{},"resources":[]}'))
 
     async def _writer(self, subscriber: Subscriber) -> None:
         while True:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks a request body against a type's fields: the part of validation that is the same for all types.
 
-Unknown fields and fields the role may not write are dropped without a word. Nested objects are always checked
-as if they were being created: defaults are filled in, required members must be there, also on PUT.
+Unknown fields and fields the role may not write are dropped without a word. Values of another type are converted where that is possible at
+all, and most often it is: a number from text, a list from its only element, an empty object from anything. Nested objects are always
+checked as if they were being created: defaults are filled in, required members must be there, also on PUT.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def clean(kind: schema.Type, body: dict[str, Any], create: bool, exists: Exists)
             result[name] = convert(name, spec, value, exists)
         elif create and spec.default is not None:
             result[name] = spec.default
-        if create and spec.required and result.get(name) is None:
+        elif create and spec.required:
             raise invalid("MissingRequired", name)
     return result
 
@@ -51,9 +52,10 @@ def convert(name: str, spec: Field, value: Any, exists: Exists) -> Any:
 def _convert(name: str, type_: str, spec: Field, value: Any, exists: Exists) -> Any:
     inner = re.fullmatch(r"(array|reference)\[(.+)\]", type_)
     if inner and inner.group(1) == "array":
-        if not isinstance(value, list):
-            raise invalid("InvalidFormat", name)
-        return [_convert(name, inner.group(2), spec, item, exists) for item in value]
+        items = value if isinstance(value, list) else [value]
+        return [_convert(name, inner.group(2), spec, item, exists) for item in items]
+    if type_ not in schema.NESTED and type_ not in ("json", "map"):
+        value = _single(value)
     if inner:
         if not isinstance(value, str) or not exists(inner.group(2), value):
             raise invalid("InvalidReference", name)
@@ -64,16 +66,18 @@ def _convert(name: str, type_: str, spec: Field, value: Any, exists: Exists) -> 
 
 
 def _nested(name: str, type_: str, value: Any, exists: Exists) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise invalid("InvalidFormat", name)
-    return {"type": type_, **clean(schema.NESTED[type_], value, True, exists)}
+    fields = value if isinstance(value, dict) else {}
+    return {"type": type_, **clean(schema.NESTED[type_], fields, True, exists)}
+
+
+def _single(value: Any) -> Any:
+    """A list of one is as good as its element."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _string(name: str, spec: Field, value: Any) -> str:
     if isinstance(value, bool):
         value = "true" if value else "false"
-    if not isinstance(value, (str, int, float)):
-        raise invalid("InvalidFormat", name)
     text = str(value)
     if spec.min_length is not None and len(text) < spec.min_length:
         raise invalid("MinLengthExceeded", name)
@@ -83,8 +87,6 @@ def _string(name: str, spec: Field, value: Any) -> str:
 
 
 def _int(name: str, spec: Field, value: Any) -> int:
-    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
-        raise invalid("InvalidFormat", name)
     try:
         number = int(value)
     except (TypeError, ValueError):
@@ -96,12 +98,8 @@ def _int(name: str, spec: Field, value: Any) -> int:
     return number
 
 
-def _boolean(name: str, _spec: Field, value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    raise invalid("InvalidFormat", name)
+def _boolean(_name: str, _spec: Field, value: Any) -> bool:
+    return value.lower() == "true" if isinstance(value, str) else bool(value)
 
 
 def _enum(name: str, spec: Field, value: Any) -> str:
@@ -124,15 +122,23 @@ _SIMPLE: dict[str, Callable[[str, Field, Any], Any]] = {
 }
 
 
-def check_name(name: Any, field: str = "name") -> None:
-    """Names of stacks and services: letters, digits and dashes, no dash at an end, no two together, 1 to
-    63."""
+def check_name(name: Any, of_service: bool = True, field: str = "name") -> None:
+    """Names of stacks and services: letters, digits and dashes, no dash at an end, 1 to 63. Of services: no two dashes together."""
     if not isinstance(name, str) or not name:
         raise invalid("MinLengthExceeded", field)
     if len(name) > 63:
         raise invalid("MaxLengthExceeded", field)
-    if not _NAME.fullmatch(name) or name.startswith("-") or name.endswith("-") or "--" in name:
+    if not _NAME.fullmatch(name) or name.startswith("-") or name.endswith("-") or (of_service and "--" in name):
         raise invalid("InvalidCharacters", field)
+
+
+def storable(value: Any) -> bool:
+    """Whether the server's database can hold it: its columns have characters of up to three bytes."""
+    if isinstance(value, str):
+        return all(ord(character) <= 0xFFFF for character in value)
+    if isinstance(value, dict):
+        return all(storable(k) and storable(v) for k, v in value.items())
+    return not isinstance(value, list) or all(storable(item) for item in value)
 
 
 def normal(value: Any) -> Any:

@@ -72,8 +72,12 @@ static void paths_are_printable(void **state)
 		{STR("/a#b"), false},
 		{STR("/\xc3\xbc"), false},
 	};
+	char slashes[CHECK_PATH_ELEMENTS_MAX + 1];
 	(void)state;
 	CHECK_ALL(cases, check_path);
+	memset(slashes, '/', sizeof(slashes));
+	assert_true(check_path((struct str){slashes, CHECK_PATH_ELEMENTS_MAX}));
+	assert_false(check_path((struct str){slashes, CHECK_PATH_ELEMENTS_MAX + 1}));
 }
 
 static void cookie_names_are_tokens(void **state)

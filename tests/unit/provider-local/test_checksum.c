@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-local/checksum.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/rowfile.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/xalloc.h"
 #include "provider-local/externals.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

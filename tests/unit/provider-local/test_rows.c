@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-local/files.h"
+#include "common/files.h"
 #include "provider-local/rowfile.h"
 
 #include <errno.h>

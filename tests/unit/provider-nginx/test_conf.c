@@ -103,6 +103,25 @@ static void test_listeners(void **state)
 	buf_fini(&f.text);
 }
 
+/* Every path that nginx was built with, and would use unless told otherwise. */
+static void test_own_folders(void **state)
+{
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	render(&f, NULL);
+	assert_true(has(&f, "\tclient_body_temp_path \"/state/temp/client_body\";\n"));
+	assert_true(has(&f, "\tproxy_temp_path \"/state/temp/proxy\";\n"));
+	assert_true(has(&f, "\tfastcgi_temp_path \"/state/temp/fastcgi\";\n"));
+	assert_true(has(&f, "\tuwsgi_temp_path \"/state/temp/uwsgi\";\n"));
+	assert_true(has(&f, "\tscgi_temp_path \"/state/temp/scgi\";\n"));
+	assert_true(has(&f, "\npid \"/run/proxy/nginx.master\";\n"));
+	assert_true(has(&f, "\nlock_file \"/run/proxy/nginx.lock\";\n"));
+	assert_true(has(&f, "\nerror_log stderr "));
+	assert_true(has(&f, "\taccess_log off;\n"));
+	buf_fini(&f.text);
+}
+
 static void test_pieces(void **state)
 {
 	struct fixture f;
@@ -270,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_listeners),
+		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_held_ports),
 		cmocka_unit_test(test_where_it_listens),

@@ -53,6 +53,17 @@ static void a_path_may_not_hold_nul_or_be_endless(void **state)
 	assert_non_null(path_check((struct str){path, PATH_LEN_MAX + 1}, PATH_PREFIX));
 }
 
+static void a_path_has_a_bounded_number_of_elements(void **state)
+{
+	char path[2 * (PATH_ELEMENTS_MAX + 1)];
+	(void)state;
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 2 == 0 ? '/' : 'a';
+	size_t most = 2 * PATH_ELEMENTS_MAX;
+	assert_null(path_check((struct str){path, most}, PATH_PREFIX));
+	assert_non_null(path_check((struct str){path, most + 2}, PATH_PREFIX));
+}
+
 static void stems_lose_one_slash(void **state)
 {
 	(void)state;
@@ -99,6 +110,7 @@ int main(void)
 		cmocka_unit_test(unsafe_paths_are_refused_in_every_type),
 		cmocka_unit_test(the_empty_path_needs_a_type_that_can_mean_it),
 		cmocka_unit_test(a_path_may_not_hold_nul_or_be_endless),
+		cmocka_unit_test(a_path_has_a_bounded_number_of_elements),
 		cmocka_unit_test(stems_lose_one_slash),
 		cmocka_unit_test(order_is_that_of_the_truth_table),
 	};

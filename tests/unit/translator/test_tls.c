@@ -22,8 +22,12 @@ static const struct {
 	{"ns/soon", {.names = a_names, .name_count = 1, .not_before = 1, .not_after = NOW + DAY}},
 	{"ns/later", {.names = a_names,
 			     .name_count = 1,
-			     .not_before = NOW + 1,
+			     .not_before = NOW + TLS_SKEW_S + 1,
 			     .not_after = NOW + 99 * DAY}},
+	{"ns/new", {.names = a_names,
+			   .name_count = 1,
+			   .not_before = NOW + TLS_SKEW_S,
+			   .not_after = NOW + 99 * DAY}},
 	{"ns/broken", {.problem = "tls.crt holds no certificate"}},
 	{"admin/default", {.names = wild_names,
 				  .name_count = 1,
@@ -75,6 +79,7 @@ static const struct row rows[] = {
 	{"expired", {{"expired"}}, .ids = "ns/expired", .reasons = "CertificateExpired"},
 	{"expires", {{"soon"}}, .ids = "ns/soon", .reasons = "CertificateExpires"},
 	{"not yet valid", {{"later"}}, .ids = "ns/later", .reasons = "CertificateNotYetValid"},
+	{"by a clock that is ahead", {{"new"}}, .ids = "ns/new", .reasons = ""},
 	{"no name, no default", {{""}}, .ids = "", .reasons = "NoCertificate"},
 	{"no name, a default", {{""}}, "default", .ids = "", .reasons = ""},
 	{"no name, a default that is gone", {{""}}, "gone", .ids = "", .reasons = "NoCertificate"},
@@ -144,7 +149,8 @@ static void the_next_change_is_foreseen(void **state)
 {
 	static const struct row row = {"x"};
 	struct tls_context context = context_of(&row);
-	struct tls_secret secret = {.not_before = NOW + 10, .not_after = NOW + 100 * DAY};
+	struct tls_secret secret = {
+		.not_before = NOW + TLS_SKEW_S + 10, .not_after = NOW + 100 * DAY};
 	(void)state;
 	assert_int_equal(tls_next_change(&secret, &context), NOW + 10);
 	context.now_s = NOW + 10;

@@ -455,6 +455,8 @@ static void answers_of_plugins_are_checked(void **state)
 		{CREDENTIAL("{\"clientCertificateData\":\"c\"}"),
 			"a client certificate and its key come together", 0},
 		{CREDENTIAL("null"), "it printed no status", 0},
+		{CREDENTIAL("{\"token\":\"t\",\"token\":\"u\"}"),
+			"it printed no JSON, or the same name twice in one object", 0},
 		{"{\"apiVersion\":\"w\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}",
 			"it answers in another apiVersion than the kubeconfig asks for", 0},
 	};

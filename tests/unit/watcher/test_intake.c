@@ -147,14 +147,28 @@ static void a_uid_beyond_its_limit_is_left_out(void **state)
 	end(&f);
 }
 
+/* A server that says something twice is no reason to lose what it says. */
+static void of_equal_names_the_last_is_taken(void **state)
+{
+	struct fixture f;
+	(void)state;
+	begin(&f, RECORD_INGRESS);
+	put(&f, INGRESS("1", ",\"spec\":{\"rules\":1},\"spec\":{}"));
+	assert_int_equal(f.refused, 0);
+	assert_int_equal(type_of(&f, RECORD_INGRESS), MESSAGE_UPSERT);
+	put(&f, INGRESS("1", ",\"spec\":{},\"spec\":{\"rules\":1}"));
+	assert_string_equal(f.why, "spec.rules: must be a list");
+	end(&f);
+}
+
 static void text_that_is_no_json_still_names_the_object(void **state)
 {
 	struct fixture f;
 	(void)state;
 	begin(&f, RECORD_INGRESS);
-	put(&f, INGRESS("1", ",\"spec\":{\"x\":1,\"x\":2}"));
+	put(&f, INGRESS("1", ",\"spec\":{\"x\":1e999}"));
 	assert_string_equal(f.who, "n/a/1");
-	assert_string_equal(f.why, "an object has the same name twice");
+	assert_string_equal(f.why, "a number is out of range");
 	assert_int_equal(type_of(&f, RECORD_INGRESS), MESSAGE_KEEP);
 	intake_refuse_text(&f.intake, STR("{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"un"),
 		"longer than an object may be");
@@ -311,7 +325,7 @@ static void what_is_known_beside_a_record_stands_as_well(void **state)
 	"\"192.0.2.1\"}]}},\"spec\":{" spec "}}"
 	put(&f, HELD("7", OF_CLASS("x.io/lb")));
 	put(&f, HELD("8", "\"type\":7"));
-	put(&f, HELD("9", "\"x\":1,\"x\":1"));
+	put(&f, HELD("9", "\"x\":1e999"));
 	assert_int_equal(f.refused, 2);
 	struct store_object *object = store_first(&f.store, RECORD_SERVICE);
 	const struct store_target *target = store_target_of(object);
@@ -330,6 +344,7 @@ int main(void)
 		cmocka_unit_test(what_was_never_known_is_kept_until_it_is_mended_or_gone),
 		cmocka_unit_test(metadata_that_cannot_be_read_still_names_the_object),
 		cmocka_unit_test(a_uid_beyond_its_limit_is_left_out),
+		cmocka_unit_test(of_equal_names_the_last_is_taken),
 		cmocka_unit_test(text_that_is_no_json_still_names_the_object),
 		cmocka_unit_test(keys_are_found_in_any_text),
 		cmocka_unit_test(the_holding_of_services_is_read),

@@ -68,6 +68,7 @@ struct pair {
 
 #define ROUND (DO(MARK) | DO(STREAM))
 #define FAIL  (DO(CANCEL) | DO(FAILED) | DO(WAIT))
+#define AGAIN (DO(CANCEL) | DO(RELIST) | ROUND)
 #define END   (DO(CANCEL) | DO(CANCEL_SECOND))
 #define GONE_ (END | DO(FAILED) | DO(REDISCOVER))
 
@@ -89,6 +90,7 @@ static const struct pair pairs[] = {
 	{IN(STREAMING), EV(TROUBLE), IN(WAITING), FAIL},
 	{IN(STREAMING), EV(TOO_LONG), IN(WAITING), FAIL},
 	{IN(STREAMING), EV(CUT), IN(WAITING), FAIL},
+	{IN(STREAMING), EV(UNREACHABLE), IN(WAITING), FAIL},
 	{IN(STREAMING), EV(THROTTLED), IN(WAITING), FAIL},
 	{IN(STREAMING), EV(UNAUTHORIZED), IN(WAITING), FAIL},
 	{IN(STREAMING), EV(FORBIDDEN), IN(WAITING), FAIL},
@@ -101,6 +103,7 @@ static const struct pair pairs[] = {
 	{IN(LISTING), EV(TOO_NEW), IN(WAITING), FAIL},
 	{IN(LISTING), EV(TOO_LONG), IN(LISTING), DO(CANCEL) | DO(NEXT)},
 	{IN(LISTING), EV(CUT), IN(WAITING), FAIL},
+	{IN(LISTING), EV(UNREACHABLE), IN(WAITING), FAIL},
 	{IN(LISTING), EV(DEADLINE), IN(WAITING), FAIL},
 	{IN(LISTING), EV(THROTTLED), IN(WAITING), FAIL},
 	{IN(LISTING), EV(TROUBLE), IN(WAITING), FAIL},
@@ -116,9 +119,10 @@ static const struct pair pairs[] = {
 	{IN(WATCHING), EV(OPENED), IN(WATCHING), DO(HEALTHY)},
 	{IN(WATCHING), EV(ENDED), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
 	{IN(WATCHING), EV(CUT), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
+	{IN(WATCHING), EV(UNREACHABLE), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
 	{IN(WATCHING), EV(DEADLINE), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
 	{IN(WATCHING), EV(SILENT), IN(DOUBTING), DO(SECOND)},
-	{IN(WATCHING), EV(GONE), IN(WAITING), FAIL},
+	{IN(WATCHING), EV(GONE), IN(STREAMING), AGAIN},
 	{IN(WATCHING), EV(TOO_NEW), IN(WAITING), FAIL},
 	{IN(WATCHING), EV(THROTTLED), IN(WAITING), FAIL},
 	{IN(WATCHING), EV(TROUBLE), IN(WAITING), FAIL},
@@ -138,12 +142,13 @@ static const struct pair pairs[] = {
 	{IN(DOUBTING), EV(SECOND_FAILED), IN(WATCHING), DO(CANCEL_SECOND)},
 	{IN(DOUBTING), EV(ENDED), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(CUT), IN(WATCHING), DO(SWAP)},
+	{IN(DOUBTING), EV(UNREACHABLE), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(DEADLINE), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(THROTTLED), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(TROUBLE), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(UNAUTHORIZED), IN(WATCHING), DO(SWAP)},
 	{IN(DOUBTING), EV(FORBIDDEN), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(GONE), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
+	{IN(DOUBTING), EV(GONE), IN(STREAMING), AGAIN | DO(CANCEL_SECOND)},
 	{IN(DOUBTING), EV(BROKEN), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
 	{IN(DOUBTING), EV(TOO_LONG), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
 	{IN(DOUBTING), EV(TOO_NEW), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
@@ -235,8 +240,8 @@ static void a_revision_that_is_gone_asks_for_one_not_older_and_only_then_for_the
 {
 	(void)state;
 	struct reflector_fsm m = machine_in(IN(WATCHING));
-	assert_int_equal(tell_at(&m, EV(GONE), NULL, false, 500).actions, FAIL);
-	assert_int_equal(tell_at(&m, EV(TIMER), NULL, false, 501).actions, DO(MARK) | DO(LIST));
+	assert_int_equal(tell_at(&m, EV(GONE), NULL, false, 500).actions,
+		DO(CANCEL) | DO(RELIST) | DO(MARK) | DO(LIST));
 	assert_false(m.consistent);
 	assert_string_equal(m.revision.text, "50");
 	assert_int_equal(tell_at(&m, EV(TOO_NEW), NULL, false, 502).actions,
@@ -251,8 +256,7 @@ static void a_stream_asks_for_the_newest_when_its_revision_is_the_trouble(void *
 {
 	(void)state;
 	struct reflector_fsm m = machine_in(IN(WATCHING));
-	(void)tell(&m, EV(GONE), NULL);
-	assert_int_equal(tell(&m, EV(TIMER), NULL).actions, ROUND);
+	assert_int_equal(tell(&m, EV(GONE), NULL).actions, AGAIN);
 	assert_false(m.consistent);
 	assert_int_equal(tell(&m, EV(TOO_NEW), NULL).actions, DO(CANCEL) | ROUND);
 	assert_true(m.consistent);
@@ -358,7 +362,14 @@ static void a_watch_that_cannot_be_opened_waits_for_the_watch(void **state)
 	assert_int_equal(tell(&m, EV(TIMER), NULL).actions, DO(WATCH));
 }
 
-static void pauses_double_up_to_their_limit_and_forget_after_two_minutes(void **state)
+static double pause_after(struct reflector_fsm *m, enum reflector_event event)
+{
+	double wait_s = tell(m, event, NULL).wait_s;
+	(void)tell(m, EV(TIMER), NULL);
+	return wait_s;
+}
+
+static void pauses_double_up_to_their_limit(void **state)
 {
 	static const double want[] = {0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30};
 	(void)state;
@@ -368,11 +379,97 @@ static void pauses_double_up_to_their_limit_and_forget_after_two_minutes(void **
 		struct reflector_output out = tell_at(&m, EV(TROUBLE), NULL, true, now);
 		assert_float_equal(out.wait_s, want[i], 1e-9);
 		assert_float_equal(out.wait_jitter_s, want[i], 1e-9);
-		now += 60;
+		now += 600;
 		(void)tell_at(&m, EV(TIMER), NULL, true, now);
 	}
-	struct reflector_output out = tell_at(&m, EV(TROUBLE), NULL, true, now + 200);
-	assert_float_equal(out.wait_s, 0.8, 1e-9);
+}
+
+static void a_server_that_cannot_be_reached_is_tried_every_few_seconds(void **state)
+{
+	static const double want[] = {0.8, 1.6, 3.2, 4, 4};
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(WATCHING));
+	(void)tell(&m, EV(CUT), NULL);
+	for (size_t i = 0; i < 5; i++)
+		assert_float_equal(pause_after(&m, EV(UNREACHABLE)), want[i], 1e-9);
+	/* It is there again, and has not yet begun to work; one that comes and goes does not gain by it. */
+	assert_float_equal(pause_after(&m, EV(FORBIDDEN)), 0.8, 1e-9);
+	assert_float_equal(pause_after(&m, EV(TROUBLE)), 1.6, 1e-9);
+	assert_float_equal(pause_after(&m, EV(UNREACHABLE)), 3.2, 1e-9);
+	assert_float_equal(pause_after(&m, EV(TROUBLE)), 6.4, 1e-9);
+}
+
+static void what_a_watch_brings_ends_the_row_of_failures(void **state)
+{
+	static const enum reflector_event frames[] = {EV(CHANGE), EV(BOOKMARK)};
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct reflector_fsm m = machine_in(IN(WATCHING));
+		(void)pause_after(&m, EV(TROUBLE));
+		assert_float_equal(pause_after(&m, EV(TROUBLE)), 1.6, 1e-9);
+		(void)tell(&m, EV(OPENED), NULL);
+		(void)tell(&m, frames[i], "60");
+		assert_float_equal(pause_after(&m, EV(TROUBLE)), 0.8, 1e-9);
+	}
+}
+
+static void a_watch_that_lived_for_a_while_ends_the_row_of_failures(void **state)
+{
+	static const enum reflector_event ends[] = {EV(ENDED), EV(CUT), EV(TROUBLE), EV(BROKEN)};
+	static const double want[] = {0.8, 0.8, 1.6, 1.6};
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct reflector_fsm m = machine_in(IN(WATCHING));
+		(void)pause_after(&m, EV(TROUBLE));
+		(void)pause_after(&m, EV(TROUBLE));
+		(void)tell_at(&m, EV(OPENED), NULL, true, 2000);
+		(void)tell_at(&m, ends[i], NULL, true, 2001);
+		(void)tell_at(&m, EV(TIMER), NULL, true, 2010);
+		assert_float_equal(pause_after(&m, EV(TROUBLE)), want[i], 1e-9);
+	}
+}
+
+static void a_whole_list_ends_the_row_of_failures(void **state)
+{
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(STREAMING));
+	(void)pause_after(&m, EV(CUT));
+	assert_float_equal(pause_after(&m, EV(CUT)), 1.6, 1e-9);
+	(void)tell(&m, EV(MARKED), "40");
+	(void)tell(&m, EV(BOOKMARK), "41");
+	assert_float_equal(pause_after(&m, EV(TROUBLE)), 0.8, 1e-9);
+}
+
+/* Else a server whose watches never work would be asked for whole lists as fast as it can make them. */
+static void lists_whose_watches_fail_at_once_come_more_and_more_seldom(void **state)
+{
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(LISTING));
+	double want = 0.8;
+	for (int i = 0; i < 5; i++, want *= 2) {
+		(void)tell_at(&m, EV(LISTED), "40", false, 1);
+		(void)tell_at(&m, EV(OPENED), NULL, false, 1);
+		struct reflector_output out = tell_at(&m, EV(BROKEN), NULL, false, 1);
+		assert_float_equal(out.wait_s, want, 1e-9);
+		assert_int_equal(
+			tell_at(&m, EV(TIMER), NULL, false, 2).actions, DO(MARK) | DO(LIST));
+	}
+}
+
+static void a_revision_that_is_gone_though_just_listed_waits(void **state)
+{
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(WATCHING));
+	(void)pause_after(&m, EV(TROUBLE));
+	(void)pause_after(&m, EV(TROUBLE));
+	/* The first time is no failure, whatever came before. */
+	assert_int_equal(tell(&m, EV(GONE), NULL).actions, AGAIN);
+	(void)tell(&m, EV(MARKED), "70");
+	assert_int_equal(tell(&m, EV(GONE), NULL).actions, FAIL);
+	(void)tell(&m, EV(TIMER), NULL);
+	(void)tell(&m, EV(MARKED), "80");
+	(void)tell(&m, EV(CHANGE), "81");
+	assert_int_equal(tell(&m, EV(GONE), NULL).actions, AGAIN);
 }
 
 static void waits_as_long_as_the_server_asks(void **state)
@@ -499,7 +596,13 @@ int main(void)
 		cmocka_unit_test(a_watch_that_ends_at_once_waits_and_does_not_list),
 		cmocka_unit_test(one_frame_makes_a_short_watch_a_good_one),
 		cmocka_unit_test(a_watch_that_cannot_be_opened_waits_for_the_watch),
-		cmocka_unit_test(pauses_double_up_to_their_limit_and_forget_after_two_minutes),
+		cmocka_unit_test(pauses_double_up_to_their_limit),
+		cmocka_unit_test(a_server_that_cannot_be_reached_is_tried_every_few_seconds),
+		cmocka_unit_test(what_a_watch_brings_ends_the_row_of_failures),
+		cmocka_unit_test(a_watch_that_lived_for_a_while_ends_the_row_of_failures),
+		cmocka_unit_test(a_whole_list_ends_the_row_of_failures),
+		cmocka_unit_test(lists_whose_watches_fail_at_once_come_more_and_more_seldom),
+		cmocka_unit_test(a_revision_that_is_gone_though_just_listed_waits),
 		cmocka_unit_test(waits_as_long_as_the_server_asks),
 		cmocka_unit_test(silence_is_three_bookmarks_missing_but_never_less_than_the_limit),
 		cmocka_unit_test(the_second_watch_takes_over_and_goes_on_from_the_same_revision),

@@ -254,8 +254,10 @@ def test_hosts_and_instances(three: Rancher) -> None:
 
 
 def test_bad_bodies(rancher: Rancher) -> None:
-    for body in ("{", "[]", '"x"', "nonsense"):
+    for body in ("{", "nonsense"):
         assert code(rancher.api("POST", "stacks", body)) == (400, "InvalidBodyContent", None)
+    for body in ("[]", '"x"', "5", "null", '[{"name":"a"}]'):
+        assert code(rancher.api("POST", "stacks", body)) == (422, "MissingRequired", "name"), "as good as {}"
 
 
 @pytest.mark.parametrize("path", ["/v3/stacks", "/v2-beta/nonsense", "/v2-beta/stacks/1st99",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import aiohttp
@@ -72,8 +73,8 @@ def test_e3_create_stack(rancher: Rancher) -> None:
                                     "deactivateservices"}
     assert body["actions"]["remove"] == own + "/?action=remove"
     subset(body, {**STACK, "type": "stack", "baseType": "stack", "state": "activating", "accountId": "1a5",
-                  "kind": "stack", "healthState": None, "serviceIds": None, "system": False,
-                  "startOnCreate": False,
+                  "kind": "stack", "healthState": "healthy", "serviceIds": None, "system": False,
+                  "startOnCreate": None,
                   "transitioning": "yes", "transitioningMessage": "In Progress",
                   "transitioningProgress": None,
                   "removed": None})
@@ -87,7 +88,10 @@ def test_e3_create_stack(rancher: Rancher) -> None:
 
 
 def test_e4_image_setting(rancher: Rancher) -> None:
-    body = rancher.api("GET", "settings/lb.instance.image").json
+    answer = rancher.api("GET", "settings/lb.instance.image")
+    body = answer.json
+    assert re.findall(r'"baseType":"(\w+)"', answer.text) == ["activeSetting", "setting"], "one name twice in one object"
+    assert list(body) == ["id", "type", "links", "actions", "baseType", "name", "activeValue", "value"]
     subset(body, {"id": "lb.instance.image", "type": "activeSetting", "baseType": "setting",
                   "name": "lb.instance.image", "value": "rancher/lb-service-haproxy:v0.9.14",
                   "activeValue": "rancher/lb-service-haproxy:v0.9.14", "actions": {}})
@@ -105,7 +109,7 @@ def test_e5_find_the_target(rancher: Rancher) -> None:
     body = rancher.api("GET", f"kubernetesservices?externalId={SERVICE_UID}&removed_null=1").json
     assert body["resourceType"] == "kubernetesService" and len(body["data"]) == 1
     row = body["data"][0]
-    subset(row, {"type": "kubernetesService", "baseType": "service", "actions": {}, "name": "nginx-service",
+    subset(row, {"type": "kubernetesService", "baseType": "service", "name": "nginx-service",
                  "externalId": SERVICE_UID, "accountId": "1a5", "kind": "kubernetesService",
                  "state": "active",
                  "vip": "10.43.12.7", "selectorContainer": "app=nginx,io.kubernetes.pod.namespace=default",
@@ -133,7 +137,7 @@ def test_e6_create_balancer(rancher: Rancher) -> None:
         "state": "registering", "kind": "loadBalancerService", "accountId": "1a5", "stackId": stack,
         "description": None, "externalId": "kubernetes-ingress-lbs://default-rancherlb-web", "scale": 1,
         "currentScale": None, "scalePolicy": None, "assignServiceIpAddress": False, "startOnCreate": True,
-        "retainIp": None, "system": False, "vip": None, "fqdn": None, "healthState": None,
+        "retainIp": None, "system": False, "vip": None, "fqdn": None, "healthState": "healthy",
         "instanceIds": None,
         "linkedServices": None, "publicEndpoints": None, "metadata": None, "selectorLink": None,
         "upgrade": None,
@@ -146,7 +150,9 @@ def test_e6_create_balancer(rancher: Rancher) -> None:
                    "io.rancher.container.agent_service.drain_provider": "true"},
         "healthCheck": {"type": "instanceHealthCheck", "port": 42, "interval": 2000, "responseTimeout": 2000,
                         "healthyThreshold": 2, "unhealthyThreshold": 3, "initializingTimeout": 60000,
-                        "reinitializingTimeout": 60000},
+                        "reinitializingTimeout": 60000, "name": None, "recreateOnQuorumStrategyConfig": None,
+                        "requestLine": None, "strategy": None},
+        "networkMode": "managed",
         "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0",
         "drainTimeoutMs": 0,
         "privileged": False, "publishAllPorts": False, "readOnly": False, "runInit": False,
@@ -314,6 +320,7 @@ def test_e14_event(rancher: Rancher) -> None:
     async def listen() -> tuple[dict, dict]:
         url = f"{rancher.project_url}/subscribe?eventNames=resource.change"
         auth = aiohttp.BasicAuth(rancher.access_key, rancher.secret_key)
+        await asyncio.to_thread(rancher.control, "configure", ping_interval=0.2)
         async with aiohttp.ClientSession(auth=auth) as session, session.ws_connect(url) as socket:
             ping = json.loads((await socket.receive(5)).data)
             made = (await asyncio.to_thread(rancher.make, "web", [rule(target)])).json
@@ -323,8 +330,8 @@ def test_e14_event(rancher: Rancher) -> None:
                     return ping, event
 
     ping, event = asyncio.run(listen())
-    subset(ping, {"name": "ping", "data": {"options": {}}})
+    subset(ping, {"name": "ping", "resourceId": None, "resourceType": None, "data": {"options": {}, "resources": []}})
     assert ping["id"] and isinstance(ping["time"], int)
-    subset(event, {"name": "resource.change", "replyTo": None, "resourceType": "loadBalancerService",
-                   "transitioning": None})
+    subset(event, {"name": "resource.change", "resourceType": "loadBalancerService"})
+    assert set(event) == set(ping) == {"id", "name", "resourceId", "resourceType", "data", "time"}
     assert event["data"]["resource"] == rancher.get(event["resourceId"])

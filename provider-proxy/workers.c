@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-nginx/workers.h"
+#include "provider-proxy/workers.h"
 
 #include "common/buf.h"
 #include "common/xalloc.h"
-#include "provider-local/files.h"
+#include "common/files.h"
 
 #include <signal.h>
 

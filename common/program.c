@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-local/program.h"
+#include "common/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

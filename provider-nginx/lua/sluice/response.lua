@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The head of an answer, before it goes to the client.
+local sticky = require("sluice.sticky")
+
+local _M = {}
+
+-- Header filter. nginx takes the first head that a backend sends for the last one, also an interim one such as 103: what follows it would be
+-- its body. A client that believed it would wait for an answer that has been there.
+function _M.filter()
+	local status = ngx.status
+	if status < 200 and status ~= 101 then
+		ngx.log(ngx.ERR, "sluice: endpoint ", ngx.var.upstream_addr, " sent the interim status ", status, ", behind which nginx finds no answer")
+		return ngx.exit(502)
+	end
+	return sticky.write()
+end
+
+return _M

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/temp_folders.h"
+
+#include "common/xalloc.h"
+#include "common/files.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct temp_folder temp_folders[TEMP_FOLDER_COUNT] = {
+	{"client_body_temp_path", TEMP_FOLDER "/client_body"},
+	{"proxy_temp_path", TEMP_FOLDER "/proxy"},
+	{"fastcgi_temp_path", TEMP_FOLDER "/fastcgi"},
+	{"uwsgi_temp_path", TEMP_FOLDER "/uwsgi"},
+	{"scgi_temp_path", TEMP_FOLDER "/scgi"},
+};
+
+static int make_one(const char *path, uid_t user)
+{
+	struct stat st;
+	int err = files_make_dir(path, 0700);
+	if (err != 0 || user == (uid_t)-1)
+		return err;
+	if (stat(path, &st) != 0)
+		return -errno;
+	return st.st_uid == user || chown(path, user, (gid_t)-1) == 0 ? 0 : -errno;
+}
+
+int temp_folders_make(const char *state_dir, uid_t user)
+{
+	char *parent = xasprintf("%s/" TEMP_FOLDER, state_dir);
+	/* Others may pass through it, as through the state folder itself, and see nothing. */
+	int err = files_make_dir(parent, user == (uid_t)-1 ? 0700 : 0711);
+	free(parent);
+	for (size_t i = 0; i < TEMP_FOLDER_COUNT; i++) {
+		char *path = xasprintf("%s/%s", state_dir, temp_folders[i].path);
+		int one = make_one(path, user);
+		err = err != 0 ? err : one;
+		free(path);
+	}
+	return err;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * sluice-proxy: runs one HAProxy or nginx on this machine, whose life must hang on no other process than the proxy itself.
+ *
+ * In: orders from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and what
+ * becomes of it, told to whoever is connected.
+ *
+ * Trusted with: the ports of the proxy, and starting programs. It reads no tenant's text, opens no network socket and holds no credential.
+ *
+ * When a neighbour dies:
+ *   provider    the proxy goes on serving; when it dies meanwhile it is started again from the files that are there.
+ *   the master  its workers are drained, and it is started again.
+ *   a worker    its master makes another one, or ends, which is the case above.
+ *   this one    the proxy goes on serving, where its container or unit lets it; the next one finds it.
+ *
+ * Read next: master.h, then orphans.h for what a killed master leaves.
+ */
+#include "common/command.h"
+#include "common/files.h"
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-proxy/config.h"
+#include "provider-proxy/control.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/master.h"
+#include "provider-proxy/output.h"
+#include "provider-proxy/predecessor.h"
+#include "provider-proxy/workers.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+static const double workers_every_s = 10;
+
+static struct config config;
+
+static struct supervisor {
+	struct daemon *daemon;
+	const struct kind *kind;
+	struct kind_folders folders;
+	struct master *master;
+	struct control *control;
+	struct output *output;
+	struct command *check;
+	struct client *asker; /* of the check; NULL: it has gone */
+	ev_timer look;        /* at old workers */
+	ev_signal release;    /* another one takes our place */
+	bool is_draining;
+	bool is_released;
+	double stop_timeout;
+} supervisor;
+
+/* ---- what becomes of the proxy ---- */
+
+static void tell_up(struct client *client, const char *how)
+{
+	control_tell(supervisor.control, client, "up\t%d\t%s\t%s",
+		(int)master_pid(supervisor.master), how, master_dir(supervisor.master));
+}
+
+static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
+{
+	(void)ctx;
+	(void)pid;
+	(void)dir;
+	if (!is_found)
+		output_mark(supervisor.output);
+	daemon_set_missing(supervisor.daemon, NULL);
+	tell_up(NULL, is_found ? "found" : "started");
+}
+
+static void on_down(void *ctx, const char *why, double again_s)
+{
+	(void)ctx;
+	output_look(supervisor.output);
+	daemon_set_missing(supervisor.daemon, "the proxy");
+	control_tell(supervisor.control, NULL, "down\t%.3f\t%s\t%s", again_s, why,
+		output_last_words(supervisor.output));
+}
+
+static void on_words(void *ctx)
+{
+	(void)ctx;
+	control_tell(supervisor.control, NULL, "words\t%s", output_last_words(supervisor.output));
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	if (supervisor.kind->has_old_workers && master_pid(supervisor.master) != 0 &&
+		workers_end_oldest(master_pid(supervisor.master)))
+		log_event(&EV_WORKER_ENDED);
+}
+
+/* ---- orders ---- */
+
+static void refuse(struct client *client, const char *order, const char *why)
+{
+	log_event(&EV_ORDER_REFUSED, LOG_STR("order", order), LOG_STR("reason", why));
+	control_tell(supervisor.control, client, "refused\t%s\t%s", order, why);
+}
+
+static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
+{
+	static const char *const words[] = {
+		[COMMAND_SUCCEEDED] = "good",
+		[COMMAND_FAILED] = "bad",
+		[COMMAND_KILLED] = "killed",
+		[COMMAND_TIMEOUT] = "late",
+		[COMMAND_UNSTARTED] = "unstarted",
+	};
+	(void)ctx;
+	supervisor.check = NULL;
+	if (supervisor.asker == NULL)
+		return;
+	control_tell(supervisor.control, supervisor.asker, "checked\t%s\t%zu", words[outcome],
+		output.len);
+	control_tell_bytes(supervisor.control, supervisor.asker, output);
+}
+
+/* The newest one counts: whoever asked before does not wait for it any more. */
+static void check(struct client *client, double limit_s)
+{
+	struct kind_command command;
+	command_cancel(supervisor.check);
+	supervisor.asker = client;
+	kind_check_command(supervisor.kind, &supervisor.folders, &command);
+	supervisor.check = command_start(daemon_loop(supervisor.daemon), command.argv,
+		limit_s > 0 ? limit_s : 1, on_checked, NULL);
+	kind_command_fini(&command);
+}
+
+static void reload(struct client *client)
+{
+	int err = master_reload(supervisor.master);
+	if (err != 0)
+		refuse(client, "reload", strerrordesc_np(-err));
+}
+
+static void stop_soon(double limit_s)
+{
+	supervisor.stop_timeout = limit_s;
+	ev_break(daemon_loop(supervisor.daemon), EVBREAK_ALL);
+}
+
+static void on_order(void *ctx, struct client *client, struct str word, double seconds)
+{
+	(void)ctx;
+	if (str_eq_c(word, "start"))
+		master_start(supervisor.master, true);
+	else if (str_eq_c(word, "well"))
+		master_is_well(supervisor.master);
+	else if (str_eq_c(word, "check"))
+		check(client, seconds);
+	else if (str_eq_c(word, "reload"))
+		reload(client);
+	else if (str_eq_c(word, "workers"))
+		control_tell(supervisor.control, client, "workers\t%zu",
+			workers_count_taking(master_pid(supervisor.master)));
+	else if (str_eq_c(word, "replace"))
+		master_replace(supervisor.master);
+	else if (str_eq_c(word, "stop"))
+		stop_soon(seconds);
+	else
+		refuse(client, "?", "there is no such order");
+}
+
+static void on_client(void *ctx, struct client *client)
+{
+	(void)ctx;
+	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
+		supervisor.kind->name);
+	if (master_pid(supervisor.master) != 0)
+		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
+	else
+		control_tell(supervisor.control, client, "none");
+	control_tell(supervisor.control, client, "words\t%s", output_last_words(supervisor.output));
+}
+
+static void on_gone(void *ctx, struct client *client)
+{
+	(void)ctx;
+	if (supervisor.asker == client)
+		supervisor.asker = NULL;
+}
+
+static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+	(void)watcher;
+	(void)events;
+	/* The limit of a drain is kept by whoever began it. */
+	if (supervisor.is_draining)
+		return;
+	log_event(&EV_RELEASED);
+	supervisor.is_released = true;
+	ev_break(loop, EVBREAK_ALL);
+}
+
+/* ---- life ---- */
+
+static char *make_folder(const char *path)
+{
+	int err = files_make_dir(path, supervisor.kind->dir_mode);
+	return err == 0 || files_exist(path) ? NULL
+					     : xasprintf("the folder %.400s cannot be made: %s",
+						       path, files_problem(err));
+}
+
+static char *listen_for_orders(void)
+{
+	static const struct control_ops ops = {on_client, on_order, on_gone};
+	int err = 0;
+	char *path = xasprintf("%s/supervisor.sock", supervisor.folders.proxy_dir);
+	char *problem = NULL;
+	supervisor.control = control_new(daemon_loop(supervisor.daemon), path, &ops, NULL, &err);
+	if (supervisor.control == NULL)
+		problem = xasprintf("%.400s: %s", path,
+			err == -EADDRINUSE ? "another sluice-proxy serves this folder"
+					   : strerrordesc_np(-err));
+	free(path);
+	return problem;
+}
+
+static void start_master(void)
+{
+	static const struct master_ops ops = {on_up, on_down};
+	struct ev_loop *loop = daemon_loop(supervisor.daemon);
+	struct master_config master_config = {
+		.loop = loop,
+		.kind = supervisor.kind,
+		.folders = supervisor.folders,
+		.ops = &ops,
+	};
+	char *log_file =
+		xasprintf("%s/%s", supervisor.folders.proxy_dir, supervisor.kind->log_file);
+	supervisor.output = output_new(loop, log_file, config.show_output, on_words, NULL);
+	free(log_file);
+	supervisor.master = master_new(&master_config);
+	ev_timer_init(&supervisor.look, on_look, workers_every_s, workers_every_s);
+	ev_timer_start(loop, &supervisor.look);
+}
+
+static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
+{
+	(void)configuration;
+	(void)ret_usage;
+	supervisor.daemon = daemon;
+	supervisor.kind = kind_get((enum kind_id)config.proxy);
+	supervisor.folders = config_folders(&config);
+	supervisor.stop_timeout = config.stop_timeout;
+	ev_signal_init(&supervisor.release, on_release, SIGUSR1);
+	ev_signal_start(daemon_loop(daemon), &supervisor.release);
+	predecessor_end(supervisor.folders.state_dir);
+	char *problem = make_folder(supervisor.folders.proxy_dir);
+	if (problem == NULL)
+		problem = listen_for_orders();
+	if (problem != NULL)
+		return problem;
+	/* Workers of a master that dies become our children: they are waited for. */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	start_master();
+	daemon_set_missing(daemon, "a configuration, which the provider writes");
+	master_start(supervisor.master, false);
+	return NULL;
+}
+
+static void stop(void)
+{
+	control_stop_listening(supervisor.control);
+	supervisor.is_draining = true;
+	if (!supervisor.is_released)
+		master_drain(supervisor.master, supervisor.stop_timeout);
+	command_cancel(supervisor.check);
+	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look);
+	control_free(supervisor.control);
+	master_free(supervisor.master);
+	output_free(supervisor.output);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct daemon_spec spec = {
+		.options = &config_table,
+		.common_offset = offsetof(struct config, common),
+		.window_port = WINDOW_PORT,
+		.start = start,
+		.stop = stop,
+	};
+	return daemon_main(&spec, &config, argc, argv);
+}

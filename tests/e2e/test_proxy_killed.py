@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each process of a proxy is killed alone: the newest state is served soon, and nothing that is left over answers."""
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Callable, Iterator
+
+import pytest
+
+from lib.backend import Backend
+from lib.local_proxy import LocalProxy, host, pool
+from lib.proxies import PROXIES, proxy_class
+from lib.wait import wait_for
+
+# What the design promises, and what a machine with other things to do may add.
+SOON_S = 2.0
+SLOW_S = 28.0
+ASKED = 40
+
+
+def kill(pids: list[int]) -> None:
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+VICTIMS: dict[str, Callable[[LocalProxy], list[int]]] = {
+    "master": lambda proxy: proxy.masters()[:1],
+    "worker": lambda proxy: proxy.workers()[:1],
+    "workers": lambda proxy: proxy.workers(),
+    "supervisor": lambda proxy: [one.pid for one in proxy.supervisors()],
+    "supervisor-and-master": lambda proxy: [*(one.pid for one in proxy.supervisors()), *proxy.masters()],
+}
+
+
+@pytest.fixture(params=PROXIES)
+def proxy(request) -> Iterator[LocalProxy]:
+    with Backend("old") as old, Backend("new") as new, proxy_class(request.param)() as one:
+        one.pods = {"old": old, "new": new}
+        one.send(pool("web", old), host("web.test", ("/", "web")), pool("gone", old), host("gone.test", ("/", "gone")), one.balancer())
+        one.commit()
+        one.wait_applied()
+        yield one
+
+
+def change(proxy: LocalProxy) -> None:
+    """The pool has another endpoint, and a host is gone."""
+    proxy.send(pool("web", proxy.pods["new"]))
+    proxy.remove(("virtual-host", "sluice/gone.test"), ("pool", "gone"))
+    proxy.commit()
+
+
+def serves_newest(proxy: LocalProxy) -> bool:
+    """Every one of many new connections; an orphan on the port would get its share of them."""
+    return all(proxy.reached_or_none("web.test") == "new" and proxy.reached_or_none("gone.test") == 404 for _ in range(ASKED))
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["", "provider-restarts"])
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_the_newest_state_is_served(proxy, victim, restarts):
+    begun = time.monotonic()
+    kill(VICTIMS[victim](proxy))
+    if restarts:
+        proxy.restart()
+    change(proxy)
+    wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
+    print(f"{proxy.name} {victim}: {time.monotonic() - begun:.2f} s")
+    wait_for(lambda: len(proxy.masters()) == 1 and len(proxy.supervisors()) == 1, "one master and one supervisor", SLOW_S)
+    proxy.wait_applied()
+
+
+def test_an_orphan_that_hangs_is_ended(proxy):
+    """Its workers are stopped when the master is killed: none of them hears that it is to go."""
+    orphans = proxy.workers()
+    for pid in orphans:
+        os.kill(pid, signal.SIGSTOP)
+    kill(proxy.masters())
+    change(proxy)
+    wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
+    assert not {one.pid for one in proxy.proxies()} & set(orphans)
+
+
+def test_the_newest_state_is_served_after_kills_in_a_row(proxy):
+    for _ in range(3):
+        kill(proxy.masters())
+        wait_for(lambda: proxy.reached_or_none("web.test") == "old", "the proxy to be back", SLOW_S)
+    change(proxy)
+    wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
