@@ -14,7 +14,7 @@ const char *const event_type_words[] = {"normal", "warning", NULL};
 static const struct schema_field capabilities_fields[] = {
 	WORDS(true, capabilities, grouping, "grouping", grouping_words,
 		"`per-ingress`: one load balancer for each Ingress or group; `merged`: one for all "
-		"of a class"),
+		"classes, and one for each class with listeners of its own"),
 	ROW(LIST_STR, capabilities, protocols, "protocols", ITEMS_MAX,
 		"listener protocols it can serve, words of `listeners[].protocol`"),
 	ROW(LIST_STR, capabilities, policies, "policies", ITEMS_MAX,

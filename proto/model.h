@@ -156,6 +156,8 @@ struct ingress_class_record {
 	struct record_key key;
 	struct str controller;
 	bool is_default;
+	uint64_t created;                       /* seconds since 1970 */
+	LIST_OF(struct annotation) annotations; /* those of ours */
 };
 
 enum service_type {
@@ -285,11 +287,13 @@ struct object_ref {
 	struct str name;
 	struct str uid;
 	bool is_service; /* otherwise an Ingress */
+	bool is_class;   /* an IngressClass; not on the wire, where owners are none */
 };
 
 enum listener_protocol { LISTENER_HTTP, LISTENER_HTTPS, LISTENER_TCP, LISTENER_TLS_PASSTHROUGH };
 
 struct listener {
+	struct str address; /* where it is bound; empty: where the provider binds by default */
 	uint64_t port;
 	enum listener_protocol protocol;
 	struct str_list certificates;   /* ids, chosen by SNI */
@@ -297,6 +301,7 @@ struct listener {
 	struct str pool;                /* id, for tcp: where all connections go */
 	struct str_list source_ranges;  /* CIDRs that may connect; none: everybody */
 	struct str service; /* "namespace/name" of the Service that wants it, for messages */
+	uint64_t created;   /* of who wants it, seconds since 1970; 0: younger than all */
 };
 
 struct label {
@@ -448,12 +453,14 @@ struct lb_commit {
 
 enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
 
-/* Something an Ingress's owner should know although the load balancer works. */
+/* Something an owner should know although the load balancer works. One of the first three says whose it is; without any it is that of
+ * the load balancer, with all its owners. */
 struct lb_notice {
-	struct str ingress; /* "namespace/name"; both empty: all owners */
+	struct str ingress; /* "namespace/name" */
 	struct str reason;
 	struct str message;
-	struct str service; /* "namespace/name" */
+	struct str service;     /* "namespace/name" */
+	struct str certificate; /* id: that of the Ingresses that use it */
 };
 
 struct lb_status {

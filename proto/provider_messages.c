@@ -46,6 +46,11 @@ static const struct schema_field listener_fields[] = {
 		"feature `source-ranges`"),
 	ROW(STR, listener, service, "service", 320,
 		"`namespace/name` of the Service that wants it, for messages"),
+	ROW(STR, listener, address, "address", 64,
+		"IP address to bind; absent: where the provider binds by default"),
+	ROW(UINT, listener, created, "created", SECONDS_MAX,
+		"seconds since 1970, of who wants it: of two listeners that cannot be had at the "
+		"same time the older one is served; absent: younger than all"),
 };
 static const struct schema listener_schema = SCHEMA("listener", listener, listener_fields);
 
@@ -96,7 +101,8 @@ static const struct schema_field load_balancer_fields[] = {
 	ROW(UINT, load_balancer, scale, "scale", 10000,
 		"how many instances; absent: the provider's default"),
 	NESTED(LIST, load_balancer, listeners, "listeners", ITEMS_MAX, listener_schema,
-		"sorted by port; every listener serves every virtual host; none: nothing can be "
+		"sorted by port, then address; every listener serves every virtual host; none: "
+		"nothing can be "
 		"served now, so it is not made, but one that exists stays"),
 	ROW(STR, load_balancer, default_pool, "default_pool", ID_MAX_LEN,
 		"id, for requests that no rule takes; absent: 404"),
@@ -228,11 +234,13 @@ const struct schema commit_schema = SCHEMA("commit", lb_commit, commit_fields);
 
 static const struct schema_field notice_fields[] = {
 	ROW(STR, lb_notice, ingress, "ingress", 320,
-		"`namespace/name`; this and `service` absent: all owners"),
+		"`namespace/name`; this, `service` and `certificate` absent: all owners"),
 	NEED(STR, lb_notice, reason, "reason", 128, "CamelCase word"),
 	NEED(STR, lb_notice, message, "message", TEXT_MAX_LEN, ""),
 	ROW(STR, lb_notice, service, "service", 320,
 		"`namespace/name`; the Ingresses whose backend it is hear of it, too"),
+	ROW(STR, lb_notice, certificate, "certificate", ID_MAX_LEN,
+		"id of a certificate: the Ingresses that use it hear of it"),
 };
 static const struct schema notice_schema = SCHEMA("notice", lb_notice, notice_fields);
 

@@ -108,6 +108,9 @@ static const struct schema_field ingress_class_fields[] = {
 	ROW(STR, ingress_class_record, controller, "controller", NAME_MAX_LEN, "`spec.controller`"),
 	ROW(BOOL, ingress_class_record, is_default, "is_default", 0,
 		"marked as the default class of the cluster"),
+	ROW(UINT, ingress_class_record, created, "created", SECONDS_MAX, "seconds since 1970"),
+	NESTED(LIST, ingress_class_record, annotations, "annotations", ITEMS_MAX, annotation_schema,
+		"sorted by key; only `sluice.io/...`"),
 };
 static const struct schema ingress_class_schema =
 	SCHEMA("ingress-class", ingress_class_record, ingress_class_fields);

@@ -63,13 +63,9 @@ static void tell_refused(const struct assign *assign, const struct pool *value, 
 		notices_clear(assign->notices, topic, value->key.id);
 		return;
 	}
-	struct lb_notice notice = {
-		.service = arena_printf(assign->arena, "%.*s/%.*s",
-			STR_FMT(value->service.namespace), STR_FMT(value->service.name)),
-		.reason = STR("PolicyRefused"),
-		.message = str_from(refused),
-	};
-	notices_set(assign->notices, topic, value->key.id, &notice);
+	struct notice_owner owner = notice_of_pool(value, assign->arena);
+	notices_set(
+		assign->notices, topic, value->key.id, &owner, "PolicyRefused", str_from(refused));
 }
 
 static struct slot_class *plain_class(const struct assign *assign, const struct pool *value)

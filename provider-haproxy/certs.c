@@ -269,13 +269,13 @@ void certs_refuse(struct certs *certs, struct cert *cert, const char *why)
 {
 	char *message =
 		xasprintf("HAProxy refuses the certificate of Secret %s: %.400s", cert->owner, why);
-	struct lb_notice notice = {
-		.reason = STR("CertificateRefused"),
-		.message = str_from(message),
-	};
+	struct notice_owner owner = notice_of_certificate(str_from(cert->id));
 	cert->refused = cert->wanted;
 	certs->is_list_changed = true;
-	notices_set(certs->notices, topic, str_from(cert->file.text), &notice);
+	/* Of a file that is left over nobody has to hear. */
+	if (cert->wanted != 0)
+		notices_set(certs->notices, topic, str_from(cert->file.text), &owner,
+			"CertificateRefused", str_from(message));
 	free(message);
 	certs_settle(certs, cert);
 }

@@ -23,8 +23,6 @@ static const double reload_deadline_s = 60;
 
 void change_update_main(struct engine *engine)
 {
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
 	pools_provide(engine);
 	engine->had_default = certs_has_default(&engine->certs);
 	struct render_input input = {
@@ -34,8 +32,6 @@ void change_update_main(struct engine *engine)
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
 		.ports = engine->ports,
-		.binds = binds,
-		.bind_count = bind_count,
 		.group_count = engine->slots.group_count,
 		.has_default = engine->had_default,
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
@@ -185,8 +181,7 @@ static int stage(struct engine *engine, bool is_offline)
 void change_read_held(struct engine *engine)
 {
 	free(engine->held.items);
-	engine->held = (struct ports){0};
-	engine->held.items = render_read_ports(buf_str(&engine->installed), &engine->held.count);
+	engine->held = ports_read_sockets(buf_str(&engine->installed), RENDER_BIND);
 }
 
 static int move_one(struct engine *engine, const char *name)

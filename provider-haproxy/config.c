@@ -30,7 +30,7 @@ const struct option_table config_table = {
 };
 
 /* HAProxy binds a socket under another name first: the path, a point, a process id and an ending. */
-enum { SOCKET_NAME_LEN_MAX = sizeof("/loop00000.sock.4194304.tmp") };
+enum { SOCKET_NAME_LEN_MAX = sizeof("/loop65535_12345678.sock.4194304.tmp") };
 
 char *config_check(const struct config *config)
 {

@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const double ports_retry_s = 5;
+static const double ports_look_s = 2;
+/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+static const double keep_routes_s = 10;
 
 enum { DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
 
@@ -28,29 +30,36 @@ char *engine_path(const struct engine *engine, const char *name)
 
 /* ---- steps ---- */
 
+static void look_later(struct engine *engine, double after_s)
+{
+	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_set(&engine->ports_again, after_s, 0.);
+	ev_timer_start(engine->loop, &engine->ports_again);
+}
+
 static void update_ports(struct engine *engine)
 {
 	struct ports ports;
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
 	ports_collect(local_state(engine->local), local_routes(engine->local),
-		local_notices(engine->local), engine->ports, &engine->arena, &ports);
+		local_publish(engine->local), local_notices(engine->local), engine->ports,
+		&engine->arena, &ports);
 	struct str default_certificate = STR_NONE;
 	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
 	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
-	const struct ports *held = engine->deaths >= DEATHS_MAX ? NULL
-				   : engine->are_held_unknown   ? &ports
-								: &engine->held;
-	engine->ports_left_out =
-		ports_probe(&ports, held, binds, bind_count, local_notices(engine->local));
+	struct socket_list wanted = ports_sockets(&ports);
+	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
+	struct ports_proxy proxy = {
+		.held = engine->deaths < DEATHS_MAX ? held : NULL,
+		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
+	};
+	ports_probe(&ports, &proxy, &engine->arena);
+	free(wanted.items);
+	local_set_ports(engine->local, &ports);
 	engine->are_ports_stale = false;
 	engine->are_ports_doubted = false;
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, ports_retry_s, 0.);
-	if (engine->ports_left_out != 0)
-		ev_timer_start(engine->loop, &engine->ports_again);
+	look_later(engine, ports_look_s);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
 	probe_want_rows(engine->probe, &ports);
@@ -64,7 +73,41 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct engine *engine = watcher->data;
 	(void)loop;
 	(void)events;
+	look_later(engine, ports_look_s);
+	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
+		return;
 	engine->are_ports_stale = true;
+	engine_step(engine);
+}
+
+/* ---- routes of listeners that go ---- */
+
+static bool has_former_listeners(struct engine *engine)
+{
+	return ports_names_former(buf_str(&engine->installed), local_state(engine->local));
+}
+
+static void begin_keeping(struct engine *engine)
+{
+	if (engine->keeps_routes || !has_former_listeners(engine))
+		return;
+	engine->keeps_routes = true;
+	ev_timer_set(&engine->keep, keep_routes_s, 0.);
+	ev_timer_start(engine->loop, &engine->keep);
+}
+
+static void end_keeping(struct engine *engine)
+{
+	engine->keeps_routes = false;
+	ev_timer_stop(engine->loop, &engine->keep);
+}
+
+static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)loop;
+	(void)events;
+	end_keeping(engine);
 	engine_step(engine);
 }
 
@@ -126,6 +169,9 @@ void engine_step(struct engine *engine)
 	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
 		!ev_is_active(&engine->deadline))
 		change_begin(engine);
+	if (engine->keeps_routes && !engine->are_ports_stale && engine->change == CHANGE_NONE &&
+		engine->connection == CONNECTION_READY && !change_is_needed(engine))
+		end_keeping(engine);
 	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
 		pump_run(engine);
 	pools_finish_leaving(engine);
@@ -162,8 +208,10 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		trust_files_forget_others(&engine->trust);
 		engine->are_ports_stale = true;
 	}
-	if (engine->are_ports_stale)
+	if (engine->are_ports_stale) {
+		begin_keeping(engine);
 		local_pending(engine->local, NULL);
+	}
 	engine_want_flush(engine);
 	engine_step(engine);
 }
@@ -236,9 +284,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 /* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
 static void doubt_ports(struct engine *engine, double again_s)
 {
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, again_s / 2, 0.);
-	ev_timer_start(engine->loop, &engine->ports_again);
+	look_later(engine, again_s / 2);
 	engine->are_ports_doubted = true;
 }
 
@@ -390,6 +436,8 @@ struct engine *engine_new(
 	engine_init_flush(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
+	ev_init(&engine->keep, on_kept_long);
+	engine->keep.data = engine;
 	engine_read_trusted(engine);
 	make_files(engine);
 	hearing_init(engine);
@@ -427,6 +475,7 @@ void engine_free(struct engine *engine)
 	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
+	ev_timer_stop(engine->loop, &engine->keep);
 	for (int table = 0; table < ROW_TABLE_COUNT; table++)
 		rowfile_free(engine->files[table]);
 	certs_fini(&engine->certs);

@@ -56,13 +56,15 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
-	struct ports *ports;   /* that can be had */
-	struct ports held;     /* those of the main file on disk; only the numbers */
-	bool are_held_unknown; /* HAProxy was found, but not the file that it runs with */
-	size_t ports_left_out;
-	ev_timer ports_again; /* when some cannot be had */
+	struct ports *ports;     /* that can be had */
+	struct socket_list held; /* where HAProxy listens by the main file on disk */
+	bool are_held_unknown;   /* HAProxy was found, but not the file that it runs with */
+	ev_timer ports_again;    /* when to look whether they can still be had */
 	bool are_ports_stale;
 	bool are_ports_doubted; /* they will be stale in a moment */
+	/* HAProxy still has listeners of a load balancer that is not wanted any more: no route goes before they do. */
+	bool keeps_routes;
+	ev_timer keep; /* how long at most */
 	size_t passthrough_count;
 	struct str default_certificate;
 	struct buf main; /* text of the main file */

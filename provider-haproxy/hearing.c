@@ -51,9 +51,7 @@ void hearing_on_proxy(struct engine *engine)
 
 void hearing_on_loaded(struct engine *engine)
 {
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(engine->local), &binds);
-	probe_set_listeners(engine->probe, engine->ports, binds, bind_count);
+	probe_set_listeners(engine->probe, engine->ports, NULL);
 }
 
 void hearing_init(struct engine *engine)

@@ -6,7 +6,7 @@
  * stats socket. Out: commands to that socket; files in the state folder, from which HAProxy starts; statuses to the translator.
  *
  * Trusted with: HAProxy's socket, with which one may do anything to it, and the private keys of certificates, which stand in files of mode
- * 0600. It needs no network but to find the addresses of this machine and those of host names that are backends; HAProxy, its child, has the ports.
+ * 0600. It needs no network but to find the addresses of this machine and those of host names that are backends; HAProxy has the ports.
  *
  * When a neighbour dies:
  *   translator  HAProxy goes on with what was wanted last. After it is back its snapshot is compared.

@@ -68,8 +68,9 @@ static void take_commit(struct room *room)
 		else if (object_kind(object) == LB_CERTIFICATE)
 			certs_on_change(&room->certs, object, false);
 	}
-	ports_collect(common->job->state, common->routes, common->notices, NULL, &common->arena,
-		&room->ports);
+	ports_collect(common->job->state, common->routes, common->publish, common->notices, NULL,
+		&common->arena, &room->ports);
+	offline_room_tell_ports(common, &room->ports);
 	for (size_t i = 0; i < room->ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = room->ports.items[i].default_certificate;
 	certs_set_default(&room->certs, default_certificate);
@@ -102,7 +103,6 @@ static void show_main(struct room *room)
 		.has_default = certs_has_default(&room->certs),
 		.hard_stop_after_s = (unsigned)room->config->hard_stop_after,
 	};
-	input.bind_count = publish_binds(common->publish, &input.binds);
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);
 	offline_room_show(common, "haproxy.d/00-main.cfg");

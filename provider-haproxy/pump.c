@@ -300,8 +300,9 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 	while (left-- != 0 && cli_has_room(engine->cli) &&
 		(row = rows_first_dirty(rows, table)) != NULL) {
 		bool is_leaving = is_leaving_pool(row);
-		if (is_leaving ? !last : has_to_wait(engine, row)) {
-			is_done = is_done && is_leaving;
+		bool is_kept = engine->keeps_routes && row_wanted(row).p == NULL;
+		if (is_kept || (is_leaving ? !last : has_to_wait(engine, row))) {
+			is_done = is_done && is_leaving && !is_kept;
 			rows_defer(rows, row);
 			continue;
 		}

@@ -79,11 +79,10 @@ static void add_ends(struct buf *out)
 
 /* ---- listeners ---- */
 
-static void add_binds(struct buf *out, const struct render_input *input, const struct port *port,
-	const char *options)
+static void add_binds(struct buf *out, const struct port *port, const char *options)
 {
-	for (size_t i = 0; i < input->bind_count; i++) {
-		const struct check_ip *ip = &input->binds[i];
+	for (size_t i = 0; i < port->bind_count; i++) {
+		const struct check_ip *ip = &port->binds[i];
 		bool is_v6 = ip->family == AF_INET6;
 		bool is_any = is_v6 && strcmp(ip->text, "::") == 0;
 		text_add(out, "\tbind %s%s%s:%u%s%s\n", is_v6 ? "[" : "", ip->text,
@@ -299,7 +298,7 @@ static void add_passthrough(
 		"\tuse_backend closed if { var(sess.v) -m found }\n",
 		lb, dir, lb, dir, lb, dir, dir);
 	if (port->protocol == LISTENER_HTTPS)
-		text_add(out, "\tdefault_backend loop%05u\n", port->port);
+		text_add(out, "\tdefault_backend loop%s\n", port_label_of(port).text);
 	else
 		text_add(out, "\tdefault_backend closed\n");
 }
@@ -307,14 +306,15 @@ static void add_passthrough(
 static void add_loop(
 	struct buf *out, const struct render_input *input, const struct port *port, const char *tls)
 {
+	struct port_label label = port_label_of(port);
 	text_add(out,
-		"\nbackend loop%05u\n"
+		"\nbackend loop%s\n"
 		"\tmode tcp\n"
 		"\ttimeout server 1h\n"
-		"\tserver loop unix@%s/loop%05u.sock send-proxy-v2\n"
-		"\nfrontend tls%05u\n"
-		"\tbind unix@%s/loop%05u.sock mode 600 accept-proxy%s\n",
-		port->port, input->proxy_dir, port->port, port->port, input->proxy_dir, port->port,
+		"\tserver loop unix@%s/loop%s.sock send-proxy-v2\n"
+		"\nfrontend tls%s\n"
+		"\tbind unix@%s/loop%s.sock mode 600 accept-proxy%s\n",
+		label.text, input->proxy_dir, label.text, label.text, input->proxy_dir, label.text,
 		tls);
 	add_http(out, input, port);
 }
@@ -324,8 +324,8 @@ static void add_port(struct buf *out, const struct render_input *input, const st
 	char *tls = xasprintf(" ssl crt-list %s/certs/list.txt alpn h2,http/1.1%s",
 		input->state_dir, input->has_default ? "" : " strict-sni");
 	bool is_opened = port->protocol == LISTENER_HTTPS && !port->has_passthrough;
-	text_add(out, "\nfrontend port%05u\n", port->port);
-	add_binds(out, input, port, is_opened ? tls : "");
+	text_add(out, "\nfrontend port%s\n", port_label_of(port).text);
+	add_binds(out, port, is_opened ? tls : "");
 	add_ranges(out, port);
 	if (port->protocol == LISTENER_HTTP || is_opened)
 		add_http(out, input, port);
@@ -398,25 +398,6 @@ size_t render_read_group_count(struct str content)
 	const char *end = str_find(rest, '"');
 	rest.len = end != NULL ? (size_t)(end - rest.p) : 0;
 	return str_to_int(rest, 0, SLOTS_GROUPS_MAX, &count) ? (size_t)count : 0;
-}
-
-struct port *render_read_ports(struct str content, size_t *ret_count)
-{
-	struct str word = STR("\nfrontend port");
-	struct port *ports = xcalloc(PORTS_MAX, sizeof(*ports));
-	size_t count = 0;
-	const char *at;
-	while (count < PORTS_MAX && content.len != 0 &&
-		(at = memmem(content.p, content.len, word.p, word.len)) != NULL) {
-		int64_t number = 0;
-		content = str_skip(content, (size_t)(at - content.p) + word.len);
-		for (size_t i = 0; i < 5 && i < content.len; i++)
-			number = number * 10 + (content.p[i] - '0');
-		if (number >= 1 && number <= 65535)
-			ports[count++].port = (uint16_t)number;
-	}
-	*ret_count = count;
-	return ports;
 }
 
 /* ---- groups ---- */

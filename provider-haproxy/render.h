@@ -20,8 +20,6 @@ struct render_input {
 	const char *system_ca;     /* likewise; NULL: none */
 	uint64_t system_ca_digest; /* of its content; 0: not known */
 	const struct ports *ports;
-	const struct check_ip *binds;
-	size_t bind_count;
 	size_t group_count;
 	bool has_default; /* there is a default certificate */
 	unsigned hard_stop_after_s;
@@ -37,5 +35,5 @@ void render_group(struct buf *out, const struct group *group);
 bool render_read_group(struct str content, struct slots *slots);
 /* How many groups a main file says that there are. */
 size_t render_read_group_count(struct str content);
-/* The ports of a main file, sorted, with nothing but their numbers; freed by the caller. */
-struct port *render_read_ports(struct str content, size_t *ret_count);
+/* Stands before each address of a main file on which HAProxy listens for clients. */
+#define RENDER_BIND "\tbind "

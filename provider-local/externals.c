@@ -309,15 +309,11 @@ static void tell(struct externals *all, const struct external *external, const s
 		notices_clear(all->config.notices, topic, pool->key.id);
 		return;
 	}
-	struct lb_notice notice = {
-		.service = arena_printf(arena, "%.*s/%.*s", STR_FMT(pool->service.namespace),
-			STR_FMT(pool->service.name)),
-		.reason = STR("ExternalNameUnresolved"),
-		.message = arena_printf(arena, "host %s: %s; %s", external->name, external->why,
+	struct notice_owner owner = notice_of_pool(pool, arena);
+	notices_set(all->config.notices, topic, pool->key.id, &owner, "ExternalNameUnresolved",
+		arena_printf(arena, "host %s: %s; %s", external->name, external->why,
 			external->ip_count != 0 ? "the addresses that it had are used"
-						: "requests are answered with 503"),
-	};
-	notices_set(all->config.notices, topic, pool->key.id, &notice);
+						: "requests are answered with 503"));
 }
 
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)

@@ -22,6 +22,7 @@ struct local {
 	struct routes *routes;
 	struct externals *externals;
 	struct publish *publish;
+	struct lacks *lacks;
 	struct usable *usable;
 	enum lb_state state;
 	char *supervisor;
@@ -40,6 +41,8 @@ static void check_ready(struct local *local)
 		missing = local->is_linked ? "the translator's first snapshot" : "the translator";
 	if (missing == NULL && !local->has_settled)
 		missing = "the first snapshot to be applied";
+	if (missing == NULL)
+		missing = lacks_missing(local->lacks);
 	daemon_set_missing(local->daemon, missing);
 }
 
@@ -105,14 +108,12 @@ static void tell_unusable(struct local *local, const struct certificate *certifi
 				  "(%s)%s",
 		STR_FMT(certificate->namespace), STR_FMT(certificate->name), problem,
 		is_kept ? "; the one before it stays in use" : "");
-	struct lb_notice notice = {
-		.reason = STR("CertificateRefused"),
-		.message = str_from(message),
-	};
+	struct notice_owner owner = notice_of_certificate(certificate->key.id);
 	log_event(&EV_CERTIFICATE_UNUSABLE, LOG_TEXT("namespace", certificate->namespace),
 		LOG_TEXT("secret", certificate->name), LOG_STR("reason", problem),
 		LOG_STR("instead", is_kept ? "the one before it" : "none"));
-	notices_set(local->notices, "unusable", certificate->key.id, &notice);
+	notices_set(local->notices, "unusable", certificate->key.id, &owner, "CertificateRefused",
+		str_from(message));
 	free(message);
 }
 
@@ -158,6 +159,74 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	check_ready(local);
 }
 
+/* What it has promised and does not serve. */
+static void judge_listeners(const struct local *local, const struct load_balancer *value,
+	struct arena *arena, struct lb_status *status)
+{
+	struct str lack = lacks_of(local->lacks, value->key.id);
+	size_t count = lacks_count(local->lacks, value->key.id);
+	if (status->state != LB_STATE_APPLIED || (count == 0 && value->listeners.count != 0))
+		return;
+	status->state = LB_STATE_FAILED;
+	status->message =
+		count > 1    ? arena_printf(arena, "%.*s; and %zu more", STR_FMT(lack), count - 1)
+		: count == 1 ? lack
+			     : STR("it has no listener that can be had");
+}
+
+/* Of the addresses where it is bound, those that this machine has. */
+static size_t own_addresses(const struct local *local, const struct load_balancer *value,
+	struct arena *arena, struct address **ret_addresses)
+{
+	struct address *list = arena_calloc(arena, value->listeners.count + 1, sizeof(*list));
+	size_t count = 0;
+	for (size_t i = 0; i < value->listeners.count; i++) {
+		struct check_ip ip;
+		if (!check_ip(value->listeners.items[i].address, &ip))
+			continue;
+		struct str text = arena_str(arena, str_from(ip.text));
+		bool is_new = !lacks_address(local->lacks, text);
+		for (size_t k = 0; k < count && is_new; k++)
+			is_new = !str_eq(list[k].ip, text);
+		if (is_new)
+			list[count++].ip = text;
+	}
+	*ret_addresses = list;
+	return count;
+}
+
+static bool has_own_addresses(const struct load_balancer *value)
+{
+	return value->listeners.count != 0 && !str_is_empty(value->listeners.items[0].address);
+}
+
+static size_t shared_addresses(
+	const struct local *local, struct arena *arena, struct address **ret_addresses)
+{
+	struct address *list;
+	size_t count = publish_list(local->publish, arena, &list);
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (publish_is_given(local->publish) || !lacks_address(local->lacks, list[i].ip))
+			list[kept++] = list[i];
+	}
+	*ret_addresses = list;
+	return kept;
+}
+
+/* While other programs have all its ports, nothing new is shown, and what is shown stays: it may be a provider that hands over to us. */
+static bool has_any_port(const struct local *local, const struct load_balancer *value)
+{
+	const struct check_ip *binds;
+	size_t count = 0;
+	size_t bind_count = publish_binds(local->publish, &binds);
+	for (size_t i = 0; i < value->listeners.count; i++)
+		count += !str_is_empty(value->listeners.items[i].service)  ? 0
+			 : str_is_empty(value->listeners.items[i].address) ? bind_count
+									   : 1;
+	return count == 0 || lacks_count(local->lacks, value->key.id) < count;
+}
+
 static bool fill_status(
 	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
 {
@@ -168,9 +237,16 @@ static bool fill_status(
 	status->message = str_from(local->message);
 	if (value.absent || value.keep)
 		return local->state == LB_STATE_APPLIED;
-	status->addresses.count = publish_list(local->publish, arena, &status->addresses.items);
-	status->addresses_known = status->addresses.count != 0;
-	status->notices.count = notices_list(local->notices, arena, &status->notices.items);
+	judge_listeners(local, &value, arena, status);
+	status->addresses.count =
+		has_own_addresses(&value)
+			? own_addresses(local, &value, arena, &status->addresses.items)
+			: shared_addresses(local, arena, &status->addresses.items);
+	status->addresses_known = status->addresses.count != 0
+					  ? has_any_port(local, &value)
+					  : lacks_missing(local->lacks) != NULL;
+	status->notices.count =
+		notices_list(local->notices, value.key.id, arena, &status->notices.items);
 	return true;
 }
 
@@ -287,6 +363,13 @@ static char *make_folder(const char *what, const char *path, mode_t mode)
 						       path, files_problem(err));
 }
 
+void local_set_ports(struct local *local, const struct ports *ports)
+{
+	lacks_set(local->lacks, ports);
+	check_ready(local);
+	tell_all(local);
+}
+
 struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage)
 {
 	const struct local_options *options = config->options;
@@ -307,6 +390,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	/* Before the sandbox, because OpenSSL reads its configuration. */
 	local->usable = usable_new();
 	local->notices = notices_new(tell_all, local);
+	local->lacks = lacks_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
@@ -342,6 +426,7 @@ void local_free(struct local *local)
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
 	externals_free(local->externals);
+	lacks_free(local->lacks);
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-local/notices.h"
 
+#include "common/must.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 
@@ -8,8 +9,8 @@ struct notice {
 	RB_ENTRY(notice) node;
 	const char *topic; /* of the caller, a literal */
 	char *key;
-	char *ingress;
-	char *service;
+	enum notice_owner_kind owner;
+	char *name; /* of the owner */
 	char *reason;
 	char *message;
 };
@@ -39,8 +40,7 @@ static void changed(struct notices *notices)
 
 static void fini(struct notice *notice)
 {
-	free(notice->ingress);
-	free(notice->service);
+	free(notice->name);
 	free(notice->reason);
 	free(notice->message);
 }
@@ -60,11 +60,50 @@ static struct notice *find(struct notices *notices, const char *topic, char *key
 	return RB_FIND(notice_tree, &notices->tree, &wanted);
 }
 
-void notices_set(
-	struct notices *notices, const char *topic, struct str key, const struct lb_notice *given)
+/* ---- owners ---- */
+
+static struct notice_owner owner_of(enum notice_owner_kind kind, struct str name)
+{
+	return (struct notice_owner){kind, name};
+}
+
+struct notice_owner notice_of_balancer(struct str load_balancer_id)
+{
+	return owner_of(NOTICE_OWNER_BALANCER, load_balancer_id);
+}
+
+struct notice_owner notice_of_ingress(struct str load_balancer_id, struct str ingress)
+{
+	return str_is_empty(ingress) ? notice_of_balancer(load_balancer_id)
+				     : owner_of(NOTICE_OWNER_INGRESS, ingress);
+}
+
+struct notice_owner notice_of_service(struct str load_balancer_id, struct str service)
+{
+	return str_is_empty(service) ? notice_of_balancer(load_balancer_id)
+				     : owner_of(NOTICE_OWNER_SERVICE, service);
+}
+
+struct notice_owner notice_of_pool(const struct pool *pool, struct arena *arena)
+{
+	return owner_of(NOTICE_OWNER_SERVICE,
+		arena_printf(arena, "%.*s/%.*s", STR_FMT(pool->service.namespace),
+			STR_FMT(pool->service.name)));
+}
+
+struct notice_owner notice_of_certificate(struct str certificate_id)
+{
+	return owner_of(NOTICE_OWNER_CERTIFICATE, certificate_id);
+}
+
+/* ---- notices ---- */
+
+void notices_set(struct notices *notices, const char *topic, struct str key,
+	const struct notice_owner *owner, const char *reason, struct str message)
 {
 	char *key_text = str_dup(key);
 	struct notice *notice = find(notices, topic, key_text);
+	must(owner->kind != 0);
 	if (notice == NULL) {
 		notice = xcalloc(1, sizeof(*notice));
 		notice->topic = topic;
@@ -73,17 +112,15 @@ void notices_set(
 		notices->count++;
 	} else {
 		free(key_text);
-		if (str_eq_c(given->ingress, notice->ingress) &&
-			str_eq_c(given->service, notice->service) &&
-			str_eq_c(given->reason, notice->reason) &&
-			str_eq_c(given->message, notice->message))
+		if (owner->kind == notice->owner && str_eq_c(owner->name, notice->name) &&
+			strcmp(reason, notice->reason) == 0 && str_eq_c(message, notice->message))
 			return;
 		fini(notice);
 	}
-	notice->ingress = str_dup(given->ingress);
-	notice->service = str_dup(given->service);
-	notice->reason = str_dup(given->reason);
-	notice->message = str_dup_utf8(given->message);
+	notice->owner = owner->kind;
+	notice->name = str_dup(owner->name);
+	notice->reason = xstrdup(reason);
+	notice->message = str_dup_utf8(message);
 	changed(notices);
 }
 
@@ -115,27 +152,55 @@ void notices_clear_all(struct notices *notices, const char *topic, struct str ke
 		changed(notices);
 }
 
-size_t notices_list(
-	const struct notices *notices, struct arena *arena, struct lb_notice **ret_notices)
+static struct lb_notice show(const struct notice *notice)
 {
-	size_t count = notices->count < NOTICES_MAX ? notices->count : NOTICES_MAX;
-	struct lb_notice *list = arena_calloc(arena, count + 1, sizeof(*list));
+	struct lb_notice shown = {
+		.reason = str_from(notice->reason), .message = str_from(notice->message)};
+	struct str name = str_from(notice->name);
+	switch (notice->owner) {
+	case NOTICE_OWNER_INGRESS:
+		shown.ingress = name;
+		break;
+	case NOTICE_OWNER_SERVICE:
+		shown.service = name;
+		break;
+	case NOTICE_OWNER_CERTIFICATE:
+		shown.certificate = name;
+		break;
+	case NOTICE_OWNER_BALANCER:
+		break;
+	}
+	return shown;
+}
+
+/* Who is on which load balancer the receiver knows, but for a load balancer itself. */
+static bool concerns(const struct notice *notice, struct str load_balancer_id)
+{
+	return notice->owner != NOTICE_OWNER_BALANCER || str_is_empty(load_balancer_id) ||
+	       str_eq_c(load_balancer_id, notice->name);
+}
+
+size_t notices_list(const struct notices *notices, struct str load_balancer_id, struct arena *arena,
+	struct lb_notice **ret_notices)
+{
+	size_t room = notices->count < NOTICES_MAX ? notices->count : NOTICES_MAX;
+	struct lb_notice *list = arena_calloc(arena, room + 1, sizeof(*list));
 	struct notice *notice =
 		RB_MIN(notice_tree, (struct notice_tree *)(uintptr_t)&notices->tree);
-	for (size_t i = 0; i < count; i++) {
-		list[i] = (struct lb_notice){
-			.ingress = str_from(notice->ingress),
-			.service = str_from(notice->service),
-			.reason = str_from(notice->reason),
-			.message = str_from(notice->message),
-		};
-		notice = RB_NEXT(notice_tree, NULL, notice);
+	size_t count = 0;
+	size_t left_out = 0;
+	for (; notice != NULL; notice = RB_NEXT(notice_tree, NULL, notice)) {
+		if (!concerns(notice, load_balancer_id))
+			continue;
+		if (count < NOTICES_MAX)
+			list[count++] = show(notice);
+		else
+			left_out++;
 	}
-	if (notice != NULL)
+	if (left_out != 0)
 		list[count++] = (struct lb_notice){
 			.reason = STR("MoreNotices"),
-			.message = arena_printf(
-				arena, "and %zu more notices", notices->count - NOTICES_MAX),
+			.message = arena_printf(arena, "and %zu more notices", left_out),
 		};
 	*ret_notices = list;
 	return count;

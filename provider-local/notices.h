@@ -12,16 +12,38 @@ enum { NOTICES_MAX = 4096 /* in one status; the rest is counted in the last one 
 
 struct notices;
 
+enum notice_owner_kind {
+	NOTICE_OWNER_BALANCER = 1, /* all on the load balancer */
+	NOTICE_OWNER_INGRESS,
+	NOTICE_OWNER_SERVICE,
+	NOTICE_OWNER_CERTIFICATE, /* the Ingresses that use it */
+};
+
+/* Whose notice it is. Made by the functions below alone: there is no notice for nobody. Texts are views. */
+struct notice_owner {
+	enum notice_owner_kind kind;
+	struct str
+		name; /* of the Ingress or Service, as "namespace/name"; id of the certificate or load balancer */
+};
+
+struct notice_owner notice_of_balancer(struct str load_balancer_id);
+/* Of the load balancer when the second text, which a translator may leave out, is empty. */
+struct notice_owner notice_of_ingress(struct str load_balancer_id, struct str ingress);
+struct notice_owner notice_of_service(struct str load_balancer_id, struct str service);
+/* A pool is of a Service, and on no load balancer in particular. */
+struct notice_owner notice_of_pool(const struct pool *pool, struct arena *arena);
+struct notice_owner notice_of_certificate(struct str certificate_id);
+
 /* on_change() is called when the set has changed; may be NULL. */
 struct notices *notices_new(void (*on_change)(void *ctx), void *ctx);
 void notices_free(struct notices *notices);
 
 /* Makes this the notice of (topic, key); texts are copied. */
-void notices_set(
-	struct notices *notices, const char *topic, struct str key, const struct lb_notice *given);
+void notices_set(struct notices *notices, const char *topic, struct str key,
+	const struct notice_owner *owner, const char *reason, struct str message);
 void notices_clear(struct notices *notices, const char *topic, struct str key);
 /* Takes back all of a topic that begin with the key. */
 void notices_clear_all(struct notices *notices, const char *topic, struct str key_prefix);
-/* All that stand, as a list for struct lb_status; the texts live until the next change. */
-size_t notices_list(
-	const struct notices *notices, struct arena *arena, struct lb_notice **ret_notices);
+/* Those that stand and may concern the load balancer (empty: any), as a list for struct lb_status; the texts live until the next change. */
+size_t notices_list(const struct notices *notices, struct str load_balancer_id, struct arena *arena,
+	struct lb_notice **ret_notices);

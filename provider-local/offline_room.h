@@ -14,6 +14,7 @@ struct offline_room {
 	struct arena arena; /* for the whole rendering */
 	struct rows *rows;
 	struct notices *notices;
+	struct lacks *lacks;
 	struct routes *routes; /* as the commit of the job has them */
 	struct publish *publish;
 	struct buf text; /* of the next file; wiped at the end */
@@ -30,5 +31,7 @@ void offline_room_show(struct offline_room *room, const char *name);
 /* A file of a folder, of whatever content. */
 void offline_room_show_in(
 	struct offline_room *room, const char *folder, const char *name, struct str content);
+/* Ports that one load balancer takes from another become notices. */
+void offline_room_tell_ports(struct offline_room *room, const struct ports *ports);
 /* All that owners would be told. Once, at the end. */
 void offline_room_show_notices(struct offline_room *room);

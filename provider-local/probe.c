@@ -329,18 +329,33 @@ static bool is_same(const struct target *a, const struct target *b)
 	       strcmp(a->ip.text, b->ip.text) == 0;
 }
 
-void probe_set_listeners(struct probe *probe, const struct ports *ports,
-	const struct check_ip *binds, size_t bind_count)
+static size_t count_binds(const struct ports *ports)
 {
-	size_t count = ports->count * bind_count;
-	struct target *targets = xcalloc(count + 1, sizeof(*targets));
-	bool is_changed = count != probe->count;
-	for (size_t i = 0; i < count; i++) {
-		targets[i] =
-			make_target(probe, &ports->items[i / bind_count], &binds[i % bind_count]);
-		is_changed = is_changed || !is_same(&targets[i], &probe->targets[i]);
+	size_t count = 0;
+	for (size_t i = 0; i < ports->count; i++)
+		count += ports->items[i].bind_count;
+	return count;
+}
+
+void probe_set_listeners(
+	struct probe *probe, const struct ports *ports, const struct socket_list *sockets)
+{
+	struct target *targets = xcalloc(count_binds(ports) + 1, sizeof(*targets));
+	size_t count = 0;
+	bool is_changed = false;
+	for (size_t i = 0; i < ports->count; i++) {
+		const struct port *port = &ports->items[i];
+		for (size_t k = 0; k < port->bind_count; k++) {
+			if (sockets != NULL &&
+				!socket_list_has(sockets, &port->binds[k], port->port))
+				continue;
+			targets[count] = make_target(probe, port, &port->binds[k]);
+			is_changed = is_changed || count >= probe->count ||
+				     !is_same(&targets[count], &probe->targets[count]);
+			count++;
+		}
 	}
-	if (!is_changed) {
+	if (!is_changed && count == probe->count) {
 		free(targets);
 		return;
 	}

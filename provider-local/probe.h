@@ -46,9 +46,9 @@ void probe_free(struct probe *probe);
 
 /* The rows for the load balancers of these ports. */
 void probe_want_rows(struct probe *probe, const struct ports *ports);
-/* What the proxy serves from now on; all of it is copied. Cheap when nothing changes. */
-void probe_set_listeners(struct probe *probe, const struct ports *ports,
-	const struct check_ip *binds, size_t bind_count);
+/* What the proxy serves from now on: of the ports those that are in `sockets` (NULL: all). All of it is copied. Cheap when nothing changes. */
+void probe_set_listeners(
+	struct probe *probe, const struct ports *ports, const struct socket_list *sockets);
 /* The process that has to answer is another one: each listener is asked anew. `is_up` false: there is none, and nothing is asked. */
 void probe_set_proxy(struct probe *probe, bool is_up);
 void probe_control_answered(struct probe *probe);

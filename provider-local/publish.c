@@ -2,6 +2,7 @@
 #include "provider-local/publish.h"
 
 #include "common/xalloc.h"
+#include "provider-local/sockets.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -14,14 +15,9 @@ struct publish {
 	size_t ip_count;
 	struct check_ip *binds;
 	size_t bind_count;
-	bool is_given;
+	bool is_given; /* by --publish-address */
+	bool is_known; /* or by --bind-address */
 };
-
-static bool is_wildcard(const struct check_ip *ip)
-{
-	static const uint8_t zero[16];
-	return memcmp(ip->bytes, zero, sizeof(zero)) == 0;
-}
 
 static bool has_ipv6(void)
 {
@@ -55,6 +51,7 @@ static char *read_items(struct publish *publish, const struct option_list *items
 	publish->ips = xcalloc(items->count + publish->bind_count, sizeof(*publish->ips));
 	publish->hostnames = xcalloc(items->count + 1, sizeof(*publish->hostnames));
 	publish->is_given = items->count != 0;
+	publish->is_known = publish->is_given;
 	for (size_t i = 0; i < items->count; i++) {
 		struct str item = str_from(items->items[i]);
 		if (check_ip(item, &publish->ips[publish->ip_count]))
@@ -68,10 +65,10 @@ static char *read_items(struct publish *publish, const struct option_list *items
 				items->items[i]);
 	}
 	for (size_t i = 0; i < publish->bind_count && items->count == 0; i++) {
-		if (is_wildcard(&publish->binds[i]))
+		if (socket_is_wildcard(&publish->binds[i]))
 			continue;
 		publish->ips[publish->ip_count++] = publish->binds[i];
-		publish->is_given = true;
+		publish->is_known = true;
 	}
 	return NULL;
 }
@@ -146,9 +143,9 @@ size_t publish_list(
 	for (size_t i = 0; i < publish->hostname_count; i++)
 		list[count++].hostname = publish->hostnames[i];
 	struct check_ip found;
-	if (!publish->is_given && find_source(AF_INET, &found))
+	if (!publish->is_known && find_source(AF_INET, &found))
 		list[count++].ip = arena_str(arena, str_from(found.text));
-	if (!publish->is_given && find_source(AF_INET6, &found))
+	if (!publish->is_known && find_source(AF_INET6, &found))
 		list[count++].ip = arena_str(arena, str_from(found.text));
 	qsort(list, count, sizeof(*list), by_text);
 	size_t kept = 0;
@@ -164,4 +161,9 @@ size_t publish_binds(const struct publish *publish, const struct check_ip **ret_
 {
 	*ret_binds = publish->binds;
 	return publish->bind_count;
+}
+
+bool publish_is_given(const struct publish *publish)
+{
+	return publish->is_given;
 }

@@ -20,5 +20,8 @@ void publish_free(struct publish *publish);
 size_t publish_list(
 	const struct publish *publish, struct arena *arena, struct address **ret_addresses);
 
+/* Whether the addresses to show are --publish-address. */
+bool publish_is_given(const struct publish *publish);
+
 /* The addresses to bind: those given, else 0.0.0.0 and, where there is IPv6, `::` (for IPv6 alone). */
 size_t publish_binds(const struct publish *publish, const struct check_ip **ret_binds);

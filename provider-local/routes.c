@@ -76,16 +76,13 @@ static void drop_if_unused(struct routes *routes, struct balancer *balancer)
 
 /* ---- rules ---- */
 
-static void refuse(struct routes *routes, struct host *host, size_t index, struct str ingress,
-	const char *reason, struct str message)
+static void refuse(struct routes *routes, struct host *host, const struct virtual_host *value,
+	size_t index, const char *reason, struct str message)
 {
-	struct lb_notice notice = {
-		.ingress = ingress,
-		.reason = str_from(reason),
-		.message = message,
-	};
+	struct notice_owner owner =
+		notice_of_ingress(value->load_balancer, value->rules.items[index].ingress);
 	struct str key = arena_printf(&routes->arena, "%s/%zu", host->name.text, index);
-	notices_set(routes->notices, "route", key, &notice);
+	notices_set(routes->notices, "route", key, &owner, reason, message);
 	host->has_notices = true;
 }
 
@@ -99,7 +96,7 @@ static size_t read_rules(struct routes *routes, struct host *host, const struct 
 		const struct path_rule *rule = &value->rules.items[i];
 		struct str path = rule->path;
 		if (!check_path(path)) {
-			refuse(routes, host, i, rule->ingress, "PathRefused",
+			refuse(routes, host, value, i, "PathRefused",
 				arena_printf(arena,
 					"the path \"%.*s\" of host \"%.*s\" cannot be served: it "
 					"must begin "
@@ -251,7 +248,7 @@ static char *host_key(struct routes *routes, struct host *host, const struct vir
 		return xasprintf("%s:%s:%.*s", word, host->load_balancer.text,
 			STR_FMT(value->match == HOST_ANY ? STR("*") : value->host));
 	for (size_t i = 0; i < value->rules.count; i++)
-		refuse(routes, host, i, value->rules.items[i].ingress, "HostRefused",
+		refuse(routes, host, value, i, "HostRefused",
 			arena_printf(&routes->arena, "the host \"%.*s\" is no DNS name",
 				STR_FMT(value->host)));
 	return NULL;

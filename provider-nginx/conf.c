@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/conf.h"
 
+#include "common/xalloc.h"
 #include "provider-nginx/conf_text.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/temp_folders.h"
@@ -45,15 +46,13 @@ static void add_module(struct conf_text *text, const char *name)
 	conf_text_add(text, ";\n");
 }
 
-/* For conf_read_held(). */
-static void add_held(struct conf_text *text)
+/* For conf_read_split(). */
+static void add_head(struct conf_text *text)
 {
-	const struct ports *ports = text->conf->ports;
-	conf_text_add(text, "# control %c\n# ports", text->conf->options->control);
-	for (size_t i = 0; i < ports->count; i++) {
-		if (conf_text_has_piece(text, i))
-			conf_text_add(text, " %u", ports->items[i].port);
-	}
+	const struct conf *conf = text->conf;
+	conf_text_add(text, "# control %c\n# split", conf->options->control);
+	for (size_t i = 0; i < conf->split_count; i++)
+		conf_text_add(text, " %u", conf->split[i]);
 	conf_text_add(text, "\n");
 }
 
@@ -124,32 +123,33 @@ bool conf_is_generation(struct str file, uint64_t generation)
 	return file.len != 0 && memmem(file.p, file.len, line, (size_t)len) != NULL;
 }
 
-struct ports *conf_read_held(struct str file)
+uint16_t *conf_read_split(struct str file, size_t *ret_count)
 {
-	static const char mark[] = "\n# ports";
-	struct port items[PORTS_MAX] = {0};
-	struct ports ports = {.items = items};
+	static const char mark[] = "\n# split";
 	const char *at = file.len != 0 ? memmem(file.p, file.len, mark, sizeof(mark) - 1) : NULL;
 	struct str rest =
 		at != NULL ? str_skip(file, (size_t)(at - file.p) + sizeof(mark) - 1) : STR("");
-	while (rest.len != 0 && rest.p[0] == ' ' && ports.count < PORTS_MAX) {
+	uint16_t *ports = xcalloc(PORTS_MAX, sizeof(*ports));
+	size_t count = 0;
+	while (rest.len != 0 && rest.p[0] == ' ' && count < PORTS_MAX) {
 		size_t len = 1;
 		int64_t port = 0;
 		while (len < rest.len && rest.p[len] >= '0' && rest.p[len] <= '9')
 			len++;
 		if (!str_to_int((struct str){rest.p + 1, len - 1}, 1, 65535, &port))
 			break;
-		items[ports.count++].port = (uint16_t)port;
+		ports[count++] = (uint16_t)port;
 		rest = str_skip(rest, len);
 	}
-	return ports_copy(&ports);
+	*ret_count = count;
+	return ports;
 }
 
 static void add_process(struct conf_text *text)
 {
 	const struct conf_options *options = text->conf->options;
 	conf_text_add(text, "# Written by sluice-provider-nginx; changes are overwritten.\n");
-	add_held(text);
+	add_head(text);
 	add_trust_names(text);
 	if (options->reloads != 0)
 		conf_text_add(text, "# reloads %u\n", options->reloads);
@@ -417,12 +417,12 @@ static void add_server(struct conf_text *text, const struct port *port)
 	/* The hop is always there, so that connections on their way through it survive the reload that begins or ends passing through. */
 	if (is_tls)
 		conf_text_add(text,
-			"\t\tlisten \"unix:%.*s/hop/https-%u.sock\" ssl http2 proxy_protocol;\n"
+			"\t\tlisten \"unix:%.*s/hop/https-%s.sock\" ssl http2 proxy_protocol;\n"
 			"\t\tset_real_ip_from unix:;\n"
 			"\t\treal_ip_header proxy_protocol;\n",
-			STR_FMT(text->conf->options->proxy_dir), port->port);
+			STR_FMT(text->conf->options->proxy_dir), port_label_of(port).text);
 	if (!conf_text_has_passes(text, port))
-		conf_text_listen(text, port->port, is_tls ? " ssl http2" : "");
+		conf_text_listen(text, port, is_tls ? " ssl http2" : "");
 	if (is_tls)
 		add_tls(text, port);
 	conf_text_add(text,
@@ -444,6 +444,21 @@ static void add_servers(struct conf_text *text)
 	}
 }
 
+/* Their sockets take part in the port from now on, so that others can be bound beside them; nobody has a host there any more. */
+static void add_leaving(struct conf_text *text)
+{
+	const struct socket_list *leaving = &text->conf->leaving;
+	if (leaving->count == 0)
+		return;
+	conf_text_add(text, "\tserver {\n");
+	for (size_t i = 0; i < leaving->count; i++) {
+		struct check_ip ip = leaving->items[i].ip;
+		struct port port = {.port = leaving->items[i].port, .binds = &ip, .bind_count = 1};
+		conf_text_listen(text, &port, "");
+	}
+	conf_text_add(text, "%s\t\tset $sluice_port 0;\n\t\treturn 404;\n\t}\n", variables);
+}
+
 int conf_render(
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation)
 {
@@ -453,6 +468,7 @@ int conf_render(
 	conf_stream_add(&text);
 	add_http_head(&text);
 	add_servers(&text);
+	add_leaving(&text);
 	struct str whole = str_skip(buf_str(out), start);
 	uint64_t generation = name_digest(&whole, 1);
 	add_control(&text, generation);

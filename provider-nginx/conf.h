@@ -51,13 +51,14 @@ struct conf_pool {
 };
 
 struct conf_tcp {
-	uint16_t port;
+	size_t port; /* index of the port */
 	struct name pool;
 };
 
 /* A host with TLS passed through. */
 struct conf_pass {
 	struct name load_balancer;
+	struct str load_balancer_id;
 	struct str host; /* checked; with `*.` for one label */
 	struct name pool;
 	struct str ingress; /* who wants it */
@@ -66,8 +67,11 @@ struct conf_pass {
 struct conf {
 	const struct conf_options *options;
 	const struct ports *ports;
-	const struct check_ip *binds;
-	size_t bind_count;
+	/* Ports with more than one socket each: sorted. Once a port is so it stays so, because nginx cannot go back without losing connections. */
+	const uint16_t *split;
+	size_t split_count;
+	/* Sockets that are to be closed by the next configuration. Until this one is in force they are in the way of others. */
+	struct socket_list leaving;
 	/* Sorted by port; a port of protocol tcp without an entry is closed. */
 	struct conf_tcp *tcp;
 	size_t tcp_count;
@@ -92,8 +96,10 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece);
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
 /* The socket of the control server in a file; empty: it has none. */
 struct str conf_read_control(struct str file);
-/* The ports that an nginx with this file listens on, sorted, with nothing else known of them; ports_free() frees them. */
-struct ports *conf_read_held(struct str file);
+/* Stands before each address in a file on which nginx listens. */
+#define CONF_LISTEN "\t\tlisten "
+/* The ports with more than one socket each in a file, sorted; the caller frees them. */
+uint16_t *conf_read_split(struct str file, size_t *ret_count);
 /* The names of trusts in a file, for conf_next_trust(), which takes them off one by one; false: there are no more. */
 struct str conf_read_trusts(struct str file);
 bool conf_next_trust(struct str *rest, struct name *ret_name);

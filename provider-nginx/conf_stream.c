@@ -91,17 +91,18 @@ static void add_ranges(struct conf_text *text, const struct port *port)
 
 /* ---- TCP ---- */
 
-static void add_tcp(struct conf_text *text, const struct port *port)
+static void add_tcp(struct conf_text *text, size_t index)
 {
 	const struct conf *conf = text->conf;
+	const struct port *port = &conf->ports->items[index];
 	struct name none = {.text = ""};
 	const struct name *pool = &none;
 	for (size_t i = 0; i < conf->tcp_count; i++) {
-		if (conf->tcp[i].port == port->port)
+		if (conf->tcp[i].port == index)
 			pool = &conf->tcp[i].pool;
 	}
 	conf_text_add(text, "\tserver {\n");
-	conf_text_listen(text, port->port, " so_keepalive=on");
+	conf_text_listen(text, port, " so_keepalive=on");
 	add_ranges(text, port);
 	conf_text_add(text, "\t\tproxy_pass ");
 	add_target(text, pool);
@@ -144,8 +145,8 @@ static void add_host(struct conf_text *text, struct str host)
 static void add_pools_map(struct conf_text *text, const struct port *port)
 {
 	conf_text_add(text,
-		"\tmap $ssl_preread_server_name $sluice_pool_%u {\n\t\tdefault sluice_none;\n",
-		port->port);
+		"\tmap $ssl_preread_server_name $sluice_pool_%s {\n\t\tdefault sluice_none;\n",
+		port_label_of(port).text);
 	for (size_t i = 0; i < text->conf->pass_count; i++) {
 		if (!is_pass_of(text, i, port))
 			continue;
@@ -161,16 +162,17 @@ static void add_pools_map(struct conf_text *text, const struct port *port)
 static void add_hops_map(struct conf_text *text, const struct port *port)
 {
 	struct str dir = text->conf->options->proxy_dir;
+	struct port_label label = port_label_of(port);
 	conf_text_add(text,
-		"\tmap $ssl_preread_server_name $sluice_hop_%u {\n"
-		"\t\tdefault \"unix:%.*s/hop/https-%u.sock\";\n",
-		port->port, STR_FMT(dir), port->port);
+		"\tmap $ssl_preread_server_name $sluice_hop_%s {\n"
+		"\t\tdefault \"unix:%.*s/hop/https-%s.sock\";\n",
+		label.text, STR_FMT(dir), label.text);
 	for (size_t i = 0; i < text->conf->pass_count; i++) {
 		if (!is_pass_of(text, i, port))
 			continue;
 		conf_text_add(text, "\t\t");
 		add_host(text, text->conf->passes[i].host);
-		conf_text_add(text, " \"unix:%.*s/hop/pass-%u.sock\";\n", STR_FMT(dir), port->port);
+		conf_text_add(text, " \"unix:%.*s/hop/pass-%s.sock\";\n", STR_FMT(dir), label.text);
 	}
 	conf_text_add(text, "\t}\n");
 }
@@ -178,26 +180,27 @@ static void add_hops_map(struct conf_text *text, const struct port *port)
 static void add_passing(struct conf_text *text, const struct port *port)
 {
 	bool has_hops = port->protocol == LISTENER_HTTPS;
+	struct port_label label = port_label_of(port);
 	add_pools_map(text, port);
 	if (has_hops) {
 		add_hops_map(text, port);
 		conf_text_add(text,
 			"\tserver {\n"
-			"\t\tlisten \"unix:%.*s/hop/pass-%u.sock\" proxy_protocol;\n"
+			"\t\tlisten \"unix:%.*s/hop/pass-%s.sock\" proxy_protocol;\n"
 			"\t\tssl_preread on;\n"
-			"\t\tproxy_pass $sluice_pool_%u;\n"
+			"\t\tproxy_pass $sluice_pool_%s;\n"
 			"\t}\n",
-			STR_FMT(text->conf->options->proxy_dir), port->port, port->port);
+			STR_FMT(text->conf->options->proxy_dir), label.text, label.text);
 	}
 	conf_text_add(text, "\tserver {\n");
-	conf_text_listen(text, port->port, " so_keepalive=on");
+	conf_text_listen(text, port, " so_keepalive=on");
 	add_ranges(text, port);
 	conf_text_add(text, "\t\tssl_preread on;\n");
 	if (has_hops)
-		conf_text_add(text, "\t\tproxy_protocol on;\n\t\tproxy_pass $sluice_hop_%u;\n",
-			port->port);
+		conf_text_add(text, "\t\tproxy_protocol on;\n\t\tproxy_pass $sluice_hop_%s;\n",
+			label.text);
 	else
-		conf_text_add(text, "\t\tproxy_pass $sluice_pool_%u;\n", port->port);
+		conf_text_add(text, "\t\tproxy_pass $sluice_pool_%s;\n", label.text);
 	conf_text_add(text, "\t}\n");
 }
 
@@ -215,7 +218,7 @@ void conf_stream_add(struct conf_text *text)
 		if (!is_stream(text, i))
 			continue;
 		if (port->protocol == LISTENER_TCP)
-			add_tcp(text, port);
+			add_tcp(text, i);
 		else
 			add_passing(text, port);
 	}

@@ -48,20 +48,36 @@ void conf_text_proxy_path(struct conf_text *text, const char *name)
 	add_path(text, text->conf->options->proxy_dir, name);
 }
 
-static bool is_any_v6(const struct check_ip *ip)
+static bool is_split(const struct conf *conf, uint16_t port)
 {
-	static const uint8_t any[16];
-	return ip->family == AF_INET6 && memcmp(ip->bytes, any, sizeof(any)) == 0;
+	for (size_t i = 0; i < conf->split_count; i++) {
+		if (conf->split[i] == port)
+			return true;
+	}
+	return false;
 }
 
-void conf_text_listen(struct conf_text *text, uint16_t port, const char *tail)
+static bool has_any_v4(const struct port *port)
 {
-	for (size_t i = 0; i < text->conf->bind_count; i++) {
-		const struct check_ip *ip = &text->conf->binds[i];
+	for (size_t i = 0; i < port->bind_count; i++) {
+		if (port->binds[i].family == AF_INET && socket_is_wildcard(&port->binds[i]))
+			return true;
+	}
+	return false;
+}
+
+void conf_text_listen(struct conf_text *text, const struct port *port, const char *tail)
+{
+	const char *shared = is_split(text->conf, port->port) ? " reuseport" : "";
+	for (size_t i = 0; i < port->bind_count; i++) {
+		const struct check_ip *ip = &port->binds[i];
 		bool is_v6 = ip->family == AF_INET6;
-		/* The wildcard serves both families. */
-		conf_text_add(text, "\t\tlisten %s%s%s:%u%s%s;\n", is_v6 ? "[" : "", ip->text,
-			is_v6 ? "]" : "", port, tail, is_any_v6(ip) ? " ipv6only=off" : "");
+		/* Alone, the wildcard serves both families. */
+		const char *only = !is_v6 || !socket_is_wildcard(ip) || has_any_v4(port)
+					   ? ""
+					   : " ipv6only=off";
+		conf_text_add(text, CONF_LISTEN "%s%s%s:%u%s%s%s;\n", is_v6 ? "[" : "", ip->text,
+			is_v6 ? "]" : "", port->port, tail, only, shared);
 	}
 }
 

@@ -19,7 +19,7 @@ void conf_text_quote(struct conf_text *text, struct str word);
 void conf_text_path(struct conf_text *text, const char *name);
 void conf_text_proxy_path(struct conf_text *text, const char *name);
 /* `listen ADDRESS:PORT TAIL;` for each address. */
-void conf_text_listen(struct conf_text *text, uint16_t port, const char *tail);
+void conf_text_listen(struct conf_text *text, const struct port *port, const char *tail);
 bool conf_text_has_piece(const struct conf_text *text, size_t piece);
 /* Whether hosts of the listener are passed through unopened. */
 bool conf_text_has_passes(const struct conf_text *text, const struct port *port);

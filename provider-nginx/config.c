@@ -11,8 +11,8 @@
 enum {
 	OPEN_FILES_MAX = 65536,
 	OPEN_FILES_FALLBACK = 1024,
-	/* A socket's path has 107 bytes, and ours add at most 25. */
-	PROXY_DIR_LEN_MAX = 80,
+	/* A socket's path has 107 bytes, and ours add at most 30. */
+	PROXY_DIR_LEN_MAX = 77,
 };
 
 static const struct option_spec options[] = {

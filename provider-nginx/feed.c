@@ -8,7 +8,6 @@
 #include "provider-nginx/feed_order.h"
 #include "provider-nginx/journal.h"
 #include "provider-nginx/log_events.h"
-#include "provider-nginx/repair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -360,12 +359,6 @@ static void work(struct feed *feed)
 
 /* ---- */
 
-void feed_lose_file(struct feed *feed)
-{
-	journal_lose(feed->journal);
-	work(feed);
-}
-
 void feed_set_nginx(struct feed *feed, bool is_up)
 {
 	control_cancel(feed->control);
@@ -425,6 +418,14 @@ void feed_kick(struct feed *feed, struct state *state)
 	work(feed);
 }
 
+void feed_keep(struct feed *feed, bool keeps)
+{
+	bool may_go = feed->order.keeps && !keeps;
+	feed->order.keeps = keeps;
+	if (may_go)
+		work(feed);
+}
+
 bool feed_is_settled(const struct feed *feed)
 {
 	return feed->state == FEED_IDLE && feed->may_send && !feed->is_whole && !is_dirty(feed);
@@ -451,15 +452,13 @@ static void on_row(void *ctx, const struct batch_row *row)
 	feed_order_found(&feed->order, row);
 }
 
-void feed_load(struct feed *feed, bool is_new)
+const char *feed_load(struct feed *feed)
 {
 	int err = journal_read(feed->journal, on_row, feed);
-	const char *problem = journal_problem(feed->journal);
 	if (err != 0)
 		log_event(&EV_STATE_UNREADABLE, LOG_ERRNO(err));
-	else if (problem != NULL && !is_new)
-		repair_tell(journal_path(feed->journal), problem);
 	feed->serial = journal_serial(feed->journal);
+	return journal_problem(feed->journal);
 }
 
 struct feed *feed_new(const struct feed_config *config)

@@ -42,16 +42,16 @@ struct feed_config {
 struct feed *feed_new(const struct feed_config *config);
 void feed_free(struct feed *feed);
 
-/* Reads the state file: what nginx is taken to have. Once, before anything else. What is wrong with the file is told; `is_new`: there need not be one. */
-void feed_load(struct feed *feed, bool is_new);
-/* The state file was removed: it is written anew. */
-void feed_lose_file(struct feed *feed);
+/* Reads the state file: what nginx is taken to have. Once, before anything else. NULL, or what is wrong with the file, as the rest of a sentence. */
+const char *feed_load(struct feed *feed);
 /* nginx was started or found, or has ended. */
 void feed_set_nginx(struct feed *feed, bool is_up);
 /* nginx is about to be started: the state file gets all that is wanted, so that it begins with it. */
 void feed_prepare(struct feed *feed);
 /* The rows are those of a whole state; `state` gives the content of certificates. Before the first call nothing is sent. */
 void feed_kick(struct feed *feed, struct state *state);
+/* Whether rows that are wanted no more stay in nginx for now. */
+void feed_keep(struct feed *feed, bool keeps);
 /* nginx listens there from now on. The path is copied. */
 void feed_set_socket(struct feed *feed, const char *socket_path);
 /* Has nginx tell of itself as soon as may be. */

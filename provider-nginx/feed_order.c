@@ -97,6 +97,8 @@ void feed_order_fill(const struct feed_order *order, struct buf *batch, size_t *
 {
 	*ret_refused = 0;
 	for (size_t i = 0; i < STEP_COUNT; i++) {
+		if (order->keeps && !steps[i].is_set)
+			continue;
 		if (!fill_step(order, &steps[i], batch, ret_refused))
 			return;
 	}

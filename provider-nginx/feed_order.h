@@ -10,6 +10,7 @@ struct feed_order {
 	struct objects *objects;
 	struct state *state;
 	struct buf *scratch; /* for values; may hold keys, wiped by its owner */
+	bool keeps;          /* no row goes now */
 };
 
 /* What stands before the key of a row in a batch. */

@@ -46,34 +46,9 @@ struct probe *hearing_start(const struct hearing *hearing)
 	return probe;
 }
 
-static bool has_port(const struct ports *ports, uint16_t port)
+void hearing_on_loaded(struct probe *probe, const struct conf *conf, struct str file)
 {
-	for (size_t i = 0; i < ports->count; i++) {
-		if (ports->items[i].port == port)
-			return true;
-	}
-	return false;
-}
-
-void hearing_on_loaded(const struct hearing *hearing, struct probe *probe, const struct conf *conf,
-	struct str file)
-{
-	const struct check_ip *binds;
-	size_t bind_count = publish_binds(local_publish(hearing->local), &binds);
-	struct ports *in_file = conf_read_held(file);
-	struct ports *served = ports_copy(conf->ports);
-	size_t count = 0;
-	size_t all = served->count;
-	for (size_t i = 0; i < all; i++) {
-		if (has_port(in_file, served->items[i].port)) {
-			struct port kept = served->items[i];
-			served->items[i] = served->items[count];
-			served->items[count++] = kept;
-		}
-	}
-	served->count = count;
-	probe_set_listeners(probe, served, binds, bind_count);
-	served->count = all;
-	ports_free(served);
-	ports_free(in_file);
+	struct socket_list sockets = ports_read_sockets(file, CONF_LISTEN);
+	probe_set_listeners(probe, conf->ports, &sockets);
+	free(sockets.items);
 }

@@ -92,22 +92,9 @@ static const char *look_at(const char *path)
 	return status.st_size == 0 ? "is empty" : NULL;
 }
 
-const char *journal_path(const struct journal *journal)
-{
-	return journal->path;
-}
-
 const char *journal_problem(const struct journal *journal)
 {
 	return journal->problem;
-}
-
-void journal_lose(struct journal *journal)
-{
-	if (journal->fd >= 0)
-		close(journal->fd);
-	journal->fd = -1;
-	journal->is_behind = true;
 }
 
 int journal_read(
@@ -189,7 +176,7 @@ int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 	if (journal->fd < 0 || journal->is_behind)
 		return -EBADF;
 	if (!is_there(journal)) {
-		journal_lose(journal);
+		journal->is_behind = true;
 		return -ENOENT;
 	}
 	int err = write_all(journal->fd, batch);
@@ -211,7 +198,7 @@ int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 
 bool journal_wants_rewrite(const struct journal *journal)
 {
-	return journal->fd < 0 || journal->is_behind ||
+	return journal->fd < 0 || journal->is_behind || !is_there(journal) ||
 	       journal->size > 2 * journal->whole_size + GROWTH_MIN;
 }
 

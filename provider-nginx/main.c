@@ -20,7 +20,6 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "common/files.h"
-#include "provider-local/log_events.h"
 #include "provider-local/proxy.h"
 #include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
@@ -38,8 +37,9 @@
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
-static const double ports_again_s = 5;
-static const double files_every_s = 1;
+/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+static const double keep_routes_s = 10;
+static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
 enum { TRUSTED_TRIES_MAX = 100 };
@@ -62,11 +62,11 @@ static struct control_room {
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
 	bool is_former;
-	ev_timer ports_again; /* a port could not be bound */
-	ev_timer look_files;  /* whether they are there */
+	ev_timer ports_look;
+	ev_timer keep;     /* how long routes are kept at most */
+	bool keeps_routes; /* nginx has listeners of a load balancer that is not wanted any more: no route goes before they do */
 	bool is_up;
-	bool is_folder_gone; /* and cannot be made again */
-	bool has_told;       /* what it runs is known, or there is no hope to hear it */
+	bool has_told; /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
 	uint64_t trusted; /* generation whose CAs are known to be there */
@@ -75,6 +75,36 @@ static struct control_room {
 	ev_timer trust_again;
 } room;
 
+/* ---- routes of listeners that go ---- */
+
+static void begin_keeping(void)
+{
+	if (room.keeps_routes ||
+		!ports_names_former(setup_file(room.setup), local_state(room.local)))
+		return;
+	room.keeps_routes = true;
+	feed_keep(room.feed, true);
+	ev_timer_set(&room.keep, keep_routes_s, 0.);
+	ev_timer_start(local_loop(room.local), &room.keep);
+}
+
+static void end_keeping(void)
+{
+	if (!room.keeps_routes)
+		return;
+	room.keeps_routes = false;
+	ev_timer_stop(local_loop(room.local), &room.keep);
+	feed_keep(room.feed, false);
+}
+
+static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	end_keeping();
+}
+
 /* ---- statuses ---- */
 
 static void listen_in(void)
@@ -82,7 +112,7 @@ static void listen_in(void)
 	if (!setup_is_settled(room.setup) || room.heard == room.told || room.conf == NULL)
 		return;
 	room.heard = room.told;
-	hearing_on_loaded(&room.hearing, room.probe, room.conf, setup_file(room.setup));
+	hearing_on_loaded(room.probe, room.conf, setup_file(room.setup));
 }
 
 static void judge(void)
@@ -90,13 +120,19 @@ static void judge(void)
 	const char *trouble = setup_trouble(room.setup);
 	if (trouble == NULL)
 		trouble = feed_trouble(room.feed);
+	if (room.has_told)
+		local_set_missing(room.local, probe_trouble(room.probe));
 	if (!room.is_complete)
 		return;
 	listen_in();
 	if (trouble == NULL)
 		trouble = probe_trouble(room.probe);
-	if (room.is_folder_gone)
+	if (room.repair.is_folder_gone)
 		trouble = "the state folder was removed, and cannot be made again";
+	/* The workers of the configuration before take no connections any more. */
+	if (setup_is_settled(room.setup) &&
+		conf_is_generation(setup_file(room.setup), room.trusted))
+		end_keeping();
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
@@ -107,13 +143,6 @@ static void judge(void)
 		local_pending(room.local, feed_disk_trouble(room.feed));
 	else
 		local_applied(room.local);
-}
-
-static void on_heard(void)
-{
-	if (room.has_told)
-		local_set_missing(room.local, probe_trouble(room.probe));
-	judge();
 }
 
 static void on_change(void *ctx)
@@ -177,13 +206,15 @@ static void on_told(void *ctx, uint64_t generation)
 {
 	(void)ctx;
 	proxy_is_well(room.proxy);
-	local_set_missing(room.local, probe_trouble(room.probe));
 	probe_control_answered(room.probe);
 	room.has_told = true;
 	room.has_ports = true;
 	room.told = generation;
 	setup_told(room.setup, generation);
 	trust_when_alone(generation);
+	if (setup_is_settled(room.setup) && wanted_is_leaving(room.wanted))
+		setup_touch(room.setup);
+	judge();
 }
 
 static void on_full(void *ctx)
@@ -224,23 +255,23 @@ static const struct conf *collect(void *ctx)
 	(void)ctx;
 	if (!room.is_complete || !proxy_is_known(room.proxy) || (room.is_up && !room.has_told))
 		return NULL;
-	const struct conf *conf = room.conf =
-		wanted_collect(room.wanted, room.is_up || room.has_ports);
+	struct ports_proxy nginx = {
+		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
+		.master = proxy_pid(room.proxy),
+	};
+	const struct conf *conf = room.conf = wanted_collect(room.wanted, &nginx);
+	local_set_ports(room.local, conf->ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
 	probe_want_rows(room.probe, conf->ports);
 	feed_kick(room.feed, local_state(room.local));
-	if (wanted_misses_ports(room.wanted)) {
-		ev_timer_set(&room.ports_again, ports_again_s, 0.);
-		ev_timer_start(local_loop(room.local), &room.ports_again);
-	}
 	return conf;
 }
 
 static bool reload(void *ctx)
 {
 	(void)ctx;
-	wanted_keep(room.wanted);
+	wanted_keep(room.wanted, setup_candidate(room.setup));
 	char *path = control_path();
 	feed_set_socket(room.feed, path);
 	free(path);
@@ -270,12 +301,14 @@ static void check(void *ctx, command_done *on_done, void *done_ctx)
 
 static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_words};
 
-static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
+/* Whether ports can still be had, or again. */
+static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	setup_touch(room.setup);
+	if (room.is_complete && ports_have_changed(wanted_ports(room.wanted)))
+		setup_touch(room.setup);
 }
 
 /* ---- nginx ---- */
@@ -340,9 +373,11 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	room.options.reloads += room.repair.has_substitutes;
 	room.repair.has_substitutes = false;
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
-	feed_kick(room.feed, local_state(room.local));
-	if (is_changed)
+	if (is_changed) {
+		begin_keeping();
 		setup_touch(room.setup);
+	}
+	feed_kick(room.feed, local_state(room.local));
 	judge();
 }
 
@@ -360,25 +395,6 @@ static const struct local_ops local_ops = {
 	.on_commit = on_commit, .on_pool = on_pool, .drops_unusable = true};
 
 /* ---- life ---- */
-
-/* Somebody removes files while nginx runs. */
-static void on_look_files(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	(void)loop;
-	(void)watcher;
-	(void)events;
-	if (!room.is_complete || repair_is_whole(&room.repair))
-		return;
-	char *problem = folders_make(room.local, &config);
-	free(problem);
-	if (!room.is_folder_gone)
-		log_event(&EV_FOLDER_GONE, LOG_STR("folder", config.local.state_dir));
-	(void)repair_files(&room.repair);
-	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
-	feed_lose_file(room.feed);
-	room.is_folder_gone = !repair_is_whole(&room.repair);
-	judge();
-}
 
 static void make_proxy(struct ev_loop *loop)
 {
@@ -423,7 +439,9 @@ static void make_rooms(struct ev_loop *loop)
 	};
 	room.feed = feed_new(&feed_config);
 	room.setup = setup_new(&setup_config);
-	room.repair = (struct repair){.state_dir = config.local.state_dir,
+	room.repair = (struct repair){.local = room.local,
+		.config = &config,
+		.on_change = judge,
 		.setup = room.setup,
 		.feed = room.feed,
 		.trusts = objects_trusts(room.objects)};
@@ -433,7 +451,7 @@ static void make_rooms(struct ev_loop *loop)
 		.feed = room.feed,
 		.proxy = room.proxy,
 		.timeout_s = config.local.proxy_timeout,
-		.on_change = on_heard};
+		.on_change = judge};
 	room.probe = hearing_start(&room.hearing);
 	free(state_file);
 	free(socket);
@@ -456,21 +474,20 @@ static void start_all(struct ev_loop *loop)
 	make_rooms(loop);
 	struct str file = setup_file(room.setup);
 	room.options.reloads = conf_read_reloads(file);
-	wanted_assume(room.wanted, conf_read_held(file));
+	wanted_assume(room.wanted, file);
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
-	char *state_file = local_path(room.local, "state");
-	feed_load(room.feed, !setup_has_file(room.setup) && !files_exist(state_file));
-	free(state_file);
+	repair_load_state(&room.repair);
 	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
 		room.options.dictionary_mb *= 2;
-	ev_timer_init(&room.ports_again, on_ports_again, 0., 0.);
+	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
+	ev_timer_start(loop, &room.ports_look);
+	ev_init(&room.keep, on_kept_long);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
-	ev_timer_init(&room.look_files, on_look_files, files_every_s, files_every_s);
-	ev_timer_start(loop, &room.look_files);
+	repair_watch(&room.repair);
 	/* Before its supervisor, which we may be about to start, meets the files. */
 	if (repair_files(&room.repair))
 		proxy_start(room.proxy);
@@ -553,8 +570,9 @@ static void end_nginx(void)
 static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
-	ev_timer_stop(loop, &room.ports_again);
-	ev_timer_stop(loop, &room.look_files);
+	ev_timer_stop(loop, &room.ports_look);
+	repair_unwatch(&room.repair);
+	ev_timer_stop(loop, &room.keep);
 	probe_free(room.probe);
 	proxy_cancel_check(room.proxy);
 	setup_free(room.setup);

@@ -83,13 +83,9 @@ static void tell_problem(struct objects *objects, const struct item *item, const
 	notices_clear(objects->notices, "pool", name_str(&item->name));
 	if (problem.p == NULL)
 		return;
-	struct lb_notice notice = {
-		.service = arena_printf(&objects->arena, "%.*s/%.*s",
-			STR_FMT(pool->service.namespace), STR_FMT(pool->service.name)),
-		.reason = STR("PoolRefused"),
-		.message = problem,
-	};
-	notices_set(objects->notices, "pool", name_str(&item->name), &notice);
+	struct notice_owner owner = notice_of_pool(pool, &objects->arena);
+	notices_set(
+		objects->notices, "pool", name_str(&item->name), &owner, "PoolRefused", problem);
 }
 
 static void update_pool(struct objects *objects, struct state *state, struct object *object)

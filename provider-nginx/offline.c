@@ -31,7 +31,6 @@ static void room_init(struct room *room, const struct config *config)
 		.publish = common->publish,
 		.objects = room->objects,
 		.options = &room->options,
-		.is_offline = true,
 	});
 }
 
@@ -58,7 +57,8 @@ static char *show_all(struct room *room)
 	struct offline_room *common = &room->common;
 	struct buf *text = &common->text;
 	uint64_t generation = 0;
-	const struct conf *conf = wanted_collect(room->wanted, false);
+	const struct conf *conf = wanted_collect(room->wanted, NULL);
+	offline_room_tell_ports(common, conf->ports);
 	int err = conf_render(conf, NULL, text, &generation);
 	if (err != 0)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));

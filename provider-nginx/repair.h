@@ -6,23 +6,31 @@
  */
 #pragma once
 
+#include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/trusts.h"
 
 struct repair {
-	const char *state_dir;
+	struct local *local;
+	const struct config *config;
+	void (*on_change)(void); /* is_folder_gone is another */
 	struct setup *setup;
 	struct feed *feed;
 	struct trusts *trusts;
-	bool is_complete; /* what is wanted is known */
+	bool is_complete;    /* what is wanted is known */
+	bool is_folder_gone; /* the state folder was removed, and cannot be made again */
+	ev_timer look;
 	bool has_substitutes; /* nginx has loaded, or will load, what has to be replaced by a reload once is_complete */
 };
 
 /* Before each start, and when a folder was made again. False: nginx cannot be started. */
 bool repair_files(struct repair *repair);
-/* What nginx starts from is where it was. Cheap. */
-bool repair_is_whole(const struct repair *repair);
+/* feed_load(), which is told of a damaged file. */
+void repair_load_state(struct repair *repair);
+/* Looks every second whether what nginx starts from is where it was, and makes again what is not. */
+void repair_watch(struct repair *repair);
+void repair_unwatch(struct repair *repair);
 /* The certificate for clients that ask for none of ours; 0 or a negative errno. */
 int repair_placeholder(const char *state_dir);
 /* Says that a file is damaged. */

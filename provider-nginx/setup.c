@@ -103,24 +103,25 @@ static void tell_refused(struct setup *setup, size_t piece)
 	const struct ports *ports = setup->conf->ports;
 	char key[32];
 	char message[800];
-	struct lb_notice notice = {.reason = STR("ConfigurationRefused")};
+	struct notice_owner owner;
 	snprintf(key, sizeof(key), "%zu", piece);
 	if (piece < ports->count) {
-		notice.service = ports->items[piece].service;
+		const struct port *port = &ports->items[piece];
+		owner = notice_of_service(port->load_balancer_id, port->service);
 		snprintf(message, sizeof(message),
-			"port %u is left out, because nginx refuses it: %s",
-			ports->items[piece].port, setup->refusal);
+			"port %u is left out, because nginx refuses it: %s", port->port,
+			setup->refusal);
 	} else {
 		const struct conf_pass *pass = &setup->conf->passes[piece - ports->count];
-		notice.ingress = pass->ingress;
+		owner = notice_of_ingress(pass->load_balancer_id, pass->ingress);
 		snprintf(message, sizeof(message),
 			"TLS of host %.*s is not passed through, because nginx refuses it: %s",
 			STR_FMT(pass->host), setup->refusal);
 	}
-	notice.message = str_from(message);
-	notices_set(setup->notices, "refused", str_from(key), &notice);
-	log_event(&EV_PIECE_REFUSED, LOG_TEXT("ingress", notice.ingress),
-		LOG_TEXT("service", notice.service), LOG_STR("reason", setup->refusal));
+	notices_set(setup->notices, "refused", str_from(key), &owner, "ConfigurationRefused",
+		str_from(message));
+	log_event(&EV_PIECE_REFUSED, LOG_TEXT("owner", owner.name),
+		LOG_STR("reason", setup->refusal));
 }
 
 static void tell_all_refused(struct setup *setup)
@@ -401,6 +402,11 @@ bool setup_repair(struct setup *setup)
 	setup->has_file =
 		is_known && checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0;
 	return setup->has_file;
+}
+
+struct str setup_candidate(const struct setup *setup)
+{
+	return buf_str(&setup->candidate);
 }
 
 struct str setup_file(const struct setup *setup)

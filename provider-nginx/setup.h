@@ -60,5 +60,7 @@ const char *setup_trouble(const struct setup *setup);
 bool setup_repair(struct setup *setup);
 /* Whether there is a file that nginx can start with. */
 bool setup_has_file(const struct setup *setup);
+/* The file that is on its way, for setup_ops.reload(). */
+struct str setup_candidate(const struct setup *setup);
 /* The file that was found at the start, or that was installed last; empty when there is none. */
 struct str setup_file(const struct setup *setup);

@@ -8,9 +8,11 @@ struct wanted {
 	struct arena arena;
 	struct conf conf;
 	struct ports ports;
-	struct ports *held;
-	bool misses_ports;
-	bool holds_any;
+	bool holds_any;          /* nginx listens, but nobody knows where */
+	struct ports *kept;      /* what nginx has taken last; NULL: not known */
+	struct socket_list held; /* where nginx listens */
+	uint16_t *held_split;    /* of those, see struct conf */
+	size_t held_split_count;
 };
 
 struct wanted *wanted_new(const struct wanted_parts *parts)
@@ -25,7 +27,9 @@ void wanted_free(struct wanted *wanted)
 {
 	if (wanted == NULL)
 		return;
-	ports_free(wanted->held);
+	ports_free(wanted->kept);
+	free(wanted->held.items);
+	free(wanted->held_split);
 	arena_fini(&wanted->arena);
 	free(wanted);
 }
@@ -106,9 +110,10 @@ static void add_pool(struct wanted *wanted, const struct name *name)
 
 /* ---- listeners and hosts ---- */
 
-static void add_tcp(struct wanted *wanted, const struct port *port)
+static void add_tcp(struct wanted *wanted, size_t index)
 {
 	struct conf *conf = &wanted->conf;
+	const struct port *port = &wanted->ports.items[index];
 	struct str key =
 		arena_printf(&wanted->arena, "tcp:%s:%u", port->load_balancer.text, port->port);
 	struct str name = rows_wanted(wanted->parts.rows, ROW_WHOLE, key);
@@ -116,7 +121,7 @@ static void add_tcp(struct wanted *wanted, const struct port *port)
 		return;
 	struct conf_tcp *tcp =
 		arena_push(&wanted->arena, (void **)&conf->tcp, &conf->tcp_count, sizeof(*tcp));
-	*tcp = (struct conf_tcp){.port = port->port};
+	*tcp = (struct conf_tcp){.port = index};
 	memcpy(tcp->pool.text, name.p, NAME_LEN);
 	add_pool(wanted, &tcp->pool);
 }
@@ -133,6 +138,7 @@ static void add_pass(struct wanted *wanted, const struct object *object)
 		&wanted->arena, (void **)&conf->passes, &conf->pass_count, sizeof(*pass));
 	*pass = (struct conf_pass){
 		.load_balancer = name_of(NAME_LOAD_BALANCER, value.load_balancer),
+		.load_balancer_id = arena_str(&wanted->arena, value.load_balancer),
 		.host = arena_str(&wanted->arena, value.host),
 		.pool = name_of(NAME_POOL, value.rules.items[0].pool),
 		.ingress = arena_str(&wanted->arena, value.rules.items[0].ingress),
@@ -157,6 +163,12 @@ static void copy_texts(struct wanted *wanted)
 		struct port *port = &wanted->ports.items[i];
 		port->service = arena_str(&wanted->arena, port->service);
 		port->default_certificate = arena_str(&wanted->arena, port->default_certificate);
+		port->load_balancer_id = arena_str(&wanted->arena, port->load_balancer_id);
+	}
+	for (size_t i = 0; i < wanted->ports.lack_count; i++) {
+		struct port_lack *lack = &wanted->ports.lacks[i];
+		lack->service = arena_str(&wanted->arena, lack->service);
+		lack->load_balancer = arena_str(&wanted->arena, lack->load_balancer);
 	}
 }
 
@@ -169,45 +181,138 @@ static void add_trusts(struct wanted *wanted)
 			&conf->trust_count, sizeof(struct name)) = view->name;
 }
 
-static const struct ports *held_of(const struct wanted *wanted, bool holds_ports)
+/* ---- several sockets of one port ---- */
+
+static bool is_held_split(const struct wanted *wanted, uint16_t port)
 {
-	const struct ports *held = wanted->holds_any ? &wanted->ports : wanted->held;
-	return holds_ports ? held : NULL;
+	for (size_t i = 0; i < wanted->held_split_count; i++) {
+		if (wanted->held_split[i] == port)
+			return true;
+	}
+	return false;
 }
 
-const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports)
+/* nginx has, or had just before, another socket on the port that would keep it from binding this one. */
+static bool meets_held(const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
+{
+	for (size_t i = 0; i < wanted->held.count; i++) {
+		const struct socket_address *held = &wanted->held.items[i];
+		if (held->port == port && socket_overlaps(&held->ip, ip) &&
+			memcmp(held->ip.bytes, ip->bytes, sizeof(ip->bytes)) != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_split(const struct wanted *wanted, size_t index)
+{
+	const struct ports *ports = &wanted->ports;
+	const struct port *port = &ports->items[index];
+	bool is_shared = (index > 0 && ports->items[index - 1].port == port->port) ||
+			 (index + 1 < ports->count && ports->items[index + 1].port == port->port);
+	if (is_shared || is_held_split(wanted, port->port))
+		return true;
+	for (size_t i = 0; i < port->bind_count; i++) {
+		if (meets_held(wanted, &port->binds[i], port->port))
+			return true;
+	}
+	return false;
+}
+
+static void add_split(struct wanted *wanted)
+{
+	struct conf *conf = &wanted->conf;
+	uint16_t *split = arena_calloc(&wanted->arena, wanted->ports.count + 1, sizeof(*split));
+	for (size_t i = 0; i < wanted->ports.count; i++) {
+		uint16_t port = wanted->ports.items[i].port;
+		bool is_new = conf->split_count == 0 || split[conf->split_count - 1] != port;
+		if (is_new && is_split(wanted, i))
+			split[conf->split_count++] = port;
+	}
+	conf->split = split;
+}
+
+static bool is_wanted(const struct wanted *wanted, const struct socket_address *address)
+{
+	for (size_t i = 0; i < wanted->ports.count; i++) {
+		const struct port *port = &wanted->ports.items[i];
+		for (size_t k = 0; port->port == address->port && k < port->bind_count; k++) {
+			struct socket_address bind = {port->binds[k], port->port};
+			if (socket_compare(&bind, address) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A socket that has the port for itself is in the way of the first other one: it shares it first, and goes then. */
+static void add_leaving(struct wanted *wanted)
+{
+	struct conf *conf = &wanted->conf;
+	struct socket_list *leaving = &conf->leaving;
+	for (size_t i = 0; i < wanted->held.count; i++) {
+		const struct socket_address *held = &wanted->held.items[i];
+		bool is_in_the_way = false;
+		for (size_t k = 0; k < conf->split_count; k++)
+			is_in_the_way |= conf->split[k] == held->port;
+		if (!is_in_the_way || is_held_split(wanted, held->port) || is_wanted(wanted, held))
+			continue;
+		struct socket_address *place = arena_push(
+			&wanted->arena, (void **)&leaving->items, &leaving->count, sizeof(*place));
+		*place = *held;
+	}
+}
+
+/* ---- the whole ---- */
+
+static void probe_ports(struct wanted *wanted, const struct ports_proxy *nginx)
+{
+	struct socket_list all = ports_sockets(&wanted->ports);
+	struct ports_proxy known = *nginx;
+	if (wanted->holds_any && nginx->held != NULL)
+		known.held = &all;
+	ports_probe(&wanted->ports, &known, &wanted->arena);
+	free(all.items);
+}
+
+const struct conf *wanted_collect(struct wanted *wanted, const struct ports_proxy *nginx)
 {
 	struct conf *conf = &wanted->conf;
 	struct state *state = wanted->parts.state;
 	arena_reset(&wanted->arena);
 	*conf = (struct conf){.options = wanted->parts.options, .ports = &wanted->ports};
-	conf->bind_count = publish_binds(wanted->parts.publish, &conf->binds);
-	ports_collect(state, wanted->parts.routes, wanted->parts.notices, wanted->held,
-		&wanted->arena, &wanted->ports);
-	wanted->misses_ports = !wanted->parts.is_offline &&
-			       ports_probe(&wanted->ports, held_of(wanted, holds_ports),
-				       conf->binds, conf->bind_count, wanted->parts.notices) != 0;
+	ports_collect(state, wanted->parts.routes, wanted->parts.publish, wanted->parts.notices,
+		wanted->kept, &wanted->arena, &wanted->ports);
+	if (nginx != NULL)
+		probe_ports(wanted, nginx);
 	copy_texts(wanted);
 	for (size_t i = 0; i < wanted->ports.count; i++) {
 		if (wanted->ports.items[i].protocol == LISTENER_TCP)
-			add_tcp(wanted, &wanted->ports.items[i]);
+			add_tcp(wanted, i);
 	}
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(state, object))
 		add_pass(wanted, object);
 	add_trusts(wanted);
+	add_split(wanted);
+	if (nginx != NULL && nginx->master != 0)
+		add_leaving(wanted);
 	return conf;
 }
 
-bool wanted_misses_ports(const struct wanted *wanted)
+const struct socket_list *wanted_held(const struct wanted *wanted)
 {
-	return wanted->misses_ports;
+	return &wanted->held;
 }
 
-void wanted_assume(struct wanted *wanted, struct ports *ports)
+const struct ports *wanted_ports(const struct wanted *wanted)
 {
-	ports_free(wanted->held);
-	wanted->held = ports;
+	return &wanted->ports;
+}
+
+bool wanted_is_leaving(const struct wanted *wanted)
+{
+	return wanted->conf.leaving.count != 0;
 }
 
 void wanted_assume_any(struct wanted *wanted)
@@ -215,10 +320,18 @@ void wanted_assume_any(struct wanted *wanted)
 	wanted->holds_any = true;
 }
 
-void wanted_keep(struct wanted *wanted)
+void wanted_assume(struct wanted *wanted, struct str file)
+{
+	free(wanted->held.items);
+	free(wanted->held_split);
+	wanted->held = ports_read_sockets(file, CONF_LISTEN);
+	wanted->held_split = conf_read_split(file, &wanted->held_split_count);
+}
+
+void wanted_keep(struct wanted *wanted, struct str file)
 {
 	wanted->holds_any = false;
-	struct ports *copy = ports_copy(&wanted->ports);
-	ports_free(wanted->held);
-	wanted->held = copy;
+	ports_free(wanted->kept);
+	wanted->kept = ports_copy(&wanted->ports);
+	wanted_assume(wanted, file);
 }

@@ -22,7 +22,6 @@ struct wanted_parts {
 	const struct publish *publish;
 	struct objects *objects;
 	const struct conf_options *options;
-	bool is_offline; /* ports are not tried */
 };
 
 struct wanted *wanted_new(const struct wanted_parts *parts);
@@ -32,13 +31,17 @@ void wanted_free(struct wanted *wanted);
 bool wanted_has_pool(const struct wanted *wanted, const struct object *object);
 /* Whether the commit changes anything of it. To be asked for every commit. */
 bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit);
-/* Stays until the next call. `holds_ports`: the ports of the last wanted_keep() are held by nginx and need not be tried. */
-const struct conf *wanted_collect(struct wanted *wanted, bool holds_ports);
-/* Ports were left out because they could not be bound: try again later. */
-bool wanted_misses_ports(const struct wanted *wanted);
-/* nginx was started with these ports; they are taken over. */
-void wanted_assume(struct wanted *wanted, struct ports *ports);
-/* nginx runs, and nobody knows with which ports: those that are wanted are taken for its own, until the next wanted_keep(). */
+/* Stays until the next call. NULL: ports are not tried. */
+const struct conf *wanted_collect(struct wanted *wanted, const struct ports_proxy *nginx);
+/* Of what was collected last. */
+const struct ports *wanted_ports(const struct wanted *wanted);
+/* Whether another configuration has to follow what was collected last, which closes sockets that this one has prepared for it. */
+bool wanted_is_leaving(const struct wanted *wanted);
+/* Where nginx listens, by its file. */
+const struct socket_list *wanted_held(const struct wanted *wanted);
+/* nginx was started with this file. */
+void wanted_assume(struct wanted *wanted, struct str file);
+/* nginx runs, and nobody knows where it listens: what is wanted is taken for its own, until the next wanted_keep(). */
 void wanted_assume_any(struct wanted *wanted);
-/* nginx has taken what was collected last. */
-void wanted_keep(struct wanted *wanted);
+/* nginx has got what was collected last as this file. */
+void wanted_keep(struct wanted *wanted, struct str file);

@@ -254,24 +254,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 	graph_settle(&engine->graph, node);
 }
 
-static void find_our_default(struct engine *engine)
-{
-	struct record *record;
-	struct str found = STR_NONE;
-	SET_FOREACH (record, &engine->graph.records[NODE_CLASS], node_by_key) {
-		struct ingress_class_record class;
-		if (record->packed == NULL)
-			continue;
-		record_read(record, &engine->scratch, &class);
-		if (class.is_default && found.p == NULL &&
-			str_eq(class.controller, engine->settings.controller_name))
-			found = class.key.name;
-	}
-	free(engine->our_default);
-	engine->our_default = found.p != NULL ? str_dup(found) : NULL;
-}
-
-static void change_flagged(struct engine *engine, uint16_t flags)
+void change_flagged(struct engine *engine, uint16_t flags)
 {
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -287,23 +270,17 @@ static void change_flagged(struct engine *engine, uint16_t flags)
 
 void change_class(struct engine *engine, struct class_node *class)
 {
-	char *old_default = engine->our_default;
 	struct ingress_node *user;
 	plans_forget_all(engine);
-	engine->our_default = NULL;
-	find_our_default(engine);
+	classes_update(engine, class);
 	SET_FOREACH (user, &class->users, node_by_name)
 		change_ingress(engine, user, NULL);
-	if (!str_eq(str_from(old_default), str_from(engine->our_default)) ||
-		(old_default == NULL) != (engine->our_default == NULL))
-		change_flagged(engine, NODE_UNNAMED);
-	free(old_default);
+	said_ask(engine, &class->record.node, SAID_CONTENT);
 	graph_settle(&engine->graph, &class->record.node);
 }
 
 void change_all(struct engine *engine)
 {
 	plans_forget_all(engine);
-	find_our_default(engine);
-	change_flagged(engine, 0);
+	classes_update(engine, NULL);
 }

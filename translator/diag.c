@@ -68,7 +68,9 @@ static int compare_ingresses(const struct object_ref *a, const struct object_ref
 	int order = str_cmp(a->namespace, b->namespace);
 	if (order == 0)
 		order = str_cmp(a->name, b->name);
-	return order != 0 ? order : (int)a->is_service - (int)b->is_service;
+	if (order == 0)
+		order = (int)a->is_service - (int)b->is_service;
+	return order != 0 ? order : (int)a->is_class - (int)b->is_class;
 }
 
 static int compare_diags(const void *left, const void *right)

@@ -28,6 +28,7 @@ struct engine *engine_new(
 	engine->ctx = ctx;
 	engine->next_change_s = INT64_MAX;
 	graph_init(&engine->graph);
+	classes_init(engine);
 	plans_init(engine);
 	batch_init(engine);
 	said_init(engine);
@@ -67,7 +68,7 @@ void engine_free(struct engine *engine)
 	free_text(&engine->settings.ingress_class);
 	free_text(&engine->settings.controller_name);
 	free_text(&engine->settings.load_balancer_class);
-	free(engine->our_default);
+	classes_fini(engine);
 	free(engine->published);
 	free(engine);
 }

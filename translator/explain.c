@@ -294,10 +294,14 @@ static void explain_listeners(struct explaining *e, const struct load_balancer *
 		[LISTENER_HTTPS] = "https",
 		[LISTENER_TCP] = "tcp",
 		[LISTENER_TLS_PASSTHROUGH] = "tls-passthrough"};
-	for (size_t i = 0; i < lb->listeners.count; i++)
+	for (size_t i = 0; i < lb->listeners.count; i++) {
+		const struct listener *listener = &lb->listeners.items[i];
 		add_text(e, &e->to->listeners,
-			arena_printf(e->arena, "%s %u", words[lb->listeners.items[i].protocol],
-				(unsigned)lb->listeners.items[i].port));
+			arena_printf(e->arena, "%s %u%s%.*s", words[listener->protocol],
+				(unsigned)listener->port,
+				str_is_empty(listener->address) ? "" : " of ",
+				STR_FMT(listener->address)));
+	}
 	if (lb->listeners.count == 0)
 		add_problem(e, STR("NoListener"),
 			STR("the load balancer has no listener: nothing is served"));

@@ -149,7 +149,7 @@ struct host_node {
 	char key[];
 };
 
-/* On a load balancer that all of a class share, something that only one can have. Keys:
+/* On a load balancer that classes share, something that only one can have. Keys:
  * "name:HOST", the certificate that is shown for a server name; "port:NUMBER", an extra port;
  * "default", the backend for hosts that nobody has. The users want it, the holder has it. */
 struct claim_node {

@@ -144,7 +144,8 @@ static void assign_balancer(const struct maker *m)
 	if (m->context->grouping == GROUPING_MERGED) {
 		plan->scope = BALANCER_OF_CLASS;
 		plan->balancer_name = plan->class_name;
-		plan->balancer = arena_printf(m->arena, "class/%.*s", STR_FMT(plan->class_name));
+		plan->balancer =
+			arena_printf(m->arena, PLAN_SHARED "%.*s", STR_FMT(plan->class_name));
 		return;
 	}
 	plan->scope = BALANCER_OF_SERVICE;

@@ -208,11 +208,41 @@ static void gather_ports(
 		struct shared_port *port =
 			arena_push(&engine->scratch, &items, &request->port_count, sizeof(*port));
 		ports = items;
-		*port = (struct shared_port){.port = number, .protocol = claim->protocol};
+		*port = (struct shared_port){.port = number,
+			.protocol = claim->protocol,
+			.created = plans_get(engine, claim->holder)->plan.created};
 		if (claim->protocol == LISTENER_TCP)
 			port->holder = plans_make(engine, claim->holder, &engine->scratch);
 	}
 	request->ports = ports;
+}
+
+/* Where all its ports are, and which are those of HTTP and HTTPS. */
+static void set_listeners(
+	struct engine *engine, const struct balancer_node *node, struct shared_request *request)
+{
+	struct str key = node_key(&node->node);
+	if (str_starts_with(key, STR(PLAN_OWN_CLASS))) {
+		request->class_name = str_skip(key, sizeof(PLAN_OWN_CLASS) - 1);
+		const struct class_item *item =
+			class_table_find_own(&engine->classes, request->class_name);
+		if (item == NULL)
+			return; /* it is about to go */
+		request->listeners = item->listeners.items;
+		request->listener_count = item->listeners.count;
+		request->addresses = item->addresses;
+		request->created = item->created;
+		return;
+	}
+	struct class_listener *both = arena_calloc(&engine->scratch, 2, sizeof(*both));
+	both[0] = (struct class_listener){STR(""), engine->config.http_port, LISTENER_HTTP};
+	both[1] = (struct class_listener){STR(""), engine->config.https_port, LISTENER_HTTPS};
+	request->class_name = str_skip(key, sizeof(PLAN_SHARED) - 1);
+	request->listeners = both;
+	request->listener_count = 2;
+	request->addresses.items = arena_calloc(&engine->scratch, 1, sizeof(struct str));
+	request->addresses.count = 1;
+	request->created = engine->classes.shared_created;
 }
 
 static const void *build_shared(
@@ -222,14 +252,12 @@ static const void *build_shared(
 	struct tls_context tls = object_tls_context(engine);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
-		.class_name = str_skip(node_key(&node->node), sizeof("class/") - 1),
-		.http_port = engine->config.http_port,
-		.https_port = engine->config.https_port,
 		.shows_certificate = node->shown_count != 0,
 		.passes_through = passes_through(node),
 		.default_certificate = tls_default_id(&tls, &engine->scratch),
 		.https_is_possible = engine_can_serve(engine, STR("https")),
 	};
+	set_listeners(engine, node, &request);
 	gather_ports(engine, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
 		request.default_pool =
@@ -467,6 +495,8 @@ void object_diagnose(struct engine *engine, struct node *node, struct diag_list 
 {
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
 		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
+	else if (node->kind == NODE_CLASS)
+		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
 	else if (node->kind != NODE_SECRET && object_is_wanted(engine, node))
 		(void)object_build(engine, node, diags);
 }

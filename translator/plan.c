@@ -63,13 +63,23 @@ static void read_tls(const struct plan_maker *m)
 
 /* ---- the whole ---- */
 
+/* NULL: it shares. */
+static const struct class_item *own_class(const struct plan_maker *m)
+{
+	const struct class_table *classes = m->context->classes;
+	return classes != NULL ? class_table_find_own(classes, m->plan->class_name) : NULL;
+}
+
 static void assign_balancer(const struct plan_maker *m, enum grouping grouping)
 {
 	struct plan *plan = m->plan;
 	if (grouping == GROUPING_MERGED) {
+		bool is_own = own_class(m) != NULL;
 		plan->scope = BALANCER_OF_CLASS;
-		plan->balancer_name = plan->class_name;
-		plan->balancer = arena_printf(m->arena, "class/%.*s", STR_FMT(plan->class_name));
+		plan->balancer_name =
+			is_own ? plan->class_name : m->context->class.settings->ingress_class;
+		plan->balancer = arena_printf(m->arena, "%s%.*s",
+			is_own ? PLAN_OWN_CLASS : PLAN_SHARED, STR_FMT(plan->balancer_name));
 	} else if (!str_is_empty(plan->values.group)) {
 		plan->scope = BALANCER_OF_GROUP;
 		plan->balancer_name = plan->values.group;
@@ -142,9 +152,12 @@ static void read_names(const struct plan_maker *m)
 
 static void want_port(const struct plan_maker *m, uint64_t port, enum listener_protocol protocol)
 {
+	const struct class_item *own = own_class(m);
+	uint64_t http_port = own != NULL ? own->http_port : m->context->http_port;
+	uint64_t https_port = own != NULL ? own->https_port : m->context->https_port;
 	bool is_http = protocol == LISTENER_HTTP;
-	uint64_t same = is_http ? m->context->http_port : m->context->https_port;
-	uint64_t other = is_http ? m->context->https_port : m->context->http_port;
+	uint64_t same = is_http ? http_port : https_port;
+	uint64_t other = is_http ? https_port : http_port;
 	if (port == 0 || port == same)
 		return;
 	if (port == other || (m->plan->ports.count != 0 && m->plan->ports.items[0].port == port)) {

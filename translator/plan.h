@@ -11,7 +11,8 @@
  *   provider's grouping   annotation group   id
  *   per-ingress           -                  namespace/name
  *   per-ingress           g                  namespace/group:g
- *   merged                any                class/<class>
+ *   merged                any                class/<our class>: all classes share it
+ *   merged                any                own-class/<class>: the class has listeners of its own
  *   per-ingress           a Service          namespace/service:name
  *
  * A plan lives in the arena it was made in, and points into the record.
@@ -20,6 +21,7 @@
 
 #include "translator/annotations.h"
 #include "translator/class.h"
+#include "translator/class_listeners.h"
 #include "translator/rules.h"
 
 enum balancer_scope {
@@ -41,10 +43,16 @@ struct plan_context {
 	struct class_context class;
 	enum grouping grouping;
 	struct plan_limits cannot;
-	uint64_t http_port; /* of a load balancer for a whole class */
+	uint64_t http_port; /* of the load balancer that classes share */
 	uint64_t https_port;
-	bool is_released; /* a Service whose load balancer is gone */
+	const struct class_table *classes; /* NULL: none is known */
+	bool is_released;                  /* a Service whose load balancer is gone */
 };
+
+/* Before the name of a class in the id of its load balancer: of that which all share, which has the name of our own class, and of one that has
+ * listeners of its own. */
+#define PLAN_SHARED    "class/"
+#define PLAN_OWN_CLASS "own-class/"
 
 /* Virtual hosts for TLS that is passed through have this before their name. */
 #define PLAN_PASSTHROUGH "passthrough/"

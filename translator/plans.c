@@ -57,6 +57,7 @@ static void make(struct engine *engine, struct ingress_node *ingress, struct are
 		.cannot = limits_of(engine),
 		.http_port = engine->config.http_port,
 		.https_port = engine->config.https_port,
+		.classes = &engine->classes,
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {

@@ -109,13 +109,19 @@ void said_drop(struct engine *engine, struct node *node)
 
 /* ---- telling ---- */
 
+static enum record_kind kind_of(const struct object_ref *owner)
+{
+	if (owner->is_class)
+		return RECORD_INGRESS_CLASS;
+	return owner->is_service ? RECORD_SERVICE : RECORD_INGRESS;
+}
+
 bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
 	struct str reason, struct str message, bool standing)
 {
 	struct schema_error error = {""};
 	struct event_note note = {
-		.key = {ingress->is_service ? RECORD_SERVICE : RECORD_INGRESS, ingress->namespace,
-			ingress->name, ingress->uid},
+		.key = {kind_of(ingress), ingress->namespace, ingress->name, ingress->uid},
 		.type = type,
 		.reason = reason,
 		.message = diag_cut(message, DIAG_MESSAGE_MAX_LEN),
@@ -145,7 +151,7 @@ static uint64_t digest_of(const struct diag *diag)
 	digest = mix(digest, diag->ingress.namespace);
 	digest = mix(digest, diag->ingress.name);
 	digest = mix(digest, diag->ingress.uid);
-	digest = mix(digest, diag->ingress.is_service ? STR("s") : STR("i"));
+	digest = mix(digest, str_from(record_kind_word(kind_of(&diag->ingress))));
 	digest = mix(digest, diag->reason);
 	return mix(digest, diag->message);
 }

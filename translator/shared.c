@@ -10,16 +10,13 @@ static bool has_tls(const struct shared_request *request)
 	return ends || request->passes_through;
 }
 
-static struct listener tls_listener(const struct shared_request *request, uint64_t port)
+static void set_tls(const struct shared_request *request, struct listener *listener)
 {
-	struct listener listener = {.port = port, .protocol = LISTENER_HTTPS};
 	bool ends = request->https_is_possible &&
 		    (request->shows_certificate || !str_is_empty(request->default_certificate));
+	listener->protocol = ends ? LISTENER_HTTPS : LISTENER_TLS_PASSTHROUGH;
 	if (ends)
-		listener.default_certificate = request->default_certificate;
-	else
-		listener.protocol = LISTENER_TLS_PASSTHROUGH;
-	return listener;
+		listener->default_certificate = request->default_certificate;
 }
 
 static size_t cost_of(const struct shared_port *port)
@@ -49,7 +46,36 @@ static int compare_listeners(const void *left, const void *right)
 {
 	const struct listener *a = left;
 	const struct listener *b = right;
-	return (a->port > b->port) - (a->port < b->port);
+	return a->port != b->port ? (a->port > b->port) - (a->port < b->port)
+				  : str_cmp(a->address, b->address);
+}
+
+static void add_class_listeners(const struct shared_request *request, struct load_balancer *lb)
+{
+	for (size_t i = 0; i < request->listener_count; i++) {
+		const struct class_listener *wanted = &request->listeners[i];
+		struct listener listener = {.address = wanted->address,
+			.port = wanted->port,
+			.protocol = wanted->protocol,
+			.created = request->created};
+		if (wanted->protocol == LISTENER_HTTPS && !has_tls(request))
+			continue;
+		if (wanted->protocol == LISTENER_HTTPS)
+			set_tls(request, &listener);
+		lb->listeners.items[lb->listeners.count++] = listener;
+	}
+}
+
+static struct listener port_listener(
+	const struct shared_request *request, const struct shared_port *port, struct arena *arena)
+{
+	struct listener listener = {.port = port->port, .protocol = LISTENER_HTTP};
+	if (port->protocol == LISTENER_TCP)
+		listener = tcp_listener(port, arena);
+	else if (port->protocol == LISTENER_HTTPS)
+		set_tls(request, &listener);
+	listener.created = port->created;
+	return listener;
 }
 
 static void add_ports(const struct shared_request *request, struct arena *arena,
@@ -58,11 +84,11 @@ static void add_ports(const struct shared_request *request, struct arena *arena,
 	size_t bytes = 0;
 	for (size_t i = 0; i < request->port_count; i++) {
 		const struct shared_port *port = &request->ports[i];
-		struct listener *place = &lb->listeners.items[lb->listeners.count];
-		bytes += cost_of(port);
+		bytes += cost_of(port) * request->addresses.count;
 		if (port->protocol == LISTENER_HTTPS && !has_tls(request))
 			continue;
-		if (lb->listeners.count >= SHARED_LISTENERS_MAX || bytes > SHARED_BYTES_MAX) {
+		if (lb->listeners.count + request->addresses.count > SHARED_LISTENERS_MAX ||
+			bytes > SHARED_BYTES_MAX) {
 			if (port->holder != NULL)
 				diag_add(diags, &port->holder->self, "TooManyPorts", NULL,
 					"port %llu is not opened: the load balancer has too many "
@@ -70,13 +96,11 @@ static void add_ports(const struct shared_request *request, struct arena *arena,
 					(unsigned long long)port->port);
 			continue;
 		}
-		if (port->protocol == LISTENER_TCP)
-			*place = tcp_listener(port, arena);
-		else if (port->protocol == LISTENER_HTTPS)
-			*place = tls_listener(request, port->port);
-		else
-			*place = (struct listener){.port = port->port, .protocol = LISTENER_HTTP};
-		lb->listeners.count++;
+		struct listener listener = port_listener(request, port, arena);
+		for (size_t k = 0; k < request->addresses.count; k++) {
+			listener.address = request->addresses.items[k];
+			lb->listeners.items[lb->listeners.count++] = listener;
+		}
 	}
 }
 
@@ -84,16 +108,15 @@ void shared_build(const struct shared_request *request, struct arena *arena,
 	struct load_balancer *ret_balancer, struct diag_list *diags)
 {
 	struct load_balancer *lb = ret_balancer;
+	size_t most = request->listener_count + request->port_count * request->addresses.count;
 	*lb = (struct load_balancer){.key = {.kind = LB_LOAD_BALANCER},
 		.name = request->class_name,
 		.class_name = request->class_name,
 		.default_pool = request->default_pool};
-	lb->listeners.items = arena_calloc(arena, request->port_count + 2, sizeof(struct listener));
-	lb->listeners.items[lb->listeners.count++] =
-		(struct listener){.port = request->http_port, .protocol = LISTENER_HTTP};
-	if (has_tls(request))
-		lb->listeners.items[lb->listeners.count++] =
-			tls_listener(request, request->https_port);
+	lb->listeners.items = arena_calloc(arena, most + 1, sizeof(struct listener));
+	add_class_listeners(request, lb);
 	add_ports(request, arena, lb, diags);
-	qsort(lb->listeners.items, lb->listeners.count, sizeof(struct listener), compare_listeners);
+	if (lb->listeners.count > 1)
+		qsort(lb->listeners.items, lb->listeners.count, sizeof(struct listener),
+			compare_listeners);
 }

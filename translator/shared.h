@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The load balancer object that all of a class share: the ports of HTTP and HTTPS, extra ports for
+ * The load balancer object that classes share, or that one has: the ports of HTTP and HTTPS, extra ports for
  * either, and the TCP ports of Services. Who has what was settled before; here it is put together.
  * HTTPS stands only where there is a certificate to show, or a server name to pass TLS through for.
  * Pure.
@@ -16,13 +16,16 @@ struct shared_port {
 	uint64_t port;
 	enum listener_protocol protocol;
 	const struct plan *holder; /* of TCP */
+	uint64_t created;          /* of the holder */
 };
 
 struct shared_request {
 	struct str class_name;
-	uint64_t http_port;
-	uint64_t https_port;
-	const struct shared_port *ports; /* without those two */
+	const struct class_listener *listeners; /* of the class, or of all that share */
+	size_t listener_count;
+	struct str_list addresses;       /* of all other ports */
+	uint64_t created;                /* of the class, or of the oldest that shares */
+	const struct shared_port *ports; /* without those of `listeners` */
 	size_t port_count;
 	bool shows_certificate;         /* some certificate for some name */
 	bool passes_through;            /* TLS for some name */

@@ -83,6 +83,8 @@ struct engine {
 	uint8_t marks[RECORD_KIND_COUNT];
 	struct source_settings settings; /* texts are owned */
 	char *our_default;               /* name of the default class that is ours; NULL: none */
+	struct class_table classes;      /* of ours, see classes.c */
+	struct arena classes_arena;      /* of the table */
 	char missing[160];
 
 	/* the provider */
@@ -112,6 +114,19 @@ struct engine {
 
 /* Whether the provider can serve listeners of that protocol; true while nothing is known. */
 bool engine_can_serve(const struct engine *engine, struct str protocol);
+
+/* ---- classes.c ---- */
+
+void classes_init(struct engine *engine);
+void classes_fini(struct engine *engine);
+/* After the record of a class, or the settings, have changed: finds what classes there are, and has built again what depends on where they are
+ * served, but for the Ingresses of `changed` (NULL: of all), whose plans are made anew in any case. */
+void classes_update(struct engine *engine, const struct class_node *changed);
+/* The load balancer of the class; NULL: it has none now. */
+struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item);
+/* What the owner of the class should know. */
+void classes_diagnose(
+	struct engine *engine, const struct class_node *class, struct diag_list *diags);
 
 /* ---- plans.c ---- */
 
@@ -187,6 +202,8 @@ void change_service(struct engine *engine, struct service_node *service);
 void change_slice(struct engine *engine, struct slice_node *slice);
 void change_secret(struct engine *engine, struct secret_node *secret);
 void change_class(struct engine *engine, struct class_node *class);
+/* Makes the plans of all Ingresses and Services with these flags anew. */
+void change_flagged(struct engine *engine, uint16_t flags);
 /* Settings, grouping: everything may be different. */
 void change_all(struct engine *engine);
 /* Whether the object should be there. */

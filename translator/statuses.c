@@ -15,6 +15,8 @@
 
 #include <errno.h>
 
+enum { STATUSES_TOLD_MAX = 20 /* of the owners of a load balancer that classes share */ };
+
 static const struct schema *status_schema(void)
 {
 	return message_schema(MESSAGE_LB_STATUS, RECORD_NONE, LB_NONE);
@@ -151,15 +153,58 @@ static void add_for(struct engine *engine, const struct ingress_node *ingress, c
 	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
 }
 
-/* What a whole class shares is the administrator's matter: it is in the log. */
+/* What classes share is the administrator's matter: it is told on the IngressClasses. */
+static void add_for_classes(struct engine *engine, const struct balancer_node *balancer,
+	const char *reason, struct str message, struct diag_list *diags)
+{
+	const struct class_table *table = &engine->classes;
+	size_t count = 0;
+	for (size_t i = 0; i < table->classes.count && count < STATUSES_TOLD_MAX; i++) {
+		const struct class_item *item = &table->classes.items[i];
+		if (classes_balancer(engine, item) != balancer)
+			continue;
+		diag_add(diags, &item->self, reason, NULL, "%.*s", STR_FMT(message));
+		count++;
+	}
+}
+
+/* To all, but of a load balancer with thousands of them to a few, by name: so many Events at once would tell less than they cost. Whoever
+ * asks about another is told by `sluicectl explain`. */
 static void add_for_all(struct engine *engine, struct balancer_node *balancer, const char *reason,
 	struct str message, struct diag_list *diags)
 {
 	struct ingress_node *user;
-	if (engine->grouping == GROUPING_MERGED)
-		return;
-	SET_FOREACH (user, &balancer->users, node_by_name)
+	bool is_merged = engine->grouping == GROUPING_MERGED;
+	size_t count = 0;
+	if (is_merged)
+		add_for_classes(engine, balancer, reason, message, diags);
+	SET_FOREACH (user, &balancer->users, node_by_name) {
+		if (is_merged && count++ == STATUSES_TOLD_MAX)
+			return;
 		add_for(engine, user, reason, message, diags);
+	}
+}
+
+/* To those whose certificate is shown for a name. */
+static void add_for_certificate(struct engine *engine, struct balancer_node *balancer,
+	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
+{
+	struct record *record = graph_find(&engine->graph, NODE_SECRET, notice->certificate);
+	struct claim_node *claim;
+	size_t count = 0;
+	if (record == NULL)
+		return;
+	struct secret_node *secret = (struct secret_node *)(void *)record;
+	if (str_eq(node_name(&record->node), engine->config.default_name) &&
+		str_eq(node_namespace(&record->node), engine->config.default_namespace))
+		add_for_classes(engine, balancer, reason, notice->message, diags);
+	SET_FOREACH (claim, &secret->shown, node_by_name) {
+		if (claim->balancer != balancer || claim->holder == NULL)
+			continue;
+		if (count++ == STATUSES_TOLD_MAX)
+			return;
+		add_for(engine, claim->holder, reason, notice->message, diags);
+	}
 }
 
 /* To who has a load balancer for the Service, and to all whose backend it is. */
@@ -190,6 +235,10 @@ static void add_notice(struct engine *engine, struct balancer_node *balancer,
 	const char *reason = arena_str(&engine->scratch, notice->reason).p;
 	if (!str_is_empty(notice->service)) {
 		add_for_service(engine, balancer, notice, reason, diags);
+		return;
+	}
+	if (!str_is_empty(notice->certificate)) {
+		add_for_certificate(engine, balancer, notice, reason, diags);
 		return;
 	}
 	if (str_is_empty(notice->ingress)) {

@@ -19,6 +19,11 @@ static bool is_of_no_tool(struct str key)
 	       !str_starts_with(key, STR("field.cattle.io/"));
 }
 
+static bool is_ours_to_know(struct str key)
+{
+	return str_starts_with(key, STR("sluice.io/"));
+}
+
 /* ---- backends ---- */
 
 static bool read_resource(struct projection *p, const struct json *json,
@@ -199,11 +204,13 @@ bool project_ingress_class(struct projection *p, const struct json *object,
 	static const struct project_place place = {NULL, "spec", 0};
 	struct ingress_class_record *record = ret_record;
 	const struct json *spec = NULL;
-	*record = (struct ingress_class_record){0};
+	*record = (struct ingress_class_record){.created = meta->created};
 	project_set_key(&record->key, RECORD_INGRESS_CLASS, meta);
 	record->is_default = str_eq_c(json_text(json_get(meta->annotations,
 					      "ingressclass.kubernetes.io/is-default-class")),
 		"true");
 	return project_get_map(p, object, NULL, "spec", &spec) &&
-	       project_get_text(p, spec, &place, "controller", &record->controller);
+	       project_get_text(p, spec, &place, "controller", &record->controller) &&
+	       project_get_annotations(p, meta, is_ours_to_know, &record->annotations.items,
+		       &record->annotations.count);
 }

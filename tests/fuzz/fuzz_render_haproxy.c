@@ -234,8 +234,7 @@ static void check_main(struct world *world, struct forms *forms, bool has_defaul
 	};
 	arena_init(&arena);
 	buf_init(&text, RENDER_LEN_MAX);
-	input.bind_count = publish_binds(NULL, &input.binds);
-	ports_collect(world->state, world->routes, world->notices, NULL, &arena, &ports);
+	ports_collect(world->state, world->routes, NULL, world->notices, NULL, &arena, &ports);
 	render_main(&text, &input, description);
 	/* A digest has letters, too. */
 	char *place = memmem(buf_data(&text), buf_len(&text), description, strlen(description));

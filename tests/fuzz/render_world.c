@@ -65,14 +65,6 @@ size_t publish_binds(const struct publish *publish, const struct check_ip **ret_
 	return 3;
 }
 
-struct ports *world_ports(void)
-{
-	struct port items[PORT_COUNT] = {0};
-	for (size_t i = 0; i < PORT_COUNT; i++)
-		items[i].port = ports[i];
-	return ports_copy(&(struct ports){items, PORT_COUNT});
-}
-
 /* ---- in place of provider-local/externals.c: every name has been looked up ---- */
 
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)

@@ -34,8 +34,6 @@ struct world {
 void world_init(struct world *world, const uint8_t *data, size_t len);
 void world_fini(struct world *world);
 struct local *world_local(struct world *world);
-/* Every port that can be drawn, sorted; ports_free() frees them. */
-struct ports *world_ports(void);
 
 /* A number below `count`; 0 when the bytes have run out. */
 unsigned world_pick(struct world *world, unsigned count);

@@ -167,31 +167,31 @@ static void a_group_is_read_back(void **state)
 
 static void the_description_tells_texts_apart(void **state)
 {
+	struct check_ip binds[] = {ip_of("127.0.0.1"), ip_of("fd00::1")};
 	struct port port = {.port = 80,
 		.protocol = LISTENER_HTTP,
-		.load_balancer = name_of(NAME_LOAD_BALANCER, STR("lb"))};
-	struct ports ports = {&port, 1};
-	struct check_ip bind = ip_of("127.0.0.1");
+		.load_balancer = name_of(NAME_LOAD_BALANCER, STR("lb")),
+		.binds = binds,
+		.bind_count = 2};
+	struct ports ports = {.items = &port, .count = 1};
 	struct render_input input = {.state_dir = "/tmp/x",
 		.proxy_dir = "/tmp/y",
 		.socket = "/tmp/y/s",
 		.ports = &ports,
-		.binds = &bind,
-		.bind_count = 1,
 		.group_count = 3,
 		.hard_stop_after_s = 5};
 	char first[RENDER_DESCRIPTION_LEN];
 	char second[RENDER_DESCRIPTION_LEN];
 	struct buf text;
-	size_t count;
 	(void)state;
 	buf_init(&text, RENDER_LEN_MAX);
 	render_main(&text, &input, first);
 	assert_non_null(memmem(buf_data(&text), buf_len(&text), first, strlen(first)));
-	struct port *read = render_read_ports(buf_str(&text), &count);
-	assert_int_equal(count, 1);
-	assert_int_equal(read[0].port, 80);
-	free(read);
+	struct socket_list read = ports_read_sockets(buf_str(&text), RENDER_BIND);
+	assert_int_equal(read.count, 2);
+	assert_true(socket_list_has(&read, &binds[0], 80));
+	assert_true(socket_list_has(&read, &binds[1], 80));
+	free(read.items);
 	port.port = 81;
 	buf_clear(&text);
 	render_main(&text, &input, second);

@@ -188,11 +188,11 @@ static void what_breaks_a_check_is_told_alone(void **fixture)
 	};
 	put_host(f, "a.test", rules, 2, false);
 	assert_int_equal(rows_count(f->rows, ROW_PREFIX), 1);
-	assert_int_equal(notices_list(f->notices, &f->arena, &list), 1);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 1);
 	assert_true(str_eq_c(list[0].ingress, "default/bad"));
 	assert_true(str_eq_c(list[0].reason, "PathRefused"));
 	put_host(f, "a.test", rules + 1, 1, false);
-	assert_int_equal(notices_list(f->notices, &f->arena, &list), 0);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 0);
 }
 
 int main(void)

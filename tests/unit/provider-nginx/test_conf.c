@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -44,19 +45,22 @@ static void set_up(struct fixture *f)
 		(struct port){.port = 443, .protocol = LISTENER_HTTPS, .load_balancer = lb};
 	f->ports_items[2] = (struct port){
 		.port = 5432, .protocol = LISTENER_TCP, .load_balancer = lb, .service = STR("a/b")};
-	f->ports = (struct ports){f->ports_items, 3};
+	f->ports = (struct ports){.items = f->ports_items, .count = 3};
 	assert_true(check_ip(STR("::"), &f->bind));
+	for (size_t i = 0; i < 3; i++) {
+		f->ports_items[i].binds = &f->bind;
+		f->ports_items[i].bind_count = 1;
+	}
 	assert_true(check_ip(STR("2001:db8::1"), &f->peer.ip));
 	f->peer.port = 5432;
 	f->pool = (struct conf_pool){
 		.name = name_of(NAME_POOL, STR("pool")), .peers = &f->peer, .peer_count = 1};
-	f->tcp = (struct conf_tcp){5432, f->pool.name};
-	f->passes[0] = (struct conf_pass){lb, STR("a.test"), f->pool.name, STR("x/y")};
-	f->passes[1] = (struct conf_pass){lb, STR("*.b-c.test"), f->pool.name, STR("x/z")};
+	f->tcp = (struct conf_tcp){2, f->pool.name};
+	f->passes[0] = (struct conf_pass){lb, STR("lb"), STR("a.test"), f->pool.name, STR("x/y")};
+	f->passes[1] =
+		(struct conf_pass){lb, STR("lb"), STR("*.b-c.test"), f->pool.name, STR("x/z")};
 	f->conf = (struct conf){.options = &f->options,
 		.ports = &f->ports,
-		.binds = &f->bind,
-		.bind_count = 1,
 		.tcp = &f->tcp,
 		.tcp_count = 1,
 		.passes = f->passes,
@@ -149,22 +153,71 @@ static void test_pieces(void **state)
 	buf_fini(&f.text);
 }
 
-static void test_held_ports(void **state)
+static void test_what_is_held(void **state)
 {
 	struct fixture f;
+	struct check_ip v4;
+	uint16_t both[] = {80, 443};
+	size_t count;
 	(void)state;
 	set_up(&f);
+	assert_true(check_ip(STR("0.0.0.0"), &v4));
 	render(&f, NULL);
-	struct ports *held = conf_read_held(str_from(buf_str(&f.text).p));
-	assert_int_equal(held->count, 3);
-	assert_int_equal(held->items[2].port, 5432);
-	ports_free(held);
-	held = conf_read_held(STR("\n# ports 80 0 x"));
-	assert_int_equal(held->count, 1);
-	ports_free(held);
-	held = conf_read_held(STR(""));
-	assert_int_equal(held->count, 0);
-	ports_free(held);
+	struct socket_list held = ports_read_sockets(buf_str(&f.text), CONF_LISTEN);
+	assert_int_equal(held.count, 3);
+	assert_true(socket_list_has(&held, &f.bind, 5432));
+	assert_false(socket_list_has(&held, &v4, 5432));
+	free(held.items);
+	uint16_t *split = conf_read_split(buf_str(&f.text), &count);
+	assert_int_equal(count, 0);
+	free(split);
+	assert_false(has(&f, "reuseport"));
+	f.conf.split = both;
+	f.conf.split_count = 2;
+	render(&f, NULL);
+	assert_true(has(&f, "listen [::]:80 ipv6only=off reuseport;"));
+	assert_true(has(&f, "listen [::]:5432 so_keepalive=on ipv6only=off;"));
+	split = conf_read_split(buf_str(&f.text), &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(split[1], 443);
+	free(split);
+	split = conf_read_split(STR("\n# split 80 0 x"), &count);
+	assert_int_equal(count, 1);
+	free(split);
+	buf_fini(&f.text);
+}
+
+static void test_two_load_balancers_on_one_port(void **state)
+{
+	struct fixture f;
+	struct check_ip binds[2];
+	uint16_t split[] = {80};
+	struct socket_address leaving = {.port = 80};
+	(void)state;
+	set_up(&f);
+	assert_true(check_ip(STR("0.0.0.0"), &binds[0]) && check_ip(STR("::"), &binds[1]));
+	assert_true(check_ip(STR("10.0.0.1"), &leaving.ip));
+	f.ports_items[0].binds = binds;
+	f.ports_items[0].bind_count = 2;
+	f.ports_items[1] = (struct port){.port = 80,
+		.protocol = LISTENER_HTTPS,
+		.has_own_address = true,
+		.binds = &f.peer.ip,
+		.bind_count = 1,
+		.load_balancer = name_of(NAME_LOAD_BALANCER, STR("other"))};
+	f.ports.count = 2;
+	f.conf.tcp_count = 0;
+	f.conf.split = split;
+	f.conf.split_count = 1;
+	f.conf.leaving = (struct socket_list){&leaving, 1};
+	render(&f, NULL);
+	/* Each family has a wildcard of its own, then. */
+	assert_true(has(&f, "listen 0.0.0.0:80 reuseport;"));
+	assert_true(has(&f, "listen [::]:80 reuseport;"));
+	assert_true(has(&f, "listen [2001:db8::1]:80 ssl http2 reuseport;"));
+	assert_true(has(&f, "listen 10.0.0.1:80 reuseport;"));
+	assert_true(has(&f, port_label_of(&f.ports_items[1]).text));
+	assert_string_not_equal(port_label_of(&f.ports_items[1]).text, "80");
 	buf_fini(&f.text);
 }
 
@@ -291,7 +344,8 @@ int main(void)
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_held_ports),
+		cmocka_unit_test(test_what_is_held),
+		cmocka_unit_test(test_two_load_balancers_on_one_port),
 		cmocka_unit_test(test_where_it_listens),
 		cmocka_unit_test(test_quote),
 		cmocka_unit_test(test_paths),

@@ -3,6 +3,10 @@
 
 #include "tests/unit/translator/help.h"
 
+static struct class_listener usual[] = {
+	{STR(""), 80, LISTENER_HTTP}, {STR(""), 443, LISTENER_HTTPS}};
+static struct str everywhere[] = {STR("")};
+
 static void https_stands_when_there_is_something_to_show(void **state)
 {
 	static const struct {
@@ -23,8 +27,9 @@ static void https_stands_when_there_is_something_to_show(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct shared_request request = {.class_name = STR("edge"),
-			.http_port = 80,
-			.https_port = 443,
+			.listeners = usual,
+			.listener_count = 2,
+			.addresses = {everywhere, 1},
 			.shows_certificate = rows[i].shows,
 			.passes_through = rows[i].passes,
 			.default_certificate = str_from(rows[i].fallback),
@@ -52,10 +57,13 @@ static void ports_are_sorted_and_extra_https_needs_a_certificate(void **state)
 	struct plan ssh = {.self = {.namespace = STR("ns"), .name = STR("ssh"), .is_service = true},
 		.ports = {&wish, 1},
 		.source_ranges = {ranges, 1}};
-	const struct shared_port ports[] = {{8443, LISTENER_HTTPS, NULL},
-		{8080, LISTENER_HTTP, NULL}, {22, LISTENER_TCP, &ssh}};
-	struct shared_request request = {
-		.http_port = 80, .https_port = 443, .ports = ports, .port_count = 3};
+	const struct shared_port ports[] = {{8443, LISTENER_HTTPS, NULL, 0},
+		{8080, LISTENER_HTTP, NULL, 0}, {22, LISTENER_TCP, &ssh, 7}};
+	struct shared_request request = {.listeners = usual,
+		.listener_count = 2,
+		.addresses = {everywhere, 1},
+		.ports = ports,
+		.port_count = 3};
 	struct load_balancer lb;
 	struct arena arena;
 	(void)state;
@@ -66,6 +74,7 @@ static void ports_are_sorted_and_extra_https_needs_a_certificate(void **state)
 	assert_int_equal(lb.listeners.items[0].port, 22);
 	assert_text(lb.listeners.items[0].pool, "ns/ssh:tcp:22");
 	assert_text(lb.listeners.items[0].service, "ns/ssh");
+	assert_int_equal(lb.listeners.items[0].created, 7);
 	assert_int_equal(lb.listeners.items[0].source_ranges.count, 1);
 	assert_int_equal(lb.listeners.items[2].port, 8080);
 	request.shows_certificate = true;
@@ -75,11 +84,38 @@ static void ports_are_sorted_and_extra_https_needs_a_certificate(void **state)
 	arena_fini(&arena);
 }
 
+static void a_class_has_every_port_on_each_of_its_addresses(void **state)
+{
+	struct class_listener own[] = {
+		{STR("10.0.0.2"), 80, LISTENER_HTTP}, {STR("10.0.0.1"), 80, LISTENER_HTTP}};
+	struct str addresses[] = {STR("10.0.0.2"), STR("10.0.0.1")};
+	const struct shared_port ports[] = {{8080, LISTENER_HTTP, NULL, 5}};
+	struct shared_request request = {.listeners = own,
+		.listener_count = 2,
+		.addresses = {addresses, 2},
+		.created = 9,
+		.ports = ports,
+		.port_count = 1};
+	struct load_balancer lb;
+	struct arena arena;
+	(void)state;
+	arena_init(&arena);
+	shared_build(&request, &arena, &lb, NULL);
+	assert_int_equal(lb.listeners.count, 4);
+	assert_text(lb.listeners.items[0].address, "10.0.0.1");
+	assert_int_equal(lb.listeners.items[0].created, 9);
+	assert_text(lb.listeners.items[3].address, "10.0.0.2");
+	assert_int_equal(lb.listeners.items[3].port, 8080);
+	assert_int_equal(lb.listeners.items[3].created, 5);
+	arena_fini(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(https_stands_when_there_is_something_to_show),
 		cmocka_unit_test(ports_are_sorted_and_extra_https_needs_a_certificate),
+		cmocka_unit_test(a_class_has_every_port_on_each_of_its_addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
