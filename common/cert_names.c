@@ -130,29 +130,37 @@ const char *cert_names_read(
 	return NULL;
 }
 
-static bool eq_lower(struct str name, struct str host)
+/* The order of the list; `left` is in any case. */
+static int compare_host(const void *left, const void *right)
 {
-	if (name.len != host.len)
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		if (lower(name.p[i]) != lower(host.p[i]))
-			return false;
+	struct str host = *(const struct str *)left;
+	struct str name = *(const struct str *)right;
+	size_t len = host.len < name.len ? host.len : name.len;
+	for (size_t i = 0; i < len; i++) {
+		int order = (unsigned char)lower(host.p[i]) - (unsigned char)name.p[i];
+		if (order != 0)
+			return order;
 	}
-	return true;
+	return (host.len > len) - (name.len > len);
+}
+
+static bool is_listed(const struct str *names, size_t count, struct str host)
+{
+	return count != 0 && bsearch(&host, names, count, sizeof(*names), compare_host) != NULL;
 }
 
 bool cert_covers(const struct str *names, size_t count, struct str host)
 {
-	if (host.len == 0)
-		return false;
+	char wildcard[HOST_LEN_MAX];
 	struct str label = first_label(host);
 	struct str rest = str_skip(host, label.len);
-	for (size_t i = 0; i < count; i++) {
-		if (eq_lower(names[i], host))
-			return true;
-		if (label.len != 0 && rest.len > 1 && str_starts_with(names[i], STR("*.")) &&
-			eq_lower(str_skip(names[i], 1), rest))
-			return true;
-	}
-	return false;
+	if (host.len == 0 || host.len > HOST_LEN_MAX)
+		return false;
+	if (is_listed(names, count, host))
+		return true;
+	if (label.len == 0 || rest.len <= 1)
+		return false;
+	wildcard[0] = '*';
+	memcpy(wildcard + 1, rest.p, rest.len);
+	return is_listed(names, count, (struct str){wildcard, rest.len + 1});
 }

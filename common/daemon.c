@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/daemon.h"
 
+#include "common/clock.h"
 #include "common/daemon_window.h"
 #include "common/heap.h"
 #include "common/log_events.h"
 #include "common/must.h"
 #include "common/notify.h"
 #include "common/process_metrics.h"
+#include "common/signals.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 
@@ -33,6 +35,7 @@ struct daemon {
 	enum sandbox_mode sandbox;
 	struct window *window;
 	bool is_stopping;
+	bool has_failed;
 	char *missing;                                /* a line each thing; NULL: ready */
 	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing more to say */
 	void *describe_ctx;
@@ -58,6 +61,7 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 {
 	struct sandbox_outcome outcome = {0};
+	sandbox_allow_remove_beside(sandbox, window_made(daemon->window));
 	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
 	if (problem == NULL)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
@@ -108,13 +112,19 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	free(daemon->missing);
 	metric_set(&common_metrics[METRIC_READY], 0, missing == NULL);
 	daemon->missing = missing != NULL ? xstrdup(missing) : NULL;
-	daemon->ready_s = missing == NULL ? (int64_t)time(NULL) : 0;
+	daemon->ready_s = missing == NULL ? clock_wall_s() : 0;
 	if (missing != NULL) {
 		tell_missing(missing);
 		return;
 	}
 	log_event(&EV_READY);
 	notify_status("ready");
+}
+
+void daemon_fail(struct daemon *daemon)
+{
+	daemon->has_failed = true;
+	ev_break(daemon->loop, EVBREAK_ALL);
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -264,7 +274,7 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
 	 */
 	daemon->missing = xstrdup("");
-	daemon->started_s = (int64_t)time(NULL);
+	daemon->started_s = clock_wall_s();
 	start_watchers(daemon);
 	process_metrics_start();
 	metric_set(&common_metrics[METRIC_READY], 0, 0);
@@ -294,13 +304,14 @@ static int run(struct daemon *daemon, void *config)
 	window_free(daemon->window);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
-	return EXIT_SUCCESS;
+	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
+	signals_reset();
 	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =

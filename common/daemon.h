@@ -3,6 +3,9 @@
  * The skeleton of every process: options, log, signals, readiness, loop, stop. A process fills a
  * struct daemon_spec and calls daemon_main() from main().
  *
+ * Signals mean the same whoever started it: SIGTERM and SIGINT end it, SIGHUP has it read again what can be; what was blocked or ignored
+ * before is not.
+ *
  * Exit codes: 0 asked to stop; 1 failed at run time (the supervisor should restart it); 2 wrong
  * usage (it should not).
  *
@@ -53,6 +56,8 @@ struct daemon_spec {
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv);
 
 struct ev_loop *daemon_loop(struct daemon *daemon);
+/* Ends the process in an orderly way, as a failure: whoever supervises it starts it again. To be called from the loop; the reason was logged. */
+void daemon_fail(struct daemon *daemon);
 /* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
  * sandbox. NULL, or what is wrong in words (allocated). */
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/http.h"
 
+#include "common/clock.h"
 #include "common/curl_loop.h"
 #include "common/http_easy.h"
 #include "common/must.h"
@@ -24,8 +25,8 @@ struct http_request {
 	struct http_easy *easy;
 	struct http_call call; /* the owner's callbacks; texts are not kept */
 	ev_timer timer;
-	ev_tstamp ends_at;  /* 0: never */
-	ev_tstamp heard_at; /* 0: not connected yet, nothing is expected */
+	double ends_at;  /* 0: never */
+	double heard_at; /* 0: not connected yet, nothing is expected */
 };
 
 /* Connections, TLS sessions and authorities of one time: http_drop_idle() begins another one. */
@@ -171,7 +172,7 @@ static bool has_idle_timeout(const struct http_request *request)
 /* Sets the timer for what comes next: to begin, or to give up. */
 static void set_timer(struct http_request *request)
 {
-	ev_tstamp now = ev_now(request->http->loop);
+	double now = clock_monotonic_s();
 	ev_tstamp due = request->ends_at;
 	if (request->state == REQUEST_WAITING)
 		due = now;
@@ -200,7 +201,7 @@ static void begin(struct http_request *request)
 
 static void give_up_or_wait(struct http_request *request)
 {
-	ev_tstamp now = ev_now(request->http->loop);
+	double now = clock_monotonic_s();
 	if (request->ends_at > 0 && now >= request->ends_at)
 		complete(request, CURLE_OPERATION_TIMEDOUT, "the time for the request is up");
 	else if (has_idle_timeout(request) &&
@@ -228,7 +229,7 @@ static void on_activity(void *owner)
 {
 	struct http_request *request = owner;
 	bool first = request->heard_at <= 0;
-	request->heard_at = ev_now(request->http->loop);
+	request->heard_at = clock_monotonic_s();
 	if (first && request->state == REQUEST_RUNNING)
 		set_timer(request);
 }
@@ -274,7 +275,7 @@ struct http_request *http_start(struct http *http, const struct http_call *call)
 	request->easy = http_easy_new(&relayed, http->user_agent, on_activity, request);
 	curl_easy_setopt(http_easy_handle(request->easy), CURLOPT_PRIVATE, request);
 	if (call->timeout_s > 0)
-		request->ends_at = ev_now(http->loop) + call->timeout_s;
+		request->ends_at = clock_monotonic_s() + call->timeout_s;
 	ev_init(&request->timer, on_timer);
 	request->timer.data = request;
 	LIST_INSERT_HEAD(&http->requests, request, entry);

@@ -82,6 +82,8 @@ static uint64_t rights_of(enum landlock_access access)
 		return read_rights | LANDLOCK_ACCESS_FS_EXECUTE;
 	case LANDLOCK_WRITE:
 		return read_rights | write_rights;
+	case LANDLOCK_REMOVE:
+		return LANDLOCK_ACCESS_FS_REMOVE_FILE;
 	}
 	return 0;
 }

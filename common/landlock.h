@@ -14,6 +14,7 @@ enum landlock_access {
 	LANDLOCK_READ,    /* files and folders below */
 	LANDLOCK_EXECUTE, /* read, and start as programs */
 	LANDLOCK_WRITE,   /* read, write, make, rename, remove */
+	LANDLOCK_REMOVE,  /* remove files, and nothing else */
 };
 
 enum landlock_scope {

@@ -2,6 +2,7 @@
 #include "common/log.h"
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/log_events.h"
 #include "common/must.h"
 
@@ -81,18 +82,11 @@ struct str log_errno_text(int err)
 	return str_from(strerror(err < 0 ? -err : err));
 }
 
-static double monotonic_now(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* A token bucket per event: a fault that repeats must not fill a disk, and its first lines must not
  * be lost. */
 static bool take_token(struct log_event *event)
 {
-	double now = monotonic_now();
+	double now = clock_monotonic_s();
 	if (!event->used) {
 		event->used = true;
 		event->tokens = LOG_BURST;
@@ -180,12 +174,11 @@ static void put_field(struct buf *line, const struct log_field *field, bool json
 /* The journal has a time of its own for each line. */
 static void print_stamp(char *out, size_t room)
 {
-	struct timespec now;
+	struct timespec now = clock_wall();
 	struct tm utc;
 	char stamp[32];
 	if (logger.is_journal)
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &utc);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &utc);
 	snprintf(out, room,
@@ -228,7 +221,7 @@ static void remember(const struct log_event *event, const struct log_field *fiel
 	size_t len = buf_len(&text);
 	memcpy(logger.problem_text, buf_data(&text), len);
 	logger.problem = (struct log_problem){
-		.at_s = (int64_t)time(NULL),
+		.at_s = clock_wall_s(),
 		.remedy = event->remedy,
 		.text = {logger.problem_text, len},
 	};

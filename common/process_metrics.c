@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/process_metrics.h"
 
+#include "common/clock.h"
 #include "common/version.h"
 
 #include <fcntl.h>
@@ -86,7 +87,7 @@ void process_metrics_start(void)
 {
 	statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	metric_set(&common_metrics[METRIC_BUILD], 0, 1);
-	metric_set(&common_metrics[METRIC_START], 0, (double)time(NULL));
+	metric_set(&common_metrics[METRIC_START], 0, (double)clock_wall_s());
 	metrics_add(common_metrics, COMMON_METRIC_COUNT);
 	metrics_collect_with(collect, NULL);
 }

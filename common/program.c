@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/program.h"
 
+#include "common/signals.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,10 +12,7 @@
 _Noreturn void program_become(char *const *argv, int output)
 {
 	int null = open("/dev/null", O_RDONLY);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
+	signals_reset();
 	dup2(null, 0);
 	dup2(output, 1);
 	dup2(output, 2);

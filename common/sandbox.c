@@ -109,7 +109,7 @@ void sandbox_allow_write(struct sandbox *sandbox, const char *path)
 	add_path(sandbox, path, LANDLOCK_WRITE);
 }
 
-void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file)
+static void add_beside(struct sandbox *sandbox, const char *file, enum landlock_access access)
 {
 	if (file == NULL)
 		return;
@@ -117,8 +117,18 @@ void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file)
 	char *folder = slash == NULL   ? xstrdup(".")
 		       : slash == file ? xstrdup("/")
 				       : xstrndup(file, (size_t)(slash - file));
-	sandbox_allow_read(sandbox, folder);
+	add_path(sandbox, folder, access);
 	free(folder);
+}
+
+void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file)
+{
+	add_beside(sandbox, file, LANDLOCK_READ);
+}
+
+void sandbox_allow_remove_beside(struct sandbox *sandbox, const char *file)
+{
+	add_beside(sandbox, file, LANDLOCK_REMOVE);
 }
 
 void sandbox_allow_all_files(struct sandbox *sandbox)

@@ -42,6 +42,8 @@ void sandbox_allow_execute(struct sandbox *sandbox, const char *path);
 void sandbox_allow_write(struct sandbox *sandbox, const char *path);
 /* The folder a file stands in, so that it may be replaced by another of its name. */
 void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file);
+/* Files of the folder that one stands in may be removed, such as a socket of ours at the end. */
+void sandbox_allow_remove_beside(struct sandbox *sandbox, const char *file);
 /* Files are not confined: what is to be started is not known, such as a plugin of a person's own. */
 void sandbox_allow_all_files(struct sandbox *sandbox);
 

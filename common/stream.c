@@ -59,11 +59,9 @@ static ssize_t read_step(struct stream *s)
 	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+/* False: the stream has ended, and is not to be used any more. */
+static bool take_input(struct stream *s)
 {
-	(void)loop;
-	(void)events;
-	struct stream *s = watcher->data;
 	bool gone = false;
 	size_t total = 0;
 	ssize_t got = 0;
@@ -72,7 +70,7 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 		total += (size_t)got;
 		int err = s->ops->on_input(s->ctx, s, &s->in);
 		if (gone)
-			return;
+			return false;
 		if (err < 0) {
 			got = err;
 			break;
@@ -87,10 +85,18 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 		s->ops->on_dry(s->ctx, s);
 	}
 	if (gone)
-		return;
+		return false;
 	s->gone = NULL;
 	if (got < 0)
 		run_on_closed(s, got == -EPIPE ? 0 : (int)got);
+	return got >= 0;
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	(void)take_input(watcher->data);
 }
 
 /* Writes what the socket takes; 0 or a negative errno. */
@@ -112,7 +118,9 @@ static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 	struct stream *s = watcher->data;
 	int err = write_some(s);
 	if (err < 0) {
-		run_on_closed(s, err);
+		/* What the peer said before it left may be why it left. */
+		if (take_input(s))
+			run_on_closed(s, err);
 		return;
 	}
 	if (s->wants_room && buf_len(&s->out) <= s->limits.out_low) {

@@ -125,12 +125,12 @@ static const struct window_connection_ops connection_ops = {on_request, on_gone}
 static struct window_reply **find_place(struct listener *listener)
 {
 	struct window_reply **best = NULL;
-	ev_tstamp oldest = 0;
+	double oldest = 0;
 	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
 		struct window_reply **place = &listener->connections[i];
 		if (*place == NULL)
 			return place;
-		ev_tstamp since = window_connection_waits_since(*place);
+		double since = window_connection_waits_since(*place);
 		if (since >= 0 && (best == NULL || since < oldest)) {
 			best = place;
 			oldest = since;
@@ -315,6 +315,11 @@ struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_
 	for (size_t i = 0; i < allowed_count; i++)
 		window->uids[i] = allowed_uids[i];
 	return window;
+}
+
+const char *window_made(const struct window *window)
+{
+	return window->made;
 }
 
 void window_free(struct window *window)

@@ -73,9 +73,11 @@ struct window_producer {
 
 /* `allowed_uids` may connect to the Unix socket beside root and ourselves; copied, at most WINDOW_UIDS_MAX. */
 struct window *window_new(struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count);
-/* Ends every answer and connection, and removes the socket that it has made. The next process replaces one that stayed, because this one was killed
- * or is confined. */
+/* Ends every answer and connection, and removes the socket that it has made. The next process replaces one that stayed, because this one was killed. */
 void window_free(struct window *window);
+
+/* The socket that it has made; NULL: none. */
+const char *window_made(const struct window *window);
 
 enum window_listener_kind { WINDOW_UNIX = 1, WINDOW_TCP = 2 };
 /* Listens on what the service manager handed over under the name "window" (FileDescriptorName=). Returns which kinds there were. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/window_connection.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/stream.h"
 #include "common/window_http.h"
@@ -29,7 +30,7 @@ struct window_reply {
 	bool is_local;
 	enum state state;
 	bool is_answered; /* the request that is being handled */
-	ev_tstamp waits_since;
+	double waits_since;
 	ev_timer deadline;
 	ev_timer waker; /* never started: only fed to the loop */
 	const struct window_producer *producer;
@@ -102,7 +103,7 @@ static int print_head(struct window_reply *c, int status, const char *content_ty
 		.content_type = content_type,
 		.length = length,
 		.closes = !c->head.keeps_alive,
-		.now = (time_t)ev_now(c->loop),
+		.now = (time_t)clock_wall_s(),
 	};
 	return window_print_head(stream_out(c->stream), &head);
 }
@@ -230,7 +231,7 @@ static void begin_reading(struct window_reply *c)
 {
 	c->state = READING;
 	window_head_init(&c->head);
-	c->waits_since = ev_now(c->loop);
+	c->waits_since = clock_monotonic_s();
 	set_deadline(c, WINDOW_IDLE_S);
 }
 
@@ -363,7 +364,7 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 	return c;
 }
 
-ev_tstamp window_connection_waits_since(const struct window_reply *c)
+double window_connection_waits_since(const struct window_reply *c)
 {
 	return c->producer == NULL ? c->waits_since : -1;
 }

@@ -25,4 +25,4 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 /* Ends it without on_gone(). */
 void window_connection_free(struct window_reply *connection);
 /* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces is under way. */
-ev_tstamp window_connection_waits_since(const struct window_reply *connection);
+double window_connection_waits_since(const struct window_reply *connection);

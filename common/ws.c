@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ws.h"
 
+#include "common/clock.h"
 #include "common/curl_loop.h"
 #include "common/http_peer.h"
 #include "common/must.h"
@@ -48,7 +49,7 @@ struct ws {
 	ev_io io;
 	ev_timer more;  /* a turn was over before the input was */
 	ev_timer timer; /* the time of the upgrade; then the silence */
-	ev_tstamp heard_at;
+	double heard_at;
 	size_t turn_len;
 	unsigned depth;
 	bool freed;
@@ -160,7 +161,7 @@ static int receive(struct ws *ws, uint8_t *place, size_t len, size_t *ret_got)
 	ws->is_cut = code != CURLE_OK || *ret_got == 0;
 	if (ws->is_cut)
 		return -1;
-	ws->heard_at = ev_now(ws->call.loop);
+	ws->heard_at = clock_monotonic_s();
 	return 1;
 }
 
@@ -425,7 +426,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct ws *ws = timer->data;
 	(void)events;
 	enter(ws);
-	double silent_s = ev_now(loop) - ws->heard_at;
+	double silent_s = clock_monotonic_s() - ws->heard_at;
 	if (ws->state != WS_OPEN) {
 		end(ws, 0,
 			ws->problem != NULL ? ws->problem : "the upgrade was not answered in time");
@@ -470,7 +471,7 @@ struct ws *ws_open(const struct ws_call *call)
 {
 	struct ws *ws = xcalloc(1, sizeof(*ws));
 	ws->call = *call;
-	ws->heard_at = ev_now(call->loop);
+	ws->heard_at = clock_monotonic_s();
 	buf_init(&ws->out, WS_REQUEST_MAX);
 	buf_init(&ws->in, WS_ANSWER_MAX + WS_READ_LEN);
 	buf_init(&ws->message, call->message_max);

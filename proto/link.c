@@ -2,6 +2,7 @@
 #include "proto/link.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/descriptors.h"
 #include "common/must.h"
 #include "common/stream.h"
@@ -16,6 +17,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 enum link_state { LINK_CLOSED, LINK_GREETING, LINK_UP };
 
@@ -32,11 +34,12 @@ struct link {
 	struct stream *stream;
 	struct message_reader *reader;
 	struct arena arena; /* for our own messages: hello, ping */
-	ev_tstamp heard_at;
+	double heard_at;
 	struct traffic traffic;
 	uint64_t ping_seq;
 	char *peer_name;
 	char complaint[SCHEMA_ERROR_LEN + 128];
+	char refusal[512]; /* why another peer is not taken */
 };
 
 static const char *role_name(enum peer_role role)
@@ -258,7 +261,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	struct link *link = ctx;
 	struct str payload;
 	enum frame_outcome outcome;
-	link->heard_at = ev_now(link->config.loop);
+	link->heard_at = clock_monotonic_s();
 	while ((outcome = frame_next(in, &payload)) == FRAME_READY) {
 		int err = take_payload(link, payload);
 		if (link->stream != stream)
@@ -318,7 +321,7 @@ static void begin_greeting(struct link *link, int fd)
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
-	link->heard_at = ev_now(link->config.loop);
+	link->heard_at = clock_monotonic_s();
 	traffic_begin(&link->traffic, peer_series(link));
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
@@ -342,7 +345,7 @@ static void try_connect(struct link *link)
 
 static void watch_silence(struct link *link)
 {
-	ev_tstamp silent = ev_now(link->config.loop) - link->heard_at;
+	double silent = clock_monotonic_s() - link->heard_at;
 	if (silent >= link->config.dead_after_s) {
 		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
 			true);
@@ -363,13 +366,44 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 		watch_silence(link);
 }
 
+/* As much as the socket takes at once: a peer that does not read it has only itself to ask. */
+static void say_refused(int fd, const char *reason)
+{
+	const struct bye bye = {.reason = str_from(reason)};
+	struct schema_error error;
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	if (message_encode(MESSAGE_BYE, &bye, &frame, &error) == 0)
+		(void)send(fd, buf_data(&frame), buf_len(&frame), MSG_NOSIGNAL | MSG_DONTWAIT);
+	buf_fini(&frame);
+}
+
 static const char *take_connection(void *ctx, int fd)
 {
 	struct link *link = ctx;
-	if (link->state != LINK_CLOSED)
-		return "another peer is connected";
-	begin_greeting(link, fd);
-	return NULL;
+	const char *role = role_name(link->config.peer_role);
+	if (link->state == LINK_CLOSED) {
+		begin_greeting(link, fd);
+		return NULL;
+	}
+	if (link->state == LINK_UP)
+		snprintf(link->refusal, sizeof(link->refusal),
+			"another %s is connected, \"%s\", and one is served at a time; stop one of "
+			"them",
+			role, link->peer_name);
+	else
+		snprintf(link->refusal, sizeof(link->refusal),
+			"another %s is connected, which has not said hello yet", role);
+	return link->refusal;
+}
+
+static void socket_gone(void *ctx, bool is_inherited)
+{
+	struct link *link = ctx;
+	log_event(&EV_LINK_SOCKET_GONE, peer_field(link), LOG_STR("socket", link->path),
+		LOG_STR("made_by", is_inherited ? "the service manager" : "this program"));
+	if (!is_inherited && link->config.on_socket_gone != NULL)
+		link->config.on_socket_gone(link->config.ctx);
 }
 
 /* ---- life ---- */
@@ -407,6 +441,8 @@ struct link *link_listen(const struct link_config *config, int *ret_err)
 		.allowed_count = config->allowed_count,
 		.allow_option = config->allow_option,
 		.take = take_connection,
+		.refused = say_refused,
+		.gone = socket_gone,
 		.ctx = link,
 	};
 	link->listener = listener_new(&listener, ret_err);

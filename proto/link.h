@@ -56,8 +56,11 @@ struct link_config {
 	const uid_t *allowed_uids; /* listeners; root and our own are always allowed */
 	size_t allowed_count;      /* at most LINK_UIDS_MAX */
 	const char *allow_option;  /* listeners: the option that adds to them, for the log; kept */
-	double ping_after_s;       /* 0: LINK_PING_AFTER_S */
-	double dead_after_s;       /* 0: LINK_DEAD_AFTER_S */
+	/* Listeners, of a socket that was made here: it was removed or replaced, and only who is
+	 * connected is left (logged). */
+	void (*on_socket_gone)(void *ctx);
+	double ping_after_s; /* 0: LINK_PING_AFTER_S */
+	double dead_after_s; /* 0: LINK_DEAD_AFTER_S */
 	const struct link_ops *ops;
 	void *ctx;
 };

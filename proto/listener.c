@@ -4,6 +4,7 @@
 #include "common/descriptors.h"
 #include "common/inherited.h"
 #include "common/must.h"
+#include "common/socket_watch.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
 #include "proto/log_events.h"
@@ -16,10 +17,14 @@ struct listener {
 	const char *peer;
 	const char *allow_option;
 	const char *(*take)(void *ctx, int fd);
+	void (*refused)(int fd, const char *reason);
 	void *ctx;
 	uid_t uids[LISTENER_UIDS_MAX];
 	size_t uid_count;
+	void (*gone)(void *ctx, bool is_inherited);
 	int fd;
+	bool is_inherited;
+	struct socket_watch *watch;
 	ev_io acceptor;
 };
 
@@ -34,16 +39,23 @@ static bool is_allowed(const struct listener *listener, uid_t uid)
 	return false;
 }
 
-/* Each link has its own option: the line says which. */
-static void refuse_user(const struct listener *listener, uid_t uid)
+static void refuse(const struct listener *listener, int fd, uid_t uid, const char *reason)
 {
-	const char *option = listener->allow_option;
-	char *reason =
-		option != NULL
-			? xasprintf("its user may not connect; --%s names those that may", option)
-			: xstrdup("its user may not connect");
 	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
 		LOG_STR("reason", reason));
+	listener->refused(fd, reason);
+}
+
+/* Each link has its own option: the line says which. */
+static void refuse_user(const struct listener *listener, int fd, uid_t uid)
+{
+	const char *option = listener->allow_option;
+	char *reason = option != NULL
+			       ? xasprintf("user %u may not connect; the translator's --%s names "
+					   "those that may",
+					 (unsigned)uid, option)
+			       : xasprintf("user %u may not connect", (unsigned)uid);
+	refuse(listener, fd, uid, reason);
 	free(reason);
 }
 
@@ -57,13 +69,12 @@ static bool offer(const struct listener *listener, int fd)
 		return false;
 	}
 	if (!is_allowed(listener, uid)) {
-		refuse_user(listener, uid);
+		refuse_user(listener, fd, uid);
 		return false;
 	}
 	const char *refusal = listener->take(listener->ctx, fd);
 	if (refusal != NULL)
-		log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
-			LOG_STR("reason", refusal));
+		refuse(listener, fd, uid, refusal);
 	return refusal == NULL;
 }
 
@@ -83,12 +94,19 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 		close(fd);
 }
 
+static void on_gone(void *ctx)
+{
+	struct listener *listener = ctx;
+	listener->gone(listener->ctx, listener->is_inherited);
+}
+
 struct listener *listener_new(const struct listener_config *config, int *ret_err)
 {
 	int position = 0;
 	must(config->allowed_count <= LISTENER_UIDS_MAX);
 	int fd = inherited_listener(config->socket_name, &position);
-	if (fd == -ENOENT)
+	bool is_inherited = fd != -ENOENT;
+	if (!is_inherited)
 		fd = unix_listen(config->path);
 	if (fd < 0) {
 		*ret_err = fd;
@@ -99,11 +117,15 @@ struct listener *listener_new(const struct listener_config *config, int *ret_err
 	listener->peer = config->peer;
 	listener->allow_option = config->allow_option;
 	listener->take = config->take;
+	listener->refused = config->refused;
 	listener->ctx = config->ctx;
 	listener->uid_count = config->allowed_count;
 	for (size_t i = 0; i < config->allowed_count; i++)
 		listener->uids[i] = config->allowed_uids[i];
+	listener->gone = config->gone;
 	listener->fd = fd;
+	listener->is_inherited = is_inherited;
+	listener->watch = socket_watch_new(config->loop, config->path, on_gone, listener);
 	ev_io_init(&listener->acceptor, on_acceptable, fd, EV_READ);
 	listener->acceptor.data = listener;
 	ev_io_start(config->loop, &listener->acceptor);
@@ -115,6 +137,7 @@ void listener_free(struct listener *listener)
 	if (listener == NULL)
 		return;
 	ev_io_stop(listener->loop, &listener->acceptor);
+	socket_watch_free(listener->watch);
 	close(listener->fd);
 	free(listener);
 }

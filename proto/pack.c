@@ -437,6 +437,17 @@ void unpack_struct(
 	unpack_struct_beside(schema, packed, STR_NONE, arena, ret_value);
 }
 
+void unpack_first(
+	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value)
+{
+	const uint8_t *bytes = (const uint8_t *)packed.p;
+	struct cursor c = {.p = bytes, .end = bytes + packed.len, .arena = arena};
+	memset(ret_value, 0, schema->size);
+	size_t tag = (size_t)take_number(&c);
+	if (tag == 1)
+		take_value(&c, &schema->fields[0], (char *)ret_value + schema->fields[0].offset);
+}
+
 /* ---- kept ---- */
 
 uint8_t *packed_keep(struct str packed)

@@ -29,6 +29,9 @@ void unpack_uuid(const uint8_t *bytes, char *ret_text);
 /* The opposite of pack_struct(). Texts in *ret_value are views of `packed` or stand in the arena. */
 void unpack_struct(
 	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value);
+/* Likewise, but reads the first row of the schema alone, whatever follows: all others are zero. */
+void unpack_first(
+	const struct schema *schema, struct str packed, struct arena *arena, void *ret_value);
 
 /* Likewise of something that is kept beside another text, such as its id: what begins with a part of that text is
  * kept as the place of that part. The same text is needed again for unpacking; the result has views of it, too. */

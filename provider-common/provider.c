@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-common/provider.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/leadership.h"
@@ -40,7 +41,7 @@ static bool may_send(const struct provider *provider)
 static void send_reports(struct provider *provider)
 {
 	struct str payload;
-	reports_set_time(provider->reports, ev_now(provider->config.loop));
+	reports_set_time(provider->reports, clock_monotonic_s());
 	while (may_send(provider) && reports_take(provider->reports, &payload))
 		link_send_payload(provider->link, payload);
 }
@@ -164,7 +165,7 @@ static void forget_removed(struct provider *provider, const struct state_commit 
 
 static void note_changes(struct provider *provider, const struct state_commit *commit)
 {
-	reports_set_time(provider->reports, ev_now(provider->config.loop));
+	reports_set_time(provider->reports, clock_monotonic_s());
 	for (size_t i = 0; i < commit->touched_count; i++)
 		reports_note_change(provider->reports, commit->touched[i]);
 	if (provider->config.want_touched || commit->change_count == 0)

@@ -2,6 +2,7 @@
 #include "provider-haproxy/engine.h"
 
 #include "common/version.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pump.h"
@@ -77,6 +78,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
 		return;
 	engine->are_ports_stale = true;
+	local_pending(engine->local, NULL);
 	engine_step(engine);
 }
 
@@ -159,7 +161,7 @@ void engine_step(struct engine *engine)
 	if (engine->connection == CONNECTION_READY && pump_certs_want_reload(engine)) {
 		log_event(&EV_CERTIFICATES_RETIRED,
 			LOG_INT("removed", (int64_t)engine->removed_certs));
-		engine->renewed = ev_now(engine->loop);
+		engine->renewed = clock_monotonic_s();
 		engine->is_reload_forced = true;
 	}
 	/* Certificates on their way may change what is needed. */

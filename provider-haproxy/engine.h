@@ -101,7 +101,7 @@ struct engine {
 	long worker;                          /* its pid */
 	size_t live_groups;
 	size_t removed_certs; /* by the present worker, which leaks a little with each */
-	ev_tstamp renewed;    /* when HAProxy was reloaded for them last */
+	double renewed;       /* when HAProxy was reloaded for them last */
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */

@@ -2,6 +2,7 @@
 /* The files of the engine: when they are written, and what becomes of a disk that takes none. */
 #include "provider-haproxy/engine.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/repair.h"
@@ -137,11 +138,11 @@ static void on_flush(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (!engine_is_complete(engine))
 		return;
-	ev_tstamp before = ev_time();
+	double before = clock_monotonic_s();
 	ev_timer_stop(loop, watcher);
 	if (engine_flush(engine) == 0) {
 		/* Until this has passed, nothing is written again. */
-		double pause_s = (ev_time() - before) * flush_share;
+		double pause_s = (clock_monotonic_s() - before) * flush_share;
 		engine_step(engine);
 		if (engine->is_flush_needed && pause_s > flush_after_s) {
 			ev_timer_stop(loop, watcher);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/engine.h"
@@ -54,7 +55,7 @@ static bool is_shown(struct engine *engine, const struct leaving *leaving)
 /* Nothing has led there for long enough. Of a pool that is gone it is known only when no row is on its way that might be a route to it. */
 static bool is_forgotten(struct engine *engine, struct leaving *leaving, bool has_dirty_rows)
 {
-	ev_tstamp now = ev_now(engine->loop);
+	double now = clock_monotonic_s();
 	bool is_led_to = leaving->is_pool_gone ? has_dirty_rows : is_shown(engine, leaving);
 	if (is_led_to) {
 		leaving->since = 0;
@@ -73,7 +74,7 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving, bool 
 		return true;
 	struct assign assign = assign_of(engine);
 	leaving->is_pool_gone = false;
-	leaving->since = ev_now(engine->loop);
+	leaving->since = clock_monotonic_s();
 	rows_want(local_rows(engine->local), ROW_WHOLE, assign_row_key(&assign, &leaving->pool),
 		STR_NONE);
 	return false;

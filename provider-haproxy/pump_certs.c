@@ -4,6 +4,7 @@
  */
 #include "provider-haproxy/pump.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 
@@ -17,7 +18,7 @@ static const double renew_every_s = 60;
 bool pump_certs_want_reload(const struct engine *engine)
 {
 	return engine->removed_certs >= REMOVED_MAX &&
-	       ev_now(engine->loop) - engine->renewed >= renew_every_s;
+	       clock_monotonic_s() - engine->renewed >= renew_every_s;
 }
 
 static void send_content(

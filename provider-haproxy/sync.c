@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Connecting to HAProxy, and reading back what it has: maps, servers, and the list of certificates. */
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
@@ -284,7 +285,7 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 /* Our own HAProxy runs, and yet its socket refuses: somebody has removed it, and neither it nor a reload makes a new one. */
 static void end_if_deaf(struct engine *engine)
 {
-	ev_tstamp now = ev_now(engine->loop);
+	double now = clock_monotonic_s();
 	double patience_s = engine->are_held_unknown ? deaf_of_damaged_s
 			    : engine->is_fresh       ? deaf_at_start_s
 						     : deaf_s;

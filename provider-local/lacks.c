@@ -126,6 +126,11 @@ void lacks_set(struct lacks *lacks, const struct ports *ports)
 	lacks->missing = missing_of(now);
 }
 
+size_t lacks_total(const struct lacks *lacks)
+{
+	return lacks->now != NULL ? lacks->now->lack_count : 0;
+}
+
 const char *lacks_missing(const struct lacks *lacks)
 {
 	return lacks->missing;
@@ -156,6 +161,15 @@ size_t lacks_count(const struct lacks *lacks, struct str load_balancer_id)
 	size_t count = 0;
 	while ((lack = next_of(lacks, load_balancer_id, lack)) != NULL)
 		count++;
+	return count;
+}
+
+size_t lacks_taken(const struct lacks *lacks, struct str load_balancer_id)
+{
+	const struct port_lack *lack = NULL;
+	size_t count = 0;
+	while ((lack = next_of(lacks, load_balancer_id, lack)) != NULL)
+		count += lack->cause == PORT_LACK_TAKEN;
 	return count;
 }
 

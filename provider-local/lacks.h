@@ -17,11 +17,15 @@ void lacks_free(struct lacks *lacks);
 
 /* These are all that there are now; they are copied. */
 void lacks_set(struct lacks *lacks, const struct ports *ports);
+/* How many there are. */
+size_t lacks_total(const struct lacks *lacks);
 /* What the provider lacks to be ready, in words; NULL: nothing. Until the next lacks_set(). */
 const char *lacks_missing(const struct lacks *lacks);
 /* Of the load balancer itself, in words; absent: nothing. Likewise. */
 struct str lacks_of(const struct lacks *lacks, struct str load_balancer_id);
 /* How many they are. */
 size_t lacks_count(const struct lacks *lacks, struct str load_balancer_id);
+/* How many of them some program has. */
+size_t lacks_taken(const struct lacks *lacks, struct str load_balancer_id);
 /* Whether the address is none of this machine now. */
 bool lacks_address(const struct lacks *lacks, struct str ip);

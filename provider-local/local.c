@@ -24,11 +24,13 @@ struct local {
 	struct publish *publish;
 	struct lacks *lacks;
 	struct usable *usable;
+	struct ports *next_lacks; /* fewer, when what is wanted now is in force; NULL: the same */
 	enum lb_state state;
 	char *supervisor;
 	char *message;
 	char *missing;
 	bool is_linked;
+	bool knows_ports; /* which of those that are wanted now can be had */
 	bool has_settled; /* the first snapshot was applied, or has failed: what there is serves */
 };
 
@@ -74,8 +76,20 @@ static void set_state(struct local *local, enum lb_state state, const char *mess
 	tell_all(local);
 }
 
+static void take_next_lacks(struct local *local)
+{
+	struct ports *next = local->next_lacks;
+	local->next_lacks = NULL;
+	if (next == NULL)
+		return;
+	lacks_set(local->lacks, next);
+	ports_free(next);
+	check_ready(local);
+}
+
 void local_applied(struct local *local)
 {
+	take_next_lacks(local);
 	set_state(local, LB_STATE_APPLIED, NULL);
 }
 
@@ -153,6 +167,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
 	forget_unusable(local, commit);
+	for (size_t i = 0; i < commit->change_count; i++)
+		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	local->ops->on_commit(local->ctx, commit);
 	tell_all(local);
@@ -214,7 +230,8 @@ static size_t shared_addresses(
 	return kept;
 }
 
-/* While other programs have all its ports, nothing new is shown, and what is shown stays: it may be a provider that hands over to us. */
+/* While other programs have all its ports nothing new is shown, and what is shown stays: it may be a provider that hands over to us. An address
+ * that this machine lacks is no such reason. */
 static bool has_any_port(const struct local *local, const struct load_balancer *value)
 {
 	const struct check_ip *binds;
@@ -224,7 +241,7 @@ static bool has_any_port(const struct local *local, const struct load_balancer *
 		count += !str_is_empty(value->listeners.items[i].service)  ? 0
 			 : str_is_empty(value->listeners.items[i].address) ? bind_count
 									   : 1;
-	return count == 0 || lacks_count(local->lacks, value->key.id) < count;
+	return lacks_taken(local->lacks, value->key.id) < count || count == 0;
 }
 
 static bool fill_status(
@@ -242,9 +259,8 @@ static bool fill_status(
 		has_own_addresses(&value)
 			? own_addresses(local, &value, arena, &status->addresses.items)
 			: shared_addresses(local, arena, &status->addresses.items);
-	status->addresses_known = status->addresses.count != 0
-					  ? has_any_port(local, &value)
-					  : lacks_missing(local->lacks) != NULL;
+	status->addresses_known = local->knows_ports && has_any_port(local, &value) &&
+				  (status->addresses.count != 0 || has_own_addresses(&value));
 	status->notices.count =
 		notices_list(local->notices, value.key.id, arena, &status->notices.items);
 	return true;
@@ -365,8 +381,12 @@ static char *make_folder(const char *what, const char *path, mode_t mode)
 
 void local_set_ports(struct local *local, const struct ports *ports)
 {
-	lacks_set(local->lacks, ports);
-	check_ready(local);
+	local->knows_ports = true;
+	ports_free(local->next_lacks);
+	local->next_lacks = ports_copy(ports);
+	if (ports->lack_count < lacks_total(local->lacks))
+		return;
+	take_next_lacks(local);
 	tell_all(local);
 }
 
@@ -427,6 +447,7 @@ void local_free(struct local *local)
 	provider_free(provider, "shutting down");
 	externals_free(local->externals);
 	lacks_free(local->lacks);
+	ports_free(local->next_lacks);
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);

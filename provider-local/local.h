@@ -87,7 +87,8 @@ void local_applied(struct local *local);
 void local_pending(struct local *local, const char *why);
 /* It cannot be done now, and is tried again. Both texts are copied and become the status' message. */
 void local_failed(struct local *local, const char *why);
-/* What the proxy is to listen on, after ports_probe(): what it lacks is told. */
+/* What the proxy is to listen on, after ports_probe(): what it lacks is told. What it lacks no more is told with
+ * local_applied(), when it is served. */
 void local_set_ports(struct local *local, const struct ports *ports);
 /* What readiness waits for beside the first snapshot; NULL: nothing. */
 void local_set_missing(struct local *local, const char *missing);

@@ -72,10 +72,14 @@ static bool is_taken(const struct listeners *listeners, const struct socket_addr
 			is_ours_alone = true;
 			continue;
 		}
-		if (listening->pid != 0)
-			*ret_why = arena_printf(arena, "%s (process %d) listens on it",
-				listening->program, (int)listening->pid)
-					   .p;
+		*ret_why =
+			listening->pid != 0
+				? arena_printf(arena, "%s (process %d) listens on it",
+					  listening->program, (int)listening->pid)
+					  .p
+				: arena_printf(arena, "another program, of user %u, listens on it",
+					  listening->uid)
+					  .p;
 		return true;
 	}
 	return !is_ours_alone;

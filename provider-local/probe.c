@@ -2,6 +2,7 @@
 #include "provider-local/probe.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/http.h"
 #include "common/xalloc.h"
 #include "provider-local/checksum.h"
@@ -32,7 +33,7 @@ struct target {
 	bool is_well;    /* the last answer was right */
 	bool was_silent; /* it was not refused, but nothing came */
 	unsigned doubts; /* right answers that are still to come since somebody else has answered */
-	ev_tstamp asked; /* the first time without a right answer since; 0: it has one */
+	double asked;    /* the first time without a right answer since; 0: it has one */
 	struct http_request *request;
 };
 
@@ -53,7 +54,7 @@ struct probe {
 	size_t running;
 	char **row_keys;
 	size_t row_count;
-	ev_tstamp control_asked; /* since when the control socket owes an answer; 0: it does not */
+	double control_asked; /* since when the control socket owes an answer; 0: it does not */
 	bool is_up;
 	bool is_replacing;
 	char *trouble;
@@ -61,14 +62,9 @@ struct probe {
 
 /* ---- what is told ---- */
 
-static ev_tstamp now_of(const struct probe *probe)
+static bool is_late(const struct probe *probe, double since, double factor)
 {
-	return ev_now(probe->loop);
-}
-
-static bool is_late(const struct probe *probe, ev_tstamp since, double factor)
-{
-	return since != 0 && now_of(probe) - since >= probe->timeout_s * factor;
+	return since != 0 && clock_monotonic_s() - since >= probe->timeout_s * factor;
 }
 
 static char *describe(const struct probe *probe)
@@ -209,7 +205,7 @@ static void ask(struct target *target)
 		.ctx = target,
 	};
 	if (target->asked == 0)
-		target->asked = now_of(probe);
+		target->asked = clock_monotonic_s();
 	probe->running++;
 	target->request = http_start(probe->http, &call);
 	free(url);
@@ -221,7 +217,7 @@ static void ask(struct target *target)
 static void ask_control(struct probe *probe)
 {
 	if (probe->control_asked == 0)
-		probe->control_asked = now_of(probe);
+		probe->control_asked = clock_monotonic_s();
 	probe->ops->ask_control(probe->ctx);
 }
 

@@ -90,9 +90,9 @@ static bool read_line(const char *line, int family, struct listening *ret)
 	unsigned state = 0;
 	unsigned long long inode = 0;
 	*ret = (struct listening){.pid = 0};
-	int count = sscanf(line, " %*[^:]: %32[0-9A-F]:%4x %*s %2x %*s %*s %*s %*s %*s %llu",
-		address, &port, &state, &inode);
-	if (count != 4 || state != TCP_LISTENING)
+	int count = sscanf(line, " %*[^:]: %32[0-9A-F]:%4x %*s %2x %*s %*s %*s %u %*s %llu",
+		address, &port, &state, &ret->uid, &inode);
+	if (count != 5 || state != TCP_LISTENING)
 		return false;
 	ret->inode = inode;
 	ret->address.port = (uint16_t)port;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Who listens on this machine, as the kernel says in /proc/net/tcp and tcp6, and whose sockets those are, as far as we may look into
- * /proc/PID/fd. What cannot be read is not known; nothing here fails.
+ * /proc/PID/fd: within the sandbox (Landlock) that is what we have started ourselves. What cannot be read is not known; nothing here fails.
  */
 #pragma once
 
@@ -37,7 +37,8 @@ bool socket_parse(struct str text, struct socket_address *ret_address);
 struct listening {
 	struct socket_address address;
 	uint64_t inode;
-	pid_t pid; /* who has it open; 0: not known */
+	unsigned uid; /* of who has made it */
+	pid_t pid;    /* who has it open; 0: not known */
 	char program[SOCKETS_NAME_MAX];
 };
 

@@ -307,8 +307,10 @@ static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	if (room.is_complete && ports_have_changed(wanted_ports(room.wanted)))
-		setup_touch(room.setup);
+	if (!room.is_complete || !ports_have_changed(wanted_ports(room.wanted)))
+		return;
+	local_pending(room.local, NULL);
+	setup_touch(room.setup);
 }
 
 /* ---- nginx ---- */

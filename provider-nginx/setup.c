@@ -2,6 +2,7 @@
 #include "provider-nginx/setup.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "common/files.h"
 #include "provider-local/checksum.h"
@@ -265,7 +266,7 @@ static void install(struct setup *setup)
 	setup->has_file = true;
 	tell_all_refused(setup);
 	setup->state = SETUP_RELOADING;
-	setup->reloaded_at = ev_now(setup->loop);
+	setup->reloaded_at = clock_monotonic_s();
 	log_event(&EV_CONFIGURATION_INSTALLED);
 	if (!setup->ops->reload(setup->ctx)) {
 		setup->state = SETUP_IDLE;
@@ -344,8 +345,8 @@ static void work(struct setup *setup)
 {
 	if (setup->state != SETUP_IDLE || !setup->is_touched || ev_is_active(&setup->later))
 		return;
-	double since = ev_now(setup->loop) - setup->reloaded_at;
-	if (since < setup->interval_s && since >= 0)
+	double since = clock_monotonic_s() - setup->reloaded_at;
+	if (setup->reloaded_at > 0 && since < setup->interval_s)
 		wait_for(setup, setup->interval_s - since + 0.001);
 	else
 		begin_round(setup);
@@ -356,7 +357,8 @@ static void on_later(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct setup *setup = watcher->data;
 	(void)loop;
 	(void)events;
-	if (setup->state == SETUP_RELOADING && ev_now(loop) - setup->reloaded_at > reload_max_s) {
+	if (setup->state == SETUP_RELOADING &&
+		clock_monotonic_s() - setup->reloaded_at > reload_max_s) {
 		take_back(setup);
 	} else if (setup->state == SETUP_RELOADING) {
 		wait_for(setup, poll_s * 20);

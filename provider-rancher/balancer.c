@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/balancer.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "common/slab.h"
@@ -141,7 +142,7 @@ static struct plan plan_for(struct balancer *balancer)
 {
 	struct controller *controller = balancer->controller;
 	struct work *work = balancer->work;
-	double now = ev_now(controller->loop);
+	double now = clock_monotonic_s();
 	if (balancer->object != NULL && !balancer->has_wanted)
 		balancer_work_out_wanted(balancer);
 	bool is_leaving = false;
@@ -175,6 +176,9 @@ static enum lb_fsm_event make_plan(struct balancer *balancer)
 	struct controller *controller = balancer->controller;
 	struct lb_name name;
 	struct plan plan = plan_for(balancer);
+	/* A list that missed a row may have been followed by one that has it. */
+	if (plan.step == PLAN_CREATE && balancers_adopt_row(controller->balancers, balancer))
+		plan = plan_for(balancer);
 	if (plan.step == PLAN_CREATE &&
 		!balancers_find_name(controller->balancers, balancer, &name))
 		plan = (struct plan){.step = PLAN_LATER, .delay_s = 1};
@@ -313,7 +317,7 @@ void balancer_claim(struct balancer *balancer, struct lb_row *row)
 	balancer->row = row;
 	if (balancer->work != NULL)
 		balancer->work->waiting_since = 0;
-	balancer->must_read = balancer->is_name_taken = false;
+	balancer->must_read = balancer->is_name_taken = balancer->is_removal_told = false;
 }
 
 static void take_addresses(struct balancer *balancer)
@@ -328,7 +332,7 @@ static void take_addresses(struct balancer *balancer)
 		balancer_tell(balancer);
 		return;
 	}
-	switch (shown_update(&balancer->shown, set, ev_now(controller->loop))) {
+	switch (shown_update(&balancer->shown, set, clock_monotonic_s())) {
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
@@ -370,7 +374,7 @@ static void look_for_drift(struct balancer *balancer)
 		facets_differ(balancer_wanted(balancer), &balancer->row->facets) == 0)
 		return;
 	balancer->is_drift = true;
-	balancer_work(balancer)->drift_since = ev_now(controller->loop);
+	balancer_work(balancer)->drift_since = clock_monotonic_s();
 	log_event(&EV_BALANCER_DRIFT, LOG_STR("lb", balancer->identity),
 		LOG_STR("name", balancer->row->name));
 	/* The server takes the rules of a Service away when it goes. */

@@ -70,6 +70,7 @@ struct balancer {
 	bool is_overtaken : 1; /* an event told of it while a request was under way */
 	bool was_lasting : 1;  /* its state, when the request was sent */
 	bool is_name_taken : 1;
+	bool is_removal_told : 1; /* of the row: the server may lose what it has accepted */
 	bool is_in_grace : 1;
 	bool is_listed : 1;  /* in the order of identities */
 	bool has_looked : 1; /* for a row that is its own */

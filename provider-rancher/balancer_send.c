@@ -166,6 +166,12 @@ static void announce_step(struct balancer *balancer, const struct lb_row *row)
 					STR_FMT(parts)));
 		break;
 	case PLAN_REMOVE:
+		if (balancer->is_removal_told) {
+			log_event(&EV_BALANCER_REMOVED_AGAIN, LOG_STR("lb", balancer->identity),
+				LOG_STR("name", row->name), LOG_STR("id", row->id));
+			break;
+		}
+		balancer->is_removal_told = true;
 		log_event(&EV_BALANCER_REMOVED, LOG_STR("lb", balancer->identity),
 			LOG_STR("name", row->name), LOG_STR("id", row->id));
 		announce(balancer, EVENT_NORMAL,
@@ -229,6 +235,13 @@ static enum lb_fsm_event fail(struct balancer *balancer, const struct api_answer
 	return LB_EVENT_FAILED;
 }
 
+/* The server's message for a status is often its name alone. */
+static bool has_reason(const struct rancher_error *error)
+{
+	return error->field.len != 0 ||
+	       (error->message.len != 0 && !str_eq(error->message, error->code));
+}
+
 static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_answer *answer)
 {
 	struct world *world = balancer->controller->world;
@@ -252,6 +265,21 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 		world_doubt_certificates(world);
 	}
 	return fail(balancer, answer);
+}
+
+/* Nothing has been stored, if the server keeps to what it does; should the fields be there all the same, nobody may carry them out. */
+static enum lb_fsm_event on_conflict(struct balancer *balancer, const struct api_answer *answer)
+{
+	struct api_answer told = *answer;
+	balancer->must_read = true;
+	balancer->is_repeat = balancer->is_repeat || balancer->work->plan.step == PLAN_UPDATE;
+	if (balancer->work->plan.step == PLAN_CREATE && !has_reason(&answer->error))
+		told.text =
+			"Rancher answers 409 Conflict to the creation and says no more; that is "
+			"what it does when its database could not store a text, or was busy: "
+			"look for characters that are no plain text in hosts, paths, labels and "
+			"custom configuration";
+	return fail(balancer, &told);
 }
 
 static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_answer *answer)
@@ -288,9 +316,7 @@ static void take_lookup(struct balancer *balancer, const struct api_answer *answ
 		if (row != NULL && row->owner != NULL && row->owner != balancer)
 			balancers_on_row(controller->balancers, row, changes);
 	}
-	struct lb_row *found = balancers_find_row(controller->balancers, balancer);
-	if (found != NULL)
-		balancer_claim(balancer, found);
+	(void)balancers_adopt_row(controller->balancers, balancer);
 	balancer->must_read = false;
 }
 
@@ -334,8 +360,10 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 		return;
 	}
 	/* It is new, or a list has told in the meantime that it was gone. */
-	if (balancer->row == NULL)
+	if (balancer->row == NULL) {
 		balancer_claim(balancer, row);
+		changes |= ROW_ADDRESSES;
+	}
 	if (step == PLAN_UPDATE)
 		balancer->is_repeat = !balancer->was_lasting;
 	announce_step(balancer, row);
@@ -359,11 +387,7 @@ enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct a
 	case API_NOT_FOUND:
 		return on_gone(balancer, answer);
 	case API_CONFLICT:
-		/* The fields have been stored all the same, and perhaps nobody carries them out. */
-		balancer->must_read = true;
-		balancer->is_repeat =
-			balancer->is_repeat || balancer->work->plan.step == PLAN_UPDATE;
-		return fail(balancer, answer);
+		return on_conflict(balancer, answer);
 	case API_FAILED:
 		balancer->must_read = balancer->must_read || answer->is_unknown;
 		return fail(balancer, answer);

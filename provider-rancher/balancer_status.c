@@ -49,6 +49,7 @@ static void fill_state(
 			server_state_word(row->state),
 			row->message != NULL ? row->message : "no reason");
 	} else if (balancer->is_settled && balancer->has_wanted &&
+		   !balancer->waits_for_certificates &&
 		   (row != NULL ? server_state_lasts(row->state)
 				: balancer->is_absent || balancer->is_kept)) {
 		status->state = LB_STATE_APPLIED;

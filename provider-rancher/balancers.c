@@ -84,10 +84,25 @@ static struct identity identity_of(const struct balancer *balancer)
 	return identity;
 }
 
-struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *balancer)
+/* It was there before we had anything to do with it. */
+static void adopt(struct balancer *balancer, struct lb_row *row)
+{
+	if (row->identity == NULL)
+		log_event(&EV_BALANCER_ADOPTED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+	balancer_claim(balancer, row);
+	/* It may have had addresses before we came. */
+	balancer->shown.had_any = true;
+	balancer_on_row_seen(balancer, ROW_ADDRESSES);
+}
+
+bool balancers_adopt_row(struct balancers *balancers, struct balancer *balancer)
 {
 	struct identity identity = identity_of(balancer);
-	return claims_find(&balancers->claims, &identity, balancer->routes, true);
+	struct lb_row *row = claims_find(&balancers->claims, &identity, balancer->routes, true);
+	if (row != NULL)
+		adopt(balancer, row);
+	return row != NULL;
 }
 
 bool balancers_find_leftover(struct balancers *balancers, struct balancer *balancer)
@@ -126,15 +141,8 @@ static void look_for_row(struct balancers *balancers, struct balancer *balancer,
 	struct lb_row *row =
 		claims_find(&balancers->claims, &identity, balancer->routes, by_any_name);
 	balancer->has_looked = by_any_name;
-	if (row == NULL)
-		return;
-	if (row->identity == NULL)
-		log_event(&EV_BALANCER_ADOPTED, LOG_STR("lb", balancer->identity),
-			LOG_STR("name", row->name), LOG_STR("id", row->id));
-	balancer_claim(balancer, row);
-	/* It may have had addresses before we came. */
-	balancer->shown.had_any = true;
-	balancer_on_row_seen(balancer, ROW_ADDRESSES);
+	if (row != NULL)
+		adopt(balancer, row);
 }
 
 /* ---- what belongs to nobody ---- */
@@ -419,8 +427,12 @@ bool balancers_fill_status(struct balancers *balancers, struct object *object, s
 		return true;
 	}
 	status->state = LB_STATE_PENDING;
-	if (!balancers->has_claimed)
+	if (!balancers->has_claimed) {
+		const char *outage = turns_outage_reason(balancers->controller->turns);
+		if (outage != NULL)
+			status->message = arena_str(arena, str_from(outage));
 		return true;
+	}
 	return balancer_fill_status(balancer, arena, status);
 }
 

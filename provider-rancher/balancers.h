@@ -43,7 +43,8 @@ bool balancers_overtake(struct balancer *balancer);
 bool balancers_are_busy(struct balancers *balancers);
 
 /* For balancer.c. */
-struct lb_row *balancers_find_row(struct balancers *balancers, struct balancer *balancer);
+/* Claims the row that is its own. Returns whether there is one. */
+bool balancers_adopt_row(struct balancers *balancers, struct balancer *balancer);
 /* Of one that must not exist, and has no row: claims what is there nevertheless. Returns whether something is left that is on its way
  * out already. */
 bool balancers_find_leftover(struct balancers *balancers, struct balancer *balancer);

@@ -17,6 +17,7 @@ enum cert_step {
 	STEP_UPDATE,
 	STEP_REMOVE,
 	STEP_LOOK, /* who has the name that we were refused */
+	STEP_READ, /* whether it is still there */
 };
 
 struct cert {
@@ -39,6 +40,7 @@ struct cert {
 	unsigned name_waits;  /* how often in a row the name was about to become free */
 	bool is_name_refused; /* the plain name is somebody's: find out whose */
 	bool is_name_taken;   /* it is another one's, who stays */
+	bool must_read;       /* a write failed as one does of what is gone */
 	bool must_list;       /* it may be there although we do not know: wait for the next list */
 	char key[];           /* "namespace/secret" */
 };

@@ -6,6 +6,7 @@
 #include "provider-rancher/ask.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
+#include "provider-rancher/stored_text.h"
 #include "provider-rancher/world.h"
 
 #include <strings.h>
@@ -107,11 +108,33 @@ static void on_looked(struct cert *cert, const struct api_answer *answer)
 		try_later(cert, 0);
 }
 
+/* It is made anew. That the last write failed is explained by that, and no reason for load balancers to go on without it. */
+static void on_gone(struct cert *cert)
+{
+	cert_lose(cert);
+	free(cert->trouble);
+	cert->trouble = NULL;
+	cert_tell_users(cert);
+}
+
+/* What it holds is known, or told by a list: it is only asked whether it is there. */
+static void on_read(struct cert *cert, const struct api_answer *answer)
+{
+	struct rancher_certificate there;
+	cert->must_read = false;
+	if (api_read_certificate(answer->body, &there) == NULL && there.is_gone)
+		on_gone(cert);
+}
+
 static void on_taken_step(struct cert *cert, const struct api_answer *answer)
 {
 	struct rancher_certificate there;
 	if (cert->step == STEP_LOOK) {
 		on_looked(cert, answer);
+		return;
+	}
+	if (cert->step == STEP_READ) {
+		on_read(cert, answer);
 		return;
 	}
 	cert->asked = answer->number;
@@ -154,8 +177,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 			fail(cert, answer, 0);
 			break;
 		}
-		cert_lose(cert);
-		cert_tell_users(cert);
+		on_gone(cert);
 		break;
 	case API_REFUSED:
 		on_refused(cert, answer);
@@ -165,9 +187,11 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 		fail(cert, answer, 10);
 		break;
 	case API_CONFLICT:
+		cert->must_read = cert->id != NULL;
 		fail(cert, answer, 0);
 		break;
 	case API_FAILED:
+		cert->must_read = cert->id != NULL;
 		if (answer->is_unknown && cert->step == STEP_CREATE) {
 			cert->must_list = true;
 			world_doubt_certificates(controller->world);
@@ -213,7 +237,8 @@ static struct json *make_body(struct cert *cert)
 		name_of(cert, &name);
 		json_add_str(body, "name", str_from(name.text));
 	}
-	json_add_str(body, "description", mark_of_certificate(&mark, &arena));
+	json_add_str(body, "description",
+		stored_text_description(mark_of_certificate(&mark, &arena), &arena));
 	/* Always both: the server refuses a change without `cert`, and does not check the key against it. */
 	json_add_str(body, "cert", certificate.chain);
 	json_add_str(body, "key", certificate.private_key);
@@ -223,7 +248,7 @@ static struct json *make_body(struct cert *cert)
 
 void cert_on_turn(struct turn *turn)
 {
-	static const char *const methods[] = {"", "POST", "PUT", "DELETE", "GET"};
+	static const char *const methods[] = {"", "POST", "PUT", "DELETE", "GET", "GET"};
 	struct cert *cert = (struct cert *)((char *)turn - offsetof(struct cert, turn));
 	struct controller *controller = cert->controller;
 	cert->step = cert_next_step(cert);

@@ -124,6 +124,7 @@ void cert_lose(struct cert *cert)
 {
 	free(cert->id);
 	cert->id = NULL;
+	cert->must_read = false;
 }
 
 void certs_take(struct certs *certs, const struct json *item, uint64_t number)
@@ -186,6 +187,8 @@ enum cert_step cert_next_step(const struct cert *cert)
 	const struct controller *controller = cert->controller;
 	if (cert->must_list || !world_is_known(controller->world))
 		return STEP_NONE;
+	if (cert->must_read && cert->id != NULL)
+		return STEP_READ;
 	if (cert->object != NULL && cert->id == NULL)
 		return cert->is_name_refused ? STEP_LOOK : STEP_CREATE;
 	if (cert->object != NULL)

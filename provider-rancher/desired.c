@@ -4,6 +4,7 @@
 #include "provider-rancher/checks.h"
 #include "provider-rancher/digest.h"
 #include "provider-rancher/labels.h"
+#include "provider-rancher/stored_text.h"
 
 #include <stdlib.h>
 
@@ -192,6 +193,11 @@ static void add_label(struct builder *b, const struct label *label)
 		notices_add(&b->notices, NOTICE_LABEL_REFUSED, STR_NONE, label->key);
 		return;
 	}
+	if (!stored_text_is_good(key) || !stored_text_is_good(label->value)) {
+		notices_add(&b->notices, NOTICE_TEXT_NOT_STORABLE, STR_NONE,
+			arena_printf(b->arena, "label %.*s", STR_FMT(label->key)));
+		return;
+	}
 	for (size_t i = 0; i < spec->labels.count; i++) {
 		if (str_eq(spec->labels.items[i].key, key))
 			return;
@@ -206,10 +212,13 @@ static void add_config(struct builder *b)
 {
 	struct lb_spec *spec = &b->desired->spec;
 	if (b->lb->custom_config.len != 0) {
-		if (b->options->allow_custom_config)
-			spec->config = b->lb->custom_config;
-		else
+		if (!b->options->allow_custom_config)
 			notices_add(&b->notices, NOTICE_CONFIG_REFUSED, STR_NONE, STR_NONE);
+		else if (!stored_text_is_good(b->lb->custom_config))
+			notices_add(&b->notices, NOTICE_TEXT_NOT_STORABLE, STR_NONE,
+				STR("custom configuration"));
+		else
+			spec->config = b->lb->custom_config;
 	}
 	checks_render(b->lb, spec, b->arena, &b->notices, &spec->config);
 }
@@ -220,7 +229,20 @@ static void add_description(struct builder *b)
 		.identity = b->desired->identity,
 		.has_scale = b->lb->scale != 0,
 	};
-	b->desired->spec.description = mark_of_lb(&mark, b->arena);
+	b->desired->spec.description =
+		stored_text_description(mark_of_lb(&mark, b->arena), b->arena);
+}
+
+static void add_stickiness(struct builder *b)
+{
+	struct stickiness *stickiness = b->lb->stickiness;
+	if (stickiness == NULL)
+		return;
+	if (stored_text_is_good(stickiness->name) && stored_text_is_good(stickiness->cookie) &&
+		stored_text_is_good(stickiness->domain))
+		b->desired->spec.stickiness = stickiness;
+	else
+		notices_add(&b->notices, NOTICE_TEXT_NOT_STORABLE, STR_NONE, STR("stickiness"));
 }
 
 struct identity desired_identity(const struct load_balancer *lb)
@@ -248,7 +270,7 @@ void desired_build(const struct load_balancer *lb, const struct virtual_host *ho
 	};
 	*ret_desired = (struct desired){
 		.identity = desired_identity(lb),
-		.spec = {.scale = lb->scale, .stickiness = lb->stickiness},
+		.spec = {.scale = lb->scale},
 	};
 	notices_init(&b.notices, arena);
 	digest_begin(&b.contents);
@@ -262,6 +284,7 @@ void desired_build(const struct load_balancer *lb, const struct virtual_host *ho
 	rules_name_backends(&ret_desired->spec, arena);
 	for (size_t i = 0; i < lb->labels.count; i++)
 		add_label(&b, &lb->labels.items[i]);
+	add_stickiness(&b);
 	add_config(&b);
 	add_description(&b);
 	if (b.has_contents)

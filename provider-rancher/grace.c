@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/grace.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancer.h"
 #include "provider-rancher/log_events.h"
@@ -22,8 +23,8 @@ static void set_timer(struct grace *grace)
 	ev_timer_stop(loop, &grace->timer);
 	if (next == NULL)
 		return;
-	double left_s =
-		next->shown.none_since + grace->controller->config->endpoint_grace - ev_now(loop);
+	double left_s = next->shown.none_since + grace->controller->config->endpoint_grace -
+			clock_monotonic_s();
 	ev_timer_set(&grace->timer, left_s > 0 ? left_s : 0, 0.);
 	ev_timer_start(loop, &grace->timer);
 }
@@ -73,7 +74,7 @@ static void on_grace_over(struct ev_loop *loop, ev_timer *timer, int events)
 	while ((balancer = TAILQ_FIRST(&grace->waiting)) != NULL) {
 		bool warn = false;
 		/* The timer may be early by a rounding. */
-		double now = ev_now(loop) + 0.001;
+		double now = clock_monotonic_s() + 0.001;
 		if (now - balancer->shown.none_since < grace_s)
 			break;
 		if (shown_expire(&balancer->shown, now, grace_s, &warn))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/image.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-rancher/inquiry.h"
 #include "provider-rancher/log_events.h"
@@ -56,7 +57,7 @@ const char *image_uuid(const struct image *image)
 
 bool image_is_fresh(const struct image *image)
 {
-	double age = ev_now(image->controller->loop) - inquiry_answered_at(image->inquiry);
+	double age = clock_monotonic_s() - inquiry_answered_at(image->inquiry);
 	return image->uuid != NULL && (image->controller->config->image != NULL || age <= FRESH_S);
 }
 

@@ -2,6 +2,7 @@
 #include "provider-rancher/inquiry.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-rancher/ask.h"
 #include "provider-rancher/log_events.h"
@@ -79,7 +80,7 @@ static void succeed(struct inquiry *inquiry)
 	free(inquiry->trouble);
 	inquiry->trouble = NULL;
 	backoff_succeeded(&inquiry->backoff);
-	inquiry->answered_at = ev_now(inquiry->config.loop);
+	inquiry->answered_at = clock_monotonic_s();
 	inquiry->config.ops->on_end(inquiry->config.ctx, inquiry->number);
 	if (inquiry->is_wanted && !is_under_way(inquiry))
 		turns_wait(inquiry->config.turns, &inquiry->turn, true);
@@ -116,10 +117,37 @@ static void take_page(struct inquiry *inquiry, const struct api_answer *answer)
 		ask_page(inquiry);
 }
 
-static void on_answer(void *ctx, const struct api_answer *answer)
+/* Lists are there for every key that may do anything, so there is nothing to be had with these, whatever is asked for. The keys of a
+ * container outside a system stack that asks for the role environmentAdmin are such; subscriptions open for them all the same. */
+static struct api_answer blind_answer(const struct api_answer *answer)
+{
+	struct api_answer told = *answer;
+	told.outcome = API_OUTAGE;
+	told.is_unauthorized = true;
+	told.text =
+		answer->outcome == API_NOT_FOUND
+			? "Rancher answers a list with 404: these keys may see nothing, as those "
+			  "of "
+			  "the role environmentAdmin outside a system stack (use the label "
+			  "io.rancher.container.agent.role=environment there), or the address of "
+			  "the API is wrong"
+			: "Rancher answers a list with 403: these keys are of another project, or "
+			  "of the role environmentAdmin outside a system stack (use the label "
+			  "io.rancher.container.agent.role=environment there)";
+	return told;
+}
+
+static void on_answer(void *ctx, const struct api_answer *original)
 {
 	struct inquiry *inquiry = ctx;
+	const struct api_answer *answer = original;
+	struct api_answer told;
 	inquiry->request = NULL;
+	if (inquiry->config.is_list &&
+		(original->outcome == API_NOT_FOUND || original->outcome == API_DENIED)) {
+		told = blind_answer(original);
+		answer = &told;
+	}
 	ask_judge(inquiry->config.turns, &inquiry->turn, answer);
 	if (answer->outcome != API_OK || answer->body == NULL) {
 		fail(inquiry, answer);
@@ -207,8 +235,9 @@ void inquiry_want_after(struct inquiry *inquiry, double delay_s)
 
 void inquiry_doubt(struct inquiry *inquiry)
 {
-	double age = ev_now(inquiry->config.loop) - inquiry->answered_at;
-	inquiry_want_after(inquiry, age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
+	double age = clock_monotonic_s() - inquiry->answered_at;
+	inquiry_want_after(inquiry,
+		!inquiry_is_answered(inquiry) || age >= DOUBT_EVERY_S ? 0 : DOUBT_EVERY_S - age);
 }
 
 bool inquiry_is_answered(const struct inquiry *inquiry)

@@ -7,6 +7,7 @@
 #include "common/sorted.h"
 #include "common/xalloc.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 struct observed {
@@ -314,9 +315,42 @@ static unsigned take_facets(struct observed *observed, struct lb_row *row,
 	return differs ? ROW_FACETS : 0;
 }
 
-static unsigned take_state(struct lb_row *row, const struct rancher_lb *lb, double now)
+/* "instance [container:1i12]": each attempt of the server makes another container, which says nothing to anybody and would make news of
+ * what is none. */
+static size_t reference_len(struct str text)
 {
-	struct str message = lb->transitioning == TRANSITIONING_ERROR ? lb->message : STR_NONE;
+	size_t at = 2;
+	size_t colon = 0;
+	if (!str_starts_with(text, STR(" [")) || text.len < 3 || !isalpha((unsigned char)text.p[2]))
+		return 0;
+	while (at < text.len &&
+		(isalnum((unsigned char)text.p[at]) || (text.p[at] == ':' && colon == 0))) {
+		if (text.p[at] == ':')
+			colon = at;
+		at++;
+	}
+	return colon != 0 && at < text.len && text.p[at] == ']' ? at + 1 : 0;
+}
+
+static struct str without_references(struct str text, struct arena *arena)
+{
+	char *room = arena_alloc(arena, text.len + 1);
+	size_t len = 0;
+	for (size_t at = 0; at < text.len;) {
+		size_t skipped = reference_len(str_skip(text, at));
+		if (skipped == 0)
+			room[len++] = text.p[at++];
+		at += skipped;
+	}
+	return (struct str){room, len};
+}
+
+static unsigned take_state(
+	struct lb_row *row, const struct rancher_lb *lb, double now, struct arena *arena)
+{
+	struct str message = lb->transitioning == TRANSITIONING_ERROR
+				     ? without_references(lb->message, arena)
+				     : STR_NONE;
 	if (row->state == lb->state && row->transitioning == lb->transitioning &&
 		str_eq(message, str_from(row->message)))
 		return 0;
@@ -357,7 +391,7 @@ struct lb_row *observed_take(struct observed *observed, const struct rancher_lb 
 	rename_row(observed, row, lb->name);
 	take_identity(observed, row, lb, arena);
 	changes |= take_facets(observed, row, lb, arena);
-	changes |= take_state(row, lb, now);
+	changes |= take_state(row, lb, now, arena);
 	changes |= take_addresses(row, lb);
 	*ret_changes = changes;
 	return row;

@@ -21,7 +21,7 @@ struct lb_row {
 	char *name;
 	const char
 		*identity; /* of the mark, as naming_text(), a shared text; NULL: there is none */
-	char *message;     /* of the transition; NULL: none */
+	char *message; /* of a transition that fails, without the ids of containers; NULL: none */
 	char *fqdn;
 	char *certificates; /* ids that it uses, with a ' ' behind each; NULL: none */
 	uint8_t state;      /* enum server_state */

@@ -68,6 +68,11 @@ static struct plan plan_removal(const struct plan_input *in)
 		return wait_for("Rancher to remove it");
 	if (in->must_read && !in->is_fresh)
 		return (struct plan){.step = PLAN_READ};
+	double lasts = in->now - in->row->since;
+	bool is_new = in->row->state == SERVER_STATE_REQUESTED ||
+		      in->row->state == SERVER_STATE_REGISTERING;
+	if (is_new && lasts < PLAN_HOLD_S)
+		return look_again(PLAN_HOLD_S - lasts, "Rancher to finish its creation");
 	return (struct plan){.step = PLAN_REMOVE};
 }
 
@@ -87,8 +92,9 @@ static unsigned parts_to_write(const struct plan_input *in)
 	if (wanted.scale == 0 && in->row->has_scale_mark)
 		wanted.scale = 1;
 	unsigned parts = facets_differ(&wanted, &in->row->facets);
-	/* Writing the configuration always schedules an update, whether it differs or not. */
-	if (in->is_repeat && server_state_lasts(in->row->state))
+	/* Any part but the description schedules an update; the configuration does whether it differs or not. */
+	if (in->is_repeat && (parts & ~(unsigned)PART_DESCRIPTION) == 0 &&
+		server_state_lasts(in->row->state))
 		parts |= PART_CONFIG;
 	return parts;
 }

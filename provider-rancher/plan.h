@@ -60,7 +60,8 @@ enum {
 	 * load balancer waits so long before it is created without some of its rules. */
 	PLAN_SERVICES_WAIT_S = 5,
 	/* An update that is stored while another one runs may never be carried out. So changes are held, and
-	 * collected, while an update runs; but not for longer than this. */
+	 * collected, while an update runs; but not for longer than this. Likewise a removal while it is being created, which the
+	 * server accepts and then overwrites. */
 	PLAN_HOLD_S = 10,
 	/* Somebody else has changed it, or the server itself because a Service went: what is wanted is likely to change
 	 * in a moment, too. */

@@ -2,6 +2,7 @@
 #include "provider-rancher/rules.h"
 
 #include "provider-rancher/digest.h"
+#include "provider-rancher/stored_text.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -105,6 +106,12 @@ static void add_host(struct collector *c, const struct virtual_host *host)
 			.path = path_of(rule),
 			.order = c->routes->count,
 		};
+		if (!stored_text_is_good(route.host) || !stored_text_is_good(route.path)) {
+			notices_add(c->notices, NOTICE_TEXT_NOT_STORABLE, rule->ingress,
+				arena_printf(c->arena, "path %.*s%.*s", STR_FMT(host->host),
+					STR_FMT(rule->path)));
+			continue;
+		}
 		note_widening(c, host, rule);
 		if (!find_target(c, rule->pool, rule->ingress, &route))
 			continue;
@@ -127,6 +134,11 @@ static void add_passthrough(struct collector *c, const struct virtual_host *host
 	const struct path_rule *rule = &host->rules.items[0];
 	if (host->match == HOST_WILDCARD) {
 		notices_add(c->notices, NOTICE_PASSTHROUGH_WILDCARD, rule->ingress, host->host);
+		return;
+	}
+	if (!stored_text_is_good(route.host)) {
+		notices_add(c->notices, NOTICE_TEXT_NOT_STORABLE, rule->ingress,
+			arena_printf(c->arena, "host %.*s", STR_FMT(host->host)));
 		return;
 	}
 	if (!find_target(c, rule->pool, rule->ingress, &route))

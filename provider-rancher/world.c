@@ -2,6 +2,7 @@
 #include "provider-rancher/world.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
@@ -92,8 +93,8 @@ struct lb_row *world_take_lb(
 		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "loadBalancerService"),
 			LOG_STR("reason", problem));
 	else if (stack_id(world->stack) != NULL && str_eq_c(lb.stack_id, stack_id(world->stack)))
-		row = observed_take(world->controller->observed, &lb, number,
-			ev_now(world->controller->loop), &world->arena, &changes);
+		row = observed_take(world->controller->observed, &lb, number, clock_monotonic_s(),
+			&world->arena, &changes);
 	arena_reset(&world->arena);
 	if (ret_changes != NULL)
 		*ret_changes = changes;

@@ -121,12 +121,19 @@ static char *why_away(const struct transfer *t, CURLcode code)
 		"%s: sluice-%s ended before the answer did; ask again", t->path, t->program);
 }
 
+static bool is_ended(const struct transfer *t, CURLcode code)
+{
+	long err = 0;
+	curl_easy_getinfo(t->curl, CURLINFO_OS_ERRNO, &err);
+	return code == CURLE_COULDNT_CONNECT && (err == ENOENT || err == ECONNREFUSED);
+}
+
 static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **ret_problem)
 {
 	long status = 0;
 	if (code != CURLE_OK && !t->is_ended) {
 		*ret_problem = why_away(t, code);
-		return ASK_AWAY;
+		return is_ended(t, code) ? ASK_ENDED : ASK_AWAY;
 	}
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 200)

@@ -8,7 +8,8 @@ enum ask_outcome {
 	ASK_GOOD,
 	ASK_NOT_FOUND, /* 404 */
 	ASK_UNREADY,   /* 503: of /readyz */
-	ASK_AWAY,      /* nobody listens, we may not look in, or there was no answer in time */
+	ASK_ENDED,     /* nobody listens at the socket, or there is none */
+	ASK_AWAY,      /* we may not look in, or there was no answer in time */
 	ASK_BAD,       /* another answer */
 };
 

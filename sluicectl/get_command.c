@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* get: what the translator has, as a table, or whole as JSON or YAML. */
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "sluicectl/commands.h"
@@ -176,7 +177,7 @@ static void add_certificate(struct getting *g, const void *value)
 	add_list(g, &certificate->names);
 	add_list(g, &certificate->hosts);
 	table_add(g->table, str_from(day));
-	double left_days = ((double)end - (double)time(NULL)) / (24.0 * 60 * 60);
+	double left_days = ((double)end - (double)clock_wall_s()) / (24.0 * 60 * 60);
 	table_add(g->table, arena_printf(&g->arena, "%.0f d", left_days));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/identity.h"
 
+#include "common/clock.h"
 #include "proto/frame.h"
 #include "watcher/project.h"
 
@@ -44,7 +45,7 @@ void identity_settle(const struct json *object, enum record_kind kind, struct st
 	char uid[STORE_UID_LEN_MAX];
 	char text[32];
 	/* Later than what was made within this second. */
-	time_t created = time(NULL) + 1;
+	time_t created = (time_t)clock_wall_s() + 1;
 	struct tm parts;
 	struct json *fresh = json_new_object();
 	(void)json_get_str(metadata, "namespace", &namespace);

@@ -2,6 +2,7 @@
 #include "sluicectl/line.h"
 
 #include "common/cert.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
@@ -444,7 +445,7 @@ struct line *line_new(const struct offline *provider, char *const *settings, siz
 	settings_translator(given, &config);
 	config.takes_keyless = takes_keyless;
 	line->engine = engine_new(&config, &engine_ops, line);
-	engine_set_time(line->engine, (int64_t)time(NULL));
+	engine_set_time(line->engine, clock_wall_s());
 	line->state = state_new(&(struct state_config){.reduce = provider->reduce});
 	open_watcher(line);
 	return line;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/live.h"
 
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "sluicectl/commands.h"
@@ -65,7 +66,7 @@ static uint64_t age_since(uint64_t since, char *ret_unit)
 		uint64_t seconds;
 		char letter;
 	} units[] = {{24UL * 60 * 60, 'd'}, {60UL * 60, 'h'}, {60, 'm'}, {1, 's'}};
-	uint64_t now = (uint64_t)time(NULL);
+	uint64_t now = (uint64_t)clock_wall_s();
 	uint64_t age = now > since ? now - since : 0;
 	size_t i = 0;
 	/* Two of the smaller ones say more than one of the greater. */

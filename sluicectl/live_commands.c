@@ -107,12 +107,23 @@ static void look(struct standing *s)
 	}
 	buf_init(&s->body, TEXT_MAX);
 	arena_init(&s->arena);
-	bool is_there = s->programs[1].outcome != ASK_AWAY;
+	bool is_there = s->programs[1].outcome == ASK_GOOD || s->programs[1].outcome == ASK_UNREADY;
 	s->has_status = is_there &&
 			ask(&s->ask, "translator", "/status", &s->body, &problem) == ASK_GOOD &&
 			looking_decode(&looking_status_schema, buf_str(&s->body), &s->arena,
 				&s->status, &error) == 0;
 	free(problem);
+}
+
+static bool has_provider(const struct standing *s)
+{
+	return s->has_status && s->status.peers.count == 2 && s->status.peers.items[1].is_up;
+}
+
+/* One that has been replaced by another has left its socket if it was killed; nobody misses it. */
+static bool is_replaced(const struct standing *s, const struct program *program)
+{
+	return program->outcome == ASK_ENDED && program - s->programs >= 2 && has_provider(s);
 }
 
 static const char *color_of(enum ask_outcome outcome)
@@ -127,6 +138,8 @@ static const char *word_of(enum ask_outcome outcome)
 		return "ready";
 	case ASK_UNREADY:
 		return "waits for";
+	case ASK_ENDED:
+		return "does not run";
 	default:
 		return "does not answer";
 	}
@@ -134,15 +147,19 @@ static const char *word_of(enum ask_outcome outcome)
 
 static void print_program(const struct standing *s, const struct program *program)
 {
-	const char *color = s->has_color ? color_of(program->outcome) : "";
+	const char *color = !s->has_color             ? ""
+			    : is_replaced(s, program) ? plain
+						      : color_of(program->outcome);
 	printf("  %s●%s %-18s %s%s%s", color, s->has_color ? plain : "", program->name, color,
 		word_of(program->outcome), s->has_color ? plain : "");
-	const char *words = program->words;
+	const char *words = is_replaced(s, program)
+				    ? "it has ended, and another provider is connected"
+				    : program->words;
 	char room[32];
-	for (const char *end; words != NULL; words = end) {
+	for (const char *end, *first = words; words != NULL; words = end) {
 		size_t len = strcspn(words, "\n");
 		end = words[len] != '\0' ? words + len + 1 : NULL;
-		printf("%s%.*s", words == program->words ? ": " : "; ", (int)len, words);
+		printf("%s%.*s", words == first ? ": " : "; ", (int)len, words);
 	}
 	if (program->about.version.len != 0)
 		printf(" (%.*s, up %s)", STR_FMT(program->about.version),
@@ -254,6 +271,7 @@ static int put_program(const struct program *program, struct buf *out)
 {
 	static const char *const words[] = {[ASK_GOOD] = "ready",
 		[ASK_UNREADY] = "waiting",
+		[ASK_ENDED] = "ended",
 		[ASK_AWAY] = "away",
 		[ASK_BAD] = "away",
 		[ASK_NOT_FOUND] = "away"};
@@ -295,9 +313,9 @@ static void print_json(const struct standing *s, bool is_yaml)
 static int judge(const struct standing *s)
 {
 	int code = CTL_EXIT_GOOD;
-	bool has_provider =
-		s->has_status && s->status.peers.count == 2 && s->status.peers.items[1].is_up;
 	for (size_t i = 0; i < s->count; i++) {
+		if (is_replaced(s, &s->programs[i]))
+			continue;
 		if (s->programs[i].outcome == ASK_UNREADY && code == CTL_EXIT_GOOD)
 			code = CTL_EXIT_FINDINGS;
 		else if (s->programs[i].outcome != ASK_GOOD &&
@@ -305,7 +323,7 @@ static int judge(const struct standing *s)
 			code = CTL_EXIT_AWAY;
 	}
 	/* Whether one that is gone has left its socket does not matter. */
-	if (s->has_status && !has_provider)
+	if (s->has_status && !has_provider(s))
 		code = CTL_EXIT_AWAY;
 	if (code == CTL_EXIT_GOOD && s->status.trouble.len != 0)
 		code = CTL_EXIT_FINDINGS;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import pathlib
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 
 from lib.backend import Backend
+from lib.guardian import Asked, guarded
 from lib.line import DAEMONS, Line
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -119,16 +121,12 @@ def keep(line: Line | ProxyLine) -> None:
     say("left running; Ctrl-C ends it")
     where = f"Rancher: {line.rancher.url}" if isinstance(line, Line) else f"{line.proxy.name}: http://{line.proxy.address}"
     print(f"  export KUBECONFIG={line.cluster.kubeconfig}\n  logs and sockets: {line.folder}\n  {where}")
-    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    with contextlib.suppress(Asked):
+        while True:
+            signal.pause()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
-    parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
-    parser.add_argument("--provider", choices=["rancher", *PROXIES], default="rancher", help="what serves the traffic")
-    args = parser.parse_args()
-    if args.keep:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+def demonstrate(args: argparse.Namespace) -> int:
     say("starting the stand-ins, two backends and the three daemons")
     is_rancher = args.provider == "rancher"
     with Backend("backend-a") as one, Backend("backend-b") as two, \
@@ -143,6 +141,14 @@ def main() -> int:
             take_down_proxy(line)
     say(f"done, {failed} failed requests")
     return 0 if failed == 0 else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
+    parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
+    parser.add_argument("--provider", choices=["rancher", *PROXIES], default="rancher", help="what serves the traffic")
+    args = parser.parse_args()
+    return guarded(lambda: demonstrate(args))
 
 
 if __name__ == "__main__":

@@ -72,9 +72,10 @@ static void touch_pools(struct engine *engine, struct service_node *service)
 /* ---- what differs for those that stay ---- */
 
 static void touch_hosts(struct engine *engine, const struct plan *plan, const struct plan *old,
-	const struct targets *t)
+	const struct targets *t, bool same_size)
 {
-	bool same_place = old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
+	bool same_place =
+		same_size && old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
 	for (size_t i = 0; i < plan->hosts.count; i++) {
 		const struct plan_host *host = &plan->hosts.items[i];
 		const struct plan_host *old_host =
@@ -108,7 +109,7 @@ static void say_again(struct engine *engine, const struct ingress_node *ingress)
 	}
 }
 
-static void set_flags(struct ingress_node *ingress, const struct plan *plan)
+static void note_plan(struct ingress_node *ingress, const struct plan *plan)
 {
 	uint16_t flags = ingress->record.node.flags;
 	flags &= (uint16_t) ~(NODE_OURS | NODE_SHAPES | NODE_UNNAMED);
@@ -119,6 +120,8 @@ static void set_flags(struct ingress_node *ingress, const struct plan *plan)
 	if (plan != NULL && plan->is_unnamed)
 		flags |= NODE_UNNAMED;
 	ingress->record.node.flags = flags;
+	ingress->created = plan != NULL ? plan->created : 0;
+	ingress->is_large = plan != NULL && plans_is_large(ingress, plan);
 }
 
 static void change_present(
@@ -136,13 +139,15 @@ static void change_present(
 	struct balancer_node *old_balancer = ingress->balancer;
 	bool shaped = (node->flags & NODE_SHAPES) != 0;
 	bool was_ours = (node->flags & NODE_OURS) != 0;
+	bool was_large = ingress->is_large;
 	bool is_other = old == NULL || !str_eq(old->self.uid, plan->self.uid);
 	struct targets t = targets_gather(engine, plan);
-	set_flags(ingress, plan);
+	note_plan(ingress, plan);
+	offers_forget(ingress);
 	ingress->balancer = t.balancer;
 	targets_set(engine, ingress, &t, shaped);
 	if (plan->is_ours) {
-		touch_hosts(engine, plan, old, &t);
+		touch_hosts(engine, plan, old, &t, ingress->is_large == was_large);
 		touch_balancer(engine, plan, old, t.balancer);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
 			claims_ask_of(engine, ingress);
@@ -169,7 +174,8 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 	bool shaped = (ingress->record.node.flags & NODE_SHAPES) != 0;
 	if (ingress->record.node.kind == NODE_FRONT)
 		front_gone(engine, ingress);
-	set_flags(ingress, NULL);
+	note_plan(ingress, NULL);
+	offers_forget(ingress);
 	ingress->balancer = NULL;
 	targets_set(engine, ingress, &none, shaped);
 	said_drop(engine, &ingress->record.node);
@@ -243,6 +249,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 		SET_FOREACH (user, &secret->users, node_by_name) {
 			if (flips && user->balancer != NULL)
 				object_touch(engine, &user->balancer->node);
+			offers_forget(user);
 			if ((flips || is_news) && engine->grouping == GROUPING_MERGED)
 				claims_ask_of(engine, user);
 			if (is_news)

@@ -10,7 +10,6 @@
  */
 #include "translator/state.h"
 
-#include "common/cert.h"
 #include "translator/keys.h"
 
 #define NAME_PREFIX "name:"
@@ -47,74 +46,6 @@ uint64_t claim_port(const struct claim_node *claim)
 	return (uint64_t)port;
 }
 
-/* ---- what an owner offers ---- */
-
-struct offer {
-	enum listener_protocol protocol;
-	struct secret_node *secret;
-};
-
-static struct secret_node *find_secret(struct engine *engine, struct str namespace, struct str name)
-{
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
-	return (struct secret_node *)(void *)graph_find(&engine->graph, NODE_SECRET, key);
-}
-
-/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
-static struct secret_node *secret_of(
-	struct engine *engine, const struct plan *plan, const struct plan_tls *tls)
-{
-	bool own = !str_is_empty(tls->secret);
-	struct secret_node *secret =
-		find_secret(engine, own ? plan->self.namespace : engine->config.default_namespace,
-			own ? tls->secret : engine->config.default_name);
-	if (secret == NULL || secret_facts_get(engine, secret)->view.problem != NULL)
-		return NULL;
-	return secret;
-}
-
-/* Whether the entry with that usable Secret is for the host. */
-static bool is_covered(
-	const struct plan_tls *tls, const struct secret_node *secret, struct str host)
-{
-	const struct tls_secret *view = &secret->facts->view;
-	for (size_t i = 0; i < tls->hosts.count; i++) {
-		if (str_eq(tls->hosts.items[i], host))
-			return true;
-	}
-	return tls->is_open && cert_covers(view->names, view->name_count, host);
-}
-
-static bool offers_name(
-	struct engine *engine, const struct plan *plan, struct str host, struct offer *ret_offer)
-{
-	for (size_t i = 0; i < plan->tls.count; i++) {
-		struct secret_node *secret = secret_of(engine, plan, &plan->tls.items[i]);
-		if (secret == NULL || !is_covered(&plan->tls.items[i], secret, host))
-			continue;
-		ret_offer->secret = secret;
-		return true;
-	}
-	return false;
-}
-
-static bool offers(struct engine *engine, const struct claim_node *claim, const struct plan *plan,
-	struct offer *ret_offer)
-{
-	uint64_t port = claim_port(claim);
-	if (is_name(claim))
-		return offers_name(engine, plan, claim_host(claim), ret_offer);
-	if (port == 0)
-		return !str_is_empty(plan->default_pool);
-	for (size_t i = 0; i < plan->ports.count; i++) {
-		if (plan->ports.items[i].port != port)
-			continue;
-		ret_offer->protocol = plan->ports.items[i].protocol;
-		return true;
-	}
-	return false;
-}
-
 /* ---- settling ---- */
 
 static void touch_balancer(struct engine *engine, struct claim_node *claim)
@@ -137,6 +68,19 @@ static void touch_secret(struct engine *engine, struct secret_node *secret)
 	object_touch(engine, node);
 }
 
+/* What is left out when there are too many (objects.c), all who use it hear of. */
+static void count_shown(struct engine *engine, struct secret_node *secret, int by)
+{
+	struct ingress_node *user;
+	bool was_over = secret->shown_count > CERTIFICATE_HOSTS_MAX;
+	secret->shown_count += (uint32_t)by;
+	touch_secret(engine, secret);
+	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
+		return;
+	SET_FOREACH (user, &secret->users, node_by_name)
+		said_ask(engine, &user->record.node, SAID_CONTENT);
+}
+
 static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
 {
 	struct balancer_node *balancer = claim->balancer;
@@ -145,25 +89,23 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 		return;
 	if (claim->shown != NULL) {
 		set_remove(&claim->shown->shown, claim, node_by_name);
-		touch_secret(engine, claim->shown);
+		count_shown(engine, claim->shown, -1);
 		balancer->shown_count--;
 	}
 	claim->shown = secret;
 	if (secret != NULL) {
 		set_add(&secret->shown, claim, node_by_name);
-		touch_secret(engine, secret);
+		count_shown(engine, secret, 1);
 		balancer->shown_count++;
 	}
 	if (shown != (balancer->shown_count != 0))
 		touch_balancer(engine, claim);
 }
 
-/* As plan_compare_ages(). */
-static bool is_older(
-	struct ingress_node *a, uint64_t a_created, struct ingress_node *b, uint64_t b_created)
+bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b)
 {
-	if (a_created != b_created)
-		return a_created < b_created;
+	if (a->created != b->created)
+		return a->created < b->created;
 	int order = str_cmp(node_namespace(&a->record.node), node_namespace(&b->record.node));
 	if (order == 0)
 		order = str_cmp(node_name(&a->record.node), node_name(&b->record.node));
@@ -174,18 +116,15 @@ static void settle(struct engine *engine, struct claim_node *claim)
 {
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
-	uint64_t created = 0;
 	struct ingress_node *user;
 	SET_FOREACH (user, &claim->users, node_by_name) {
-		struct offer offer = {0};
-		const struct plan *plan = &plans_get(engine, user)->plan;
-		if (!offers(engine, claim, plan, &offer))
+		if (holder != NULL && ingress_is_older(holder, user))
 			continue;
-		if (holder != NULL && is_older(holder, created, user, plan->created))
+		const struct offer *offer = offers_find(engine, user, claim);
+		if (offer == NULL)
 			continue;
 		holder = user;
-		created = plan->created;
-		best = offer;
+		best = *offer;
 	}
 	bool is_news = holder != claim->holder || best.protocol != claim->protocol;
 	claim->holder = holder;
@@ -209,15 +148,10 @@ static void ask(struct engine *engine, struct claim_node *claim)
 static bool may_win(
 	struct engine *engine, const struct claim_node *claim, struct ingress_node *ingress)
 {
-	struct offer offer = {0};
 	if (claim->holder == NULL || claim->holder == ingress)
 		return true;
-	const struct plan *plan = &plans_get(engine, ingress)->plan;
-	uint64_t created = plan->created;
-	if (!offers(engine, claim, plan, &offer))
-		return false;
-	uint64_t holder_created = plans_get(engine, claim->holder)->plan.created;
-	return is_older(ingress, created, claim->holder, holder_created);
+	return ingress_is_older(ingress, claim->holder) &&
+	       offers_find(engine, ingress, claim) != NULL;
 }
 
 void claim_left(struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress)
@@ -296,14 +230,21 @@ static void tell_names(struct engine *engine, const struct ingress_node *ingress
 	const struct plan *plan, const struct plan_tls *tls, struct diag_list *diags)
 {
 	bool is_used = !tls->is_open;
-	const struct secret_node *secret = secret_of(engine, plan, tls);
+	const struct secret_node *secret = offers_secret(engine, plan, tls);
 	if (secret == NULL)
 		return;
+	if (secret->shown_count > CERTIFICATE_HOSTS_MAX)
+		diag_add(diags, &plan->self, "TooManyHosts",
+			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p,
+			"the certificate of Secret %.*s is shown for the first %d names only, of "
+			"those that "
+			"Ingresses have it for; use a second Secret for others",
+			STR_FMT(node_key(&secret->record.node)), CERTIFICATE_HOSTS_MAX);
 	for (size_t i = 0; i < tls->hosts.count; i++)
 		tell_name(ingress, plan, tls, tls->hosts.items[i], diags);
 	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
 		struct str host = plan->names.items[i];
-		if (!is_covered(tls, secret, host))
+		if (!offers_covers(secret, host))
 			continue;
 		is_used = true;
 		tell_name(ingress, plan, tls, host, diags);

@@ -370,6 +370,8 @@ bool engine_work(struct engine *engine)
 	more |= fronts_work(engine);
 	more |= said_work(engine);
 	more |= statuses_work(engine);
+	if (!more)
+		plans_rest(engine);
 	return more;
 }
 

@@ -8,6 +8,7 @@
 #include "translator/facts.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 /* A key to compare with; never in a set. */
 struct probe {
@@ -300,6 +301,8 @@ static void free_content(struct node *node)
 	if (node->kind < NODE_RECORD_KINDS)
 		record_free_packed(
 			(enum node_kind)node->kind, ((struct record *)(void *)node)->packed);
+	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
+		free(((struct ingress_node *)(void *)node)->offers);
 	if (node->kind == NODE_SECRET)
 		facts_free(((struct secret_node *)(void *)node)->facts);
 	if (node->kind == NODE_BALANCER)

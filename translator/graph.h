@@ -88,11 +88,15 @@ struct record {
 };
 
 struct balancer_node;
+struct offers;
 
 struct ingress_node {
 	struct record record;
 	struct balancer_node *balancer; /* one of the targets; NULL: not ours */
 	struct set targets;             /* nodes that it needs, by address */
+	struct offers *offers;          /* see offers.c; NULL: not looked at */
+	uint64_t created;               /* while it has a plan: seconds since 1970 */
+	bool is_large;                  /* see plans.c */
 	char key[];
 };
 
@@ -124,6 +128,7 @@ struct secret_node {
 	struct secret_facts *facts; /* NULL: not looked at */
 	struct set users;
 	struct set shown; /* claims of names that its certificate is shown for, by name */
+	uint32_t shown_count;
 	char key[];
 };
 

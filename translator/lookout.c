@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/lookout.h"
 
+#include "common/clock.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
@@ -302,7 +303,7 @@ static void add_event(struct lookout *lookout, const struct looking_event *event
 void lookout_event(struct lookout *lookout, const struct event_note *note)
 {
 	struct looking_event event = {
-		.at = (uint64_t)ev_now(lookout->loop),
+		.at = (uint64_t)clock_wall_s(),
 		.type = note->type,
 		.kind = note->key.kind == RECORD_SERVICE ? STR("Service") : STR("Ingress"),
 		.namespace = note->key.namespace,
@@ -319,7 +320,7 @@ static void tell_peer(struct lookout *lookout, enum lookout_peer which, bool is_
 		{"WatcherDown", "WatcherUp"}, {"ProviderDown", "ProviderUp"}};
 	struct peer *peer = &lookout->peers[which];
 	peer->is_up = is_up;
-	peer->since_s = (int64_t)ev_now(lookout->loop);
+	peer->since_s = clock_wall_s();
 	struct looking_event event = {
 		.at = (uint64_t)peer->since_s,
 		.type = is_up ? EVENT_NORMAL : EVENT_WARNING,
@@ -353,7 +354,7 @@ struct lookout *lookout_new(struct ev_loop *loop, struct window *window, struct 
 	struct lookout *lookout = xcalloc(1, sizeof(*lookout));
 	lookout->loop = loop;
 	lookout->engine = engine;
-	lookout->started_s = (int64_t)ev_now(loop);
+	lookout->started_s = clock_wall_s();
 	LIST_INIT(&lookout->followers);
 	for (size_t i = 0; i < LOOKOUT_EVENTS_MAX; i++)
 		buf_init(&lookout->events[i], PIECE_LEN);

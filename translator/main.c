@@ -19,11 +19,13 @@
  *               already.
  *   ourselves   both connect again. Nothing is sent to the provider before the watcher has sent
  *               everything.
+ *   the folder  of the sockets: we end, and make them anew at the next start.
  * One that stops reading makes changes coalesce, and is cut off when it is silent for too long.
  *
  * Read next: engine.h.
  */
 #include "common/cert.h"
+#include "common/clock.h"
 #include "common/daemon.h"
 #include "common/users.h"
 #include "common/version.h"
@@ -60,7 +62,7 @@ static struct {
 static void work(void)
 {
 	struct ev_loop *loop = daemon_loop(self.daemon);
-	engine_set_time(self.engine, (int64_t)ev_now(loop));
+	engine_set_time(self.engine, clock_wall_s());
 	if (engine_work(self.engine))
 		ev_idle_start(loop, &self.again);
 	else
@@ -243,6 +245,13 @@ static void on_turn(void *ctx, struct link *link)
 	work();
 }
 
+/* The sandbox lets no socket be made; the next start has none yet. */
+static void on_socket_gone(void *ctx)
+{
+	(void)ctx;
+	daemon_fail(self.daemon);
+}
+
 static const struct link_ops source_ops = {
 	.on_up = on_source_up,
 	.on_message = on_source_message,
@@ -294,6 +303,7 @@ static struct link *listen_on(
 		.allowed_uids = entrance->uids,
 		.allowed_count = entrance->uid_count,
 		.allow_option = entrance->option,
+		.on_socket_gone = on_socket_gone,
 		.ops = entrance->ops,
 	};
 	struct link *link = link_listen(&link_config, &err);

@@ -14,9 +14,6 @@
 
 #include <stdlib.h>
 
-/* As many as a list holds, and within a frame beside two MiB of chain and key. */
-enum { CERTIFICATE_HOSTS_MAX = 8192 };
-
 static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
 {
 	static const struct tls_secret missing = {.problem = ""};
@@ -91,78 +88,23 @@ struct str object_id(const struct node *node, struct arena *arena)
 	return arena_str(arena, node_key(node));
 }
 
-struct object_ref ingress_ref(
-	struct engine *engine, const struct ingress_node *ingress, struct arena *arena)
+struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena)
 {
-	bool is_service = ingress->record.node.kind == NODE_FRONT;
-	union {
-		struct record_key key;
-		struct ingress_record ingress;
-		struct service_record service;
-	} record;
-	(void)engine;
-	record_read(&ingress->record, arena, &record);
-	return (struct object_ref){.namespace = record.key.namespace,
-		.name = record.key.name,
-		.uid = record.key.uid,
-		.is_service = is_service};
+	struct record_key key = record_read_key(&ingress->record, arena);
+	return (struct object_ref){.namespace = key.namespace,
+		.name = key.name,
+		.uid = key.uid,
+		.is_service = ingress->record.node.kind == NODE_FRONT};
 }
 
 /* ---- virtual host ---- */
-
-/* Of one ingress: its plan stays good. */
-static struct path_claim *take_claims(
-	struct arena *arena, const struct plan_host *host, size_t *ret_count)
-{
-	size_t count = host->claims.count;
-	struct path_claim *claims = arena_calloc(arena, count, sizeof(*claims));
-	if (count != 0)
-		memcpy(claims, host->claims.items, count * sizeof(*claims));
-	*ret_count = count;
-	return claims;
-}
-
-/* Of several: plans come and go, so everything is copied. */
-static void copy_claims(struct arena *arena, const struct plan *plan, const struct plan_host *host,
-	struct path_claim **claims, size_t *count)
-{
-	struct object_ref *self = arena_alloc(arena, sizeof(*self));
-	*self = (struct object_ref){.namespace = arena_str(arena, plan->self.namespace),
-		.name = arena_str(arena, plan->self.name),
-		.uid = arena_str(arena, plan->self.uid)};
-	for (size_t i = 0; i < host->claims.count; i++) {
-		void *items = *claims;
-		struct path_claim *claim = arena_push(arena, &items, count, sizeof(*claim));
-		*claims = items;
-		*claim = host->claims.items[i];
-		claim->path = arena_str(arena, claim->path);
-		claim->pool = arena_str(arena, claim->pool);
-		claim->ingress = self;
-	}
-}
-
-static struct path_claim *gather_claims(
-	struct engine *engine, const struct host_node *node, size_t *ret_count)
-{
-	struct path_claim *claims = NULL;
-	struct ingress_node *user;
-	SET_FOREACH (user, &node->users, node_by_name) {
-		const struct plan *plan = &plans_get(engine, user)->plan;
-		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
-		must(host != NULL);
-		if (set_has_one(&node->users))
-			return take_claims(&engine->scratch, host, ret_count);
-		copy_claims(&engine->scratch, plan, host, &claims, ret_count);
-	}
-	return claims;
-}
 
 static const void *build_host(
 	struct engine *engine, struct host_node *node, struct diag_list *diags)
 {
 	struct virtual_host *host = arena_alloc(&engine->scratch, sizeof(*host));
 	size_t count = 0;
-	struct path_claim *claims = gather_claims(engine, node, &count);
+	struct path_claim *claims = host_paths_gather(engine, node, &count, diags);
 	struct str name = node_key(&node->node);
 	host->passthrough = str_starts_with(name, STR(PLAN_PASSTHROUGH));
 	if (host->passthrough)
@@ -320,7 +262,7 @@ static void tell_users(struct engine *engine, const struct pool_node *node,
 	if (diags == NULL || problem->reason == NULL)
 		return;
 	SET_FOREACH (user, &node->users, node_by_name) {
-		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, &engine->scratch);
 		diag_add(diags, &self, problem->reason, NULL, "%.*s", STR_FMT(problem->text));
 	}
 }
@@ -361,7 +303,7 @@ static const struct backend_wish *settle_pool(
 {
 	struct ingress_node *first = set_first(&node->users);
 	must(first != NULL);
-	const struct plan *plan = plans_make(engine, first, &engine->scratch);
+	const struct plan *plan = &plans_get(engine, first)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;

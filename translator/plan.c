@@ -134,18 +134,53 @@ static void sort_texts(struct str_list *list)
 	list->count = kept;
 }
 
+static bool is_among(const struct str *texts, size_t count, struct str text)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_eq(texts[i], text))
+			return true;
+	}
+	return false;
+}
+
+/* Of entries without hosts the first with each Secret counts, up to the limit. Returns how many do. */
+static size_t limit_open(const struct plan_maker *m)
+{
+	struct str secrets[PLAN_OPEN_TLS_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < m->plan->tls.count; i++) {
+		struct plan_tls *tls = &m->plan->tls.items[i];
+		if (!tls->is_open)
+			continue;
+		if (is_among(secrets, count, tls->secret)) {
+			tls->is_open = false;
+		} else if (count < PLAN_OPEN_TLS_MAX) {
+			secrets[count++] = tls->secret;
+		} else {
+			tls->is_open = false;
+			diag_add(m->diags, &m->plan->self, "TooManyCertificates",
+				arena_printf(m->arena, "spec.tls[%zu]", tls->position).p,
+				"it is left out: an Ingress can have %d Secrets without hosts; "
+				"write the hosts for which it is",
+				PLAN_OPEN_TLS_MAX);
+		}
+	}
+	return count;
+}
+
 /* The server names for which it has, or may have, a certificate. */
 static void read_names(const struct plan_maker *m)
 {
 	struct plan *plan = m->plan;
+	size_t open = limit_open(m);
 	for (size_t i = 0; i < plan->tls.count; i++) {
 		const struct plan_tls *tls = &plan->tls.items[i];
 		for (size_t k = 0; k < tls->hosts.count; k++)
 			*PLAN_PUSH(m, &plan->names) = tls->hosts.items[k];
-		for (size_t k = 0; tls->is_open && k < plan->hosts.count; k++) {
-			if (!str_is_empty(plan->hosts.items[k].host))
-				*PLAN_PUSH(m, &plan->names) = plan->hosts.items[k].host;
-		}
+	}
+	for (size_t i = 0; open != 0 && i < plan->hosts.count; i++) {
+		if (!str_is_empty(plan->hosts.items[i].host))
+			*PLAN_PUSH(m, &plan->names) = plan->hosts.items[i].host;
 	}
 	sort_texts(&plan->names);
 }

@@ -83,6 +83,9 @@ struct plan_port {
 	struct str pool; /* id, for TCP */
 };
 
+/* Of entries without hosts, with different Secrets, where a class shares a load balancer: each is compared with all hosts. */
+enum { PLAN_OPEN_TLS_MAX = 16 };
+
 struct plan_tls {
 	struct str secret;     /* empty: the default certificate */
 	struct str_list hosts; /* checked, lower case */

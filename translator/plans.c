@@ -3,11 +3,19 @@
  * Plans are made anew from the record whenever they are needed: keeping all of them would take more
  * memory than everything else together. The few last ones stay, because a changed ingress is asked
  * for by its load balancer and each of its hosts in turn.
+ *
+ * A host that several share needs the plans of all of them. Where these have many hosts and many rules, to make each plan anew for
+ * each host would be work that grows with the square of what its owners wrote. So large ones have slots of their own, which
+ * small ones cannot take from them, and as many of them as there are slots can share one host (objects.c).
  */
 #include "translator/state.h"
 
 #include "common/must.h"
 #include "translator/layer4.h"
+#include "proto/pack.h"
+
+/* Bytes of records that are read to make one plan for each of its hosts. */
+enum { PLAN_SMALL_MAX_LEN = 1024 * 1024 };
 
 void plans_init(struct engine *engine)
 {
@@ -61,7 +69,7 @@ static void make(struct engine *engine, struct ingress_node *ingress, struct are
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {
-		struct object_ref self = ingress_ref(engine, ingress, arena);
+		struct object_ref self = ingress_ref(ingress, arena);
 		plan_keep(&self, engine->grouping, arena, ret_plan);
 		return;
 	}
@@ -85,22 +93,49 @@ static void fill(struct engine *engine, struct plan_slot *slot, struct ingress_n
 	make(engine, ingress, &slot->arena, &slot->plan, &slot->diags);
 }
 
+static struct plan_slot *oldest_of(struct plan_slot *slots, size_t count)
+{
+	struct plan_slot *oldest = &slots[0];
+	for (size_t i = 1; i < count; i++) {
+		if (slots[i].used_at < oldest->used_at)
+			oldest = &slots[i];
+	}
+	return oldest;
+}
+
 const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress)
 {
-	struct plan_slot *oldest = &engine->plans[0];
+	struct plan_slot *slots = engine->plans;
 	must(ingress->record.packed != NULL);
 	for (size_t i = 0; i < PLAN_SLOTS; i++) {
-		struct plan_slot *slot = &engine->plans[i];
-		if (slot->ingress == ingress) {
-			slot->used_at = ++engine->plan_clock;
-			return slot;
+		if (slots[i].ingress == ingress) {
+			slots[i].used_at = ++engine->plan_clock;
+			return &slots[i];
 		}
-		if (slot->used_at < oldest->used_at)
-			oldest = slot;
 	}
-	fill(engine, oldest, ingress);
-	oldest->used_at = ++engine->plan_clock;
-	return oldest;
+	struct plan_slot *slot = ingress->is_large
+					 ? oldest_of(slots + PLAN_SMALL_SLOTS, PLAN_LARGE_SLOTS)
+					 : oldest_of(slots, PLAN_SMALL_SLOTS);
+	fill(engine, slot, ingress);
+	slot->used_at = ++engine->plan_clock;
+	return slot;
+}
+
+bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan)
+{
+	size_t len = packed_view(ingress->record.packed).len;
+	return plan->hosts.count != 0 && len > PLAN_SMALL_MAX_LEN / plan->hosts.count;
+}
+
+void plans_rest(struct engine *engine)
+{
+	for (size_t i = PLAN_SMALL_SLOTS; i < PLAN_SLOTS; i++) {
+		struct plan_slot *slot = &engine->plans[i];
+		if (slot->ingress == NULL)
+			continue;
+		slot->ingress = NULL;
+		arena_reset(&slot->arena);
+	}
 }
 
 const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress)

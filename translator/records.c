@@ -51,6 +51,25 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 	key->name = node_name(&record->node);
 }
 
+struct record_key record_read_key(const struct record *record, struct arena *arena)
+{
+	/* Each kind of record begins with its key. */
+	union {
+		struct ingress_record ingress;
+		struct ingress_class_record class;
+		struct service_record service;
+		struct endpoints_record endpoints;
+		struct secret_record secret;
+	} value;
+	enum record_kind kind = record_kind_of(record);
+	must(record->packed != NULL);
+	unpack_first(schema_of(kind), packed_view(record->packed), arena, &value);
+	return (struct record_key){.kind = kind,
+		.namespace = node_namespace(&record->node),
+		.name = node_name(&record->node),
+		.uid = value.ingress.key.uid};
+}
+
 static struct str key_text(const struct record_key *key, struct arena *arena)
 {
 	if (key->kind == RECORD_INGRESS_CLASS)

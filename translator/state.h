@@ -6,9 +6,11 @@
  *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
  *   claims.c     what only one of several can have
+ *   offers.c     what each of them has for it
  *   fronts.c     Services of type LoadBalancer: when they may go
  *   plans.c      plans of ingresses, kept for a moment
  *   objects.c    builds the object of a node, with its diagnostics
+ *   host_paths.c gathers the paths of a virtual host
  *   batch.c      objects to the provider, in batches that end in a commit
  *   said.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
@@ -25,9 +27,13 @@
 #include "translator/queue.h"
 
 enum {
-	PLAN_SLOTS = 4,
+	PLAN_SMALL_SLOTS = 4,
+	PLAN_LARGE_SLOTS = 8, /* as many share a host */
+	PLAN_SLOTS = PLAN_SMALL_SLOTS + PLAN_LARGE_SLOTS,
 	OBJECT_KINDS = 4,
 	WORK_STEPS_MAX = 512, /* before others get their turn */
+	/* As many as a list holds, and within a frame beside two MiB of chain and key. */
+	CERTIFICATE_HOSTS_MAX = 8192,
 };
 
 /* A plan and all it points into. */
@@ -143,6 +149,10 @@ const struct plan *plans_make(
 	struct engine *engine, struct ingress_node *ingress, struct arena *arena);
 void plans_forget(struct engine *engine, const struct ingress_node *ingress);
 void plans_forget_all(struct engine *engine);
+/* Whether to make the plan anew for each of its hosts would be more work than is done for one owner. */
+bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan);
+/* There is nothing to do for now: plans that take much memory go. */
+void plans_rest(struct engine *engine);
 
 /* ---- claims.c ---- */
 
@@ -163,9 +173,31 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress);
 void claims_forget_secret(struct engine *engine, struct secret_node *secret);
 /* True: there is more to do. */
 bool claims_work(struct engine *engine);
+/* As plan_compare_ages(), without their plans. */
+bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b);
 /* What others have of what the plan claims. */
 void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags);
+
+/* ---- offers.c ---- */
+
+/* `secret` of a name, `protocol` of a port. */
+struct offer {
+	const struct claim_node *claim;
+	struct secret_node *secret;
+	enum listener_protocol protocol;
+};
+
+/* NULL: it has nothing for that claim of its. Good until offers_forget(). */
+const struct offer *offers_find(
+	struct engine *engine, struct ingress_node *ingress, const struct claim_node *claim);
+/* Its plan, or the facts of a Secret of it, are others. */
+void offers_forget(struct ingress_node *ingress);
+/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
+struct secret_node *offers_secret(
+	struct engine *engine, const struct plan *plan, const struct plan_tls *tls);
+/* Whether the certificate of that usable Secret is good for the host. */
+bool offers_covers(const struct secret_node *secret, struct str host);
 
 /* ---- fronts.c ---- */
 
@@ -184,6 +216,8 @@ bool fronts_work(struct engine *engine);
 enum node_kind record_node_kind(enum record_kind kind);
 /* Unpacks into the struct of its kind; texts may point into the record. */
 void record_read(const struct record *record, struct arena *arena, void *ret_value);
+/* Its key alone: costs the same however large the record is. */
+struct record_key record_read_key(const struct record *record, struct arena *arena);
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct engine *engine, const struct record_key *key);
@@ -224,8 +258,13 @@ const void *object_build(struct engine *engine, struct node *node, struct diag_l
 /* Diagnostics of a node's own content: of an object, or of an ingress. */
 void object_diagnose(struct engine *engine, struct node *node, struct diag_list *diags);
 /* The ingress as an object reference, texts in the arena. */
-struct object_ref ingress_ref(
-	struct engine *engine, const struct ingress_node *ingress, struct arena *arena);
+struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena);
+
+/* ---- host_paths.c ---- */
+
+/* In the scratch arena; good until the fourth other plan is asked for. */
+struct path_claim *host_paths_gather(struct engine *engine, const struct host_node *node,
+	size_t *ret_count, struct diag_list *diags);
 
 /* ---- batch.c ---- */
 

@@ -50,7 +50,7 @@ static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, &engine->scratch);
 		(void)said_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
 			STR("the load balancer works again"), false);
 	}
@@ -139,7 +139,7 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 	if (balancer == NULL)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(engine, user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, &engine->scratch);
 		(void)said_event(engine, &self, event->type, event->reason, event->message, false);
 	}
 }
@@ -149,7 +149,7 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 static void add_for(struct engine *engine, const struct ingress_node *ingress, const char *reason,
 	struct str message, struct diag_list *diags)
 {
-	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, &engine->scratch);
 	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
 }
 
@@ -253,6 +253,19 @@ static void add_notice(struct engine *engine, struct balancer_node *balancer,
 		add_for(engine, ingress, reason, notice->message, diags);
 }
 
+/* A notice of the load balancer itself says the same, with a reason of its own. */
+static bool is_noticed(const struct lb_status *status)
+{
+	for (size_t i = 0; i < status->notices.count; i++) {
+		const struct lb_notice *notice = &status->notices.items[i];
+		if (str_is_empty(notice->ingress) && str_is_empty(notice->service) &&
+			str_is_empty(notice->certificate) &&
+			str_starts_with(status->message, notice->message))
+			return true;
+	}
+	return false;
+}
+
 void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep)
 {
@@ -262,7 +275,7 @@ void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct str message = arena_printf(&engine->scratch, "the load balancer %s: %.*s",
 		status.state == LB_STATE_FAILED ? "failed" : "is not ready",
 		STR_FMT(status.message));
-	if (status.state == LB_STATE_FAILED)
+	if (status.state == LB_STATE_FAILED && !is_noticed(&status))
 		add_for_all(engine, balancer, "LoadBalancerFailed", message, diags);
 	else if (status.state == LB_STATE_PENDING && !str_is_empty(status.message))
 		add_for_all(engine, balancer, "LoadBalancerPending", message, diags);
@@ -372,7 +385,7 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	bool ours = ingress->balancer != NULL;
 	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
-	struct object_ref self = ingress_ref(engine, ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, &engine->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
 	update.addresses.items = status.addresses.items;

@@ -30,6 +30,8 @@ void api_status_read(const struct json *object, struct api_status *ret_status)
 	for (; cause != NULL; cause = json_next(cause)) {
 		if (str_eq_c(json_text(json_get(cause, "reason")), "ResourceVersionTooLarge"))
 			status.is_too_new = true;
+		if (str_eq_c(json_text(json_get(cause, "reason")), "NamespaceTerminating"))
+			status.is_terminating = true;
 	}
 	*ret_status = status;
 }

@@ -15,6 +15,7 @@ struct api_status {
 	char reason[API_REASON_LEN];
 	char message[API_MESSAGE_LEN]; /* cut to fit */
 	bool is_too_new;               /* cause ResourceVersionTooLarge */
+	bool is_terminating;           /* cause NamespaceTerminating */
 	double retry_after_s;          /* details.retryAfterSeconds; < 0: none */
 };
 

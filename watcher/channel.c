@@ -228,6 +228,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static int on_item(void *ctx, struct str item)
 {
 	struct channel *channel = ctx;
+	if (channel->config.ignores_objects)
+		return 0;
 	if (channel->page.item_lost)
 		intake_refuse_text(channel->config.intake, item, "longer than an object may be");
 	else

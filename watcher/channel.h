@@ -27,6 +27,7 @@ struct channel_config {
 	struct intake *intake;
 	const struct channel_ops *ops;
 	void *ctx;
+	bool ignores_objects; /* of a list, of which only the revision matters */
 };
 
 /* One page; events PAGE or LISTED with the revision of the list, or what went wrong. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/config.h"
 
+#include "common/xalloc.h"
+#include "watcher/cluster.h"
+
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "watcher/config.def"
@@ -21,3 +24,54 @@ const struct option_table config_table = {
 	.count = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct config),
 };
+
+/* ---- what the table of options cannot say ---- */
+
+enum { WORD_MAX = 253 };
+
+static bool is_namespace(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+	return len > 0 && len <= 63 && name[len] == '\0';
+}
+
+static bool is_object_name(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.");
+	return len > 0 && len <= WORD_MAX && name[len] == '\0';
+}
+
+static char *check_lease(const struct config *config)
+{
+	if (!is_object_name(config->lease_name) ||
+		(config->lease_namespace != NULL && !is_namespace(config->lease_namespace)))
+		return xstrdup("--lease-name and --lease-namespace must be names of objects");
+	if (config->lease_duration <= config->lease_renew_deadline ||
+		config->lease_renew_deadline <= config->lease_retry)
+		return xstrdup(
+			"--lease-duration must be more than --lease-renew-deadline, and that more "
+			"than --lease-retry");
+	return NULL;
+}
+
+char *config_check(const struct config *config)
+{
+	if (strlen(config->ingress_class) > WORD_MAX ||
+		strlen(config->controller_name) > WORD_MAX ||
+		strlen(config->load_balancer_class) > WORD_MAX)
+		return xasprintf("--ingress-class, --controller-name and --load-balancer-class may "
+				 "have %d bytes",
+			WORD_MAX);
+	if (config->load_balancer_class[0] == '\0')
+		return xstrdup("--load-balancer-class must not be empty");
+	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
+		return xasprintf(
+			"at most %d namespaces can be named; leave --namespace out to watch all",
+			CLUSTER_NAMESPACES_MAX);
+	for (size_t i = 0; i < config->namespaces.count; i++) {
+		if (!is_namespace(config->namespaces.items[i]))
+			return xasprintf("--namespace %s: no name of a namespace",
+				config->namespaces.items[i]);
+	}
+	return check_lease(config);
+}

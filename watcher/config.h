@@ -41,3 +41,6 @@ struct config {
 };
 
 extern const struct option_table config_table;
+
+/* NULL, or what is wrong in words (the caller frees it). */
+char *config_check(const struct config *config);

@@ -2,6 +2,7 @@
 #include "watcher/credentials.h"
 
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/pem_files.h"
 #include "common/xalloc.h"
@@ -37,11 +38,6 @@ struct credentials {
 	double exec_ended_at;
 	char problem[512];
 };
-
-static double now_of(const struct credentials *c)
-{
-	return ev_now(c->config.loop);
-}
 
 [[gnu::format(printf, 2, 3)]] static void complain(struct credentials *c, const char *format, ...)
 {
@@ -117,7 +113,7 @@ static char *copy_text(const char *text)
 static bool load_peer(struct credentials *c)
 {
 	struct http_peer *fresh = http_peer_new();
-	c->peer_read_at = now_of(c);
+	c->peer_read_at = clock_monotonic_s();
 	fresh->server_name = copy_text(c->target->tls_server_name);
 	fresh->proxy_url = copy_text(c->target->proxy_url);
 	fresh->insecure = c->target->insecure;
@@ -172,7 +168,7 @@ static bool load_token(struct credentials *c)
 {
 	struct secret token = {0};
 	const char *path = c->target->token_file;
-	c->token_read_at = now_of(c);
+	c->token_read_at = clock_monotonic_s();
 	if (path == NULL)
 		return true;
 	int err = secret_load_file(&token, path);
@@ -249,7 +245,7 @@ static void on_plugin_done(void *ctx, const char *problem, struct str output)
 	struct exec_credential given = {0};
 	const char *command = c->target->exec->command;
 	c->plugin = NULL;
-	c->exec_ended_at = now_of(c);
+	c->exec_ended_at = clock_monotonic_s();
 	if (problem != NULL) {
 		/* What it prints on standard error is for people. */
 		complain(c, "exec plugin %s %s: %.*s%s%s", command, problem,
@@ -270,8 +266,8 @@ static void run_plugin(struct credentials *c)
 {
 	const struct target_exec *exec = c->target->exec;
 	int err = 0;
-	if (c->plugin != NULL ||
-		(c->exec_ended_at > 0 && now_of(c) - c->exec_ended_at < c->config.exec_pause_s))
+	if (c->plugin != NULL || (c->exec_ended_at > 0 && clock_monotonic_s() - c->exec_ended_at <
+								  c->config.exec_pause_s))
 		return;
 	char *info = exec_credential_info(c->target, c->peer->ca_data);
 	c->plugin = exec_plugin_start(
@@ -291,7 +287,7 @@ static void run_plugin(struct credentials *c)
 		&err);
 	free(info);
 	if (c->plugin == NULL) {
-		c->exec_ended_at = now_of(c);
+		c->exec_ended_at = clock_monotonic_s();
 		complain(c, "exec plugin %s: %s%s%s", exec->command, strerror(-err),
 			exec->install_hint != NULL ? "; " : "",
 			exec->install_hint != NULL ? exec->install_hint : "");
@@ -300,7 +296,8 @@ static void run_plugin(struct credentials *c)
 
 static bool has_expired(const struct credentials *c)
 {
-	return c->given.expires_at > 0 && ev_time() >= c->given.expires_at - EXPIRY_MARGIN_S;
+	return c->given.expires_at > 0 &&
+	       (double)clock_wall_s() >= c->given.expires_at - EXPIRY_MARGIN_S;
 }
 
 /* Credentials of other kinds make the plugin superfluous. */
@@ -329,7 +326,7 @@ enum credentials_state credentials_get(struct credentials *c, struct credentials
 {
 	if (c->stdin_pending)
 		return CREDENTIALS_PENDING;
-	refresh(c, now_of(c) - REREAD_S);
+	refresh(c, clock_monotonic_s() - REREAD_S);
 	bool by_plugin = uses_plugin(c);
 	if (by_plugin && (!c->has_given || has_expired(c)))
 		run_plugin(c);
@@ -347,7 +344,7 @@ enum credentials_state credentials_get(struct credentials *c, struct credentials
 		.password = &c->target->password,
 		.peer = c->peer,
 		.generation = c->generation,
-		.taken_at = now_of(c),
+		.taken_at = clock_monotonic_s(),
 	};
 	return CREDENTIALS_READY;
 }
@@ -406,7 +403,7 @@ void credentials_reload(struct credentials *c)
 {
 	/* Whoever asks is told again what is wrong. */
 	c->problem[0] = '\0';
-	refresh(c, now_of(c));
+	refresh(c, clock_monotonic_s());
 	if (uses_plugin(c))
 		run_plugin(c);
 }

@@ -2,6 +2,7 @@
 #include "watcher/events.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "watcher/log_events.h"
@@ -52,6 +53,9 @@ struct events {
 	struct api_request *request; /* NULL: none runs */
 	ev_timer retry;
 	bool is_passive; /* another replica tells of it */
+	bool has_problem;
+	void (*on_problem)(void *ctx, const char *problem);
+	void *ctx;
 };
 
 static void send_next(struct events *e);
@@ -85,7 +89,7 @@ static int64_t *count_of(struct events *e, const struct pending *p)
 /* "2026-07-14T09:00:00Z": the times of objects are whole seconds. */
 static void print_now(char *text, size_t room)
 {
-	time_t now = time(NULL);
+	time_t now = (time_t)clock_wall_s();
 	struct tm tm;
 	gmtime_r(&now, &tm);
 	strftime(text, room, "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -157,10 +161,19 @@ static struct json *make_patch(const struct pending *p, int64_t count)
 
 /* ---- what is answered ---- */
 
+static void set_problem(struct events *e, const char *problem)
+{
+	if (problem == NULL && !e->has_problem)
+		return;
+	e->has_problem = problem != NULL;
+	e->on_problem(e->ctx, problem);
+}
+
 /* True when the Event is done with. */
 static bool take_success(struct events *e, struct pending *p, struct str body)
 {
 	int64_t *count = count_of(e, p);
+	set_problem(e, NULL);
 	struct json *event = json_parse(body, NULL, NULL);
 	int64_t answered = 0;
 	if (!json_whole_number(json_get(event, "count"), 0, INT32_MAX, &answered))
@@ -184,10 +197,31 @@ static bool is_object(struct str body)
 	return is;
 }
 
+/* Nothing is written any more where a namespace is being deleted, and that is as it should be. */
+static bool is_namespace_gone(const struct pending *p, const struct api_result *result, long code)
+{
+	return (code == 403 && result->status.is_terminating) ||
+	       (code == 404 && p->step == STEP_CREATE);
+}
+
+static void give_up(struct events *e, const struct pending *p, const struct api_result *result)
+{
+	char reason[PROBLEM_LEN];
+	char problem[PROBLEM_LEN + 64];
+	api_result_text(result, reason, sizeof(reason));
+	metric_add(&watcher_metrics[WATCHER_EVENTS], 1, 1);
+	log_event(&EV_EVENT_FAILED, LOG_STR("namespace", p->namespace), LOG_STR("name", p->name),
+		LOG_STR("event_reason", p->reason), LOG_STR("reason", reason));
+	if (result->outcome != API_ANSWERED || result->code != 403)
+		return;
+	snprintf(problem, sizeof(problem), "Events: %s events: %s",
+		p->step == STEP_CREATE ? "create" : "patch", reason);
+	set_problem(e, problem);
+}
+
 /* True when the Event is done with. */
 static bool take_answer(struct events *e, struct pending *p, const struct api_result *result)
 {
-	char problem[PROBLEM_LEN];
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
 	if (api_is_good(result) && is_object(result->body))
 		return take_success(e, p, result->body);
@@ -204,6 +238,10 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 		p->step = STEP_CREATE;
 		return ++p->tries >= EVENTS_TRIES_MAX;
 	}
+	if (is_namespace_gone(p, result, code)) {
+		metric_add(&watcher_metrics[WATCHER_EVENTS], 3, 1);
+		return true;
+	}
 	bool is_passing = code == 0 || api_is_good(result) || code == 408 || code == 410 ||
 			  code == 425 || code == 429 || code >= 500;
 	if (is_passing && ++p->tries < EVENTS_TRIES_MAX) {
@@ -215,10 +253,7 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 		ev_timer_start(e->loop, &e->retry);
 		return false;
 	}
-	api_result_text(result, problem, sizeof(problem));
-	metric_add(&watcher_metrics[WATCHER_EVENTS], 1, 1);
-	log_event(&EV_EVENT_FAILED, LOG_STR("namespace", p->namespace), LOG_STR("name", p->name),
-		LOG_STR("event_reason", p->reason), LOG_STR("reason", problem));
+	give_up(e, p, result);
 	return true;
 }
 
@@ -295,7 +330,7 @@ void events_note(struct events *e, const struct event_note *note)
 {
 	struct event_plan plan;
 	if (e->is_passive || !is_sendable(note) ||
-		!event_filter_take(&e->filter, note, ev_now(e->loop), &plan))
+		!event_filter_take(&e->filter, note, clock_monotonic_s(), &plan))
 		return;
 	if (e->count >= EVENTS_QUEUE_MAX) {
 		metric_add(&watcher_metrics[WATCHER_EVENTS], 2, 1);
@@ -329,11 +364,14 @@ void events_set_version(struct events *e, const struct kind_version *version)
 	e->versions[version->kind] = version;
 }
 
-struct events *events_new(struct ev_loop *loop, struct api *api)
+struct events *events_new(struct ev_loop *loop, struct api *api,
+	void (*on_problem)(void *ctx, const char *problem), void *ctx)
 {
 	struct events *e = xcalloc(1, sizeof(*e));
 	e->loop = loop;
 	e->api = api;
+	e->on_problem = on_problem;
+	e->ctx = ctx;
 	event_filter_init(&e->filter);
 	digest_cache_init(&e->counts, sizeof(struct counted), EVENT_MEMORY);
 	TAILQ_INIT(&e->queue);

@@ -13,7 +13,9 @@ enum { EVENTS_QUEUE_MAX = 1000, EVENTS_TRIES_MAX = 12 };
 
 struct events;
 
-struct events *events_new(struct ev_loop *loop, struct api *api);
+/* on_problem(): why Events cannot be written at all, for readiness; NULL: they can again. */
+struct events *events_new(struct ev_loop *loop, struct api *api,
+	void (*on_problem)(void *ctx, const char *problem), void *ctx);
 void events_free(struct events *events);
 /* The version that Events name as that of their object; before, they are named without one. */
 void events_set_version(struct events *events, const struct kind_version *version);

@@ -2,6 +2,7 @@
 #include "watcher/lease.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -93,10 +94,9 @@ static void tell_problem(struct lease *lease, const struct api_result *result)
 /* "2026-07-14T09:30:00.123456Z": exactly six digits, others are refused (kubernetes/apimachinery, micro_time.go). */
 static void print_now(char *text, size_t room)
 {
-	struct timespec now;
+	struct timespec now = clock_wall();
 	struct tm tm;
 	char seconds[32];
-	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &tm);
 	strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(text, room, "%s.%06ldZ", seconds, now.tv_nsec / 1000);

@@ -33,7 +33,13 @@
 
 #include <stdio.h>
 
-enum { WRITER_COUNT = 2, WORD_MAX = 253, MISSING_LEN = 4096, CONNECTIONS_BESIDE_WATCHES = 16 };
+enum {
+	WRITER_COUNT = 2,
+	PART_COUNT = 3 + WRITER_COUNT,
+	WORD_MAX = 253,
+	MISSING_LEN = 4096,
+	CONNECTIONS_BESIDE_WATCHES = 16
+};
 
 /* The parts and how they are joined. */
 static struct {
@@ -53,6 +59,7 @@ static struct {
 	/* What is missing: of the cluster, and of each writer; NULL: nothing. */
 	char *cluster_missing;
 	char *lease_problem;
+	char *events_problem;
 	char *writer_problems[WRITER_COUNT];
 } watcher;
 
@@ -69,11 +76,13 @@ static void set_text(char **text, const char *to)
 
 static void tell_readiness(void)
 {
-	const char *parts[2 + WRITER_COUNT] = {watcher.cluster_missing, watcher.lease_problem};
+	const char *parts[PART_COUNT] = {
+		watcher.cluster_missing, watcher.lease_problem, watcher.events_problem};
 	char text[MISSING_LEN] = "";
 	size_t used = 0;
-	memcpy(parts + 2, watcher.writer_problems, sizeof(watcher.writer_problems));
-	for (size_t i = 0; i < 2 + WRITER_COUNT; i++) {
+	memcpy(parts + PART_COUNT - WRITER_COUNT, watcher.writer_problems,
+		sizeof(watcher.writer_problems));
+	for (size_t i = 0; i < PART_COUNT; i++) {
 		if (parts[i] == NULL || used >= sizeof(text))
 			continue;
 		used += (size_t)snprintf(
@@ -181,19 +190,22 @@ static void on_refused(
 				    });
 }
 
-static void on_fight(void *ctx, const struct store_object *object)
+static void on_fight(void *ctx, const struct store_object *object, const char *manager)
 {
 	char uid[STORE_UID_LEN_MAX];
+	char message[EVENT_MESSAGE_MAX];
 	(void)ctx;
+	snprintf(message, sizeof(message),
+		"another controller (%s) keeps replacing the addresses in the status; they are "
+		"written again later",
+		manager != NULL ? manager : "not named");
 	events_note(watcher.events,
 		&(struct event_note){
 			.key = {(enum record_kind)object->kind, store_namespace(object),
 				store_name(object), store_uid(object, uid)},
 			.type = EVENT_WARNING,
 			.reason = STR("StatusConflict"),
-			.message = STR(
-				"another controller keeps replacing the addresses in the status; "
-				"they are left to it"),
+			.message = str_from(message),
 		});
 }
 
@@ -245,53 +257,6 @@ static const struct cluster_ops cluster_ops = {
 	.on_missing = on_missing,
 	.on_refused = on_refused,
 };
-
-static bool is_namespace(const char *name)
-{
-	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
-	return len > 0 && len <= 63 && name[len] == '\0';
-}
-
-static bool is_object_name(const char *name)
-{
-	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.");
-	return len > 0 && len <= WORD_MAX && name[len] == '\0';
-}
-
-static char *check_lease(const struct config *config)
-{
-	if (!is_object_name(config->lease_name) ||
-		(config->lease_namespace != NULL && !is_namespace(config->lease_namespace)))
-		return xstrdup("--lease-name and --lease-namespace must be names of objects");
-	if (config->lease_duration <= config->lease_renew_deadline ||
-		config->lease_renew_deadline <= config->lease_retry)
-		return xstrdup(
-			"--lease-duration must be more than --lease-renew-deadline, and that more "
-			"than --lease-retry");
-	return NULL;
-}
-
-static char *check_config(const struct config *config)
-{
-	if (strlen(config->ingress_class) > WORD_MAX ||
-		strlen(config->controller_name) > WORD_MAX ||
-		strlen(config->load_balancer_class) > WORD_MAX)
-		return xasprintf("--ingress-class, --controller-name and --load-balancer-class may "
-				 "have %d bytes",
-			WORD_MAX);
-	if (config->load_balancer_class[0] == '\0')
-		return xstrdup("--load-balancer-class must not be empty");
-	if (config->namespaces.count > CLUSTER_NAMESPACES_MAX)
-		return xasprintf(
-			"at most %d namespaces can be named; leave --namespace out to watch all",
-			CLUSTER_NAMESPACES_MAX);
-	for (size_t i = 0; i < config->namespaces.count; i++) {
-		if (!is_namespace(config->namespaces.items[i]))
-			return xasprintf("--namespace %s: no name of a namespace",
-				config->namespaces.items[i]);
-	}
-	return NULL;
-}
 
 static struct reflector_options reflector_options_of(const struct config *config)
 {
@@ -358,7 +323,7 @@ static void start_metrics(void)
 	metrics_collect_with(collect, NULL);
 	for (unsigned i = 0; i < 4; i++)
 		metric_add(&watcher_metrics[WATCHER_STATUS], i, 0);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		metric_add(&watcher_metrics[WATCHER_EVENTS], i, 0);
 }
 
@@ -387,7 +352,7 @@ static void open_parts(const struct config *config)
 			.ctx = &watcher.writer_problems[i],
 		});
 	}
-	watcher.events = events_new(loop, watcher.api);
+	watcher.events = events_new(loop, watcher.api, on_writer_problem, &watcher.events_problem);
 	watcher.cluster = cluster_new(&(struct cluster_config){
 		.loop = loop,
 		.api = watcher.api,
@@ -405,9 +370,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 {
 	watcher.daemon = daemon;
 	watcher.config = ctx;
-	char *problem = check_config(watcher.config);
-	if (problem == NULL)
-		problem = check_lease(watcher.config);
+	char *problem = config_check(watcher.config);
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -448,6 +411,7 @@ static void stop(void)
 	target_fini(&watcher.target);
 	free(watcher.cluster_missing);
 	free(watcher.lease_problem);
+	free(watcher.events_problem);
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		free(watcher.writer_problems[i]);
 }

@@ -78,13 +78,14 @@ bool project_read_meta(
 
 /* What stands beside the record for whoever writes statuses. The texts live in the arena. */
 struct project_facts {
-	struct str revision;   /* empty: none that can be used */
-	struct str status;     /* canonical, see status_text.h; empty: no addresses */
-	bool status_is_ours;   /* by its managed fields: PROJECT_MANAGER wrote them */
-	bool hold_is_known;    /* the next three are; otherwise what was known of them stands */
-	bool wants_finalizer;  /* a Service that is ours and stays */
-	bool has_finalizer;    /* our finalizer stands on it */
-	struct str finalizers; /* the others, as the elements of a JSON list */
+	struct str revision;       /* empty: none that can be used */
+	struct str status;         /* canonical, see status_text.h; empty: no addresses */
+	bool status_is_ours;       /* by its managed fields: PROJECT_MANAGER wrote them */
+	struct str status_manager; /* who else wrote them; absent: nobody, or nobody knows */
+	bool hold_is_known;        /* the next three are; otherwise what was known of them stands */
+	bool wants_finalizer;      /* a Service that is ours and stays */
+	bool has_finalizer;        /* our finalizer stands on it */
+	struct str finalizers;     /* the others, as the elements of a JSON list */
 };
 
 /* Holds a Service until its load balancer is gone. All who implement Services of type LoadBalancer

@@ -28,8 +28,7 @@ static bool is_by(const struct json *entry, const char *manager)
 
 static bool wrote_addresses(const struct json *entry)
 {
-	return is_by(entry, PROJECT_MANAGER) &&
-	       str_eq_c(json_text(json_get(entry, "subresource")), "status") &&
+	return str_eq_c(json_text(json_get(entry, "subresource")), "status") &&
 	       json_path(entry, "fieldsV1", "f:status", "f:loadBalancer", "f:ingress", NULL) !=
 		       NULL;
 }
@@ -45,12 +44,18 @@ static const struct json *first_entry(const struct json *object)
 	return json_first(json_path(object, "metadata", "managedFields", NULL));
 }
 
-static bool status_is_ours(const struct json *object)
+/* The list of addresses is atomic, and so has one owner, except by server-side apply. */
+static void read_owner(const struct json *object, struct project_facts *facts)
 {
 	const struct json *entry = first_entry(object);
-	while (entry != NULL && !wrote_addresses(entry))
-		entry = json_next(entry);
-	return entry != NULL;
+	for (; entry != NULL; entry = json_next(entry)) {
+		if (!wrote_addresses(entry))
+			continue;
+		if (is_by(entry, PROJECT_MANAGER))
+			facts->status_is_ours = true;
+		else
+			facts->status_manager = json_text(json_get(entry, "manager"));
+	}
 }
 
 static bool finalizer_is_ours(const struct projection *p, const struct json *object)
@@ -141,9 +146,10 @@ static bool read_finalizers(struct projection *p, const struct json *object, str
 void project_facts(struct projection *p, const struct json *object, const struct project_meta *meta,
 	const struct record_key *record, struct project_facts *ret_facts)
 {
-	struct project_facts facts = {.status_is_ours = status_is_ours(object)};
+	struct project_facts facts = {0};
 	struct project_addresses list;
 	struct revision revision;
+	read_owner(object, &facts);
 	project_addresses(p, object, &list);
 	facts.status = status_text(list.items, list.count, p->arena, NULL);
 	if (revision_set(&revision, meta->revision))

@@ -6,10 +6,9 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
-#include "watcher/channel.h"
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
-#include "watcher/reflector_paths.h"
+#include "watcher/reflector_requests.h"
 
 #include <stdio.h>
 
@@ -87,9 +86,9 @@ const char *reflector_problem(const struct reflector *r)
 static void log_failure(
 	struct reflector *r, enum reflector_event event, const struct reflector_output *out)
 {
-	bool is_forbidden = event == REFLECTOR_EV_FORBIDDEN && r->is_refused;
-	log_event(is_forbidden ? &EV_FORBIDDEN : &EV_WATCH_FAILED, kind_field(r),
-		namespace_field(r), LOG_STR("cause", reflector_event_name(event)),
+	log_event(
+		event == REFLECTOR_EV_FORBIDDEN && r->is_refused ? &EV_FORBIDDEN : &EV_WATCH_FAILED,
+		kind_field(r), namespace_field(r), LOG_STR("cause", reflector_event_name(event)),
 		LOG_STR("reason", r->problem), LOG_SECONDS("retry_s", out->wait_s));
 }
 
@@ -124,49 +123,29 @@ static void recover(struct reflector *r)
 
 static const struct channel_ops channel_ops;
 
-static struct channel_config channel_config_of(struct reflector *r)
+static struct reflector_request request_of(struct reflector *r, const char *verb)
 {
-	return (struct channel_config){
-		.loop = r->config.loop,
-		.api = r->config.api,
-		.intake = &r->intake,
-		.ops = &channel_ops,
-		.ctx = r,
+	r->verb = verb;
+	return (struct reflector_request){
+		.channel =
+			{
+				.loop = r->config.loop,
+				.api = r->config.api,
+				.intake = &r->intake,
+				.ops = &channel_ops,
+				.ctx = r,
+			},
+		.config = &r->config,
+		.fsm = &r->fsm,
 	};
-}
-
-static struct channel *open_page(struct reflector *r)
-{
-	struct channel_config config = channel_config_of(r);
-	char *path =
-		reflector_page_path(r->config.version, r->config.namespace, &r->fsm, r->next_page);
-	r->verb = "list";
-	struct channel *channel = channel_list(&config, path);
-	free(path);
-	return channel;
-}
-
-static struct channel *open_watch(struct reflector *r, bool is_stream)
-{
-	const struct reflector_options *options = r->config.options;
-	struct channel_config config = channel_config_of(r);
-	double lives_s = options->watch_timeout_s * (1.0 + backoff_random());
-	char *path = reflector_watch_path(
-		r->config.version, r->config.namespace, &r->fsm, is_stream, lives_s);
-	r->verb = "watch";
-	struct channel *channel = channel_watch(
-		&config, path, options->answer_timeout_s, lives_s + options->watch_margin_s);
-	free(path);
-	return channel;
 }
 
 /* ---- actions ---- */
 
 static void begin_wait(struct reflector *r, const struct reflector_output *out)
 {
-	double wait_s = out->wait_s + out->wait_jitter_s * backoff_random();
 	ev_timer_stop(r->config.loop, &r->wait);
-	ev_timer_set(&r->wait, wait_s, 0.);
+	ev_timer_set(&r->wait, out->wait_s + out->wait_jitter_s * backoff_random(), 0.);
 	ev_timer_start(r->config.loop, &r->wait);
 }
 
@@ -221,9 +200,6 @@ static void note_heard(struct reflector *r, enum reflector_event event)
 	}
 }
 
-static void tell(
-	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s);
-
 static void act(struct reflector *r, enum reflector_action_bit bit, enum reflector_event event,
 	const struct reflector_output *out)
 {
@@ -268,20 +244,22 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 			LOG_STR("reason", r->problem));
 		return;
 	case REFLECTOR_BIT_STREAM:
-		replace_main(r, open_watch(r, true));
+		replace_main(r, reflector_open_watch(request_of(r, "watch"), true));
 		return;
 	case REFLECTOR_BIT_LIST:
 		set_next_page(r, NULL);
-		replace_main(r, open_page(r));
-		return;
+		[[fallthrough]];
 	case REFLECTOR_BIT_NEXT:
-		replace_main(r, open_page(r));
+		replace_main(r, reflector_open_page(request_of(r, "list"), r->next_page));
+		return;
+	case REFLECTOR_BIT_CHECK:
+		replace_main(r, reflector_open_check(request_of(r, "list")));
 		return;
 	case REFLECTOR_BIT_WATCH:
-		replace_main(r, open_watch(r, false));
+		replace_main(r, reflector_open_watch(request_of(r, "watch"), false));
 		return;
 	case REFLECTOR_BIT_SECOND:
-		r->second = open_watch(r, false);
+		r->second = reflector_open_watch(request_of(r, "watch"), false);
 		return;
 	case REFLECTOR_BIT_WAIT:
 		begin_wait(r, out);
@@ -320,8 +298,7 @@ static void set_timers(struct reflector *r, enum reflector_event event)
 static void note_following(struct reflector *r, bool was_following, enum reflector_event event)
 {
 	bool is_silence = event == REFLECTOR_EV_SILENT || event == REFLECTOR_EV_DEADLINE;
-	bool is_following = reflector_fsm_is_following(&r->fsm);
-	if (is_following == was_following)
+	if (reflector_fsm_is_following(&r->fsm) == was_following)
 		return;
 	if (was_following)
 		r->current_at = is_silence ? r->heard_at : clock_monotonic_s();

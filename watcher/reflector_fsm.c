@@ -96,6 +96,8 @@ void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflecto
 		m->step_s = 0;
 	}
 	m->was_away = is_away;
+	m->is_doubtful = m->is_doubtful || is_away || s->in->event == REFLECTOR_EV_CUT ||
+			 s->in->event == REFLECTOR_EV_TROUBLE;
 	if (m->row_step_s > m->step_s)
 		m->step_s = m->row_step_s;
 	m->row_step_s = 0;
@@ -136,6 +138,7 @@ void reflector_end_round(struct reflector_fsm *m, struct step *s)
 	m->short_count = 0;
 	m->row_step_s = m->step_s;
 	m->step_s = 0;
+	m->is_doubtful = false;
 	s->out.actions |= DO(SWEEP) | DO(SYNCED) | DO(HEALTHY);
 }
 
@@ -169,6 +172,15 @@ static void step_lost(struct reflector_fsm *m, struct step *s)
 		reflector_enter_idle(m, s);
 }
 
+/* Before a watch is opened again. */
+static void enter_check_or_watch(struct reflector_fsm *m, struct step *s)
+{
+	if (m->is_doubtful)
+		reflector_enter(m, s, REFLECTOR_STATE_CHECKING, DO(CHECK));
+	else
+		reflector_enter_watch(m, s, DO(WATCH));
+}
+
 static void step_waiting(struct reflector_fsm *m, struct step *s)
 {
 	if (s->in->event == REFLECTOR_EV_STOP) {
@@ -182,7 +194,7 @@ static void step_waiting(struct reflector_fsm *m, struct step *s)
 			reflector_enter_round(m, s, 0);
 			return;
 		case REFLECTOR_GOAL_WATCH:
-			reflector_enter_watch(m, s, DO(WATCH));
+			enter_check_or_watch(m, s);
 			return;
 		case REFLECTOR_GOAL_PAGE:
 			reflector_enter(m, s, REFLECTOR_STATE_LISTING, DO(NEXT));
@@ -218,6 +230,9 @@ struct reflector_output reflector_fsm_step(
 		break;
 	case REFLECTOR_STATE_LISTING:
 		reflector_step_listing(m, &s);
+		break;
+	case REFLECTOR_STATE_CHECKING:
+		reflector_step_checking(m, &s);
 		break;
 	case REFLECTOR_STATE_WATCHING:
 		reflector_step_watching(m, &s);

@@ -16,6 +16,8 @@
  * - that a revision is too old is no failure: the list follows at once. Only when the same is said
  * of the revision of that list is there a wait;
  * - the revision never goes back, except by a list that says so (a server restored from a backup).
+ * A watch from a revision that is yet to come brings nothing, not even bookmarks, until it has come:
+ * so after the server was away, its own revision is asked for first.
  */
 #pragma once
 
@@ -73,8 +75,10 @@ struct reflector_fsm {
 	double row_step_s; /* the same when the last list came, until its watch has been of use */
 	bool was_away;     /* the latest failure was that the server could not be reached */
 	bool came_back;    /* after that it was reached, and the row has begun anew: once */
-	bool was_gone;     /* a revision was too old, and no watch has been of use since */
-	bool opened;       /* the watch that runs was answered */
+	bool is_doubtful;  /* the server was away and may have gone back since */
+	unsigned refused_checks; /* in a row */
+	bool was_gone;           /* a revision was too old, and no watch has been of use since */
+	bool opened;             /* the watch that runs was answered */
 	double opened_at;
 	unsigned long frames;  /* in this watch */
 	unsigned short_count;  /* watches in a row that ended at once and without a frame */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The states in which a whole list comes in: as a stream, or page by page. */
+/* The states in which a whole list comes in: as a stream, or page by page; and the one that asks for as little of a list as can be. */
 #include "watcher/reflector_moves.h"
 
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
@@ -157,6 +157,86 @@ void reflector_step_listing(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_START:
 	case REFLECTOR_EV_TIMER:
 	case REFLECTOR_EV_RESYNC:
+	case REFLECTOR_EV_OPENED:
+	case REFLECTOR_EV_CHANGE:
+	case REFLECTOR_EV_BOOKMARK:
+	case REFLECTOR_EV_MARKED:
+	case REFLECTOR_EV_SILENT:
+	case REFLECTOR_EV_UNMARKED:
+	case REFLECTOR_EV_SECOND_OPENED:
+	case REFLECTOR_EV_SECOND_FAILED:
+	case REFLECTOR_EV_COUNT:
+		return;
+	}
+}
+
+/* ---- checking ---- */
+
+enum { REFUSED_CHECKS_MAX = 3 };
+
+static void end_check(struct reflector_fsm *m, struct step *s)
+{
+	m->is_doubtful = false;
+	m->refused_checks = 0;
+	reflector_enter_watch(m, s, DO(CANCEL) | DO(WATCH));
+}
+
+static void take_check(struct reflector_fsm *m, struct step *s)
+{
+	if (!revision_is_older(s->in->revision, str_from(m->revision.text))) {
+		end_check(m, s);
+		return;
+	}
+	s->out.went_back = true;
+	m->consistent = true;
+	reflector_enter_round(m, s, DO(CANCEL));
+}
+
+/* Without the right to list there is no check. While a server is being started it may look so. */
+static void check_refused(struct reflector_fsm *m, struct step *s)
+{
+	if (++m->refused_checks < REFUSED_CHECKS_MAX)
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
+	else
+		end_check(m, s);
+}
+
+void reflector_step_checking(struct reflector_fsm *m, struct step *s)
+{
+	switch (s->in->event) {
+	case REFLECTOR_EV_STOP:
+		reflector_enter_idle(m, s);
+		return;
+	case REFLECTOR_EV_RESYNC:
+		m->consistent = true;
+		reflector_enter_round(m, s, DO(CANCEL));
+		return;
+	case REFLECTOR_EV_PAGE:
+	case REFLECTOR_EV_LISTED:
+		take_check(m, s);
+		return;
+	case REFLECTOR_EV_UNREACHABLE:
+	case REFLECTOR_EV_CUT:
+	case REFLECTOR_EV_ENDED:
+	case REFLECTOR_EV_DEADLINE:
+	case REFLECTOR_EV_THROTTLED:
+	case REFLECTOR_EV_TROUBLE:
+	case REFLECTOR_EV_UNAUTHORIZED:
+		reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
+		return;
+	case REFLECTOR_EV_FORBIDDEN:
+	case REFLECTOR_EV_REFUSED:
+	case REFLECTOR_EV_BROKEN:
+	case REFLECTOR_EV_GONE:
+	case REFLECTOR_EV_TOO_NEW:
+	case REFLECTOR_EV_TOO_LONG:
+		check_refused(m, s);
+		return;
+	case REFLECTOR_EV_UNSERVED:
+		reflector_enter_lost(m, s);
+		return;
+	case REFLECTOR_EV_START:
+	case REFLECTOR_EV_TIMER:
 	case REFLECTOR_EV_OPENED:
 	case REFLECTOR_EV_CHANGE:
 	case REFLECTOR_EV_BOOKMARK:

@@ -29,5 +29,6 @@ void reflector_go_forward(struct reflector_fsm *m, const struct step *s);
 
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s);
 void reflector_step_listing(struct reflector_fsm *m, struct step *s);
+void reflector_step_checking(struct reflector_fsm *m, struct step *s);
 void reflector_step_watching(struct reflector_fsm *m, struct step *s);
 void reflector_step_doubting(struct reflector_fsm *m, struct step *s);

@@ -47,6 +47,11 @@ char *reflector_page_path(const struct kind_version *version, const char *namesp
 	return path;
 }
 
+char *reflector_check_path(const struct kind_version *version, const char *namespace)
+{
+	return begin_path(version, namespace, "limit=1");
+}
+
 char *reflector_watch_path(const struct kind_version *version, const char *namespace,
 	const struct reflector_fsm *m, bool is_stream, double lives_s)
 {

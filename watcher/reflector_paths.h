@@ -11,6 +11,8 @@
 /* `next_page` NULL: the first page; else what the server gave as `continue`. */
 char *reflector_page_path(const struct kind_version *version, const char *namespace,
 	const struct reflector_fsm *m, const char *next_page);
+/* One object at most, with the revision of the newest state. */
+char *reflector_check_path(const struct kind_version *version, const char *namespace);
 /* A stream: a list that goes on as a watch. */
 char *reflector_watch_path(const struct kind_version *version, const char *namespace,
 	const struct reflector_fsm *m, bool is_stream, double lives_s);

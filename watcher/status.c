@@ -2,6 +2,7 @@
 #include "watcher/status.h"
 
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/must.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
@@ -55,11 +56,6 @@ struct status_writer {
 	bool is_passive; /* another replica writes */
 };
 
-static double now_of(const struct status_writer *w)
-{
-	return ev_now(w->config.loop);
-}
-
 static struct log_field name_field(const struct job *job, char *text, size_t room)
 {
 	snprintf(text, room, "%.*s/%.*s", STR_FMT(store_namespace(job->object)),
@@ -112,7 +108,7 @@ static void schedule(struct status_writer *w)
 	ev_timer_stop(w->config.loop, &w->timer);
 	if (isinf(at))
 		return;
-	double after_s = at - now_of(w);
+	double after_s = at - clock_monotonic_s();
 	ev_timer_set(&w->timer, after_s > 0.01 ? after_s : 0.01, 0.);
 	ev_timer_start(w->config.loop, &w->timer);
 }
@@ -130,7 +126,7 @@ static void check(struct status_writer *w, struct job *job)
 {
 	struct status_view view = view_of(job);
 	double until = 0;
-	enum status_step step = status_decide(&job->wish, &view, now_of(w), &until);
+	enum status_step step = status_decide(&job->wish, &view, clock_monotonic_s(), &until);
 	if (step == STATUS_WAIT) {
 		if (until < w->wake_at)
 			w->wake_at = until;
@@ -155,7 +151,7 @@ static void set_forbidden(struct status_writer *w, const char *problem)
 
 static void pause_all(struct status_writer *w, double wait_s)
 {
-	double until = now_of(w) + wait_s * (1.0 + 0.25 * backoff_random());
+	double until = clock_monotonic_s() + wait_s * (1.0 + 0.25 * backoff_random());
 	if (until > w->paused_until)
 		w->paused_until = until;
 }
@@ -179,8 +175,8 @@ static void take_success(struct write *write, const struct api_result *result)
 	char name[NAME_TEXT_LEN];
 	count(write, true);
 	set_forbidden(write->writer, NULL);
-	status_patch_take_answer(
-		&write->job->wish, write->step, str_from(write->target), result->body);
+	status_patch_take_answer(&write->job->wish, write->step, str_from(write->target),
+		result->body, clock_monotonic_s());
 	if (write->step == STATUS_WRITE)
 		log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
 			LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
@@ -203,7 +199,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 	struct status_wish *wish = &write->job->wish;
 	char reason[PROBLEM_LEN];
 	char problem[PROBLEM_LEN + 64];
-	double now = now_of(w);
+	double now = clock_monotonic_s();
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
 	api_result_text(result, reason, sizeof(reason));
 	if (api_is_good(result)) {
@@ -257,10 +253,13 @@ static void end_write(struct write *write)
 static void see(struct status_writer *w, struct job *job)
 {
 	struct status_view view = view_of(job);
-	if (status_saw(&job->wish, &view, now_of(w))) {
+	if (status_saw(&job->wish, &view, clock_monotonic_s())) {
 		char name[NAME_TEXT_LEN];
-		log_event(&EV_STATUS_FIGHT, name_field(job, name, sizeof(name)));
-		w->config.on_fight(w->config.ctx, job->object);
+		const char *by = target_of(job)->status_manager;
+		log_event(&EV_STATUS_FIGHT, name_field(job, name, sizeof(name)),
+			LOG_STR("by", by != NULL ? by : "one that is not named"),
+			LOG_SECONDS("retry_s", job->wish.trouble->yield_s));
+		w->config.on_fight(w->config.ctx, job->object, by);
 	}
 	check(w, job);
 }
@@ -292,7 +291,7 @@ static void start_write(struct status_writer *w, struct write *write, struct job
 	write->step = job->step;
 	write->target = target.len != 0 ? str_dup(target) : NULL;
 	write->revision = str_dup(revision_text(target_of(job)->revision, room));
-	status_begun(&job->wish, now_of(w));
+	status_begun(&job->wish, clock_monotonic_s());
 	write->request =
 		api_start(w->config.api, &(struct api_call){
 						 .method = "PATCH",
@@ -328,7 +327,7 @@ static void pump(struct status_writer *w)
 {
 	struct job *job;
 	struct write *write;
-	while (!w->is_passive && w->version != NULL && now_of(w) >= w->paused_until &&
+	while (!w->is_passive && w->version != NULL && clock_monotonic_s() >= w->paused_until &&
 		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
 		/* A server that gives objects no revision cannot be written to safely. */
 		bool can_write = revision_is_kept(target_of(job)->revision);
@@ -350,7 +349,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	TAILQ_INIT(&due);
-	if (now_of(w) >= w->wake_at) {
+	if (clock_monotonic_s() >= w->wake_at) {
 		w->wake_at = INFINITY;
 		/* Each goes where it belongs now, which may be back among those that wait. */
 		TAILQ_CONCAT(&due, &w->waiting, link);

@@ -22,8 +22,8 @@ struct status_config {
 	struct store *store;
 	enum record_kind kind;
 	const char *finalizer_manager; /* see project.h; kept */
-	/* Another controller keeps replacing what we write; we have stopped. */
-	void (*on_fight)(void *ctx, const struct store_object *object);
+	/* Another controller keeps replacing what we write, and has it for a while; NULL: its name is not known. */
+	void (*on_fight)(void *ctx, const struct store_object *object, const char *manager);
 	/* Why statuses cannot be written at all, for readiness; NULL: they can again. */
 	void (*on_problem)(void *ctx, const char *problem);
 	void *ctx;

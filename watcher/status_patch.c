@@ -39,8 +39,8 @@ char *status_patch_body(struct store_object *object, enum status_step step, stru
 		holds && others.len != 0 ? "," : "", holds ? "\"" PROJECT_FINALIZER "\"" : "");
 }
 
-void status_patch_take_answer(
-	struct status_wish *wish, enum status_step step, struct str target, struct str body)
+void status_patch_take_answer(struct status_wish *wish, enum status_step step, struct str target,
+	struct str body, double now)
 {
 	struct arena arena;
 	struct project_error error;
@@ -51,10 +51,10 @@ void status_patch_take_answer(
 	arena_init(&arena);
 	project_addresses(&p, object, &list);
 	if (step == STATUS_WRITE)
-		status_written(
-			wish, target, status_text(list.items, list.count, &arena, NULL), revision);
+		status_written(wish, target, status_text(list.items, list.count, &arena, NULL),
+			revision, now);
 	else
-		status_held(wish, revision);
+		status_held(wish, revision, now);
 	arena_fini(&arena);
 	json_free(object);
 }

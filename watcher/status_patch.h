@@ -19,5 +19,5 @@ char *status_patch_body(struct store_object *object, enum status_step step, stru
 /* Whether the answer is an object at all: what answers with something else has perhaps not written anything. */
 bool status_patch_is_object(struct str body);
 /* The object as the server answered it. */
-void status_patch_take_answer(
-	struct status_wish *wish, enum status_step step, struct str target, struct str body);
+void status_patch_take_answer(struct status_wish *wish, enum status_step step, struct str target,
+	struct str body, double now);

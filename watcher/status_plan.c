@@ -47,7 +47,8 @@ static void end_trouble(struct status_wish *wish)
 		return;
 	wish->trouble->not_before = 0;
 	wish->trouble->backoff_s = 0;
-	if (wish->trouble->replaced_count == 0 && !revision_is_kept(wish->trouble->conflict_at))
+	if (wish->trouble->replaced_count == 0 && wish->trouble->yield_s <= 0 &&
+		!revision_is_kept(wish->trouble->conflict_at))
 		forget_trouble(wish);
 }
 
@@ -108,20 +109,34 @@ static bool may_write(const struct status_wish *wish, double now, double *ret_un
 	return now >= *ret_until;
 }
 
+/* Whether the addresses are left to somebody else for now; not any longer when he shows what we want. */
+static bool is_yielding(struct status_wish *wish, bool is_satisfied, double now, double *ret_until)
+{
+	struct status_trouble *trouble = wish->trouble;
+	if (trouble == NULL || now >= trouble->yield_until)
+		return false;
+	*ret_until = trouble->yield_until;
+	if (is_satisfied)
+		trouble->yield_until = trouble->yield_s = 0;
+	return !is_satisfied;
+}
+
 /* What there is to do, if nothing stood in the way. */
-static enum status_step goal_of(struct status_wish *wish, const struct status_view *view)
+static enum status_step goal_of(
+	struct status_wish *wish, const struct status_view *view, double now, double *ret_until)
 {
 	if (view->wants_finalizer && !view->has_finalizer)
 		return STATUS_HOLD;
 	if (!wish->is_known)
 		return STATUS_NOTHING;
-	if (is_satisfied(wish, view))
-		wish->given_up = false;
-	else if (!wish->refused && !wish->given_up && may_show(wish, view))
+	bool satisfied = is_satisfied(wish, view);
+	bool yields = is_yielding(wish, satisfied, now, ret_until);
+	bool wants_write = !satisfied && !wish->refused && may_show(wish, view);
+	if (wants_write && !yields)
 		return STATUS_WRITE;
 	if (wish->release && view->has_finalizer && !view->wants_finalizer)
 		return STATUS_FREE;
-	return STATUS_NOTHING;
+	return wants_write ? STATUS_WAIT : STATUS_NOTHING;
 }
 
 enum status_step status_decide(
@@ -130,12 +145,14 @@ enum status_step status_decide(
 	struct status_trouble *trouble = wish->trouble;
 	if (wish->in_flight)
 		return STATUS_NOTHING;
-	enum status_step goal = goal_of(wish, view);
-	if (goal == STATUS_NOTHING)
+	enum status_step goal = goal_of(wish, view, now, ret_until);
+	if (goal == STATUS_NOTHING || goal == STATUS_WAIT)
 		return goal;
-	/* The watch has not yet brought what our own write made of the object. */
-	if (revision_kept_is_older(view->revision, wish->answered_at))
-		return STATUS_NOTHING;
+	/* The watch has not yet brought what our own write made of the object. It may never: a backup knows nothing of it. */
+	if (now < wish->echo_until && revision_kept_is_older(view->revision, wish->answered_at)) {
+		*ret_until = wish->echo_until;
+		return STATUS_WAIT;
+	}
 	if (trouble != NULL && revision_is_kept(trouble->conflict_at) &&
 		!revision_kept_eq(view->revision, trouble->conflict_at)) {
 		revision_keep(&trouble->conflict_at, STR_NONE);
@@ -151,7 +168,7 @@ enum status_step status_decide(
 bool status_is_done(
 	const struct status_wish *wish, const struct status_view *view, enum status_step step)
 {
-	if (step != STATUS_NOTHING || wish->in_flight || wish->given_up)
+	if (step != STATUS_NOTHING || wish->in_flight)
 		return false;
 	if (view->wants_finalizer && !view->has_finalizer)
 		return false; /* what was done is not seen yet */
@@ -171,6 +188,21 @@ static bool is_fight(struct status_trouble *trouble, double now)
 	return now - oldest <= STATUS_FIGHT_S;
 }
 
+/* Once yielded, a single quick replacement says that the fight goes on. */
+static bool must_yield(struct status_trouble *trouble, double now)
+{
+	if (trouble->yield_s > 0 && now - trouble->begun_at > STATUS_FIGHT_S)
+		trouble->yield_s = 0;
+	if (trouble->yield_s <= 0 && !is_fight(trouble, now))
+		return false;
+	trouble->yield_s = trouble->yield_s <= 0 ? STATUS_YIELD_FIRST_S : trouble->yield_s * 2;
+	if (trouble->yield_s > STATUS_YIELD_MAX_S)
+		trouble->yield_s = STATUS_YIELD_MAX_S;
+	trouble->yield_until = now + trouble->yield_s;
+	trouble->replaced_count = 0;
+	return true;
+}
+
 bool status_saw(struct status_wish *wish, const struct status_view *view, double now)
 {
 	/* A Service that has become ours again is not what was released. */
@@ -185,11 +217,7 @@ bool status_saw(struct status_wish *wish, const struct status_view *view, double
 		str_eq(view->status, str_from(wish->left)))
 		return false;
 	forget_left(wish);
-	if (wish->given_up || !is_fight(trouble_of(wish), now))
-		return false;
-	wish->given_up = true;
-	wish->trouble->replaced_count = 0;
-	return true;
+	return must_yield(trouble_of(wish), now);
 }
 
 /* ---- how a write ended ---- */
@@ -198,28 +226,31 @@ void status_begun(struct status_wish *wish, double now)
 {
 	wish->rested_at = (wish->rested_at > now ? wish->rested_at : now) + PAUSE_S;
 	wish->in_flight = true;
+	if (wish->trouble != NULL)
+		wish->trouble->begun_at = now;
 }
 
-static void answer(struct status_wish *wish, struct str answered_at)
+static void answer(struct status_wish *wish, struct str answered_at, double now)
 {
 	wish->in_flight = false;
+	wish->echo_until = now + STATUS_ECHO_S;
 	revision_keep(&wish->answered_at, answered_at);
 	end_trouble(wish);
 }
 
-void status_written(
-	struct status_wish *wish, struct str target, struct str left, struct str left_at)
+void status_written(struct status_wish *wish, struct str target, struct str left,
+	struct str left_at, double now)
 {
-	answer(wish, left_at);
+	answer(wish, left_at, now);
 	set_text(&wish->left_for, target);
 	set_text(&wish->left, left);
 	revision_keep(&wish->left_at, left_at);
 	wish->has_left = true;
 }
 
-void status_held(struct status_wish *wish, struct str left_at)
+void status_held(struct status_wish *wish, struct str left_at, double now)
 {
-	answer(wish, left_at);
+	answer(wish, left_at, now);
 }
 
 void status_conflicted(struct status_wish *wish, struct str revision, double now)

@@ -7,9 +7,14 @@
  * write happens only while the object does not show it. Nothing is ever written because this
  * process started.
  *
+ * What the object shows is compared with what it must show whenever either may have changed,
+ * whatever was written before: an older state may come back from a backup. Only what our own
+ * latest write made of it is awaited first, for a few seconds.
+ *
  * The status list belongs to one writer at a time (it is an atomic list). When somebody else
  * replaces what we wrote STATUS_FIGHT_COUNT times within STATUS_FIGHT_S, two controllers fight over
- * the object; the wiser one gives in.
+ * the object; the wiser one yields, for STATUS_YIELD_FIRST_S, and for longer each time that its
+ * next write is replaced as quickly.
  *
  * A Service is held before anything is built for it: the finalizer is put on as soon as the Service is
  * ours, whatever the translator says; addresses are shown only while it stands. It is taken off on the
@@ -22,7 +27,10 @@
 #include <stdbool.h>
 
 enum { STATUS_FIGHT_COUNT = 5, STATUS_BURST = 5 };
-#define STATUS_FIGHT_S 600.0
+#define STATUS_FIGHT_S       600.0
+#define STATUS_YIELD_FIRST_S 600.0
+#define STATUS_YIELD_MAX_S   3600.0
+#define STATUS_ECHO_S        10.0
 
 enum status_step {
 	STATUS_NOTHING, /* until the object or the wish changes */
@@ -50,6 +58,9 @@ struct status_trouble {
 	double backoff_s;
 	double replaced_at[STATUS_FIGHT_COUNT];
 	unsigned replaced_count;
+	double yield_until; /* somebody else may have it until then */
+	double yield_s;     /* the latest such time; 0: nobody fights */
+	double begun_at;    /* our latest write since the fight began */
 };
 
 /* One for each Ingress that has an address, so it is kept small. Its texts are shared texts. */
@@ -60,14 +71,14 @@ struct status_wish {
 	const char *left; /* what the server then had: it may drop members that it does not know */
 	struct revision_kept left_at;     /* of that */
 	struct revision_kept answered_at; /* what our latest write made of the object */
-	double rested_at; /* when as many writes as STATUS_BURST may follow each other again */
+	double echo_until; /* what the cache has is not older than answered_at from then on */
+	double rested_at;  /* when as many writes as STATUS_BURST may follow each other again */
 	struct status_trouble *trouble; /* NULL: none */
 	bool has_left : 1;              /* the three above are set */
 	bool is_known : 1;              /* the translator has said something */
 	bool is_wanted : 1;             /* view.wants_finalizer when last seen */
 	bool release : 1;               /* take away only what we wrote */
 	bool refused : 1;               /* the server will not have it; until the wish changes */
-	bool given_up : 1;              /* two controllers fight: until both want the same */
 	bool in_flight : 1;
 };
 
@@ -89,10 +100,10 @@ bool status_saw(struct status_wish *wish, const struct status_view *view, double
 
 void status_begun(struct status_wish *wish, double now);
 /* The server answered with the object. */
-void status_written(
-	struct status_wish *wish, struct str target, struct str left, struct str left_at);
+void status_written(struct status_wish *wish, struct str target, struct str left,
+	struct str left_at, double now);
 /* The same of a finalizer; `left_at` is the object's revision. */
-void status_held(struct status_wish *wish, struct str left_at);
+void status_held(struct status_wish *wish, struct str left_at, double now);
 /* 409: only a newer form of the object helps, or time if the cache has missed it. */
 void status_conflicted(struct status_wish *wish, struct str revision, double now);
 /* 404, 422 and the like: the same target is not tried again. */

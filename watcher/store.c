@@ -218,11 +218,18 @@ void store_encode(struct store *store, const struct store_object *object, struct
 
 /* ---- what is known beside the record ---- */
 
+static void set_shared(const char **text, struct str with)
+{
+	const char *old = *text;
+	*text = shared_text_get(with);
+	shared_text_drop(old);
+}
+
 static void clear_target(struct store_target *target)
 {
 	revision_keep(&target->revision, STR_NONE);
-	shared_text_drop(target->status);
-	target->status = NULL;
+	set_shared(&target->status, STR_NONE);
+	set_shared(&target->status_manager, STR_NONE);
 }
 
 static void drop_service_target(struct store_service *service)
@@ -249,17 +256,9 @@ void store_object_free(struct store_object *object)
 	slab_free(start_of(object), size_of(object));
 }
 
-static void set_shared(const char **text, struct str with)
-{
-	const char *old = *text;
-	*text = shared_text_get(with);
-	shared_text_drop(old);
-}
-
 static bool replace_text(char **text, struct str with)
 {
-	struct str old = str_from(*text);
-	if (str_eq(old, with))
+	if (str_eq(str_from(*text), with))
 		return false;
 	free(*text);
 	*text = with.len != 0 ? str_dup(with) : NULL;
@@ -300,6 +299,7 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 		return;
 	revision_keep(&target->revision, facts->revision);
 	set_shared(&target->status, facts->status);
+	set_shared(&target->status_manager, facts->status_manager);
 	target->status_is_ours = facts->status_is_ours;
 	if (service == NULL || !facts->hold_is_known)
 		return;

@@ -40,9 +40,10 @@ struct store_target {
 	struct revision_kept revision; /* of the newest form seen */
 	const char *
 		status; /* shared text: of the addresses in the status, see status_text.h; NULL: none */
-	struct status_wish *wish; /* belongs to the status writer; NULL: none */
-	bool status_is_ours : 1;  /* by its managed fields */
-	bool wants_finalizer : 1; /* only Services have these two, see project.h */
+	const char *status_manager; /* shared text: who else wrote them; NULL: not known */
+	struct status_wish *wish;   /* belongs to the status writer; NULL: none */
+	bool status_is_ours : 1;    /* by its managed fields */
+	bool wants_finalizer : 1;   /* only Services have these two, see project.h */
 	bool has_finalizer : 1;
 };
 

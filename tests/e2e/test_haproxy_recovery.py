@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 
 import pytest
 
@@ -185,26 +184,6 @@ def test_haproxy_starts_from_disk_alone():
         proxy.start()
         proxy.wait_answers("web.test")
         assert proxy.reached("pass.test", tls=True) == "tls"
-
-
-def test_a_port_that_somebody_else_has():
-    """It is told by name, the others are served, and it is taken when it becomes free."""
-    with Backend("pod") as pod, HAProxy() as proxy:
-        taken = subprocess.Popen(["/usr/bin/python3", "-c", f"""if 1:
-            import socket, sys
-            s = socket.create_server(("{proxy.address}", {proxy.https}))
-            print(flush=True)
-            sys.stdin.read()"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        try:
-            taken.stdout.readline()
-            serve(proxy, pod)
-            assert proxy.reached("web.test") == "pod"
-            assert str(proxy.https) in proxy.translator.notices("sluice")["PortUnavailable"]
-        finally:
-            taken.kill()
-            taken.wait()
-        proxy.wait_answers("web.test", tls=True)
-        wait_for(lambda: proxy.translator.notices("sluice") == {}, "the notice to be taken back", 60)
 
 
 def test_files_that_are_not_ours():

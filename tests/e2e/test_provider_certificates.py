@@ -27,6 +27,15 @@ def config(bench, name=WEB):
     return bench.lb(name)["lbConfig"]
 
 
+def test_it_is_not_applied_before_its_certificate_is_there(bench, pairs):
+    bench.translator.put(*simple("web"))
+    bench.translator.wait_status("default/web")
+    bench.rancher.fault("slow", method="POST", type="certificate", delay=0.7)
+    bench.translator.put(certificate("one", pairs[0]), *with_tls("web", "one"))
+    bench.translator.wait_status("default/web")
+    assert config(bench)["defaultCertificateId"] == bench.certificates()["default-one"]["id"]
+
+
 def test_defect_8_and_9_certificates_by_sni_named_by_namespace_and_secret(bench, pairs):
     bench.translator.put(certificate("one", pairs[0]), certificate("two", pairs[1]), *with_tls("web", "one", "two"))
     bench.translator.wait_status("default/web")

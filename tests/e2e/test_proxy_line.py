@@ -64,7 +64,16 @@ def test_from_apply_to_delete(line, pods):
     line.cluster.apply(line.cluster.slice("one", []))
     wait_status(line, 503, "web.test")
     line.cluster.delete("ingress", "web")
-    wait_status(line, 404, "web.test")
+
+    def is_gone() -> bool:
+        """It was the last one: with it go the listeners, and its route not before them."""
+        try:
+            return line.proxy.request("web.test").status == 404
+        except ConnectionRefusedError:
+            return True
+        except (OSError, http.client.HTTPException):
+            return False
+    wait_for(is_gone, "nobody to answer for web.test", PATIENCE)
 
 
 def test_the_older_ingress_keeps_its_path_and_the_younger_hears_of_it(line, pods):

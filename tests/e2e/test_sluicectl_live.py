@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import shutil
+import socket
 import subprocess
 import termios
 
@@ -153,6 +154,29 @@ def test_why_a_program_does_not_answer(line, ctl):
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
 
 
+def test_a_provider_that_was_replaced_is_not_missed(line, ctl):
+    """It was killed and has left its socket; the one that is connected serves."""
+    wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+    left = line.runtime / "provider-former.window"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(left))
+        listener.listen()
+    try:
+        found = ctl("status")
+        assert found.returncode == 0, found.stdout
+        assert "provider-former    does not run: it has ended, and another provider is connected" in found.stdout
+        assert programs(ctl)["provider-former"]["state"] == "ended"
+        line.provider.stop()
+        wait_for(lambda: "sluice-provider-former has ended; start it" in ctl("status").stdout,
+                 "the link to be lost", PATIENCE)
+        assert ctl("status").returncode == 4
+    finally:
+        left.unlink()
+        if not line.provider.is_running():
+            line.provider.start()
+        wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
+
+
 def test_no_key_of_a_client_certificate_is_shown(line, ctl):
     cluster = line.cluster
     pair = self_signed("me.test")
@@ -250,7 +274,8 @@ def test_a_piece_of_the_line_is_gone(line, ctl):
     line.provider.start()
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
     line.watcher.kill()
-    wait_for(lambda: ctl("status").returncode == 4 and "does not answer" in ctl("status").stdout, "the watcher to be missed", PATIENCE)
+    wait_for(lambda: ctl("status").returncode == 4 and "does not run" in ctl("status").stdout, "the watcher to be missed", PATIENCE)
+    assert programs(ctl)["watcher"]["state"] == "ended"
     assert ctl("explain", "default/web").returncode == 0, "the last state stays"
     line.translator.kill()
     for command in (["explain", "default/web"], ["get", "ingress"], ["events"], ["status"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
+import shutil
 import socket
 import struct
 import subprocess
@@ -68,6 +69,19 @@ def test_who_comes_second_is_sent_away_and_the_first_goes_on(line, served, link)
     assert not [text for text in line.translator.lines[since:] if "event=link-down" in text]
 
 
+@pytest.mark.parametrize("role", ["watcher", "provider"])
+def test_a_second_daemon_says_why_it_is_not_served(line, served, role, tmp_path):
+    first = getattr(line, role)
+    second = Daemon(first.program, first.arguments, tmp_path / "second.log", {**first.environment, "SLUICE_WINDOW_DIR": str(tmp_path)}, first.stdin)
+    second.start()
+    try:
+        said = second.wait_event("link-down", f"another {role} is connected")
+        assert "one is served at a time" in said
+    finally:
+        second.stop()
+    change(line, served)
+
+
 @pytest.mark.parametrize("greeted", [False, True], ids=["at-once", "after-hello"])
 @pytest.mark.parametrize("link", ROLES)
 def test_nonsense_closes_the_link_and_nothing_else(line, served, link, greeted):
@@ -101,7 +115,7 @@ def intrude(line, link: str, greeting: dict | None) -> socket.socket:
             return None
         peer.settimeout(60)
         with contextlib.suppress(ConnectionResetError):
-            if peer.recv(4, socket.MSG_PEEK):
+            if b"hello" in peer.recv(64, socket.MSG_PEEK):  # and no bye
                 return peer
         peer.close()
         return None
@@ -171,15 +185,14 @@ def test_nonsense_from_the_translator_changes_no_load_balancer(bench, data):
 
 
 USERS = {"source": (64001, "--allow-watcher-uid"), "provider": (64002, "--allow-provider-uid")}
-# Says what the first bytes are; the listener greets whom it takes.
-COME = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(60); print(len(s.recv(4)))"
+# Says what came first: the listener greets whom it takes, and says a bye to others.
+COME = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(60); print(s.recv(4096))"
 
 
-def is_greeted(path: pathlib.Path, uid: int) -> bool:
+def told(path: pathlib.Path, uid: int) -> str:
     done = subprocess.run([sys.executable, "-c", COME, str(path)], user=uid, group=0, extra_groups=[], capture_output=True, text=True, timeout=120)
-    # Some are sent away before they could read.
-    assert done.returncode == 0 or "ConnectionResetError" in done.stderr, done.stderr
-    return done.stdout.strip() == "4"
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("link", ROLES)
@@ -190,11 +203,12 @@ def test_each_link_lets_in_its_own_user_alone(open_translator, link):
     uid, option = USERS[link]
     stranger = next(other for name, (other, _) in USERS.items() if name != link)
     since = len(translator.lines)
-    assert not is_greeted(path, stranger)
+    farewell = told(path, stranger)
+    assert "bye" in farewell and f"user {stranger} may not connect; the translator's {option} names" in farewell
     refused = translator.wait_event("link-refused", f"uid={stranger} ", since=since)
     assert option in refused and not any(other in refused for _, other in USERS.values() if other != option)
     # One that comes while the last is still being taken leave of is second.
-    wait_for(lambda: is_greeted(path, uid), f"{uid} to be let in")
+    wait_for(lambda: "hello" in told(path, uid), f"{uid} to be let in")
 
 
 @pytest.fixture
@@ -220,3 +234,80 @@ def bench():
         running.translator.put(*simple("web"), pool("web"))
         running.translator.wait_status("default/web")
         yield running
+
+
+def alone(folder: pathlib.Path, *arguments: str) -> Daemon:
+    return Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(folder), *arguments], folder.parent / "translator.log")
+
+
+def remove_folder(runtime: pathlib.Path) -> None:
+    shutil.rmtree(runtime, ignore_errors=True)  # the translator takes its window away meanwhile
+
+
+def move_folder(runtime: pathlib.Path) -> None:
+    runtime.rename(runtime.with_name("moved"))
+
+
+def replace_socket(runtime: pathlib.Path) -> None:
+    other = runtime / "other"
+    other.touch()
+    other.rename(runtime / "source.sock")
+
+
+@pytest.mark.parametrize("how", [remove_folder, move_folder, replace_socket], ids=lambda how: how.__name__)
+def test_the_translator_ends_when_nobody_can_reach_it(how, tmp_path):
+    """So that whoever supervises it starts it again; who is connected is told."""
+    runtime = tmp_path / "run"
+    runtime.mkdir()
+    daemon = alone(runtime).start()
+    watcher = Watcher(runtime)
+    how(runtime)
+    said = daemon.wait_event("link-socket-gone")
+    assert str(runtime) in said and 'made_by="this program"' in said
+    assert daemon.process.wait(60) == 1
+    with pytest.raises(LinkClosed, match="the translator ends"):
+        while True:
+            watcher.receive(60)
+    watcher.close()
+    # What the supervisor does.
+    runtime.mkdir(exist_ok=True)
+    (runtime / "source.sock").unlink(missing_ok=True)
+    again = alone(runtime).start()
+    Watcher(runtime).close()
+    assert again.stop() == 0
+
+
+def test_files_beside_the_sockets_mean_nothing(tmp_path):
+    daemon = alone(tmp_path).start()
+    wait_for((tmp_path / "provider.sock").exists, "the sockets")
+    for _ in range(100):
+        (tmp_path / "x").touch()
+        (tmp_path / "x").rename(tmp_path / "y.sock")
+        (tmp_path / "y.sock").unlink()
+    Watcher(tmp_path).close()
+    assert daemon.stop() == 0 and not daemon.events("link-socket-gone")
+
+
+def test_a_socket_of_the_service_manager_is_left_to_it(tmp_path):
+    """The translator cannot make it anew by a start; it says what can, and goes on with whoever is connected."""
+    path = tmp_path / "source.sock"
+    child = ("import os, sys\n"
+             "os.dup2(int(sys.argv[1]), 3, True)\n"
+             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='source.sock')\n"
+             "os.execv(sys.argv[2], sys.argv[2:])\n")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        with subprocess.Popen([sys.executable, "-c", child, str(listener.fileno()), str(build_folder() / "translator/sluice-translator"),
+                               "--runtime-dir", str(tmp_path), "--window", "off"], pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
+                              text=True) as process:
+            watcher = Watcher(tmp_path)
+            path.unlink()
+            said = next(line for line in process.stderr if "event=link-socket-gone" in line)
+            assert 'made_by="the service manager"' in said
+            watcher.send("ping", {"seq": 1})
+            assert watcher.receive(60) and process.poll() is None
+            watcher.close()
+            process.terminate()
+            process.stderr.read()
+            assert process.wait(60) == 0

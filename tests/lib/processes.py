@@ -19,6 +19,9 @@ class Process:
     parent: int
     name: str  # as the kernel knows it, such as "haproxy"
 
+    def lives(self) -> bool:
+        return _state(self.pid) not in ("", "Z", "X")
+
 
 def marked(folder: str | os.PathLike, name: str) -> list[Process]:
     """Processes of that name whose environment or command line names the folder, and their children of that name."""
@@ -27,12 +30,22 @@ def marked(folder: str | os.PathLike, name: str) -> list[Process]:
     return sorted((p for p in all_of_name if p.pid in ours or p.parent in ours), key=lambda p: p.pid)
 
 
+def children(pid: int) -> list[Process]:
+    """Those that live, of any name."""
+    return [p for p in _all() if p.parent == pid]
+
+
+def descendants(pid: int) -> list[Process]:
+    found = children(pid)
+    return found + [one for child in found for one in descendants(child.pid)]
+
+
 def kill(processes: list[Process]) -> None:
     """SIGKILL, and waits until they are gone."""
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
-    wait_for(lambda: not [p for p in processes if _state(p.pid) not in ("", "Z", "X")], f"the end of {processes}", 60)
+    wait_for(lambda: not [p for p in processes if p.lives()], f"the end of {processes}", 60)
 
 
 def hold(processes: list[Process]) -> None:

@@ -83,7 +83,7 @@ class Machine:
     def attack(self, unit: str, attempts: Iterable[str]) -> str:
         """What the attacker said in the place of the unit's program, with all that the unit gives it and takes from it."""
         was_active = self.is_active(unit)
-        self.change(unit, "Type=exec", "WatchdogSec=0", "ExecStart=", f"ExecStart={ATTACKER} {' '.join(attempts)}")
+        self.change(unit, "Type=exec", "WatchdogSec=0", f"ExecPaths={ATTACKER}", "ExecStart=", f"ExecStart={ATTACKER} {' '.join(attempts)}")
         try:
             self.systemctl("restart", unit)
             invocation = self.show(unit, "InvocationID")

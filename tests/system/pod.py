@@ -26,6 +26,25 @@ GROUP = 65532
 IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provider-rancher"}
 
 
+def let_no_memory_grow(pid: int) -> None:
+    """Takes the limit of a running container down to what it uses, as if it had been set too low; its next life has the old one."""
+    row = next(row for row in pathlib.Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8").splitlines()
+               if row.startswith("0::") or ":memory:" in row)
+    if ":memory:" in row:
+        limit = pathlib.Path("/sys/fs/cgroup/memory" + row.split(":", 2)[2]) / "memory.limit_in_bytes"
+    else:
+        limit = pathlib.Path("/sys/fs/cgroup" + row.split(":", 2)[2]) / "memory.max"
+    used = int(re.search(r"^(?:total_rss|anon) (\d+)$", (limit.parent / "memory.stat").read_text(encoding="utf-8"), re.M)[1])
+    for room in range(1 << 18, 64 << 20, 1 << 18):
+        try:
+            limit.write_text(str(used + room), encoding="utf-8")
+            return
+        except OSError as error:  # cgroup v1 refuses what is in use already
+            if error.errno != errno.EBUSY:
+                raise
+    raise AssertionError(f"no limit for process {pid}")
+
+
 class Pod:
     """Use it as a context manager. `credentials` is {container: {file: text}}, `environment` {container: {name: value}}, `attacks`
     {container: what attacker.c tries in the place of its program}. The tag of the images and podman's configuration come from scripts/test-containers."""
@@ -82,22 +101,7 @@ class Pod:
         os.kill(self.pid(container), number)
 
     def let_no_memory_grow(self, container: str) -> None:
-        """Takes the limit of a running container down to what it uses, as if it had been set too low; its next life has the old one."""
-        row = next(row for row in pathlib.Path(f"/proc/{self.pid(container)}/cgroup").read_text(encoding="utf-8").splitlines()
-                   if row.startswith("0::") or ":memory:" in row)
-        if ":memory:" in row:
-            limit = pathlib.Path("/sys/fs/cgroup/memory" + row.split(":", 2)[2]) / "memory.limit_in_bytes"
-        else:
-            limit = pathlib.Path("/sys/fs/cgroup" + row.split(":", 2)[2]) / "memory.max"
-        used = int(re.search(r"^(?:total_rss|anon) (\d+)$", (limit.parent / "memory.stat").read_text(encoding="utf-8"), re.M)[1])
-        for room in range(1 << 18, 64 << 20, 1 << 18):
-            try:
-                limit.write_text(str(used + room), encoding="utf-8")
-                return
-            except OSError as error:  # cgroup v1 refuses what is in use already
-                if error.errno != errno.EBUSY:
-                    raise
-        raise AssertionError(f"no limit for {container}")
+        let_no_memory_grow(self.pid(container))
 
     def probe(self, container: str) -> bool:
         """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""

@@ -51,6 +51,24 @@ def containers(objects: list[dict]) -> dict[str, dict]:
     return {each["name"]: each for each in spec["containers"]}
 
 
+def ours(objects: list[dict]) -> dict[str, dict]:
+    """Without the proxy."""
+    return {name: each for name, each in containers(objects).items() if name != "proxy"}
+
+
+def test_nothing_but_its_own_end_stops_a_proxy(objects):
+    """No probe restarts it, and what is in its container is started by no other one."""
+    all_of = containers(objects)
+    if "proxy" not in all_of:
+        return
+    assert not {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"} & all_of["proxy"].keys()
+    variables = {name: {row["name"]: row["value"] for row in all_of[name]["env"]} for name in ("proxy", "provider")}
+    assert variables["provider"]["SLUICE_START_SUPERVISOR"] == "false"
+    assert variables["provider"]["SLUICE_PROXY_DIR"] == variables["proxy"]["SLUICE_PROXY_DIR"]
+    shared = {mount["mountPath"]: mount["name"] for mount in all_of["provider"]["volumeMounts"]}
+    assert {mount["mountPath"]: mount["name"] for mount in all_of["proxy"]["volumeMounts"]}.items() <= shared.items()
+
+
 def test_containers_are_confined(objects):
     pod = one(objects, "Deployment")["spec"]["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -58,8 +76,11 @@ def test_containers_are_confined(objects):
     assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
     assert not [volume for volume in pod["volumes"] if "hostPath" in volume]
     all_of = containers(objects)
-    assert {"translator", "watcher", "provider"} == all_of.keys()
-    assert len({each["securityContext"]["runAsUser"] for each in all_of.values()}) == len(all_of)
+    assert {"translator", "watcher", "provider"} == all_of.keys() - {"proxy"}
+    users = {name: each["securityContext"]["runAsUser"] for name, each in all_of.items()}
+    # They share the proxy's files and its socket.
+    assert users.pop("proxy", users["provider"]) == users["provider"]
+    assert len(set(users.values())) == len(users)
     for each in all_of.values():
         context = each["securityContext"]
         assert context["readOnlyRootFilesystem"] and context["allowPrivilegeEscalation"] is False
@@ -68,7 +89,7 @@ def test_containers_are_confined(objects):
 
 
 def test_probes_ask_the_window_at_its_port(objects):
-    for name, each in containers(objects).items():
+    for name, each in ours(objects).items():
         variables = {row["name"]: row["value"] for row in each["env"]}
         assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_WINDOW"])]
         assert each["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": name}
@@ -78,7 +99,7 @@ def test_probes_ask_the_window_at_its_port(objects):
 
 
 def test_the_translators_user_may_look_into_all(objects):
-    all_of = containers(objects)
+    all_of = ours(objects)
     for name, each in all_of.items():
         variables = {row["name"]: row["value"] for row in each["env"]}
         folders = {mount["mountPath"]: mount.get("readOnly", False) for mount in each["volumeMounts"]}
@@ -97,7 +118,7 @@ def test_credentials_are_mounted_once(objects):
     mounted = {name: {mount["name"] for mount in each["volumeMounts"]} for name, each in containers(objects).items()}
     assert [name for name, volumes in mounted.items() if "token" in volumes] == ["watcher"]
     assert [name for name, volumes in mounted.items() if "keys" in volumes] in ([], ["provider"])
-    for name, each in containers(objects).items():
+    for name, each in ours(objects).items():
         sockets = [mount for mount in each["volumeMounts"] if mount["name"] == "sockets"]
         assert [mount.get("readOnly", False) for mount in sockets] == [name != "translator"]
 

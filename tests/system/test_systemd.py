@@ -22,7 +22,8 @@ SOCKETS = ("/run/sluice/source.sock", "/run/sluice/provider.sock")
 EXPOSURE_MAX = 20  # tenths of systemd-analyze's figure
 WATCHER, TRANSLATOR, RANCHER = UNITS
 HAPROXY, NGINX = "sluice-provider-haproxy.service", "sluice-provider-nginx.service"
-PACKAGED = (*UNITS, HAPROXY, NGINX)
+PROXIES = PROXY_HAPROXY, PROXY_NGINX = "sluice-proxy-haproxy.service", "sluice-proxy-nginx.service"
+PACKAGED = (*UNITS, HAPROXY, NGINX, *PROXIES)
 
 
 def self_contained(path: pathlib.Path) -> str:
@@ -204,8 +205,8 @@ def _serves_another(line: SystemdLine, name: str) -> None:
 
 CREDENTIALS = {WATCHER: ("kubeconfig",), RANCHER: ("access-key", "secret-key")}
 CREDENTIAL_FILES = {f"/run/credentials/{unit}/{name}": unit for unit, names in CREDENTIALS.items() for name in names}
-NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX}
-STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx"}
+NETWORK = {WATCHER, RANCHER, HAPROXY, NGINX, *PROXIES}
+STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx", PROXY_HAPROXY: "/var/lib/sluice/haproxy", PROXY_NGINX: "/var/lib/sluice/nginx"}
 # Each link lets in the user of its own other end alone.
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
@@ -223,11 +224,11 @@ def _may(unit: str, ports: set[str]) -> set[str]:
         may |= ports
     if unit in LINK:
         may.add(LINK[unit])
-    else:  # its own folder
+    elif unit == TRANSLATOR:  # its own folder
         may |= {"write=/run/sluice", "listen=/run/sluice/attacker.sock"}
     if unit in STATE:
         may |= {f"write={STATE[unit]}", f"list={STATE[unit]}", NETLINK}
-    if unit == NGINX:
+    if unit == PROXY_NGINX:
         may |= {"code="}
     return may
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 from typing import Any, Callable, Iterator
@@ -74,9 +75,9 @@ class Rig:
         self.kube.wait_streams(len(kinds), identity="controller")
 
     def lists(self, since: int) -> list[dict[str, Any]]:
-        """Lists of the watcher, streaming ones included."""
+        """Lists of the watcher, streaming ones included; not those of one object, by which it asks for the server's revision."""
         return [entry for entry in self.kube.requests(since, identity="controller")
-                if entry["verb"] == "list" or "sendInitialEvents" in entry["query"]]
+                if (entry["verb"] == "list" and not re.search(r"limit=1(&|$)", entry["query"])) or "sendInitialEvents" in entry["query"]]
 
     def writes(self, since: int = 0) -> list[dict[str, Any]]:
         """Whatever the watcher wrote or tried to."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lib.wait import stays, wait_for
+from lib.window import look
 
 CREATE = {"verb": "create", "resource": "events", "identity": "controller"}
 
@@ -145,6 +146,32 @@ def test_events_on_objects_without_a_namespace(rig):
     rig.link.event(rig.link.record("ingress-class", "lb", ""), "A", "x")
     event = wait_for(lambda: rig.events("A", "lb"), "the Event")[0]
     assert event["metadata"]["namespace"] == "default" and event["involvedObject"]["kind"] == "IngressClass"
+
+
+def test_a_namespace_that_goes_takes_no_events_and_no_log_lines(rig):
+    rig.ingress(namespace="going")
+    rig.start()
+    record = rig.link.record("ingress", "web", "going")
+    # Something in it must keep it from going at once.
+    rig.kube.put_object("ingresses", {"metadata": {"name": "web", "namespace": "going", "finalizers": ["a.example/x"]}})
+    rig.kube.api.kubectl("delete", "namespace", "going", "--wait=false")
+    for number in range(5):
+        rig.link.event(record, "A", f"x{number}")
+    rig.kube.wait_requests(5, resource="events", verb="create", status=403)
+    window = rig.folder / "run/watcher.window"
+    wait_for(lambda: 'sluice_watcher_events_total{outcome="namespace-gone"} 5' in look(window, "/metrics").text, "them to be counted")
+    assert not rig.watcher.events("event-failed")
+
+
+def test_a_missing_permission_is_told_by_readiness(rig, web):
+    rig.watcher.wait_event("ready")
+    since = len(rig.watcher.lines)
+    fault = rig.kube.deny("create", "events")
+    rig.link.event(web, "A", "x")
+    rig.watcher.wait_event("not-ready", "create events", since=since)
+    rig.kube.clear(fault)
+    rig.link.event(web, "A", "y")
+    rig.watcher.wait_event("ready", since=since)
 
 
 def test_nothing_is_written_when_nothing_is_asked_for(rig, web):

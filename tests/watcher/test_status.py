@@ -99,6 +99,33 @@ def test_what_somebody_removes_is_put_back(rig, web):
     rig.wait_shown("192.0.2.1")
 
 
+@pytest.mark.parametrize("is_away", [True, False], ids=["reconnected", "watching"])
+def test_what_comes_back_from_a_backup_is_put_right(rig, is_away):
+    rig.kube.settings(bookmark_period_s=0.2)
+    rig.ingress()
+    rig.start()
+    web = rig.link.record("ingress", "web")
+    rig.link.status(web, "192.0.2.9")
+    rig.wait_shown("192.0.2.9")
+    rig.kube.snapshot()
+    rig.link.status(web, "192.0.2.1")
+    rig.wait_shown("192.0.2.1")
+    rig.kube.bump(1000)
+    wait_for(lambda: int(rig.kube.streams(resource="ingresses")[0]["frames"]) >= 2, "a bookmark")
+    if is_away:
+        rig.kube.network("gone", drop="rst")
+        rig.watcher.wait_event("watch-failed", "kind=ingress ")
+    rig.kube.restore(streams=None)
+    rig.kube.network("up")
+    rig.watcher.wait_event("revision-went-back")
+    # What was written last is awaited for a few seconds first.
+    rig.wait_shown("192.0.2.1", timeout=30)
+    mark = rig.kube.mark()
+    rig.rehost("b.example")
+    rig.wait_host("b.example")
+    assert rig.writes(mark) == [entry for entry in rig.writes(mark) if entry["subresource"] != "status"]
+
+
 # Whose it is
 
 def test_release_takes_away_what_is_ours(rig, web):
@@ -137,6 +164,10 @@ def test_another_controller_may_fight_only_so_long(rig, web):
     assert rounds == 5 or rounds == 6
     event = wait_for(lambda: rig.events("StatusConflict"), "an Event")[0]
     assert event["type"] == "Warning"
+    # Who it is stands in both.
+    manager = next(entry["manager"] for entry in rig.kube.api.get("ingresses", "web")["metadata"]["managedFields"]
+                   if entry.get("subresource") == "status" and entry["manager"] != "sluice")
+    assert f"({manager})" in event["message"] and f"by={manager} " in rig.watcher.events("status-fight")[0]
     mark = rig.kube.mark()
     foreign(rig, "198.51.100.99")
     rig.ingress("other")

@@ -103,6 +103,7 @@ class Stream:
         self.table = self.state.store.table(call.served.resource)
         self.frames = 0
         self.silent = False
+        self._opened_ahead = self.state.store.rev < self.start.revision
         self._plain = self.form.kind == "object"
         self._everything = not self.selector.narrows and not self.selector.namespace
         self._headers_due = True
@@ -280,6 +281,12 @@ class Stream:
         self.frames += len(batch)
         await self.connection.drain()
 
+    def _is_ahead(self) -> bool:
+        """Opened at a revision that is yet to come: such a watch brings nothing, not even bookmarks, until it has come. (Of one that was
+        open when a backup was restored that cannot be said.)"""
+        self._opened_ahead = self._opened_ahead and self.state.store.rev < self.start.revision
+        return self._opened_ahead
+
     def _type(self, event: Event) -> str:
         """The type of frame that an event is for this watch, empty for none."""
         if event.rev <= self.start.revision:
@@ -350,7 +357,7 @@ class Stream:
         self._ended.set_result(end)
 
     def _bookmark(self, revision: int | None = None, annotations: dict[str, str] | None = None) -> None:
-        if self._ended.done():
+        if self._ended.done() or self._is_ahead():
             return
         shape = decode(self.served.shape, {})
         meta: dict[str, Any] = {"resourceVersion": str(revision or self.state.store.rev)}

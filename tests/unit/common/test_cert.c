@@ -597,7 +597,7 @@ static void covers_hosts(void **state)
 {
 	(void)state;
 	static const struct str names[] = {
-		{"*.example.com", 13}, {"www.example.org", 15}, {"*.a.example.net", 15}};
+		{"*.a.example.net", 15}, {"*.example.com", 13}, {"www.example.org", 15}};
 	static const struct {
 		const char *host;
 		bool want;

@@ -83,6 +83,7 @@ static struct sandbox *take_local(const char *state, const char *proxy)
 		.state_dir = path_of(state_dir, state, ""),
 		.proxy_dir = path_of(proxy_dir, proxy, ""),
 		.runtime_dir = path_of(runtime_dir, "run", ""),
+		.supervisor = "sluice-proxy",
 		.proxy = {"proxy"},
 	};
 	return confine_local(&paths);

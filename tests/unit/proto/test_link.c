@@ -6,12 +6,14 @@
 #include "proto/frame.h"
 #include "proto/log_events.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -204,7 +206,8 @@ static void an_owner_may_refuse(void **state)
 	link_free(translator.link, "done");
 }
 
-static void a_second_peer_is_refused(void **state)
+/* Without a hello of its own, and with one that is on its way when the connection is closed. */
+static void a_second_peer_is_told_why(void **state)
 {
 	struct peer translator = {0};
 	struct peer provider = {0};
@@ -212,17 +215,30 @@ static void a_second_peer_is_refused(void **state)
 	listen_as_translator(&translator);
 	connect_as(&provider, ROLE_PROVIDER, 1);
 	await_count(&translator.ups, 1);
-	int fd = unix_connect(path);
-	assert_true(fd >= 0);
-	char byte;
-	ssize_t got = -1;
-	for (int i = 0; i < 1000 && got != 0; i++) {
-		ev_run(loop, EVRUN_NOWAIT);
-		got = recv(fd, &byte, 1, MSG_DONTWAIT);
-		usleep(500);
+	for (int says_hello = 0; says_hello < 2; says_hello++) {
+		char said[1024] = "";
+		size_t len = 0;
+		bool is_over = false;
+		int fd = unix_connect(path);
+		assert_true(fd >= 0);
+		if (says_hello)
+			assert_int_equal(send(fd, "\0\0\1\0", 4, MSG_NOSIGNAL), 4);
+		for (ev_tstamp end = ev_time() + 10; !is_over && ev_time() < end;) {
+			ev_run(loop, EVRUN_NOWAIT);
+			ssize_t got = recv(fd, said + len, sizeof(said) - len, MSG_DONTWAIT);
+			is_over = got == 0 || (got < 0 && errno != EAGAIN);
+			len += got > 0 ? (size_t)got : 0;
+			usleep(200);
+		}
+		assert_true(is_over);
+		assert_non_null(memmem(said, len,
+			"\xa3"
+			"bye",
+			4));
+		static const char words[] = "another provider is connected, \"p\"";
+		assert_non_null(memmem(said, len, words, sizeof(words) - 1));
+		close(fd);
 	}
-	assert_int_equal(got, 0);
-	close(fd);
 	assert_int_equal(translator.downs, 0);
 	link_free(provider.link, "done");
 	link_free(translator.link, "done");
@@ -392,7 +408,7 @@ int main(void)
 		cmocka_unit_test(a_lost_listener_is_found_again),
 		cmocka_unit_test(versions_and_roles_must_fit),
 		cmocka_unit_test(an_owner_may_refuse),
-		cmocka_unit_test(a_second_peer_is_refused),
+		cmocka_unit_test(a_second_peer_is_told_why),
 		cmocka_unit_test(faults_cut_the_link_and_nothing_else),
 		cmocka_unit_test(a_refused_message_cuts_the_link),
 		cmocka_unit_test(idle_peers_keep_each_other_alive),

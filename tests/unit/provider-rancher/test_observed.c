@@ -72,6 +72,16 @@ static void says_what_has_changed(void **fixture)
 	take(f, 4);
 	assert_int_equal(f->changes, ROW_STATE);
 	assert_string_equal(row->message, "no room");
+	/* The next attempt of the server makes another container, which is no news. */
+	f->lb.message = STR("Bad instance [container:1i12] in state [error]: no ports [80:80]");
+	take(f, 4);
+	assert_string_equal(row->message, "Bad instance in state [error]: no ports [80:80]");
+	f->lb.message = STR("Bad instance [container:1i13] in state [error]: no ports [80:80]");
+	take(f, 4);
+	assert_int_equal(f->changes, 0);
+	f->lb.message = STR("no room [a:");
+	take(f, 4);
+	assert_string_equal(row->message, "no room [a:");
 	assert_true(endpoint_parse(STR("10.0.0.1"), 80, &endpoint));
 	f->lb.endpoints = &endpoint;
 	f->lb.endpoint_count = 1;

@@ -175,6 +175,13 @@ static void an_update_that_may_have_been_lost_is_repeated_once_it_can_run(void *
 	struct plan plan = next(&f);
 	assert_int_equal(plan.step, PLAN_UPDATE);
 	assert_int_equal(plan.parts, PART_CONFIG);
+	/* What is to be written anyway has both carried out, but for the description, which schedules nothing. */
+	f.wanted.scale = 2;
+	assert_int_equal(next(&f).parts, PART_SCALE);
+	f.wanted.scale = 0;
+	f.wanted.description = 14;
+	assert_int_equal(next(&f).parts, PART_CONFIG | PART_DESCRIPTION);
+	f.wanted.description = 4;
 }
 
 static void what_others_change_is_looked_at_again_before_it_is_changed_back(void **state)
@@ -220,6 +227,25 @@ static void what_is_not_wanted_goes(void **state)
 	assert_int_equal(plan_next(&f.in).step, PLAN_NOTHING);
 	f.in.row = NULL;
 	assert_int_equal(plan_next(&f.in).step, PLAN_FORGET);
+}
+
+/* The server accepts its removal then, and goes on with its creation. */
+static void what_is_being_created_goes_when_that_is_done(void **state)
+{
+	static const uint8_t states[] = {SERVER_STATE_REQUESTED, SERVER_STATE_REGISTERING};
+	struct fixture f = settled();
+	(void)state;
+	f.in.row = &f.row;
+	for (size_t i = 0; i < sizeof(states); i++) {
+		f.row.state = states[i];
+		f.row.since = f.in.now - 1;
+		struct plan plan = plan_next(&f.in);
+		assert_int_equal(plan.step, PLAN_LATER);
+		assert_true(plan.delay_s > 0 && plan.delay_s < PLAN_HOLD_S);
+		/* It may be stuck there. */
+		f.row.since = f.in.now - PLAN_HOLD_S;
+		assert_int_equal(plan_next(&f.in).step, PLAN_REMOVE);
+	}
 }
 
 static void what_must_not_exist_is_settled_when_it_is_gone(void **state)
@@ -283,6 +309,7 @@ int main(void)
 		cmocka_unit_test(what_others_change_is_looked_at_again_before_it_is_changed_back),
 		cmocka_unit_test(only_global_scheduling_needs_a_new_one),
 		cmocka_unit_test(what_is_not_wanted_goes),
+		cmocka_unit_test(what_is_being_created_goes_when_that_is_done),
 		cmocka_unit_test(what_must_not_exist_is_settled_when_it_is_gone),
 		cmocka_unit_test(what_is_kept_is_not_touched),
 		cmocka_unit_test(what_would_serve_nothing_is_not_made),

@@ -52,8 +52,11 @@ static struct reflector_fsm machine_in(enum reflector_state state)
 	if (state == IN(DOUBTING))
 		(void)tell_at(&m, EV(SILENT), NULL, false, 500);
 	else if (state == IN(WAITING))
+		(void)tell_at(&m, EV(THROTTLED), NULL, false, 500);
+	else if (state == IN(CHECKING)) {
 		(void)tell_at(&m, EV(TROUBLE), NULL, false, 500);
-	else if (state == IN(LOST))
+		(void)tell_at(&m, EV(TIMER), NULL, false, 501);
+	} else if (state == IN(LOST))
 		(void)tell_at(&m, EV(UNSERVED), NULL, false, 500);
 	assert_int_equal(m.state, state);
 	return m;
@@ -157,6 +160,25 @@ static const struct pair pairs[] = {
 
 	{IN(WAITING), EV(STOP), IN(IDLE), END},
 	{IN(WAITING), EV(TIMER), IN(WATCHING), DO(WATCH)},
+
+	{IN(CHECKING), EV(STOP), IN(IDLE), END},
+	{IN(CHECKING), EV(RESYNC), IN(STREAMING), DO(CANCEL) | ROUND},
+	{IN(CHECKING), EV(PAGE), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
+	{IN(CHECKING), EV(LISTED), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
+	{IN(CHECKING), EV(UNREACHABLE), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(CUT), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(ENDED), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(DEADLINE), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(THROTTLED), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(TROUBLE), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(UNAUTHORIZED), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(FORBIDDEN), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(REFUSED), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(BROKEN), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(GONE), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(TOO_NEW), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(TOO_LONG), IN(WAITING), FAIL},
+	{IN(CHECKING), EV(UNSERVED), IN(LOST), GONE_},
 
 	{IN(LOST), EV(START), IN(STREAMING), ROUND},
 	{IN(LOST), EV(STOP), IN(IDLE), END},
@@ -359,13 +381,41 @@ static void a_watch_that_cannot_be_opened_waits_for_the_watch(void **state)
 	(void)tell(&m, EV(CUT), NULL);
 	assert_int_equal(tell(&m, EV(CUT), NULL).actions, FAIL);
 	assert_int_equal(m.goal, REFLECTOR_GOAL_WATCH);
+	assert_int_equal(tell(&m, EV(TIMER), NULL).actions, DO(CHECK));
+	assert_int_equal(tell(&m, EV(PAGE), "50").actions, DO(CANCEL) | DO(WATCH));
+}
+
+static void a_server_that_comes_back_older_is_listed_anew(void **state)
+{
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(CHECKING));
+	struct reflector_output out = tell(&m, EV(PAGE), "49");
+	assert_true(out.went_back);
+	assert_int_equal(out.actions, DO(CANCEL) | ROUND);
+	assert_true(m.consistent);
+	(void)tell(&m, EV(MARKED), "49");
+	assert_string_equal(m.revision.text, "49");
+	/* A watch that is refused for load says nothing of where the server is. */
+	(void)tell(&m, EV(THROTTLED), NULL);
 	assert_int_equal(tell(&m, EV(TIMER), NULL).actions, DO(WATCH));
+}
+
+static void without_the_right_to_list_a_watch_is_opened_unchecked(void **state)
+{
+	(void)state;
+	struct reflector_fsm m = machine_in(IN(CHECKING));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(tell(&m, EV(FORBIDDEN), NULL).actions, FAIL);
+		assert_int_equal(tell(&m, EV(TIMER), NULL).actions, DO(CHECK));
+	}
+	assert_int_equal(tell(&m, EV(FORBIDDEN), NULL).actions, DO(CANCEL) | DO(WATCH));
 }
 
 static double pause_after(struct reflector_fsm *m, enum reflector_event event)
 {
 	double wait_s = tell(m, event, NULL).wait_s;
 	(void)tell(m, EV(TIMER), NULL);
+	(void)tell(m, m->state == IN(CHECKING) ? EV(LISTED) : EV(TIMER), "60");
 	return wait_s;
 }
 
@@ -545,8 +595,8 @@ static void random_events_keep_what_must_hold(void **state)
 			if (revision_is_older(str_from(m.revision.text), str_from(before.text)))
 				assert_true(out.went_back);
 			/* Never two new requests at once. */
-			unsigned begun =
-				out.actions & (DO(STREAM) | DO(LIST) | DO(NEXT) | DO(WATCH));
+			unsigned begun = out.actions &
+					 (DO(STREAM) | DO(LIST) | DO(NEXT) | DO(CHECK) | DO(WATCH));
 			assert_int_equal(begun & (begun - 1), 0);
 		}
 	}
@@ -596,6 +646,8 @@ int main(void)
 		cmocka_unit_test(a_watch_that_ends_at_once_waits_and_does_not_list),
 		cmocka_unit_test(one_frame_makes_a_short_watch_a_good_one),
 		cmocka_unit_test(a_watch_that_cannot_be_opened_waits_for_the_watch),
+		cmocka_unit_test(a_server_that_comes_back_older_is_listed_anew),
+		cmocka_unit_test(without_the_right_to_list_a_watch_is_opened_unchecked),
 		cmocka_unit_test(pauses_double_up_to_their_limit),
 		cmocka_unit_test(a_server_that_cannot_be_reached_is_tried_every_few_seconds),
 		cmocka_unit_test(what_a_watch_brings_ends_the_row_of_failures),

@@ -87,7 +87,7 @@ static struct status_wish written(const char *want, const char *left, const char
 	struct status_wish wish = {0};
 	(void)status_wish_set(&wish, str_from(want), false);
 	status_begun(&wish, 100);
-	status_written(&wish, str_from(want), str_from(left), str_from(left_at));
+	status_written(&wish, str_from(want), str_from(left), str_from(left_at), 100);
 	return wish;
 }
 
@@ -98,9 +98,28 @@ static void a_write_waits_for_the_watch_to_bring_it_back(void **state)
 	/* The cache is older than our write: neither a difference nor somebody else's doing. */
 	struct status_view old = view("10", NULL, false);
 	assert_false(status_saw(&wish, &old, 101));
-	assert_int_equal(decide(&wish, "10", NULL, false, 101), STATUS_NOTHING);
+	assert_int_equal(decide(&wish, "10", NULL, false, 101), STATUS_WAIT);
 	assert_int_equal(decide(&wish, "20", A, true, 101), STATUS_NOTHING);
 	status_wish_fini(&wish);
+}
+
+static void what_comes_back_from_a_backup_is_put_right(void **state)
+{
+	(void)state;
+	static const char *const shown[] = {NULL, B};
+	for (size_t i = 0; i < 2; i++) {
+		struct status_wish wish = written(A, A, "2000");
+		assert_int_equal(decide(&wish, "2000", A, true, 101), STATUS_NOTHING);
+		/* Revisions begin again below what was answered. That is nobody's doing. */
+		struct status_view v = view("30", shown[i], false);
+		assert_false(status_saw(&wish, &v, 5000));
+		assert_int_equal(decide(&wish, "30", shown[i], false, 5000), STATUS_WRITE);
+		status_begun(&wish, 5000);
+		status_written(&wish, STR(A), STR(A), STR("31"), 5000);
+		assert_int_equal(decide(&wish, "31", A, true, 5001), STATUS_NOTHING);
+		assert_int_equal(decide(&wish, "40", B, false, 5020), STATUS_WRITE);
+		status_wish_fini(&wish);
+	}
 }
 
 static void while_a_write_is_under_way_nothing_else_begins(void **state)
@@ -202,7 +221,7 @@ static void one_object_is_not_written_without_pause(void **state)
 			continue;
 		count++;
 		status_begun(wish, 100);
-		status_written(wish, STR(A), STR_NONE, STR("5"));
+		status_written(wish, STR(A), STR_NONE, STR("5"), 100);
 	}
 	assert_int_equal(count, STATUS_BURST);
 	(void)status_wish_set(wish, STR(A), false);
@@ -222,7 +241,7 @@ static int fight(struct status_wish *wish, double every_s, int rounds)
 		if (decide(wish, ours, B, false, now) != STATUS_WRITE)
 			return -1;
 		status_begun(wish, now);
-		status_written(wish, STR(A), STR(A), str_from(ours));
+		status_written(wish, STR(A), STR(A), str_from(ours), now);
 		struct status_view v = view(theirs, B, false);
 		if (status_saw(wish, &v, now + 1))
 			return i + 1;
@@ -231,15 +250,52 @@ static int fight(struct status_wish *wish, double every_s, int rounds)
 	return 0;
 }
 
-static void whoever_replaces_us_five_times_is_left_alone(void **state)
+static void whoever_replaces_us_five_times_is_yielded_to_for_a_while(void **state)
 {
 	struct status_wish *wish = *state;
 	(void)status_wish_set(wish, STR(A), false);
 	assert_int_equal(fight(wish, 30, 10), 5);
-	assert_int_equal(decide(wish, "900", B, false, 9000), STATUS_NOTHING);
-	/* They came round by themselves: no fight any more. */
-	assert_int_equal(decide(wish, "901", A, false, 9001), STATUS_NOTHING);
-	assert_int_equal(decide(wish, "902", B, false, 9100), STATUS_WRITE);
+	/* The last of them was at 1121. */
+	assert_int_equal(decide(wish, "900", B, false, 1720), STATUS_WAIT);
+	assert_int_equal(decide(wish, "900", B, false, 1722), STATUS_WRITE);
+}
+
+static void a_fight_that_goes_on_is_yielded_to_for_longer_each_time(void **state)
+{
+	static const double want[] = {1200, 2400, 3600, 3600};
+	struct status_wish *wish = *state;
+	double now = 1722;
+	(void)status_wish_set(wish, STR(A), false);
+	(void)fight(wish, 30, 10);
+	for (int i = 0; i < 4; i++) {
+		char ours[16];
+		char theirs[16];
+		snprintf(ours, sizeof(ours), "%d", 1000 + 2 * i);
+		snprintf(theirs, sizeof(theirs), "%d", 1001 + 2 * i);
+		assert_int_equal(decide(wish, "900", B, false, now), STATUS_WRITE);
+		status_begun(wish, now);
+		status_written(wish, STR(A), STR(A), str_from(ours), now);
+		struct status_view v = view(theirs, B, false);
+		assert_true(status_saw(wish, &v, now + 1));
+		assert_int_equal(decide(wish, theirs, B, false, now + want[i]), STATUS_WAIT);
+		now += want[i] + 2;
+	}
+	/* Whoever lets it stand for longer may begin anew. */
+	assert_int_equal(decide(wish, "2000", B, false, now), STATUS_WRITE);
+	status_begun(wish, now);
+	status_written(wish, STR(A), STR(A), STR("2000"), now);
+	struct status_view v = view("2001", B, false);
+	assert_false(status_saw(wish, &v, now + 700));
+	assert_int_equal(decide(wish, "2001", B, false, now + 700), STATUS_WRITE);
+}
+
+static void they_come_round_by_themselves(void **state)
+{
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A), false);
+	assert_int_equal(fight(wish, 30, 10), 5);
+	assert_int_equal(decide(wish, "901", A, false, 1200), STATUS_NOTHING);
+	assert_int_equal(decide(wish, "902", B, false, 1300), STATUS_WRITE);
 }
 
 static void seldom_replacements_are_no_fight(void **state)
@@ -325,9 +381,9 @@ static void a_finalizer_is_put_on_once(void **state)
 	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_HOLD);
 	status_begun(&wish, 100);
 	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_NOTHING);
-	status_held(&wish, STR("20"));
+	status_held(&wish, STR("20"), 100);
 	/* The cache is behind. */
-	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_NOTHING);
+	assert_int_equal(decide_held(&wish, "5", NULL, "w"), STATUS_WAIT);
 	assert_false(done(&wish, NULL, "w"));
 	assert_int_equal(decide_held(&wish, "20", NULL, "wh"), STATUS_NOTHING);
 	/* Somebody takes it off. */
@@ -413,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_write_happens_only_while_the_object_shows_something_else),
 		cmocka_unit_test(a_write_waits_for_the_watch_to_bring_it_back),
+		cmocka_unit_test(what_comes_back_from_a_backup_is_put_right),
 		wish_test(while_a_write_is_under_way_nothing_else_begins),
 		cmocka_unit_test(a_server_that_keeps_less_is_not_written_to_again),
 		cmocka_unit_test(a_release_takes_back_what_was_written_in_this_life),
@@ -420,7 +477,9 @@ int main(void)
 		wish_test(a_refusal_lasts_until_the_wish_changes),
 		wish_test(failures_back_off_and_heed_the_server),
 		wish_test(one_object_is_not_written_without_pause),
-		wish_test(whoever_replaces_us_five_times_is_left_alone),
+		wish_test(whoever_replaces_us_five_times_is_yielded_to_for_a_while),
+		wish_test(a_fight_that_goes_on_is_yielded_to_for_longer_each_time),
+		wish_test(they_come_round_by_themselves),
 		wish_test(seldom_replacements_are_no_fight),
 		cmocka_unit_test(a_service_is_held_first_and_freed_last),
 		cmocka_unit_test(a_finalizer_is_put_on_once),

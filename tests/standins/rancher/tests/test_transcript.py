@@ -42,10 +42,14 @@ class Replay:
             self.ids.learn(service["id"], row["id"])
             self.ids.learn(service["uuid"], row["uuid"])
 
-    def run(self, exchange: Exchange) -> list[str]:
-        """Differences in words; one that begins with "status" is one of the status."""
+    def run(self, exchange: Exchange, then: Exchange | None) -> list[str]:
+        """Differences in words; one that begins with "status" is one of the status. `then` is the next one."""
         if not exchange.now:
+            self.rancher.control("configure", step_delay=FAST["step_delay"])
             self.rancher.settle()
+        if then is not None and then.now:
+            # However slow this machine is, nothing is over before that one is sent.
+            self.rancher.control("configure", step_delay=60.0)
         status, headers, text = self._send(exchange)
         body = shape_of(text)
         if status == 201:
@@ -90,8 +94,9 @@ def outcome() -> dict[str, list[str]]:
     with Rancher(dataplane=False, hosts=3, settings={**FAST, "health_checks": False}) as rancher:
         replay = Replay(rancher, transcript)
         replay.begin()
-        for number, exchange in enumerate(transcript.exchanges):
-            differs = replay.run(exchange)
+        following = [*transcript.exchanges[1:], None]
+        for number, (exchange, then) in enumerate(zip(transcript.exchanges, following)):
+            differs = replay.run(exchange, then)
             if not exchange.is_setup:
                 found[f"{number}: {exchange.name}"] = differs
     return found

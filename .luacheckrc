@@ -1,0 +1,5 @@
+-- SPDX-License-Identifier: Apache-2.0
+std = "luajit"
+max_line_length = 180
+files["provider-nginx/lua"] = { std = "ngx_lua" }
+files["tests"] = { globals = { "ngx" } }

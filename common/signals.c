@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/signals.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+void signals_reset(void)
+{
+	sigset_t none;
+	for (int signal = 1; signal < NSIG; signal++) {
+		struct sigaction action;
+		/* Some are libc's own, and are refused. */
+		if (sigaction(signal, NULL, &action) != 0 || action.sa_handler != SIG_IGN)
+			continue;
+		action = (struct sigaction){.sa_handler = SIG_DFL};
+		(void)sigaction(signal, &action, NULL);
+	}
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}

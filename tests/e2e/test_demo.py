@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/demo --keep cleans up after itself, however it ends."""
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+import pytest
+
+from lib.line import build_folder
+from lib.local_proxy import PATIENCE
+from lib.own_disk import IS_ROOT
+from lib.processes import children, descendants
+from lib.wait import wait_for
+
+DEMO = pathlib.Path(__file__).resolve().parents[1] / "demo.py"
+
+
+class Demo:
+    """A demo that is left running, with the stories told."""
+
+    def __init__(self, provider: str, folder: pathlib.Path):
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, str(DEMO), "--keep", "--provider", provider], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            env={**os.environ, "TMPDIR": str(folder), "SLUICE_BUILD": str(build_folder()), "SLUICE_KEEP": ""})
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True)
+        self._reader.start()
+        wait_for(lambda: any("logs and sockets" in line for line in self.lines) or self.process.poll() is not None, "the story's end", PATIENCE)
+        assert self.process.poll() is None, "".join(self.lines)
+        self.all = descendants(self.process.pid)
+        self.worker = children(self.process.pid)[0]
+
+    def wait_gone(self) -> int:
+        """Its exit status, when nothing of it is left."""
+        code = self.process.wait(PATIENCE)
+        wait_for(lambda: not [p for p in self.all if p.lives()], "all processes to be gone", PATIENCE)
+        assert list(self.folder.iterdir()) == []
+        return code
+
+
+@pytest.fixture
+def demo(request):
+    if request.param != "rancher" and not IS_ROOT:
+        pytest.skip("port 80 is for root")
+    # Sockets stand in it, so its name is short.
+    with tempfile.TemporaryDirectory(prefix="t-") as folder:
+        one = Demo(request.param, pathlib.Path(folder))
+        try:
+            names = {p.name for p in one.all}
+            assert {"sluice-watcher", "sluice-translat"} <= names, names
+            yield one
+        finally:
+            if one.process.poll() is None:
+                one.process.terminate()
+                one.process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("demo, number", [("rancher", signal.SIGINT), ("rancher", signal.SIGTERM), ("haproxy", signal.SIGTERM), ("nginx", signal.SIGHUP)],
+                         indirect=["demo"])
+def test_ends_when_it_is_asked_to(demo, number):
+    demo.process.send_signal(number)
+    assert demo.wait_gone() == 0, "".join(demo.lines)
+
+
+@pytest.mark.parametrize("demo", ["nginx"], indirect=True)
+def test_ends_all_when_it_is_killed(demo):
+    os.kill(demo.worker.pid, signal.SIGKILL)
+    assert demo.wait_gone() == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("demo", ["rancher"], indirect=True)
+def test_the_second_signal_ends_it_at_once(demo):
+    os.kill(demo.worker.pid, signal.SIGSTOP)
+    demo.process.send_signal(signal.SIGINT)
+    demo.process.send_signal(signal.SIGTERM)
+    assert demo.wait_gone() == 128 + signal.SIGKILL

@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- As much of nginx as the modules need: dictionaries, clock, timers, sockets of the test's making. Loaded before them.
+local _M = { now = 1000, log = {}, timers = {}, socket = nil }
+
+local Dict = {}
+Dict.__index = Dict
+
+local function dict()
+	return setmetatable({ values = {}, flags = {} }, Dict)
+end
+
+function Dict:get(key)
+	return self.values[key], self.flags[key]
+end
+
+function Dict:set(key, value, _, flags)
+	self.values[key], self.flags[key] = value, flags
+	return true
+end
+
+Dict.safe_set = Dict.set
+
+function Dict:safe_add(key, value)
+	if self.values[key] ~= nil then
+		return false, "exists"
+	end
+	return self:set(key, value)
+end
+
+function Dict:delete(key)
+	self.values[key], self.flags[key] = nil, nil
+end
+
+function Dict:get_keys()
+	local keys = {}
+	for key in pairs(self.values) do
+		keys[#keys + 1] = key
+	end
+	return keys
+end
+
+-- An empty nginx, and the modules as if nobody had loaded them.
+function _M.reset()
+	for name in pairs(package.loaded) do
+		if name:find("^sluice%.") then
+			package.loaded[name] = nil
+		end
+	end
+	_M.now, _M.log, _M.timers = 1000, {}, {}
+	_G.ngx = {
+		ERR = "error",
+		shared = { sluice = dict(), sluice_health = dict() },
+		worker = { id = function() return 0 end, exiting = function() return false end },
+		now = function() return _M.now end,
+		log = function(_, ...) _M.log[#_M.log + 1] = table.concat({ ... }) end,
+		md5 = function() return ("0"):rep(32) end,
+		crc32_long = function(text) return #text end,
+		timer = {
+			at = function(_, call, ...) call(false, ...) return true end,
+			every = function(_, call) _M.timers[#_M.timers + 1] = call return true end,
+		},
+		socket = { tcp = function() return _M.socket end },
+	}
+end
+
+package.preload["resty.lrucache"] = function()
+	return {
+		new = function()
+			local values = {}
+			return { get = function(_, key) return values[key] end, set = function(_, key, value) values[key] = value end }
+		end,
+	}
+end
+package.preload["ngx.ssl"] = function() return {} end
+
+_M.reset()
+
+return _M

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The paths of a virtual host, gathered from the plans of the Ingresses that share it. */
+#include "translator/state.h"
+
+#include "common/must.h"
+
+#include <stdlib.h>
+
+/* Of one ingress: its plan stays good. */
+static struct path_claim *take_claims(
+	struct arena *arena, const struct plan_host *host, size_t *ret_count)
+{
+	size_t count = host->claims.count;
+	struct path_claim *claims = arena_calloc(arena, count, sizeof(*claims));
+	if (count != 0)
+		memcpy(claims, host->claims.items, count * sizeof(*claims));
+	*ret_count = count;
+	return claims;
+}
+
+/* Of several: plans come and go, so everything is copied. */
+static void copy_claims(struct arena *arena, const struct plan *plan, const struct plan_host *host,
+	struct path_claim **claims, size_t *count)
+{
+	struct object_ref *self = arena_alloc(arena, sizeof(*self));
+	*self = (struct object_ref){.namespace = arena_str(arena, plan->self.namespace),
+		.name = arena_str(arena, plan->self.name),
+		.uid = arena_str(arena, plan->self.uid)};
+	for (size_t i = 0; i < host->claims.count; i++) {
+		void *items = *claims;
+		struct path_claim *claim = arena_push(arena, &items, count, sizeof(*claim));
+		*claims = items;
+		*claim = host->claims.items[i];
+		claim->path = arena_str(arena, claim->path);
+		claim->pool = arena_str(arena, claim->pool);
+		claim->ingress = self;
+	}
+}
+
+static int compare_owners(const void *left, const void *right)
+{
+	const struct ingress_node *a = *(struct ingress_node *const *)left;
+	const struct ingress_node *b = *(struct ingress_node *const *)right;
+	return (int)ingress_is_older(b, a) - (int)ingress_is_older(a, b);
+}
+
+/* Of large ones (plans.c) only the oldest, up to the limit. */
+static struct ingress_node **list_owners(struct engine *engine, const struct host_node *node,
+	size_t *ret_count, struct diag_list *diags)
+{
+	struct ingress_node **owners = NULL;
+	struct ingress_node **large = NULL;
+	size_t large_count = 0;
+	struct ingress_node *user;
+	SET_FOREACH (user, &node->users, node_by_name) {
+		void *items = user->is_large ? large : owners;
+		size_t *count = user->is_large ? &large_count : ret_count;
+		struct ingress_node **place =
+			arena_push(&engine->scratch, &items, count, sizeof(*place));
+		*(user->is_large ? &large : &owners) = items;
+		*place = user;
+	}
+	if (large_count > PLAN_LARGE_SLOTS)
+		qsort(large, large_count, sizeof(struct ingress_node *), compare_owners);
+	for (size_t i = 0; i < large_count; i++) {
+		void *items = owners;
+		if (i >= PLAN_LARGE_SLOTS) {
+			struct object_ref self = ingress_ref(large[i], &engine->scratch);
+			diag_add(diags, &self, "HostOverloaded", NULL,
+				"its paths of %.*s are left out: of Ingresses with as many hosts "
+				"and rules as this one "
+				"only %d can share a host",
+				STR_FMT(node_key(&node->node)), PLAN_LARGE_SLOTS);
+			continue;
+		}
+		struct ingress_node **place =
+			arena_push(&engine->scratch, &items, ret_count, sizeof(*place));
+		owners = items;
+		*place = large[i];
+	}
+	return owners;
+}
+
+struct path_claim *host_paths_gather(struct engine *engine, const struct host_node *node,
+	size_t *ret_count, struct diag_list *diags)
+{
+	struct path_claim *claims = NULL;
+	size_t owner_count = 0;
+	struct ingress_node **owners = list_owners(engine, node, &owner_count, diags);
+	for (size_t i = 0; i < owner_count; i++) {
+		const struct plan *plan = &plans_get(engine, owners[i])->plan;
+		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
+		must(host != NULL);
+		if (owner_count == 1)
+			return take_claims(&engine->scratch, host, ret_count);
+		copy_claims(&engine->scratch, plan, host, &claims, ret_count);
+	}
+	return claims;
+}

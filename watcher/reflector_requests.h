@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The requests of a reflector: from what its machine wants to a channel that runs. The caller owns what it gets. */
+#pragma once
+
+#include "watcher/channel.h"
+#include "watcher/reflector.h"
+
+struct reflector_request {
+	struct channel_config channel;
+	const struct reflector_config *config;
+	const struct reflector_fsm *fsm;
+};
+
+/* `next_page` NULL: the first page. */
+struct channel *reflector_open_page(struct reflector_request request, const char *next_page);
+/* A page of one object, which is not taken: only the revision of the list matters. */
+struct channel *reflector_open_check(struct reflector_request request);
+/* A stream begins with a whole list. */
+struct channel *reflector_open_watch(struct reflector_request request, bool is_stream);
