@@ -84,14 +84,10 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- routes of listeners that go ---- */
 
-static bool has_former_listeners(struct engine *engine)
-{
-	return ports_names_former(buf_str(&engine->installed), local_state(engine->local));
-}
-
 static void begin_keeping(struct engine *engine)
 {
-	if (engine->keeps_routes || !has_former_listeners(engine))
+	if (engine->keeps_routes ||
+		!ports_names_former(buf_str(&engine->installed), local_state(engine->local)))
 		return;
 	engine->keeps_routes = true;
 	ev_timer_set(&engine->keep, keep_routes_s, 0.);

@@ -4,7 +4,6 @@
 #include "common/xalloc.h"
 #include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
-#include "provider-local/log_events.h"
 #include "common/files.h"
 #include "provider-local/metrics.h"
 #include "provider-local/usable.h"
@@ -114,59 +113,19 @@ void local_set_missing(struct local *local, const char *missing)
 
 /* ---- the translator ---- */
 
-/* The one place where a certificate's owner hears that it cannot be used. */
-static void tell_unusable(struct local *local, const struct certificate *certificate,
-	const char *problem, bool is_kept)
-{
-	char *message = xasprintf("the certificate of Secret %.*s/%.*s cannot be used by the proxy "
-				  "(%s)%s",
-		STR_FMT(certificate->namespace), STR_FMT(certificate->name), problem,
-		is_kept ? "; the one before it stays in use" : "");
-	struct notice_owner owner = notice_of_certificate(certificate->key.id);
-	log_event(&EV_CERTIFICATE_UNUSABLE, LOG_TEXT("namespace", certificate->namespace),
-		LOG_TEXT("secret", certificate->name), LOG_STR("reason", problem),
-		LOG_STR("instead", is_kept ? "the one before it" : "none"));
-	notices_set(local->notices, "unusable", certificate->key.id, &owner, "CertificateRefused",
-		str_from(message));
-	free(message);
-}
-
 static void amend(
 	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
 {
 	struct local *local = ctx;
-	struct certificate *certificate = value;
-	struct certificate before = {0};
-	if (kind != LB_CERTIFICATE)
-		return;
-	const char *problem = usable_problem(local->usable, certificate->chain);
-	if (problem == NULL) {
-		notices_clear(local->notices, "unusable", certificate->key.id);
-		return;
-	}
-	if (old != NULL)
-		state_decode(provider_state(local->provider), old, arena, &before);
-	bool is_kept = before.chain.len != 0 && usable_problem(local->usable, before.chain) == NULL;
-	tell_unusable(local, certificate, problem, is_kept);
-	if (is_kept || local->ops->drops_unusable) {
-		certificate->chain = before.chain;
-		certificate->private_key = before.private_key;
-	}
-}
-
-static void forget_unusable(struct local *local, const struct state_commit *commit)
-{
-	for (size_t i = 0; i < commit->change_count; i++) {
-		const struct state_change *change = &commit->changes[i];
-		if (change->type == STATE_REMOVED && object_kind(change->object) == LB_CERTIFICATE)
-			notices_clear(local->notices, "unusable", object_id(change->object));
-	}
+	if (kind == LB_CERTIFICATE)
+		usable_admit(local->usable, provider_state(local->provider), old, value,
+			local->ops->drops_unusable, arena);
 }
 
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
-	forget_unusable(local, commit);
+	usable_on_commit(local->usable, commit);
 	for (size_t i = 0; i < commit->change_count; i++)
 		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
@@ -407,9 +366,9 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	local->rows = rows_new();
-	/* Before the sandbox, because OpenSSL reads its configuration. */
-	local->usable = usable_new();
 	local->notices = notices_new(tell_all, local);
+	/* Before the sandbox, because OpenSSL reads its configuration. */
+	local->usable = usable_new(local->notices);
 	local->lacks = lacks_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);
 	local->supervisor =

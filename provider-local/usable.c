@@ -4,20 +4,25 @@
 #include "common/cert.h"
 #include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-local/log_events.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
+static const char topic[] = "unusable";
+
 struct usable {
 	SSL_CTX *context;
+	struct notices *notices;
 };
 
-struct usable *usable_new(void)
+struct usable *usable_new(struct notices *notices)
 {
 	struct usable *usable = xcalloc(1, sizeof(*usable));
 	usable->context = SSL_CTX_new(TLS_server_method());
 	must(usable->context != NULL);
+	usable->notices = notices;
 	return usable;
 }
 
@@ -68,4 +73,48 @@ const char *usable_problem(struct usable *usable, struct str chain)
 	BIO_free(pem);
 	SSL_free(connection);
 	return problem;
+}
+
+static void tell(struct usable *usable, const struct certificate *certificate, const char *problem,
+	bool is_kept)
+{
+	char *message = xasprintf("the certificate of Secret %.*s/%.*s cannot be used by the proxy "
+				  "(%s)%s",
+		STR_FMT(certificate->namespace), STR_FMT(certificate->name), problem,
+		is_kept ? "; the one before it stays in use" : "");
+	struct notice_owner owner = notice_of_certificate(certificate->key.id);
+	log_event(&EV_CERTIFICATE_UNUSABLE, LOG_TEXT("namespace", certificate->namespace),
+		LOG_TEXT("secret", certificate->name), LOG_STR("reason", problem),
+		LOG_STR("instead", is_kept ? "the one before it" : "none"));
+	notices_set(usable->notices, topic, certificate->key.id, &owner, "CertificateRefused",
+		str_from(message));
+	free(message);
+}
+
+void usable_admit(struct usable *usable, struct state *state, const struct object *old,
+	struct certificate *certificate, bool drops, struct arena *arena)
+{
+	struct certificate before = {0};
+	const char *problem = usable_problem(usable, certificate->chain);
+	if (problem == NULL) {
+		notices_clear(usable->notices, topic, certificate->key.id);
+		return;
+	}
+	if (old != NULL)
+		state_decode(state, old, arena, &before);
+	bool is_kept = before.chain.len != 0 && usable_problem(usable, before.chain) == NULL;
+	tell(usable, certificate, problem, is_kept);
+	if (is_kept || drops) {
+		certificate->chain = before.chain;
+		certificate->private_key = before.private_key;
+	}
+}
+
+void usable_on_commit(struct usable *usable, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count; i++) {
+		const struct state_change *change = &commit->changes[i];
+		if (change->type == STATE_REMOVED && object_kind(change->object) == LB_CERTIFICATE)
+			notices_clear(usable->notices, topic, object_id(change->object));
+	}
 }

@@ -46,9 +46,9 @@ struct probe *hearing_start(const struct hearing *hearing)
 	return probe;
 }
 
-void hearing_on_loaded(struct probe *probe, const struct conf *conf, struct str file)
+void hearing_on_loaded(struct probe *probe, const struct ports *ports, struct str file)
 {
 	struct socket_list sockets = ports_read_sockets(file, CONF_LISTEN);
-	probe_set_listeners(probe, conf->ports, &sockets);
+	probe_set_listeners(probe, ports, &sockets);
 	free(sockets.items);
 }

@@ -19,5 +19,5 @@ struct hearing {
 
 /* To be freed by probe_free(). */
 struct probe *hearing_start(const struct hearing *hearing);
-/* nginx serves what stands in `file`, which was rendered from `conf`: pieces that it refuses are not asked for. */
-void hearing_on_loaded(struct probe *probe, const struct conf *conf, struct str file);
+/* nginx serves what stands in `file`, of which these were the ports: pieces that it refuses are not asked for. */
+void hearing_on_loaded(struct probe *probe, const struct ports *ports, struct str file);

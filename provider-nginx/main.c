@@ -56,8 +56,7 @@ static struct control_room {
 	struct repair repair;
 	struct hearing hearing;
 	struct probe *probe;
-	const struct conf *conf; /* collected last */
-	uint64_t heard;          /* generation whose listeners are asked */
+	uint64_t heard; /* generation whose listeners are asked */
 	struct conf_options options;
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
@@ -109,10 +108,10 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void listen_in(void)
 {
-	if (!setup_is_settled(room.setup) || room.heard == room.told || room.conf == NULL)
+	if (!setup_is_settled(room.setup) || room.heard == room.told)
 		return;
 	room.heard = room.told;
-	hearing_on_loaded(room.probe, room.conf, setup_file(room.setup));
+	hearing_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
 }
 
 static void judge(void)
@@ -259,7 +258,7 @@ static const struct conf *collect(void *ctx)
 		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
 		.master = proxy_pid(room.proxy),
 	};
-	const struct conf *conf = room.conf = wanted_collect(room.wanted, &nginx);
+	const struct conf *conf = wanted_collect(room.wanted, &nginx);
 	local_set_ports(room.local, conf->ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));

@@ -43,7 +43,7 @@ static const char *problem_of(struct usable *usable, EVP_PKEY *key, const EVP_MD
 
 static void weak_keys_are_refused_as_the_proxies_do(void **unused)
 {
-	struct usable *usable = usable_new();
+	struct usable *usable = usable_new(NULL);
 	(void)unused;
 	assert_null(problem_of(usable, EVP_EC_gen("P-256"), EVP_sha256()));
 	assert_null(problem_of(usable, EVP_RSA_gen(2048), EVP_sha256()));
