@@ -55,10 +55,23 @@ static void finish(struct command *command, enum command_outcome outcome)
 static void finish_ended(struct command *command)
 {
 	bool is_good = WIFEXITED(command->status) && WEXITSTATUS(command->status) == 0;
-	if (command->is_late)
+	if (command->is_late) {
 		finish(command, COMMAND_TIMEOUT);
-	else
+		return;
+	}
+	if (WIFSIGNALED(command->status)) {
+		char words[64];
+		int len = snprintf(words, sizeof(words), "it was killed by signal %d",
+			WTERMSIG(command->status));
+		/* Of an output without an end the last words are not worth more. */
+		if (buf_len(&command->output) + (size_t)len > COMMAND_OUTPUT_MAX)
+			buf_clear(&command->output);
+		if (buf_append(&command->output, words, (size_t)len) != 0)
+			buf_clear(&command->output);
+		finish(command, COMMAND_KILLED);
+	} else {
 		finish(command, is_good ? COMMAND_SUCCEEDED : COMMAND_FAILED);
+	}
 }
 
 /* Returns false at the end of the output. What does not fit is read and dropped. */

@@ -15,8 +15,9 @@ struct command;
 
 enum command_outcome {
 	COMMAND_SUCCEEDED, /* exit status 0 */
-	COMMAND_FAILED,    /* another exit status, or a signal */
-	COMMAND_TIMEOUT,   /* it was killed */
+	COMMAND_FAILED,    /* another exit status */
+	COMMAND_KILLED, /* by somebody else, which says nothing of what it was to do; the output ends in the signal's number */
+	COMMAND_TIMEOUT,   /* it was killed by us */
 	COMMAND_UNSTARTED, /* it could not be started; `output` says why */
 };
 

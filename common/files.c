@@ -75,8 +75,9 @@ static bool stands_already(const char *path, struct str content, mode_t mode)
 {
 	struct stat st;
 	struct buf old;
-	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 07777) != mode ||
-		(uint64_t)st.st_size != content.len || content.len > COMPARE_LEN_MAX)
+	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+		(st.st_mode & 07777) != mode || (uint64_t)st.st_size != content.len ||
+		content.len > COMPARE_LEN_MAX)
 		return false;
 	buf_init(&old, COMPARE_LEN_MAX);
 	bool is_equal = files_read(path, &old) == 0 && str_eq(buf_str(&old), content);
@@ -147,6 +148,21 @@ int files_read(const char *path, struct buf *out)
 	}
 	close(fd);
 	return err;
+}
+
+const char *files_read_own(const char *path, struct buf *out)
+{
+	struct stat st;
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT || errno == ENOTDIR ? "is missing" : "cannot be looked at";
+	if (!S_ISREG(st.st_mode))
+		return "is no file";
+	if (st.st_uid != geteuid())
+		return "belongs to another user";
+	if (st.st_size == 0)
+		return "is empty";
+	int err = files_read(path, out);
+	return err == 0 ? NULL : err == -EMSGSIZE ? "is too long" : "cannot be read";
 }
 
 int files_remove(const char *path)

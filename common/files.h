@@ -19,6 +19,8 @@ int files_write(const char *path, struct str content, mode_t mode);
 int files_write_loose(const char *path, struct str content, mode_t mode);
 /* Appends the content to `out`; -EMSGSIZE when it does not fit. */
 int files_read(const char *path, struct buf *out);
+/* Likewise of a file that has to be there and to be ours. NULL, or what is wrong, as the rest of a sentence whose subject the file is; static. */
+const char *files_read_own(const char *path, struct buf *out);
 /* Also when it does not exist: 0. */
 int files_remove(const char *path);
 bool files_exist(const char *path);

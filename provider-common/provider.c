@@ -333,6 +333,8 @@ struct provider *provider_new(const struct provider_config *config)
 	provider->lead_end.data = provider;
 	struct state_config state_config = {
 		.reduce = config->ops->reduce,
+		.amend = config->ops->amend,
+		.amend_ctx = config->ctx,
 		.want_touched = config->want_touched,
 	};
 	provider->state = state_new(&state_config);

@@ -185,6 +185,10 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	if (err != 0)
 		return err;
 	staged->rev = value.key.rev;
+	if (state->config.amend != NULL)
+		state->config.amend(state->config.amend_ctx,
+			object != NULL && object->payload != NULL ? object : NULL, value.key.kind,
+			&value, arena);
 	staged->payload = keep(state, &value);
 	return 0;
 }

@@ -37,6 +37,11 @@ struct state_config {
 	 * is a virtual_host, pool or certificate, good during the call. Returns whether anything
 	 * was taken away. NULL: everything is kept. */
 	bool (*reduce)(enum lb_kind kind, void *value);
+	/* May put another value in the place of one that comes, whose object is `old` until the next commit (NULL: it is new). What it gives
+	 * must live in the arena. NULL: nothing is amended. */
+	void (*amend)(void *ctx, const struct object *old, enum lb_kind kind, void *value,
+		struct arena *arena);
+	void *amend_ctx;
 	/* Find out at each commit which load balancers depend on what changed. For providers that
 	 * make one real load balancer for each object; one that merges all has no use for it. */
 	bool want_touched;

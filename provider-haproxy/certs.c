@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/certs.h"
 
+#include "common/must.h"
 #include "common/xalloc.h"
 #include "provider-local/checks.h"
+#include "provider-local/checksum.h"
 #include "common/files.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@ static const char default_file[] = "default.pem";
 /* A name that nobody asks for: as the first entry of the list it is shown when no other fits. RFC 2606. */
 static const char default_hosts[] = " sluice-default.invalid";
 
-enum { HAS_SOMETHING = 1, LIST_LEN_MAX = 256 * 1024 * 1024 };
+enum { HAS_SOMETHING = 1 };
 
 static int compare_certs(const struct cert *a, const struct cert *b)
 {
@@ -43,14 +45,14 @@ struct cert *certs_find(struct certs *certs, struct str file_name)
 	return RB_FIND(cert_tree, &certs->tree, &wanted);
 }
 
-/* 0: no such file. */
+/* 0: no such file, or a damaged one. */
 static uint64_t digest_of_file(const struct certs *certs, const char *file_name)
 {
 	struct buf content;
 	uint64_t digest = 0;
 	char *path = certs_path(certs, file_name);
 	buf_init(&content, PEM_LEN_MAX + 64 * 1024);
-	if (files_read(path, &content) == 0) {
+	if (checksum_read(path, &content) == NULL) {
 		struct str text = buf_str(&content);
 		digest = name_digest(&text, 1);
 	}
@@ -312,7 +314,7 @@ int certs_write_file(struct certs *certs, struct cert *cert)
 	buf_init(&content, PEM_LEN_MAX);
 	int err = certs_content(certs, cert, &content);
 	if (err == 0)
-		err = files_write(path, buf_str(&content), 0600);
+		err = checksum_write(path, buf_str(&content), 0600);
 	if (err == 0) {
 		struct str text = buf_str(&content);
 		cert->filed = name_digest(&text, 1);
@@ -363,7 +365,7 @@ static int render_list(const struct certs *certs, struct buf *out)
 			err = buf_printf(
 				out, "%s/%s%s\n", certs->dir, cert->file.text, cert->hosts);
 	}
-	return err;
+	return err != 0 ? err : checksum_append(out, 0);
 }
 
 static bool is_wanted(void *ctx, struct str file_name)
@@ -377,8 +379,8 @@ int certs_write_list(struct certs *certs)
 	struct buf content;
 	if (!certs->is_list_changed)
 		return 0;
-	char *path = certs_path(certs, "list.txt");
-	buf_init(&content, LIST_LEN_MAX);
+	char *path = certs_path(certs, CERTS_LIST);
+	buf_init(&content, CERTS_LIST_LEN_MAX);
 	int err = render_list(certs, &content);
 	if (err == 0)
 		err = files_write(path, buf_str(&content), 0600);
@@ -398,6 +400,17 @@ void certs_begin(struct certs *certs, bool is_running)
 	if (certs->is_running != is_running)
 		certs->is_list_changed = true;
 	certs->is_running = is_running;
+}
+
+int certs_write_default_list(struct certs *certs)
+{
+	char *text = xasprintf("%s/%s%s\n", certs->dir, default_file, default_hosts);
+	char *path = certs_path(certs, CERTS_LIST);
+	int err = checksum_write(path, str_from(text), 0600);
+	certs->is_default_filed = certs->is_default_filed || err == 0;
+	free(path);
+	free(text);
+	return err;
 }
 
 bool certs_blame(struct certs *certs, struct str output)
@@ -425,9 +438,9 @@ void certs_init(struct certs *certs, struct state *state, struct notices *notice
 	RB_INIT(&certs->tree);
 	TAILQ_INIT(&certs->dirty);
 	struct buf list;
-	char *path = certs_path(certs, "list.txt");
-	buf_init(&list, LIST_LEN_MAX);
-	if (files_read(path, &list) == 0 && buf_len(&list) != 0)
+	char *path = certs_path(certs, CERTS_LIST);
+	buf_init(&list, CERTS_LIST_LEN_MAX);
+	if (checksum_read(path, &list) == NULL)
 		certs->is_default_filed = memmem(buf_data(&list), buf_len(&list), default_file,
 						  sizeof(default_file) - 1) != NULL;
 	buf_fini(&list);
@@ -448,9 +461,10 @@ void certs_show(struct certs *certs,
 {
 	struct cert *cert;
 	struct buf content;
-	buf_init(&content, LIST_LEN_MAX);
+	buf_init(&content, CERTS_LIST_LEN_MAX);
 	RB_FOREACH (cert, cert_tree, &certs->tree) {
 		if (cert->wanted != 0 && certs_content(certs, cert, &content) == 0) {
+			must(checksum_append(&content, 0) == 0);
 			on_file(ctx, cert->file.text, buf_str(&content));
 			cert->filed = cert->wanted;
 		}
@@ -459,7 +473,7 @@ void certs_show(struct certs *certs,
 	const struct cert *first = certs_find(certs, str_from(default_file));
 	certs->is_default_filed = first != NULL && may_be_listed(certs, first);
 	if (render_list(certs, &content) == 0)
-		on_file(ctx, "list.txt", buf_str(&content));
+		on_file(ctx, CERTS_LIST, buf_str(&content));
 	buf_fini(&content);
 }
 

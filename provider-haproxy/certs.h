@@ -15,6 +15,11 @@
 
 #include <bsd/sys/queue.h>
 
+/* In the folder: the other files, and the names for which they are shown. */
+#define CERTS_LIST "list.txt"
+
+enum { CERTS_LIST_LEN_MAX = 256 * 1024 * 1024 };
+
 struct cert {
 	RB_ENTRY(cert) node;
 	TAILQ_ENTRY(cert) dirty;
@@ -82,6 +87,14 @@ void certs_begin(struct certs *certs, bool is_running);
 int certs_write_all(struct certs *certs);
 /* Writes the list if it has changed, then removes files that it does not name any more. */
 int certs_write_list(struct certs *certs);
+/* A list of the default certificate alone, for a start before anybody knows what is wanted. */
+int certs_write_default_list(struct certs *certs);
+/*
+ * Looks at the list and at all files that it names; calls on_damage() with what is wrong and makes anew what is damaged: from what is wanted (`is_known`), else
+ * something that HAProxy can start with.
+ */
+typedef void certs_damaged(void *ctx, const char *path, const char *problem);
+int certs_repair(struct certs *certs, bool is_known, certs_damaged *on_damage, void *ctx);
 char *certs_path(const struct certs *certs, const char *file_name);
 /* Refuses the certificates whose files a failed check of the configuration names; false when there are none. */
 bool certs_blame(struct certs *certs, struct str output);

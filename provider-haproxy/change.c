@@ -6,6 +6,8 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/repair.h"
+#include "provider-local/checksum.h"
 #include "common/files.h"
 #include "provider-local/metrics.h"
 
@@ -47,7 +49,8 @@ bool change_is_needed(const struct engine *engine)
 	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
 	 * had, see engine.c. */
 	if (is_down)
-		return engine->deaths == 0 || (engine->deaths > 1 && !engine->are_ports_doubted);
+		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
+		       (engine->deaths > 1 && !engine->are_ports_doubted);
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;
@@ -112,7 +115,7 @@ static int write_staged(struct engine *engine, const char *name, struct str cont
 	char *file = xasprintf("staged/%s", name);
 	char *path = engine_path(engine, file);
 	/* Of a linked file the other name keeps the old content: the new one is renamed over this name. */
-	int err = files_write(path, content, 0600);
+	int err = checksum_write(path, content, 0600);
 	free(path);
 	free(file);
 	return err;
@@ -177,15 +180,8 @@ static int stage(struct engine *engine, bool is_offline)
 
 void change_read_held(struct engine *engine)
 {
-	struct buf content;
-	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
-	buf_init(&content, RENDER_LEN_MAX);
 	free(engine->held.items);
-	engine->held = (struct socket_list){0};
-	if (files_read(path, &content) == 0)
-		engine->held = ports_read_sockets(buf_str(&content), RENDER_BIND);
-	buf_fini(&content);
-	free(path);
+	engine->held = ports_read_sockets(buf_str(&engine->installed), RENDER_BIND);
 }
 
 static int move_one(struct engine *engine, const char *name)
@@ -218,6 +214,11 @@ static int install(struct engine *engine)
 	}
 	if (err == 0)
 		err = move_one(engine, "00-main.cfg");
+	if (err != 0)
+		return err;
+	buf_clear(&engine->installed);
+	err = buf_append_str(&engine->installed, buf_str(&engine->main));
+	engine->are_held_unknown = false;
 	change_read_held(engine);
 	return err;
 }
@@ -281,6 +282,7 @@ void change_on_worker(struct engine *engine, long worker)
 	if (worker == 0)
 		return;
 	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
+	slots_end_doubts(&engine->slots);
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
@@ -316,6 +318,9 @@ static void start_or_reload(struct engine *engine)
 	if (engine->proxy != NULL && !proxy_is_up(engine->proxy)) {
 		engine->change = CHANGE_NONE;
 		engine->deaths = 0;
+		/* Everything was written for it. */
+		engine->is_reload_forced = false;
+		slots_end_doubts(&engine->slots);
 		proxy_start(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY) {
 		reload(engine);
@@ -323,6 +328,19 @@ static void start_or_reload(struct engine *engine)
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
 		engine->change = CHANGE_NONE;
 		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
+	}
+}
+
+static const char *refusal_of(enum command_outcome outcome)
+{
+	switch (outcome) {
+	case COMMAND_TIMEOUT:
+		return "did not end";
+	case COMMAND_KILLED:
+	case COMMAND_UNSTARTED:
+		return "could not look at the configuration";
+	default:
+		return "refuses the configuration";
 	}
 }
 
@@ -337,9 +355,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 		engine->blames++;
 		engine->change = CHANGE_NONE;
 	} else {
-		char *why = xasprintf("`haproxy -c` %s: %.500s",
-			outcome == COMMAND_TIMEOUT ? "did not end" : "refuses the configuration",
-			text);
+		char *why = xasprintf("`haproxy -c` %s: %.500s", refusal_of(outcome), text);
 		fail(engine, why);
 		free(why);
 	}
@@ -390,6 +406,7 @@ void change_begin(struct engine *engine)
 	engine->is_offline_change = is_offline;
 	engine->live_groups_checked = engine->slots.group_count;
 	certs_begin(&engine->certs, !is_offline);
+	(void)repair_files(engine);
 	int err = stage(engine, is_offline);
 	if (err != 0) {
 		disk_fail(engine, err, "the configuration cannot be written");

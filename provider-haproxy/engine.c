@@ -2,8 +2,11 @@
 #include "provider-haproxy/engine.h"
 
 #include "common/version.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pump.h"
+#include "provider-haproxy/repair.h"
 #include "common/files.h"
 #include "provider-local/trusted_file.h"
 
@@ -46,17 +49,21 @@ static void update_ports(struct engine *engine)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
 	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
+	struct socket_list wanted = ports_sockets(&ports);
+	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
-		.held = engine->deaths < DEATHS_MAX ? &engine->held : NULL,
+		.held = engine->deaths < DEATHS_MAX ? held : NULL,
 		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
 	};
 	ports_probe(&ports, &proxy, &engine->arena);
+	free(wanted.items);
 	local_set_ports(engine->local, &ports);
 	engine->are_ports_stale = false;
 	engine->are_ports_doubted = false;
 	look_later(engine, ports_look_s);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
+	probe_want_rows(engine->probe, &ports);
 	struct ports *copy = ports_copy(&ports);
 	ports_free(engine->ports);
 	engine->ports = copy;
@@ -77,21 +84,10 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- routes of listeners that go ---- */
 
-static bool has_former_listeners(struct engine *engine)
-{
-	struct buf content;
-	char *path = engine_path(engine, "haproxy.d/00-main.cfg");
-	buf_init(&content, RENDER_LEN_MAX);
-	bool has = files_read(path, &content) == 0 &&
-		   ports_names_former(buf_str(&content), local_state(engine->local));
-	buf_fini(&content);
-	free(path);
-	return has;
-}
-
 static void begin_keeping(struct engine *engine)
 {
-	if (engine->keeps_routes || !has_former_listeners(engine))
+	if (engine->keeps_routes ||
+		!ports_names_former(buf_str(&engine->installed), local_state(engine->local)))
 		return;
 	engine->keeps_routes = true;
 	ev_timer_set(&engine->keep, keep_routes_s, 0.);
@@ -120,9 +116,24 @@ static bool is_settled(const struct engine *engine)
 	       !change_is_needed(engine);
 }
 
+void engine_forget_problem(struct engine *engine)
+{
+	free(engine->problem);
+	engine->problem = NULL;
+}
+
 static void tell(struct engine *engine)
 {
-	if (is_settled(engine)) {
+	bool is_done = is_settled(engine);
+	if (is_done) {
+		engine_forget_problem(engine);
+		hearing_on_loaded(engine);
+	}
+	const char *silence = probe_trouble(engine->probe);
+	if (silence != NULL) {
+		local_failed(engine->local, silence);
+		local_set_missing(engine->local, silence);
+	} else if (is_done && !probe_is_pending(engine->probe)) {
 		local_applied(engine->local);
 		local_set_missing(engine->local, NULL);
 	} else if (engine->problem != NULL && engine->disk_error == 0) {
@@ -143,6 +154,12 @@ void engine_step(struct engine *engine)
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
 		engine->change != CHANGE_RELOADING)
 		sync_begin(engine);
+	if (engine->connection == CONNECTION_READY && pump_certs_want_reload(engine)) {
+		log_event(&EV_CERTIFICATES_RETIRED,
+			LOG_INT("removed", (int64_t)engine->removed_certs));
+		engine->renewed = clock_monotonic_s();
+		engine->is_reload_forced = true;
+	}
 	/* Certificates on their way may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
@@ -254,6 +271,9 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	use_folder(engine, str_from(dir));
 	if (origin != PROXY_FOUND)
 		engine_remove_former(engine);
+	/* Its supervisor may have started it before we have looked at the files. */
+	engine->are_held_unknown = buf_len(&engine->installed) == 0;
+	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
 	sync_connect(engine);
@@ -276,6 +296,7 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	/* If that fails: what is on disk is the last good state, which is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
+	(void)repair_files(engine);
 	if (++engine->deaths >= DEATHS_MAX)
 		doubt_ports(engine, again_s);
 	engine->worker = 0;
@@ -283,6 +304,7 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	engine->running[0] = 0;
 	engine->certs.is_running = false;
 	sync_disconnect(engine, NULL);
+	hearing_on_proxy(engine);
 	if (engine->change == CHANGE_RELOADING)
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
@@ -303,41 +325,6 @@ static void on_unreachable(void *ctx, const char *socket)
 
 /* ---- life ---- */
 
-static char *make_folders(struct engine *engine)
-{
-	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char *path = engine_path(engine, names[i]);
-		int err = files_make_dir(path, 0700);
-		bool is_there = files_exist(path);
-		if (err == 0)
-			files_clean(path);
-		free(path);
-		if (err != 0 && !is_there)
-			return xasprintf("the folder %s in the state folder cannot be made: %s",
-				names[i], files_problem(err));
-	}
-	return NULL;
-}
-
-static void read_groups(struct engine *engine)
-{
-	for (unsigned i = 0; i < SLOTS_GROUPS_MAX; i++) {
-		struct buf content;
-		char name[64];
-		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg", i);
-		char *path = engine_path(engine, name);
-		buf_init(&content, RENDER_LEN_MAX);
-		int err = files_read(path, &content);
-		bool is_one = err == 0 && render_read_group(buf_str(&content), &engine->slots);
-		buf_fini(&content);
-		free(path);
-		if (!is_one)
-			break;
-		engine->slots.groups[i]->is_written = true;
-	}
-}
-
 static void make_files(struct engine *engine)
 {
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
@@ -353,7 +340,7 @@ static void make_files(struct engine *engine)
 	dir = engine_path(engine, "trust");
 	trust_files_init(&engine->trust, dir);
 	free(dir);
-	read_groups(engine);
+	repair_read(engine);
 	change_read_held(engine);
 	pools_remember(engine);
 }
@@ -383,7 +370,11 @@ static void start_proxy(struct engine *engine)
 		.ops = &ops,
 		.ctx = engine,
 	};
+	/* Before its supervisor, which we may be about to start, meets the files. */
+	bool can_start = repair_files(engine);
 	engine->proxy = proxy_new(&proxy_config);
+	if (can_start)
+		proxy_start(engine->proxy);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -425,15 +416,17 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	char *problem = make_folders(engine);
-	if (problem != NULL) {
-		*ret_problem = problem;
+	int err = engine_make_folders(engine);
+	if (err != 0) {
+		*ret_problem = xasprintf(
+			"a folder in the state folder cannot be made: %s", files_problem(err));
 		local_free(engine->local);
 		free(engine);
 		return NULL;
 	}
 	arena_init(&engine->arena);
 	buf_init(&engine->main, RENDER_LEN_MAX);
+	buf_init(&engine->installed, RENDER_LEN_MAX);
 	slots_init(&engine->slots);
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
@@ -445,10 +438,12 @@ struct engine *engine_new(
 	engine->keep.data = engine;
 	engine_read_trusted(engine);
 	make_files(engine);
+	hearing_init(engine);
 	sync_init(engine);
 	change_init(engine);
 	pump_init(engine);
 	pools_init(engine);
+	repair_init(engine);
 	local_set_missing(engine->local, "HAProxy");
 	start_proxy(engine);
 	return engine;
@@ -474,6 +469,8 @@ void engine_free(struct engine *engine)
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine);
+	repair_fini(engine);
+	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_stop(engine->loop, &engine->keep);
@@ -486,6 +483,7 @@ void engine_free(struct engine *engine)
 	ports_free(engine->ports);
 	free(engine->held.items);
 	buf_fini(&engine->main);
+	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy)

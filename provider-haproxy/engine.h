@@ -6,6 +6,7 @@
  *   engine.c  life, commits, files          sync.c    reading back what HAProxy has
  *   change.c  checks, starts and reloads    pump.c    commands for what differs
  *   pools.c   from pools to slots          trust_files.c  CAs and client certificates for backends
+ *   repair.c  damaged files
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
@@ -24,6 +25,7 @@
 #include "provider-haproxy/trust_files.h"
 #include "provider-local/local.h"
 #include "provider-local/ports.h"
+#include "provider-local/probe.h"
 #include "provider-local/proxy.h"
 #include "provider-local/rowfile.h"
 
@@ -56,6 +58,7 @@ struct engine {
 	struct trust_files trust;
 	struct ports *ports;     /* that can be had */
 	struct socket_list held; /* where HAProxy listens by the main file on disk */
+	bool are_held_unknown;   /* HAProxy was found, but not the file that it runs with */
 	ev_timer ports_again;    /* when to look whether they can still be had */
 	bool are_ports_stale;
 	bool are_ports_doubted; /* they will be stale in a moment */
@@ -65,6 +68,8 @@ struct engine {
 	size_t passthrough_count;
 	struct str default_certificate;
 	struct buf main; /* text of the main file */
+	struct buf
+		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
 	char description[RENDER_DESCRIPTION_LEN];
 	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
 	bool is_main_stale;
@@ -74,6 +79,8 @@ struct engine {
 	ev_timer leave; /* when the next slot that was left may be emptied */
 
 	/* Files. */
+	size_t damaged_count; /* in one look at them */
+	ev_timer look;        /* whether the folders are there */
 	struct rowfile *files[ROW_TABLE_COUNT];
 	int disk_error;
 	ev_timer flush;
@@ -85,6 +92,7 @@ struct engine {
 	char *socket;
 	char *former_socket; /* in the state folder; NULL: the same */
 	struct proxy *proxy; /* NULL with --socket */
+	struct probe *probe;
 	struct cli *cli;
 	enum engine_connection connection;
 	ev_timer reconnect;
@@ -92,6 +100,8 @@ struct engine {
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
 	size_t live_groups;
+	size_t removed_certs; /* by the present worker, which leaks a little with each */
+	double renewed;       /* when HAProxy was reloaded for them last */
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
@@ -122,7 +132,12 @@ void engine_read_trusted(struct engine *engine);
 
 /* Looks at everything and does what can be done now. Cheap when there is nothing; may be called from any callback. */
 void engine_step(struct engine *engine);
-/* Of engine_disk.c. Before the others. */
+/* Of engine_disk.c. */
+int engine_make_folders(const struct engine *engine);
+int engine_write_group(struct engine *engine, struct group *group);
+/* To be freed by the caller. */
+char *engine_group_path(const struct engine *engine, size_t number);
+/* Before the others. */
 void engine_init_flush(struct engine *engine);
 /* The files are to be written soon. */
 void engine_want_flush(struct engine *engine);
@@ -130,6 +145,8 @@ void engine_want_flush(struct engine *engine);
 int engine_flush(struct engine *engine);
 void engine_disk_failed(struct engine *engine, int err, const char *what);
 void engine_disk_worked(struct engine *engine);
+/* Why something failed is of no interest any more. */
+void engine_forget_problem(struct engine *engine);
 bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
 /* What a HAProxy that had its sockets in the state folder has left there. */
@@ -143,6 +160,8 @@ void pools_fini(struct engine *engine);
 void pools_finish_leaving(struct engine *engine);
 /* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
 bool pools_blame(struct engine *engine, struct str output);
+/* The file of this name is damaged: its content is had again from a pool, see trust_files_write(). */
+void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
 /* Keeps room for pools to come. */
@@ -152,12 +171,19 @@ void pools_provide(struct engine *engine);
 void change_update_main(struct engine *engine);
 bool change_is_needed(const struct engine *engine);
 void change_begin(struct engine *engine);
-/* Reads from the main file on disk which ports it has. */
+/* Reads from the main file that was installed which ports it has. */
 void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);
 void change_init(struct engine *engine);
+
+/* hearing.c */
+void hearing_init(struct engine *engine);
+/* Another process answers, or none. */
+void hearing_on_proxy(struct engine *engine);
+/* HAProxy has loaded the present configuration. */
+void hearing_on_loaded(struct engine *engine);
 
 /* sync.c */
 void sync_connect(struct engine *engine);

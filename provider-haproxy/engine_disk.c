@@ -5,6 +5,8 @@
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/repair.h"
+#include "provider-local/checksum.h"
 #include "common/files.h"
 
 #include <stdio.h>
@@ -43,15 +45,37 @@ void engine_want_flush(struct engine *engine)
 	ev_timer_start(engine->loop, &engine->flush);
 }
 
-static int write_group(struct engine *engine, struct group *group)
+int engine_make_folders(const struct engine *engine)
+{
+	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = engine_path(engine, names[i]);
+		int err = files_make_dir(path, 0700);
+		/* One that is read-only is no reason to end: HAProxy may start from it. */
+		bool is_there = files_exist(path);
+		if (err == 0)
+			files_clean(path);
+		free(path);
+		if (err != 0 && !is_there)
+			return err;
+	}
+	return 0;
+}
+
+char *engine_group_path(const struct engine *engine, size_t number)
+{
+	char name[64];
+	snprintf(name, sizeof(name), "haproxy.d/slots-%05zu.cfg", number);
+	return engine_path(engine, name);
+}
+
+int engine_write_group(struct engine *engine, struct group *group)
 {
 	struct buf content;
-	char name[64];
-	snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg", group->number);
-	char *path = engine_path(engine, name);
+	char *path = engine_group_path(engine, group->number);
 	buf_init(&content, RENDER_LEN_MAX);
 	render_group(&content, group);
-	int err = files_write(path, buf_str(&content), 0600);
+	int err = checksum_write(path, buf_str(&content), 0600);
 	if (err == 0)
 		group->is_changed = false;
 	buf_fini(&content);
@@ -66,7 +90,7 @@ static int write_groups(struct engine *engine)
 		/* New ones go by way of a check, see change.c. */
 		if (!group->is_changed || !group->is_written)
 			continue;
-		int err = write_group(engine, group);
+		int err = engine_write_group(engine, group);
 		if (err != 0)
 			return err;
 	}
@@ -75,8 +99,12 @@ static int write_groups(struct engine *engine)
 
 int engine_flush(struct engine *engine)
 {
-	const char *what = "a CA or a client certificate for backends";
-	int err = trust_files_write(&engine->trust);
+	const char *what = "the state folder";
+	int err = repair_is_whole(engine) ? 0 : repair_folders(engine);
+	if (err == 0) {
+		what = "a CA or a client certificate for backends";
+		err = trust_files_write(&engine->trust);
+	}
 	if (err == 0) {
 		what = "the servers of pools";
 		err = write_groups(engine);
@@ -87,7 +115,9 @@ int engine_flush(struct engine *engine)
 	}
 	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
 		what = "the routes";
-		err = rowfile_sync(engine->files[table]);
+		err = rowfile_is_written(engine->files[table])
+			      ? rowfile_sync(engine->files[table])
+			      : rowfile_write(engine->files[table]);
 	}
 	if (err != 0) {
 		engine_disk_failed(engine, err, what);

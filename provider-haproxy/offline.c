@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a first start with this state writes, in the steps of engine.c and change.c. */
+#include "provider-local/checksum.h"
 #include "provider-local/offline_room.h"
 
 #include "common/must.h"
@@ -103,6 +104,7 @@ static void show_main(struct room *room)
 		.hard_stop_after_s = (unsigned)room->config->hard_stop_after,
 	};
 	render_main(&common->text, &input, description);
+	must(checksum_append(&common->text, 0) == 0);
 	offline_room_show(common, "haproxy.d/00-main.cfg");
 	free(socket);
 }
@@ -120,6 +122,7 @@ static void show_all(struct room *room)
 		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg",
 			room->slots.groups[i]->number);
 		render_group(&common->text, room->slots.groups[i]);
+		must(checksum_append(&common->text, 0) == 0);
 		offline_room_show(common, name);
 	}
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {

@@ -146,6 +146,32 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	engine_want_flush(engine);
 }
 
+static bool names(const struct trust *trust, const struct name *name)
+{
+	return strcmp(trust->ca.text, name->text) == 0 ||
+	       strcmp(trust->client.text, name->text) == 0;
+}
+
+void pools_refill_trust(struct engine *engine, const struct name *name)
+{
+	struct state *state = local_state(engine->local);
+	struct object *object = state_first(state, LB_POOL);
+	struct arena arena;
+	bool is_found = false;
+	arena_init(&arena);
+	for (; object != NULL && !is_found; object = state_next(state, object)) {
+		struct pool value;
+		struct trust trust = {0};
+		state_decode(state, object, &arena, &value);
+		is_found = value.tls != NULL && trust_of(value.tls, &trust) == NULL &&
+			   names(&trust, name);
+		if (is_found)
+			trust_files_refill(&engine->trust, name, value.tls);
+		arena_reset(&arena);
+	}
+	arena_fini(&arena);
+}
+
 static bool is_named(const struct name *name, struct str output)
 {
 	return name->text[0] != 0 && memmem(output.p, output.len, name->text, NAME_LEN) != NULL;

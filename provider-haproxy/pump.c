@@ -36,7 +36,7 @@ void pump_send_text(struct engine *engine, enum pump_what what, const char *form
 
 static bool is_live(const struct engine *engine, const struct slot *slot)
 {
-	return slot->group->number < engine->live_groups;
+	return slot->group->number < engine->live_groups && !slot->group->is_doubted;
 }
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)
@@ -244,7 +244,7 @@ static bool has_to_wait(struct engine *engine, const struct row *row)
 {
 	struct str key = row_key(row);
 	struct str value = row_wanted(row);
-	if (value.p == NULL)
+	if (value.p == NULL || str_eq_c(value, PROBE_TARGET))
 		return false;
 	if (str_starts_with(key, STR("pool:"))) {
 		const struct slot *slot = slots_by_name(&engine->slots, value);
@@ -339,6 +339,7 @@ void pump_on_reply(void *ctx, unsigned what, const char *command, struct str rep
 {
 	struct engine *engine = ctx;
 	bool is_good = true;
+	probe_control_answered(engine->probe);
 	switch (what) {
 	case PUMP_SILENT:
 		is_good = reply.len == 0;

@@ -29,6 +29,8 @@ bool pump_reply_has(struct str reply, const char *text);
 
 /* Begins with the next certificate that differs, unless one is under way. */
 void pump_certs(struct engine *engine);
+/* So many certificates have gone that what HAProxy leaks with each is worth a reload, which frees it. */
+bool pump_certs_want_reload(const struct engine *engine);
 /* An answer to one of PUMP_CERT_*. */
 void pump_on_cert_reply(
 	struct engine *engine, enum pump_what what, const char *command, struct str reply);

@@ -4,10 +4,22 @@
  */
 #include "provider-haproxy/pump.h"
 
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
 
 #include <stdio.h>
+
+/* HAProxy 2.6 keeps about 33 kB of each certificate that was added and deleted at run time (16 MB in all). */
+enum { REMOVED_MAX = 500 };
+/* Somebody who adds and deletes them without end brings no more reloads than that: each may leave a process with long connections. */
+static const double renew_every_s = 60;
+
+bool pump_certs_want_reload(const struct engine *engine)
+{
+	return engine->removed_certs >= REMOVED_MAX &&
+	       clock_monotonic_s() - engine->renewed >= renew_every_s;
+}
 
 static void send_content(
 	struct engine *engine, const struct cert *cert, const char *path, const struct buf *content)
@@ -149,6 +161,7 @@ static void finish_removed(struct engine *engine)
 	engine->sending = NULL;
 	cert->has = 0;
 	cert->is_listed = false;
+	engine->removed_certs++;
 	engine->certs.is_list_changed = true;
 	engine_want_flush(engine);
 	certs_settle(&engine->certs, cert);

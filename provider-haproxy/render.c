@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/text.h"
+#include "provider-local/probe.h"
 
 #include <stdio.h>
 
@@ -63,13 +64,17 @@ static void add_defaults(struct buf *out)
 /* Where requests go for which nothing better is known. */
 static void add_ends(struct buf *out)
 {
-	text_add(out, "\nbackend none\n"
-		      "\tmode http\n"
-		      "\thttp-request return status 503 content-type text/plain string \"no "
-		      "endpoints\\n\"\n"
-		      "\nbackend closed\n"
-		      "\tmode tcp\n"
-		      "\ttcp-request content reject\n");
+	text_add(out,
+		"\nbackend none\n"
+		"\tmode http\n"
+		"\thttp-request return status 503 content-type text/plain string \"no "
+		"endpoints\\n\"\n"
+		"\nbackend " PROBE_TARGET "\n"
+		"\tmode http\n"
+		"\thttp-request return status 200 content-type text/plain lf-string \"%%pid\"\n"
+		"\nbackend closed\n"
+		"\tmode tcp\n"
+		"\ttcp-request content reject\n");
 }
 
 /* ---- listeners ---- */
@@ -379,6 +384,20 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	buf_cut(out, global_end);
 	text_add(out, "\tdescription \"%s\"\n%s", ret_description, rest);
 	free(rest);
+}
+
+size_t render_read_group_count(struct str content)
+{
+	static const char mark[] = "\n\tdescription \"sluice ";
+	const char *at =
+		content.len != 0 ? memmem(content.p, content.len, mark, sizeof(mark) - 1) : NULL;
+	int64_t count = 0;
+	if (at == NULL)
+		return 0;
+	struct str rest = str_skip(content, (size_t)(at - content.p) + sizeof(mark) - 1 + 16 + 1);
+	const char *end = str_find(rest, '"');
+	rest.len = end != NULL ? (size_t)(end - rest.p) : 0;
+	return str_to_int(rest, 0, SLOTS_GROUPS_MAX, &count) ? (size_t)count : 0;
 }
 
 /* ---- groups ---- */

@@ -33,5 +33,7 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 void render_group(struct buf *out, const struct group *group);
 /* Reads back the class from a file that render_group() has made, and adds the group to `slots`, whose number is the next one. */
 bool render_read_group(struct str content, struct slots *slots);
+/* How many groups a main file says that there are. */
+size_t render_read_group_count(struct str content);
 /* Stands before each address of a main file on which HAProxy listens for clients. */
 #define RENDER_BIND "\tbind "

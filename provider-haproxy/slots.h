@@ -90,6 +90,7 @@ struct group {
 	struct slot_class *sort;
 	bool is_changed; /* its file is not as it should be */
 	bool is_written; /* its file is there */
+	bool is_doubted; /* HAProxy may run with other slots of these numbers */
 	uint32_t size;   /* slots in it */
 	struct slot slots[SLOTS_PER_GROUP];
 };
@@ -144,6 +145,9 @@ void slots_forget_has(struct slots *slots);
 void slots_settle(struct slots *slots, struct slot *slot);
 /* Its file has to be written. */
 void slots_touch(struct slot *slot);
+
+/* HAProxy has been started with, or has loaded, all groups that are written. */
+void slots_end_doubts(struct slots *slots);
 
 /* Servers that could not be deleted are tried again. */
 void slots_retry_busy(struct slots *slots);

@@ -15,6 +15,8 @@ static const double reload_poll_s = 0.02;
 /* One that has just been started may read a large configuration for so long. */
 static const double deaf_at_start_s = 60;
 static const double deaf_s = 5;
+/* One whose main file was damaged when it was started has no socket, and serves nothing. */
+static const double deaf_of_damaged_s = 0.5;
 
 /* ---- lines of answers ---- */
 
@@ -237,11 +239,20 @@ static void greet(struct engine *engine, long pid, struct str description)
 		groups = 0;
 		snprintf(engine->running, sizeof(engine->running), "something else");
 	}
-	if (engine->worker == pid)
+	bool is_other = engine->worker != pid;
+	if (!is_other)
 		engine->is_fresh = false;
 	engine->live_groups = groups;
 	engine->worker = pid;
+	if (is_other)
+		hearing_on_proxy(engine);
+	probe_control_answered(engine->probe);
 	engine->deaths = 0;
+	/* That it had ended, say; a change that has failed waits for its next try. */
+	if (!ev_is_active(&engine->deadline))
+		engine_forget_problem(engine);
+	if (is_other)
+		engine->removed_certs = 0;
 	if (engine->proxy != NULL)
 		proxy_is_well(engine->proxy);
 	if (engine->change == CHANGE_RELOADING)
@@ -275,7 +286,9 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 static void end_if_deaf(struct engine *engine)
 {
 	double now = clock_monotonic_s();
-	double patience_s = engine->is_fresh ? deaf_at_start_s : deaf_s;
+	double patience_s = engine->are_held_unknown ? deaf_of_damaged_s
+			    : engine->is_fresh       ? deaf_at_start_s
+						     : deaf_s;
 	if (!proxy_is_up(engine->proxy) || engine->change == CHANGE_RELOADING) {
 		engine->deaf_since = 0;
 		return;

@@ -54,11 +54,20 @@ void trust_file_free(struct trust_file *file)
 
 /* ---- users ---- */
 
+static void fill(struct trust_file *file, const struct pool_tls *tls,
+	int content(const struct pool_tls *tls, struct buf *out))
+{
+	struct buf text;
+	buf_init(&text, TRUST_CONTENT_LEN_MAX);
+	/* It has a name, so it fits. */
+	file->content = content(tls, &text) == 0 ? str_dup(buf_str(&text)) : xstrdup("");
+	buf_wipe_fini(&text);
+}
+
 static void use(struct trust_files *files, const struct name *name, const struct pool_tls *tls,
 	int content(const struct pool_tls *tls, struct buf *out))
 {
 	struct trust_file *file = find(files, name);
-	struct buf text;
 	if (name->text[0] == 0)
 		return;
 	if (file != NULL) {
@@ -69,10 +78,7 @@ static void use(struct trust_files *files, const struct name *name, const struct
 	file = xcalloc(1, sizeof(*file));
 	file->name = *name;
 	file->users = 1;
-	buf_init(&text, TRUST_CONTENT_LEN_MAX);
-	/* It has a name, so it fits. */
-	file->content = content(tls, &text) == 0 ? str_dup(buf_str(&text)) : xstrdup("");
-	buf_wipe_fini(&text);
+	fill(file, tls, content);
 	RB_INSERT(trust_tree, &files->tree, file);
 	TAILQ_INSERT_TAIL(&files->unwritten, file, link);
 }
@@ -119,6 +125,16 @@ int trust_files_write(struct trust_files *files)
 		TAILQ_REMOVE(&files->unwritten, file, link);
 	}
 	return 0;
+}
+
+void trust_files_refill(
+	struct trust_files *files, const struct name *name, const struct pool_tls *tls)
+{
+	struct trust_file *file = find(files, name);
+	if (file == NULL || file->users == 0 || file->content != NULL)
+		return;
+	fill(file, tls, name->text[0] == NAME_AUTHORITY ? trust_ca_content : trust_client_content);
+	TAILQ_INSERT_TAIL(&files->unwritten, file, link);
 }
 
 bool trust_files_are_written(struct trust_files *files, const struct trust *trust)

@@ -43,6 +43,9 @@ void trust_files_show(struct trust_files *files,
 	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
 /* Writes what is needed and not there; 0 or a negative errno. */
 int trust_files_write(struct trust_files *files);
+/* Its file is not as it should be: the next trust_files_write() writes it anew, with the content that `tls` has. */
+void trust_files_refill(
+	struct trust_files *files, const struct name *name, const struct pool_tls *tls);
 bool trust_files_are_written(struct trust_files *files, const struct trust *trust);
 /* Removes what nobody needs, once no other file names it; what HAProxy with that pid knows of it becomes loose. */
 void trust_files_sweep(struct trust_files *files, long worker);

@@ -6,6 +6,7 @@
 #include "provider-local/capabilities.h"
 #include "common/files.h"
 #include "provider-local/metrics.h"
+#include "provider-local/usable.h"
 
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ struct local {
 	struct externals *externals;
 	struct publish *publish;
 	struct lacks *lacks;
+	struct usable *usable;
 	struct ports *next_lacks; /* fewer, when what is wanted now is in force; NULL: the same */
 	enum lb_state state;
 	char *supervisor;
@@ -111,9 +113,19 @@ void local_set_missing(struct local *local, const char *missing)
 
 /* ---- the translator ---- */
 
+static void amend(
+	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
+{
+	struct local *local = ctx;
+	if (kind == LB_CERTIFICATE)
+		usable_admit(local->usable, provider_state(local->provider), old, value,
+			local->ops->drops_unusable, arena);
+}
+
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	struct local *local = ctx;
+	usable_on_commit(local->usable, commit);
 	for (size_t i = 0; i < commit->change_count; i++)
 		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
@@ -225,6 +237,7 @@ static void on_link(void *ctx, bool is_up)
 static void make_provider(struct local *local, const struct local_config *config)
 {
 	static const struct provider_ops ops = {
+		.amend = amend,
 		.on_commit = on_commit,
 		.fill_status = fill_status,
 		.on_link = on_link,
@@ -354,6 +367,8 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	}
 	local->rows = rows_new();
 	local->notices = notices_new(tell_all, local);
+	/* Before the sandbox, because OpenSSL reads its configuration. */
+	local->usable = usable_new(local->notices);
 	local->lacks = lacks_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);
 	local->supervisor =
@@ -395,6 +410,7 @@ void local_free(struct local *local)
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);
+	usable_free(local->usable);
 	free(local->supervisor);
 	free(local->message);
 	free(local->missing);

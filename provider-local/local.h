@@ -29,6 +29,7 @@ struct local_options {
 	bool stop_proxy;
 	double stop_timeout;
 	double check_timeout;
+	double proxy_timeout;
 	char *supervisor; /* NULL: sluice-proxy beside this program */
 	bool start_supervisor;
 };
@@ -39,6 +40,9 @@ struct local_ops {
 	/* Rows and notices are up to date with the commit; apply it. */
 	void (*on_commit)(void *ctx, const struct state_commit *commit);
 	void (*on_link)(void *ctx, bool is_up); /* may be NULL */
+	/* A certificate that the proxy would refuse comes in the place of none that is known: it is kept from on_commit(), which then sees one without
+	 * content. Else on_commit() sees it, and the proxy has to say what it thinks. */
+	bool drops_unusable;
 	/* The addresses of a pool's host name are others: to be done as when it is changed by a commit. */
 	void (*on_pool)(void *ctx, struct object *pool);
 };

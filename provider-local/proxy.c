@@ -151,10 +151,11 @@ static int take_checked(struct proxy *proxy, const struct line *line)
 	int64_t len = 0;
 	if (!str_to_int(line->fields[2], 0, COMMAND_OUTPUT_MAX, &len))
 		return -EBADMSG;
-	proxy->outcome = str_eq_c(line->fields[1], "good")   ? COMMAND_SUCCEEDED
-			 : str_eq_c(line->fields[1], "late") ? COMMAND_TIMEOUT
-			 : str_eq_c(line->fields[1], "bad")  ? COMMAND_FAILED
-							     : COMMAND_UNSTARTED;
+	proxy->outcome = str_eq_c(line->fields[1], "good")     ? COMMAND_SUCCEEDED
+			 : str_eq_c(line->fields[1], "late")   ? COMMAND_TIMEOUT
+			 : str_eq_c(line->fields[1], "bad")    ? COMMAND_FAILED
+			 : str_eq_c(line->fields[1], "killed") ? COMMAND_KILLED
+							       : COMMAND_UNSTARTED;
 	proxy->output_len = (size_t)len;
 	return 0;
 }

@@ -102,6 +102,19 @@ bool conf_next_trust(struct str *rest, struct name *ret_name)
 	return true;
 }
 
+unsigned conf_read_reloads(struct str file)
+{
+	static const char mark[] = "\n# reloads ";
+	const char *at = file.len != 0 ? memmem(file.p, file.len, mark, sizeof(mark) - 1) : NULL;
+	int64_t count = 0;
+	if (at == NULL)
+		return 0;
+	struct str rest = str_skip(file, (size_t)(at - file.p) + sizeof(mark) - 1);
+	const char *end = str_find(rest, '\n');
+	rest.len = end != NULL ? (size_t)(end - rest.p) : 0;
+	return str_to_int(rest, 1, UINT32_MAX, &count) ? (unsigned)count : 0;
+}
+
 bool conf_is_generation(struct str file, uint64_t generation)
 {
 	char line[64];
@@ -138,6 +151,8 @@ static void add_process(struct conf_text *text)
 	conf_text_add(text, "# Written by sluice-provider-nginx; changes are overwritten.\n");
 	add_head(text);
 	add_trust_names(text);
+	if (options->reloads != 0)
+		conf_text_add(text, "# reloads %u\n", options->reloads);
 	if (options->has_ndk_module)
 		add_module(text, "ndk_http_module.so");
 	if (options->has_lua_module)

@@ -29,6 +29,8 @@ struct conf_options {
 	int64_t open_files;
 	int64_t dictionary_mb;
 	char control; /* which of two names the control socket has: 'a' or 'b' */
+	unsigned
+		reloads; /* for files beside it that have changed; another number is another configuration */
 	int64_t shutdown_s;
 	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
 	bool has_ndk_module;
@@ -101,6 +103,8 @@ uint16_t *conf_read_split(struct str file, size_t *ret_count);
 /* The names of trusts in a file, for conf_next_trust(), which takes them off one by one; false: there are no more. */
 struct str conf_read_trusts(struct str file);
 bool conf_next_trust(struct str *rest, struct name *ret_name);
+/* conf_options.reloads of the file. */
+unsigned conf_read_reloads(struct str file);
 /* Whether the file is of this generation. */
 bool conf_is_generation(struct str file, uint64_t generation);
 /* Whether the path can stand in a configuration and in Lua: letters, digits and `/._-+@` only, absolute. */

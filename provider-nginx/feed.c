@@ -452,12 +452,13 @@ static void on_row(void *ctx, const struct batch_row *row)
 	feed_order_found(&feed->order, row);
 }
 
-void feed_load(struct feed *feed)
+const char *feed_load(struct feed *feed)
 {
 	int err = journal_read(feed->journal, on_row, feed);
 	if (err != 0)
 		log_event(&EV_STATE_UNREADABLE, LOG_ERRNO(err));
 	feed->serial = journal_serial(feed->journal);
+	return journal_problem(feed->journal);
 }
 
 struct feed *feed_new(const struct feed_config *config)

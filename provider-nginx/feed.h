@@ -42,8 +42,8 @@ struct feed_config {
 struct feed *feed_new(const struct feed_config *config);
 void feed_free(struct feed *feed);
 
-/* Reads the state file: what nginx is taken to have. Once, before anything else. */
-void feed_load(struct feed *feed);
+/* Reads the state file: what nginx is taken to have. Once, before anything else. NULL, or what is wrong with the file, as the rest of a sentence. */
+const char *feed_load(struct feed *feed);
 /* nginx was started or found, or has ended. */
 void feed_set_nginx(struct feed *feed, bool is_up);
 /* nginx is about to be started: the state file gets all that is wanted, so that it begins with it. */

@@ -23,6 +23,7 @@ struct journal {
 	uint64_t whole_size; /* of the file when it was written anew */
 	uint64_t serial;
 	bool is_behind;
+	const char *problem;
 };
 
 struct journal *journal_new(const char *path)
@@ -78,10 +79,33 @@ static size_t read_batches(struct journal *journal, struct str text,
 	return good;
 }
 
+/* Another's rows are nobody's; and where there should be some, none is too few. */
+static const char *look_at(const char *path)
+{
+	struct stat status;
+	if (lstat(path, &status) != 0)
+		return errno == ENOENT ? "is missing" : NULL;
+	if (!S_ISREG(status.st_mode))
+		return "is no file";
+	if (status.st_uid != geteuid())
+		return "belongs to another user";
+	return status.st_size == 0 ? "is empty" : NULL;
+}
+
+const char *journal_problem(const struct journal *journal)
+{
+	return journal->problem;
+}
+
 int journal_read(
 	struct journal *journal, void (*on_row)(void *ctx, const struct batch_row *row), void *ctx)
 {
 	struct stat status;
+	journal->problem = look_at(journal->path);
+	if (journal->problem != NULL) {
+		(void)unlink(journal->path);
+		return 0;
+	}
 	int fd = open(journal->path, O_RDWR | O_CLOEXEC | O_APPEND);
 	bool can_write = fd >= 0;
 	if (fd < 0 && (errno == EROFS || errno == EACCES || errno == EPERM))
@@ -104,6 +128,8 @@ int journal_read(
 	if (text != NULL)
 		munmap(text, size);
 	journal->size = good;
+	if (good != size)
+		journal->problem = "is not as it was written";
 	if (!can_write || (good != size && ftruncate(fd, (off_t)good) != 0)) {
 		journal->is_behind = true;
 		close(fd);
@@ -136,10 +162,23 @@ static int write_all(int fd, struct str text)
 	return 0;
 }
 
+/* What is appended to a file that was removed is read by nobody. */
+static bool is_there(const struct journal *journal)
+{
+	struct stat named;
+	struct stat ours;
+	return stat(journal->path, &named) == 0 && fstat(journal->fd, &ours) == 0 &&
+	       named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+}
+
 int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 {
 	if (journal->fd < 0 || journal->is_behind)
 		return -EBADF;
+	if (!is_there(journal)) {
+		journal->is_behind = true;
+		return -ENOENT;
+	}
 	int err = write_all(journal->fd, batch);
 	if (err == 0 && fdatasync(journal->fd) != 0)
 		err = -errno;
@@ -159,7 +198,7 @@ int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 
 bool journal_wants_rewrite(const struct journal *journal)
 {
-	return journal->fd < 0 || journal->is_behind ||
+	return journal->fd < 0 || journal->is_behind || !is_there(journal) ||
 	       journal->size > 2 * journal->whole_size + GROWTH_MIN;
 }
 

@@ -18,6 +18,8 @@ void journal_free(struct journal *journal);
 
 /* Hands over all rows in the order in which they were written; the last of a key counts. 0, also when there is no file; a negative errno
  * when it cannot be read. */
+/* What was wrong with the file when it was read, as the rest of a sentence whose subject it is; NULL: nothing. */
+const char *journal_problem(const struct journal *journal);
 int journal_read(
 	struct journal *journal, void (*on_row)(void *ctx, const struct batch_row *row), void *ctx);
 /* Of the last whole batch; 0 when there is none. */

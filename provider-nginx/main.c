@@ -24,17 +24,16 @@
 #include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
+#include "provider-nginx/folders.h"
+#include "provider-nginx/hearing.h"
 #include "provider-nginx/log_events.h"
-#include "provider-nginx/placeholder.h"
+#include "provider-nginx/repair.h"
 #include "provider-nginx/setup.h"
 #include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trust_files.h"
 #include "provider-nginx/wanted.h"
 
-#include <errno.h>
-#include <pwd.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
@@ -54,6 +53,10 @@ static struct control_room {
 	struct setup *setup;
 	struct wanted *wanted;
 	struct proxy *proxy;
+	struct repair repair;
+	struct hearing hearing;
+	struct probe *probe;
+	uint64_t heard; /* generation whose listeners are asked */
 	struct conf_options options;
 	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
 	 * knows no other folder. */
@@ -66,7 +69,7 @@ static struct control_room {
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
 	uint64_t trusted; /* generation whose CAs are known to be there */
-	uint64_t told;    /* one that a worker has told, while others do not have it */
+	uint64_t told;    /* one that a worker has told; others may not have it yet */
 	unsigned trusted_tries;
 	ev_timer trust_again;
 } room;
@@ -103,13 +106,28 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- statuses ---- */
 
+static void listen_in(void)
+{
+	if (!setup_is_settled(room.setup) || room.heard == room.told)
+		return;
+	room.heard = room.told;
+	hearing_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
+}
+
 static void judge(void)
 {
 	const char *trouble = setup_trouble(room.setup);
 	if (trouble == NULL)
 		trouble = feed_trouble(room.feed);
+	if (room.has_told)
+		local_set_missing(room.local, probe_trouble(room.probe));
 	if (!room.is_complete)
 		return;
+	listen_in();
+	if (trouble == NULL)
+		trouble = probe_trouble(room.probe);
+	if (room.repair.is_folder_gone)
+		trouble = "the state folder was removed, and cannot be made again";
 	/* The workers of the configuration before take no connections any more. */
 	if (setup_is_settled(room.setup) &&
 		conf_is_generation(setup_file(room.setup), room.trusted))
@@ -117,7 +135,8 @@ static void judge(void)
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
-		 objects_are_waiting(room.objects))
+		 objects_are_waiting(room.objects) || room.trusted != room.told ||
+		 probe_is_pending(room.probe))
 		local_pending(room.local, NULL);
 	else if (feed_disk_trouble(room.feed) != NULL)
 		local_pending(room.local, feed_disk_trouble(room.feed));
@@ -128,7 +147,7 @@ static void judge(void)
 static void on_change(void *ctx)
 {
 	(void)ctx;
-	if (room.setup != NULL && room.feed != NULL)
+	if (room.probe != NULL)
 		judge();
 }
 
@@ -186,13 +205,15 @@ static void on_told(void *ctx, uint64_t generation)
 {
 	(void)ctx;
 	proxy_is_well(room.proxy);
-	local_set_missing(room.local, NULL);
+	probe_control_answered(room.probe);
 	room.has_told = true;
 	room.has_ports = true;
+	room.told = generation;
 	setup_told(room.setup, generation);
 	trust_when_alone(generation);
 	if (setup_is_settled(room.setup) && wanted_is_leaving(room.wanted))
 		setup_touch(room.setup);
+	judge();
 }
 
 static void on_full(void *ctx)
@@ -241,6 +262,8 @@ static const struct conf *collect(void *ctx)
 	local_set_ports(room.local, conf->ports);
 	/* nginx says what is missing, and it is tried again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
+	probe_want_rows(room.probe, conf->ports);
+	feed_kick(room.feed, local_state(room.local));
 	return conf;
 }
 
@@ -302,6 +325,10 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 								 : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
 		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
+	/* Its supervisor may have started it before we have looked at the files. */
+	if (!setup_has_file(room.setup))
+		wanted_assume_any(room.wanted);
+	probe_set_proxy(room.probe, true);
 	feed_set_nginx(room.feed, true);
 }
 
@@ -314,9 +341,11 @@ static void on_down(void *ctx, const char *why, const char *words, double again_
 	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
 		LOG_STR("words", words));
 	local_set_missing(room.local, "nginx");
+	probe_set_proxy(room.probe, false);
 	feed_set_nginx(room.feed, false);
 	/* nginx comes back with what is wanted now, and not with what was when it died. */
 	feed_prepare(room.feed);
+	(void)repair_files(&room.repair);
 	setup_nginx_down(room.setup);
 }
 
@@ -339,9 +368,11 @@ static void on_unreachable(void *ctx, const char *socket)
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	(void)ctx;
-	room.is_complete = room.is_complete || commit->is_snapshot;
+	room.is_complete = room.repair.is_complete = room.is_complete || commit->is_snapshot;
 	objects_on_commit(room.objects, local_state(room.local), commit);
-	bool is_changed = wanted_is_changed(room.wanted, commit);
+	bool is_changed = wanted_is_changed(room.wanted, commit) || room.repair.has_substitutes;
+	room.options.reloads += room.repair.has_substitutes;
+	room.repair.has_substitutes = false;
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
 	if (is_changed) {
 		begin_keeping();
@@ -361,73 +392,10 @@ static void on_pool(void *ctx, struct object *pool)
 	judge();
 }
 
-static const struct local_ops local_ops = {.on_commit = on_commit, .on_pool = on_pool};
+static const struct local_ops local_ops = {
+	.on_commit = on_commit, .on_pool = on_pool, .drops_unusable = true};
 
 /* ---- life ---- */
-
-/* Workers of another user pass through both folders to the sockets in `hop` and to the folders of bodies; nobody else reaches anything. */
-static mode_t folder_mode(void)
-{
-	return geteuid() == 0 ? 0711 : 0700;
-}
-
-static char *make_dirs(void)
-{
-	char *control = local_proxy_path(room.local, "control");
-	char *hop = local_proxy_path(room.local, "hop");
-	char *trust = local_path(room.local, "trust");
-	const struct passwd *user = getpwnam(config.user);
-	bool is_root = geteuid() == 0;
-	const char *proxy_dir = local_proxy_dir(&config.local);
-	/* On a disk that is read-only now, what is there serves. */
-	(void)files_make_dir(config.local.state_dir, folder_mode());
-	(void)files_make_dir(trust, 0700);
-	(void)temp_folders_make(
-		config.local.state_dir, is_root && user != NULL ? user->pw_uid : (uid_t)-1);
-	int err = files_make_dir(proxy_dir, folder_mode());
-	if (err == 0)
-		err = files_make_dir(control, 0700);
-	if (err == 0)
-		err = files_make_dir(hop, 0710);
-	if (err == 0 && is_root && user != NULL && chown(hop, 0, user->pw_gid) != 0)
-		err = -errno;
-	bool is_bad = err != 0 && !(files_exist(control) && files_exist(hop));
-	free(trust);
-	free(control);
-	free(hop);
-	return is_bad ? xasprintf("the folders below %.400s cannot be made: %s", proxy_dir,
-				files_problem(err))
-		      : NULL;
-}
-
-static char *make_placeholder(void)
-{
-	char *path = local_path(room.local, "placeholder.pem");
-	char *problem = NULL;
-	struct buf pem;
-	buf_init(&pem, 64 * 1024);
-	int err = 0;
-	if (!files_exist(path)) {
-		err = placeholder_make(&pem);
-		if (err == 0)
-			err = files_write(path, buf_str(&pem), 0600);
-	}
-	if (err != 0)
-		problem = xasprintf("%.400s cannot be made: %s", path, files_problem(err));
-	buf_wipe_fini(&pem);
-	free(path);
-	return problem;
-}
-
-static bool find_former(void)
-{
-	char *dir = local_path(room.local, "control/");
-	const char *own = local_proxy_dir(&config.local);
-	bool is_former = strcmp(own, config.local.state_dir) != 0 &&
-			 str_starts_with(conf_read_control(setup_file(room.setup)), str_from(dir));
-	free(dir);
-	return is_former;
-}
 
 static void make_proxy(struct ev_loop *loop)
 {
@@ -472,8 +440,20 @@ static void make_rooms(struct ev_loop *loop)
 	};
 	room.feed = feed_new(&feed_config);
 	room.setup = setup_new(&setup_config);
-	room.is_former = find_former();
+	room.repair = (struct repair){.local = room.local,
+		.config = &config,
+		.on_change = judge,
+		.setup = room.setup,
+		.feed = room.feed,
+		.trusts = objects_trusts(room.objects)};
+	room.is_former = folders_are_former(room.local, &config, setup_file(room.setup));
 	make_proxy(loop);
+	room.hearing = (struct hearing){.local = room.local,
+		.feed = room.feed,
+		.proxy = room.proxy,
+		.timeout_s = config.local.proxy_timeout,
+		.on_change = judge};
+	room.probe = hearing_start(&room.hearing);
 	free(state_file);
 	free(socket);
 }
@@ -494,10 +474,11 @@ static void start_all(struct ev_loop *loop)
 {
 	make_rooms(loop);
 	struct str file = setup_file(room.setup);
+	room.options.reloads = conf_read_reloads(file);
 	wanted_assume(room.wanted, file);
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
-	feed_load(room.feed);
+	repair_load_state(&room.repair);
 	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
@@ -507,6 +488,10 @@ static void start_all(struct ev_loop *loop)
 	ev_init(&room.keep, on_kept_long);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
+	repair_watch(&room.repair);
+	/* Before its supervisor, which we may be about to start, meets the files. */
+	if (repair_files(&room.repair))
+		proxy_start(room.proxy);
 }
 
 /* Without the file at the start, nobody is told that it trusts what the machine trusts. */
@@ -546,7 +531,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.software = "sluice-provider-nginx " SLUICE_VERSION,
 		.proxy = {config.nginx, config.lua_dir, config.modules_dir,
 			config.trusted_certificates},
-		.folder_mode = folder_mode(),
+		.folder_mode = folders_mode(),
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
@@ -566,9 +551,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.objects = room.objects,
 		.options = &room.options,
 	});
-	problem = make_dirs();
-	if (problem == NULL)
-		problem = make_placeholder();
+	problem = folders_make(room.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	return problem;
@@ -589,7 +572,9 @@ static void stop(void)
 {
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_look);
+	repair_unwatch(&room.repair);
 	ev_timer_stop(loop, &room.keep);
+	probe_free(room.probe);
 	proxy_cancel_check(room.proxy);
 	setup_free(room.setup);
 	feed_free(room.feed);

@@ -166,9 +166,14 @@ static void update_certificate(struct objects *objects, struct state *state, str
 	char text[PAIR_DIGEST_LEN];
 	struct item *item = item_of(objects, object);
 	state_decode(state, object, &objects->arena, &certificate);
+	bool is_there = !str_is_empty(certificate.chain);
 	struct str digest = pair_digest(certificate.chain, certificate.private_key, text);
-	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "cert", name_str(&item->name)), digest);
+	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "cert", name_str(&item->name)),
+		is_there ? digest : STR_NONE);
 	drop_hosts(objects, item);
+	/* One that nginx would refuse: the default is shown for its names. */
+	if (!is_there)
+		certificate.hosts.count = 0;
 	item->hosts = xcalloc(certificate.hosts.count + 1, sizeof(char *));
 	for (size_t i = 0; i < certificate.hosts.count; i++) {
 		struct str host = certificate.hosts.items[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The configuration that a first start with this state installs, and the rows that nginx gets. */
+#include "provider-local/checksum.h"
 #include "provider-local/offline_room.h"
 
 #include "common/must.h"
@@ -63,6 +64,7 @@ static char *show_all(struct room *room)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));
 	/* The rows are those of an nginx that runs with it. */
 	(void)objects_set_live(room->objects, common->job->state, buf_str(text));
+	must(checksum_append(text, 0) == 0);
 	offline_room_show(common, "nginx.conf");
 	add_rows(text, objects_rows(room->objects), ROW_WHOLE);
 	add_rows(text, common->rows, ROW_WHOLE);

@@ -5,9 +5,11 @@
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "common/files.h"
+#include "provider-local/checksum.h"
 #include "provider-local/metrics.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
+#include "provider-nginx/repair.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +35,8 @@ struct setup {
 	bool *is_out; /* pieces left out of the candidate; NULL: none */
 	struct buf candidate;
 	uint64_t candidate_generation;
-	struct buf installed; /* what stands in the file */
+	struct buf installed; /* what stands in the file, and nginx has taken */
+	bool has_file;        /* which nginx can start with */
 	uint64_t running;     /* generation that nginx told; 0: not known */
 	ev_tstamp reloaded_at;
 	bool is_touched;
@@ -217,7 +220,8 @@ static void on_tested(void *ctx, enum command_outcome outcome, struct str output
 		install(setup);
 		return;
 	}
-	if (outcome == COMMAND_TIMEOUT || outcome == COMMAND_UNSTARTED) {
+	if (outcome == COMMAND_TIMEOUT || outcome == COMMAND_UNSTARTED ||
+		outcome == COMMAND_KILLED) {
 		keep_refusal(setup, output);
 		snprintf(words, sizeof(words), "nginx cannot check its configuration: %s",
 			outcome == COMMAND_TIMEOUT ? "it takes too long" : setup->refusal);
@@ -251,7 +255,7 @@ static void on_tested(void *ctx, enum command_outcome outcome, struct str output
 
 static void install(struct setup *setup)
 {
-	int err = files_write(setup->file, buf_str(&setup->candidate), MODE);
+	int err = checksum_write(setup->file, buf_str(&setup->candidate), MODE);
 	if (err != 0) {
 		char words[256];
 		snprintf(words, sizeof(words), "the configuration of nginx cannot be stored: %s",
@@ -259,6 +263,7 @@ static void install(struct setup *setup)
 		give_up(setup, words);
 		return;
 	}
+	setup->has_file = true;
 	tell_all_refused(setup);
 	setup->state = SETUP_RELOADING;
 	setup->reloaded_at = clock_monotonic_s();
@@ -278,7 +283,7 @@ static void take_back(struct setup *setup)
 	const char *last = setup->ops->last_words(setup->ctx);
 	snprintf(words, sizeof(words), "nginx does not take the new configuration: %.700s", last);
 	if (buf_len(&setup->installed) != 0 &&
-		files_write(setup->file, buf_str(&setup->installed), MODE) == 0)
+		checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0)
 		log_event(&EV_CONFIGURATION_TAKEN_BACK);
 	give_up(setup, words);
 }
@@ -327,7 +332,7 @@ static void begin_round(struct setup *setup)
 	setup->is_touched = false;
 	buf_clear(&setup->candidate);
 	int err = conf_render(setup->conf, NULL, &setup->candidate, &generation);
-	if (err == 0 && generation == setup->running) {
+	if (err == 0 && generation == setup->running && setup->has_file) {
 		tell_all_refused(setup);
 		finish(setup);
 		return;
@@ -382,7 +387,23 @@ const char *setup_trouble(const struct setup *setup)
 
 bool setup_has_file(const struct setup *setup)
 {
-	return files_exist(setup->file);
+	return setup->has_file;
+}
+
+bool setup_repair(struct setup *setup)
+{
+	struct buf text;
+	buf_init(&text, CONF_LEN_MAX);
+	const char *problem = checksum_read(setup->file, &text);
+	buf_fini(&text);
+	if (problem == NULL)
+		return true;
+	bool is_known = buf_len(&setup->installed) != 0;
+	if (setup->has_file)
+		repair_tell(setup->file, problem);
+	setup->has_file =
+		is_known && checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0;
+	return setup->has_file;
 }
 
 struct str setup_candidate(const struct setup *setup)
@@ -408,8 +429,16 @@ struct setup *setup_new(const struct setup_config *config)
 	backoff_init(&setup->backoff, 1, 30);
 	buf_init(&setup->candidate, CONF_LEN_MAX);
 	buf_init(&setup->installed, CONF_LEN_MAX);
-	if (files_read(setup->file, &setup->installed) != 0)
-		buf_clear(&setup->installed);
+	const char *problem = checksum_read(setup->file, &setup->installed);
+	setup->has_file = problem == NULL;
+	/* Beside the state file there was one. */
+	char *state_file = xasprintf("%s/state", config->state_dir);
+	if (problem != NULL && (files_exist(setup->file) || files_exist(state_file)))
+		repair_tell(setup->file, problem);
+	/* So that nobody starts nginx with it. */
+	if (problem != NULL)
+		(void)files_remove(setup->file);
+	free(state_file);
 	ev_init(&setup->later, on_later);
 	setup->later.data = setup;
 	return setup;

@@ -56,6 +56,8 @@ void setup_nginx_down(struct setup *setup);
 bool setup_is_settled(const struct setup *setup);
 /* What stands in the way, in words; NULL: nothing. */
 const char *setup_trouble(const struct setup *setup);
+/* Looks at the file, tells what is wrong with it, and writes it anew; false: nobody knows what was in it. */
+bool setup_repair(struct setup *setup);
 /* Whether there is a file that nginx can start with. */
 bool setup_has_file(const struct setup *setup);
 /* The file that is on its way, for setup_ops.reload(). */

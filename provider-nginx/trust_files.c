@@ -15,8 +15,7 @@ int trust_files_write(const char *state_dir, const struct trusts *trusts)
 		if (view->content.p == NULL)
 			continue;
 		char *path = xasprintf("%s/trust/%s.pem", state_dir, view->name.text);
-		if (!files_exist(path))
-			err = files_write(path, view->content, 0600);
+		err = files_write(path, view->content, 0600);
 		free(path);
 	}
 	return err;

@@ -8,6 +8,7 @@ struct wanted {
 	struct arena arena;
 	struct conf conf;
 	struct ports ports;
+	bool holds_any;          /* nginx listens, but nobody knows where */
 	struct ports *kept;      /* what nginx has taken last; NULL: not known */
 	struct socket_list held; /* where nginx listens */
 	uint16_t *held_split;    /* of those, see struct conf */
@@ -264,6 +265,16 @@ static void add_leaving(struct wanted *wanted)
 
 /* ---- the whole ---- */
 
+static void probe_ports(struct wanted *wanted, const struct ports_proxy *nginx)
+{
+	struct socket_list all = ports_sockets(&wanted->ports);
+	struct ports_proxy known = *nginx;
+	if (wanted->holds_any && nginx->held != NULL)
+		known.held = &all;
+	ports_probe(&wanted->ports, &known, &wanted->arena);
+	free(all.items);
+}
+
 const struct conf *wanted_collect(struct wanted *wanted, const struct ports_proxy *nginx)
 {
 	struct conf *conf = &wanted->conf;
@@ -273,7 +284,7 @@ const struct conf *wanted_collect(struct wanted *wanted, const struct ports_prox
 	ports_collect(state, wanted->parts.routes, wanted->parts.publish, wanted->parts.notices,
 		wanted->kept, &wanted->arena, &wanted->ports);
 	if (nginx != NULL)
-		ports_probe(&wanted->ports, nginx, &wanted->arena);
+		probe_ports(wanted, nginx);
 	copy_texts(wanted);
 	for (size_t i = 0; i < wanted->ports.count; i++) {
 		if (wanted->ports.items[i].protocol == LISTENER_TCP)
@@ -304,6 +315,11 @@ bool wanted_is_leaving(const struct wanted *wanted)
 	return wanted->conf.leaving.count != 0;
 }
 
+void wanted_assume_any(struct wanted *wanted)
+{
+	wanted->holds_any = true;
+}
+
 void wanted_assume(struct wanted *wanted, struct str file)
 {
 	free(wanted->held.items);
@@ -314,6 +330,7 @@ void wanted_assume(struct wanted *wanted, struct str file)
 
 void wanted_keep(struct wanted *wanted, struct str file)
 {
+	wanted->holds_any = false;
 	ports_free(wanted->kept);
 	wanted->kept = ports_copy(&wanted->ports);
 	wanted_assume(wanted, file);

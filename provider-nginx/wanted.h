@@ -41,5 +41,7 @@ bool wanted_is_leaving(const struct wanted *wanted);
 const struct socket_list *wanted_held(const struct wanted *wanted);
 /* nginx was started with this file. */
 void wanted_assume(struct wanted *wanted, struct str file);
+/* nginx runs, and nobody knows where it listens: what is wanted is taken for its own, until the next wanted_keep(). */
+void wanted_assume_any(struct wanted *wanted);
 /* nginx has got what was collected last as this file. */
 void wanted_keep(struct wanted *wanted, struct str file);

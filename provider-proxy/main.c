@@ -107,6 +107,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	static const char *const words[] = {
 		[COMMAND_SUCCEEDED] = "good",
 		[COMMAND_FAILED] = "bad",
+		[COMMAND_KILLED] = "killed",
 		[COMMAND_TIMEOUT] = "late",
 		[COMMAND_UNSTARTED] = "unstarted",
 	};

@@ -321,3 +321,23 @@ def test_one_bad_certificate_hurts_itself_alone():
         proxy.apply(certificate("a", renewed, "a.test"))
         assert proxy.request("a.test", tls=True).certificate == renewed.der
         assert proxy.translator.notices("sluice") == {}
+
+
+def test_certificates_that_come_and_go():
+    """HAProxy leaks a little with each: it is reloaded before that matters, without a failed request, and not again and again."""
+    pair = self_signed("c.test")
+    with Backend("pod") as pod, HAProxy() as proxy:
+        proxy.send(certificate("default", self_signed("default.test")), pool("web", pod), host("", ("/", "web")),
+                   proxy.balancer(https=True, default_certificate="default"))
+        proxy.commit()
+        proxy.wait_applied()
+        with Load(proxy, ["web.test"]) as load:
+            for round_number in range(12):
+                names = [f"c{round_number}-{number}" for number in range(50)]
+                proxy.apply(*(certificate(name, pair, f"{name}.test") for name in names))
+                proxy.apply(gone=[("certificate", name) for name in names])
+            proxy.provider.wait_event("certificates-retired", timeout=60)
+            wait_for(lambda: proxy.provider.events("reloaded"), "the reload", 60)
+            proxy.apply()
+        assert not load.failures, load.failures[:5]
+        assert len(proxy.provider.events("certificates-retired")) == 1 and len(proxy.provider.events("reloaded")) == 1

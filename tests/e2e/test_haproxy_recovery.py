@@ -126,6 +126,41 @@ def test_changes_while_haproxy_is_dead():
             assert proxy.reached("web.test") == "pod"
 
 
+def test_a_death_is_forgotten():
+    """After it no later change is first called failed because of it."""
+    with Backend("pod") as pod, Backend("new") as new, HAProxy() as proxy:
+        serve(proxy, pod)
+        proxy.kill_proxy()
+        proxy.wait_answers("web.test")
+        proxy.wait_applied()
+        since = len(proxy.translator.status_log)
+        for name in ("old", "new"):
+            proxy.apply(pool("web", pod if name == "old" else new))
+        states = [(status["state"], status.get("message", "")) for status in proxy.translator.status_log[since:]]
+        assert states and not [state for state in states if state[0] == "failed"], states
+
+
+def test_a_check_that_is_killed():
+    """As by the kernel, when memory is out: it says nothing of the configuration, is told as what it is, and tried again."""
+    with Backend("pod") as pod, HAProxy(start=False) as proxy:
+        program, trouble = proxy.folder / "haproxy", proxy.folder / "trouble"
+        program.write_text(f"""#!/bin/sh
+[ "$1" = -c ] && [ -e {trouble} ] && kill -9 $$
+exec {shutil.which("haproxy")} "$@"
+""")
+        program.chmod(0o755)
+        proxy.provider.arguments += ["--haproxy", str(program)]
+        proxy.start()
+        serve(proxy, pod)
+        trouble.touch()
+        proxy.send(proxy.balancer(https=True, default_certificate="default", listeners=[{"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}]))
+        proxy.commit()
+        assert "killed by signal 9" in proxy.translator.wait_status("sluice", "failed", timeout=60)["message"]
+        assert "refuses" not in proxy.translator.status("sluice")["message"]
+        trouble.unlink()
+        proxy.wait_applied()
+
+
 def test_haproxy_starts_from_disk_alone():
     """After a restart of the machine, with no translator and before any provider: `haproxy -f` on the folder serves all routes."""
     with Backend("pod") as pod, Backend("tls", tls=self_signed("pass.test")) as tls, HAProxy() as proxy:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 
@@ -18,9 +19,14 @@ class Pair:
     der: bytes
 
 
-def self_signed(*names: str, days: int = 30) -> Pair:
-    """A fresh self-signed certificate for the DNS names; negative days: expired already."""
-    return _make(names, days, None)
+def self_signed(*names: str, days: int = 30, key: Any = None) -> Pair:
+    """A fresh self-signed certificate for the DNS names, of P-256 or with the given key; negative days: expired already."""
+    return _make(names, days, None, key)
+
+
+def weak_keys() -> dict[str, Any]:
+    """Keys that OpenSSL's usual security level refuses."""
+    return {"rsa-1024": rsa.generate_private_key(65537, 1024), "p-192": ec.generate_private_key(ec.SECP192R1())}
 
 
 class Authority:
@@ -42,8 +48,8 @@ class Authority:
         return _make(names, days, (self._name, self._key))
 
 
-def _make(names: tuple[str, ...], days: int, issuer: tuple | None) -> Pair:
-    key = ec.generate_private_key(ec.SECP256R1())
+def _make(names: tuple[str, ...], days: int, issuer: tuple | None, key: Any = None) -> Pair:
+    key = key or ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     issuer_name, issuer_key = issuer or (subject, key)
     now = datetime.datetime.utcnow()

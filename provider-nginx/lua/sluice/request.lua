@@ -5,6 +5,7 @@ local pools = require("sluice.pools")
 local sticky = require("sluice.sticky")
 local uri = require("sluice.uri")
 local balancer = require("ngx.balancer")
+local process = require("ngx.process")
 
 local _M = {}
 
@@ -15,6 +16,7 @@ local TRIES_MAX = 3
 local LOOKUPS_MAX = 3
 local HEADERS_MAX = 256 -- of a request, as with tune.http.maxhdr of HAProxy
 local CLAIMS_MAX = 32 -- names of headers that are ours to say: for each that is dropped nginx walks all headers
+local PROBE = "probe" -- in the place of a pool
 
 local function finish(status, text)
 	ngx.status = status
@@ -97,6 +99,13 @@ local function location_of(var, pool)
 	return "@" .. pool.proto .. "_" .. tls.trust
 end
 
+-- The provider asks whether we answer, through our own ports (provider-local/probe.h).
+local function answer_probe()
+	ngx.header["Content-Type"] = "text/plain"
+	ngx.print(process.get_master_pid())
+	return ngx.exit(200)
+end
+
 -- Access phase of the one location that every request enters by.
 function _M.access()
 	local var = ngx.var
@@ -122,6 +131,9 @@ function _M.access()
 		if pool then
 			break
 		end
+	end
+	if key == PROBE then
+		return answer_probe()
 	end
 	if not drop_foreign_claims() then
 		return finish(400, "bad request\n")

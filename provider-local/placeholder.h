@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A certificate that nobody trusts, for clients whose server name fits none of ours: nginx wants one before Lua may choose.
+ * A certificate that nobody trusts: for clients whose server name fits none of ours, where the proxy wants one before it may choose; and in place
+ * of one that is damaged, until the right one is known.
  */
 #pragma once
 

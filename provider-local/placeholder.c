@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-nginx/placeholder.h"
+#include "provider-local/placeholder.h"
 
 #include <errno.h>
 #include <openssl/evp.h>

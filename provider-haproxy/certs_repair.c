@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list and the files of certificates, looked at before HAProxy is started or reloaded; see repair.h. */
+#include "provider-haproxy/certs.h"
+
+#include "common/xalloc.h"
+#include "provider-local/checksum.h"
+#include "common/files.h"
+#include "provider-local/placeholder.h"
+
+#include <errno.h>
+
+/* In place of what nobody knows: it is shown for the names of the file, and nobody takes it for another. */
+static int write_placeholder(const char *path)
+{
+	struct buf pem;
+	buf_init(&pem, PEM_LEN_MAX);
+	int err = placeholder_make(&pem);
+	if (err == 0)
+		err = checksum_write(path, buf_str(&pem), 0600);
+	buf_wipe_fini(&pem);
+	return err;
+}
+
+static int repair_file(struct certs *certs, struct str file_name, bool is_known,
+	certs_damaged *on_damage, void *ctx)
+{
+	struct buf content;
+	char *name = str_dup(file_name);
+	char *path = certs_path(certs, name);
+	int err = 0;
+	buf_init(&content, PEM_LEN_MAX + 1024);
+	const char *problem = checksum_read(path, &content);
+	buf_wipe_fini(&content);
+	if (problem != NULL) {
+		struct cert *cert = certs_find(certs, file_name);
+		on_damage(ctx, path, problem);
+		/* What HAProxy has refused must not get there. */
+		bool can_write = is_known && cert != NULL && cert->wanted != 0 &&
+				 cert->wanted != cert->refused;
+		err = can_write ? certs_write_file(certs, cert) : write_placeholder(path);
+		if (cert != NULL && !can_write)
+			cert->filed = 0;
+	}
+	free(path);
+	free(name);
+	return err;
+}
+
+static int repair_named(
+	struct certs *certs, struct str list, bool is_known, certs_damaged *on_damage, void *ctx)
+{
+	int err = 0;
+	while (err == 0 && list.len != 0) {
+		const char *end = str_find(list, '\n');
+		struct str line = {list.p, end != NULL ? (size_t)(end - list.p) : list.len};
+		list = str_skip(list, line.len + 1);
+		const char *space = str_find(line, ' ');
+		if (space != NULL)
+			line.len = (size_t)(space - line.p);
+		size_t dir_len = strlen(certs->dir) + 1;
+		if (line.len > dir_len)
+			err = repair_file(certs, str_skip(line, dir_len), is_known, on_damage, ctx);
+	}
+	return err;
+}
+
+int certs_repair(struct certs *certs, bool is_known, certs_damaged *on_damage, void *ctx)
+{
+	struct buf list;
+	char *path = certs_path(certs, CERTS_LIST);
+	buf_init(&list, CERTS_LIST_LEN_MAX);
+	int err = 0;
+	const char *problem = checksum_read(path, &list);
+	if (problem != NULL) {
+		on_damage(ctx, path, problem);
+		certs->is_list_changed = true;
+		err = is_known ? certs_write_list(certs) : certs_write_default_list(certs);
+		if (err == 0 && checksum_read(path, &list) != NULL)
+			err = -EIO;
+	}
+	if (err == 0)
+		err = repair_named(certs, buf_str(&list), is_known, on_damage, ctx);
+	buf_fini(&list);
+	free(path);
+	return err;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/repair.h"
+
+#include "common/xalloc.h"
+#include "provider-haproxy/class.h"
+#include "provider-local/checksum.h"
+#include "common/files.h"
+#include "provider-local/log_events.h"
+#include "provider-local/placeholder.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const double look_every_s = 1;
+static const char main_name[] = "haproxy.d/00-main.cfg";
+static const char list_name[] = "certs/list.txt";
+
+/* Each damaged file has a line, but not thousands of them at once. */
+enum { TOLD_MAX = 16 };
+
+static void tell(struct engine *engine, const char *path, const char *problem)
+{
+	if (engine->damaged_count++ < TOLD_MAX)
+		log_event(&EV_FILE_DAMAGED, LOG_STR("file", path), LOG_STR("reason", problem));
+}
+
+static void tell_path(void *ctx, const char *path, const char *problem)
+{
+	tell(ctx, path, problem);
+}
+
+static void begin_telling(struct engine *engine)
+{
+	engine->damaged_count = 0;
+}
+
+static void end_telling(struct engine *engine)
+{
+	if (engine->damaged_count <= TOLD_MAX)
+		return;
+	char *others = xasprintf("%zu more", engine->damaged_count - TOLD_MAX);
+	log_event(&EV_FILE_DAMAGED, LOG_STR("file", others), LOG_STR("reason", "likewise"));
+	free(others);
+}
+
+static bool is_there(const struct engine *engine, const char *name)
+{
+	char *path = engine_path(engine, name);
+	bool is_there = files_exist(path);
+	free(path);
+	return is_there;
+}
+
+/* The very first start: there is nothing that could be missing. */
+static bool is_new(const struct engine *engine)
+{
+	return buf_len(&engine->installed) == 0 && !is_there(engine, main_name) &&
+	       !is_there(engine, "maps/whole.map") && !is_there(engine, list_name);
+}
+
+/* ---- CAs and client certificates ---- */
+
+/* Of a file that is named by its content. A placeholder can be told by its checksum, which the others do not have. */
+static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
+{
+	struct name right = name_of(name->text[0], content);
+	*ret_placeholder = checksum_take(&content);
+	return *ret_placeholder || strcmp(right.text, name->text) == 0;
+}
+
+static void put_placeholder(const char *path)
+{
+	struct buf pem;
+	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
+	if (placeholder_make(&pem) == 0)
+		(void)checksum_write(path, buf_str(&pem), 0600);
+	buf_wipe_fini(&pem);
+}
+
+static void check_trust(struct engine *engine, const struct name *name)
+{
+	struct buf content;
+	bool is_placeholder = false;
+	char *path = trust_files_path(&engine->trust, name);
+	buf_init(&content, TRUST_CONTENT_LEN_MAX);
+	const char *problem = files_read_own(path, &content);
+	if (problem == NULL && !is_whole(buf_str(&content), name, &is_placeholder))
+		problem = "is not as it was written";
+	buf_wipe_fini(&content);
+	if (problem != NULL)
+		tell(engine, path, problem);
+	if (engine_is_complete(engine) && (problem != NULL || is_placeholder))
+		pools_refill_trust(engine, name);
+	else if (problem != NULL)
+		put_placeholder(path);
+	/* HAProxy is started with the placeholder, and has to load the right one later. */
+	if (problem != NULL || is_placeholder)
+		engine->is_reload_forced = true;
+	free(path);
+}
+
+/* Those that the servers of a group name. */
+static void check_named(struct engine *engine, struct str group)
+{
+	static const char folder[] = "/trust/";
+	struct name last = {0};
+	const char *at;
+	while (group.len != 0 &&
+		(at = memmem(group.p, group.len, folder, sizeof(folder) - 1)) != NULL) {
+		struct name name = {0};
+		group = str_skip(group, (size_t)(at - group.p) + sizeof(folder) - 1);
+		if (group.len < NAME_LEN)
+			break;
+		memcpy(name.text, group.p, NAME_LEN);
+		bool is_one = name_is_one(NAME_AUTHORITY, name_str(&name)) ||
+			      name_is_one(NAME_CLIENT, name_str(&name));
+		if (is_one && strcmp(name.text, last.text) != 0)
+			check_trust(engine, &name);
+		last = name;
+	}
+}
+
+/* ---- groups of slots ---- */
+
+/* Nobody knows what they were for; as long as HAProxy may run with others of that number, no pool is led there. */
+static void add_unknown_group(struct engine *engine)
+{
+	static const struct pool plain = {.protocol = POOL_HTTP};
+	const char *refused;
+	struct class_text text = class_of_pool(&plain, engine->config->cookie_key, &refused);
+	struct group *group = slots_add_group(
+		&engine->slots, slots_find_class(&engine->slots, text.lines, text.server), 0);
+	class_text_fini(&text);
+	if (group != NULL)
+		group->is_doubted = true;
+	engine->is_reload_forced = true;
+}
+
+static bool read_group(struct engine *engine, const char *path)
+{
+	struct buf content;
+	buf_init(&content, RENDER_LEN_MAX);
+	const char *problem = checksum_read(path, &content);
+	bool is_one = problem == NULL && render_read_group(buf_str(&content), &engine->slots);
+	if (is_one)
+		check_named(engine, buf_str(&content));
+	else
+		tell(engine, path, problem != NULL ? problem : "is no group of slots");
+	buf_fini(&content);
+	return is_one;
+}
+
+/* As many as the main file says, and those that were put in place before it. */
+static void read_groups(struct engine *engine, size_t count)
+{
+	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
+		char *path = engine_group_path(engine, i);
+		bool is_last = i >= count && !files_exist(path);
+		bool is_one = !is_last && read_group(engine, path);
+		if (is_one)
+			engine->slots.groups[i]->is_written = true;
+		else
+			(void)files_remove(path);
+		if (!is_one && i < count)
+			add_unknown_group(engine);
+		free(path);
+		if (!is_one && i >= count)
+			break;
+	}
+}
+
+static void repair_group(struct engine *engine, struct group *group)
+{
+	struct buf content;
+	char *path = engine_group_path(engine, group->number);
+	buf_init(&content, RENDER_LEN_MAX);
+	const char *problem = checksum_read(path, &content);
+	if (problem == NULL) {
+		check_named(engine, buf_str(&content));
+	} else {
+		tell(engine, path, problem);
+		if (engine_is_complete(engine)) {
+			(void)engine_write_group(engine, group);
+		} else {
+			(void)files_remove(path);
+			group->is_written = false;
+			group->is_doubted = true;
+			engine->is_reload_forced = true;
+		}
+	}
+	buf_fini(&content);
+	free(path);
+}
+
+/* ---- the others ---- */
+
+static void repair_maps(struct engine *engine)
+{
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		struct rowfile *file = engine->files[table];
+		const char *problem = rowfile_problem(file);
+		if (problem == NULL)
+			continue;
+		tell(engine, rowfile_path(file), problem);
+		(void)(engine_is_complete(engine) ? rowfile_write(file) : rowfile_salvage(file));
+	}
+}
+
+static bool repair_main(struct engine *engine)
+{
+	struct buf content;
+	char *path = engine_path(engine, main_name);
+	buf_init(&content, RENDER_LEN_MAX);
+	const char *problem = checksum_read(path, &content);
+	buf_fini(&content);
+	bool is_known = buf_len(&engine->installed) != 0;
+	if (problem != NULL && is_known) {
+		tell(engine, path, problem);
+		is_known = checksum_write(path, buf_str(&engine->installed), 0600) == 0;
+	} else if (problem != NULL) {
+		/* It was told when it was read. */
+		(void)files_remove(path);
+	}
+	free(path);
+	return is_known;
+}
+
+/* ---- all ---- */
+
+void repair_read(struct engine *engine)
+{
+	size_t groups = 0;
+	char *path = engine_path(engine, main_name);
+	begin_telling(engine);
+	const char *problem = checksum_read(path, &engine->installed);
+	if (problem == NULL)
+		groups = render_read_group_count(buf_str(&engine->installed));
+	else if (!is_new(engine))
+		tell(engine, path, problem);
+	read_groups(engine, groups);
+	end_telling(engine);
+	free(path);
+}
+
+bool repair_files(struct engine *engine)
+{
+	bool is_complete = engine_is_complete(engine);
+	if (is_new(engine))
+		return false;
+	begin_telling(engine);
+	repair_maps(engine);
+	for (size_t i = 0; i < engine->slots.group_count; i++) {
+		if (engine->slots.groups[i]->is_written)
+			repair_group(engine, engine->slots.groups[i]);
+	}
+	(void)trust_files_write(&engine->trust);
+	(void)certs_repair(&engine->certs, is_complete, tell_path, engine);
+	bool can_start = repair_main(engine);
+	end_telling(engine);
+	return can_start;
+}
+
+/* ---- the folders ---- */
+
+bool repair_is_whole(const struct engine *engine)
+{
+	static const char *const names[] = {
+		"trust", "staged", "maps/whole.map", "maps/prefix.map", list_name, main_name};
+	/* Before the first configuration there is nothing to be missed. */
+	if (buf_len(&engine->installed) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!is_there(engine, names[i]))
+			return false;
+	}
+	return true;
+}
+
+int repair_folders(struct engine *engine)
+{
+	int err = engine_make_folders(engine);
+	log_event(&EV_FOLDER_GONE, LOG_STR("folder", engine->config->local.state_dir),
+		LOG_STR("outcome", err == 0 ? "made again" : files_problem(err)));
+	if (err != 0)
+		return err;
+	(void)repair_files(engine);
+	return repair_is_whole(engine) ? 0 : -ENOENT;
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct engine *engine = watcher->data;
+	(void)loop;
+	(void)events;
+	if (!engine_is_complete(engine) || repair_is_whole(engine))
+		return;
+	engine_want_flush(engine);
+	engine_step(engine);
+}
+
+void repair_init(struct engine *engine)
+{
+	ev_timer_init(&engine->look, on_look, look_every_s, look_every_s);
+	engine->look.data = engine;
+	ev_timer_start(engine->loop, &engine->look);
+}
+
+void repair_fini(struct engine *engine)
+{
+	ev_timer_stop(engine->loop, &engine->look);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The files that HAProxy starts from, looked at before it does: what is missing, cut off, altered, or somebody else's is told, and made anew. Once a
+ * snapshot is there, from what is wanted; before that nobody knows what the file should hold, and something takes its place with which HAProxy starts:
+ *
+ *   the main file       nothing: HAProxy is not started before the first snapshot
+ *   slots               nothing: their pools have no endpoints; another group takes the number, and is loaded after the first snapshot
+ *   maps                the lines that are good
+ *   the list            the default certificate alone
+ *   certificates, CAs   a certificate that nobody trusts
+ */
+#pragma once
+
+#include "provider-haproxy/engine.h"
+
+/* Reads the main file and the groups of slots, and tells and replaces what is damaged. At the start, before HAProxy is looked for. */
+void repair_read(struct engine *engine);
+/* Looks at all files; before each start and each reload. False: HAProxy cannot be started from them. */
+bool repair_files(struct engine *engine);
+/* The folders, and the files without which nothing starts, are where they were. Cheap. */
+bool repair_is_whole(const struct engine *engine);
+/* Makes again what repair_is_whole() misses; 0 or a negative errno. */
+int repair_folders(struct engine *engine);
+/* Looks every second whether the folders are there. */
+void repair_init(struct engine *engine);
+void repair_fini(struct engine *engine);

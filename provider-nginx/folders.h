@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The folders of nginx's sockets, and of what it starts from. */
+#pragma once
+
+#include "provider-local/local.h"
+#include "provider-nginx/config.h"
+
+/* Makes those that are not there; NULL, or what is wrong in words (allocated). */
+char *folders_make(const struct local *local, const struct config *config);
+/* Workers of another user pass through both folders to the sockets in `hop` and to the folders of bodies; nobody else reaches anything. */
+mode_t folders_mode(void);
+/* Whether that configuration names sockets in the state folder, as without --proxy-dir, though there is another folder now. */
+bool folders_are_former(const struct local *local, const struct config *config, struct str conf);

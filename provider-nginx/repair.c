@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-nginx/repair.h"
+
+#include "common/xalloc.h"
+#include "provider-local/checksum.h"
+#include "common/files.h"
+#include "provider-local/log_events.h"
+#include "provider-local/placeholder.h"
+#include "provider-local/trust.h"
+#include "provider-nginx/conf.h"
+#include "provider-nginx/folders.h"
+#include "provider-nginx/trust_files.h"
+
+static const double look_every_s = 1;
+
+void repair_tell(const char *path, const char *problem)
+{
+	log_event(&EV_FILE_DAMAGED, LOG_STR("file", path), LOG_STR("reason", problem));
+}
+
+static int write_placeholder(const char *path)
+{
+	struct buf pem;
+	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
+	int err = placeholder_make(&pem);
+	if (err == 0)
+		err = checksum_write(path, buf_str(&pem), 0600);
+	buf_wipe_fini(&pem);
+	return err;
+}
+
+int repair_placeholder(const char *state_dir)
+{
+	struct buf pem;
+	char *path = xasprintf("%s/placeholder.pem", state_dir);
+	char *conf = xasprintf("%s/nginx.conf", state_dir);
+	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
+	const char *problem = checksum_read(path, &pem);
+	/* At the very first start nothing is there. */
+	if (problem != NULL && (files_exist(path) || files_exist(conf)))
+		repair_tell(path, problem);
+	int err = problem != NULL ? write_placeholder(path) : 0;
+	buf_wipe_fini(&pem);
+	free(path);
+	free(conf);
+	return err;
+}
+
+/* ---- CAs, whose files are named by what is in them ---- */
+
+/* A placeholder can be told by its checksum, which the others do not have. */
+static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
+{
+	struct name right = name_of(name->text[0], content);
+	*ret_placeholder = checksum_take(&content);
+	return *ret_placeholder || strcmp(right.text, name->text) == 0;
+}
+
+static void repair_trust(struct repair *repair, const struct name *name)
+{
+	struct buf content;
+	bool is_placeholder = false;
+	char *path = xasprintf("%s/trust/%s.pem", repair->config->local.state_dir, name->text);
+	buf_init(&content, TRUST_CONTENT_LEN_MAX);
+	const char *problem = files_read_own(path, &content);
+	if (problem == NULL && !is_whole(buf_str(&content), name, &is_placeholder))
+		problem = "is not as it was written";
+	buf_fini(&content);
+	if (problem != NULL) {
+		repair_tell(path, problem);
+		/* If it is wanted yet, the right content follows at once, see trust_files.h. */
+		(void)write_placeholder(path);
+	}
+	if (problem != NULL || is_placeholder)
+		repair->has_substitutes = true;
+	free(path);
+}
+
+bool repair_files(struct repair *repair)
+{
+	struct name name;
+	bool can_start = setup_repair(repair->setup);
+	struct str names = conf_read_trusts(setup_file(repair->setup));
+	(void)repair_placeholder(repair->config->local.state_dir);
+	while (conf_next_trust(&names, &name)) {
+		if (name_is_one(NAME_AUTHORITY, name_str(&name)))
+			repair_trust(repair, &name);
+	}
+	/* With what is wanted nothing is left of substitutes, for an nginx that starts now. */
+	if (repair->is_complete &&
+		trust_files_write(repair->config->local.state_dir, repair->trusts) == 0)
+		repair->has_substitutes = false;
+	return can_start;
+}
+
+void repair_load_state(struct repair *repair)
+{
+	char *path = local_path(repair->local, "state");
+	bool is_new = !setup_has_file(repair->setup) && !files_exist(path);
+	const char *problem = feed_load(repair->feed);
+	if (problem != NULL && !is_new)
+		repair_tell(path, problem);
+	free(path);
+}
+
+/* ---- removed while nginx runs ---- */
+
+static bool is_there(const struct repair *repair)
+{
+	static const char *const names[] = {"nginx.conf", "state", "placeholder.pem", "trust"};
+	bool is_there = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && is_there; i++) {
+		char *path = local_path(repair->local, names[i]);
+		is_there = files_exist(path);
+		free(path);
+	}
+	return is_there;
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct repair *repair = watcher->data;
+	(void)loop;
+	(void)events;
+	/* Before the first configuration there is nothing to be missed. */
+	if (!repair->is_complete || !setup_has_file(repair->setup) || is_there(repair))
+		return;
+	if (!repair->is_folder_gone)
+		log_event(&EV_FOLDER_GONE, LOG_STR("folder", repair->config->local.state_dir));
+	char *problem = folders_make(repair->local, repair->config);
+	free(problem);
+	(void)repair_files(repair);
+	feed_kick(repair->feed, local_state(repair->local));
+	repair->is_folder_gone = !is_there(repair);
+	repair->on_change();
+}
+
+void repair_watch(struct repair *repair)
+{
+	ev_timer_init(&repair->look, on_look, look_every_s, look_every_s);
+	repair->look.data = repair;
+	ev_timer_start(local_loop(repair->local), &repair->look);
+}
+
+void repair_unwatch(struct repair *repair)
+{
+	ev_timer_stop(local_loop(repair->local), &repair->look);
+}

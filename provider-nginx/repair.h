@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The files that nginx starts from, looked at before it does: what is missing, cut off, altered, or somebody else's is told, and made anew. What nobody
+ * knows before the first snapshot is replaced by something with which the rest is served: a CA by a certificate that nobody trusts. Without its
+ * configuration nginx is started with the snapshot. The state file is looked at when it is read, see feed.h.
+ */
+#pragma once
+
+#include "provider-nginx/config.h"
+#include "provider-nginx/feed.h"
+#include "provider-nginx/setup.h"
+#include "provider-nginx/trusts.h"
+
+struct repair {
+	struct local *local;
+	const struct config *config;
+	void (*on_change)(void); /* is_folder_gone is another */
+	struct setup *setup;
+	struct feed *feed;
+	struct trusts *trusts;
+	bool is_complete;    /* what is wanted is known */
+	bool is_folder_gone; /* the state folder was removed, and cannot be made again */
+	ev_timer look;
+	bool has_substitutes; /* nginx has loaded, or will load, what has to be replaced by a reload once is_complete */
+};
+
+/* Before each start, and when a folder was made again. False: nginx cannot be started. */
+bool repair_files(struct repair *repair);
+/* feed_load(), which is told of a damaged file. */
+void repair_load_state(struct repair *repair);
+/* Looks every second whether what nginx starts from is where it was, and makes again what is not. */
+void repair_watch(struct repair *repair);
+void repair_unwatch(struct repair *repair);
+/* The certificate for clients that ask for none of ours; 0 or a negative errno. */
+int repair_placeholder(const char *state_dir);
+/* Says that a file is damaged. */
+void repair_tell(const char *path, const char *problem);
