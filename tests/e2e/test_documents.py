@@ -178,6 +178,7 @@ def deployment_problems(content: dict) -> list[str]:
         names = {
             "watcher": ["sluice-watcher"],
             "translator": ["sluice-translator"],
+            "proxy": ["sluice-proxy"],
             "provider": ["sluice-" + daemon for daemon in commands.DAEMONS if daemon.startswith("provider")],
         }.get(container["name"])
         if names is None:
@@ -322,7 +323,7 @@ CATTLE_URL=http://x build/watcher/sluice-watcher
 kubectl apply -k docker/kubernetes/traefik
 kubectl -n sluice rollout status deployment/sluice
 kubectl -n sluice-system logs deployment/controller
-kubectl -n sluice-system exec deployment/sluice -c proxy -- sluicectl status
+kubectl -n sluice-system exec deployment/sluice -c gateway -- sluicectl status
 kubectl -n sluice-system exec deployment/sluice -c translator -- sluicectl stat
 kubectl aply -k .
 kubectl apply --kustomise .

@@ -276,7 +276,7 @@ def check_kubectl(words: list[str]) -> list[str]:
         if (
             word == "-c"
             and not is_open
-            and following not in {"watcher", "translator", "provider", "sluicectl"}
+            and following not in {"watcher", "translator", "provider", "proxy", "sluicectl"}
         ):
             problems.append(f"there is no container {following}")
         if (

@@ -18,7 +18,9 @@ import subprocess
 from lib.definitions import table, tables
 from lib.markdown import ROOT, repository_files
 
-DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx")
+DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx", "proxy")
+# Where a program is not in the folder of its name.
+FOLDERS = {"sluice-proxy": "provider-proxy"}
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 VALUES = {
@@ -45,7 +47,7 @@ def build_folder() -> pathlib.Path:
 
 def program(name: str) -> pathlib.Path:
     """The built program of that name."""
-    path = build_folder() / name.removeprefix("sluice-") / name
+    path = build_folder() / FOLDERS.get(name, name.removeprefix("sluice-")) / name
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not built: ninja -C {build_folder()}, or set SLUICE_BUILD")
     return path
