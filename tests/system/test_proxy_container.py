@@ -98,7 +98,7 @@ class Containers:
         try:
             wait_for(lambda: (status := self.translator.status(LB)) and status["state"] == "applied", "the commit to be applied", PATIENCE_S)
         except AssertionError as problem:
-            raise AssertionError(f"{problem}\n{self.log("provider")[-4000:]}\n{self.log("proxy")[-4000:]}") from None
+            raise AssertionError(f"{problem}\n{self.log('provider')[-4000:]}\n{self.log('proxy')[-4000:]}") from None
 
     def log(self, container: str) -> str:
         done = subprocess.run(["podman", "logs", self.name_of(container)], capture_output=True, text=True, timeout=60, check=False)
