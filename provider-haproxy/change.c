@@ -44,7 +44,8 @@ void change_update_main(struct engine *engine)
 bool change_is_needed(const struct engine *engine)
 {
 	bool is_down = engine->proxy != NULL && !proxy_is_up(engine->proxy);
-	if (engine->proxy != NULL && !proxy_is_known(engine->proxy))
+	if (engine->proxy != NULL &&
+		(!proxy_is_known(engine->proxy) || proxy_is_starting(engine->proxy)))
 		return false;
 	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
 	 * had, see engine.c. */

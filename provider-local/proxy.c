@@ -30,6 +30,7 @@ struct proxy {
 	pid_t pid;
 	unsigned failures; /* to connect, in a row */
 	bool is_known;
+	bool is_starting;
 	bool is_start_wanted; /* as soon as somebody hears it */
 	bool is_stopping;
 	char words[WORDS_LEN_MAX + 1];
@@ -101,6 +102,7 @@ static void take_up(struct proxy *proxy, const struct line *line)
 	bool is_same = origin != PROXY_STARTED && proxy->pid == (pid_t)pid;
 	proxy->pid = (pid_t)pid;
 	proxy->is_known = true;
+	proxy->is_starting = false;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 1);
 	if (origin == PROXY_STARTED)
 		metric_add(&proxy_metrics[PROXY_STARTS], 0, 1);
@@ -114,6 +116,7 @@ static void take_down(struct proxy *proxy, const struct line *line)
 	char *again = str_dup(line->fields[1]);
 	char *why = str_dup_utf8(line->fields[2]);
 	keep_words(proxy, line->fields[3]);
+	proxy->is_starting = false;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
 	metric_add(&proxy_metrics[PROXY_ENDS], 0, 1);
@@ -184,6 +187,8 @@ static int take_line(struct proxy *proxy, struct str text)
 		return take_checked(proxy, &line);
 	else if (str_eq_c(word, "workers"))
 		take_workers(proxy, &line);
+	else if (str_eq_c(word, "refused") && str_eq_c(line.fields[1], "start"))
+		proxy->is_starting = false;
 	/* It may be newer than we are: what is not known is skipped. */
 	return 0;
 }
@@ -318,6 +323,7 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 void proxy_start(struct proxy *proxy)
 {
+	proxy->is_starting = proxy->pid == 0;
 	proxy->is_start_wanted = true;
 	(void)order(proxy, "start\n");
 }
@@ -411,6 +417,11 @@ pid_t proxy_pid(const struct proxy *proxy)
 bool proxy_is_up(const struct proxy *proxy)
 {
 	return proxy->pid != 0;
+}
+
+bool proxy_is_starting(const struct proxy *proxy)
+{
+	return proxy->is_starting;
 }
 
 bool proxy_is_known(const struct proxy *proxy)

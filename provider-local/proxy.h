@@ -74,6 +74,8 @@ bool proxy_stop(struct proxy *proxy, double limit_s);
 /* 0: it does not run, or nobody has told. In the supervisor's own numbers, which in a pod are not ours: for people. */
 pid_t proxy_pid(const struct proxy *proxy);
 bool proxy_is_up(const struct proxy *proxy);
+/* It was to be started, and nobody has told yet what became of that. */
+bool proxy_is_starting(const struct proxy *proxy);
 /* Its supervisor has told, once, whether it runs. */
 bool proxy_is_known(const struct proxy *proxy);
 /* The end of what it wrote since its start, in one line; good until the next event. */

@@ -60,7 +60,7 @@ static void take_line(struct client *client, struct str line)
 	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
 	if (tab != NULL) {
 		struct str number = str_skip(line, word.len + 1);
-		memcpy(text, number.p, number.len);
+		str_put(text, number);
 		text[number.len] = 0;
 		seconds = strtod(text, NULL);
 	}

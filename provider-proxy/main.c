@@ -132,6 +132,14 @@ static void check(struct client *client, double limit_s)
 	kind_command_fini(&command);
 }
 
+static void start_proxy(struct client *client)
+{
+	if (master_pid(supervisor.master) == 0 && !master_has_configuration(supervisor.master))
+		refuse(client, "start", "there are no files to start from");
+	else
+		master_start(supervisor.master, true);
+}
+
 static void reload(struct client *client)
 {
 	int err = master_reload(supervisor.master);
@@ -149,7 +157,7 @@ static void on_order(void *ctx, struct client *client, struct str word, double s
 {
 	(void)ctx;
 	if (str_eq_c(word, "start"))
-		master_start(supervisor.master, true);
+		start_proxy(client);
 	else if (str_eq_c(word, "well"))
 		master_is_well(supervisor.master);
 	else if (str_eq_c(word, "check"))

@@ -246,7 +246,7 @@ static int open_log(const struct master *master)
 	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-static bool has_configuration(const struct master *master)
+bool master_has_configuration(const struct master *master)
 {
 	char *path = xasprintf("%s/%s", master->folders.state_dir, master->kind->main_file);
 	bool is_there = files_exist(path);
@@ -286,7 +286,7 @@ static pid_t spawn(struct master *master)
 static void launch(struct master *master)
 {
 	master->is_due = false;
-	if (master->process.pid != 0 || !has_configuration(master))
+	if (master->process.pid != 0 || !master_has_configuration(master))
 		return;
 	pid_t pid = spawn(master);
 	if (pid < 0 || !process_read(pid, &master->process)) {

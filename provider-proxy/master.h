@@ -36,6 +36,8 @@ void master_free(struct master *master);
 
 /* Finds the one that runs, else starts it if there is a configuration. A back-off that is under way is cut short when `is_urgent`. */
 void master_start(struct master *master, bool is_urgent);
+/* There are files to start from. */
+bool master_has_configuration(const struct master *master);
 /*
  * Has it finish what is under way and waits for its end; on_down() is not called, and it is not started again. The loop runs meanwhile. After
  * `limit_s` seconds, or when the loop was broken from outside, it is ended with SIGTERM.

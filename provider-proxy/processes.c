@@ -17,18 +17,22 @@ static bool read_fields(const char *text, struct process *process)
 {
 	const char *name = strchr(text, '(');
 	const char *rest = strrchr(text, ')');
-	long parent = 0;
-	long group = 0;
-	long session = 0;
-	if (name == NULL || rest == NULL || rest < name ||
-		sscanf(rest, ") %c %ld %ld %ld", &process->state, &parent, &group, &session) != 4)
+	if (name == NULL || rest == NULL || rest < name || strlen(rest) < 4)
 		return false;
 	snprintf(process->name, sizeof(process->name), "%.*s", (int)(rest - name - 1), name + 1);
-	process->parent = (pid_t)parent;
-	process->session = (pid_t)session;
-	for (int field = 2; rest != NULL && field < 22; field++)
+	process->state = rest[2];
+	for (int field = 3; field <= 22; field++) {
 		rest = strchr(rest + 1, ' ');
-	process->started = rest != NULL ? strtoull(rest + 1, NULL, 10) : 0;
+		if (rest == NULL)
+			return false;
+		unsigned long long value = strtoull(rest + 1, NULL, 10);
+		if (field == 4)
+			process->parent = (pid_t)value;
+		else if (field == 6)
+			process->session = (pid_t)value;
+		else if (field == 22)
+			process->started = value;
+	}
 	return process->started != 0;
 }
 
