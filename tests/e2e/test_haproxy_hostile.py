@@ -25,7 +25,7 @@ WORD = r'"(?:[^"\\\n]|\\.)*"'
 NAME = r"[A-Za-z0-9_.:/@\[\]-]+"
 LINES = [re.compile(text) for text in (
     r"", r"#.*",
-    r"global", r"defaults", r"frontend (?:port|tls)\d{5}", r"frontend idle", r"backend (?:s\d{6}|loop\d{5}|none|closed)",
+    r"global", r"defaults", r"frontend (?:port|tls)\d{5}", r"frontend idle", r"backend (?:s\d{6}|loop\d{5}|none|closed|probe)",
     r"\tdescription \"sluice [0-9a-f]{16} \d+\"",
     rf"\tbind {NAME}(?: v6only| mode 600| accept-proxy| ssl crt-list {NAME}| alpn h2,http/1\.1| strict-sni)*",
     r"\tmode (?:http|tcp)", r"\tbalance (?:roundrobin|leastconn|source)", r"\thash-type consistent",
@@ -52,9 +52,9 @@ def check_files(proxy: HAProxy) -> None:
             assert any(form.fullmatch(line) for form in LINES), f"{path.name}: {line!r}"
     for path in (proxy.state_dir / "maps").iterdir():
         for line in path.read_bytes().split(b"\n"):
-            assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} (?:s\d{6}|[hp][a-z2-7]{16})", line), f"{path.name}: {line!r}"
+            assert re.fullmatch(rb"|#.*|[\x21-\x7e]{1,5000} (?:s\d{6}|probe|[hp][a-z2-7]{16})", line), f"{path.name}: {line!r}"
     for line in (proxy.state_dir / "certs/list.txt").read_text().split("\n"):
-        assert re.fullmatch(r"|[a-zA-Z0-9/._-]+\.pem(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
+        assert re.fullmatch(r"|# checksum [0-9a-f]+|[a-zA-Z0-9/._-]+\.pem(?: (?:\*\.)?[a-z0-9.-]+)+", line), line
     checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     # What is the same whatever tenants write is the only part that rules of the forms above leave open.
@@ -135,4 +135,4 @@ def test_hostile_pem():
         assert proxy.request("p3.test", tls=True).certificate == good.der
         for path in (proxy.state_dir / "certs").glob("*.pem"):
             assert pathlib.Path(path).stat().st_mode & 0o777 == 0o600
-            assert re.fullmatch(rb"(-----BEGIN [A-Z ]+-----\n([A-Za-z0-9+/=]+\n)+-----END [A-Z ]+-----\n)+", path.read_bytes())
+            assert re.fullmatch(rb"(-----BEGIN [A-Z ]+-----\n([A-Za-z0-9+/=]+\n)+-----END [A-Z ]+-----\n)+(# checksum [0-9a-f]+\n)?", path.read_bytes())
