@@ -2,8 +2,8 @@
 """The neighbours misbehave while an Ingress changes: the end state is the same, traffic never stops, and nothing needless is written."""
 from __future__ import annotations
 
-import re
 import contextlib
+import re
 from typing import Callable, Iterator
 
 import pytest
