@@ -278,6 +278,7 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	start_watchers(daemon);
 	process_metrics_start();
 	metric_set(&common_metrics[METRIC_READY], 0, 0);
+	metric_add(&common_metrics[METRIC_JSON_DUPLICATES], 0, 0);
 	char *problem = open_window(daemon, options, ret_usage);
 	return problem != NULL ? problem : daemon->spec->start(daemon, config, ret_usage);
 }

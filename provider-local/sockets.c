@@ -75,28 +75,41 @@ static bool read_address(const char *hex, int family, struct check_ip *ret_ip)
 	char text[CHECK_IP_LEN_MAX];
 	size_t count = family == AF_INET ? 1 : 4;
 	for (size_t i = 0; i < count; i++) {
-		if (sscanf(hex + 8 * i, "%8x", &words[i]) != 1)
+		char word[9] = {0};
+		char *end;
+		memcpy(word, hex + 8 * i, strnlen(hex + 8 * i, 8));
+		words[i] = (uint32_t)strtoul(word, &end, 16);
+		if (end != word + 8)
 			return false;
 	}
 	return inet_ntop(family, words, text, sizeof(text)) != NULL &&
 	       check_ip(str_from(text), ret_ip);
 }
 
+/* Fields of a line of /proc/net/tcp, proc(5). */
+enum { FIELD_LOCAL = 1, FIELD_STATE = 3, FIELD_UID = 7, FIELD_INODE = 9, FIELD_COUNT };
+
 /* False: those that listen stand first, and are over. */
 static bool read_line(const char *line, int family, struct listening *ret)
 {
-	char address[33];
-	unsigned port = 0;
-	unsigned state = 0;
-	unsigned long long inode = 0;
+	static const char blanks[] = " \n";
+	const char *fields[FIELD_COUNT] = {NULL};
+	size_t count = 0;
 	*ret = (struct listening){.pid = 0};
-	int count = sscanf(line, " %*[^:]: %32[0-9A-F]:%4x %*s %2x %*s %*s %*s %u %*s %llu",
-		address, &port, &state, &ret->uid, &inode);
-	if (count != 5 || state != TCP_LISTENING)
+	for (const char *at = line + strspn(line, blanks); *at != 0 && count < FIELD_COUNT;
+		at += strspn(at, blanks)) {
+		fields[count++] = at;
+		at += strcspn(at, blanks);
+	}
+	if (count < FIELD_COUNT || strtoul(fields[FIELD_STATE], NULL, 16) != TCP_LISTENING)
 		return false;
-	ret->inode = inode;
-	ret->address.port = (uint16_t)port;
-	return read_address(address, family, &ret->address.ip);
+	const char *colon = strchr(fields[FIELD_LOCAL], ':');
+	if (colon == NULL)
+		return false;
+	ret->uid = (unsigned)strtoul(fields[FIELD_UID], NULL, 10);
+	ret->inode = strtoull(fields[FIELD_INODE], NULL, 10);
+	ret->address.port = (uint16_t)strtoul(colon + 1, NULL, 16);
+	return read_address(fields[FIELD_LOCAL], family, &ret->address.ip);
 }
 
 static void read_file(const char *path, int family, const uint16_t *ports, size_t port_count,
@@ -166,13 +179,14 @@ static void read_process(struct listeners *listeners, int process, pid_t pid, si
 	if (dir == NULL && folder >= 0)
 		close(folder);
 	while (dir != NULL && *fds < SOCKETS_FDS_MAX && (entry = readdir(dir)) != NULL) {
+		static const char socket_mark[] = "socket:[";
 		char target[64];
-		unsigned long long inode = 0;
 		ssize_t len = readlinkat(folder, entry->d_name, target, sizeof(target) - 1);
 		++*fds;
 		target[len > 0 ? len : 0] = '\0';
-		if (sscanf(target, "socket:[%llu]", &inode) == 1)
-			take_owner(listeners, inode, process, pid);
+		if (strncmp(target, socket_mark, strlen(socket_mark)) == 0)
+			take_owner(listeners, strtoull(target + strlen(socket_mark), NULL, 10),
+				process, pid);
 	}
 	if (dir != NULL)
 		closedir(dir);
