@@ -51,6 +51,7 @@ def start_with_everything_there(line: ProxyLine) -> None:
     """All three begin with these objects, and the provider with an empty folder."""
     for daemon in (line.provider, line.watcher, line.translator):
         daemon.stop()
+    line.proxy.kill_supervisor()
     line.proxy.kill_proxy()
     shutil.rmtree(line.proxy.state_dir)
     for daemon in (line.translator, line.watcher):
