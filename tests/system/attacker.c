@@ -83,13 +83,15 @@ static bool try_connect(const char *path)
 		return false;
 	// The length of a frame, then an array of two of which the first is its type: "bye" says that we are not taken (proto/PROTOCOL.md).
 	char head[4 + 1 + 4];
-	static const char bye[] = "\x92\xa3" "bye";
+	static const char bye[] = "\x92\xa3"
+				  "bye";
 	struct pollfd poller = {.fd = fd, .events = POLLIN};
 	struct timeval patience = {.tv_sec = 10};
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	// Silence is a peer that waits for us to speak.
 	bool in = poll(&poller, 1, PATIENCE_MS) == 0 ||
-		  (recv(fd, head, sizeof head, MSG_WAITALL) == sizeof head && memcmp(head + 4, bye, sizeof head - 4) != 0);
+		  (recv(fd, head, sizeof head, MSG_WAITALL) == sizeof head &&
+			  memcmp(head + 4, bye, sizeof head - 4) != 0);
 	close(fd);
 	errno = ECONNRESET;
 	return in;
