@@ -30,4 +30,4 @@ def check(said: str, may: Iterable[str], may_not: Iterable[str]) -> None:
 
 def refused_users(log: str) -> set[str]:
     """The options that, as the translator's log says, do not name the user of somebody it sent away."""
-    return set(re.findall(r"event=link-refused .*its user may not connect; (--[a-z-]+)", log))
+    return set(re.findall(r"event=link-refused .*user \d+ may not connect; the translator's (--[a-z-]+)", log))
