@@ -190,7 +190,8 @@ static void ask(struct target *target)
 	char *url = xasprintf("%s://%s%s%s:%u/", is_tls ? "https" : "http", is_v6 ? "[" : "",
 		target->ip.text, is_v6 ? "]" : "", target->port);
 	char *host = xasprintf("Host: %s", probe->host);
-	const char *const headers[] = {host, NULL};
+	/* An idle connection would hold a proxy that drains. */
+	const char *const headers[] = {host, "Connection: close", NULL};
 	struct http_call call = {
 		.method = "GET",
 		.url = url,
