@@ -121,6 +121,11 @@ void daemon_set_missing(struct daemon *daemon, const char *missing)
 	notify_status("ready");
 }
 
+bool daemon_has_failed(const struct daemon *daemon)
+{
+	return daemon->has_failed;
+}
+
 void daemon_fail(struct daemon *daemon)
 {
 	daemon->has_failed = true;

@@ -58,6 +58,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 struct ev_loop *daemon_loop(struct daemon *daemon);
 /* Ends the process in an orderly way, as a failure: whoever supervises it starts it again. To be called from the loop; the reason was logged. */
 void daemon_fail(struct daemon *daemon);
+bool daemon_has_failed(const struct daemon *daemon);
 /* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
  * sandbox. NULL, or what is wrong in words (allocated). */
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);

@@ -175,6 +175,15 @@ bool files_exist(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+int files_identify(const char *path, struct files_identity *ret_identity)
+{
+	struct stat st;
+	if (stat(path, &st) != 0)
+		return -errno;
+	*ret_identity = (struct files_identity){.device = st.st_dev, .inode = st.st_ino};
+	return 0;
+}
+
 const char *files_problem(int err)
 {
 	switch (err < 0 ? -err : err) {

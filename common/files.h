@@ -24,6 +24,12 @@ const char *files_read_own(const char *path, struct buf *out);
 /* Also when it does not exist: 0. */
 int files_remove(const char *path);
 bool files_exist(const char *path);
+/* Tells a folder from another one that has taken its name. 0 or a negative errno. */
+struct files_identity {
+	dev_t device;
+	ino_t inode;
+};
+int files_identify(const char *path, struct files_identity *ret_identity);
 /* In words for a person: what stops us and what to do, such as "the disk is full". Static. */
 const char *files_problem(int err);
 /* Removes what an interrupted files_write() left in the folder. */

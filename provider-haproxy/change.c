@@ -9,6 +9,7 @@
 #include "provider-haproxy/repair.h"
 #include "provider-local/checksum.h"
 #include "common/files.h"
+#include "provider-local/log_events.h"
 #include "provider-local/metrics.h"
 
 #include <dirent.h>
@@ -323,6 +324,10 @@ static void start_or_reload(struct engine *engine)
 		engine->is_reload_forced = false;
 		slots_end_doubts(&engine->slots);
 		proxy_start(engine->proxy);
+	} else if (engine->connection == CONNECTION_READY && engine->is_elsewhere) {
+		engine->change = CHANGE_NONE;
+		log_event(&EV_PROXY_MOVED);
+		proxy_replace(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY) {
 		reload(engine);
 	} else {

@@ -273,6 +273,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 		engine_remove_former(engine);
 	/* Its supervisor may have started it before we have looked at the files. */
 	engine->are_held_unknown = buf_len(&engine->installed) == 0;
+	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
 	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
@@ -486,7 +487,7 @@ void engine_free(struct engine *engine)
 	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
 	pools_fini(engine);
-	if (engine->config->local.stop_proxy)
+	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))
 		end_proxy(engine);
 	proxy_free(engine->proxy);
 	free(engine->proxy_dir);

@@ -93,6 +93,7 @@ struct engine {
 	char *former_socket; /* in the state folder; NULL: the same */
 	struct proxy *proxy; /* NULL with --socket */
 	struct probe *probe;
+	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
 	struct cli *cli;
 	enum engine_connection connection;
 	ev_timer reconnect;

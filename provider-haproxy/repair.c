@@ -281,6 +281,8 @@ int repair_folders(struct engine *engine)
 	int err = engine_make_folders(engine);
 	log_event(&EV_FOLDER_GONE, LOG_STR("folder", engine->config->local.state_dir),
 		LOG_STR("outcome", err == 0 ? "made again" : files_problem(err)));
+	if (err == -EACCES)
+		local_end_without_folder(engine->local);
 	if (err != 0)
 		return err;
 	(void)repair_files(engine);

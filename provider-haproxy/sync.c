@@ -16,7 +16,7 @@ static const double reload_poll_s = 0.02;
 static const double deaf_at_start_s = 60;
 static const double deaf_s = 5;
 /* One whose main file was damaged when it was started has no socket, and serves nothing. */
-static const double deaf_of_damaged_s = 0.5;
+static const double deaf_of_damaged_s = 1.5;
 
 /* ---- lines of answers ---- */
 

@@ -13,6 +13,8 @@ enum { MARK_LEN = sizeof(mark) - 1, LINE_LEN = MARK_LEN + 16 + 1 };
 
 static void make_line(struct str text, char line[LINE_LEN + 1])
 {
+	/* Absent and empty are the same here. */
+	text = text.len != 0 ? text : STR("");
 	snprintf(line, LINE_LEN + 1, "%s%016" PRIx64 "\n", mark, name_digest(&text, 1));
 }
 

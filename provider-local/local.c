@@ -5,6 +5,7 @@
 #include "provider-local/confine.h"
 #include "provider-local/capabilities.h"
 #include "common/files.h"
+#include "provider-local/log_events.h"
 #include "provider-local/metrics.h"
 #include "provider-local/usable.h"
 
@@ -28,6 +29,7 @@ struct local {
 	char *supervisor;
 	char *message;
 	char *missing;
+	bool has_new_folder;
 	bool is_linked;
 	bool knows_ports; /* which of those that are wanted now can be had */
 	bool has_settled; /* the first snapshot was applied, or has failed: what there is serves */
@@ -381,6 +383,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 		return NULL;
 	}
 	start_metrics(local);
+	local->has_new_folder = !files_exist(options->state_dir);
 	*ret_problem = make_folder("state folder", options->state_dir, config->folder_mode);
 	if (*ret_problem == NULL)
 		*ret_problem = make_folder(
@@ -415,6 +418,19 @@ void local_free(struct local *local)
 	free(local->message);
 	free(local->missing);
 	free(local);
+}
+
+bool local_has_new_folder(const struct local *local)
+{
+	return local->has_new_folder;
+}
+
+void local_end_without_folder(struct local *local)
+{
+	if (daemon_has_failed(local->daemon))
+		return;
+	log_event(&EV_FOLDER_LOST, LOG_STR("folder", local->options->state_dir));
+	daemon_fail(local->daemon);
 }
 
 struct state *local_state(struct local *local)

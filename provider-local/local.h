@@ -64,6 +64,12 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 /* Says bye. Traffic goes on. */
 void local_free(struct local *local);
 
+/* The state folder was not there when local_start() made it: a proxy that runs was started with another one, and its sandbox knows only that. */
+bool local_has_new_folder(const struct local *local);
+/* The state folder is gone, and cannot be made again from within the sandbox: the program ends, and whoever starts it again gives it another. The
+ * proxy goes on serving, also with --stop-proxy. */
+void local_end_without_folder(struct local *local);
+
 struct state *local_state(struct local *local);
 struct rows *local_rows(struct local *local);
 struct routes *local_routes(struct local *local);

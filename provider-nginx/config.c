@@ -3,6 +3,8 @@
 
 #include "common/xalloc.h"
 #include "common/files.h"
+#include "provider-local/trusted_file.h"
+#include "provider-nginx/log_events.h"
 
 #include <pwd.h>
 #include <sys/resource.h>
@@ -93,4 +95,16 @@ void config_fill(const struct config *config, struct conf_options *ret_options)
 		.has_ndk_module = has_module(config, "ndk_http_module.so"),
 		.has_stream_module = has_module(config, "ngx_stream_module.so"),
 	};
+}
+
+bool config_read_trusted(const struct config *config, struct conf_options *ret_options)
+{
+	uint64_t before = ret_options->system_ca_digest;
+	if (str_is_empty(ret_options->system_ca))
+		return false;
+	char *problem = trusted_file_read(config->trusted_certificates, &ret_options->system_ca_digest);
+	if (problem != NULL)
+		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
+	free(problem);
+	return ret_options->system_ca_digest != before;
 }

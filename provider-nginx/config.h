@@ -26,3 +26,5 @@ extern const struct option_table config_table;
 char *config_check(const struct config *config);
 /* The texts are those of `config`. */
 void config_fill(const struct config *config, struct conf_options *ret_options);
+/* Reads --trusted-certificates; true: its content is another one. Without the file at the start, nobody is told that it trusts what the machine trusts. */
+bool config_read_trusted(const struct config *config, struct conf_options *ret_options);

@@ -20,8 +20,8 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "common/files.h"
+#include "provider-local/log_events.h"
 #include "provider-local/proxy.h"
-#include "provider-local/trusted_file.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
@@ -47,6 +47,7 @@ enum { TRUSTED_TRIES_MAX = 100 };
 static struct config config;
 
 static struct control_room {
+	struct daemon *daemon;
 	struct local *local;
 	struct objects *objects;
 	struct feed *feed;
@@ -65,6 +66,7 @@ static struct control_room {
 	ev_timer keep;     /* how long routes are kept at most */
 	bool keeps_routes; /* nginx has listeners of a load balancer that is not wanted any more: no route goes before they do */
 	bool is_up;
+	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
 	bool has_told; /* what it runs is known, or there is no hope to hear it */
 	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
 	bool is_complete; /* a snapshot has been committed */
@@ -274,6 +276,11 @@ static bool reload(void *ctx)
 	char *path = control_path();
 	feed_set_socket(room.feed, path);
 	free(path);
+	if (room.is_elsewhere) {
+		log_event(&EV_PROXY_MOVED);
+		proxy_replace(room.proxy);
+		return true;
+	}
 	if (room.is_up)
 		return proxy_reload(room.proxy) == 0;
 	proxy_start(room.proxy);
@@ -320,6 +327,7 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 	(void)dir;
 	room.is_up = true;
 	room.has_told = false;
+	room.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(room.local);
 	room.options.proxy_dir =
 		str_from(origin == PROXY_FOUND && room.is_former ? config.local.state_dir
 								 : local_proxy_dir(&config.local));
@@ -494,23 +502,9 @@ static void start_all(struct ev_loop *loop)
 		proxy_start(room.proxy);
 }
 
-/* Without the file at the start, nobody is told that it trusts what the machine trusts. */
-static bool read_trusted(void)
-{
-	uint64_t before = room.options.system_ca_digest;
-	if (str_is_empty(room.options.system_ca))
-		return false;
-	char *problem =
-		trusted_file_read(config.trusted_certificates, &room.options.system_ca_digest);
-	if (problem != NULL)
-		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
-	free(problem);
-	return room.options.system_ca_digest != before;
-}
-
 static void reload_files(void)
 {
-	if (read_trusted())
+	if (config_read_trusted(&config, &room.options))
 		setup_touch(room.setup);
 }
 
@@ -522,6 +516,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
+	room.daemon = daemon;
 	/* A file that may not grow is to be an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	struct local_config local_config = {
@@ -535,7 +530,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.ops = &local_ops,
 	};
 	config_fill(&config, &room.options);
-	(void)read_trusted();
+	(void)config_read_trusted(&config, &room.options);
 	room.local = local_start(&local_config, &problem, ret_usage);
 	if (room.local == NULL)
 		return problem;
@@ -581,7 +576,7 @@ static void stop(void)
 	wanted_free(room.wanted);
 	objects_free(room.objects);
 	local_free(room.local);
-	if (config.local.stop_proxy)
+	if (config.local.stop_proxy && !daemon_has_failed(room.daemon))
 		end_nginx();
 	proxy_free(room.proxy);
 }

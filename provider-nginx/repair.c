@@ -132,6 +132,8 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)repair_files(repair);
 	feed_kick(repair->feed, local_state(repair->local));
 	repair->is_folder_gone = !is_there(repair);
+	if (repair->is_folder_gone && !files_exist(repair->config->local.state_dir))
+		local_end_without_folder(repair->local);
 	repair->on_change();
 }
 

@@ -288,6 +288,14 @@ static void take_back(struct setup *setup)
 	give_up(setup, words);
 }
 
+/* nginx runs the candidate. */
+static void keep_installed(struct setup *setup)
+{
+	buf_clear(&setup->installed);
+	if (buf_append_str(&setup->installed, buf_str(&setup->candidate)) != 0)
+		buf_clear(&setup->installed);
+}
+
 void setup_told(struct setup *setup, uint64_t generation)
 {
 	setup->running = generation;
@@ -296,9 +304,7 @@ void setup_told(struct setup *setup, uint64_t generation)
 		return;
 	}
 	if (generation == setup->candidate_generation) {
-		buf_clear(&setup->installed);
-		if (buf_append_str(&setup->installed, buf_str(&setup->candidate)) != 0)
-			buf_clear(&setup->installed);
+		keep_installed(setup);
 		metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
 		log_event(&EV_RELOADED);
 		finish(setup);
@@ -333,6 +339,8 @@ static void begin_round(struct setup *setup)
 	buf_clear(&setup->candidate);
 	int err = conf_render(setup->conf, NULL, &setup->candidate, &generation);
 	if (err == 0 && generation == setup->running && setup->has_file) {
+		/* It may have died when it got it, and come back with it. */
+		keep_installed(setup);
 		tell_all_refused(setup);
 		finish(setup);
 		return;

@@ -31,6 +31,7 @@
 #include <sys/prctl.h>
 
 static const double workers_every_s = 10;
+static const double folder_every_s = 1;
 
 static struct config config;
 
@@ -44,7 +45,9 @@ static struct supervisor {
 	struct command *check;
 	struct client *asker; /* of the check; NULL: it has gone */
 	ev_timer look;        /* at old workers */
-	ev_signal release;    /* another one takes our place */
+	ev_timer look_folder;
+	struct files_identity folder; /* of the state; inode 0: it was never there */
+	ev_signal release;            /* another one takes our place */
 	bool is_draining;
 	bool is_released;
 	double stop_timeout;
@@ -92,6 +95,34 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	if (supervisor.kind->has_old_workers && master_pid(supervisor.master) != 0 &&
 		workers_end_oldest(master_pid(supervisor.master)))
 		log_event(&EV_WORKER_ENDED);
+}
+
+/* A folder that was made anew under the same name is another one for the sandbox, which the proxy has from us. */
+static bool has_lost_folder(void)
+{
+	struct files_identity now;
+	if (files_identify(supervisor.folders.state_dir, &now) != 0)
+		return false;
+	if (supervisor.folder.inode == 0)
+		supervisor.folder = now;
+	return now.inode != supervisor.folder.inode || now.device != supervisor.folder.device;
+}
+
+static void end_if_lost(void)
+{
+	if (supervisor.is_draining || supervisor.is_released || !has_lost_folder())
+		return;
+	log_event(&EV_FOLDER_REPLACED, LOG_STR("folder", supervisor.folders.state_dir));
+	supervisor.is_released = true;
+	daemon_fail(supervisor.daemon);
+}
+
+static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	end_if_lost();
 }
 
 /* ---- orders ---- */
@@ -156,6 +187,9 @@ static void stop_soon(double limit_s)
 static void on_order(void *ctx, struct client *client, struct str word, double seconds)
 {
 	(void)ctx;
+	end_if_lost();
+	if (supervisor.is_released)
+		return;
 	if (str_eq_c(word, "start"))
 		start_proxy(client);
 	else if (str_eq_c(word, "well"))
@@ -248,6 +282,9 @@ static void start_master(void)
 	supervisor.master = master_new(&master_config);
 	ev_timer_init(&supervisor.look, on_look, workers_every_s, workers_every_s);
 	ev_timer_start(loop, &supervisor.look);
+	(void)has_lost_folder();
+	ev_timer_init(&supervisor.look_folder, on_look_folder, folder_every_s, folder_every_s);
+	ev_timer_start(loop, &supervisor.look_folder);
 }
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
@@ -282,6 +319,7 @@ static void stop(void)
 		master_drain(supervisor.master, supervisor.stop_timeout);
 	command_cancel(supervisor.check);
 	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look);
+	ev_timer_stop(daemon_loop(supervisor.daemon), &supervisor.look_folder);
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);

@@ -183,3 +183,27 @@ def test_the_files_are_removed_while_it_runs(rooms, name):
     proxy.wait_answers("web.test")
     assert proxy.reached("web.test", tls=True) == "pod" and proxy.reached("tls.test") == "tls"
     assert tries(proxy, since) == 1
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_the_state_folder_itself_is_removed(rooms, name):
+    """The sandbox knows a folder by more than its name. Where it keeps us from making another one, the provider ends with a failure, traffic goes on, and
+    who starts it again, as a service manager does, has a line that works in every respect."""
+    room = rooms(name)
+    proxy = room.proxy
+    since = len(proxy.provider.lines)
+    shutil.rmtree(proxy.state_dir)
+    proxy.provider.wait_event("folder-gone", since=since)
+    wait_for(lambda: proxy.is_dead() or proxy.state_dir.exists(), "the folder to be made again, or the end", 30)
+    if proxy.is_dead():
+        assert proxy.provider.reap() == 1 and proxy.provider.events("folder-lost")
+        assert proxy.reached("web.test") == "pod"
+        proxy.start()
+    room.settle()
+    # A listener takes a check and a reload, and all of it a start.
+    extra = {"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}
+    proxy.apply(proxy.balancer(https=True, default_certificate="default", listeners=[extra]))
+    proxy.apply(proxy.balancer(https=True, default_certificate="default"))
+    proxy.kill_proxy()
+    proxy.wait_answers("web.test")
+    room.settle()

@@ -56,6 +56,21 @@ static void a_whole_file_is_read_without_the_line(void **unused)
 	buf_fini(&text);
 }
 
+static void an_empty_content_is_whole(void **unused)
+{
+	struct buf text;
+	(void)unused;
+	assert_int_equal(checksum_write(path, STR(""), 0600), 0);
+	buf_init(&text, 1024);
+	assert_null(checksum_read(path, &text));
+	assert_int_equal(buf_len(&text), 0);
+	assert_int_equal(checksum_append(&text, 0), 0);
+	assert_int_equal(files_write(path, buf_str(&text), 0600), 0);
+	buf_clear(&text);
+	assert_null(checksum_read(path, &text));
+	buf_fini(&text);
+}
+
 /* Whatever is cut off, and whichever byte is another. */
 static void damage_is_seen(void **unused)
 {
@@ -182,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_whole_file_is_read_without_the_line, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_content_is_whole, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(damage_is_seen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(rows_are_salvaged, set_up, tear_down),
