@@ -60,9 +60,9 @@ static struct ingress_node **list_owners(struct engine *engine, const struct hos
 		*(user->is_large ? &large : &owners) = items;
 		*place = user;
 	}
-	if (large_count > PLAN_LARGE_SLOTS)
+	if (large != NULL && large_count > PLAN_LARGE_SLOTS)
 		qsort(large, large_count, sizeof(struct ingress_node *), compare_owners);
-	for (size_t i = 0; i < large_count; i++) {
+	for (size_t i = 0; large != NULL && i < large_count; i++) {
 		void *items = owners;
 		if (i >= PLAN_LARGE_SLOTS) {
 			struct object_ref self = ingress_ref(large[i], &engine->scratch);
