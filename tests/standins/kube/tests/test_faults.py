@@ -261,6 +261,14 @@ def test_role_rules(kube: KubeStandin, raw: RawClient) -> None:
     assert {path: raw.ask(path).status for path in asked} == asked
 
 
+def test_whoever_has_credentials_may_ask_what_he_may(kube: KubeStandin, raw: RawClient) -> None:
+    kube.rules([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}])
+    for verb in ("get", "list"):
+        wanted = {"spec": {"resourceAttributes": {"verb": verb, "resource": "secrets", "namespace": "default"}}}
+        answer = raw.ask("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "POST", json.dumps(wanted).encode())
+        assert answer.status == 201 and answer.json()["status"]["allowed"] == (verb == "get")
+
+
 def test_running_watches_outlive_credentials_and_rules(start: Callable[..., KubeStandin]) -> None:
     kube = start()
     raw = RawClient(kube)
