@@ -139,6 +139,10 @@ static void on_version(void *ctx, const struct kind_version *version)
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
 		if (version->kind == writer_kinds[i])
 			status_set_version(watcher.writers[i], version);
+		/* Servers that have only beta Ingresses are older than the field. */
+		if (version->kind == RECORD_INGRESS)
+			status_set_ports_dropped(watcher.writers[i],
+				strcmp(version->group_version, "networking.k8s.io/v1") != 0);
 	}
 }
 

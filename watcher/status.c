@@ -7,8 +7,8 @@
 #include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
-#include "watcher/log_events.h"
 #include "watcher/metrics.h"
+#include "watcher/status_log.h"
 #include "watcher/status_patch.h"
 #include "watcher/status_plan.h"
 #include "watcher/status_text.h"
@@ -52,18 +52,11 @@ struct status_writer {
 	double paused_until; /* the server is in trouble as a whole */
 	double wake_at;      /* not later than the first of those that wait */
 	ev_timer timer;
+	enum status_ports ports;
+	bool must_check_all;
 	bool is_forbidden;
 	bool is_passive; /* another replica writes */
 };
-
-static struct log_field name_field(const struct job *job, char *text, size_t room)
-{
-	snprintf(text, room, "%.*s/%.*s", STR_FMT(store_namespace(job->object)),
-		STR_FMT(store_name(job->object)));
-	return LOG_STR(record_kind_word((enum record_kind)job->object->kind), text);
-}
-
-enum { NAME_TEXT_LEN = 330 };
 
 static struct store_target *target_of(const struct job *job)
 {
@@ -72,13 +65,14 @@ static struct store_target *target_of(const struct job *job)
 	return target;
 }
 
-static struct status_view view_of(const struct job *job)
+static struct status_view view_of(const struct status_writer *w, const struct job *job)
 {
 	const struct store_target *target = target_of(job);
 	return (struct status_view){
 		.revision = target->revision,
 		.status = str_from(target->status),
 		.is_ours = target->status_is_ours,
+		.ports = w->ports,
 		.is_holdable = job->object->kind == RECORD_SERVICE,
 		.wants_finalizer = target->wants_finalizer,
 		.has_finalizer = target->has_finalizer,
@@ -124,7 +118,7 @@ static void drop_job(struct status_writer *w, struct job *job)
 /* Where the job belongs now. A release that is done is forgotten. */
 static void check(struct status_writer *w, struct job *job)
 {
-	struct status_view view = view_of(job);
+	struct status_view view = view_of(w, job);
 	double until = 0;
 	enum status_step step = status_decide(&job->wish, &view, clock_monotonic_s(), &until);
 	if (step == STATUS_WAIT) {
@@ -136,6 +130,24 @@ static void check(struct status_writer *w, struct job *job)
 	} else {
 		job->step = step;
 		move(w, job, step != STATUS_NOTHING ? PLACE_READY : PLACE_NOWHERE);
+	}
+}
+
+/* All are judged anew by the next pump(). */
+static void set_ports(struct status_writer *w, enum status_ports ports)
+{
+	w->must_check_all = w->must_check_all || w->ports != ports;
+	w->ports = ports;
+}
+
+static void check_all(struct status_writer *w)
+{
+	struct store_object *object = store_first(w->config.store, w->config.kind);
+	w->must_check_all = false;
+	for (; object != NULL; object = store_next(w->config.store, object)) {
+		const struct store_target *target = store_target_of(object);
+		if (target != NULL && target->wish != NULL)
+			check(w, (struct job *)target->wish);
 	}
 }
 
@@ -162,35 +174,18 @@ static void count(const struct write *write, bool is_written)
 	metric_add(&watcher_metrics[WATCHER_STATUS], METRIC_PAIR(kind, 2, !is_written), 1);
 }
 
-static void log_failure(const struct write *write, const char *reason, double retry_s)
-{
-	char name[NAME_TEXT_LEN];
-	log_event(write->step == STATUS_WRITE ? &EV_STATUS_FAILED : &EV_FINALIZER_FAILED,
-		name_field(write->job, name, sizeof(name)), LOG_STR("reason", reason),
-		LOG_SECONDS("retry_s", retry_s));
-}
-
 static void take_success(struct write *write, const struct api_result *result)
 {
-	char name[NAME_TEXT_LEN];
+	struct status_writer *w = write->writer;
+	struct status_wish *wish = &write->job->wish;
 	count(write, true);
-	set_forbidden(write->writer, NULL);
-	status_patch_take_answer(&write->job->wish, write->step, str_from(write->target),
-		result->body, clock_monotonic_s());
+	set_forbidden(w, NULL);
+	status_patch_take_answer(
+		wish, write->step, str_from(write->target), result->body, clock_monotonic_s());
 	if (write->step == STATUS_WRITE)
-		log_event(&EV_STATUS_WRITTEN, name_field(write->job, name, sizeof(name)),
-			LOG_STR("addresses", write->target != NULL ? write->target : "[]"));
-	else
-		log_event(write->step == STATUS_HOLD ? &EV_FINALIZER_ADDED : &EV_FINALIZER_REMOVED,
-			name_field(write->job, name, sizeof(name)));
-}
-
-/* Refusals that say nothing of the status that was wanted. API servers do not answer a patch so, what stands before them may; an
- * Ingress must not lack its address for that until something else changes. */
-static bool is_about_the_moment(long code)
-{
-	enum { TIMEOUT = 408, GONE = 410, TOO_EARLY = 425 };
-	return code == TIMEOUT || code == GONE || code == TOO_EARLY;
+		set_ports(w, status_learn_ports(w->ports, wish, str_from(write->target),
+				     str_from(wish->left)));
+	status_log_written(write->job->object, write->step, write->target);
 }
 
 static void take_failure(struct write *write, const struct api_result *result)
@@ -224,20 +219,17 @@ static void take_failure(struct write *write, const struct api_result *result)
 			write->step == STATUS_WRITE ? "status" : "finalizer", w->version->resource,
 			write->step == STATUS_WRITE ? "/status" : "", reason);
 		set_forbidden(w, problem);
-	} else if (code >= 500 || is_about_the_moment(code) || write->step != STATUS_WRITE) {
+	} else if (code >= 500 || status_patch_is_momentary(code) || write->step != STATUS_WRITE) {
 		/* A finalizer that stays behind is worse than a request too many. */
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 	} else {
 		status_refused(wish, str_from(write->target));
 	}
 	count(write, false);
-	if (code == 403) {
-		char name[NAME_TEXT_LEN];
-		log_event(&EV_FORBIDDEN, name_field(write->job, name, sizeof(name)),
-			LOG_STR("reason", problem), LOG_SECONDS("retry_s", wait_s));
-	} else {
-		log_failure(write, reason, wait_s);
-	}
+	if (code == 403)
+		status_log_forbidden(write->job->object, problem, wait_s);
+	else
+		status_log_failed(write->job->object, write->step, reason, wait_s);
 }
 
 static void end_write(struct write *write)
@@ -252,13 +244,11 @@ static void end_write(struct write *write)
 /* The object may have changed in a way that was not judged while the write was under way. */
 static void see(struct status_writer *w, struct job *job)
 {
-	struct status_view view = view_of(job);
+	struct status_view view = view_of(w, job);
+	set_ports(w, status_learn_ports(w->ports, &job->wish, STR_NONE, view.status));
 	if (status_saw(&job->wish, &view, clock_monotonic_s())) {
-		char name[NAME_TEXT_LEN];
 		const char *by = target_of(job)->status_manager;
-		log_event(&EV_STATUS_FIGHT, name_field(job, name, sizeof(name)),
-			LOG_STR("by", by != NULL ? by : "one that is not named"),
-			LOG_SECONDS("retry_s", job->wish.trouble->yield_s));
+		status_log_fight(job->object, by, job->wish.trouble->yield_s);
 		w->config.on_fight(w->config.ctx, job->object, by);
 	}
 	check(w, job);
@@ -323,16 +313,26 @@ static bool is_idle(const struct status_writer *w)
 	return true;
 }
 
+/* Whether the server keeps ports one write tells, and the others wait for it. */
+static bool must_wait_for_trial(const struct status_writer *w, const struct job *job)
+{
+	struct status_view view = view_of(w, job);
+	return w->ports == STATUS_PORTS_UNKNOWN && !is_idle(w) && job->step == STATUS_WRITE &&
+	       status_is_about_ports(&job->wish, &view);
+}
+
 static void pump(struct status_writer *w)
 {
 	struct job *job;
 	struct write *write;
+	if (w->must_check_all)
+		check_all(w);
 	while (!w->is_passive && w->version != NULL && clock_monotonic_s() >= w->paused_until &&
-		(job = TAILQ_FIRST(&w->ready)) != NULL && (write = free_write(w)) != NULL) {
-		/* A server that gives objects no revision cannot be written to safely. */
-		bool can_write = revision_is_kept(target_of(job)->revision);
+		(job = TAILQ_FIRST(&w->ready)) != NULL && !must_wait_for_trial(w, job) &&
+		(write = free_write(w)) != NULL) {
 		move(w, job, PLACE_NOWHERE);
-		if (can_write)
+		/* A server that gives objects no revision cannot be written to safely. */
+		if (revision_is_kept(target_of(job)->revision))
 			start_write(w, write, job);
 	}
 	/* Nothing is left that could not be written. */
@@ -427,12 +427,14 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 	struct str want =
 		status_text(update->addresses.items, update->addresses.count, &arena, &refused);
 	if (refused != 0)
-		log_event(&EV_STATUS_BAD_ADDRESS, LOG_TEXT("namespace", key->namespace),
-			LOG_TEXT("name", key->name), LOG_INT("count", refused));
+		status_log_bad_addresses(key, refused);
 	/* Nothing usable in a list that is not empty is no wish for an empty status. */
 	if (want.len != 0 || update->addresses.count == 0) {
 		struct job *job = job_of(object);
 		(void)status_wish_set(&job->wish, want, update->release);
+		status_wish_set_without_ports(
+			&job->wish, status_text_without_ports(update->addresses.items,
+					    update->addresses.count, &arena));
 		check(w, job);
 	}
 	arena_fini(&arena);
@@ -444,6 +446,12 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 void status_set_version(struct status_writer *w, const struct kind_version *version)
 {
 	w->version = version;
+	pump(w);
+}
+
+void status_set_ports_dropped(struct status_writer *w, bool are_dropped)
+{
+	set_ports(w, are_dropped ? STATUS_PORTS_DROPPED : STATUS_PORTS_UNKNOWN);
 	pump(w);
 }
 

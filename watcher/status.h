@@ -34,6 +34,8 @@ struct status_writer *status_new(const struct status_config *config);
 void status_free(struct status_writer *writer);
 /* The version under which objects are written; nothing is written before it is known. */
 void status_set_version(struct status_writer *writer, const struct kind_version *version);
+/* The API server is too old to keep the ports of addresses; false: the answers to writes will tell. False at first. */
+void status_set_ports_dropped(struct status_writer *writer, bool are_dropped);
 /* False: another replica writes. Wishes are kept, and written when it becomes true. True at first. */
 void status_set_active(struct status_writer *writer, bool is_active);
 /* A wish of the translator for an object of the writer's kind; ignored when there is none of that uid. */

@@ -66,3 +66,9 @@ bool status_patch_is_object(struct str body)
 	json_free(object);
 	return is;
 }
+
+bool status_patch_is_momentary(long code)
+{
+	enum { TIMEOUT = 408, GONE = 410, TOO_EARLY = 425 };
+	return code == TIMEOUT || code == GONE || code == TOO_EARLY;
+}

@@ -21,3 +21,6 @@ bool status_patch_is_object(struct str body);
 /* The object as the server answered it. */
 void status_patch_take_answer(struct status_wish *wish, enum status_step step, struct str target,
 	struct str body, double now);
+/* Refusals that say nothing of the status that was wanted. API servers do not answer a patch so, what stands before them may; an
+ * Ingress must not lack its address for that until something else changes. */
+bool status_patch_is_momentary(long code);

@@ -58,6 +58,7 @@ void status_wish_fini(struct status_wish *wish)
 	forget_trouble(wish);
 	revision_keep(&wish->answered_at, STR_NONE);
 	shared_text_drop(wish->want);
+	shared_text_drop(wish->without_ports);
 	*wish = (struct status_wish){0};
 }
 
@@ -67,10 +68,16 @@ bool status_wish_set(struct status_wish *wish, struct str want, bool release)
 		return false;
 	wish->is_known = true;
 	set_text(&wish->want, want);
+	set_text(&wish->without_ports, STR_NONE);
 	wish->release = release;
 	wish->refused = false;
 	end_trouble(wish);
 	return true;
+}
+
+void status_wish_set_without_ports(struct status_wish *wish, struct str text)
+{
+	set_text(&wish->without_ports, text);
 }
 
 struct str status_target(const struct status_wish *wish)
@@ -85,9 +92,30 @@ static bool shows_what_we_left(const struct status_wish *wish, const struct stat
 	return wish->has_left && str_eq(view->status, str_from(wish->left));
 }
 
+bool status_is_about_ports(const struct status_wish *wish, const struct status_view *view)
+{
+	return !wish->release && wish->without_ports != NULL &&
+	       str_eq(view->status, str_from(wish->without_ports));
+}
+
+enum status_ports status_learn_ports(enum status_ports known, const struct status_wish *wish,
+	struct str written, struct str shown)
+{
+	/* In the canonical text, where no address can have a quotation mark. */
+	static const char ports[] = "\"ports\":";
+	if (shown.len != 0 && memmem(shown.p, shown.len, ports, sizeof(ports) - 1) != NULL)
+		return STATUS_PORTS_KEPT;
+	/* The wish may be another one since. */
+	const struct status_view view = {.status = shown};
+	bool is_of_wish = written.len != 0 && str_eq(written, status_target(wish));
+	return is_of_wish && status_is_about_ports(wish, &view) ? STATUS_PORTS_DROPPED : known;
+}
+
 static bool is_satisfied(const struct status_wish *wish, const struct status_view *view)
 {
 	if (str_eq(view->status, status_target(wish)))
+		return true;
+	if (view->ports == STATUS_PORTS_DROPPED && status_is_about_ports(wish, view))
 		return true;
 	if (wish->release)
 		return !view->is_ours && !shows_what_we_left(wish, view);

@@ -40,11 +40,19 @@ enum status_step {
 	STATUS_FREE, /* take it off */
 };
 
+/* What the server does with the ports of addresses: Kubernetes has them since 1.20, and those before drop them without a word. */
+enum status_ports {
+	STATUS_PORTS_UNKNOWN,
+	STATUS_PORTS_KEPT,
+	STATUS_PORTS_DROPPED,
+};
+
 /* The object as the cache has it. */
 struct status_view {
 	struct revision_kept revision;
 	struct str status; /* canonical, see status_text.h; empty: none */
 	bool is_ours;      /* by its managed fields */
+	enum status_ports ports;
 	/* Of Services. */
 	bool is_holdable;
 	bool wants_finalizer; /* it is ours, and stays */
@@ -66,6 +74,8 @@ struct status_trouble {
 /* One for each Ingress that has an address, so it is kept small. Its texts are shared texts. */
 struct status_wish {
 	const char *want; /* canonical; NULL: no addresses */
+	const char
+		*without_ports; /* what a server that drops ports makes of it; NULL: it has none */
 	/* What we did to this object in this life. */
 	const char *left_for; /* the wish that was written */
 	const char *left; /* what the server then had: it may drop members that it does not know */
@@ -85,11 +95,18 @@ struct status_wish {
 void status_wish_fini(struct status_wish *wish);
 /* Takes a new wish over; false when it is the same as before. */
 bool status_wish_set(struct status_wish *wish, struct str want, bool release);
+/* After status_wish_set(), see status_text_without_ports(). */
+void status_wish_set_without_ports(struct status_wish *wish, struct str text);
 
 enum status_step status_decide(
 	struct status_wish *wish, const struct status_view *view, double now, double *ret_until);
 /* What a write would put there: the wish, or nothing for a release. */
 struct str status_target(const struct status_wish *wish);
+/* A write would change the ports alone, and may be in vain. */
+bool status_is_about_ports(const struct status_wish *wish, const struct status_view *view);
+/* What is known of the server that shows `shown`; `known` before. `written`: what it made this of; absent: that is not known. */
+enum status_ports status_learn_ports(enum status_ports known, const struct status_wish *wish,
+	struct str written, struct str shown);
 /* Nothing is wished for any more, nor is anything left to be done: it may be forgotten. */
 bool status_is_done(
 	const struct status_wish *wish, const struct status_view *view, enum status_step step);

@@ -149,3 +149,18 @@ struct str status_text(
 		*ret_refused = count;
 	return text;
 }
+
+struct str status_text_without_ports(
+	const struct address *addresses, size_t count, struct arena *arena)
+{
+	bool has_ports = false;
+	if (count == 0 || count > STATUS_ADDRESSES_MAX)
+		return STR_NONE;
+	struct address *bare = arena_calloc(arena, count, sizeof(*bare));
+	for (size_t i = 0; i < count; i++) {
+		has_ports = has_ports || addresses[i].ports.count != 0;
+		bare[i] =
+			(struct address){.ip = addresses[i].ip, .hostname = addresses[i].hostname};
+	}
+	return has_ports ? status_text(bare, count, arena, NULL) : STR_NONE;
+}

@@ -21,3 +21,6 @@ size_t status_clean(const struct address *addresses, size_t count, struct arena 
  * the limits. */
 struct str status_text(
 	const struct address *addresses, size_t count, struct arena *arena, size_t *ret_refused);
+/* What is left of them on a server that does not keep ports. Absent when they have none. */
+struct str status_text_without_ports(
+	const struct address *addresses, size_t count, struct arena *arena);

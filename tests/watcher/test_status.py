@@ -285,6 +285,87 @@ def test_a_few_writes_at_a_time(rig):
     assert most <= 4
 
 
+PORTS = {"ip": "192.0.2.1", "ports": [{"port": 80}, {"port": 443}]}
+KINDS = ["ingress", "service"]
+
+
+def shown_entry(rig, kind: str, name: str = "web") -> dict:
+    """The only address in its status."""
+    found = next(item for item in rig.kube.objects(f"{kind}es" if kind == "ingress" else f"{kind}s") if item["metadata"]["name"] == name)
+    entries = (found.get("status") or {}).get("loadBalancer", {}).get("ingress") or [{}]
+    return entries[0]
+
+
+def create(rig, kind: str, name: str = "web") -> None:
+    """An Ingress as even the oldest servers know it, or a Service of type LoadBalancer."""
+    meta = {"name": name, "namespace": "default"}
+    if kind == "service":
+        rig.kube.api.create({"apiVersion": "v1", "kind": "Service", "metadata": meta,
+                             "spec": {"type": "LoadBalancer", "ports": [{"port": 80}], "selector": {"app": "web"}}})
+        return
+    backend = {"service": {"name": "web", "port": {"number": 80}}}
+    version = "networking.k8s.io/v1"
+    path: dict = {"path": "/", "pathType": "Prefix", "backend": backend}
+    if rig.kube.profile.minor < 19:
+        version, path = "networking.k8s.io/v1beta1", {"path": "/", "backend": {"serviceName": "web", "servicePort": 80}}
+    rig.kube.api.create({"apiVersion": version, "kind": "Ingress", "metadata": meta,
+                         "spec": {"rules": [{"host": f"{name}.example", "http": {"paths": [path]}}]}})
+
+
+def ask(rig, kind: str, name: str = "web") -> None:
+    """The translator asks for an address with ports."""
+    like = (lambda found: found.get("finalizer")) if kind == "service" else lambda found: True
+    rig.link.status(rig.link.wait_record(kind, name, like=like, timeout=60), PORTS)
+
+
+def start(rig) -> None:
+    """With Services of servers that know no class."""
+    rig.start("--default-load-balancer-class")
+
+
+@pytest.mark.parametrize("profile, writes", [("1.16", 0), ("1.18", 0), ("1.19", 1), ("1.20", 0), ("1.37", 0)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_restart_writes_no_ports_that_the_server_drops(make_rig, kind, profile, writes):
+    """That 1.19 does not keep them only a write can tell, once in the life of a watcher."""
+    rig = make_rig(profile)
+    names = ["web", "second", "third", "fourth", "fifth", "sixth"]
+    for name in names:
+        create(rig, kind, name)
+    start(rig)
+    for name in names:
+        ask(rig, kind, name)
+        wait_for(lambda which=name: shown_entry(rig, kind, which).get("ip"), "the address")
+        assert ("ports" in shown_entry(rig, kind, name)) == (rig.kube.profile.minor >= 20)
+    mark = rig.kube.mark()
+    rig.watcher.kill()
+    rig.watcher.start()
+    rig.settle(2)
+    for name in [*names, *names]:
+        ask(rig, kind, name)
+    # What is asked for afterwards has been written: nothing else is on its way.
+    create(rig, kind, "marker")
+    ask(rig, kind, "marker")
+    wait_for(lambda: shown_entry(rig, kind, "marker").get("ip"), "the address of the last one")
+    assert len([write for write in rig.writes(mark) if write["name"] in names]) == writes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ports_that_somebody_removes_come_back(make_rig, kind):
+    rig = make_rig("1.37")
+    create(rig, kind)
+    start(rig)
+    ask(rig, kind)
+    wait_for(lambda: shown_entry(rig, kind).get("ports"), "the ports")
+    rig.watcher.kill()
+    rig.kube.api.patch({"ingress": "ingresses", "service": "services"}[kind], "web",
+                       {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}}, subresource="status")
+    assert "ports" not in shown_entry(rig, kind)
+    rig.watcher.start()
+    rig.settle(2)
+    ask(rig, kind)
+    wait_for(lambda: len(shown_entry(rig, kind).get("ports", ())) == 2, "the ports")
+
+
 def test_servers_without_managed_fields_and_old_versions(make_rig):
     rig = make_rig("1.16")
     rig.kube.bulk(count=1, namespaces=1)

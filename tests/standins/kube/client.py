@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .profiles import Profile
 from .public import KubeApi
 
 # For tests whose pods listen on this machine: a departure from real servers, so it has to be asked for.
@@ -56,6 +57,7 @@ class KubeStandin:
         kubectl: str = "",
         python: str = "/usr/bin/python3",
     ):
+        self.profile = Profile.parse(profile)
         self._own_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="standin-kube-"))
         self._command = [

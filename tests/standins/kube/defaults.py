@@ -43,6 +43,17 @@ def _service(obj: dict, profile: Profile) -> None:
         for entry in obj["status"]["loadBalancer"].get("ingress") or ():
             if entry.get("ip"):
                 entry.setdefault("ipMode", "VIP")
+    _drop_status_ports(obj, profile)
+
+
+def _ingress(obj: dict, profile: Profile) -> None:
+    _drop_status_ports(obj, profile)
+
+
+def _drop_status_ports(obj: dict, profile: Profile) -> None:
+    if not profile.status_ports:
+        for entry in obj["status"]["loadBalancer"].get("ingress") or ():
+            entry.pop("ports", None)
 
 
 def _endpoints(obj: dict, _: Profile) -> None:
@@ -88,6 +99,7 @@ def _pod(obj: dict, _: Profile) -> None:
 
 _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
     "services": _service,
+    "ingresses": _ingress,
     "endpoints": _endpoints,
     "endpointslices": _slice,
     "secrets": _secret,

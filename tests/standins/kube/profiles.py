@@ -66,6 +66,11 @@ class Profile:
         return self.minor >= 18
 
     @property
+    def status_ports(self) -> bool:
+        """Addresses in a status have ports; older servers drop them."""
+        return self.minor >= 20
+
+    @property
     def openapi_v3(self) -> bool:
         """/openapi/v3 is served."""
         return self.minor >= 24

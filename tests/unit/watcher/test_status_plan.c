@@ -143,6 +143,65 @@ static void a_server_that_keeps_less_is_not_written_to_again(void **state)
 	status_wish_fini(&wish);
 }
 
+#define A_PORTS "[{\"ip\":\"192.0.2.1\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]}]"
+
+static void ports_are_not_compared_where_the_server_drops_them(void **state)
+{
+	static const struct {
+		enum status_ports ports;
+		const char *shown;
+		enum status_step step;
+	} rows[] = {
+		{STATUS_PORTS_UNKNOWN, A, STATUS_WRITE},
+		{STATUS_PORTS_KEPT, A, STATUS_WRITE},
+		{STATUS_PORTS_DROPPED, A, STATUS_NOTHING},
+		{STATUS_PORTS_DROPPED, A_PORTS, STATUS_NOTHING},
+		{STATUS_PORTS_DROPPED, B, STATUS_WRITE},
+		{STATUS_PORTS_DROPPED, NULL, STATUS_WRITE},
+	};
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A_PORTS), false);
+	status_wish_set_without_ports(wish, STR(A));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct status_view v = view("5", rows[i].shown, true);
+		double until = 0;
+		v.ports = rows[i].ports;
+		assert_int_equal(status_decide(wish, &v, 100, &until), rows[i].step);
+	}
+	/* The next wish has none. */
+	(void)status_wish_set(wish, STR(B), false);
+	struct status_view v = view("5", A, true);
+	assert_false(status_is_about_ports(wish, &v));
+}
+
+static void an_answer_tells_whether_the_server_keeps_ports(void **state)
+{
+	static const struct {
+		const char *written;
+		const char *shown;
+		enum status_ports known[3]; /* by what was known before */
+	} rows[] = {
+		{A_PORTS, A_PORTS, {STATUS_PORTS_KEPT, STATUS_PORTS_KEPT, STATUS_PORTS_KEPT}},
+		{A_PORTS, A, {STATUS_PORTS_DROPPED, STATUS_PORTS_DROPPED, STATUS_PORTS_DROPPED}},
+		{A_PORTS, B, {STATUS_PORTS_UNKNOWN, STATUS_PORTS_KEPT, STATUS_PORTS_DROPPED}},
+		/* The answer to what was wished for before. */
+		{A, A, {STATUS_PORTS_UNKNOWN, STATUS_PORTS_KEPT, STATUS_PORTS_DROPPED}},
+		/* Somebody else may have written it. */
+		{NULL, A, {STATUS_PORTS_UNKNOWN, STATUS_PORTS_KEPT, STATUS_PORTS_DROPPED}},
+		{NULL, A_PORTS, {STATUS_PORTS_KEPT, STATUS_PORTS_KEPT, STATUS_PORTS_KEPT}},
+		{NULL, NULL, {STATUS_PORTS_UNKNOWN, STATUS_PORTS_KEPT, STATUS_PORTS_DROPPED}},
+	};
+	struct status_wish *wish = *state;
+	(void)status_wish_set(wish, STR(A_PORTS), false);
+	status_wish_set_without_ports(wish, STR(A));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (enum status_ports known = 0; known <= STATUS_PORTS_DROPPED; known++)
+			assert_int_equal(status_learn_ports(known, wish, str_from(rows[i].written),
+						 str_from(rows[i].shown)),
+				rows[i].known[known]);
+	}
+}
+
 static void a_release_takes_back_what_was_written_in_this_life(void **state)
 {
 	(void)state;
@@ -472,6 +531,8 @@ int main(void)
 		cmocka_unit_test(what_comes_back_from_a_backup_is_put_right),
 		wish_test(while_a_write_is_under_way_nothing_else_begins),
 		cmocka_unit_test(a_server_that_keeps_less_is_not_written_to_again),
+		wish_test(ports_are_not_compared_where_the_server_drops_them),
+		wish_test(an_answer_tells_whether_the_server_keeps_ports),
 		cmocka_unit_test(a_release_takes_back_what_was_written_in_this_life),
 		wish_test(a_conflict_waits_for_the_newer_object),
 		wish_test(a_refusal_lasts_until_the_wish_changes),
