@@ -106,8 +106,13 @@ class Machine:
         return self.run("journalctl", "--no-pager", "--output=cat", "--unit", unit, check=False)
 
 
+def own_folder() -> str:
+    """Where podman is to be run: whoever watches its containers leaves a file `oom` in his working directory when one had too little memory."""
+    return os.path.dirname(os.environ["CONTAINERS_CONF"])
+
+
 def podman(*arguments: str, check: bool = True, text: str | None = None) -> str:
-    done = subprocess.run(["podman", *arguments], input=text, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["podman", *arguments], input=text, capture_output=True, text=True, timeout=120, check=False, cwd=own_folder())
     if check and done.returncode != 0:
         raise AssertionError(f"podman {' '.join(arguments)}: {done.stderr}{done.stdout}")
     return done.stdout

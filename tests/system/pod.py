@@ -18,7 +18,7 @@ import yaml
 
 from lib.wait import wait_for
 
-from .machine import podman
+from .machine import own_folder, podman
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532}  # and whose user they run as
@@ -106,7 +106,7 @@ class Pod:
     def probe(self, container: str) -> bool:
         """The liveness probe once; podman restarts a container that has failed too often. Nobody does so by himself where no systemd runs."""
         done = subprocess.run(["podman", "healthcheck", "run", self.name_of(container)], capture_output=True, text=True,
-                              timeout=180, check=False)
+                              timeout=180, check=False, cwd=own_folder())
         return done.returncode == 0
 
     def log(self, container: str) -> str:
