@@ -9,13 +9,13 @@
 #include "watcher/log_events.h"
 #include "watcher/metrics.h"
 #include "watcher/reflector_requests.h"
+#include "watcher/resync.h"
 
 #include <stdio.h>
 
 enum { PROBLEM_LEN = 768 };
 /* What is known may be so old before it is a reason not to be ready; refusals are at once. */
 static const double STALE_S = 10.0;
-static const double RESYNC_JITTER = 0.25;
 
 struct reflector {
 	struct reflector_config config;
@@ -27,7 +27,7 @@ struct reflector {
 	ev_timer wait;
 	ev_timer silence;
 	ev_timer progress; /* of a streaming list */
-	ev_timer resync;
+	struct resync resync;
 	bool synced;
 	double heard_at;
 	double current_at; /* when what is known was last known to be so; while nothing is followed */
@@ -162,6 +162,20 @@ static void end_sync(struct reflector *r)
 		r->config.ops->on_synced(r->config.ctx, r);
 }
 
+static void sweep(struct reflector *r)
+{
+	size_t missed = 0;
+	/* What is missing may be what has no name: then nothing is taken for gone. */
+	if (r->intake.has_nameless)
+		return;
+	if (store_sweep(r->config.store, r->config.version->kind, scope_of(r), &missed) != 0)
+		r->config.ops->on_changed(r->config.ctx);
+	resync_listed(&r->resync, missed);
+	if (missed != 0)
+		log_event(&EV_LIST_LACKS, kind_field(r), namespace_field(r),
+			LOG_INT("objects", missed), LOG_SECONDS("retry_s", RESYNC_SECOND_LIST_S));
+}
+
 static void refuse_streams(struct reflector *r)
 {
 	if (!r->config.traits->refuses_streams)
@@ -203,7 +217,6 @@ static void note_heard(struct reflector *r, enum reflector_event event)
 static void act(struct reflector *r, enum reflector_action_bit bit, enum reflector_event event,
 	const struct reflector_output *out)
 {
-	enum record_kind kind = r->config.version->kind;
 	switch (bit) {
 	case REFLECTOR_BIT_CANCEL:
 		replace(&r->main, NULL);
@@ -222,12 +235,10 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 		return;
 	case REFLECTOR_BIT_MARK:
 		r->intake.has_nameless = false;
-		store_unsee(r->config.store, kind, scope_of(r));
+		store_unsee(r->config.store, r->config.version->kind, scope_of(r));
 		return;
 	case REFLECTOR_BIT_SWEEP:
-		/* What is missing may be what has no name: then nothing is taken for gone. */
-		if (!r->intake.has_nameless && store_sweep(r->config.store, kind, scope_of(r)) != 0)
-			r->config.ops->on_changed(r->config.ctx);
+		sweep(r);
 		return;
 	case REFLECTOR_BIT_SYNCED:
 		end_sync(r);
@@ -337,18 +348,11 @@ static void tell(
 
 /* ---- what channels and timers say ---- */
 
-static bool is_failure(enum reflector_event event)
-{
-	return event != REFLECTOR_EV_CHANGE && event != REFLECTOR_EV_BOOKMARK &&
-	       event != REFLECTOR_EV_MARKED && event != REFLECTOR_EV_OPENED &&
-	       event != REFLECTOR_EV_PAGE && event != REFLECTOR_EV_LISTED;
-}
-
 static void on_channel_event(void *ctx, struct channel *channel, enum reflector_event event,
 	struct str revision, double retry_after_s)
 {
 	struct reflector *r = ctx;
-	if (is_failure(event))
+	if (reflector_event_is_failure(event))
 		note_problem(r, channel_problem(channel));
 	if (event == REFLECTOR_EV_PAGE)
 		set_next_page(r, channel_next_page(channel));
@@ -396,11 +400,9 @@ static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
 	tell(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
 }
 
-static void on_resync(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_resync(void *ctx)
 {
-	(void)loop;
-	(void)events;
-	tell(timer->data, REFLECTOR_EV_RESYNC, STR_NONE, -1);
+	tell(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
 }
 
 /* ---- life ---- */
@@ -411,16 +413,6 @@ static void on_refused(void *ctx, const struct project_meta *meta, const char *w
 	log_event(&EV_OBJECT_REFUSED, kind_field(r), LOG_TEXT("namespace", meta->namespace),
 		LOG_TEXT("name", meta->name), LOG_STR("reason", why));
 	r->config.ops->on_refused(r->config.ctx, r, meta, why);
-}
-
-static void start_resync(struct reflector *r)
-{
-	double period_s = r->config.options->resync_s;
-	double jitter = 1.0 + RESYNC_JITTER * (2.0 * backoff_random() - 1.0);
-	if (period_s > 0) {
-		ev_timer_set(&r->resync, period_s * jitter, period_s * jitter);
-		ev_timer_start(r->config.loop, &r->resync);
-	}
 }
 
 struct reflector *reflector_new(const struct reflector_config *config)
@@ -435,9 +427,8 @@ struct reflector *reflector_new(const struct reflector_config *config)
 	ev_init(&r->wait, on_wait);
 	ev_init(&r->silence, on_silence);
 	ev_init(&r->progress, on_no_progress);
-	ev_init(&r->resync, on_resync);
-	r->wait.data = r->silence.data = r->progress.data = r->resync.data = r;
-	start_resync(r);
+	r->wait.data = r->silence.data = r->progress.data = r;
+	resync_start(&r->resync, config->loop, config->options->resync_s, on_resync, r);
 	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
 	return r;
 }
@@ -451,7 +442,7 @@ void reflector_free(struct reflector *r)
 	ev_timer_stop(r->config.loop, &r->wait);
 	ev_timer_stop(r->config.loop, &r->silence);
 	ev_timer_stop(r->config.loop, &r->progress);
-	ev_timer_stop(r->config.loop, &r->resync);
+	resync_stop(&r->resync);
 	intake_fini(&r->intake);
 	free(r->next_page);
 	free(r);

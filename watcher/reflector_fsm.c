@@ -28,6 +28,13 @@ const char *reflector_event_name(enum reflector_event event)
 	return names[event];
 }
 
+bool reflector_event_is_failure(enum reflector_event event)
+{
+	return event != REFLECTOR_EV_CHANGE && event != REFLECTOR_EV_BOOKMARK &&
+	       event != REFLECTOR_EV_MARKED && event != REFLECTOR_EV_OPENED &&
+	       event != REFLECTOR_EV_PAGE && event != REFLECTOR_EV_LISTED;
+}
+
 void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits)
 {
 	*m = (struct reflector_fsm){.limits = *limits, .consistent = true};

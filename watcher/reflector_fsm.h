@@ -6,7 +6,7 @@
  *
  * What it holds true:
  * - objects are removed for not being seen only after a whole list that the server said is
- * complete;
+ * complete, and then only if the one before lacked them, too (store_sweep());
  * - a watch that ends in good order, is cut, or is refused for load is opened again at the last
  * revision, without a list;
  * - every failure waits, except where another kind of request answers the very refusal; each
@@ -111,3 +111,4 @@ bool reflector_fsm_is_following(const struct reflector_fsm *m);
 double reflector_fsm_silence_s(const struct reflector_fsm *m);
 const char *reflector_state_name(enum reflector_state state);
 const char *reflector_event_name(enum reflector_event event);
+bool reflector_event_is_failure(enum reflector_event event);

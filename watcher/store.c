@@ -393,6 +393,7 @@ static void settle(struct store *store, struct store_object *object,
 	const struct project_facts *facts, enum store_change change)
 {
 	object->is_seen = true;
+	object->is_missed = false;
 	if (facts != NULL && has_facts(kind_of(object)))
 		set_facts(object, facts);
 	tell_put(store, object, change);
@@ -464,37 +465,9 @@ struct store_object *store_next(const struct store *store, const struct store_ob
 	return sorted_next(&store->objects[object->kind], object);
 }
 
-/* The first object of a namespace, or of all when it is absent. */
-static struct store_object *first_of(
+struct store_object *store_first_in(
 	const struct store *store, enum record_kind kind, struct str namespace)
 {
 	return sorted_from(
 		&store->objects[kind], &(struct name_key){namespace, STR_NONE}, compare_name);
-}
-
-static bool is_within(const struct store_object *object, struct str namespace)
-{
-	return object != NULL && (namespace.len == 0 || str_eq(store_namespace(object), namespace));
-}
-
-void store_unsee(struct store *store, enum record_kind kind, struct str namespace)
-{
-	struct store_object *object = first_of(store, kind, namespace);
-	for (; is_within(object, namespace); object = store_next(store, object))
-		object->is_seen = false;
-}
-
-size_t store_sweep(struct store *store, enum record_kind kind, struct str namespace)
-{
-	size_t count = 0;
-	struct store_object *object = first_of(store, kind, namespace);
-	while (is_within(object, namespace)) {
-		struct store_object *next = store_next(store, object);
-		if (!object->is_seen) {
-			remove_object(store, object);
-			count++;
-		}
-		object = next;
-	}
-	return count;
 }

@@ -20,8 +20,9 @@ enum { STORE_PACKED_LEN_MAX = (1 << 24) - 1 };
 struct store_object {
 	uint8_t *packed; /* NULL: nothing is known but the key */
 	uint32_t packed_len : 24;
-	uint32_t kind : 3; /* enum record_kind */
-	bool is_seen : 1;  /* in the list that is coming in */
+	uint32_t kind : 3;  /* enum record_kind */
+	bool is_seen : 1;   /* in the list that is coming in */
+	bool is_missed : 1; /* not in the list before, nor heard of since */
 	/* These belong to the outlet. */
 	bool is_queued : 1;
 	bool is_sent : 1;  /* the peer knows this object */
@@ -95,10 +96,15 @@ struct store_object *store_find(
 
 /* A full list of a kind begins, of one namespace or (absent) of all: nothing is seen yet. */
 void store_unsee(struct store *store, enum record_kind kind, struct str namespace);
-/* It is complete: what was not seen is removed. Returns how many. */
-size_t store_sweep(struct store *store, enum record_kind kind, struct str namespace);
+/* It is complete: what was seen neither in it nor in the one before is removed; what the one before had is *ret_missed, and kept until the next
+ * list lacks it, too: one that is wrong for a moment must cost no traffic. Returns how many were removed. */
+size_t store_sweep(
+	struct store *store, enum record_kind kind, struct str namespace, size_t *ret_missed);
 
 struct store_object *store_first(const struct store *store, enum record_kind kind);
+/* The first one of a namespace, or of all when it is absent; those of a namespace follow each other. */
+struct store_object *store_first_in(
+	const struct store *store, enum record_kind kind, struct str namespace);
 struct store_object *store_next(const struct store *store, const struct store_object *object);
 
 /* Appends the frame that tells the translator of the object: its record, that it is to be kept, or that it is gone. There

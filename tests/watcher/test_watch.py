@@ -2,6 +2,7 @@
 """Watches: changes arrive, whatever ends, breaks or silences the connection, and nothing is listed that need not be."""
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -106,18 +107,56 @@ def test_a_watch_that_ends_goes_on_without_a_list(rig, end):
 @pytest.mark.parametrize("end, more", [("garbage", {}), ("error", {"with": "expired"}), ("error", {"with": "internal"})])
 def test_a_watch_that_is_of_no_use_any_more_costs_a_list(rig, end, more):
     rig.ingress()
-    rig.ingress("gone")
+    rig.ingress("other")
     rig.start()
     mark = rig.kube.mark()
     told = rig.link.count()
     rig.kube.end_streams(end, WATCHED, **more)
-    rig.kube.delete_objects("ingresses", "default", "gone")
     rig.rehost("b.example")
     rig.wait_host("b.example")
-    rig.link.wait_gone("ingress", "gone")
     assert [entry["resource"] for entry in rig.lists(mark)] == ["ingresses"]
     # What did not change is not told again.
-    assert {body["name"] for _, body in rig.link.messages(since=told)} == {"web", "gone"}
+    assert {body["name"] for _, body in rig.link.messages(since=told)} == {"web"}
+
+
+# Lists that lack what was there
+
+def lists_of_ingresses(rig, mark) -> list[str]:
+    return [entry["query"] for entry in rig.lists(mark) if entry["resource"] == "ingresses"]
+
+
+def test_what_two_lists_lack_is_gone(rig):
+    rig.ingress()
+    rig.ingress("gone")
+    rig.start()
+    mark = rig.kube.mark()
+    told = rig.link.count()
+    rig.kube.network("gone", drop="rst")
+    rig.kube.delete_objects("ingresses", "default", "gone")
+    rig.kube.forget()
+    rig.kube.network("up")
+    rig.watcher.wait_event("list-lacks", "kind=ingress")
+    assert rig.link.messages(since=told) == []
+    rig.link.wait_gone("ingress", "gone", timeout=60)
+    queries = lists_of_ingresses(rig, mark)
+    # The second one asks for the newest, which no cache can answer.
+    assert len(queries) == 2 and not re.search(r"(^|[?&])resourceVersion=[0-9]", queries[1])
+    assert {body["name"] for _, body in rig.link.messages(since=told)} == {"gone"}
+
+
+@pytest.mark.parametrize("resource, kind", [("ingresses", "ingress"), ("services", "service"), ("endpointslices", "endpoints")])
+def test_a_list_that_is_wrong_for_a_moment_removes_nothing(make_rig, resource, kind):
+    rig = make_rig("1.30")
+    rig.kube.bulk(count=3, namespaces=1)
+    rig.start()
+    told = rig.link.count()
+    empty = {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1000000000"}, "items": []}
+    rig.kube.fault("respond", {"verb": "list", "resource": resource, "identity": "controller"}, status=200, body=json.dumps(empty), count=1)
+    rig.kube.end_streams("error", {"resource": resource}, **{"with": "expired"})
+    rig.watcher.wait_event("list-lacks", f"kind={kind} ")
+    wait_for(lambda: len([line for line in rig.watcher.events("kind-resynced") if f"kind={kind} " in line]) == 2, "a second list", 60)
+    assert not rig.link.messages(since=told)
+    assert len(rig.watcher.events("list-lacks")) == 1
 
 
 def test_load_shedding_as_a_frame_costs_no_list(rig):
@@ -329,7 +368,7 @@ def test_a_restored_backup(rig, is_away):
         rig.watcher.wait_event("watch-failed", "kind=ingress ")
     rig.kube.restore(streams=None)
     rig.kube.network("up")
-    rig.link.wait_gone("ingress", "lost")
+    rig.link.wait_gone("ingress", "lost", timeout=60)
     rig.wait_host("a.example", "kept")
     rig.watcher.wait_event("revision-went-back")
     rig.ingress("later")

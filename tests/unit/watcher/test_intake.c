@@ -91,7 +91,9 @@ static void what_was_known_stands(void **state)
 	assert_int_equal(f.refused, 1);
 	assert_string_equal(f.who, "n/a/1");
 	assert_string_equal(f.why, "spec.rules: must be a list");
-	assert_int_equal(store_sweep(&f.store, RECORD_INGRESS, STR_NONE), 0);
+	size_t missed = 1;
+	assert_int_equal(store_sweep(&f.store, RECORD_INGRESS, STR_NONE, &missed), 0);
+	assert_int_equal(missed, 0);
 	assert_int_equal(type_of(&f, RECORD_INGRESS), MESSAGE_UPSERT);
 	end(&f);
 }

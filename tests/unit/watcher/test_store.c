@@ -329,25 +329,50 @@ static void a_peer_that_comes_back_gets_everything_and_no_tombstones(void **stat
 	end(&f);
 }
 
-static void a_full_list_removes_what_it_does_not_name(void **state)
+/* A list of one namespace, or (absent) of all, that names these of the Services. Returns how many it removed. */
+static size_t list(struct fixture *f, struct str namespace, const char *names, size_t *ret_missed)
+{
+	store_unsee(&f->store, RECORD_SERVICE, namespace);
+	for (const char *at = names; *at != '\0'; at++)
+		put(f, RECORD_SERVICE, (char[]){*at, '\0'}, (char[]){*at, '\0'}, NULL);
+	return store_sweep(&f->store, RECORD_SERVICE, namespace, ret_missed);
+}
+
+static void two_full_lists_remove_what_neither_names(void **state)
 {
 	struct fixture f;
+	size_t missed = 0;
 	(void)state;
 	begin_live(&f);
-	put(&f, RECORD_SERVICE, "a", "1", NULL);
-	put(&f, RECORD_SERVICE, "b", "2", NULL);
 	put(&f, RECORD_INGRESS, "i", "3", NULL);
+	assert_int_equal(list(&f, STR_NONE, "abc", &missed), 0);
+	assert_int_equal(missed, 0);
 	buf_clear(&f.peer.said);
-	store_unsee(&f.store, RECORD_SERVICE, STR_NONE);
-	put(&f, RECORD_SERVICE, "b", "2", NULL);
-	assert_int_equal(store_sweep(&f.store, RECORD_SERVICE, STR_NONE), 1);
+	/* One that is wrong for a moment costs nothing. */
+	assert_int_equal(list(&f, STR_NONE, "", &missed), 0);
+	assert_int_equal(missed, 3);
+	assert_int_equal(list(&f, STR_NONE, "abc", &missed), 0);
+	assert_int_equal(missed, 0);
 	outlet_flush(&f.outlet);
-	expect(&f, "-a/1");
+	expect(&f, "");
+	assert_int_equal(list(&f, STR_NONE, "bc", &missed), 0);
+	assert_int_equal(missed, 1);
+	/* The second list agrees about one, and begins to doubt another. */
+	assert_int_equal(list(&f, STR_NONE, "c", &missed), 1);
+	assert_int_equal(missed, 1);
+	outlet_flush(&f.outlet);
+	expect(&f, "-a/a");
+	/* A watch has heard of it in between. */
+	put(&f, RECORD_SERVICE, "b", "b", NULL);
+	assert_int_equal(list(&f, STR_NONE, "c", &missed), 0);
+	assert_int_equal(missed, 1);
 	/* Of another namespace: nothing. */
-	store_unsee(&f.store, RECORD_SERVICE, STR("m"));
-	assert_int_equal(store_sweep(&f.store, RECORD_SERVICE, STR("m")), 0);
-	store_unsee(&f.store, RECORD_SERVICE, STR("n"));
-	assert_int_equal(store_sweep(&f.store, RECORD_SERVICE, STR("n")), 1);
+	assert_int_equal(list(&f, STR("m"), "", &missed), 0);
+	assert_int_equal(missed, 0);
+	assert_int_equal(list(&f, STR("n"), "", &missed), 1);
+	assert_int_equal(missed, 1);
+	assert_int_equal(list(&f, STR("n"), "", &missed), 1);
+	assert_int_equal(f.store.counts[RECORD_SERVICE], 0);
 	assert_int_equal(f.store.counts[RECORD_INGRESS], 1);
 	end(&f);
 }
@@ -570,7 +595,7 @@ int main(void)
 		cmocka_unit_test(changes_while_the_snapshot_goes_out),
 		cmocka_unit_test(a_kind_that_never_rests_does_not_hold_up_the_snapshot),
 		cmocka_unit_test(a_peer_that_comes_back_gets_everything_and_no_tombstones),
-		cmocka_unit_test(a_full_list_removes_what_it_does_not_name),
+		cmocka_unit_test(two_full_lists_remove_what_neither_names),
 		cmocka_unit_test(random_changes_end_in_the_same_state),
 		cmocka_unit_test(keeping_loses_nothing),
 		cmocka_unit_test(what_cannot_be_read_stands_or_is_told_to_be_kept),

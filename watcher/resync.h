@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * When a kind is listed again although its watch runs: now and then if that is wanted, and soon after a list that lacked what was there. What
+ * is gone is told by watches; such a list may come from a server, or a cache before it, that is wrong for a moment, so a second one decides.
+ */
+#pragma once
+
+#include <ev.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define RESYNC_SECOND_LIST_S 5.0
+
+struct resync {
+	struct ev_loop *loop;
+	ev_timer timer;
+	double period_s; /* 0: never */
+	bool is_unsure;  /* the latest list lacked something */
+	void (*on_due)(void *ctx);
+	void *ctx;
+};
+
+/* Counts from now. About every period_s; 0: only when a list is doubted. */
+void resync_start(struct resync *resync, struct ev_loop *loop, double period_s,
+	void (*on_due)(void *ctx), void *ctx);
+void resync_stop(struct resync *resync);
+/* A whole list has come, and lacked so many objects that the one before had. */
+void resync_listed(struct resync *resync, size_t missed);
