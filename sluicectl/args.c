@@ -57,25 +57,67 @@ static const struct ctl_option_spec *find(const char *name, size_t len, char let
 	return NULL;
 }
 
+/* An option as it stands on the command line. */
+struct word {
+	const struct ctl_option_spec *spec; /* NULL: there is none of this name */
+	char *value;                        /* in the same word; NULL: not there */
+};
+
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] != '\0';
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static struct word read_word(char *text)
+{
+	bool is_long = text[1] == '-';
+	char *name = text + (is_long ? 2 : 1);
+	size_t len = is_long ? strcspn(name, "=") : 1;
+	return (struct word){
+		.spec = find(name, len, is_long ? 0 : name[0]),
+		.value = name[len] != '\0' ? name + len + (is_long ? 1 : 0) : NULL,
+	};
+}
+
+static bool takes_next(const struct word *word)
+{
+	return word->spec != NULL && word->spec->arg != NULL && word->value == NULL;
+}
+
 /* One option, with its value if that is another word. */
 static char *take_option(struct args *args, int argc, char **argv, int *at)
 {
-	char *word = argv[*at];
-	bool is_long = word[1] == '-';
-	char *name = word + (is_long ? 2 : 1);
-	size_t len = is_long ? strcspn(name, "=") : 1;
-	const struct ctl_option_spec *spec = find(name, len, is_long ? 0 : name[0]);
-	char *value = name[len] != '\0' ? name + len + (is_long ? 1 : 0) : NULL;
-	if (spec == NULL)
-		return xasprintf("there is no option %s; see sluicectl --help", word);
-	if (spec->arg == NULL && value != NULL)
-		return xasprintf("--%s has no value", spec->name);
-	if (spec->arg != NULL && value == NULL) {
+	struct word word = read_word(argv[*at]);
+	if (word.spec == NULL)
+		return xasprintf("there is no option %s; see sluicectl --help", argv[*at]);
+	if (word.spec->arg == NULL && word.value != NULL)
+		return xasprintf("--%s has no value", word.spec->name);
+	if (takes_next(&word)) {
 		if (*at + 1 >= argc)
-			return xasprintf("--%s needs %s", spec->name, spec->arg);
-		value = argv[++*at];
+			return xasprintf("--%s needs %s", word.spec->name, word.spec->arg);
+		word.value = argv[++*at];
 	}
-	return set(args, spec, value);
+	return set(args, word.spec, word.value);
+}
+
+/* The first word that is no option and no option's value; argc: there is none. */
+static int find_command_word(int argc, char **argv)
+{
+	int at = 1;
+	for (; at < argc; at++) {
+		if (strcmp(argv[at], "--") == 0)
+			return at + 1;
+		if (!is_option(argv[at]))
+			return at;
+		struct word word = read_word(argv[at]);
+		at += takes_next(&word) ? 1 : 0;
+	}
+	return argc;
 }
 
 static bool find_command(const char *name, enum command *ret_command)
@@ -89,10 +131,10 @@ static bool find_command(const char *name, enum command *ret_command)
 	return false;
 }
 
-/* --help and the like, as all programs have them. */
-static bool print_whole(const char *word, FILE *out)
+/* --help and the like, as all programs have them; with a command, --help is the command's. */
+static bool print_whole(const char *word, bool has_command, FILE *out)
 {
-	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+	if (is_help(word) && !has_command)
 		args_print_overview(out);
 	else if (strcmp(word, "--help=man") == 0)
 		args_print_man(out);
@@ -105,37 +147,58 @@ static bool print_whole(const char *word, FILE *out)
 	return true;
 }
 
+/* What stands before the command, and the command itself. */
+static enum args_outcome take_command(
+	int argc, char **argv, int at, struct args *args, FILE *out, char **ret_problem)
+{
+	const char *name = at < argc ? argv[at] : NULL;
+	bool is_help_of = name != NULL && strcmp(name, "help") == 0;
+	name = is_help_of ? (at + 1 < argc ? argv[at + 1] : NULL) : name;
+	bool has_command = name != NULL && find_command(name, &args->command);
+	for (int i = 1; i < at && i < argc; i++) {
+		if (print_whole(argv[i], has_command, out))
+			return ARGS_DONE;
+	}
+	if (is_help_of && name == NULL) {
+		args_print_overview(out);
+		return ARGS_DONE;
+	}
+	if (is_help_of && has_command) {
+		args_print_help(out, args->command);
+		return ARGS_DONE;
+	}
+	if (has_command)
+		return ARGS_OK;
+	*ret_problem =
+		name == NULL ? xstrdup("a command is missing; see sluicectl --help")
+			     : xasprintf("there is no command \"%s\"; see sluicectl --help", name);
+	return ARGS_BAD;
+}
+
 enum args_outcome args_parse(
 	int argc, char **argv, struct args *ret_args, FILE *out, char **ret_problem)
 {
 	bool is_rest = false;
+	int command_at = find_command_word(argc, argv);
 	*ret_args = (struct args){0};
-	if (argc < 2) {
-		*ret_problem = xstrdup("a command is missing; see sluicectl --help");
-		return ARGS_BAD;
-	}
-	if (print_whole(argv[1], out))
-		return ARGS_DONE;
-	if (!find_command(argv[1], &ret_args->command)) {
-		*ret_problem =
-			xasprintf("there is no command \"%s\"; see sluicectl --help", argv[1]);
-		return ARGS_BAD;
-	}
-	for (int i = 2; i < argc; i++) {
-		if (is_rest || argv[i][0] != '-' || argv[i][1] == '\0') {
+	enum args_outcome outcome =
+		take_command(argc, argv, command_at, ret_args, out, ret_problem);
+	for (int i = 1; i < argc && outcome == ARGS_OK; i++) {
+		if (i == command_at)
+			continue;
+		if (is_rest || !is_option(argv[i])) {
 			add(&ret_args->rest, argv[i]);
 		} else if (strcmp(argv[i], "--") == 0) {
-			is_rest = true;
-		} else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			is_rest = i > command_at;
+		} else if (is_help(argv[i])) {
 			args_print_help(out, ret_args->command);
 			return ARGS_DONE;
 		} else {
 			*ret_problem = take_option(ret_args, argc, argv, &i);
-			if (*ret_problem != NULL)
-				return ARGS_BAD;
+			outcome = *ret_problem != NULL ? ARGS_BAD : ARGS_OK;
 		}
 	}
-	return ARGS_OK;
+	return outcome;
 }
 
 void args_free(struct args *args)

@@ -41,7 +41,8 @@ static void print_option(FILE *out, const struct ctl_option_spec *spec)
 void args_print_help(FILE *out, enum command command)
 {
 	const struct command_spec *spec = &command_specs[command];
-	fprintf(out, "Usage: sluicectl %s [OPTION...] %s\n\n", spec->name, spec->arguments);
+	fprintf(out, "Usage: sluicectl [OPTION...] %s [OPTION...] %s\n\n", spec->name,
+		spec->arguments);
 	print_wrapped(out, spec->summary, 0);
 	if (spec->description[0] != '\0')
 		print_wrapped(out, spec->description, 0);
@@ -54,8 +55,8 @@ void args_print_help(FILE *out, enum command command)
 
 void args_print_overview(FILE *out)
 {
-	fputs("Usage: sluicectl COMMAND [OPTION...] [ARGUMENT...]\n\nLooks into a line of Sluice, "
-	      "and at manifests without one.\n\nCommands:\n",
+	fputs("Usage: sluicectl [OPTION...] COMMAND [OPTION...] [ARGUMENT...]\n\nLooks into a line "
+	      "of Sluice, and at manifests without one.\n\nCommands:\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		fprintf(out, "  %s%s%s\n", command_specs[i].name,
@@ -66,8 +67,8 @@ void args_print_overview(FILE *out)
 	fputs("\nExit codes:\n", out);
 	for (size_t i = 0; i < exit_count; i++)
 		fprintf(out, "  %d   %s\n", exit_specs[i].number, exit_specs[i].meaning);
-	fputs("\n`sluicectl COMMAND --help` tells the options of a command; --help=man prints the "
-	      "manual,\n--version the version.\n",
+	fputs("\n`sluicectl COMMAND --help` tells the options of a command, which may stand before "
+	      "and after it;\n--help=man prints the manual, --version the version.\n",
 		out);
 }
 
@@ -130,7 +131,8 @@ void args_print_man(FILE *out)
 	      ".Nd looks into a line of Sluice, and at manifests without one\n.Sh SYNOPSIS\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		fprintf(out, ".Nm\n.Cm %s\n.Op Ar OPTION ...\n", command_specs[i].name);
+		fprintf(out, ".Nm\n.Op Ar OPTION ...\n.Cm %s\n.Op Ar OPTION ...\n",
+			command_specs[i].name);
 		if (command_specs[i].arguments[0] != '\0')
 			fprintf(out, ".Ar %s\n", command_specs[i].arguments);
 	}
@@ -164,7 +166,10 @@ void args_print_markdown(FILE *out)
 				*at == '|' ? "\\" : "", *at);
 		fprintf(out, "` | %s |\n", command_specs[i].summary);
 	}
-	fputs("\n| option | commands | |\n| --- | --- | --- |\n", out);
+	fputs("\nOptions stand before or after the command.\n\n| option | commands | |\n| --- | "
+	      "--- "
+	      "| --- |\n",
+		out);
 	for (size_t i = 0; i < ctl_option_count; i++) {
 		const struct ctl_option_spec *spec = &ctl_option_specs[i];
 		fprintf(out, "| `--%s%s%s` | ", spec->name, spec->arg != NULL ? " " : "",
@@ -224,27 +229,63 @@ static void print_bash_values(FILE *out)
 	fputs("\t*) return 1 ;;\n\tesac\n", out);
 }
 
+/* COMMAND_COUNT: before the command, where all may stand. */
+static bool is_offered(const struct ctl_option_spec *spec, size_t command)
+{
+	return command == COMMAND_COUNT || (spec->commands >> command & 1) != 0;
+}
+
 static void print_options_of(FILE *out, size_t command)
 {
 	for (size_t j = 0; j < ctl_option_count; j++) {
-		if ((ctl_option_specs[j].commands >> command & 1) != 0)
+		if (is_offered(&ctl_option_specs[j], command))
 			fprintf(out, " --%s", ctl_option_specs[j].name);
 	}
 	fputs(" --help", out);
+}
+
+/* "--filename BAR -f BAR ...": those whose value is another word. */
+static void print_valued(FILE *out, const char *bar)
+{
+	const char *before = "";
+	for (size_t i = 0; i < ctl_option_count; i++) {
+		const struct ctl_option_spec *spec = &ctl_option_specs[i];
+		if (spec->arg == NULL)
+			continue;
+		fprintf(out, "%s--%s", before, spec->name);
+		before = bar;
+		if (spec->letter != 0)
+			fprintf(out, "%s-%c", before, spec->letter);
+	}
+}
+
+/* The command is the first word that is no option and no option's value. bash takes `--output=json` for three words. */
+static void print_bash_command(FILE *out)
+{
+	fputs("_sluicectl_command() {\n\tlocal word skip=\n\tfor word; do\n"
+	      "\t\tif [ -n \"$skip\" ]; then\n\t\t\t[ \"$word\" = = ] || skip=\n\t\t\tcontinue\n"
+	      "\t\tfi\n\t\tcase $word in\n\t\t",
+		out);
+	print_valued(out, " | ");
+	fputs(") skip=1 ;;\n\t\t-*) ;;\n\t\t*)\n\t\t\tprintf '%s' \"$word\"\n\t\t\treturn\n"
+	      "\t\t\t;;\n\t\tesac\n\tdone\n}\n",
+		out);
 }
 
 static void print_bash(FILE *out)
 {
 	fputs("# bash completion of sluicectl\n_sluicectl_value() {\n", out);
 	print_bash_values(out);
-	fputs("}\n_sluicectl() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
-	      "prev=${COMP_WORDS[COMP_CWORD - 1]}\n\tCOMPREPLY=()\n\tif [ \"$COMP_CWORD\" -eq 1 ]; "
-	      "then\n\t\tCOMPREPLY=($(compgen -W '",
+	fputs("}\n", out);
+	print_bash_command(out);
+	fputs("_sluicectl() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
+	      "prev=${COMP_WORDS[COMP_CWORD - 1]}\n\tCOMPREPLY=()\n\t_sluicectl_value && return\n"
+	      "\tcase $(_sluicectl_command \"${COMP_WORDS[@]:1:COMP_CWORD-1}\") in\n"
+	      "\t'') COMPREPLY=($(compgen -W '",
 		out);
 	print_commands(out);
-	fputs(" --help --version' -- \"$cur\"))\n\t\treturn\n\tfi\n\t_sluicectl_value && "
-	      "return\n\tcase ${COMP_WORDS[1]} in\n",
-		out);
+	print_options_of(out, COMMAND_COUNT);
+	fputs(" --version' -- \"$cur\")) ;;\n", out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		fprintf(out, "\t%s) COMPREPLY=($(compgen -W '", command_specs[i].name);
 		print_words(out, command_specs[i].arguments);
@@ -301,31 +342,51 @@ static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
 	print_zsh_value(out, spec);
 }
 
-static void print_zsh(FILE *out)
+static void print_zsh_options(FILE *out, size_t command)
 {
-	fputs("#compdef sluicectl\n_sluicectl() {\n\tif ((CURRENT == 2)); then\n\t\tlocal -a "
-	      "commands=(\n",
-		out);
+	fputs("_arguments", out);
+	for (size_t j = 0; j < ctl_option_count; j++) {
+		if (is_offered(&ctl_option_specs[j], command))
+			print_zsh_option(out, &ctl_option_specs[j]);
+	}
+	fputs(" \\\n\t\t\t'--help[Help]'", out);
+}
+
+static void print_zsh_commands(FILE *out)
+{
+	fputs("#compdef sluicectl\n_sluicectl_commands() {\n\tlocal -a commands=(\n", out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		fprintf(out, "\t\t\t'%s:", command_specs[i].name);
+		fprintf(out, "\t\t'%s:", command_specs[i].name);
 		print_zsh_text(out, command_specs[i].summary);
 		fputs("'\n", out);
 	}
-	fputs("\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal "
-	      "command=$words[2]\n\tshift words\n\t((CURRENT--))\n\tcase $command in\n",
+	fputs("\t)\n\t_describe command commands\n}\n", out);
+}
+
+/* The command's word is taken out of the line, so that options before and after it are read alike. */
+static void print_zsh(FILE *out)
+{
+	print_zsh_commands(out);
+	fputs("_sluicectl() {\n\tlocal command= at\n\tfor ((at = 2; at < CURRENT; at++)); do\n"
+	      "\t\tcase $words[at] in\n\t\t(",
+		out);
+	print_valued(out, "|");
+	fputs(") ((at++)) ;;\n\t\t(-*) ;;\n\t\t(*)\n\t\t\tcommand=$words[at]\n\t\t\twords[at]=()\n"
+	      "\t\t\t((CURRENT--))\n\t\t\tbreak\n\t\t\t;;\n\t\tesac\n\tdone\n\tcase $command in\n"
+	      "\t('')\n\t\t",
+		out);
+	print_zsh_options(out, COMMAND_COUNT);
+	fputs(" \\\n\t\t\t'--version[Version]' \\\n\t\t\t'1:command:_sluicectl_commands'\n\t\t;;\n",
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		fprintf(out, "\t%s)\n\t\t_arguments", command_specs[i].name);
-		for (size_t j = 0; j < ctl_option_count; j++) {
-			if ((ctl_option_specs[j].commands >> i & 1) != 0)
-				print_zsh_option(out, &ctl_option_specs[j]);
-		}
+		fprintf(out, "\t(%s)\n\t\t", command_specs[i].name);
+		print_zsh_options(out, i);
 		if (islower((unsigned char)command_specs[i].arguments[0])) {
 			fputs(" \\\n\t\t\t'1: :(", out);
 			print_words(out, command_specs[i].arguments);
 			fputs(")'", out);
 		}
-		fputs(" \\\n\t\t\t'--help[Help]'\n\t\t;;\n", out);
+		fputs("\n\t\t;;\n", out);
 	}
 	fputs("\tesac\n}\n_sluicectl \"$@\"\n", out);
 }
@@ -336,42 +397,63 @@ static void print_fish_text(FILE *out, const char *text)
 		fprintf(out, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text);
 }
 
+static void print_fish_command(FILE *out)
+{
+	fputs("# fish completion of sluicectl\nfunction __sluicectl_command_is\n"
+	      "\tset -l words (commandline -opc)\n\tset -e words[1]\n\tset -l skip 0\n"
+	      "\tfor word in $words\n\t\tif test $skip = 1\n\t\t\tset skip 0\n\t\t\tcontinue\n"
+	      "\t\tend\n\t\tswitch $word\n\t\tcase ",
+		out);
+	print_valued(out, " ");
+	fputs("\n\t\t\tset skip 1\n\t\tcase '-*'\n\t\tcase '*'\n\t\t\ttest $word = \"$argv[1]\"\n"
+	      "\t\t\treturn\n\t\tend\n\tend\n\ttest -z \"$argv[1]\"\nend\n"
+	      "complete -c sluicectl -f\n",
+		out);
+}
+
+static void print_fish_option(FILE *out, const struct ctl_option_spec *spec, const char *command)
+{
+	fprintf(out, "complete -c sluicectl -n '__sluicectl_command_is \"%s\"' -l %s", command,
+		spec->name);
+	if (spec->letter != 0)
+		fprintf(out, " -s %c", spec->letter);
+	if (spec->arg != NULL)
+		fputs(spec->value == VALUE_FILES || spec->value == VALUE_FOLDER ? " -r -F" : " -x",
+			out);
+	if (args_choices(spec->value) != NULL)
+		fprintf(out, " -a '%s'", args_choices(spec->value));
+	fputs(" -d '", out);
+	print_fish_text(out, spec->help);
+	fputs("'\n", out);
+}
+
 static void print_fish(FILE *out)
 {
-	fputs("# fish completion of sluicectl\ncomplete -c sluicectl -f\n", out);
-	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		const char *name = command_specs[i].name;
-		fprintf(out, "complete -c sluicectl -n __fish_use_subcommand -a %s -d '", name);
+	print_fish_command(out);
+	for (size_t i = 0; i <= COMMAND_COUNT; i++) {
+		const char *name = i < COMMAND_COUNT ? command_specs[i].name : "";
+		for (size_t j = 0; j < ctl_option_count; j++) {
+			if (is_offered(&ctl_option_specs[j], i))
+				print_fish_option(out, &ctl_option_specs[j], name);
+		}
+		fprintf(out,
+			"complete -c sluicectl -n '__sluicectl_command_is \"%s\"' -s h -l help "
+			"-d Help\n",
+			name);
+		if (i == COMMAND_COUNT)
+			break;
+		fprintf(out, "complete -c sluicectl -n '__sluicectl_command_is \"\"' -a %s -d '",
+			name);
 		print_fish_text(out, command_specs[i].summary);
 		fputs("'\n", out);
-		if (islower((unsigned char)command_specs[i].arguments[0])) {
-			fprintf(out,
-				"complete -c sluicectl -n '__fish_seen_subcommand_from %s' -a '",
-				name);
-			print_words(out, command_specs[i].arguments);
-			fputs("'\n", out);
-		}
-		for (size_t j = 0; j < ctl_option_count; j++) {
-			const struct ctl_option_spec *spec = &ctl_option_specs[j];
-			if ((spec->commands >> i & 1) == 0)
-				continue;
-			fprintf(out,
-				"complete -c sluicectl -n '__fish_seen_subcommand_from %s' -l %s",
-				name, spec->name);
-			if (spec->letter != 0)
-				fprintf(out, " -s %c", spec->letter);
-			if (spec->arg != NULL)
-				fputs(spec->value == VALUE_FILES || spec->value == VALUE_FOLDER
-						? " -r -F"
-						: " -x",
-					out);
-			if (args_choices(spec->value) != NULL)
-				fprintf(out, " -a '%s'", args_choices(spec->value));
-			fputs(" -d '", out);
-			print_fish_text(out, spec->help);
-			fputs("'\n", out);
-		}
+		if (!islower((unsigned char)command_specs[i].arguments[0]))
+			continue;
+		fprintf(out, "complete -c sluicectl -n '__sluicectl_command_is \"%s\"' -a '", name);
+		print_words(out, command_specs[i].arguments);
+		fputs("'\n", out);
 	}
+	fputs("complete -c sluicectl -n '__sluicectl_command_is \"\"' -l version -d Version\n",
+		out);
 }
 
 bool args_print_completion(FILE *out, const char *shell)

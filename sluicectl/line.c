@@ -27,7 +27,11 @@ extern const struct offline rancher_offline;
 static const struct offline *const providers[] = {
 	&haproxy_offline, &nginx_offline, &rancher_offline};
 
-struct intake_owner;
+/* Of an intake: which line, and what its objects are called. */
+struct intake_owner {
+	struct line *line;
+	const char *kind;
+};
 
 struct line {
 	const struct offline *provider;
@@ -93,12 +97,6 @@ size_t line_findings(struct line *line, const struct line_finding **ret_findings
 
 /* ---- the watcher's part ---- */
 
-/* Of an intake: which line, and what its objects are called. */
-struct intake_owner {
-	struct line *line;
-	const char *kind;
-};
-
 static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
 {
 	const struct intake_owner *owner = ctx;
@@ -113,19 +111,7 @@ static const struct kind_version *find_version(const struct json *object, size_t
 	struct str kind = STR_NONE;
 	if (!json_get_str(object, "apiVersion", &api) || !json_get_str(object, "kind", &kind))
 		return NULL;
-	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
-			const struct kind_version *version =
-				kind_version_at((enum record_kind)k, i);
-			if (version == NULL)
-				break;
-			*ret_index = i;
-			if (str_eq_c(api, version->group_version) &&
-				str_eq_c(kind, version->object_kind))
-				return version;
-		}
-	}
-	return NULL;
+	return kind_version_find(api, kind, ret_index);
 }
 
 static bool is_watched(
@@ -303,6 +289,24 @@ static void drain(struct line *line, struct buf *from)
 	}
 }
 
+/* Manifests seldom hold an IngressClass; without any a class counts by its name, as in a cluster without such objects. */
+static void settle_kinds(struct line *line)
+{
+	struct source_settings settings;
+	bool takes_unclassed = false;
+	size_t count = 0;
+	settings_watcher(line->settings, &settings, &line->wants_classes, &takes_unclassed);
+	bool has_classes = line->wants_classes &&
+			   (line->is_running || line->store.counts[RECORD_INGRESS_CLASS] != 0);
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		if (k != RECORD_INGRESS_CLASS || has_classes)
+			line->kinds[count++] = k;
+	}
+	settings.kinds.items = line->kinds;
+	settings.kinds.count = count;
+	outlet_set_settings(&line->outlet, &settings);
+}
+
 void line_run(struct line *line)
 {
 	struct hello hello = {
@@ -313,6 +317,7 @@ void line_run(struct line *line)
 		.software = STR("sluicectl"),
 		.capabilities = line->provider->capabilities(),
 	};
+	settle_kinds(line);
 	engine_source_up(line->engine);
 	outlet_link_up(&line->outlet);
 	outlet_set_whole(&line->outlet);
@@ -386,6 +391,27 @@ bool line_explain(struct line *line, enum record_kind kind, const char *namespac
 	return true;
 }
 
+size_t line_note_foreign(struct line *line)
+{
+	size_t count = 0;
+	const struct store_object *object = store_first(&line->store, RECORD_INGRESS);
+	for (; object != NULL; object = store_next(&line->store, object)) {
+		struct str namespace = store_namespace(object);
+		struct str name = store_name(object);
+		struct looking_explanation explained;
+		if (explain_foreign_object(line->engine, RECORD_INGRESS, namespace, name,
+			    &line->scratch, &explained) &&
+			explained.problems.count != 0) {
+			add_finding(line, "Ingress", namespace, name, EVENT_NORMAL,
+				explained.problems.items[0].reason,
+				explained.problems.items[0].message);
+			count++;
+		}
+		arena_reset(&line->scratch);
+	}
+	return count;
+}
+
 size_t line_count(const struct line *line, enum record_kind kind)
 {
 	return line->store.counts[kind];
@@ -397,7 +423,6 @@ static void open_watcher(struct line *line)
 {
 	struct source_settings settings;
 	bool takes_unclassed = false;
-	size_t count = 0;
 	settings_watcher(line->settings, &settings, &line->wants_classes, &takes_unclassed);
 	project_ours_init(&line->ours, settings.load_balancer_class, takes_unclassed);
 	store_init(&line->store);
@@ -415,13 +440,8 @@ static void open_watcher(struct line *line)
 			intake_init(&line->intakes[k][i], version, &line->store, &line->ours,
 				on_refused, owner);
 		}
-		if (k != RECORD_INGRESS_CLASS || line->wants_classes)
-			line->kinds[count++] = k;
 	}
-	settings.kinds.items = line->kinds;
-	settings.kinds.count = count;
 	outlet_init(&line->outlet, &line->store, &outlet_ops, line);
-	outlet_set_settings(&line->outlet, &settings);
 }
 
 struct line *line_new(const struct offline *provider, char *const *settings, size_t setting_count,

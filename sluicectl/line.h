@@ -36,6 +36,8 @@ char *line_render(struct line *line,
 /* As translator/explain.h says it; what depends on a provider's answers is not there. After line_run(). */
 bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
 	struct arena *arena, struct looking_explanation *ret_explanation);
+/* Adds to the findings, as notes, which Ingresses are not ours by their class. Returns how many. After line_run(). */
+size_t line_note_foreign(struct line *line);
 /* Sorted by place, then by object; without repetitions. */
 size_t line_findings(struct line *line, const struct line_finding **ret_findings);
 /* How many objects of a kind were taken. */

@@ -248,6 +248,16 @@ static size_t print_data(struct line *line, bool is_yaml)
 	return warnings;
 }
 
+static void print_summary(struct line *line, size_t foreign, size_t warnings)
+{
+	char note[64] = "";
+	if (foreign != 0)
+		snprintf(note, sizeof(note), " (%zu not ours)", foreign);
+	printf("%zu Ingresses%s, %zu Services, %zu Secrets: %zu warnings\n",
+		line_count(line, RECORD_INGRESS), note, line_count(line, RECORD_SERVICE),
+		line_count(line, RECORD_SECRET), warnings);
+}
+
 int command_lint(const struct args *args)
 {
 	int code = CTL_EXIT_USAGE;
@@ -263,11 +273,10 @@ int command_lint(const struct args *args)
 		line_free(line);
 		return CTL_EXIT_USAGE;
 	}
+	size_t foreign = line_note_foreign(line);
 	size_t warnings = is_data ? print_data(line, is_yaml) : print_findings(stdout, line);
 	if (!is_data)
-		printf("%zu Ingresses, %zu Services, %zu Secrets: %zu warnings\n",
-			line_count(line, RECORD_INGRESS), line_count(line, RECORD_SERVICE),
-			line_count(line, RECORD_SECRET), warnings);
+		print_summary(line, foreign, warnings);
 	line_free(line);
 	return warnings != 0 ? CTL_EXIT_FINDINGS : CTL_EXIT_GOOD;
 }

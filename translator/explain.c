@@ -360,6 +360,13 @@ static void explain_foreign(struct explaining *e)
 		add_problem(e, STR("ClassNotOurs"),
 			STR("it names no class, and the watcher was told not to take such "
 			    "(--no-watch-ingress-without-class)"));
+	else if (e->plan->named_class.len != 0 &&
+		 str_eq(e->plan->named_class, settings->ingress_class))
+		add_problem(e, STR("ClassNotOurs"),
+			arena_printf(e->arena,
+				"there is no IngressClass \"%.*s\" whose controller is %.*s",
+				STR_FMT(settings->ingress_class),
+				STR_FMT(settings->controller_name)));
 	else
 		add_problem(e, STR("ClassNotOurs"),
 			arena_printf(e->arena,
@@ -457,4 +464,15 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 		explain_inner_service(&e);
 	arena_reset(&engine->scratch);
 	return true;
+}
+
+bool explain_foreign_object(struct engine *engine, enum record_kind kind, struct str namespace,
+	struct str name, struct arena *arena, struct looking_explanation *ret_explanation)
+{
+	const struct record *record = graph_find(
+		&engine->graph, record_node_kind(kind), key_join(arena, namespace, '/', name));
+	if (record == NULL || (record->node.flags & (NODE_OURS | NODE_KEPT)) != 0)
+		return false;
+	return explain_object(engine, kind, namespace, name, arena, ret_explanation) &&
+	       !ret_explanation->is_ours;
 }

@@ -81,6 +81,23 @@ const struct kind_version *kind_version_at(enum record_kind kind, size_t index)
 	return &versions[kind][index];
 }
 
+const struct kind_version *kind_version_find(
+	struct str group_version, struct str object_kind, size_t *ret_index)
+{
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
+		const struct kind_version *version;
+		for (size_t i = 0; (version = kind_version_at((enum record_kind)kind, i)) != NULL;
+			i++) {
+			if (!str_eq_c(group_version, version->group_version) ||
+				!str_eq_c(object_kind, version->object_kind))
+				continue;
+			*ret_index = i;
+			return version;
+		}
+	}
+	return NULL;
+}
+
 char *kind_full_resource(const struct kind_version *version)
 {
 	const char *slash = strchr(version->group_version, '/');

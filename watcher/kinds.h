@@ -24,6 +24,9 @@ enum { KIND_VERSIONS_MAX = 3 };
 
 /* The versions of a kind, best first; NULL behind the last. */
 const struct kind_version *kind_version_at(enum record_kind kind, size_t index);
+/* The version of an object by its apiVersion and kind, and its index among those of the kind; NULL: it is not watched. */
+const struct kind_version *kind_version_find(
+	struct str group_version, struct str object_kind, size_t *ret_index);
 /* "ingress: list ingresses.networking.k8s.io" names it as the server does: resource.group, or
  * resource alone. */
 char *kind_full_resource(const struct kind_version *version);

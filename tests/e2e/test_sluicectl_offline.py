@@ -181,6 +181,35 @@ def test_manifests_that_are_wrong(text, code, words):
     assert words in done.stdout + done.stderr
 
 
+FOREIGN = """apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec:
+  ingressClassName: theirs
+  defaultBackend: {service: {name: missing, port: {number: 80}}}
+"""
+
+
+def test_an_ingress_of_a_foreign_class_is_named(tmp_path):
+    (tmp_path / "web.yaml").write_text(FOREIGN)
+    done = sluicectl("lint", "-f", tmp_path / "web.yaml")
+    assert done.returncode == 0
+    assert re.search(r'web.yaml:1: note: Ingress default/web: ClassNotOurs: its class "theirs" is not ours: ours is "rancher"', done.stdout)
+    assert "1 Ingresses (1 not ours), 0 Services, 0 Secrets: 0 warnings" in done.stdout
+    [note] = json.loads(sluicectl("lint", "-o", "json", "-f", tmp_path / "web.yaml").stdout)
+    assert (note["type"], note["reason"], note["name"]) == ("Normal", "ClassNotOurs", "web") and note["remedy"]
+    # With the class that is asked for it is ours, and what is wrong with it is a warning.
+    done = sluicectl("lint", "-f", tmp_path / "web.yaml", "--with", "ingress-class=theirs")
+    assert done.returncode == 1 and "ServiceNotFound" in done.stdout and "not ours" not in done.stdout
+    # An IngressClass among the manifests decides, as in a cluster that has any.
+    theirs = "\n---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: %s}\nspec: {controller: %s}\n"
+    for name, controller, words in (("theirs", "example.com/other", 'there is no IngressClass "theirs" whose controller is'),
+                                    ("rancher", "example.com/other", 'there is no IngressClass "theirs" whose controller is'),
+                                    ("theirs", "sluice.io/ingress-controller", "ServiceNotFound")):
+        done = sluicectl("lint", "-f", "-", "--with", "ingress-class=theirs", text=FOREIGN + theirs % (name, controller))
+        assert words in done.stdout, (name, controller, done.stdout)
+
+
 @pytest.mark.parametrize("arguments, words", [
     ([], "command"), (["dance"], "dance"), (["lint"], "--filename"), (["lint", "--nope"], "--nope"), (["render", "-p", "envoy"], "haproxy"),
     (["lint", "-f", "-", "--with", "no-such=1"], "no-such"), (["lint", "-f", "-", "--with", "http-port=0"], "http-port"),
@@ -268,3 +297,33 @@ def test_completion(shell, tmp_path):
     assert {"ingress", "lb", "pool", "cert", "--output"} <= completed("sluicectl", "get")
     assert completed("sluicectl", "render", "--provider") == completed("sluicectl", "render", "-p") == {"haproxy", "nginx", "rancher"}
     assert "--to" in completed("sluicectl", "render") and "--to" not in completed("sluicectl", "lint")
+    # A value is no command, and options before the command count like those behind it.
+    assert {"lint", "--output", "--version"} <= completed("sluicectl", "-n", "lint")
+    assert {"lint", "--output"} <= completed("sluicectl", "--show-secrets")
+    assert completed("sluicectl", "-p") == {"haproxy", "nginx", "rancher"}
+    after = completed("sluicectl", "--namespace", "web", "render")
+    assert "--to" in after and "lint" not in after
+    assert {"ingress", "lb", "pool", "cert"} <= completed("sluicectl", "-o", "json", "get")
+
+
+def test_options_stand_before_and_behind_the_command(tmp_path):
+    (tmp_path / "web.yaml").write_text("""apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec: {defaultBackend: {service: {name: missing, port: {number: 80}}}}
+""")
+    behind = sluicectl("lint", "-n", "web", "-o", "json", "-f", str(tmp_path / "web.yaml"))
+    assert json.loads(behind.stdout)[0]["namespace"] == "web"
+    for words in (["-n", "web", "-o", "json", "-f", str(tmp_path / "web.yaml"), "lint"],
+                  ["--namespace=web", "--output", "json", "lint", "-f", str(tmp_path / "web.yaml")]):
+        assert sluicectl(*words).stdout == behind.stdout
+    for command in ("status", "get", "explain", "events", "render", "diff", "lint", "completion"):
+        told = sluicectl(command, "--help").stdout
+        assert f"[OPTION...] {command} [OPTION...]" in told
+        assert told == sluicectl("--help", command).stdout == sluicectl("help", command).stdout
+        # Each option of the command's help is known to it wherever it stands, and each other one is refused by name.
+        for option in re.findall(r"--([a-z-]+)", sluicectl("--help=markdown").stdout.split("| option |")[1]):
+            value = {"provider": ["nginx"], "output": ["json"], "color": ["never"], "show-secrets": []}.get(option, ["x"])
+            before = sluicectl(f"--{option}", *value, command, "--help")
+            assert before.stdout == (told if f"--{option}" in told else ""), (command, option)
+            assert before.returncode == sluicectl(command, f"--{option}", *value, "--help").returncode == (0 if before.stdout else 2)

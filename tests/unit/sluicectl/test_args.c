@@ -57,6 +57,29 @@ static void test_standard_input_is_a_name(void **ctx)
 	args_free(&args);
 }
 
+/* The command is the first word that is neither an option nor an option's value. */
+static void test_options_before_the_command(void **ctx)
+{
+	static const char *const forms[][WORDS_MAX] = {
+		{"get", "ingress", "-n", "lint", "--output=json", NULL},
+		{"-n", "lint", "--output=json", "get", "ingress", NULL},
+		{"-nlint", "get", "--output", "json", "ingress", NULL},
+		{"--output", "json", "get", "ingress", "--namespace", "lint", NULL},
+	};
+	(void)ctx;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct args args;
+		char *problem;
+		assert_int_equal(parse(forms[i], &args, &problem), ARGS_OK);
+		assert_int_equal(args.command, COMMAND_GET);
+		assert_string_equal(args.namespace, "lint");
+		assert_string_equal(args.output, "json");
+		assert_int_equal(args.rest.count, 1);
+		assert_string_equal(args.rest.items[0], "ingress");
+		args_free(&args);
+	}
+}
+
 static void test_refusals(void **ctx)
 {
 	static const struct {
@@ -66,6 +89,10 @@ static void test_refusals(void **ctx)
 		{{NULL}, "a command is missing"},
 		{{"dance", NULL}, "there is no command"},
 		{{"lint", "--nope", NULL}, "there is no option"},
+		{{"--nope", "lint", NULL}, "there is no option"},
+		{{"-n", "lint", NULL}, "a command is missing"},
+		{{"--to", "x", "lint", NULL}, "does not know"},
+		{{"help", "dance", NULL}, "there is no command"},
 		{{"lint", "-f", NULL}, "needs FILE"},
 		{{"lint", "--to", "x", NULL}, "does not know"},
 		{{"render", "--show-secrets=1", NULL}, "has no value"},
@@ -124,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_standard_input_is_a_name),
+		cmocka_unit_test(test_options_before_the_command),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_texts_name_everything),
 	};
