@@ -26,8 +26,8 @@ struct offline {
 	const struct option_table *options;
 	struct capabilities *(*capabilities)(void); /* as in its hello; static */
 	bool (*reduce)(enum lb_kind kind, void *value);
-	/* What the table of options cannot check: NULL, or what is wrong (allocated). May be NULL. */
-	char *(*check)(const void *config);
+	/* Completes and checks what the table of options cannot: NULL, or what is wrong (allocated). May be NULL. */
+	char *(*check)(void *config);
 	/* `config`: as the table of options has it, checked. NULL, or why there is nothing to show (allocated). */
 	char *(*render)(const struct offline_job *job, const void *config);
 };

@@ -132,7 +132,7 @@ static void show_all(struct room *room)
 	offline_room_show_notices(common);
 }
 
-static char *check(const void *config)
+static char *check(void *config)
 {
 	return config_check(config);
 }

@@ -38,8 +38,28 @@ const struct option_table config_table = {
 	.config_size = sizeof(struct config),
 };
 
-char *config_check(const struct config *config)
+/* A build has the modules beside the program; an installed program must find those that were installed with it. */
+static char *find_lua(void)
 {
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *slash = len > 0 ? memrchr(self, '/', (size_t)len) : NULL;
+	if (slash != NULL) {
+		char *beside = xasprintf("%.*s/lua", (int)(slash - self), self);
+		char *first = xasprintf("%s/sluice/start.lua", beside);
+		bool is_there = files_exist(first);
+		free(first);
+		if (is_there)
+			return beside;
+		free(beside);
+	}
+	return xstrdup(SLUICE_LUA_DIR);
+}
+
+char *config_check(struct config *config)
+{
+	if (config->lua_dir == NULL)
+		config->lua_dir = find_lua();
 	const char *const paths[][2] = {
 		{"--state-dir", config->local.state_dir},
 		{"--proxy-dir", local_proxy_dir(&config->local)},
@@ -102,7 +122,8 @@ bool config_read_trusted(const struct config *config, struct conf_options *ret_o
 	uint64_t before = ret_options->system_ca_digest;
 	if (str_is_empty(ret_options->system_ca))
 		return false;
-	char *problem = trusted_file_read(config->trusted_certificates, &ret_options->system_ca_digest);
+	char *problem =
+		trusted_file_read(config->trusted_certificates, &ret_options->system_ca_digest);
 	if (problem != NULL)
 		log_event(&EV_TRUSTED_UNREADABLE, LOG_STR("reason", problem));
 	free(problem);

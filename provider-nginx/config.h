@@ -22,8 +22,8 @@ struct config {
 
 extern const struct option_table config_table;
 
-/* Checks what the table of options cannot: NULL, or what is wrong (allocated). */
-char *config_check(const struct config *config);
+/* Puts in what was not said and only this machine knows, and checks what the table of options cannot: NULL, or what is wrong (allocated). */
+char *config_check(struct config *config);
 /* The texts are those of `config`. */
 void config_fill(const struct config *config, struct conf_options *ret_options);
 /* Reads --trusted-certificates; true: its content is another one. Without the file at the start, nobody is told that it trusts what the machine trusts. */

@@ -74,7 +74,7 @@ static char *show_all(struct room *room)
 	return NULL;
 }
 
-static char *check(const void *config)
+static char *check(void *config)
 {
 	return config_check(config);
 }

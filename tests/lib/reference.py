@@ -64,7 +64,7 @@ def options_of(name: str) -> str:
     text = printed(name, "--help=markdown")
     settings = json.loads((build_folder() / "meson-info/intro-buildoptions.json").read_text())
     prefix = next(one["value"] for one in settings if one["name"] == "prefix")
-    return text.replace(f"`{prefix}/share/", "`PREFIX/share/")
+    return text.replace(f"{prefix}/share/", "PREFIX/share/")
 
 
 def environment() -> str:
