@@ -88,8 +88,38 @@ static void add_count(struct about_count *counts, size_t *count, const struct se
 		counts[(*count)++] = (struct about_count){series->word, (uint64_t)series->value};
 }
 
+static bool is_lost(const struct about *about, struct str kind)
+{
+	for (size_t i = 0; i < about->lost_count; i++) {
+		if (str_eq(about->lost[i].what, kind))
+			return true;
+	}
+	return false;
+}
+
+/* A server that has nothing to say is silent: silence is lag only of what is not followed. */
+static void read_lag(struct about *about, struct str text)
+{
+	for (struct str rest = text; rest.len != 0;) {
+		struct series series;
+		if (read_series(take_line(&rest), &series) &&
+			str_eq(series.name, STR("sluice_watcher_synced")) && series.value == 0)
+			add_count(about->lost, &about->lost_count, &series);
+	}
+	for (struct str rest = text; rest.len != 0;) {
+		struct series series;
+		if (!read_series(take_line(&rest), &series) ||
+			!str_eq(series.name, STR("sluice_watcher_silence_seconds")))
+			continue;
+		about->has_lag = true;
+		if (is_lost(about, series.word) && series.value > about->lag_s)
+			about->lag_s = series.value;
+	}
+}
+
 void about_read_figures(struct about *about, struct str text)
 {
+	read_lag(about, text);
 	while (text.len != 0) {
 		struct series series;
 		if (!read_series(take_line(&text), &series))
@@ -101,9 +131,6 @@ void about_read_figures(struct about *about, struct str text)
 			add_count(about->states, &about->state_count, &series);
 		} else if (str_eq(series.name, STR("sluice_watcher_queue_objects"))) {
 			about->waiting = (uint64_t)series.value;
-		} else if (str_eq(series.name, STR("sluice_watcher_silence_seconds"))) {
-			about->has_lag = true;
-			about->lag_s = series.value > about->lag_s ? series.value : about->lag_s;
 		}
 	}
 }

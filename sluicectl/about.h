@@ -23,7 +23,9 @@ struct about {
 	struct about_count counts[ABOUT_COUNTS_MAX];
 	size_t count;
 	bool has_lag;
-	double lag_s;     /* of the watcher: what is known of Kubernetes is at most so old */
+	struct about_count lost[ABOUT_COUNTS_MAX]; /* of the watcher: kinds that are not followed now */
+	size_t lost_count;
+	double lag_s;     /* what is known of those is at most so old; 0: all are followed */
 	uint64_t waiting; /* changes that the next program has not taken yet */
 	struct about_count states[ABOUT_COUNTS_MAX]; /* of a provider: load balancers by state */
 	size_t state_count;

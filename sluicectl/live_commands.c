@@ -194,14 +194,18 @@ static void print_tally(const struct about_count *counts, size_t count)
 			STR_FMT(counts[i].what));
 }
 
-/* How far behind it is, and how much it has. */
+/* How far behind it is, where it is, and how much it has. */
 static void print_load(const struct standing *s, const struct program *program)
 {
 	const struct about *about = &program->about;
 	const char *edge = edge_of(s, program);
-	if (about->has_lag)
-		printf("%sat most %.0fs behind Kubernetes, %" PRIu64 " changes waiting\n", edge,
-			about->lag_s, about->waiting);
+	for (size_t i = 0; i < about->lost_count; i++)
+		printf("%s%s%.*s%s", i == 0 ? edge : "", i == 0 ? "not followed: " : ", ",
+			STR_FMT(about->lost[i].what), i + 1 < about->lost_count ? "" : "; ");
+	if (about->lost_count != 0)
+		printf("at most %.0fs behind Kubernetes\n", about->lag_s);
+	if (about->waiting != 0)
+		printf("%s%" PRIu64 " changes waiting\n", edge, about->waiting);
 	if (about->state_count == 0)
 		return;
 	fputs(edge, stdout);
