@@ -105,15 +105,6 @@ static void on_refused(void *ctx, const struct project_meta *meta, const char *w
 		arena_printf(&owner->line->scratch, "this object cannot be read: %s", why));
 }
 
-static const struct kind_version *find_version(const struct json *object, size_t *ret_index)
-{
-	struct str api = STR_NONE;
-	struct str kind = STR_NONE;
-	if (!json_get_str(object, "apiVersion", &api) || !json_get_str(object, "kind", &kind))
-		return NULL;
-	return kind_version_find(api, kind, ret_index);
-}
-
 static bool is_watched(
 	const struct line *line, const struct json *object, const struct kind_version *version)
 {
@@ -143,8 +134,12 @@ static void note_place(struct line *line, const struct json *object,
 
 void line_put(struct line *line, const struct json *object, const struct manifest_place *place)
 {
+	struct str api = STR_NONE;
+	struct str kind = STR_NONE;
 	size_t index = 0;
-	const struct kind_version *version = find_version(object, &index);
+	(void)json_get_str(object, "apiVersion", &api);
+	(void)json_get_str(object, "kind", &kind);
+	const struct kind_version *version = kind_version_find(api, kind, &index);
 	if (version == NULL || !is_watched(line, object, version))
 		return;
 	if (line->is_running && json_is_object(json_get(object, "metadata")))
@@ -263,6 +258,9 @@ static void take_event(struct line *line, const struct message *message)
 	struct schema_error error = {""};
 	struct event_note note;
 	must(message_decode(message, &line->scratch, &note, &error) == 0);
+	/* A cluster makes endpoints of pods; manifests seldom hold any. */
+	if (str_eq(note.reason, STR("NoEndpoints")) && line->store.counts[RECORD_ENDPOINTS] == 0)
+		return;
 	add_finding(line, kind_name(note.key.kind), note.key.namespace, note.key.name, note.type,
 		note.reason, note.message);
 }

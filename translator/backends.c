@@ -160,6 +160,22 @@ static void build_external(const struct backend_request *request, const struct s
 
 /* ---- the whole ---- */
 
+static void check_endpoints(const struct backend_request *request, const struct pool *pool,
+	struct arena *arena, struct backend_problem *problem)
+{
+	for (size_t i = 0; i < pool->endpoints.count; i++) {
+		if (pool->endpoints.items[i].active)
+			return;
+	}
+	bool is_empty = pool->endpoints.count == 0;
+	set_problem(problem, arena, is_empty ? "NoEndpoints" : "NoReadyEndpoints",
+		is_empty ? "Service %.*s has no endpoint for its port %s, requests for it are "
+			   "answered with 503"
+			 : "no endpoint of Service %.*s is ready for its port %s, requests for it "
+			   "are answered with 503",
+		STR_FMT(request->service), diag_quote(arena, port_as_written(request->port)));
+}
+
 static void build_endpoints(const struct backend_request *request, const struct service_port *port,
 	struct arena *arena, struct pool *pool, struct backend_problem *problem)
 {
@@ -174,6 +190,8 @@ static void build_endpoints(const struct backend_request *request, const struct 
 			"Service %.*s has %zu endpoints more than one pool can take; they are left "
 			"out",
 			STR_FMT(request->service), summary.left_out);
+	else
+		check_endpoints(request, pool, arena, problem);
 }
 
 static void build_found(const struct backend_request *request, struct arena *arena,

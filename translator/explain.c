@@ -88,21 +88,9 @@ static void add_endpoints(
 		active += endpoint->active;
 	}
 	route->endpoints.count = count;
-	if (active != 0 || pool->external_name.len != 0)
-		return;
-	struct str service = route->service;
-	if (count == 0)
-		refuse(route, STR("NoEndpoints"),
-			arena_printf(e->arena,
-				"Service %.*s has no endpoint that is ready: requests are answered "
-				"with 503",
-				STR_FMT(service)));
-	else
-		refuse(route, STR("NoReadyEndpoints"),
-			arena_printf(e->arena,
-				"no endpoint of Service %.*s is ready: requests are answered with "
-				"503",
-				STR_FMT(service)));
+	/* The reason is told by who looked for them. */
+	if (active == 0 && pool->external_name.len == 0)
+		route->is_served = false;
 }
 
 static const struct diag *own_diag(const struct explaining *e, const struct diag_list *diags)
@@ -141,7 +129,6 @@ static void explain_pool(struct explaining *e, struct str id, struct looking_rou
 	diag_list_init(&diags, &engine->scratch);
 	const struct pool *pool = object_build(engine, &node->node, &diags);
 	add_endpoints(e, pool, route);
-	/* Why there are none is known better by who looked for them. */
 	const struct diag *diag = own_diag(e, &diags);
 	if (diag != NULL && !route->is_served)
 		refuse(route, keep(e, diag->reason), keep(e, diag->message));

@@ -169,6 +169,28 @@ static bool was_said(const struct said *said, uint64_t digest)
 				       compare_digests) != NULL;
 }
 
+/* Who was told why requests are answered with 503 is told when they are served again. False: there was no room for all. */
+static bool tell_recovery(struct engine *engine, const struct pool_node *pool)
+{
+	const struct ingress_node *user;
+	struct str service = node_name(&pool->service->record.node);
+	SET_FOREACH (user, &pool->users, node_by_name) {
+		struct object_ref self = ingress_ref(user, &engine->scratch);
+		struct str text = arena_printf(&engine->scratch,
+			"Service %.*s: what was amiss is over, requests reach it",
+			STR_FMT(service));
+		if (!said_event(engine, &self, EVENT_NORMAL, STR("BackendRecovered"), text, false))
+			return false;
+	}
+	return true;
+}
+
+static bool has_recovered(const struct node *node, enum said_part part, const struct said *old,
+	const struct diag_list *diags)
+{
+	return node->kind == NODE_POOL && part == SAID_CONTENT && old != NULL && diags->count == 0;
+}
+
 static bool is_standing(const struct engine *engine, const struct node *node, enum said_part part)
 {
 	return engine->standing || (part == SAID_STATUS && (node->flags & NODE_NEW_STATUS) != 0);
@@ -181,6 +203,11 @@ void said_update(struct engine *engine, struct node *node, enum said_part part,
 	size_t most = diags->count + (old != NULL ? old->count : 0);
 	if (most == 0)
 		return;
+	if (has_recovered(node, part, old, diags) &&
+		!tell_recovery(engine, (struct pool_node *)(void *)node)) {
+		said_ask(engine, node, part);
+		return;
+	}
 	uint64_t *digests = xcalloc(most, sizeof(*digests));
 	size_t count = 0;
 	for (size_t i = 0; i < diags->count; i++) {

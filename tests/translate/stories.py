@@ -221,6 +221,32 @@ def the_next_takes_over_when_the_winner_goes(line: Line) -> None:
 
 
 @story
+def no_endpoints_is_told_once_and_so_is_the_recovery(line: Line) -> None:
+    line.begin([service("web", [80]), service("other", [80]), endpoints("other", 80, "10.0.0.9"), ingress("one"), ingress("two", "y.org"),
+                ingress("far", "z.org", service="other")])
+    told = [("ingress", "one", "NoEndpoints"), ("ingress", "two", "NoEndpoints")]
+    assert sorted(line.events()) == told
+    # A slice without a pod that is ready changes nothing of that.
+    none = endpoints("web", 80, "10.0.0.1")
+    none["subsets"][0]["addresses"] = []
+    line.upsert(none)
+    assert line.events() == []
+    line.upsert(endpoints("web", 80, "10.0.0.1"))
+    assert sorted(line.events()) == [("ingress", name, "BackendRecovered") for name in ("one", "two")]
+    line.upsert(endpoints("web", 80, "10.0.0.2"))
+    assert line.events() == []
+    line.upsert(none)
+    assert sorted(line.events()) == told
+    # Nobody who has left is told that it is well again.
+    line.delete(ingress("two", "y.org"))
+    line.delete(service("web", [80]))
+    assert line.events() == [("ingress", "one", "ServiceNotFound")]
+    line.delete(ingress("one"))
+    line.upsert(service("web", [80]), endpoints("web", 80, "10.0.0.1"))
+    assert line.events() == []
+
+
+@story
 def a_provider_of_another_grouping_gets_another_set(line: Line) -> None:
     records = [ingress("one"), ingress("two", path="/x"), balancer("git", [22])]
     line.begin(records, "per-ingress")

@@ -95,7 +95,10 @@ static void check(const struct row *row)
 	arena_init(&arena);
 	backend_build(&request, &arena, &pool, &problem);
 	const char *reason = problem.reason != NULL ? problem.reason : "none";
-	const char *want = row->reason != NULL ? row->reason : "none";
+	/* Nobody has endpoints here, and nobody looks for those of an ExternalName. */
+	const char *want = row->reason != NULL                  ? row->reason
+			   : row->type == SERVICE_EXTERNAL_NAME ? "none"
+								: "NoEndpoints";
 	struct str port_name = row->port_name != NULL ? str_from(row->port_name) : STR_NONE;
 	struct str external = row->want_external != NULL ? str_from(row->want_external) : STR_NONE;
 	if (strcmp(reason, want) != 0 || pool.port != row->number ||
@@ -114,6 +117,47 @@ static void pools_of_services(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		check(&rows[i]);
+}
+
+/* Requests reach an endpoint that is active; others only drain. */
+static void endpoints_that_take_requests(void **state)
+{
+	static const struct {
+		bool ready;
+		bool serving;
+		const char *reason;
+	} cases[] = {
+		{true, true, NULL}, {false, true, "NoReadyEndpoints"}, {false, false, "NoEndpoints"}};
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct service_port port = {.port = 80, .target_number = 8080};
+		struct service_record service = {.key.uid = STR("u"), .ports = {&port, 1}};
+		struct endpoint_port target = {.port = 8080};
+		struct endpoint_address address = {.ip = STR("10.0.0.1"),
+			.ready = cases[i].ready,
+			.serving = cases[i].serving};
+		struct endpoint_subset subset = {.ports = {&target, 1}, .addresses = {&address, 1}};
+		const struct endpoints_record slice = {.subsets = {&subset, 1}};
+		const struct endpoints_record *slices[] = {&slice};
+		struct backend_request request = {.namespace = STR("ns"),
+			.service = STR("web"),
+			.port = STR("80"),
+			.record = &service,
+			.slices = slices,
+			.slice_count = 1};
+		struct backend_problem problem;
+		struct arena arena;
+		struct pool pool;
+		arena_init(&arena);
+		backend_build(&request, &arena, &pool, &problem);
+		if (cases[i].reason == NULL) {
+			assert_null(problem.reason);
+		} else {
+			assert_string_equal(problem.reason, cases[i].reason);
+			assert_non_null(str_find(problem.text, '5'));
+		}
+		arena_fini(&arena);
+	}
 }
 
 static void a_refused_backend_says_nothing_again(void **state)
@@ -135,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pools_of_services),
+		cmocka_unit_test(endpoints_that_take_requests),
 		cmocka_unit_test(a_refused_backend_says_nothing_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
