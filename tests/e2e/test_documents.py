@@ -222,6 +222,14 @@ def test_manifests_are_good(page: Page, block: Block, tmp_path):
     assert not problems, f"{page.where(block.line)}: " + "; ".join(problems)
 
 
+def test_every_refusal_of_a_path_is_on_the_page():
+    source = (ROOT / "translator/paths.c").read_text()
+    told = {text.replace('\\"', '"') for text in re.findall(r'"((?:holds|must|more|longer|empty)(?:[^"\\]|\\.)*)"', source)}
+    text = (ROOT / "doc/configuration.md").read_text()
+    shown = {row.strip() for row in re.findall(r"^\| ([^|]+) \|", text[text.index("## Paths of an Ingress"):text.index("## Annotations")], re.MULTILINE)}
+    assert told == shown - {"---"}
+
+
 def metric_names() -> set[str]:
     found = set()
     for rows in tables("metrics.def", "METRIC").values():

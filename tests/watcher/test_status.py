@@ -49,6 +49,22 @@ def test_several_addresses_and_host_names(rig, web):
     assert len(rig.writes()) == 2
 
 
+def test_what_another_controller_wrote_without_ports_is_completed_once(rig, web):
+    """As when a load balancer is taken over: doc/upgrade-from-rancher-controller.md."""
+    foreign(rig, "192.0.2.1")
+    wish = {"ip": "192.0.2.1", "ports": [{"port": 80}]}
+    rig.link.status(web, wish)
+    wait_for(lambda: rig.kube.api.get("ingresses", "web")["status"]["loadBalancer"]["ingress"][0].get("ports"), "the ports")
+    assert len(rig.writes()) == 1
+    rig.watcher.kill()
+    rig.watcher.start()
+    rig.settle(2)
+    rig.link.status(web, wish)
+    rig.rehost("b.example")
+    rig.wait_host("b.example")
+    assert len(rig.writes()) == 1
+
+
 def test_kubectl_shows_it(rig, web):
     rig.link.status(web, "192.0.2.1", "lb.example")
     rig.wait_shown("lb.example", "192.0.2.1")
