@@ -23,7 +23,8 @@ struct about {
 	struct about_count counts[ABOUT_COUNTS_MAX];
 	size_t count;
 	bool has_lag;
-	struct about_count lost[ABOUT_COUNTS_MAX]; /* of the watcher: kinds that are not followed now */
+	struct about_count
+		lost[ABOUT_COUNTS_MAX]; /* of the watcher: kinds that are not followed now */
 	size_t lost_count;
 	double lag_s;     /* what is known of those is at most so old; 0: all are followed */
 	uint64_t waiting; /* changes that the next program has not taken yet */

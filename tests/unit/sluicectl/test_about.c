@@ -55,11 +55,10 @@ static void test_lag_is_of_kinds_that_are_not_followed(void **ctx)
 {
 	struct about about = {0};
 	(void)ctx;
-	about_read_figures(&about,
-		STR("sluice_watcher_silence_seconds{kind=\"ingress\"} 88\n"
-		    "sluice_watcher_silence_seconds{kind=\"secret\"} 42.2\n"
-		    "sluice_watcher_synced{kind=\"ingress\"} 1\n"
-		    "sluice_watcher_synced{kind=\"secret\"} 0\n"));
+	about_read_figures(&about, STR("sluice_watcher_silence_seconds{kind=\"ingress\"} 88\n"
+				       "sluice_watcher_silence_seconds{kind=\"secret\"} 42.2\n"
+				       "sluice_watcher_synced{kind=\"ingress\"} 1\n"
+				       "sluice_watcher_synced{kind=\"secret\"} 0\n"));
 	assert_int_equal(about.lost_count, 1);
 	assert_true(str_eq(about.lost[0].what, STR("secret")));
 	assert_true(about.lag_s > 42 && about.lag_s < 43);

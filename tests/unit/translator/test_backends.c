@@ -126,8 +126,8 @@ static void endpoints_that_take_requests(void **state)
 		bool ready;
 		bool serving;
 		const char *reason;
-	} cases[] = {
-		{true, true, NULL}, {false, true, "NoReadyEndpoints"}, {false, false, "NoEndpoints"}};
+	} cases[] = {{true, true, NULL}, {false, true, "NoReadyEndpoints"},
+		{false, false, "NoEndpoints"}};
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct service_port port = {.port = 80, .target_number = 8080};
