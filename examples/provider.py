@@ -14,7 +14,7 @@ import time
 
 import msgpack
 
-FRAME_MAX, PING_AFTER_S, DEAD_AFTER_S = 4194304, 5, 20
+FRAME_MAX, VALUES_MAX, DEPTH_MAX, PING_AFTER_S, DEAD_AFTER_S = 4194304, 524288, 16, 5, 20
 
 # The keys that this provider reads of each message, and of each kind of object; all others are skipped.
 # A number is the greatest length of a text, a tuple lists the words, a list has the form of its items.
@@ -55,8 +55,20 @@ def unique(pairs: list) -> dict:
     return dict(pairs)
 
 
+def count(value, depth: int = 0) -> int:
+    """How many values it holds, keys included."""
+    if not isinstance(value, (dict, list)):
+        return 1
+    if depth == DEPTH_MAX:
+        raise ValueError("malformed: nested too deeply")
+    return 1 + sum(count(item, depth + 1) for item in ([*value, *value.values()] if isinstance(value, dict) else value))
+
+
 def parse(payload: bytes) -> tuple[str, dict]:
-    match msgpack.unpackb(payload, object_pairs_hook=unique):  # believes no length before it sees the bytes
+    message = msgpack.unpackb(payload, object_pairs_hook=unique)  # believes no length before it sees the bytes
+    if count(message) > VALUES_MAX:
+        raise ValueError("malformed: too many values")
+    match message:
         case [str(kind), dict(body), *_] if fits(MESSAGES.get(kind, {}), body):
             if kind != "upsert" or fits(OBJECTS.get(body["kind"], {}), body):
                 return kind, body

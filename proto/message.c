@@ -112,9 +112,7 @@ static int find_word(const char *const *words, struct str word)
 	return 0;
 }
 
-/* The kind of an upsert decides which struct it is. A kind that we do not know comes from a newer
- * peer: skipped. */
-static void find_kind(struct message *message)
+static struct str kind_word(const struct message *message)
 {
 	const msgpack_object_map *map = &message->body->via.map;
 	struct str word = STR_NONE;
@@ -122,10 +120,26 @@ static void find_kind(struct message *message)
 		if (str_eq_c(text_of(&map->ptr[i].key), "kind"))
 			word = text_of(&map->ptr[i].val);
 	}
-	message->record_kind = (enum record_kind)find_word(record_kind_words, word);
-	message->lb_kind = (enum lb_kind)find_word(lb_kind_words, word);
-	if (message->record_kind == RECORD_NONE && message->lb_kind == LB_NONE)
+	return word;
+}
+
+static bool has_kind(enum message_type type)
+{
+	return type == MESSAGE_UPSERT || type == MESSAGE_DELETE || type == MESSAGE_KEEP ||
+	       type == MESSAGE_REMOVE || type == MESSAGE_SYNC_BEGIN || type == MESSAGE_SYNC_END;
+}
+
+/* A kind that we do not know comes from a newer peer: whatever is said of it is skipped. That of an upsert decides which struct it is. */
+static void find_kind(struct message *message)
+{
+	bool is_upsert = message->type == MESSAGE_UPSERT;
+	struct str word = kind_word(message);
+	int record_kind = find_word(record_kind_words, word);
+	int lb_kind = find_word(lb_kind_words, word);
+	if (record_kind == RECORD_NONE && lb_kind == LB_NONE && (is_upsert || word.len != 0))
 		message->type = MESSAGE_UNKNOWN;
+	message->record_kind = is_upsert ? (enum record_kind)record_kind : RECORD_NONE;
+	message->lb_kind = is_upsert ? (enum lb_kind)lb_kind : LB_NONE;
 }
 
 static int refuse(struct schema_error *error, const char *why)
@@ -156,7 +170,7 @@ int message_open(struct message_reader *reader, struct str payload, struct messa
 		.payload = payload,
 		.body = &root->via.array.ptr[1],
 	};
-	if (ret_message->type == MESSAGE_UPSERT)
+	if (has_kind(ret_message->type))
 		find_kind(ret_message);
 	return 0;
 }

@@ -255,7 +255,7 @@ static const struct schema_field lb_status_fields[] = {
 	ROW(BOOL, lb_status, addresses_known, "addresses_known", 0,
 		"`addresses` is true now; otherwise the receiver keeps what it had"),
 	NESTED(LIST, lb_status, addresses, "addresses", ITEMS_MAX, address_schema,
-		"where traffic enters, sorted, without duplicates"),
+		"where traffic enters"),
 	NESTED(LIST, lb_status, notices, "notices", ITEMS_MAX, notice_schema,
 		"what owners should know although it works: all that stand now"),
 };

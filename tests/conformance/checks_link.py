@@ -115,6 +115,8 @@ def skips_what_it_does_not_know(bench: Bench) -> None:
     connection.send("x-new", {"anything": [None, 1.5, -3, b"\xff"]})
     connection.send("sync-begin", {"x-new": True})
     connection.send("upsert", {"kind": "x-new", "id": "1", "rev": 1})
+    connection.send("remove", {"kind": "x-new", "id": "1"})
+    connection.send("remove", {"kind": "pool", "id": "nobody/has:this"})
     pool = wishes.pool("web", "127.0.0.1")
     new = {"x-new": -1, "x-list": [{}, []]}
     connection.upsert(wishes.load_balancer(**new), wishes.virtual_host(), {**pool, "endpoints": [{**pool["endpoints"][0], **new}], **new})

@@ -153,6 +153,20 @@ static void unknown_types_kinds_and_keys_are_skipped(void **state)
 	} cases[] = {
 		{"unknown type", "\x92\xa3zap\x81\xa1x\x01", 9, MESSAGE_UNKNOWN},
 		{"unknown kind", "\x92\xa6upsert\x81\xa4kind\xa3zap", 18, MESSAGE_UNKNOWN},
+		{"a removed object of unknown kind", "\x92\xa6remove\x82\xa4kind\xa3zap\xa2id\xa1x",
+			23, MESSAGE_UNKNOWN},
+		{"a deleted record of unknown kind",
+			"\x92\xa6"
+			"delete\x82\xa4kind\xa3zap\xa4name\xa1x",
+			25, MESSAGE_UNKNOWN},
+		{"kept", "\x92\xa4keep\x82\xa4kind\xa3zap\xa4name\xa1x", 23, MESSAGE_UNKNOWN},
+		{"sync-begin", "\x92\xaasync-begin\x81\xa4kind\xa3zap", 22, MESSAGE_UNKNOWN},
+		{"sync-end", "\x92\xa8sync-end\x81\xa4kind\xa3zap", 20, MESSAGE_UNKNOWN},
+		{"no kind at all", "\x92\xaasync-begin\x80", 13, MESSAGE_SYNC_BEGIN},
+		{"a known kind", "\x92\xaasync-begin\x81\xa4kind\xa7ingress", 26,
+			MESSAGE_SYNC_BEGIN},
+		{"a kind that is no text", "\x92\xaasync-begin\x81\xa4kind\x05", 19,
+			MESSAGE_SYNC_BEGIN},
 		{"unknown key", "\x92\xa4ping\x82\xa3seq\x01\xa3zap\x91\xc0", 18, MESSAGE_PING},
 		{"a third item", "\x93\xa4ping\x81\xa3seq\x01\xc0", 13, MESSAGE_PING},
 	};
