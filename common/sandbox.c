@@ -234,9 +234,11 @@ static int fill_list(scmp_filter_ctx filter, unsigned needs)
 	static const struct call calls[] = {
 #define SANDBOX_CALL(need_, name) {SANDBOX_##need_, SCMP_SYS(name)},
 #define SANDBOX_NEVER(name)
+#define SANDBOX_NEVER_BUT(need_, name)
 #include "common/sandbox_calls.def"
 #undef SANDBOX_CALL
 #undef SANDBOX_NEVER
+#undef SANDBOX_NEVER_BUT
 	};
 	int err = 0;
 	for (size_t i = 0; err == 0 && i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -254,21 +256,25 @@ static int fill_list(scmp_filter_ctx filter, unsigned needs)
 	return err;
 }
 
-static int fill_never(scmp_filter_ctx filter)
+static int fill_never(scmp_filter_ctx filter, unsigned needs)
 {
-	static const int calls[] = {
+	static const struct call calls[] = {
 #define SANDBOX_CALL(need_, name)
-#define SANDBOX_NEVER(name) SCMP_SYS(name),
+#define SANDBOX_NEVER(name)            {SANDBOX_ALWAYS, SCMP_SYS(name)},
+#define SANDBOX_NEVER_BUT(need_, name) {SANDBOX_##need_, SCMP_SYS(name)},
 #include "common/sandbox_calls.def"
 #undef SANDBOX_CALL
 #undef SANDBOX_NEVER
+#undef SANDBOX_NEVER_BUT
 	};
 	static const scmp_datum_t spaces[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS,
 		CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
 	int err = 0;
-	for (size_t i = 0; err == 0 && i < sizeof(calls) / sizeof(calls[0]); i++)
-		err = seccomp_rule_add(filter, refuse, calls[i], 0);
+	for (size_t i = 0; err == 0 && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if ((calls[i].need & needs) == 0)
+			err = seccomp_rule_add(filter, refuse, calls[i].number, 0);
+	}
 	for (size_t i = 0; err == 0 && i < sizeof(spaces) / sizeof(spaces[0]); i++)
 		err = seccomp_rule_add(filter, refuse, SCMP_SYS(clone), 1,
 			SCMP_A0(SCMP_CMP_MASKED_EQ, spaces[i], spaces[i]));
@@ -284,7 +290,8 @@ static int confine_calls(const struct sandbox *sandbox)
 		seccomp_init(starts_programs ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM));
 	if (filter == NULL)
 		return -ENOMEM;
-	int err = starts_programs ? fill_never(filter) : fill_list(filter, sandbox->needs);
+	int err = starts_programs ? fill_never(filter, sandbox->needs)
+				  : fill_list(filter, sandbox->needs);
 	if (err == 0)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	/* A tree instead of a chain: each system call pays for it. */

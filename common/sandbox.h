@@ -29,6 +29,8 @@ enum sandbox_need {
 	SANDBOX_PROGRAMS =
 		1
 		<< 3, /* starts programs, which inherit the sandbox: all but what no server ever needs */
+	SANDBOX_DESCRIPTORS =
+		1 << 4, /* a program that it starts takes descriptors of its own children */
 };
 
 struct sandbox;
