@@ -13,7 +13,9 @@
 
 struct provider {
 	struct provider_config config;
-	struct link *link;
+	struct link *link; /* NULL: left to another provider */
+	ev_timer pause;
+	char *socket_path;
 	struct state *state;
 	struct reports *reports;
 	struct arena arena;
@@ -34,7 +36,7 @@ struct provider {
  * about to remove would only confuse. */
 static bool may_send(const struct provider *provider)
 {
-	return link_is_up(provider->link) && provider->is_told_snapshot &&
+	return provider->link != NULL && link_is_up(provider->link) && provider->is_told_snapshot &&
 	       !link_is_full(provider->link);
 }
 
@@ -298,6 +300,51 @@ static const struct reports_ops reports_ops = {
 	.on_unsendable = on_unsendable,
 };
 
+/* ---- connection ---- */
+
+static void connect_link(struct provider *provider)
+{
+	const struct provider_config *config = &provider->config;
+	struct link_config link_config = {
+		.loop = config->loop,
+		.path = provider->socket_path,
+		.hello =
+			{
+				.version_min = PROTO_VERSION_MIN,
+				.version_max = PROTO_VERSION_MAX,
+				.role = ROLE_PROVIDER,
+				.name = config->name,
+				.software = config->software,
+				.capabilities = config->capabilities,
+			},
+		.peer_role = ROLE_TRANSLATOR,
+		.ops = &link_ops,
+		.ctx = provider,
+	};
+	provider->link = link_connect(&link_config);
+}
+
+static void on_pause_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	(void)events;
+	ev_timer_stop(loop, timer);
+	connect_link(timer->data);
+}
+
+void provider_pause(struct provider *provider, double seconds)
+{
+	if (provider->link != NULL) {
+		bool was_up = link_is_up(provider->link);
+		link_free(provider->link, "another provider takes this one's place");
+		provider->link = NULL;
+		if (was_up)
+			on_down(provider, NULL);
+	}
+	ev_timer_stop(provider->config.loop, &provider->pause);
+	ev_timer_set(&provider->pause, seconds, 0.);
+	ev_timer_start(provider->config.loop, &provider->pause);
+}
+
 /* ---- life ---- */
 
 static void collect(void *ctx)
@@ -339,23 +386,10 @@ struct provider *provider_new(const struct provider_config *config)
 	};
 	provider->state = state_new(&state_config);
 	provider->reports = reports_new(PROVIDER_EVENTS_MAX, &reports_ops, provider);
-	struct link_config link_config = {
-		.loop = config->loop,
-		.path = config->socket_path,
-		.hello =
-			{
-				.version_min = PROTO_VERSION_MIN,
-				.version_max = PROTO_VERSION_MAX,
-				.role = ROLE_PROVIDER,
-				.name = config->name,
-				.software = config->software,
-				.capabilities = config->capabilities,
-			},
-		.peer_role = ROLE_TRANSLATOR,
-		.ops = &link_ops,
-		.ctx = provider,
-	};
-	provider->link = link_connect(&link_config);
+	ev_init(&provider->pause, on_pause_end);
+	provider->pause.data = provider;
+	provider->socket_path = xstrdup(config->socket_path);
+	connect_link(provider);
 	start_metrics(provider);
 	return provider;
 }
@@ -367,7 +401,9 @@ void provider_free(struct provider *provider, const char *reason)
 	metrics_collect_without(collect, provider);
 	ev_prepare_stop(provider->config.loop, &provider->sender);
 	ev_timer_stop(provider->config.loop, &provider->lead_end);
+	ev_timer_stop(provider->config.loop, &provider->pause);
 	link_free(provider->link, reason);
+	free(provider->socket_path);
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(provider->state, object))
 		reports_forget(provider->reports, object);

@@ -78,6 +78,9 @@ struct provider *provider_new(const struct provider_config *config);
 /* Says bye with the reason. The user pointers of objects are not looked at any more. */
 void provider_free(struct provider *provider, const char *reason);
 
+/* Leaves the link to another provider for so long, from now, whatever was said before; then connects again. Everything else stays. */
+void provider_pause(struct provider *provider, double seconds);
+
 /* By the clock of this moment, which may be ahead of on_lead(). True where there is no election. */
 bool provider_may_act(const struct provider *provider);
 struct state *provider_state(struct provider *provider);
