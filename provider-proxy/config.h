@@ -14,6 +14,7 @@ struct config {
 	char *state_dir;
 	char *proxy_dir;
 	double stop_timeout;
+	char *take_over; /* NULL or empty: nobody */
 	bool show_output;
 };
 

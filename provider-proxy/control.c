@@ -11,6 +11,7 @@
 #include <bsd/sys/queue.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 struct client {
 	TAILQ_ENTRY(client) next;
@@ -50,21 +51,14 @@ static void drop(struct client *client)
 
 /* ---- orders ---- */
 
-/* `WORD` or `WORD<tab>SECONDS`. */
+/* `WORD` or `WORD<tab>ARGUMENT`. */
 static void take_line(struct client *client, struct str line)
 {
 	struct control *control = client->control;
-	char text[CONTROL_ORDER_LEN_MAX + 1];
-	double seconds = 0;
 	const char *tab = str_find(line, '\t');
 	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
-	if (tab != NULL) {
-		struct str number = str_skip(line, word.len + 1);
-		str_put(text, number);
-		text[number.len] = 0;
-		seconds = strtod(text, NULL);
-	}
-	control->ops->on_order(control->ctx, client, word, seconds);
+	struct str argument = tab != NULL ? str_skip(line, word.len + 1) : STR_NONE;
+	control->ops->on_order(control->ctx, client, word, argument);
 }
 
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
@@ -160,6 +154,32 @@ void control_tell(struct control *control, struct client *client, const char *fo
 		control_tell_bytes(control, client, buf_str(&line));
 	free(text);
 	buf_fini(&line);
+}
+
+void control_hand_over(struct client *client, const struct listeners *listeners)
+{
+	char line[64];
+	size_t done = 0;
+	snprintf(line, sizeof(line), "listeners\t%zu\n", listeners->count);
+	/* What is told before goes first, and what the socket does not take now it never gets: the other side tries again. */
+	stream_flush_now(client->stream);
+	if (client->is_lost || buf_len(stream_out(client->stream)) != 0)
+		return;
+	do {
+		size_t count = listeners->count - done;
+		if (count > TRANSFER_BATCH_MAX)
+			count = TRANSFER_BATCH_MAX;
+		if (listeners_send(stream_fd(client->stream), str_from(line), listeners->fds + done,
+			    count) != 0)
+			return;
+		done += count;
+		snprintf(line, sizeof(line), "\n");
+	} while (done < listeners->count);
+}
+
+bool control_has_clients(const struct control *control)
+{
+	return control->count != 0;
 }
 
 /* ---- */

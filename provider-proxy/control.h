@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/str.h"
+#include "provider-proxy/listeners.h"
 
 #include <ev.h>
 
@@ -16,7 +16,8 @@ struct client;
 
 struct control_ops {
 	void (*on_client)(void *ctx, struct client *client); /* to be greeted */
-	void (*on_order)(void *ctx, struct client *client, struct str word, double seconds);
+	/* `argument`: what is behind the word; empty: nothing. */
+	void (*on_order)(void *ctx, struct client *client, struct str word, struct str argument);
 	/* It is not to be answered any more. */
 	void (*on_gone)(void *ctx, struct client *client);
 };
@@ -28,8 +29,11 @@ void control_free(struct control *control);
 /* Nobody else can connect, so that the next one of us can take our place; who is connected stays. */
 void control_stop_listening(struct control *control);
 
+bool control_has_clients(const struct control *control);
 /* A line to one of them, or with NULL to all. One that reads too slowly is disconnected: it hears everything when it is back. */
 [[gnu::format(printf, 3, 4)]] void control_tell(
 	struct control *control, struct client *client, const char *format, ...);
+/* A line with the number of the listening sockets, and with them (SCM_RIGHTS); empty lines follow when there are too many for one message. */
+void control_hand_over(struct client *client, const struct listeners *listeners);
 /* Bytes behind such a line. */
 void control_tell_bytes(struct control *control, struct client *client, struct str bytes);

@@ -19,6 +19,7 @@ static const struct kind kinds[] = {
 		.log_file = "proxy.log",
 		.drain_signal = SIGUSR1,
 		.ends_orphans = true,
+		.fetches_listeners = true,
 		.dir_mode = 0700},
 	[KIND_NGINX] = {.name = "nginx",
 		.main_file = "nginx.conf",
@@ -48,7 +49,7 @@ static bool is_haproxy(const struct kind *kind)
 }
 
 void kind_start_command(const struct kind *kind, const struct kind_folders *folders,
-	struct kind_command *ret_command)
+	const char *listeners, struct kind_command *ret_command)
 {
 	*ret_command = (struct kind_command){0};
 	add(ret_command, xstrdup(folders->program));
@@ -58,6 +59,10 @@ void kind_start_command(const struct kind *kind, const struct kind_folders *fold
 		add(ret_command, xasprintf("%s/master.sock,mode,600", folders->proxy_dir));
 		add(ret_command, xstrdup("-f"));
 		add(ret_command, xasprintf("%s/haproxy.d", folders->state_dir));
+		if (listeners != NULL) {
+			add(ret_command, xstrdup("-x"));
+			add(ret_command, xstrdup(listeners));
+		}
 	} else {
 		add(ret_command, xstrdup("-c"));
 		add(ret_command, xasprintf("%s/nginx.conf", folders->state_dir));

@@ -11,7 +11,7 @@
 /* The order of the choices of --proxy. */
 enum kind_id { KIND_HAPROXY, KIND_NGINX };
 
-enum { KIND_ARGUMENTS_MAX = 10 };
+enum { KIND_ARGUMENTS_MAX = 12 };
 
 struct kind_folders {
 	const char *program;
@@ -33,15 +33,16 @@ struct kind {
 	int drain_signal; /* takes no more connections, finishes those that it has, and ends */
 	/* A worker whose master is gone ends by itself a moment later. Those of the other kind serve on until they are told to drain. */
 	bool ends_orphans;
+	bool fetches_listeners; /* that are handed to it when it starts; else it has them from the start (transfer.h) */
 	bool has_old_workers; /* children of its master, of before a reload */
 	mode_t dir_mode; /* of the proxy's folder: nginx's workers are another user's, and connect to sockets in it */
 };
 
 const struct kind *kind_get(enum kind_id id);
 
-/* The caller calls kind_command_fini(). */
+/* `listeners`: a socket where it fetches listening sockets that it takes over; NULL: it opens all itself. The caller calls kind_command_fini(). */
 void kind_start_command(const struct kind *kind, const struct kind_folders *folders,
-	struct kind_command *ret_command);
+	const char *listeners, struct kind_command *ret_command);
 /* Looks at the candidate that a provider has written beside what is in use. */
 void kind_check_command(const struct kind *kind, const struct kind_folders *folders,
 	struct kind_command *ret_command);

@@ -25,6 +25,7 @@
 #include "provider-proxy/master.h"
 #include "provider-proxy/output.h"
 #include "provider-proxy/predecessor.h"
+#include "provider-proxy/take_over.h"
 #include "provider-proxy/workers.h"
 
 #include <signal.h>
@@ -42,6 +43,7 @@ static struct supervisor {
 	struct master *master;
 	struct control *control;
 	struct output *output;
+	struct take_over *take_over;
 	struct command *check;
 	struct client *asker; /* of the check; NULL: it has gone */
 	ev_timer look;        /* at old workers */
@@ -59,6 +61,12 @@ static void tell_up(struct client *client, const char *how)
 {
 	control_tell(supervisor.control, client, "up\t%d\t%s\t%s",
 		(int)master_pid(supervisor.master), how, master_dir(supervisor.master));
+}
+
+static void on_launch(void *ctx, struct listeners *listeners)
+{
+	(void)ctx;
+	take_over_fetch(supervisor.take_over, listeners);
 }
 
 static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
@@ -117,12 +125,30 @@ static void end_if_lost(void)
 	daemon_fail(supervisor.daemon);
 }
 
+/* Nobody serves, and the provider may not be there to say what is wanted: the files of before are better than nothing. */
+static void end_if_alone(void)
+{
+	if (take_over_is_pending(supervisor.take_over) && master_pid(supervisor.master) == 0 &&
+		!supervisor.is_draining && !take_over_is_there(supervisor.take_over))
+		master_start(supervisor.master, false);
+}
+
+/* Our provider is there, and needs the place of the other one with the translator. */
+static void ask_for_place(void)
+{
+	if (!supervisor.is_draining && take_over_ask(supervisor.take_over) != 0)
+		daemon_fail(supervisor.daemon);
+}
+
 static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
 	end_if_lost();
+	end_if_alone();
+	if (control_has_clients(supervisor.control))
+		ask_for_place();
 }
 
 /* ---- orders ---- */
@@ -178,13 +204,46 @@ static void reload(struct client *client)
 		refuse(client, "reload", strerrordesc_np(-err));
 }
 
+/* ---- another proxy takes our place ---- */
+
+static void hand_over(struct client *client)
+{
+	struct listeners listeners = {0};
+	int err = master_listeners(supervisor.master, &listeners);
+	if (err != 0 && err != -ESRCH)
+		refuse(client, "listeners", strerrordesc_np(-err));
+	else
+		control_hand_over(client, &listeners);
+	listeners_fini(&listeners);
+}
+
 static void stop_soon(double limit_s)
 {
 	supervisor.stop_timeout = limit_s;
 	ev_break(daemon_loop(supervisor.daemon), EVBREAK_ALL);
 }
 
-static void on_order(void *ctx, struct client *client, struct str word, double seconds)
+static void be_taken(struct str by)
+{
+	const char *name = str_eq_c(by, "haproxy") ? "HAProxy"
+			   : str_eq_c(by, "nginx") ? "nginx"
+						   : "a proxy";
+	log_event(&EV_TAKEN_OVER, LOG_STR("by", name));
+	control_tell(supervisor.control, NULL, "taken\t%s", name);
+	stop_soon(config.stop_timeout);
+}
+
+/* ---- all orders ---- */
+
+static double seconds_of(struct str argument)
+{
+	char text[CONTROL_ORDER_LEN_MAX + 1];
+	str_put(text, argument);
+	text[argument.len] = 0;
+	return strtod(text, NULL);
+}
+
+static void on_order(void *ctx, struct client *client, struct str word, struct str argument)
 {
 	(void)ctx;
 	end_if_lost();
@@ -195,7 +254,7 @@ static void on_order(void *ctx, struct client *client, struct str word, double s
 	else if (str_eq_c(word, "well"))
 		master_is_well(supervisor.master);
 	else if (str_eq_c(word, "check"))
-		check(client, seconds);
+		check(client, seconds_of(argument));
 	else if (str_eq_c(word, "reload"))
 		reload(client);
 	else if (str_eq_c(word, "workers"))
@@ -204,9 +263,29 @@ static void on_order(void *ctx, struct client *client, struct str word, double s
 	else if (str_eq_c(word, "replace"))
 		master_replace(supervisor.master);
 	else if (str_eq_c(word, "stop"))
-		stop_soon(seconds);
+		stop_soon(seconds_of(argument));
+	else if (str_eq_c(word, "listeners"))
+		hand_over(client);
+	else if (str_eq_c(word, "yield"))
+		control_tell(supervisor.control, NULL, "yield\t%d", TAKE_OVER_YIELD_S);
+	else if (str_eq_c(word, "take-over"))
+		take_over_finish(supervisor.take_over, supervisor.kind->name);
+	else if (str_eq_c(word, "taken"))
+		be_taken(argument);
 	else
 		refuse(client, "?", "there is no such order");
+}
+
+static void tell_inherited(struct client *client)
+{
+	struct listeners listeners;
+	char address[LISTENERS_ADDRESS_MAX];
+	take_over_fetch(supervisor.take_over, &listeners);
+	for (size_t i = 0; i < listeners.count; i++) {
+		if (listeners_describe(listeners.fds[i], address))
+			control_tell(supervisor.control, client, "inherits\t%s", address);
+	}
+	listeners_fini(&listeners);
 }
 
 static void on_client(void *ctx, struct client *client)
@@ -214,6 +293,8 @@ static void on_client(void *ctx, struct client *client)
 	(void)ctx;
 	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
 		supervisor.kind->name);
+	tell_inherited(client);
+	ask_for_place();
 	if (master_pid(supervisor.master) != 0)
 		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
 	else
@@ -267,7 +348,7 @@ static char *listen_for_orders(void)
 
 static void start_master(void)
 {
-	static const struct master_ops ops = {on_up, on_down};
+	static const struct master_ops ops = {on_launch, on_up, on_down};
 	struct ev_loop *loop = daemon_loop(supervisor.daemon);
 	struct master_config master_config = {
 		.loop = loop,
@@ -305,9 +386,14 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		return problem;
 	/* Workers of a master that dies become our children: they are waited for. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	supervisor.take_over = take_over_new(config.take_over, supervisor.folders.proxy_dir);
 	start_master();
 	daemon_set_missing(daemon, "a configuration, which the provider writes");
-	master_start(supervisor.master, false);
+	/* The files may be of a time long ago, and the other one serves. */
+	if (take_over_is_pending(supervisor.take_over))
+		(void)master_find(supervisor.master);
+	else
+		master_start(supervisor.master, false);
 	return NULL;
 }
 
@@ -323,6 +409,7 @@ static void stop(void)
 	control_free(supervisor.control);
 	master_free(supervisor.master);
 	output_free(supervisor.output);
+	take_over_free(supervisor.take_over);
 }
 
 int main(int argc, char **argv)

@@ -3,9 +3,9 @@
 
 #include "common/backoff.h"
 #include "common/files.h"
-#include "common/program.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "provider-proxy/launch.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/orphans.h"
 #include "provider-proxy/pid_file.h"
@@ -32,7 +32,7 @@ struct master {
 	char *pid_file;
 	/* Where a proxy that was started without a folder of its own has its pid; NULL: nowhere else. */
 	char *former_pid_file;
-	char *log_file;
+	struct launch *launch;
 	char *dir;              /* of its sockets */
 	struct process process; /* pid 0: does not run */
 	pid_t ending; /* one of a former life of ours, which must not be taken up; 0: none */
@@ -227,6 +227,7 @@ static bool find(struct master *master)
 		return false;
 	}
 	fcntl(master->pidfd, F_SETFD, FD_CLOEXEC);
+	ev_timer_stop(master->loop, &master->again);
 	master->process = process;
 	master->is_adopted = true;
 	find_dir(master);
@@ -240,12 +241,6 @@ static bool find(struct master *master)
 
 /* ---- a start ---- */
 
-static int open_log(const struct master *master)
-{
-	int fd = open(master->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
-}
-
 bool master_has_configuration(const struct master *master)
 {
 	char *path = xasprintf("%s/%s", master->folders.state_dir, master->kind->main_file);
@@ -254,36 +249,15 @@ bool master_has_configuration(const struct master *master)
 	return is_there;
 }
 
-/* Of a time when it had no folder of its own. */
-static void remove_former_sockets(const struct master *master)
-{
-	char *socket = xasprintf("%s/supervisor.sock", master->folders.state_dir);
-	kind_remove_sockets(master->kind, master->folders.state_dir);
-	(void)files_remove(socket);
-	free(socket);
-}
-
+/* With the listening sockets of another proxy, if it is to take its place. */
 static pid_t spawn(struct master *master)
 {
-	struct kind_command command;
-	int log = open_log(master);
-	kind_remove_sockets(master->kind, master->folders.proxy_dir);
-	if (master->former_pid_file != NULL)
-		remove_former_sockets(master);
-	kind_start_command(master->kind, &master->folders, &command);
-	pid_t pid = fork();
-	if (pid == 0) {
-		/* A session of its own: its workers are known by it, and what is sent to our terminal or group is not meant for them. */
-		setsid();
-		program_become(command.argv, log);
-	}
-	kind_command_fini(&command);
-	if (log >= 0)
-		close(log);
-	return pid;
+	struct listeners listeners = {0};
+	master->ops->on_launch(master->ctx, &listeners);
+	return launch_run(master->launch, &listeners);
 }
 
-static void launch(struct master *master)
+static void start(struct master *master)
 {
 	master->is_due = false;
 	if (master->process.pid != 0 || !master_has_configuration(master))
@@ -308,39 +282,48 @@ static void launch(struct master *master)
 	master->ops->on_up(master->ctx, pid, false, master->dir);
 }
 
-static void launch_when_clear(struct master *master)
+static void start_when_clear(struct master *master)
 {
 	if (orphans_are_serving(master->orphans))
 		master->is_due = true;
 	else
-		launch(master);
+		start(master);
 }
 
 static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)events;
-	launch_when_clear(watcher->data);
+	start_when_clear(watcher->data);
 }
 
 static void on_clear(void *ctx)
 {
 	struct master *master = ctx;
 	if (master->is_due)
-		launch(master);
+		start(master);
+}
+
+bool master_find(struct master *master)
+{
+	master->is_wanted = true;
+	if (master->process.pid != 0)
+		return true;
+	end_former(master);
+	return find(master);
 }
 
 void master_start(struct master *master, bool is_urgent)
 {
-	master->is_wanted = true;
-	if (master->process.pid != 0 || (ev_is_active(&master->again) && !is_urgent))
+	if (master->process.pid == 0 && ev_is_active(&master->again) && !is_urgent) {
+		master->is_wanted = true;
+		return;
+	}
+	if (master_find(master))
 		return;
 	ev_timer_stop(master->loop, &master->again);
-	end_former(master);
-	if (find(master))
-		return;
 	end_orphans(master);
-	launch_when_clear(master);
+	start_when_clear(master);
 }
 
 /* ---- orders ---- */
@@ -419,6 +402,18 @@ void master_replace(struct master *master)
 	(void)send_signal(master, SIGKILL);
 }
 
+int master_listeners(const struct master *master, struct listeners *ret_listeners)
+{
+	if (master->process.pid == 0)
+		return -ESRCH;
+	if (!master->kind->fetches_listeners)
+		return listeners_of_process(master->process.pid, master->pidfd, ret_listeners);
+	char *path = xasprintf("%s/haproxy.sock", master->dir);
+	int err = listeners_of_haproxy(path, ret_listeners);
+	free(path);
+	return err;
+}
+
 int master_reload(struct master *master)
 {
 	if (master->process.pid == 0)
@@ -462,7 +457,8 @@ struct master *master_new(const struct master_config *config)
 	if (has_folder)
 		master->former_pid_file =
 			xasprintf("%s/%s", folders->state_dir, config->kind->pid_file);
-	master->log_file = xasprintf("%s/%s", folders->proxy_dir, config->kind->log_file);
+	master->launch = launch_new(&(struct launch_config){
+		.loop = config->loop, .kind = config->kind, .folders = *folders});
 	master->dir = xstrdup(folders->proxy_dir);
 	master->pidfd = -1;
 	backoff_init(&master->backoff, 0.1, 5);
@@ -485,7 +481,7 @@ void master_free(struct master *master)
 	orphans_free(master->orphans);
 	free(master->pid_file);
 	free(master->former_pid_file);
-	free(master->log_file);
+	launch_free(master->launch);
 	free(master->dir);
 	free(master);
 }

@@ -10,12 +10,15 @@
 #pragma once
 
 #include "provider-proxy/kind.h"
+#include "provider-proxy/listeners.h"
 
 #include <ev.h>
 
 struct master;
 
 struct master_ops {
+	/* It is about to be started: which listening sockets it gets, for the list, which is empty and is taken. */
+	void (*on_launch)(void *ctx, struct listeners *listeners);
 	/* It runs: just started, or found running. `dir`: where its sockets are. */
 	void (*on_up)(void *ctx, pid_t pid, bool is_found, const char *dir);
 	/* It ended by itself; it is started again after about `again_s` seconds. */
@@ -36,6 +39,8 @@ void master_free(struct master *master);
 
 /* Finds the one that runs, else starts it if there is a configuration. A back-off that is under way is cut short when `is_urgent`. */
 void master_start(struct master *master, bool is_urgent);
+/* Finds the one that runs, and starts none. */
+bool master_find(struct master *master);
 /* There are files to start from. */
 bool master_has_configuration(const struct master *master);
 /*
@@ -47,6 +52,8 @@ void master_drain(struct master *master, double limit_s);
 void master_replace(struct master *master);
 /* 0 or a negative errno, -ESRCH when it does not run. */
 int master_reload(struct master *master);
+/* Its listening sockets of TCP; the caller calls listeners_fini(). 0 or a negative errno. */
+int master_listeners(const struct master *master, struct listeners *ret_listeners);
 /* It works: the next failure is the first one for the back-off. */
 void master_is_well(struct master *master);
 
