@@ -53,6 +53,7 @@ static void update_ports(struct engine *engine)
 	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
 		.held = engine->deaths < DEATHS_MAX ? held : NULL,
+		.inherited = engine->proxy != NULL ? proxy_inherited(engine->proxy) : NULL,
 		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
 	};
 	ports_probe(&ports, &proxy, &engine->arena);
@@ -128,6 +129,8 @@ static void tell(struct engine *engine)
 	if (is_done) {
 		engine_forget_problem(engine);
 		hearing_on_loaded(engine);
+		if (engine->proxy != NULL && probe_is_heard(engine->probe))
+			proxy_serves(engine->proxy, engine->ports);
 	}
 	const char *silence = probe_trouble(engine->probe);
 	if (silence != NULL) {
@@ -368,6 +371,8 @@ static void start_proxy(struct engine *engine)
 		.supervisor = local_supervisor(engine->local),
 		.state_dir = engine->config->local.state_dir,
 		.proxy_dir = local_proxy_dir(&engine->config->local),
+		.take_over = engine->config->local.take_over,
+		.local = engine->local,
 		.ops = &ops,
 		.ctx = engine,
 	};
@@ -375,7 +380,7 @@ static void start_proxy(struct engine *engine)
 	bool can_start = repair_files(engine);
 	engine->proxy = proxy_new(&proxy_config);
 	if (can_start)
-		proxy_start(engine->proxy);
+		proxy_start_from_files(engine->proxy);
 }
 
 void engine_read_trusted(struct engine *engine)

@@ -5,8 +5,8 @@
 
 struct sandbox *confine_local(const struct confine_paths *paths)
 {
-	struct sandbox *sandbox =
-		sandbox_new(SANDBOX_NEIGHBOURS | SANDBOX_NETWORK | SANDBOX_PROGRAMS);
+	struct sandbox *sandbox = sandbox_new(
+		SANDBOX_NEIGHBOURS | SANDBOX_NETWORK | SANDBOX_PROGRAMS | SANDBOX_DESCRIPTORS);
 	sandbox_allow_write(sandbox, paths->state_dir);
 	sandbox_allow_write(sandbox, paths->proxy_dir);
 	sandbox_allow_read(sandbox, paths->runtime_dir);

@@ -433,6 +433,17 @@ void local_end_without_folder(struct local *local)
 	daemon_fail(local->daemon);
 }
 
+void local_yield(struct local *local, double seconds)
+{
+	provider_pause(local->provider, seconds);
+}
+
+void local_be_taken(struct local *local, const char *by)
+{
+	log_event(&EV_PROXY_TAKEN, LOG_STR("by", by));
+	ev_break(daemon_loop(local->daemon), EVBREAK_ALL);
+}
+
 struct state *local_state(struct local *local)
 {
 	return provider_state(local->provider);

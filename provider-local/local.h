@@ -28,6 +28,7 @@ struct local_options {
 	struct option_list refused_externals;
 	bool stop_proxy;
 	double stop_timeout;
+	char *take_over; /* NULL: no proxy */
 	double check_timeout;
 	double proxy_timeout;
 	char *supervisor; /* NULL: sluice-proxy beside this program */
@@ -86,6 +87,11 @@ const char *local_proxy_dir(const struct local_options *options);
 char *local_proxy_path(const struct local *local, const char *name);
 /* The program to be started where nobody supervises the proxy; NULL: others start it. */
 const char *local_supervisor(const struct local *local);
+
+/* The provider of another proxy, which takes the place of ours, needs the translator: it is left alone for so long. */
+void local_yield(struct local *local, double seconds);
+/* Another proxy, of the kind `by`, serves in the place of ours, which drains: the program ends, as when it is asked to stop. */
+void local_be_taken(struct local *local, const char *by);
 
 /* All that was committed is in force, in the proxy and on disk. */
 void local_applied(struct local *local);

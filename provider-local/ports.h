@@ -66,7 +66,9 @@ void ports_collect(struct state *state, const struct routes *routes, const struc
 /* What is known of our own proxy. */
 struct ports_proxy {
 	const struct socket_list *held; /* where it listens, or will when it is back; may be NULL */
-	pid_t master;                   /* 0: it does not run, or cannot be seen from here */
+	const struct socket_list
+		*inherited; /* it gets them from the proxy that listens there now; may be NULL */
+	pid_t master;       /* 0: it does not run, or cannot be seen from here */
 };
 /* Leaves out what cannot be bound, or is not an address of this machine; those are lacks. Ports that our proxy has are not tried. */
 void ports_probe(struct ports *ports, const struct ports_proxy *proxy, struct arena *arena);

@@ -105,7 +105,8 @@ static struct trial try_one(
 	const struct check_ip *ip, uint16_t port, const struct ports_proxy *proxy)
 {
 	struct trial trial = {.address = {*ip, port}, .is_absent = is_absent(ip)};
-	if (!trial.is_absent && !socket_list_has(proxy->held, ip, port))
+	if (!trial.is_absent && !socket_list_has(proxy->held, ip, port) &&
+		!socket_list_has(proxy->inherited, ip, port))
 		trial.err = try_bind(ip, port);
 	return trial;
 }

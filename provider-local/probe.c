@@ -31,6 +31,7 @@ struct target {
 	enum listener_protocol protocol;
 	bool is_open;    /* HTTP may be spoken to it */
 	bool is_well;    /* the last answer was right */
+	bool is_heard;   /* an answer was right, whoever else answers */
 	bool was_silent; /* it was not refused, but nothing came */
 	unsigned doubts; /* right answers that are still to come since somebody else has answered */
 	double asked;    /* the first time without a right answer since; 0: it has one */
@@ -126,6 +127,15 @@ bool probe_is_pending(const struct probe *probe)
 	return false;
 }
 
+bool probe_is_heard(const struct probe *probe)
+{
+	for (size_t i = 0; i < probe->count; i++) {
+		if (!probe->targets[i].is_heard)
+			return false;
+	}
+	return true;
+}
+
 const char *probe_trouble(const struct probe *probe)
 {
 	return probe->trouble;
@@ -146,6 +156,7 @@ static void settle(struct target *target, bool is_right, bool was_silent)
 	probe->running--;
 	target->request = NULL;
 	target->was_silent = was_silent;
+	target->is_heard |= is_right;
 	if (is_right && target->doubts != 0)
 		target->doubts--;
 	target->is_well = is_right && target->doubts == 0;
@@ -289,7 +300,7 @@ static void ask_all_anew(struct probe *probe)
 		if (target->request != NULL)
 			http_cancel(target->request);
 		target->request = NULL;
-		target->is_well = target->was_silent = false;
+		target->is_well = target->is_heard = target->was_silent = false;
 		target->doubts = 0;
 		target->asked = 0;
 	}

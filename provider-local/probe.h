@@ -54,5 +54,7 @@ void probe_set_proxy(struct probe *probe, bool is_up);
 void probe_control_answered(struct probe *probe);
 /* Some listener has not yet been heard. */
 bool probe_is_pending(const struct probe *probe);
+/* The present proxy has answered at each listener, though another one that shares them may answer, too. */
+bool probe_is_heard(const struct probe *probe);
 /* What does not answer, in words; NULL: all does, or has had no time. */
 const char *probe_trouble(const struct probe *probe);

@@ -3,17 +3,17 @@
 
 #include "common/backoff.h"
 #include "common/buf.h"
-#include "common/program.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "provider-local/inherited.h"
+#include "provider-local/local.h"
 #include "provider-local/metrics.h"
+#include "provider-local/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
-enum { FAILURES_MAX = 5, FIELDS_MAX = 4, LINE_LEN_MAX = 16 * 1024, WORDS_LEN_MAX = 2048 };
+enum { FAILURES_MAX = 5, LINE_LEN_MAX = 16 * 1024, WORDS_LEN_MAX = 2048, YIELD_S_MAX = 60 };
 
 /* What connections need to end after they were cut. */
 static const double cut_within_s = 10;
@@ -32,6 +32,9 @@ struct proxy {
 	bool is_known;
 	bool is_starting;
 	bool is_start_wanted; /* as soon as somebody hears it */
+	bool is_from_files;   /* it is not known whether they are what is wanted */
+	bool is_taken;        /* another proxy serves in its place */
+	struct inherited inherited;
 	bool is_stopping;
 	char words[WORDS_LEN_MAX + 1];
 	/* The check under way. */
@@ -67,22 +70,6 @@ static int order_within(struct proxy *proxy, const char *word, double seconds)
 
 /* ---- what the supervisor tells ---- */
 
-struct line {
-	struct str fields[FIELDS_MAX];
-};
-
-static struct line split(struct str text)
-{
-	struct line line = {0};
-	for (size_t i = 0; i < FIELDS_MAX; i++) {
-		const char *tab = i + 1 < FIELDS_MAX ? str_find(text, '\t') : NULL;
-		line.fields[i] =
-			(struct str){text.p, tab != NULL ? (size_t)(tab - text.p) : text.len};
-		text = str_skip(text, line.fields[i].len + (tab != NULL));
-	}
-	return line;
-}
-
 static void keep_words(struct proxy *proxy, struct str words)
 {
 	size_t len = words.len < WORDS_LEN_MAX ? words.len : WORDS_LEN_MAX;
@@ -90,7 +77,7 @@ static void keep_words(struct proxy *proxy, struct str words)
 	proxy->words[len] = 0;
 }
 
-static void take_up(struct proxy *proxy, const struct line *line)
+static void take_up(struct proxy *proxy, const struct supervisor_line *line)
 {
 	int64_t pid = 0;
 	char *dir = str_dup(line->fields[3]);
@@ -111,7 +98,7 @@ static void take_up(struct proxy *proxy, const struct line *line)
 	free(dir);
 }
 
-static void take_down(struct proxy *proxy, const struct line *line)
+static void take_down(struct proxy *proxy, const struct supervisor_line *line)
 {
 	char *again = str_dup(line->fields[1]);
 	char *why = str_dup_utf8(line->fields[2]);
@@ -130,6 +117,12 @@ static void take_down(struct proxy *proxy, const struct line *line)
 static void take_none(struct proxy *proxy)
 {
 	bool was_up = proxy->pid != 0;
+	/* While another one serves, files of an unknown age are worse than nothing. */
+	bool is_to_wait = proxy->is_from_files && inherited_list(&proxy->inherited)->count != 0;
+	if (is_to_wait)
+		proxy->is_starting = false;
+	else if (proxy->is_start_wanted)
+		(void)order(proxy, "start\n");
 	proxy->is_known = true;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
@@ -149,7 +142,7 @@ static void finish_check(struct proxy *proxy, enum command_outcome outcome, stru
 		on_checked(proxy->check_ctx, outcome, output);
 }
 
-static int take_checked(struct proxy *proxy, const struct line *line)
+static int take_checked(struct proxy *proxy, const struct supervisor_line *line)
 {
 	int64_t len = 0;
 	if (!str_to_int(line->fields[2], 0, COMMAND_OUTPUT_MAX, &len))
@@ -163,7 +156,7 @@ static int take_checked(struct proxy *proxy, const struct line *line)
 	return 0;
 }
 
-static void take_workers(struct proxy *proxy, const struct line *line)
+static void take_workers(struct proxy *proxy, const struct supervisor_line *line)
 {
 	int64_t taking = 0;
 	if (str_to_int(line->fields[1], 0, INT32_MAX, &taking) &&
@@ -171,11 +164,34 @@ static void take_workers(struct proxy *proxy, const struct line *line)
 		proxy->config.ops->on_workers(proxy->config.ctx, (size_t)taking);
 }
 
+static void take_taken(struct proxy *proxy, const struct supervisor_line *line)
+{
+	char *by = str_dup_utf8(line->fields[1]);
+	proxy->is_taken = true;
+	local_be_taken(proxy->config.local, by);
+	free(by);
+}
+
+static void take_yield(struct proxy *proxy, const struct supervisor_line *line)
+{
+	int64_t seconds = 0;
+	if (str_to_int(line->fields[1], 0, YIELD_S_MAX, &seconds))
+		local_yield(proxy->config.local, (double)seconds);
+}
+
 static int take_line(struct proxy *proxy, struct str text)
 {
-	struct line line = split(text);
+	struct supervisor_line line = supervisor_split(text);
 	struct str word = line.fields[0];
-	if (str_eq_c(word, "up"))
+	if (str_eq_c(word, "sluice-proxy"))
+		inherited_clear(&proxy->inherited); /* What follows is all that is known. */
+	else if (str_eq_c(word, "inherits"))
+		inherited_add(&proxy->inherited, line.fields[1], line.fields[2]);
+	else if (str_eq_c(word, "taken"))
+		take_taken(proxy, &line);
+	else if (str_eq_c(word, "yield"))
+		take_yield(proxy, &line);
+	else if (str_eq_c(word, "up"))
 		take_up(proxy, &line);
 	else if (str_eq_c(word, "down"))
 		take_down(proxy, &line);
@@ -241,6 +257,8 @@ static void on_closed(void *ctx, struct stream *stream, int err)
 	stream_close(stream);
 	proxy->stream = NULL;
 	proxy->output_len = SIZE_MAX;
+	if (proxy->is_taken)
+		return;
 	if (proxy->is_stopping) {
 		ev_break(proxy->loop, EVBREAK_ALL);
 		return;
@@ -255,27 +273,9 @@ static void on_supervisor_end(struct ev_loop *loop, ev_child *watcher, int event
 	ev_child_stop(loop, watcher);
 }
 
-/* In a session of its own: it outlives us, and what is sent to our terminal or group is not meant for it. */
 static void start_supervisor(struct proxy *proxy)
 {
-	const struct proxy_config *config = &proxy->config;
-	char *const argv[] = {(char *)(uintptr_t)config->supervisor, (char *)(uintptr_t) "--proxy",
-		(char *)(uintptr_t)config->kind, (char *)(uintptr_t) "--program",
-		(char *)(uintptr_t)config->program, (char *)(uintptr_t) "--state-dir",
-		(char *)(uintptr_t)config->state_dir, (char *)(uintptr_t) "--proxy-dir",
-		(char *)(uintptr_t)config->proxy_dir, (char *)(uintptr_t) "--window",
-		(char *)(uintptr_t) "off", (char *)(uintptr_t) "--window-dir",
-		(char *)(uintptr_t)config->proxy_dir, NULL};
-	char *log_file = xasprintf("%s/supervisor.log", config->proxy_dir);
-	int log = open(log_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
-	free(log_file);
-	pid_t pid = fork();
-	if (pid == 0) {
-		setsid();
-		program_become(argv, log);
-	}
-	if (log >= 0)
-		close(log);
+	pid_t pid = supervisor_start(&proxy->config);
 	if (pid > 0) {
 		ev_child_set(&proxy->supervisor, pid, 0);
 		ev_child_start(proxy->loop, &proxy->supervisor);
@@ -298,8 +298,6 @@ static bool try_connect(struct proxy *proxy)
 	proxy->stream = stream_new(proxy->loop, fd, &limits, &ops, proxy);
 	backoff_succeeded(&proxy->backoff);
 	proxy->failures = 0;
-	if (proxy->is_start_wanted)
-		(void)order(proxy, "start\n");
 	if (proxy->on_checked != NULL)
 		(void)order_within(proxy, "check", proxy->check_timeout_s);
 	return true;
@@ -321,8 +319,26 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- for the provider ---- */
 
+void proxy_start_from_files(struct proxy *proxy)
+{
+	proxy->is_starting = proxy->pid == 0;
+	proxy->is_start_wanted = proxy->is_from_files = true;
+}
+
+const struct socket_list *proxy_inherited(struct proxy *proxy)
+{
+	return inherited_list(&proxy->inherited);
+}
+
+void proxy_serves(struct proxy *proxy, const struct ports *ports)
+{
+	if (inherited_is_used(&proxy->inherited, ports) && order(proxy, "take-over\n") == 0)
+		inherited_clear(&proxy->inherited);
+}
+
 void proxy_start(struct proxy *proxy)
 {
+	proxy->is_from_files = false;
 	proxy->is_starting = proxy->pid == 0;
 	proxy->is_start_wanted = true;
 	(void)order(proxy, "start\n");
@@ -397,6 +413,9 @@ static bool await_end(struct proxy *proxy, double limit_s)
 
 bool proxy_stop(struct proxy *proxy, double limit_s)
 {
+	/* It drains already. */
+	if (proxy->is_taken)
+		return true;
 	proxy->is_stopping = true;
 	ev_timer_stop(proxy->loop, &proxy->again);
 	if (order_within(proxy, "stop", limit_s) != 0)
@@ -464,6 +483,7 @@ void proxy_free(struct proxy *proxy)
 		stream_flush_now(proxy->stream);
 		stream_close(proxy->stream);
 	}
+	inherited_clear(&proxy->inherited);
 	free(proxy->socket);
 	free(proxy);
 }

@@ -11,11 +11,13 @@
 
 #include "common/command.h"
 #include "common/str.h"
+#include "provider-local/ports.h"
 
 #include <ev.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct local;
 struct proxy;
 
 enum proxy_origin {
@@ -44,6 +46,9 @@ struct proxy_config {
 	const char *supervisor; /* sluice-proxy; NULL: others start it */
 	const char *state_dir;
 	const char *proxy_dir;
+	const char *
+		take_over; /* the folder of a proxy whose place it takes, if it is there; may be NULL */
+	struct local *local; /* is told when another proxy takes its place */
 	const struct proxy_ops *ops;
 	void *ctx;
 };
@@ -52,6 +57,12 @@ struct proxy *proxy_new(const struct proxy_config *config);
 /* Leaves a running proxy alone. */
 void proxy_free(struct proxy *proxy);
 
+/* At the beginning: has it run from the files that are there, whatever their age, unless another proxy serves whose place it is to take. */
+void proxy_start_from_files(struct proxy *proxy);
+/* Where it will listen, or listens already, with sockets of the proxy whose place it takes: nobody else has those. */
+const struct socket_list *proxy_inherited(struct proxy *proxy);
+/* It serves what is wanted on `ports`: the proxy whose place it takes can go, if any of these was its. */
+void proxy_serves(struct proxy *proxy, const struct ports *ports);
 /* Has it run, now that there are files to start from. */
 void proxy_start(struct proxy *proxy);
 /* Asks it to load its files anew, without losing a connection. 0, or -ESRCH when it does not run, or -ENOTCONN when nobody can ask it. */

@@ -116,6 +116,12 @@ static void listen_in(void)
 	hearing_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
 }
 
+static bool is_served(void)
+{
+	return setup_is_settled(room.setup) && feed_is_settled(room.feed) &&
+	       !objects_are_waiting(room.objects) && room.trusted == room.told;
+}
+
 static void judge(void)
 {
 	const char *trouble = setup_trouble(room.setup);
@@ -126,6 +132,8 @@ static void judge(void)
 	if (!room.is_complete)
 		return;
 	listen_in();
+	if (trouble == NULL && is_served() && probe_is_heard(room.probe))
+		proxy_serves(room.proxy, wanted_ports(room.wanted));
 	if (trouble == NULL)
 		trouble = probe_trouble(room.probe);
 	if (room.repair.is_folder_gone)
@@ -136,9 +144,7 @@ static void judge(void)
 		end_keeping();
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
-	else if (!setup_is_settled(room.setup) || !feed_is_settled(room.feed) ||
-		 objects_are_waiting(room.objects) || room.trusted != room.told ||
-		 probe_is_pending(room.probe))
+	else if (!is_served() || probe_is_pending(room.probe))
 		local_pending(room.local, NULL);
 	else if (feed_disk_trouble(room.feed) != NULL)
 		local_pending(room.local, feed_disk_trouble(room.feed));
@@ -258,6 +264,7 @@ static const struct conf *collect(void *ctx)
 		return NULL;
 	struct ports_proxy nginx = {
 		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
+		.inherited = proxy_inherited(room.proxy),
 		.master = proxy_pid(room.proxy),
 	};
 	const struct conf *conf = wanted_collect(room.wanted, &nginx);
@@ -283,6 +290,8 @@ static bool reload(void *ctx)
 	}
 	if (room.is_up)
 		return proxy_reload(room.proxy) == 0;
+	/* All routes are in the file that it starts with: it may have connections at once, out of sockets that another one has opened. */
+	feed_prepare(room.feed);
 	proxy_start(room.proxy);
 	return true;
 }
@@ -421,6 +430,8 @@ static void make_proxy(struct ev_loop *loop)
 		.supervisor = local_supervisor(room.local),
 		.state_dir = config.local.state_dir,
 		.proxy_dir = local_proxy_dir(&config.local),
+		.take_over = config.local.take_over,
+		.local = room.local,
 		.ops = &ops,
 	};
 	room.proxy = proxy_new(&proxy_config);
@@ -499,7 +510,7 @@ static void start_all(struct ev_loop *loop)
 	repair_watch(&room.repair);
 	/* Before its supervisor, which we may be about to start, meets the files. */
 	if (repair_files(&room.repair))
-		proxy_start(room.proxy);
+		proxy_start_from_files(room.proxy);
 }
 
 static void reload_files(void)

@@ -100,10 +100,14 @@ class Traffic(Clients):
 
 class Load(Clients):
     """Clients that keep their connections, each asking for one of `targets` (host, path) after another; every answer but 200 counts as
-    failed, and so does every connection that ends without having been announced. With `sni` over TLS."""
+    failed, and so does every connection that ends without having been announced. With `sni` over TLS. With `repeats`, which goes
+    without TLS, they do as RFC 9112 (9.3.1) has it: a request without any answer on a connection that has served before is sent once more,
+    on a new one."""
 
-    def __init__(self, address: str, port: int, targets: list[tuple[str, str]], clients: int = 2, sni: str | None = None):
+    def __init__(self, address: str, port: int, targets: list[tuple[str, str]], clients: int = 2, sni: str | None = None, repeats: bool = False):
         super().__init__(clients)
+        self.repeats = repeats
+        self.repeated = 0
         self.where = (address, port, sni)
         self.targets = targets
         self.good = 0
@@ -115,9 +119,11 @@ class Load(Clients):
         while not self._end.is_set():
             host, path = self.targets[turn % len(self.targets)]
             turn += 1
+            is_used, is_answered = link is not None, False
             try:
                 link = link or dial(*self.where)
                 link.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                is_answered = not self.repeats or link.recv(1, socket.MSG_PEEK) != b""
                 answer = read_answer(link)
                 problem = None if answer.status == 200 else f"status {answer.status}"
                 if (answer.header("Connection") or "").lower() == "close":
@@ -126,6 +132,10 @@ class Load(Clients):
             except OSError as failure:
                 problem = f"{type(failure).__name__}: {failure}"
                 link = None
+                if self.repeats and is_used and not is_answered:
+                    self.repeated += 1
+                    turn -= 1
+                    continue
             with self._lock:
                 self.good += problem is None
                 if problem is not None:

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-local/supervisor.h"
+
+#include "common/program.h"
+#include "common/xalloc.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char *word(const char *text)
+{
+	return (char *)(uintptr_t)text;
+}
+
+pid_t supervisor_start(const struct proxy_config *config)
+{
+	char *const argv[] = {word(config->supervisor), word("--proxy"), word(config->kind),
+		word("--program"), word(config->program), word("--state-dir"),
+		word(config->state_dir), word("--proxy-dir"), word(config->proxy_dir),
+		word("--window"), word("off"), word("--window-dir"), word(config->proxy_dir),
+		word("--take-over"), word(config->take_over != NULL ? config->take_over : ""),
+		NULL};
+	char *log_file = xasprintf("%s/supervisor.log", config->proxy_dir);
+	int log = open(log_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0640);
+	free(log_file);
+	pid_t pid = fork();
+	if (pid == 0) {
+		setsid();
+		program_become(argv, log);
+	}
+	if (log >= 0)
+		close(log);
+	return pid;
+}
+
+struct supervisor_line supervisor_split(struct str text)
+{
+	struct supervisor_line line = {0};
+	for (size_t i = 0; i < SUPERVISOR_FIELDS_MAX; i++) {
+		const char *tab = i + 1 < SUPERVISOR_FIELDS_MAX ? str_find(text, '\t') : NULL;
+		line.fields[i] =
+			(struct str){text.p, tab != NULL ? (size_t)(tab - text.p) : text.len};
+		text = str_skip(text, line.fields[i].len + (tab != NULL));
+	}
+	return line;
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One provider takes the other's place on the same machine, by starting it with --take-over: nobody's request fails, in either direction."""
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from lib.backend import Backend
+from lib.local_proxy import PATIENCE, LocalProxy
+from lib.proxies import proxy_class
+from lib.proxy_line import ProxyLine
+from lib.traffic import Load, Traffic
+from lib.wait import wait_for
+
+OTHER = {"haproxy": "nginx", "nginx": "haproxy"}
+
+
+def replaced(arguments: list[str], option: str, value: str) -> list[str]:
+    at = arguments.index(option)
+    return [*arguments[:at + 1], value, *arguments[at + 2:]]
+
+
+def same_place(line: ProxyLine, name: str) -> LocalProxy:
+    """A provider of the same line for the same address, with folders of its own; it does not run yet."""
+    other = proxy_class(name)(start=False)
+    other.translator.stop()
+    arguments = replaced(other.provider.arguments, "--runtime-dir", str(line.runtime))
+    other.provider.arguments = replaced(arguments, "--bind-address", line.proxy.address)
+    other.address, other.http, other.https = line.proxy.address, line.proxy.http, line.proxy.https
+    return other
+
+
+def deploy(line: ProxyLine, pod: Backend, name: str) -> None:
+    cluster = line.cluster
+    cluster.apply(cluster.service(name), cluster.slice(name, [pod.ip]),
+                  cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", name, 80)]}]))
+
+
+def swap(former: LocalProxy, proxy: LocalProxy) -> None:
+    """The one step, and what has to come of it."""
+    before, taken = [*former.supervisors(), *former.proxies()], len(former.provider.events("proxy-taken"))
+    proxy.provider.arguments = [*proxy.provider.arguments, "--take-over", str(former.proxy_dir)]
+    proxy.start()
+    wait_for(lambda: not former.provider.is_running(), "the former provider to end", PATIENCE)
+    assert former.provider.reap() == 0
+    assert len(former.provider.events("proxy-taken")) == taken + 1
+    wait_for(lambda: not [process for process in before if process.lives()], "the former proxy to end", PATIENCE)
+    proxy.provider.wait_event("ready", timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def under_load(line: ProxyLine, name: str):
+    """Clients that come anew for each request, and clients that stay. nginx closes idle connections when it drains, without a word before, which those
+    that stay have to take as every client does."""
+    host = f"{name}.test"
+    where = (line.proxy.address, line.proxy.http)
+    with Traffic(*where, host) as first, Traffic(*where, host) as second, Load(*where, [(host, "/")], clients=3, repeats=True) as kept:
+        clients = (first, second, kept)
+        wait_for(lambda: all(one.good > 20 for one in clients), "the load", PATIENCE)
+        yield
+        before = [one.good for one in clients]
+        wait_for(lambda: all(one.good > was + 20 for one, was in zip(clients, before)), "the load to go on", PATIENCE)
+    assert [one.failures for one in clients] == [[], [], []]
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_there_and_back(name, pods):
+    with ProxyLine(name) as line, contextlib.ExitStack() as stack:
+        first = line.proxy
+        second = stack.enter_context(same_place(line, OTHER[name]))
+        deploy(line, pods("web"), "web")
+        line.wait_serves("web.test", "/", "web")
+        with under_load(line, "web"):
+            swap(first, second)
+            deploy(line, pods("there"), "there")
+            wait_for(lambda: second.reached_or_none("there.test") == "there", "the new host", PATIENCE)
+            assert {second.reached("there.test") for _ in range(50)} == {"there"}
+            # Its folder has a state in which that host is missing.
+            swap(second, first)
+            assert {first.reached("there.test") for _ in range(50)} == {"there"}
+            deploy(line, pods("back"), "back")
+            wait_for(lambda: first.reached_or_none("back.test") == "back", "the new host", PATIENCE)
+            assert {first.reached("back.test") for _ in range(50)} == {"back"}
