@@ -17,8 +17,6 @@ static const double ports_look_s = 2;
 /* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
 static const double keep_routes_s = 10;
 
-enum { DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
-
 bool engine_is_complete(const struct engine *engine)
 {
 	return state_is_complete(local_state(engine->local));
@@ -31,7 +29,7 @@ char *engine_path(const struct engine *engine, const char *name)
 
 /* ---- steps ---- */
 
-static void look_later(struct engine *engine, double after_s)
+void engine_look_later(struct engine *engine, double after_s)
 {
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_set(&engine->ports_again, after_s, 0.);
@@ -52,7 +50,7 @@ static void update_ports(struct engine *engine)
 	struct socket_list wanted = ports_sockets(&ports);
 	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
-		.held = engine->deaths < DEATHS_MAX ? held : NULL,
+		.held = engine->deaths < ENGINE_DEATHS_MAX ? held : NULL,
 		.inherited = engine->proxy != NULL ? proxy_inherited(engine->proxy) : NULL,
 		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
 	};
@@ -61,7 +59,7 @@ static void update_ports(struct engine *engine)
 	local_set_ports(engine->local, &ports);
 	engine->are_ports_stale = false;
 	engine->are_ports_doubted = false;
-	look_later(engine, ports_look_s);
+	engine_look_later(engine, ports_look_s);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
 	probe_want_rows(engine->probe, &ports);
@@ -75,7 +73,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct engine *engine = watcher->data;
 	(void)loop;
 	(void)events;
-	look_later(engine, ports_look_s);
+	engine_look_later(engine, ports_look_s);
 	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
 		return;
 	engine->are_ports_stale = true;
@@ -225,108 +223,6 @@ static void on_pool(void *ctx, struct object *pool)
 	engine_step(engine);
 }
 
-/* ---- HAProxy, by its supervisor ---- */
-
-/* HAProxy comes back with what is wanted now, and not with what was when it died. */
-static int write_for_start(struct engine *engine)
-{
-	int err = 0;
-	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++)
-		err = rowfile_write(engine->files[table]);
-	return err != 0 ? err : engine_flush(engine);
-}
-
-/* The sockets are not in the state folder. */
-static bool has_folder(const struct engine *engine)
-{
-	const struct local_options *options = &engine->config->local;
-	return strcmp(local_proxy_dir(options), options->state_dir) != 0;
-}
-
-void engine_remove_former(const struct engine *engine)
-{
-	if (!has_folder(engine) || strcmp(engine->proxy_dir, engine->config->local.state_dir) == 0)
-		return;
-	char *log_file = engine_path(engine, "proxy.log");
-	files_remove_sockets(engine->config->local.state_dir);
-	(void)files_remove(log_file);
-	free(log_file);
-}
-
-static void use_folder(struct engine *engine, struct str dir)
-{
-	char *copy = str_dup(dir);
-	free(engine->proxy_dir);
-	engine->proxy_dir = copy;
-	if (engine->config->socket == NULL) {
-		free(engine->socket);
-		engine->socket = xasprintf("%s/" HAPROXY_SOCKET, engine->proxy_dir);
-	}
-	engine->is_main_stale = true;
-}
-
-static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
-{
-	struct engine *engine = ctx;
-	log_event(&EV_PROXY_UP, LOG_INT("pid", proxy_pid(engine->proxy)),
-		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
-	engine->is_fresh = origin == PROXY_STARTED;
-	use_folder(engine, str_from(dir));
-	if (origin != PROXY_FOUND)
-		engine_remove_former(engine);
-	/* Its supervisor may have started it before we have looked at the files. */
-	engine->are_held_unknown = buf_len(&engine->installed) == 0;
-	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
-	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
-	backoff_succeeded(&engine->reconnect_backoff);
-	sync_disconnect(engine, NULL);
-	sync_connect(engine);
-}
-
-/* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
-static void doubt_ports(struct engine *engine, double again_s)
-{
-	look_later(engine, again_s / 2);
-	engine->are_ports_doubted = true;
-}
-
-static void on_proxy_down(void *ctx, const char *why, const char *words, double again_s)
-{
-	struct engine *engine = ctx;
-	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
-		LOG_SECONDS("again_s", again_s));
-	free(engine->problem);
-	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
-	/* If that fails: what is on disk is the last good state, which is better than nothing. */
-	if (engine_is_complete(engine))
-		(void)write_for_start(engine);
-	(void)repair_files(engine);
-	if (++engine->deaths >= DEATHS_MAX)
-		doubt_ports(engine, again_s);
-	engine->worker = 0;
-	engine->is_fresh = false;
-	engine->running[0] = 0;
-	engine->certs.is_running = false;
-	sync_disconnect(engine, NULL);
-	hearing_on_proxy(engine);
-	if (engine->change == CHANGE_RELOADING)
-		change_on_worker(engine, 0);
-	local_set_missing(engine->local, "HAProxy");
-	engine_step(engine);
-}
-
-static void on_no_proxy(void *ctx)
-{
-	engine_step(ctx);
-}
-
-static void on_unreachable(void *ctx, const char *socket)
-{
-	struct engine *engine = ctx;
-	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
-	local_set_missing(engine->local, "sluice-proxy, which runs HAProxy");
-}
-
 /* ---- life ---- */
 
 static void make_files(struct engine *engine)
@@ -347,40 +243,6 @@ static void make_files(struct engine *engine)
 	repair_read(engine);
 	change_read_held(engine);
 	pools_remember(engine);
-}
-
-/* The proxy starts from what is there, whoever else is up. */
-static void start_proxy(struct engine *engine)
-{
-	static const struct proxy_ops ops = {
-		.on_up = on_proxy_up,
-		.on_down = on_proxy_down,
-		.on_none = on_no_proxy,
-		.on_unreachable = on_unreachable,
-	};
-	if (engine->config->socket != NULL) {
-		sync_connect(engine);
-		return;
-	}
-	if (has_folder(engine))
-		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
-	struct proxy_config proxy_config = {
-		.loop = engine->loop,
-		.kind = "haproxy",
-		.program = engine->config->haproxy,
-		.supervisor = local_supervisor(engine->local),
-		.state_dir = engine->config->local.state_dir,
-		.proxy_dir = local_proxy_dir(&engine->config->local),
-		.take_over = engine->config->local.take_over,
-		.local = engine->local,
-		.ops = &ops,
-		.ctx = engine,
-	};
-	/* Before its supervisor, which we may be about to start, meets the files. */
-	bool can_start = repair_files(engine);
-	engine->proxy = proxy_new(&proxy_config);
-	if (can_start)
-		proxy_start_from_files(engine->proxy);
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -436,7 +298,7 @@ struct engine *engine_new(
 	slots_init(&engine->slots);
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
-	use_folder(engine, str_from(local_proxy_dir(&config->local)));
+	engine_use_folder(engine, str_from(local_proxy_dir(&config->local)));
 	engine_init_flush(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
@@ -451,19 +313,8 @@ struct engine *engine_new(
 	pools_init(engine);
 	repair_init(engine);
 	local_set_missing(engine->local, "HAProxy");
-	start_proxy(engine);
+	engine_start_proxy(engine);
 	return engine;
-}
-
-static void end_proxy(struct engine *engine)
-{
-	double limit_s = engine->config->local.stop_timeout;
-	if (engine->proxy == NULL || !proxy_is_up(engine->proxy))
-		return;
-	log_event(&EV_PROXY_ENDING, LOG_INT("pid", proxy_pid(engine->proxy)),
-		LOG_SECONDS("limit_s", limit_s));
-	if (!proxy_stop(engine->proxy, limit_s))
-		log_event(&EV_PROXY_CUT);
 }
 
 void engine_free(struct engine *engine)
@@ -493,7 +344,7 @@ void engine_free(struct engine *engine)
 	arena_fini(&engine->arena);
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))
-		end_proxy(engine);
+		engine_end_proxy(engine);
 	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
 	free(engine->socket);

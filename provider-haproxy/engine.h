@@ -150,6 +150,18 @@ void engine_disk_worked(struct engine *engine);
 void engine_forget_problem(struct engine *engine);
 bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
+/* Looks after so many seconds whether ports can be had. */
+void engine_look_later(struct engine *engine, double after_s);
+
+/* engine_proxy.c */
+
+enum { ENGINE_DEATHS_MAX = 2 /* in a row, after which the files are made anew */ };
+/* The proxy starts from what is there, whoever else is up. */
+void engine_start_proxy(struct engine *engine);
+/* For --stop-proxy: it finishes what is under way. */
+void engine_end_proxy(struct engine *engine);
+/* Where its sockets are. */
+void engine_use_folder(struct engine *engine, struct str dir);
 /* What a HAProxy that had its sockets in the state folder has left there. */
 void engine_remove_former(const struct engine *engine);
 

@@ -64,6 +64,12 @@ static void add_trust_names(struct conf_text *text)
 	conf_text_add(text, "\n");
 }
 
+char *conf_control_path(const struct conf_options *options)
+{
+	return xasprintf(
+		"%.*s/control/control-%c.sock", STR_FMT(options->proxy_dir), options->control);
+}
+
 struct str conf_read_control(struct str file)
 {
 	static const char mark[] = "\t\tlisten \"unix:";

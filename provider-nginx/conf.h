@@ -94,6 +94,8 @@ bool conf_piece_is_owned(const struct conf *conf, size_t piece);
  * text. -EMSGSIZE: it is too long; -EINVAL: an option cannot be quoted. */
 [[nodiscard]] int conf_render(
 	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation);
+/* Where it will be; the caller frees it. */
+char *conf_control_path(const struct conf_options *options);
 /* The socket of the control server in a file; empty: it has none. */
 struct str conf_read_control(struct str file);
 /* Stands before each address in a file on which nginx listens. */

@@ -235,12 +235,6 @@ static void on_full(void *ctx)
 	setup_touch(room.setup);
 }
 
-static char *control_path(void)
-{
-	return xasprintf("%.*s/control/control-%c.sock", STR_FMT(room.options.proxy_dir),
-		room.options.control);
-}
-
 /* Somebody has removed the socket, or it cannot be reached for another reason: it is made anew under its other name. */
 static void on_lost(void *ctx)
 {
@@ -280,7 +274,7 @@ static bool reload(void *ctx)
 {
 	(void)ctx;
 	wanted_keep(room.wanted, setup_candidate(room.setup));
-	char *path = control_path();
+	char *path = conf_control_path(&room.options);
 	feed_set_socket(room.feed, path);
 	free(path);
 	if (room.is_elsewhere) {
@@ -441,7 +435,7 @@ static void make_rooms(struct ev_loop *loop)
 {
 	char *state_file = local_path(room.local, "state");
 	room.options.control = 'a';
-	char *socket = control_path();
+	char *socket = conf_control_path(&room.options);
 	struct feed_config feed_config = {
 		.loop = loop,
 		.state_file = state_file,
