@@ -132,7 +132,7 @@ class Load(Clients):
             except OSError as failure:
                 problem = f"{type(failure).__name__}: {failure}"
                 link = None
-                if self.repeats and is_used and not is_answered:
+                if self.repeats and is_used and not is_answered and isinstance(failure, ConnectionError):
                     self.repeated += 1
                     turn -= 1
                     continue
