@@ -57,3 +57,7 @@ struct sandbox_outcome {
 /* Frees the sandbox. NULL, or with SANDBOX_REQUIRE what is wrong (allocated). */
 char *sandbox_enter(
 	struct sandbox *sandbox, enum sandbox_mode mode, struct sandbox_outcome *ret_outcome);
+
+/* In a forked child, before it becomes another program: it takes no descriptors of other processes, though we may (SANDBOX_DESCRIPTORS). Where nothing
+ * is confined, this is not either. */
+void sandbox_forbid_descriptors(void);

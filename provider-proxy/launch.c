@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/program.h"
+#include "common/sandbox.h"
 #include "common/xalloc.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/offer.h"
@@ -59,6 +60,7 @@ _Noreturn static void become(
 	setsid();
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
+	sandbox_forbid_descriptors();
 	program_become_with(argv, log, listeners->fds, listeners->count);
 }
 

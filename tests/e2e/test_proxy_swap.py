@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 
 import pytest
 
+from lib import processes
 from lib.backend import Backend
 from lib.local_proxy import PATIENCE, LocalProxy
 from lib.proxies import proxy_class
@@ -37,11 +40,16 @@ def deploy(line: ProxyLine, pod: Backend, name: str) -> None:
                   cluster.ingress(name, [{"host": f"{name}.test", "paths": [("/", "Prefix", name, 80)]}]))
 
 
-def swap(former: LocalProxy, proxy: LocalProxy) -> None:
-    """The one step, and what has to come of it."""
-    before, taken = [*former.supervisors(), *former.proxies()], len(former.provider.events("proxy-taken"))
+def begin(former: LocalProxy, proxy: LocalProxy) -> None:
+    """The one step."""
     proxy.provider.arguments = [*proxy.provider.arguments, "--take-over", str(former.proxy_dir)]
     proxy.start()
+
+
+def swap(former: LocalProxy, proxy: LocalProxy) -> None:
+    """The step, and what has to come of it."""
+    before, taken = [*former.supervisors(), *former.proxies()], len(former.provider.events("proxy-taken"))
+    begin(former, proxy)
     wait_for(lambda: not former.provider.is_running(), "the former provider to end", PATIENCE)
     assert former.provider.reap() == 0
     assert len(former.provider.events("proxy-taken")) == taken + 1
@@ -64,13 +72,24 @@ def under_load(line: ProxyLine, name: str):
     assert [one.failures for one in clients] == [[], [], []]
 
 
-@pytest.mark.parametrize("name", OTHER)
-def test_there_and_back(name, pods):
-    with ProxyLine(name) as line, contextlib.ExitStack() as stack:
-        first = line.proxy
-        second = stack.enter_context(same_place(line, OTHER[name]))
+def wait_supervisor(proxy: LocalProxy, event: str) -> None:
+    """Its sluice-proxy, which the provider has started, has said so."""
+    log = proxy.proxy_dir / "supervisor.log"
+    wait_for(lambda: log.exists() and f"event={event} " in log.read_text(), f"sluice-proxy to say {event}", PATIENCE)
+
+
+@contextlib.contextmanager
+def two(name: str, pods):
+    """A line that serves web.test with the first of two, and the second, which does not run yet."""
+    with ProxyLine(name) as line, same_place(line, OTHER[name]) as second:
         deploy(line, pods("web"), "web")
         line.wait_serves("web.test", "/", "web")
+        yield line, line.proxy, second
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_there_and_back(name, pods):
+    with two(name, pods) as (line, first, second):
         with under_load(line, "web"):
             swap(first, second)
             deploy(line, pods("there"), "there")
@@ -82,3 +101,42 @@ def test_there_and_back(name, pods):
             deploy(line, pods("back"), "back")
             wait_for(lambda: first.reached_or_none("back.test") == "back", "the new host", PATIENCE)
             assert {first.reached("back.test") for _ in range(50)} == {"back"}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_where_nobody_is_it_starts_as_always(name, pods):
+    with two(name, pods) as (line, first, second):
+        first.provider.stop()
+        before = [*first.supervisors(), *first.proxies()]
+        processes.kill(before)
+        begin(first, second)
+        wait_supervisor(second, "take-over-none")
+        line.wait_serves("web.test", "/", "web")
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_the_former_one_dies_before_the_next_one_serves(name, pods):
+    with two(name, pods) as (line, first, second):
+        before = [*first.supervisors(), *first.proxies()]
+        line.translator.pause()
+        begin(first, second)
+        wait_supervisor(second, "take-over")
+        first.kill_provider()
+        processes.kill(before)
+        line.translator.resume()
+        wait_for(lambda: second.reached_or_none("web.test") == "web", "it to be served", PATIENCE)
+        assert {process.name for process in second.proxies()} == {second.name}
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_a_former_supervisor_that_hangs_costs_nobody_a_request(name, pods):
+    """It cannot hand over what it has: that is said, and the former proxy serves on."""
+    with two(name, pods) as (line, first, second):
+        supervisors = first.supervisors()
+        with under_load(line, "web"):
+            processes.hold(supervisors)
+            begin(first, second)
+            wait_supervisor(second, "take-over-failed")
+            assert first.provider.is_running() and second.proxies() == []
+        for process in supervisors:
+            os.kill(process.pid, signal.SIGCONT)

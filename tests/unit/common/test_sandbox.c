@@ -22,6 +22,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,19 @@ static int signal_parent(void)
 	return result(kill(getppid(), 0));
 }
 
+/* Of oneself, which is the process that one may look into in any case. */
+static int take_descriptor(void)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	return pidfd < 0 ? errno : result((int)syscall(SYS_pidfd_getfd, pidfd, 2, 0));
+}
+
+static int take_descriptor_as_a_proxy(void)
+{
+	sandbox_forbid_descriptors();
+	return take_descriptor();
+}
+
 static int trace_parent(void)
 {
 	return result((int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
@@ -187,6 +201,7 @@ static const struct {
 	{"a thread", make_thread, NO, YES, YES},
 	{"signal another process", signal_parent, NO, NO, YES},
 	{"trace another process", trace_parent, NO, NO, NO},
+	{"take a descriptor of a process", take_descriptor, NO, NO, NO},
 	{"memory that is written and executed", make_code, NO, NO, YES},
 	{"data that becomes code", turn_data_to_code, NO, NO, YES},
 	{"another namespace", leave_namespace, NO, NO, NO},
@@ -243,12 +258,22 @@ static void test_what_an_attacker_can(void **state)
 	}
 }
 
+static void test_descriptors(void **state)
+{
+	const unsigned needs = SANDBOX_PROGRAMS | SANDBOX_DESCRIPTORS;
+	(void)state;
+	if (is_instrumented || landlock_version() == 0)
+		skip();
+	assert_int_equal(try_in_sandbox(needs, take_descriptor), 0);
+	assert_int_equal(try_in_sandbox(needs, take_descriptor_as_a_proxy), EPERM);
+}
+
 /* Each attempt but those on other processes works outside, so what fails above fails because of the sandbox. */
 static void test_without_a_sandbox(void **state)
 {
 	static attempt_fn *const possible[] = {allocate, read_inside, read_outside, write_inside,
 		make_inside, make_unix_socket, make_tcp_socket, listen_tcp, make_process,
-		make_thread, signal_parent, make_code, turn_data_to_code};
+		make_thread, signal_parent, take_descriptor, make_code, turn_data_to_code};
 	(void)state;
 	for (size_t i = 0; i < sizeof(possible) / sizeof(possible[0]); i++)
 		assert_int_equal(possible[i](), 0);
@@ -305,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_without_a_sandbox),
 		cmocka_unit_test(test_off),
 		cmocka_unit_test(test_what_an_attacker_can),
+		cmocka_unit_test(test_descriptors),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
