@@ -21,6 +21,7 @@ enum value_type {
 	VALUE_OBJECT,
 	VALUE_HOST,
 	VALUE_PROTOCOL,
+	VALUE_NAMESPACES,
 	VALUE_STICKINESS,
 	VALUE_PROBES,
 	VALUE_LABELS,
@@ -132,15 +133,54 @@ static const char *parse_text(
 	return NULL;
 }
 
-static const char *parse_name(const struct annotation_spec *spec, struct str value, struct str *ret)
+static bool is_label(struct str value)
 {
-	bool good = value.len >= spec->min && value.len <= spec->max && value.p[0] != '-' &&
+	bool good = value.len != 0 && value.len <= 63 && value.p[0] != '-' &&
 		    value.p[value.len - 1] != '-';
 	for (size_t i = 0; i < value.len && good; i++) {
 		char c = value.p[i];
 		good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
 	}
-	if (!good)
+	return good;
+}
+
+static struct str trim(struct str s)
+{
+	while (s.len != 0 && strchr(" \t\r\n", s.p[0]) != NULL)
+		s = str_skip(s, 1);
+	while (s.len != 0 && strchr(" \t\r\n", s.p[s.len - 1]) != NULL)
+		s.len--;
+	return s;
+}
+
+/* One that is wrong may be mistaken for another: then none counts. */
+static const char *parse_namespaces(
+	const struct annotation_spec *spec, struct str value, struct arena *arena, struct str *ret)
+{
+	if (value.len > spec->max)
+		return "it is too long";
+	char *text = arena_alloc(arena, value.len + 2);
+	size_t len = 0;
+	struct str rest = value;
+	for (bool is_last = false; !is_last;) {
+		const char *comma = str_find(rest, ',');
+		size_t end = comma != NULL ? (size_t)(comma - rest.p) : rest.len;
+		struct str name = trim((struct str){rest.p, end});
+		if (!is_label(name))
+			return "names of namespaces, separated by commas, are expected";
+		str_put(text + len, name);
+		len += name.len;
+		text[len++] = ',';
+		is_last = comma == NULL;
+		rest = str_skip(rest, is_last ? end : end + 1);
+	}
+	*ret = (struct str){text, len};
+	return NULL;
+}
+
+static const char *parse_name(const struct annotation_spec *spec, struct str value, struct str *ret)
+{
+	if (value.len < spec->min || value.len > spec->max || !is_label(value))
 		return "at most 63 small letters, digits and '-' are expected, "
 		       "a letter or digit at both ends";
 	*ret = value;
@@ -218,6 +258,8 @@ static const char *parse_value(
 		return parse_host(spec, a->value, r->arena, member);
 	case VALUE_PROTOCOL:
 		return parse_protocol(a->value, member);
+	case VALUE_NAMESPACES:
+		return parse_namespaces(spec, a->value, r->arena, member);
 	case VALUE_STICKINESS:
 		if (a->value.len < spec->min || a->value.len > spec->max)
 			return "it is empty or too long";

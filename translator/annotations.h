@@ -39,6 +39,7 @@ struct annotation_values {
 	enum annotation_switch tls_passthrough;
 	struct str custom_config;
 	struct str group;
+	struct str shared_with; /* namespaces, each with a comma behind it */
 	struct backend_wish backend;
 	struct stickiness *stickiness;
 	LIST_OF(struct label) labels;               /* sorted by key */

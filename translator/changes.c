@@ -5,6 +5,7 @@
  */
 #include "translator/state.h"
 
+#include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
 #include "translator/targets.h"
@@ -43,6 +44,8 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 {
 	if (!node_has_users(node))
 		return false;
+	if (node->kind == NODE_HOST)
+		return !((struct host_node *)(void *)node)->is_unserved;
 	if (node->kind != NODE_SECRET)
 		return true;
 	/* A key goes nowhere where nobody asks for it. */
@@ -55,10 +58,12 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 
 void object_touch(struct engine *engine, struct node *node)
 {
-	/* A provider's batch tells the diagnostics along the way. */
+	/* A provider's batch tells the diagnostics along the way, of what is sent. */
+	bool is_unserved =
+		node->kind == NODE_HOST && ((struct host_node *)(void *)node)->is_unserved;
 	if (engine->provider_up)
 		queue_push(&engine->dirty[object_order(node)], node);
-	else
+	if (!engine->provider_up || is_unserved)
 		said_ask(engine, node, SAID_CONTENT);
 }
 
@@ -124,6 +129,27 @@ static void note_plan(struct ingress_node *ingress, const struct plan *plan)
 	ingress->is_large = plan != NULL && plans_is_large(ingress, plan);
 }
 
+/* Returns whether it is news. */
+static bool note_sharing(struct ingress_node *ingress, const struct plan *plan)
+{
+	const char *old = ingress->shared_with;
+	struct str now = plan != NULL ? plan->shared_with : STR_NONE;
+	bool is_news = !str_eq(shared_text_view(old), now);
+	ingress->shared_with = shared_text_get(now);
+	shared_text_drop(old);
+	return is_news;
+}
+
+/* After its targets were set. */
+static void change_ownership(struct engine *engine, struct ingress_node *ingress,
+	const struct plan *plan, const struct targets *t, bool is_news)
+{
+	for (size_t i = 0; i < plan->hosts.count && is_news; i++)
+		owners_changed(engine, t->hosts[i]);
+	if (owners_have_all(engine, ingress) != ingress->is_unserved)
+		statuses_ask(engine, ingress);
+}
+
 static void change_present(
 	struct engine *engine, struct ingress_node *ingress, const struct plan *old)
 {
@@ -143,6 +169,7 @@ static void change_present(
 	bool is_other = old == NULL || !str_eq(old->self.uid, plan->self.uid);
 	struct targets t = targets_gather(engine, plan);
 	note_plan(ingress, plan);
+	bool shares_anew = note_sharing(ingress, plan);
 	offers_forget(ingress);
 	ingress->balancer = t.balancer;
 	targets_set(engine, ingress, &t, shaped);
@@ -151,6 +178,8 @@ static void change_present(
 		touch_balancer(engine, plan, old, t.balancer);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
 			claims_ask_of(engine, ingress);
+		change_ownership(engine, ingress, plan, &t,
+			old != NULL && (shares_anew || old->created != plan->created));
 	}
 	if (is_other)
 		say_again(engine, ingress);
@@ -175,6 +204,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 	if (ingress->record.node.kind == NODE_FRONT)
 		front_gone(engine, ingress);
 	note_plan(ingress, NULL);
+	note_sharing(ingress, NULL);
 	offers_forget(ingress);
 	ingress->balancer = NULL;
 	targets_set(engine, ingress, &none, shaped);

@@ -12,8 +12,6 @@
 
 #include "translator/keys.h"
 
-#define NAME_PREFIX "name:"
-
 /* ---- keys ---- */
 
 struct str claim_name_key(struct arena *arena, struct str host)
@@ -28,12 +26,12 @@ struct str claim_port_key(struct arena *arena, uint64_t port)
 
 static bool is_name(const struct claim_node *claim)
 {
-	return str_starts_with(node_key(&claim->node), STR(NAME_PREFIX));
+	return str_starts_with(node_key(&claim->node), STR(CLAIM_NAME));
 }
 
 struct str claim_host(const struct claim_node *claim)
 {
-	return str_skip(node_key(&claim->node), sizeof(NAME_PREFIX) - 1);
+	return node_host(&claim->node);
 }
 
 uint64_t claim_port(const struct claim_node *claim)
@@ -117,8 +115,11 @@ static void settle(struct engine *engine, struct claim_node *claim)
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
 	struct ingress_node *user;
+	struct ingress_node *owner =
+		is_name(claim) ? owners_find(engine, claim->balancer, claim_host(claim)) : NULL;
 	SET_FOREACH (user, &claim->users, node_by_name) {
-		if (holder != NULL && ingress_is_older(holder, user))
+		if ((holder != NULL && ingress_is_older(holder, user)) ||
+			!owners_allow(owner, user))
 			continue;
 		const struct offer *offer = offers_find(engine, user, claim);
 		if (offer == NULL)
@@ -188,6 +189,18 @@ void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 	}
 }
 
+void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	struct claim_node *claim =
+		graph_find_claim(balancer, claim_name_key(&engine->scratch, host));
+	struct ingress_node *user;
+	if (claim == NULL)
+		return;
+	ask(engine, claim);
+	SET_FOREACH (user, &claim->users, node_by_name)
+		said_ask(engine, &user->record.node, SAID_CONTENT);
+}
+
 bool claims_work(struct engine *engine)
 {
 	int steps = 0;
@@ -199,6 +212,8 @@ bool claims_work(struct engine *engine)
 		struct node *node = queue_pop(&engine->claims);
 		if (node->kind == NODE_CLAIM)
 			settle(engine, (struct claim_node *)(void *)node);
+		else if (node->kind == NODE_HOST)
+			owners_settle(engine, (struct host_node *)(void *)node);
 		else
 			change_by_secrets(engine, (struct ingress_node *)(void *)node);
 		graph_settle(&engine->graph, node);
@@ -222,12 +237,17 @@ static const struct claim_node *find_other(const struct ingress_node *ingress, s
 	return claim;
 }
 
-static void tell_name(const struct ingress_node *ingress, const struct plan *plan,
-	const struct plan_tls *tls, struct str host, struct diag_list *diags)
+static void tell_name(struct engine *engine, const struct ingress_node *ingress,
+	const struct plan *plan, const struct plan_tls *tls, struct str host,
+	struct diag_list *diags)
 {
 	struct str holder;
 	struct str key = claim_name_key(diags->arena, host);
-	if (find_other(ingress, key, diags->arena, &holder) != NULL)
+	const struct ingress_node *owner = owners_find(engine, ingress->balancer, host);
+	if (!owners_allow(owner, ingress))
+		owners_tell(owner, &plan->self, host,
+			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p, diags);
+	else if (find_other(ingress, key, diags->arena, &holder) != NULL)
 		diag_add(diags, &plan->self, "CertificateConflict",
 			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p,
 			"for %.*s the certificate of %.*s is shown", STR_FMT(host),
@@ -249,13 +269,13 @@ static void tell_names(struct engine *engine, const struct ingress_node *ingress
 			"Ingresses have it for; use a second Secret for others",
 			STR_FMT(node_key(&secret->record.node)), CERTIFICATE_HOSTS_MAX);
 	for (size_t i = 0; i < tls->hosts.count; i++)
-		tell_name(ingress, plan, tls, tls->hosts.items[i], diags);
+		tell_name(engine, ingress, plan, tls, tls->hosts.items[i], diags);
 	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
 		struct str host = plan->names.items[i];
 		if (!offers_covers(secret, host))
 			continue;
 		is_used = true;
-		tell_name(ingress, plan, tls, host, diags);
+		tell_name(engine, ingress, plan, tls, host, diags);
 	}
 	if (!is_used && !str_is_empty(tls->secret))
 		diag_add(diags, &plan->self, "CertificateUnused",

@@ -50,6 +50,7 @@ char *translator_config_check(
 {
 	*ret_engine = (struct engine_config){
 		.allow_external_name = config->allow_external_name,
+		.shared_hosts = config->shared_hosts,
 		.certificate_warn_s = config->certificate_warning_days * DAY_S,
 		.http_port = (uint64_t)config->http_port,
 		.https_port = (uint64_t)config->https_port,

@@ -13,6 +13,7 @@ struct translator_config {
 	struct option_list provider_uids;
 	char *default_certificate;
 	bool allow_external_name;
+	bool shared_hosts;
 	int64_t certificate_warning_days;
 	int64_t http_port;
 	int64_t https_port;

@@ -18,6 +18,7 @@ struct engine;
 
 struct engine_config {
 	bool allow_external_name;
+	bool shared_hosts;            /* hosts belong to nobody */
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
 	int64_t certificate_warn_s;

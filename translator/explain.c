@@ -151,13 +151,17 @@ static bool has_rule(
 	return false;
 }
 
-/* Of what was told of the host, what speaks of this path. */
+/* Of what was told of the host, what speaks of this path, or of all of them. */
 static void refuse_rule(struct explaining *e, const struct diag_list *diags,
 	const struct path_claim *claim, struct looking_route *route)
 {
 	const char *quoted = diag_quote(&e->engine->scratch, claim->path);
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
+		if (is_self(e, &diag->ingress) && str_eq_c(diag->reason, "HostNotOwned")) {
+			refuse(route, keep(e, diag->reason), keep(e, diag->message));
+			return;
+		}
 		if (is_self(e, &diag->ingress) && memmem(diag->message.p, diag->message.len, quoted,
 							  strlen(quoted)) != NULL) {
 			refuse(route, keep(e, diag->reason), keep(e, diag->message));
@@ -174,6 +178,7 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 	struct diag_list diags;
 	diag_list_init(&diags, &engine->scratch);
 	const struct virtual_host *host = object_build(engine, &node->node, &diags);
+	bool is_allowed = owners_allow(owners_of(engine, node), e->ingress);
 	for (size_t i = 0; i < wish->claims.count; i++) {
 		const struct path_claim *claim = &wish->claims.items[i];
 		void *items = e->to->routes.items;
@@ -187,7 +192,7 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 			.is_served = true,
 		};
 		explain_pool(e, claim->pool, route);
-		if (!has_rule(e, host, claim) && !claim->is_implied)
+		if (!has_rule(e, host, claim) && (!claim->is_implied || !is_allowed))
 			refuse_rule(e, &diags, claim, route);
 	}
 }

@@ -6,6 +6,7 @@
 #include "common/slab.h"
 #include "proto/pack.h"
 #include "translator/facts.h"
+#include "translator/plan.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -49,6 +50,25 @@ struct str node_name(const struct node *node)
 	struct str key = node_key(node);
 	const char *slash = str_find(key, '/');
 	return slash != NULL ? str_skip(key, (size_t)(slash - key.p) + 1) : key;
+}
+
+struct str node_host(const struct node *node)
+{
+	struct str key = node_key(node);
+	if (node->kind == NODE_HOST)
+		return str_starts_with(key, STR(PLAN_PASSTHROUGH))
+			       ? str_skip(key, sizeof(PLAN_PASSTHROUGH) - 1)
+			       : key;
+	bool is_name = node->kind == NODE_CLAIM && str_starts_with(key, STR(CLAIM_NAME));
+	return is_name ? str_skip(key, sizeof(CLAIM_NAME) - 1) : STR_NONE;
+}
+
+struct str host_domain(struct str host)
+{
+	const char *dot = str_find(host, '.');
+	if (dot == NULL || str_starts_with(host, STR("*.")))
+		return STR_NONE;
+	return str_skip(host, (size_t)(dot - host.p) + 1);
 }
 
 struct set *node_users(struct node *node)
@@ -129,6 +149,21 @@ int node_by_address(const void *left, const void *right)
 	return ((uintptr_t)left > (uintptr_t)right) - ((uintptr_t)left < (uintptr_t)right);
 }
 
+static struct str domain_of(const struct node *node)
+{
+	return node->kind == NODE_PROBE ? node_key(node) : host_domain(node_host(node));
+}
+
+int node_by_domain(const void *left, const void *right)
+{
+	const struct node *a = left;
+	const struct node *b = right;
+	int order = str_cmp(domain_of(a), domain_of(b));
+	if (order == 0)
+		order = (int)(b->kind == NODE_PROBE) - (int)(a->kind == NODE_PROBE);
+	return order != 0 ? order : node_by_address(a, b);
+}
+
 /* ---- finding and making ---- */
 
 static struct probe probe_of(struct str key)
@@ -206,14 +241,58 @@ struct balancer_node *graph_get_balancer(struct graph *graph, struct str id)
 	return balancer != NULL ? balancer : make(&graph->balancers, NODE_BALANCER, id);
 }
 
+/* The indexes of a load balancer by what its hosts, and claims of names, are. */
+static void count_host(struct balancer_node *balancer, const struct node *node, uint32_t by)
+{
+	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)))
+		balancer->passed_count += by;
+	if (str_starts_with(node_host(node), STR("*.")))
+		balancer->wildcard_count += by;
+}
+
+static void join_balancer(struct balancer_node *balancer, struct node *node)
+{
+	if (node->kind == NODE_HOST)
+		count_host(balancer, node, 1);
+	if (!str_is_empty(host_domain(node_host(node))))
+		set_add(&balancer->below, node, node_by_domain);
+}
+
+static void leave_balancer(struct balancer_node *balancer, struct node *node)
+{
+	if (node->kind == NODE_HOST)
+		count_host(balancer, node, (uint32_t)-1);
+	if (!str_is_empty(host_domain(node_host(node))))
+		set_remove(&balancer->below, node, node_by_domain);
+}
+
+struct host_node *graph_find_host(struct balancer_node *balancer, struct str host)
+{
+	return find(&balancer->hosts, host);
+}
+
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host)
 {
-	struct host_node *node = find(&balancer->hosts, host);
+	struct host_node *node = graph_find_host(balancer, host);
 	if (node == NULL) {
 		node = make(&balancer->hosts, NODE_HOST, host);
 		node->balancer = balancer;
+		join_balancer(balancer, &node->node);
 	}
 	return node;
+}
+
+struct node *graph_first_below(struct balancer_node *balancer, struct str domain)
+{
+	struct probe probe = probe_of(domain);
+	struct node *node = set_from(&balancer->below, &probe, node_by_domain);
+	return node != NULL && str_eq(domain_of(node), domain) ? node : NULL;
+}
+
+struct node *graph_next_below(struct balancer_node *balancer, const struct node *node)
+{
+	struct node *next = set_next(&balancer->below, node, node_by_domain);
+	return next != NULL && str_eq(domain_of(next), domain_of(node)) ? next : NULL;
 }
 
 struct host_node *graph_next_host(struct balancer_node *balancer, struct str host)
@@ -237,6 +316,7 @@ struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str ke
 	if (node == NULL) {
 		node = make(&balancer->claims, NODE_CLAIM, key);
 		node->balancer = balancer;
+		join_balancer(balancer, &node->node);
 	}
 	return node;
 }
@@ -295,6 +375,12 @@ static bool is_needed(struct node *node)
 	return !set_is_empty(&balancer->hosts) || !set_is_empty(&balancer->claims);
 }
 
+static void free_ingress_content(struct ingress_node *ingress)
+{
+	free(ingress->offers);
+	shared_text_drop(ingress->shared_with);
+}
+
 /* What it has besides its place in the graph. */
 static void free_content(struct node *node)
 {
@@ -302,7 +388,7 @@ static void free_content(struct node *node)
 		record_free_packed(
 			(enum node_kind)node->kind, ((struct record *)(void *)node)->packed);
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
-		free(((struct ingress_node *)(void *)node)->offers);
+		free_ingress_content((struct ingress_node *)(void *)node);
 	if (node->kind == NODE_SECRET)
 		facts_free(((struct secret_node *)(void *)node)->facts);
 	if (node->kind == NODE_BALANCER)
@@ -318,6 +404,7 @@ static struct node *free_node(struct graph *graph, struct node *node)
 		struct host_node *host = (void *)node;
 		next = &host->balancer->node;
 		set = &host->balancer->hosts;
+		leave_balancer(host->balancer, node);
 	} else if (node->kind == NODE_POOL) {
 		struct pool_node *pool = (void *)node;
 		next = &pool->service->record.node;
@@ -326,6 +413,7 @@ static struct node *free_node(struct graph *graph, struct node *node)
 		struct claim_node *claim = (void *)node;
 		next = &claim->balancer->node;
 		set = &claim->balancer->claims;
+		leave_balancer(claim->balancer, node);
 	} else if (node->kind == NODE_BALANCER) {
 		set = &graph->balancers;
 	} else {
@@ -366,6 +454,7 @@ static void free_sets(struct node *node)
 		free_all(&((struct service_node *)(void *)node)->pools);
 	}
 	if (node->kind == NODE_BALANCER) {
+		set_clear(&((struct balancer_node *)(void *)node)->below);
 		free_all(&((struct balancer_node *)(void *)node)->hosts);
 		free_all(&((struct balancer_node *)(void *)node)->claims);
 	}

@@ -80,6 +80,12 @@ int node_by_key(const void *left, const void *right);
 /* Of nodes of all kinds and places: by key, then by kind. */
 int node_by_name(const void *left, const void *right);
 int node_by_address(const void *left, const void *right);
+/* Of hosts and claims of names that a wildcard may cover: by what stands behind their first label. A
+ * probe, whose key is that, comes before them. */
+int node_by_domain(const void *left, const void *right);
+
+/* Before the key of the claim of a name. */
+#define CLAIM_NAME "name:"
 
 /* Keys are "namespace/name", of classes "name". */
 struct record {
@@ -96,7 +102,9 @@ struct ingress_node {
 	struct set targets;             /* nodes that it needs, by address */
 	struct offers *offers;          /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
+	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
+	bool is_unserved;               /* as its status was told last, see owners.c */
 	char key[];
 };
 
@@ -141,7 +149,10 @@ struct balancer_node {
 	struct set users;
 	struct set hosts;
 	struct set claims;
-	uint32_t shown_count; /* of its claims, those that show a certificate */
+	struct set below; /* hosts, and claims of names, that a wildcard may cover: by domain */
+	uint32_t passed_count;   /* of its hosts, those whose TLS is passed through */
+	uint32_t wildcard_count; /* likewise, however it is served */
+	uint32_t shown_count;    /* of its claims, those that show a certificate */
 	char key[];
 };
 
@@ -150,7 +161,11 @@ struct host_node {
 	struct node node;
 	uint64_t rev;
 	struct balancer_node *balancer;
+	struct ingress_node *oldest; /* of the users; NULL: to be found out. See owners.c, and: */
+	uint32_t owner;              /* digest of the namespace that it was settled for; 0: none */
 	struct set users;
+	bool is_covered;  /* when it was settled or built, by a wildcard of another namespace */
+	bool is_unserved; /* to none of the users it belongs */
 	char key[];
 };
 
@@ -188,6 +203,10 @@ struct str node_key(const struct node *node);
 /* The part of a record's key before and behind the slash. */
 struct str node_namespace(const struct node *node);
 struct str node_name(const struct node *node);
+/* The name that a virtual host is for, or a certificate is claimed for: a host, or empty. Empty for others. */
+struct str node_host(const struct node *node);
+/* What stands behind the first label of a host; empty where no wildcard can cover it. */
+struct str host_domain(struct str host);
 /* NULL for kinds that are nobody's target. */
 struct set *node_users(struct node *node);
 /* False of kinds that are nobody's target. */
@@ -204,9 +223,14 @@ struct record *graph_next_record(struct graph *graph, enum node_kind kind, struc
 struct balancer_node *graph_next_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
+/* NULL: there is none. */
+struct host_node *graph_find_host(struct balancer_node *balancer, struct str host);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
 /* The first whose key is not before that one; NULL: none. */
 struct host_node *graph_next_host(struct balancer_node *balancer, struct str host);
+/* The first host or claim of a name, struct node, directly below that domain, and the next; NULL: none. */
+struct node *graph_first_below(struct balancer_node *balancer, struct str domain);
+struct node *graph_next_below(struct balancer_node *balancer, const struct node *node);
 struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);

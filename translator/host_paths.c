@@ -44,15 +44,21 @@ static int compare_owners(const void *left, const void *right)
 	return (int)ingress_is_older(b, a) - (int)ingress_is_older(a, b);
 }
 
-/* Of large ones (plans.c) only the oldest, up to the limit. */
-static struct ingress_node **list_owners(struct engine *engine, const struct host_node *node,
-	size_t *ret_count, struct diag_list *diags)
+/* Those to whom it belongs, and of large ones (plans.c) only the oldest, up to the limit. */
+static struct ingress_node **list_owners(
+	struct engine *engine, struct host_node *node, size_t *ret_count, struct diag_list *diags)
 {
 	struct ingress_node **owners = NULL;
 	struct ingress_node **large = NULL;
 	size_t large_count = 0;
 	struct ingress_node *user;
+	const struct ingress_node *owner = owners_of(engine, node);
 	SET_FOREACH (user, &node->users, node_by_name) {
+		if (!owners_allow(owner, user)) {
+			struct object_ref self = ingress_ref(user, &engine->scratch);
+			owners_tell(owner, &self, node_host(&node->node), NULL, diags);
+			continue;
+		}
 		void *items = user->is_large ? large : owners;
 		size_t *count = user->is_large ? &large_count : ret_count;
 		struct ingress_node **place =
@@ -81,8 +87,8 @@ static struct ingress_node **list_owners(struct engine *engine, const struct hos
 	return owners;
 }
 
-struct path_claim *host_paths_gather(struct engine *engine, const struct host_node *node,
-	size_t *ret_count, struct diag_list *diags)
+struct path_claim *host_paths_gather(
+	struct engine *engine, struct host_node *node, size_t *ret_count, struct diag_list *diags)
 {
 	struct path_claim *claims = NULL;
 	size_t owner_count = 0;

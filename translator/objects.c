@@ -105,10 +105,8 @@ static const void *build_host(
 	struct virtual_host *host = arena_alloc(&engine->scratch, sizeof(*host));
 	size_t count = 0;
 	struct path_claim *claims = host_paths_gather(engine, node, &count, diags);
-	struct str name = node_key(&node->node);
-	host->passthrough = str_starts_with(name, STR(PLAN_PASSTHROUGH));
-	if (host->passthrough)
-		name = str_skip(name, sizeof(PLAN_PASSTHROUGH) - 1);
+	struct str name = node_host(&node->node);
+	host->passthrough = str_starts_with(node_key(&node->node), STR(PLAN_PASSTHROUGH));
 	host->key = (struct lb_key){
 		.kind = LB_VIRTUAL_HOST, .id = object_id(&node->node, &engine->scratch)};
 	host->load_balancer = node_key(&node->balancer->node);
@@ -122,12 +120,12 @@ static const void *build_host(
 
 /* ---- load balancer ---- */
 
-static bool passes_through(struct balancer_node *balancer)
+static bool passes_through(struct engine *engine, struct balancer_node *balancer)
 {
 	/* They stand side by side in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (!set_is_empty(&host->users))
+		if (object_is_wanted(engine, &host->node))
 			return true;
 		host = set_next(&balancer->hosts, host, node_by_key);
 	}
@@ -195,7 +193,7 @@ static const void *build_shared(
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
 		.shows_certificate = node->shown_count != 0,
-		.passes_through = passes_through(node),
+		.passes_through = passes_through(engine, node),
 		.default_certificate = tls_default_id(&tls, &engine->scratch),
 		.https_is_possible = engine_can_serve(engine, STR("https")),
 	};
@@ -439,6 +437,9 @@ void object_diagnose(struct engine *engine, struct node *node, struct diag_list 
 		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind == NODE_CLASS)
 		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
-	else if (node->kind != NODE_SECRET && object_is_wanted(engine, node))
-		(void)object_build(engine, node, diags);
+	else if (node->kind == NODE_HOST
+			 ? node_has_users(node)
+			 : node->kind != NODE_SECRET && object_is_wanted(engine, node))
+		(void)object_build(
+			engine, node, diags); /* nobody's host has something to tell, too */
 }

@@ -217,6 +217,7 @@ static void share(const struct plan_maker *m)
 		plan->ports.items[1] = first;
 	}
 	read_names(m);
+	plan->shared_with = plan->values.shared_with;
 	/* All of it stands in ports, claims and pools now. */
 	plan->values = (struct annotation_values){0};
 }

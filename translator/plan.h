@@ -115,6 +115,7 @@ struct plan {
 	bool is_refused;  /* a Service: it must not be served at all */
 	bool is_leaving;  /* a Service: ours no longer, but held until its load balancer is gone */
 	struct str_list source_ranges; /* of its ports */
+	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
 };
 

@@ -5,6 +5,7 @@
  *   records.c    records from the watcher into the graph
  *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
+ *   owners.c     whose a host is
  *   claims.c     what only one of several can have
  *   offers.c     what each of them has for it
  *   fronts.c     Services of type LoadBalancer: when they may go
@@ -181,6 +182,32 @@ bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b
 void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags);
 
+/* Has the holder of the name found anew, whatever was settled. */
+void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host);
+
+/* ---- owners.c ---- */
+
+/* The Ingress to whose namespace the host belongs, and which says with whom it is shared; NULL: it belongs to nobody. */
+struct ingress_node *owners_find(
+	struct engine *engine, struct balancer_node *balancer, struct str host);
+/* The same of a virtual host that is built of it; what it says must be settled anew when it changes. */
+struct ingress_node *owners_of(struct engine *engine, struct host_node *host);
+/* Whether what belongs to that one may be had by the other. `owner`: of owners_find(). */
+bool owners_allow(const struct ingress_node *owner, const struct ingress_node *ingress);
+/* Tells the owner of one that may not. `field`: as of diag_add(). */
+void owners_tell(const struct ingress_node *owner, const struct object_ref *loser, struct str host,
+	const char *field, struct diag_list *diags);
+/* After it has become a user of the host, or is none any more. */
+void owners_joined(
+	struct engine *engine, struct host_node *host, const struct ingress_node *ingress);
+void owners_left(struct engine *engine, struct host_node *host, const struct ingress_node *ingress);
+/* Its age, or with whom it shares its hosts, is another. */
+void owners_changed(struct engine *engine, struct host_node *host);
+/* What follows from who owns the host now. No batch is active. */
+void owners_settle(struct engine *engine, struct host_node *host);
+/* Whether it has hosts, and none of them is served for it, nor anything else. */
+bool owners_have_all(struct engine *engine, struct ingress_node *ingress);
+
 /* ---- offers.c ---- */
 
 /* `secret` of a name, `protocol` of a port. */
@@ -267,8 +294,8 @@ struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *
 /* ---- host_paths.c ---- */
 
 /* In the scratch arena; good until the fourth other plan is asked for. */
-struct path_claim *host_paths_gather(struct engine *engine, const struct host_node *node,
-	size_t *ret_count, struct diag_list *diags);
+struct path_claim *host_paths_gather(
+	struct engine *engine, struct host_node *node, size_t *ret_count, struct diag_list *diags);
 
 /* ---- batch.c ---- */
 

@@ -385,6 +385,9 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	bool ours = ingress->balancer != NULL;
 	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
+	ingress->is_unserved = ours && owners_have_all(engine, ingress);
+	if (ingress->is_unserved)
+		status.addresses.count = 0;
 	struct object_ref self = ingress_ref(ingress, &engine->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};

@@ -214,6 +214,8 @@ static void join_all(
 	for (size_t i = 0; i < news->count; i++) {
 		was_used[i] = node_has_users(news->items[i]);
 		set_add(node_users(news->items[i]), ingress, node_by_name);
+		if (news->items[i]->kind == NODE_HOST)
+			owners_joined(engine, (struct host_node *)(void *)news->items[i], ingress);
 	}
 	for (size_t i = 0; i < news->count; i++)
 		joined(engine, news->items[i], !was_used[i]);
@@ -222,8 +224,11 @@ static void join_all(
 static void leave_all(struct engine *engine, struct ingress_node *ingress,
 	const struct targets *gone, bool shaped_balancer)
 {
-	for (size_t i = 0; i < gone->count; i++)
+	for (size_t i = 0; i < gone->count; i++) {
 		set_remove(node_users(gone->items[i]), ingress, node_by_name);
+		if (gone->items[i]->kind == NODE_HOST)
+			owners_left(engine, (struct host_node *)(void *)gone->items[i], ingress);
+	}
 	/* Hosts last: one that goes may take its load balancer with it. */
 	struct node **hosts = arena_calloc(&engine->scratch, gone->count, sizeof(*hosts));
 	size_t host_count = 0;

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import subprocess
 
 import pytest
 
 from lib.backend import Backend
 from lib.certs import self_signed
-from lib.line import DAEMONS
+from lib.line import DAEMONS, build_folder
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -88,6 +89,44 @@ def test_the_older_ingress_keeps_its_path_and_the_younger_hears_of_it(line, pods
     line.cluster.wait_event("younger", "PathConflict", "default/web", PATIENCE)
     line.cluster.delete("ingress", "web")
     line.wait_serves("web.test", "/", "young")
+
+
+def test_a_host_is_its_oldest_namespaces(line, pods):
+    """Of the others nothing is served, nor shown, until the owner says so or goes."""
+    cluster, home = line.cluster, line.cluster
+    other = cluster.within("other")
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+    for where, service in ((home, "shop"), (other, "evil")):
+        pod = pods(service)
+        where.apply(where.service(service), where.slice(service, [pod.ip]))
+    home.apply(home.ingress("web", [{"host": "web.test", "paths": [("/", "Prefix", "shop", 80)]}]),
+               home.ingress("all", [{"host": "*.web.test", "paths": [("/", "Prefix", "shop", 80)]}]))
+    line.wait_serves("web.test", "/", "shop")
+    line.wait_serves("login.web.test", "/", "shop")
+    other.apply(other.ingress("login", [{"host": "web.test", "paths": [("/login", "Prefix", "evil", 80)]}]),
+                other.ingress("name", [{"host": "login.web.test", "paths": [("/", "Prefix", "evil", 80)]}]),
+                other.ingress("own", [{"host": "own.test", "paths": [("/", "Prefix", "evil", 80)]}]))
+    line.wait_serves("own.test", "/", "evil")
+    for name in ("login", "name"):
+        other.wait_event(name, "HostNotOwned", "belongs to namespace default", PATIENCE)
+    assert line.proxy.reached("web.test", "/login") == "shop" and line.proxy.reached("login.web.test", "/") == "shop"
+    assert other.wait_addresses("own", 1, PATIENCE) == [line.proxy.address]
+    assert other.addresses("login") == [] and other.addresses("name") == []
+    explained = subprocess.run([build_folder() / "sluicectl/sluicectl", "explain", "--runtime-dir", line.runtime, "other/login"],
+                               capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert explained.returncode == 1, explained.stdout + explained.stderr
+    assert "by its Ingress default/web" in explained.stdout and "sluice.io/shared-with" in explained.stdout
+    home.annotate("ingress", "web", **{"sluice.io/shared-with": "other"})
+    line.wait_serves("web.test", "/login", "evil")
+    assert other.wait_addresses("login", 1, PATIENCE) == [line.proxy.address]
+    assert line.proxy.reached("web.test", "/") == "shop"
+    home.annotate("ingress", "web", **{"sluice.io/shared-with": None})
+    line.wait_serves("web.test", "/login", "shop")
+    other.wait_no_addresses("login", PATIENCE)
+    home.delete("ingress", "web")
+    line.wait_serves("web.test", "/login", "evil")
+    other.wait_event("login", "HostTakenOver", "web.test", PATIENCE)
+    assert line.proxy.reached("login.web.test", "/") == "shop", "the wildcard is still there"
 
 
 def test_kill_of_each_process_loses_no_request(line, pods):

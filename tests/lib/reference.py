@@ -31,6 +31,7 @@ VALUES = {
     "OBJECT": "the name of an object in the same namespace",
     "HOST": "a host name without wildcard",
     "PROTOCOL": "`http`, `https`, `h2c`, `grpc` or `grpcs`",
+    "NAMESPACES": "names of namespaces, separated by commas",
     "STICKINESS": "lines `key: value`",
     "PROBES": "JSON",
     "LABELS": "text",

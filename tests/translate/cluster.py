@@ -10,7 +10,7 @@ from lib.certs import self_signed
 Record = dict[str, Any]
 
 NAMESPACES = ["a", "b"]
-HOSTS = ["x.org", "y.org", "*.org", "", "Bad_Host", "www.y.org"]
+HOSTS = ["x.org", "y.org", "*.org", "", "Bad_Host", "www.y.org", "*.y.org"]
 PATHS = ["/", "/a", "/a/", "/a/b", "", "/b", "bad", "/a b"]
 ANNOTATIONS = {
     "scale": ["1", "2", "many"], "sluice.io/scale": ["3"], "http.port": ["80", "443", "8080", "x"],
@@ -22,6 +22,7 @@ ANNOTATIONS = {
     "sluice.io/backend-tls.verify": ["true", "false"], "sluice.io/backend-tls.client-certificate": ["t1", "t2"],
     "sluice.io/backend-tls.name": ["a.test", "*.test"], "sluice.io/tls-passthrough": ["true", "true", "false"],
     "kubernetes.io/ingress.class": ["rancher", "nginx", ""], "sluice.io/none": ["1"],
+    "sluice.io/shared-with": ["a", "b", " b ,a", "b,", "B"],
 }
 PORTS = [{"name": "a", "port": 443}, {"name": "b", "port": 8080}, {"name": "c", "port": 8443}, {"name": "d", "port": 22},
          {"name": "e", "port": 53, "protocol": "udp"}]

@@ -5,7 +5,7 @@
  *
  *   command = letter, 4-byte big-endian length, that many bytes
  *
- *   C text     options "allow-external-name", "default=NAMESPACE/NAME",
+ *   C text     options "allow-external-name", "shared-hosts", "default=NAMESPACE/NAME",
  * "publish=NAMESPACE/NAME", "http=PORT", "https=PORT", "warn=SECONDS", one a line;
  * comes first, once T text     the time, seconds since 1970 U / u      a watcher connects / is gone
  *   S payload  a message from it
@@ -125,6 +125,8 @@ static void configure(struct str text)
 		struct str option = str_from(line);
 		if (str_eq(option, STR("allow-external-name"))) {
 			config.allow_external_name = true;
+		} else if (str_eq(option, STR("shared-hosts"))) {
+			config.shared_hosts = true;
 		} else if (str_starts_with(option, STR("warn="))) {
 			config.certificate_warn_s = strtoll(line + 5, NULL, 10);
 		} else if (str_starts_with(option, STR("http="))) {

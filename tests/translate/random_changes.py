@@ -18,6 +18,7 @@ from lib.engine import POLICIES, PROTOCOLS, Engine  # noqa: E402  pylint: disabl
 from translate.cluster import Certificates, RandomCluster  # noqa: E402  pylint: disable=wrong-import-position
 
 OPTIONS = ["default=a/t0", "warn=0"]
+SHARED = "shared-hosts"
 NOW = 1_800_000_000
 
 
@@ -46,8 +47,8 @@ def answer_all(engine: Engine) -> None:
     engine.work()
 
 
-def from_scratch(tool: str, records: list[dict], settings: dict, capabilities: dict) -> tuple:
-    with Engine(tool, OPTIONS) as engine:
+def from_scratch(tool: str, options: list[str], records: list[dict], settings: dict, capabilities: dict) -> tuple:
+    with Engine(tool, options) as engine:
         engine.set_time(NOW)
         engine.provider_up(capabilities)
         engine.watcher_up(settings)
@@ -77,7 +78,8 @@ class Run:
         self.cluster = RandomCluster(seed, certificates)
         self.capabilities = draw_capabilities(self.draw)
         self.settings = {"without_load_balancer_class": self.draw.random() < 0.5}
-        self.engine = Engine(tool, OPTIONS)
+        self.options = [*OPTIONS, SHARED] if self.draw.random() < 0.2 else OPTIONS
+        self.engine = Engine(tool, self.options)
         self.watcher = False
         self.provider = False
 
@@ -164,7 +166,7 @@ class Run:
         events = sorted(event_key(e) for e in self.engine.source.events)
         assert all(e.get("standing") for e in self.engine.source.events)
         got = self.engine.provider.objects, events, statuses_of(self.engine)
-        want = from_scratch(self.tool, list(self.cluster.records.values()), self.settings, self.capabilities)
+        want = from_scratch(self.tool, self.options, list(self.cluster.records.values()), self.settings, self.capabilities)
         for name, a, b in zip(("objects", "events", "statuses"), got, want):
             assert a == b, difference(name, a, b)
 

@@ -247,6 +247,50 @@ def no_endpoints_is_told_once_and_so_is_the_recovery(line: Line) -> None:
 
 
 @story
+def the_next_namespace_takes_over_when_the_owner_goes(line: Line) -> None:
+    mine, same = ingress("mine", created=1), ingress("same", created=4, path="/same")
+    theirs, third = ({**ingress(name, created=created, path=f"/{name}"), "namespace": name} for name, created in (("b", 2), ("c", 3)))
+    line.begin([mine, same, theirs, third])
+    line.applied("class/rancher")
+
+    def paths() -> list[str]:
+        return sorted(rule["path"] for rule in line.object("virtual-host", "class/rancher|x.org")["rules"])
+
+    def shown() -> dict[str, bool]:
+        return {name: bool(ips) for _, name, ips, _ in line.statuses()}
+
+    def heard() -> set[tuple[str, str]]:
+        return {(name, reason) for _, name, reason in line.events() if reason.startswith("Host")}
+
+    assert paths() == ["/", "/same"] and shown() == {"mine": True, "same": True, "b": False, "c": False}
+    assert heard() == {("b", "HostNotOwned"), ("c", "HostNotOwned")}
+    line.delete(mine)
+    assert paths() == ["/b"] and shown() == {"same": False, "b": True}
+    assert heard() == {("b", "HostTakenOver"), ("same", "HostNotOwned"), ("c", "HostNotOwned")}
+    line.upsert({**theirs, "annotations": [{"key": "sluice.io/shared-with", "value": "c"}]})
+    assert paths() == ["/b", "/c"] and shown() == {"c": True}
+    line.upsert(theirs)
+    assert paths() == ["/b"] and shown() == {"c": False}
+    line.upsert(mine)
+    assert paths() == ["/", "/same"] and shown() == {"mine": True, "same": True, "b": False}
+
+
+@story
+def a_change_settles_the_hosts_it_is_about(line: Line) -> None:
+    """However many others there are, and below however wide a wildcard of somebody else."""
+    many = [{**ingress(f"i{i}", host=f"h{i}.org", created=10), "namespace": "b"} for i in range(200)]
+    wide = ingress("wide", host="*.org", created=20)
+    line.begin([*many, wide])
+    late = {**ingress("late", host="late.org", created=30), "namespace": "b"}
+    assert line.upsert(late) == []
+    assert line.events()[-1:] == [("ingress", "late", "HostNotOwned")]
+    assert line.upsert({**wide, "rules": ingress("wide", host="*.net")["rules"]}) == [
+        ("virtual-host", "class/rancher|*.net"), ("virtual-host", "class/rancher|*.org"), ("virtual-host", "class/rancher|late.org")]
+    assert line.upsert(wide) == [
+        ("virtual-host", "class/rancher|*.net"), ("virtual-host", "class/rancher|*.org"), ("virtual-host", "class/rancher|late.org")]
+
+
+@story
 def a_provider_of_another_grouping_gets_another_set(line: Line) -> None:
     records = [ingress("one"), ingress("two", path="/x"), balancer("git", [22])]
     line.begin(records, "per-ingress")

@@ -42,6 +42,14 @@ static const struct row rows[] = {
 	{"sluice.io/group", "a.b", "", BAD},
 	{"sluice.io/group", "", "", BAD},
 	{"group", "a", "", ""},
+	{"sluice.io/shared-with", "blog", "shared=blog,", ""},
+	{"sluice.io/shared-with", " blog ,\tdocs-2", "shared=blog,docs-2,", ""},
+	{"sluice.io/shared-with", "", "", BAD},
+	{"sluice.io/shared-with", "blog,", "", BAD},
+	{"sluice.io/shared-with", ",blog", "", BAD},
+	{"sluice.io/shared-with", "*", "", BAD},
+	{"sluice.io/shared-with", "blog,Docs", "", BAD},
+	{"sluice.io/shared-with", "blog docs", "", BAD},
 	{"io.rancher.x", "1", "io.rancher.x=1", ""},
 	{"sluice.io/io.rancher.x", "1", "io.rancher.x=1", ""},
 	{"io.rancher.x", "", "io.rancher.x=", ""},
@@ -112,6 +120,9 @@ static struct str describe(struct arena *arena, const struct annotation_values *
 	if (v->custom_config.len != 0)
 		text = append(
 			arena, text, arena_printf(arena, "config=%.*s", STR_FMT(v->custom_config)));
+	if (v->shared_with.len != 0)
+		text = append(
+			arena, text, arena_printf(arena, "shared=%.*s", STR_FMT(v->shared_with)));
 	if (v->group.len != 0)
 		text = append(arena, text, arena_printf(arena, "group=%.*s", STR_FMT(v->group)));
 	if (v->stickiness != NULL)

@@ -59,6 +59,32 @@ static void a_host_takes_its_balancer_with_it(void **state)
 	graph_fini(&graph);
 }
 
+static void names_are_found_by_the_wildcard_that_covers_them(void **state)
+{
+	static const char *const hosts[] = {"a.x.org", "x.org", "*.x.org", "a.b.x.org", "", "org",
+		"passthrough/b.x.org", "passthrough/*.x.org", "c.x.org.org", "d.ax.org"};
+	struct graph graph;
+	unsigned found = 0;
+	(void)state;
+	graph_init(&graph);
+	struct balancer_node *balancer = graph_get_balancer(&graph, STR("class/x"));
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		graph_get_host(balancer, str_from(hosts[i]));
+	graph_get_claim(balancer, STR("name:c.x.org"));
+	graph_get_claim(balancer, STR("port:80"));
+	struct node *node = graph_first_below(balancer, STR("x.org"));
+	for (; node != NULL; node = graph_next_below(balancer, node)) {
+		struct str host = node_host(node);
+		assert_int_equal(host.len, 7);
+		found |= 1U << (host.p[0] - 'a');
+	}
+	assert_int_equal(found, 7); /* a, b and c */
+	assert_null(graph_first_below(balancer, STR("y.org")));
+	graph_settle(&graph, &graph_get_host(balancer, STR("a.b.x.org"))->node);
+	assert_null(graph_first_below(balancer, STR("b.x.org")));
+	graph_fini(&graph);
+}
+
 static void slices_move_between_services(void **state)
 {
 	struct graph graph;
@@ -117,6 +143,7 @@ int main(void)
 		cmocka_unit_test(nodes_are_found_by_kind_and_key),
 		cmocka_unit_test(a_node_goes_when_nobody_needs_it),
 		cmocka_unit_test(a_host_takes_its_balancer_with_it),
+		cmocka_unit_test(names_are_found_by_the_wildcard_that_covers_them),
 		cmocka_unit_test(slices_move_between_services),
 		cmocka_unit_test(a_queue_holds_each_node_once_in_order),
 	};

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whose a host is. On a load balancer that classes share, a host belongs to the namespace of the oldest Ingress that has it in a
+ * rule, whether its TLS is opened or passed through; with the host goes the certificate that is shown for it. A wildcard covers the
+ * names directly below it: where it is older than all that have such a name, and of another namespace, that name is its, too; the
+ * other way round, a name that was there first stays whose it is, and the wildcard has the rest. The rules without a host are one
+ * host like any other, which covers nothing. Ingresses of other namespaces have nothing of a host, unless its owner, or the
+ * administrator for all hosts, allows it: the owner is the oldest Ingress with the name, or the one with the wildcard.
+ *
+ * The answer follows from the oldest users of at most four hosts, which the hosts remember. Whoever changes one of these asks for
+ * the host to be settled, in the queue of the claims: then what is sent, shown and told of it, and of what it covers, is made anew.
+ */
+#include "translator/state.h"
+
+#include "common/shared_text.h"
+#include "translator/digest.h"
+#include "translator/keys.h"
+
+static bool is_on(const struct engine *engine)
+{
+	return engine->grouping == GROUPING_MERGED && !engine->config.shared_hosts;
+}
+
+/* ---- who it is ---- */
+
+static struct ingress_node *older(struct ingress_node *a, struct ingress_node *b)
+{
+	if (a == NULL || b == NULL)
+		return a != NULL ? a : b;
+	return ingress_is_older(b, a) ? b : a;
+}
+
+static struct ingress_node *oldest_user(struct host_node *host)
+{
+	struct ingress_node *user;
+	if (host == NULL || host->oldest != NULL)
+		return host != NULL ? host->oldest : NULL;
+	SET_FOREACH (user, &host->users, node_by_name)
+		host->oldest = older(host->oldest, user);
+	return host->oldest;
+}
+
+/* The host as it is where its TLS is passed through. */
+static struct host_node *find_passed(
+	struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	if (balancer->passed_count == 0)
+		return NULL;
+	struct str before = STR(PLAN_PASSTHROUGH);
+	before.len--; /* the slash */
+	return graph_find_host(balancer, key_join(&engine->scratch, before, '/', host));
+}
+
+static struct ingress_node *oldest_with(
+	struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	return older(oldest_user(graph_find_host(balancer, host)),
+		oldest_user(find_passed(engine, balancer, host)));
+}
+
+/* Of the wildcard that covers it; NULL: there is none. */
+static struct ingress_node *oldest_above(
+	struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	struct str domain = host_domain(host);
+	if (balancer->wildcard_count == 0 || str_is_empty(domain))
+		return NULL;
+	return oldest_with(engine, balancer, key_join(&engine->scratch, STR("*"), '.', domain));
+}
+
+static bool same_namespace(const struct ingress_node *a, const struct ingress_node *b)
+{
+	return str_eq(node_namespace(&a->record.node), node_namespace(&b->record.node));
+}
+
+/* Whether a wildcard takes the name from the oldest that has it. Each may be NULL. */
+static bool covers(const struct ingress_node *above, const struct ingress_node *own)
+{
+	if (above == NULL || own == NULL)
+		return above != NULL;
+	return !same_namespace(above, own) && ingress_is_older(above, own);
+}
+
+struct ingress_node *owners_find(
+	struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	if (!is_on(engine))
+		return NULL;
+	struct ingress_node *own = oldest_with(engine, balancer, host);
+	struct ingress_node *above = oldest_above(engine, balancer, host);
+	return covers(above, own) ? above : own;
+}
+
+struct ingress_node *owners_of(struct engine *engine, struct host_node *host)
+{
+	struct str name = node_host(&host->node);
+	if (!is_on(engine))
+		return NULL;
+	bool is_opened = name.len == host->node.key_len;
+	struct ingress_node *own = oldest_user(host);
+	struct ingress_node *above = oldest_above(engine, host->balancer, name);
+	own = older(own, oldest_user(is_opened ? find_passed(engine, host->balancer, name)
+					       : graph_find_host(host->balancer, name)));
+	if (!covers(above, own))
+		return own;
+	host->is_covered = true;
+	return above;
+}
+
+static bool is_listed(struct str namespaces, struct str wanted)
+{
+	while (namespaces.len != 0) {
+		const char *comma = str_find(namespaces, ',');
+		size_t len = comma != NULL ? (size_t)(comma - namespaces.p) : namespaces.len;
+		if (str_eq((struct str){namespaces.p, len}, wanted))
+			return true;
+		namespaces = str_skip(namespaces, comma != NULL ? len + 1 : len);
+	}
+	return false;
+}
+
+bool owners_allow(const struct ingress_node *owner, const struct ingress_node *ingress)
+{
+	return owner == NULL || same_namespace(owner, ingress) ||
+	       is_listed(
+		       shared_text_view(owner->shared_with), node_namespace(&ingress->record.node));
+}
+
+void owners_tell(const struct ingress_node *owner, const struct object_ref *loser, struct str host,
+	const char *field, struct diag_list *diags)
+{
+	struct str namespace = node_namespace(&owner->record.node);
+	struct str key = node_key(&owner->record.node);
+	if (str_is_empty(host))
+		diag_add(diags, loser, "HostNotOwned", field,
+			"rules without a host are not served for this Ingress: they belong to "
+			"namespace %.*s, by its Ingress %.*s, which is older",
+			STR_FMT(namespace), STR_FMT(key));
+	else
+		diag_add(diags, loser, "HostNotOwned", field,
+			"%.*s is not served for this Ingress: the host belongs to namespace "
+			"%.*s, by its Ingress %.*s, which is older",
+			STR_FMT(host), STR_FMT(namespace), STR_FMT(key));
+}
+
+/* ---- changes ---- */
+
+static void ask(struct engine *engine, struct host_node *host)
+{
+	if (is_on(engine))
+		queue_push(&engine->claims, &host->node);
+}
+
+void owners_joined(
+	struct engine *engine, struct host_node *host, const struct ingress_node *ingress)
+{
+	bool is_oldest = host->oldest == NULL || ingress_is_older(ingress, host->oldest);
+	if (is_oldest)
+		host->oldest = NULL;
+	if (is_oldest || host->is_unserved)
+		ask(engine, host);
+}
+
+/* Where the oldest may not have the host, the one that left may have been the last that may. */
+static bool may_be_last(struct engine *engine, struct host_node *host)
+{
+	const struct ingress_node *oldest = oldest_user(host);
+	return oldest == NULL ||
+	       !owners_allow(owners_find(engine, host->balancer, node_host(&host->node)), oldest);
+}
+
+void owners_left(struct engine *engine, struct host_node *host, const struct ingress_node *ingress)
+{
+	bool was_oldest = host->oldest == NULL || host->oldest == ingress;
+	if (was_oldest)
+		host->oldest = NULL;
+	if (set_is_empty(&host->users))
+		host->owner = 0; /* who comes then takes it from nobody */
+	if (was_oldest || may_be_last(engine, host))
+		ask(engine, host);
+}
+
+void owners_changed(struct engine *engine, struct host_node *host)
+{
+	host->oldest = NULL;
+	ask(engine, host);
+}
+
+/* ---- what follows ---- */
+
+bool owners_have_all(struct engine *engine, struct ingress_node *ingress)
+{
+	struct node *node;
+	bool has_hosts = false;
+	if (!is_on(engine) || ingress->balancer == NULL)
+		return false;
+	SET_FOREACH (node, &ingress->targets, node_by_address) {
+		if (node->kind == NODE_CLAIM && str_eq(node_key(node), STR(CLAIM_DEFAULT)) &&
+			((struct claim_node *)(void *)node)->holder == ingress)
+			return false;
+		if (node->kind != NODE_HOST)
+			continue;
+		has_hosts = true;
+		if (owners_allow(owners_of(engine, (struct host_node *)(void *)node), ingress))
+			return false;
+	}
+	return has_hosts;
+}
+
+static bool is_for_any(struct host_node *host, const struct ingress_node *owner)
+{
+	struct ingress_node *user;
+	struct ingress_node *oldest = oldest_user(host);
+	if (oldest == NULL || owners_allow(owner, oldest))
+		return true;
+	SET_FOREACH (user, &host->users, node_by_name) {
+		if (owners_allow(owner, user))
+			return true;
+	}
+	return false;
+}
+
+/* A host that is to none of its users is not there, so that its requests go to the wildcard that covers it. */
+static void set_unserved(struct engine *engine, struct host_node *host, bool on)
+{
+	if (host->is_unserved == on)
+		return;
+	host->is_unserved = on;
+	if (on)
+		batch_give_up(engine, &host->node);
+	else
+		batch_want_again(engine, &host->node);
+	if (str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH)))
+		object_touch(engine, &host->balancer->node); /* it may bring a listener */
+}
+
+static void tell_next(
+	struct engine *engine, struct host_node *host, const struct ingress_node *owner)
+{
+	struct str namespace = owner != NULL ? node_namespace(&owner->record.node) : STR("");
+	uint32_t now = owner != NULL
+			       ? (uint32_t)digest_mix(DIGEST_START, namespace.p, namespace.len) | 1
+			       : 0;
+	uint32_t before = host->owner;
+	host->owner = now;
+	if (before == 0 || before == now || owner != oldest_user(host))
+		return;
+	struct object_ref self = ingress_ref(owner, &engine->scratch);
+	struct str name = node_host(&host->node);
+	(void)said_event(engine, &self, EVENT_NORMAL, STR("HostTakenOver"),
+		arena_printf(&engine->scratch,
+			"%.*s belongs to this namespace now, by this Ingress, and is served for it",
+			STR_FMT(str_is_empty(name) ? STR("the host of rules without one") : name)),
+		false);
+}
+
+static void settle_one(struct engine *engine, struct host_node *host)
+{
+	struct ingress_node *user;
+	if (host == NULL || set_is_empty(&host->users))
+		return;
+	host->is_covered = false;
+	struct ingress_node *owner = owners_of(engine, host);
+	set_unserved(engine, host, !is_for_any(host, owner));
+	object_touch(engine, &host->node);
+	tell_next(engine, host, owner);
+	SET_FOREACH (user, &host->users, node_by_name) {
+		bool may_differ = user->is_unserved || !owners_allow(owner, user);
+		if (may_differ && owners_have_all(engine, user) != user->is_unserved)
+			statuses_ask(engine, user);
+	}
+}
+
+static void settle_name(struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	settle_one(engine, graph_find_host(balancer, host));
+	settle_one(engine, find_passed(engine, balancer, host));
+	claims_ask_name(engine, balancer, host);
+}
+
+/* Of the names that a wildcard may cover those that it takes, or has taken. */
+static void settle_below(struct engine *engine, struct balancer_node *balancer, struct str domain)
+{
+	struct str wildcard = key_join(&engine->scratch, STR("*"), '.', domain);
+	struct ingress_node *above = oldest_with(engine, balancer, wildcard);
+	struct node *node = graph_first_below(balancer, domain);
+	for (; node != NULL; node = graph_next_below(balancer, node)) {
+		struct str name = node_host(node);
+		struct ingress_node *own = oldest_with(engine, balancer, name);
+		if (node->kind == NODE_CLAIM) {
+			if (own == NULL)
+				claims_ask_name(engine, balancer, name);
+			continue;
+		}
+		struct host_node *host = (struct host_node *)(void *)node;
+		if (own != NULL && (host->is_covered || covers(above, own)))
+			settle_name(engine, balancer, name);
+	}
+}
+
+void owners_settle(struct engine *engine, struct host_node *host)
+{
+	struct str name = node_host(&host->node);
+	settle_name(engine, host->balancer, name);
+	if (str_starts_with(name, STR("*.")))
+		settle_below(engine, host->balancer, str_skip(name, 2));
+}
