@@ -7,7 +7,7 @@ import sys
 import time
 
 from . import checks_link, checks_objects  # noqa: F401  they register themselves
-from .bench import Bench, Failed
+from .bench import Bench, CannotStart, Failed
 from .registry import CHECKS, Check
 
 HELP = """\
@@ -53,6 +53,7 @@ def run_one(bench: Bench, item: Check) -> str | None:
 
 def main() -> int:
     args = parse(sys.argv[1:])
+    sys.stdout.reconfigure(errors="backslashreplace")  # what a provider says need not be what the terminal can show
     if args.list:
         for item in CHECKS:
             print(f"{item.name:42} {item.text}" + (" (slow)" if item.is_slow else ""))
@@ -68,7 +69,7 @@ def main() -> int:
             print(f"{'ok  ' if problem is None else 'FAIL'} {item.name:42} {time.monotonic() - at:6.2f} s", flush=True)
             if problem is not None:
                 print(f"     wanted: {item.text}\n     seen:   {problem}", flush=True)
-    except FileNotFoundError as problem:
+    except CannotStart as problem:
         print(f"cannot start it: {problem}", file=sys.stderr)
         return 2
     finally:

@@ -19,16 +19,22 @@ import msgpack
 from lib import processes
 from lib.addresses import Address, free_port
 
+from .message import Invalid, printable, read_message
 from .tables import Tables
 from .wishes import Object, Wishes, pack_body
 
 FRAME_MAX = 4 * 1024 * 1024
 HELLO = {"version_min": 1, "version_max": 1, "role": "translator", "name": "check-provider", "software": "check-provider 1"}
-TABLE_OF = {"hello": "hello", "ping": "ping", "pong": "pong", "bye": "bye", "lb-status": "lb-status", "lb-event": "lb-event"}
+MESSAGES_MAX = 200000  # that one connection may send: no check asks for a tenth of it
+LAST_WORDS_MAX = 4096  # bytes of the program's output that are looked at
 
 
 class Failed(Exception):
     """A check does not hold; the text says what was seen."""
+
+
+class CannotStart(Exception):
+    """The program that is to be checked cannot be run at all."""
 
 
 def frame(kind: str, body: Object, *more: Any) -> bytes:
@@ -38,7 +44,8 @@ def frame(kind: str, body: Object, *more: Any) -> bytes:
 
 
 class Connection:
-    """One connection of the provider. What comes is checked against the tables; `bench.invalid` collects what is wrong with it."""
+    """One connection of the provider. What comes is checked against the tables: whoever waits for something fails at once with the first fault, as the
+    translator would close the link, and `bench.invalid` collects them all."""
 
     def __init__(self, bench: "Bench", link: socket.socket):
         self.bench = bench
@@ -51,6 +58,8 @@ class Connection:
         self.events: list[Object] = []
         self.pings = 0
         self.pongs: list[int] = []
+        self.problem: str | None = None  # the first thing that it may not send
+        self.message_count = 0
         self.is_closed = False
         self.answers_pings = True
         self.serial = 0
@@ -62,13 +71,18 @@ class Connection:
         """Also reads while the provider does not."""
         view = memoryview(data)
         self.link.setblocking(False)
+        deadline = time.monotonic() + self.bench.timeout
         while view and not self.is_closed:
+            if time.monotonic() > deadline:
+                self.bench.require_running()
+                raise Failed(f"it has not read what was sent within {self.bench.timeout:g} s")
             try:
                 view = view[self.link.send(view):]
             except BlockingIOError:
                 select.select([self.link], [self.link], [], 1)
                 self._read(0)
             except OSError:
+                self._read(0)  # what it said before it closed
                 self.is_closed = True
 
     def send(self, kind: str, body: Object, *more: Any) -> None:
@@ -96,9 +110,10 @@ class Connection:
         """The first true value of the condition. Failed when the time is over, the link is lost, or the provider has ended."""
         deadline = time.monotonic() + (timeout or self.bench.timeout)
         while not (value := condition()):
+            self.require_valid()
             if self.is_closed:
                 self.bench.require_running(grace=1.0)
-                raise Failed(f"it closed the link instead of {what}" + (f": {self.bye}" if self.bye else ""))
+                raise Failed(f"it closed the link instead of {what}" + (f": {printable(self.bye)}" if self.bye else ""))
             if time.monotonic() > deadline:
                 raise Failed(f"waited {timeout or self.bench.timeout:g} s in vain for {what}")
             self._read(0.2)
@@ -113,6 +128,10 @@ class Connection:
                 raise Failed(f"it keeps the link open after {why}")
             self._read(0.2)
             self.bench.require_running()
+
+    def require_valid(self) -> None:
+        if self.problem:
+            raise Failed(f"what it sent is invalid: {self.problem}")
 
     def roundtrip(self) -> None:
         """What was sent before has been read, and what it led to at once has been heard."""
@@ -133,7 +152,7 @@ class Connection:
         try:
             return self.wait(found, f"lb-status {state} of {lb['id']}")
         except Failed as failed:
-            last = self.statuses[-1] if self.statuses else None
+            last = printable(repr(self.statuses[-1])) if self.statuses else None
             raise Failed(f"{failed}; the last status: {last}") from None
 
     def _read(self, timeout: float) -> None:
@@ -148,29 +167,35 @@ class Connection:
         if not data:
             self.is_closed = True
         self.buffer += data
-        while len(self.buffer) >= 4:
-            length = struct.unpack(">I", self.buffer[:4])[0]
+        at = 0
+        while len(self.buffer) - at >= 4:
+            length = struct.unpack_from(">I", self.buffer, at)[0]
             if not 0 < length <= FRAME_MAX:
-                self.bench.invalid.append(f"a frame of {length} bytes")
+                self._refuse(f"a frame of {length} bytes")
                 self.is_closed = True
                 return
-            if len(self.buffer) < 4 + length:
-                return
-            payload, self.buffer = self.buffer[4:4 + length], self.buffer[4 + length:]
-            self._take_payload(payload)
+            if len(self.buffer) - at < 4 + length:
+                break
+            self._take_payload(self.buffer[at + 4:at + 4 + length])
+            at += 4 + length
+        self.buffer = self.buffer[at:]
+
+    def _refuse(self, problem: str) -> None:
+        problem = printable(problem)
+        self.problem = self.problem or problem
+        if len(self.bench.invalid) < MESSAGES_MAX:
+            self.bench.invalid.append(problem)
 
     def _take_payload(self, payload: bytes) -> None:
+        self.message_count += 1
+        if self.message_count > MESSAGES_MAX:
+            raise Failed(f"it has sent more than {MESSAGES_MAX} messages on one connection")
         try:
-            kind, body = msgpack.unpackb(payload, raw=False, strict_map_key=True)[:2]
-        except Exception as problem:  # any at all: what came is no message
-            self.bench.invalid.append(f"{payload[:40]!r} is no message: {type(problem).__name__} {problem}")
+            kind, body = read_message(payload, self.bench.tables)
+        except Invalid as invalid:
+            self._refuse(str(invalid))
             return
         self.first = self.first or kind
-        problem = self.bench.tables.problem(TABLE_OF[kind], body) if kind in TABLE_OF else \
-            f"{kind} is not for a provider to send" if kind in self.bench.tables.tables else None
-        if problem:
-            self.bench.invalid.append(f"{kind}: {problem}")
-            return
         self._take(kind, body)
 
     def _take(self, kind: str, body: Object) -> None:
@@ -186,7 +211,7 @@ class Connection:
             self.bye = body["reason"]
         elif kind == "lb-status":
             if self.serial == 0:
-                self.bench.invalid.append("lb-status before the first commit")
+                self._refuse("lb-status before the first commit")
             self.statuses.append(body)
         elif kind == "lb-event":
             self.events.append(body)
@@ -194,6 +219,15 @@ class Connection:
     def close(self) -> None:
         self.is_closed = True
         self.link.close()
+
+
+def how_ended(process: subprocess.Popen | None) -> str:
+    """Of one that has ended."""
+    if process is None:
+        return "before it began"
+    if process.returncode >= 0:
+        return f"with {process.returncode}"
+    return f"by signal {-process.returncode} ({signal.strsignal(-process.returncode)})"
 
 
 class Bench:
@@ -276,7 +310,10 @@ class Bench:
 
     def start(self) -> None:
         environment = {"SLUICE_WINDOW": "off", **os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
+        try:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
+        except (OSError, ValueError) as problem:
+            raise CannotStart(str(problem)) from None
 
     def require_running(self, grace: float = 0.0) -> None:
         """Failed when the program has ended, or does within `grace` seconds."""
@@ -284,14 +321,15 @@ class Bench:
         while self.process is not None and self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.02)
         if self.process is None or self.process.poll() is not None:
-            code = self.process.returncode if self.process is not None else None
-            raise Failed(f"the program has ended with {code}" + self.last_words())
+            raise Failed(f"the program has ended {how_ended(self.process)}{self.last_words()}")
 
     def last_words(self) -> str:
         if self.log is None:
             return ""
-        lines = (self.folder / "provider.log").read_text(errors="replace").splitlines()[-3:]
-        return ": " + " | ".join(lines) if lines else ""
+        with open(self.folder / "provider.log", "rb") as file:
+            file.seek(-min(LAST_WORDS_MAX, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            lines = file.read().decode(errors="replace").splitlines()[-3:]
+        return ": " + printable(" | ".join(lines)) if lines else ""
 
     def kill(self) -> None:
         if self.process is not None:

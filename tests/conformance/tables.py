@@ -56,54 +56,82 @@ def parse_key(name: str, is_required: bool, text: str) -> Key:
     return Key(name, is_required, "number", limit=limit)
 
 
+class Map(dict):
+    """A map as it came: text keys only, and what else was in it."""
+
+    def __init__(self, pairs: list[tuple[Any, Any]]):
+        super().__init__((key, value) for key, value in pairs if isinstance(key, str))
+        self.pair_count = len(pairs)
+        self.has_other_keys = any(not isinstance(key, str) for key, _ in pairs)
+        self.twice: set[str] = set()
+        if len(self) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if isinstance(key, str):
+                    (self.twice if key in seen else seen).add(key)
+
+
 class Tables:
     def __init__(self) -> None:
         self.tables = read_tables()
 
-    def problem(self, table: str, body: Any) -> str | None:
-        """What is wrong with a map that should be as that table says; None when nothing is."""
-        if not isinstance(body, dict):
-            return f"{table} is no map"
+    def problem(self, table: str, body: Any, place: str = "") -> str | None:
+        """What is wrong with a map that should be as that table says, behind the name of the field: `addresses[0].ip is no text`. None when nothing is."""
+        if not isinstance(body, Map):
+            return f"{place or 'body'} is no map"
+        if body.has_other_keys:
+            return f"{place or 'body'} has a key that is no text"
         for name, key in self.tables[table].items():
+            at = f"{place}.{name}" if place else name
             if name not in body:
                 if key.is_required:
-                    return f"{table} lacks {name}"
-            elif problem := self._problem_of(key, body[name]):
-                return f"{name} of {table} {problem}"
+                    return f"{at} is missing"
+            elif name in body.twice:
+                return f"{at} stands twice"
+            elif name == "id" and body[name] == "":
+                return f"{at} is empty"
+            elif problem := self._problem_of(key, body[name], at):
+                return problem
         return None
 
-    def _problem_of(self, key: Key, value: Any) -> str | None:
+    def _problem_of(self, key: Key, value: Any, at: str) -> str | None:
         if key.type == "list":
             if not isinstance(value, list):
-                return "is no list"
+                return f"{at} is no list"
             if len(value) > LIST_MAX:
-                return f"has more than {LIST_MAX} items"
-            return next((problem for item in value if (problem := self._problem_of_item(key, item))), None)
+                return f"{at} has {len(value)} items, more than {LIST_MAX}"
+            return next((problem for n, item in enumerate(value) if (problem := self._problem_of_item(key, item, f"{at}[{n}]"))), None)
         if key.type == "map":
-            return self.problem(key.of, value)
+            return self.problem(key.of, value, at)
         if key.type == "word":
-            return None if value in key.words else f"is {value!r}, none of {', '.join(key.words)}"
+            return None if value in key.words else f"{at} is {value!r}, none of {', '.join(key.words)}"
         if key.type == "bool":
-            return None if isinstance(value, bool) else f"is {value!r}, not true or false"
+            return None if isinstance(value, bool) else f"{at} is {value!r}, not true or false"
         if key.type == "number":
             good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= key.limit
-            return None if good else f"is {value!r}, not a number up to {key.limit}"
-        return problem_of_text(key, value)
+            return None if good else f"{at} is {value!r}, not a number up to {key.limit}"
+        return problem_of_text(key, value, at)
 
-    def _problem_of_item(self, key: Key, item: Any) -> str | None:
+    def _problem_of_item(self, key: Key, item: Any, at: str) -> str | None:
         if key.of == "text":
-            return problem_of_text(Key(key.name, False, "text", LIST_TEXT_MAX), item)
+            return problem_of_text(Key(key.name, False, "text", LIST_TEXT_MAX), item, at)
         if key.of:
-            return self.problem(key.of, item)
-        return None if item in key.words else f"holds {item!r}, none of {', '.join(key.words)}"
+            return self.problem(key.of, item, at)
+        return None if item in key.words else f"{at} is {item!r}, none of {', '.join(key.words)}"
 
 
-def problem_of_text(key: Key, value: Any) -> str | None:
+def problem_of_text(key: Key, value: Any, at: str) -> str | None:
     if not isinstance(value, str if key.type == "text" else bytes):
-        return f"is no {key.type}"
-    data = value.encode() if key.type == "text" else value
+        return f"{at} is {value!r}, no {key.type}"
+    if key.type == "binary":
+        return f"{at} has {len(value)} bytes, more than {key.limit}" if len(value) > key.limit else None
+    data = value.encode("utf-8", "surrogateescape")  # as it came
     if len(data) > key.limit:
-        return f"is longer than {key.limit} bytes"
-    if key.type == "text" and "\0" in value:
-        return "holds NUL"
+        return f"{at} has {len(data)} bytes, more than {key.limit}"
+    if "\0" in value:
+        return f"{at} holds NUL"
+    try:
+        data.decode()
+    except UnicodeDecodeError as problem:
+        return f"{at} is no UTF-8: {problem.reason} at byte {problem.start}"
     return None

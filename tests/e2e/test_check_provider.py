@@ -42,7 +42,7 @@ FAULTS = {
     "pings-when-it-hears-nothing": ("no-ping", "(instead of|in vain for) a ping"),
     "cuts-a-hung-peer-off": ("patient", "stays with a peer"),
     "cuts-off-a-peer-without-hello": ("patient", "stays with a peer"),
-    "says-nothing-before-the-commit": ("eager", "what was not committed"),
+    "says-nothing-before-the-commit": ("eager", "lb-status before the first commit"),
     "applies-a-snapshot": ("mute", "in vain for lb-status"),
     "tells-where-traffic-enters": ("no-addresses", "in vain for addresses"),
     "speaks-only-of-what-it-was-asked-for": ("ghosts", "nobody has asked"),
@@ -64,8 +64,48 @@ FAULTS = {
     "holds-many-objects": ("small-state", ENDED),
     "coalesces-many-changes": ("few-commits", ENDED),
     "goes-on-without-a-translator": ("gives-up", ENDED),
-    "sends-only-valid-messages": ("careless", "lb-event lacks reason"),
+    "sends-only-valid-messages": ("careless", "lb-event: reason is missing"),
     "ends-when-it-is-asked-to": ("deaf-to-signals", "runs on"),
+}
+
+# What tests/conformance/broken.py says instead of its status, and how check-provider names the field and the reason.
+INVALID = {
+    "status-without-id": r"lb-status: id is missing",
+    "status-with-an-empty-id": r"lb-status: id is empty",
+    "status-with-a-rev-of-text": r"lb-status: rev is '7', not a number up to 18446744073709551615",
+    "status-with-a-rev-below-zero": r"lb-status: rev is -7, not a number",
+    "status-of-an-unknown-state": r"lb-status: state is 'done', none of pending, applied, failed",
+    "failed-without-a-message": r"lb-status: message is missing, although state is failed",
+    "message-of-5000-bytes": r"lb-status: message has 5000 bytes, more than 4096",
+    "message-with-nul": r"lb-status: message holds NUL",
+    "message-that-is-no-utf8": r"lb-status: message is no UTF-8: .* at byte 1",
+    "key-that-stands-twice": r"lb-status: id stands twice",
+    "key-that-is-a-number": r"lb-status: body has a key that is no text",
+    "key-that-is-a-list": r"lb-status: body has a key that is no text",
+    "address-that-is-none": r"lb-status: addresses\[1\]\.ip is '192\.0\.2\.300', no IP address",
+    "address-without-ip-and-name": r"lb-status: addresses\[1\] has neither ip nor hostname",
+    "address-with-ip-and-name": r"lb-status: addresses\[1\] has both ip and hostname",
+    "name-that-is-none": r"lb-status: addresses\[1\]\.hostname is 'http://lb\.example\.com', no host name",
+    "port-of-70000": r"lb-status: addresses\[1\]\.ports\[1\]\.port is 70000, not a number up to 65535",
+    "addresses-that-are-a-text": r"lb-status: addresses is no list",
+    "notice-without-a-word": r"lb-status: notices\[0\]\.reason is 'it broke', no CamelCase word",
+    "message-of-the-translator": r"commit is not for a provider to send",
+    "body-that-is-a-list": r"lb-status: body is no map",
+    "type-that-is-a-list": r"no array of a type and a map: \[\[\], \{\}\]",
+    "type-that-is-a-map": r"no array of a type and a map",
+    "message-that-is-a-number": r"no array of a type and a map: 7",
+    "no-msgpack": r"is no msgpack",
+    "bytes-behind-the-message": r"is no msgpack",
+    "nested-20-times": r"maps and arrays within each other more than 16 times",
+    "nested-100000-times": r"is no msgpack",
+    "four-billion-items": r"is no msgpack",
+    "a-million-values": r"more than 524288 values",
+    "empty-frame": r"a frame of 0 bytes",
+    "frame-of-four-gigabytes": r"a frame of 4294967295 bytes",
+    "control-characters": r"\\x1b\[2J\\x1b\]0;title\\x07\\r\\n\\u202e",
+    "endless": r"more than 200000 messages on one connection",
+    "stops-reading": r"has not read what was sent within 3 s",
+    "crashes": r"ended by signal 11 \(Segmentation fault\)",
 }
 
 
@@ -101,6 +141,16 @@ def test_each_check_finds_its_fault(name, broken):
     done = broken[name].result()
     assert done.returncode == 1, f"{done.stdout}{done.stderr}"
     assert re.search(FAULTS[name][1], done.stdout), done.stdout
+
+
+@pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
+@pytest.mark.parametrize("name", INVALID)
+def test_what_is_invalid_is_named_and_harms_nobody(name):
+    only = "takes-a-frame-of-the-greatest-size" if name == "stops-reading" else "applies-a-snapshot"
+    done = run("--timeout", "3" if name == "stops-reading" else "20", "--only", only, "tests/conformance/broken.py", name, "192.0.2.7")
+    assert done.returncode == 1 and not done.stderr, f"{done.stdout}{done.stderr}"
+    assert re.search(INVALID[name], done.stdout), done.stdout
+    assert all(c.isprintable() or c == "\n" for c in done.stdout)
 
 
 def test_usage():
