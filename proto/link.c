@@ -8,6 +8,7 @@
 #include "common/stream.h"
 #include "common/unix_socket.h"
 #include "common/xalloc.h"
+#include "proto/deadlines.h"
 #include "proto/frame.h"
 #include "proto/listener.h"
 #include "proto/log_events.h"
@@ -35,7 +36,7 @@ struct link {
 	struct stream *stream;
 	struct message_reader *reader;
 	struct arena arena; /* for our own messages: hello, ping */
-	double heard_at;
+	struct deadlines deadlines;
 	struct traffic traffic;
 	uint64_t ping_seq;
 	char *peer_name;
@@ -256,8 +257,9 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	struct link *link = ctx;
 	struct str payload;
 	enum frame_outcome outcome;
-	link->heard_at = clock_monotonic_s();
+	bool had_frame = false;
 	while ((outcome = frame_next(in, &payload)) == FRAME_READY) {
+		had_frame = true;
 		int err = take_payload(link, payload);
 		if (link->stream != stream)
 			return 0;
@@ -267,6 +269,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 		}
 		buf_consume(in, frame_len_of(payload));
 	}
+	deadlines_heard(&link->deadlines, clock_monotonic_s(), had_frame, buf_len(in) != 0);
 	if (outcome != FRAME_PARTIAL) {
 		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
 							   : "bad frame: longer than the limit");
@@ -311,12 +314,11 @@ static void begin_greeting(struct link *link, int fd)
 		.in_max = FRAME_HEAD_LEN + FRAME_LEN_MAX,
 		.out_high = LINK_OUT_HIGH,
 		.out_low = LINK_OUT_LOW,
-		/* Two messages beyond the mark: what is produced when it is crossed, and a ping or
-		   bye. */
+		/* Two messages beyond the mark: what crosses it, and a ping or bye. */
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
-	link->heard_at = clock_monotonic_s();
+	deadlines_begin(&link->deadlines, clock_monotonic_s());
 	traffic_begin(&link->traffic, peer_series(link));
 	link->stream = stream_new(link->config.loop, fd, &limits, &stream_ops, link);
 	(void)link_send(link, MESSAGE_HELLO, &link->config.hello);
@@ -324,7 +326,7 @@ static void begin_greeting(struct link *link, int fd)
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, being connected to, silence ---- */
+/* ---- connecting, being connected to, being late ---- */
 
 static void try_connect(struct link *link)
 {
@@ -338,12 +340,13 @@ static void try_connect(struct link *link)
 	schedule_connect(link);
 }
 
-static void watch_silence(struct link *link)
+static void watch_times(struct link *link)
 {
-	double silent = clock_monotonic_s() - link->heard_at;
-	if (silent >= link->config.dead_after_s) {
-		drop(link, link->state == LINK_UP ? "the peer is silent" : "the peer says no hello",
-			true);
+	double now = clock_monotonic_s();
+	double silent = now - link->deadlines.heard_at;
+	const char *missed = deadlines_missed(&link->deadlines, now, link->state == LINK_UP);
+	if (missed != NULL) {
+		drop(link, missed, true);
 	} else if (silent >= link->config.ping_after_s && link->state == LINK_UP) {
 		struct ping ping = {.seq = ++link->ping_seq};
 		(void)link_send(link, MESSAGE_PING, &ping);
@@ -358,7 +361,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	if (link->state == LINK_CLOSED)
 		try_connect(link);
 	else
-		watch_silence(link);
+		watch_times(link);
 }
 
 static const char *take_connection(void *ctx, int fd)
@@ -390,8 +393,7 @@ static struct link *link_new(const struct link_config *config)
 	link->config = *config;
 	if (link->config.ping_after_s <= 0)
 		link->config.ping_after_s = LINK_PING_AFTER_S;
-	if (link->config.dead_after_s <= 0)
-		link->config.dead_after_s = LINK_DEAD_AFTER_S;
+	deadlines_init(&link->deadlines, config->dead_after_s);
 	link->path = xstrdup(config->path);
 	link->reader = message_reader_new();
 	arena_init(&link->arena);

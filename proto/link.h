@@ -20,8 +20,7 @@
 #include <sys/types.h>
 
 enum {
-	LINK_PING_AFTER_S = 5,  /* of silence */
-	LINK_DEAD_AFTER_S = 20, /* of silence; also the time a hello may take */
+	LINK_PING_AFTER_S = 5, /* of silence */
 	LINK_OUT_HIGH = 256 * 1024,
 	LINK_OUT_LOW = 64 * 1024,
 	LINK_UIDS_MAX = LISTENER_UIDS_MAX,
@@ -60,7 +59,7 @@ struct link_config {
 	 * connected is left (logged). */
 	void (*on_socket_gone)(void *ctx);
 	double ping_after_s; /* 0: LINK_PING_AFTER_S */
-	double dead_after_s; /* 0: LINK_DEAD_AFTER_S */
+	double dead_after_s; /* for all of deadlines.h; 0: what stands there */
 	const struct link_ops *ops;
 	void *ctx;
 };

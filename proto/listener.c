@@ -43,7 +43,8 @@ static void refuse(const struct listener *listener, int fd, uid_t uid, const cha
 {
 	log_event(&EV_LINK_REFUSED, LOG_STR("peer", listener->peer), LOG_INT("uid", uid),
 		LOG_STR("reason", reason));
-	listener->refused(fd, reason);
+	if (listener->refused != NULL)
+		listener->refused(fd, reason);
 }
 
 /* Each link has its own option: the line says which. */

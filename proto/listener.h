@@ -23,7 +23,7 @@ struct listener_config {
 	const char *allow_option;  /* name of the option that adds to them, for the log; kept */
 	/* Takes the connection and returns NULL, or says why it is refused; then it is closed. The text is good until the next call. */
 	const char *(*take)(void *ctx, int fd);
-	/* Tells the peer why, before it is closed. */
+	/* Tells the peer why, before it is closed. NULL: it is told nothing. */
 	void (*refused)(int fd, const char *reason);
 	/* The file of the socket was removed or replaced: nobody can connect any more. `is_inherited`: the service manager made it. */
 	void (*gone)(void *ctx, bool is_inherited);

@@ -17,7 +17,8 @@ struct client {
 	TAILQ_ENTRY(client) next;
 	struct control *control;
 	struct stream *stream;
-	bool is_lost; /* too slow; it goes as soon as the loop comes round */
+	ev_timer deadline; /* of an order that was begun */
+	bool is_lost;      /* too slow; it goes as soon as the loop comes round */
 };
 
 TAILQ_HEAD(client_list, client);
@@ -44,6 +45,7 @@ static void drop(struct client *client)
 	struct control *control = client->control;
 	TAILQ_REMOVE(&control->clients, client, next);
 	control->count--;
+	ev_timer_stop(control->loop, &client->deadline);
 	control->ops->on_gone(control->ctx, client);
 	stream_close(client->stream);
 	free(client);
@@ -61,6 +63,25 @@ static void take_line(struct client *client, struct str line)
 	control->ops->on_order(control->ctx, client, word, argument);
 }
 
+static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct client *client = timer->data;
+	(void)loop;
+	(void)events;
+	log_event(&EV_ORDER_LATE, LOG_INT("seconds", CONTROL_ORDER_S));
+	drop(client);
+}
+
+/* It runs from the first byte of an order that is not whole. */
+static void watch_order(struct client *client, bool is_begun)
+{
+	struct ev_loop *loop = client->control->loop;
+	if (!is_begun)
+		ev_timer_stop(loop, &client->deadline);
+	else if (!ev_is_active(&client->deadline))
+		ev_timer_start(loop, &client->deadline);
+}
+
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct client *client = ctx;
@@ -68,11 +89,14 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	for (;;) {
 		struct str text = buf_str(in);
 		const char *end = str_find(text, '\n');
-		if (end == NULL)
+		if (end == NULL) {
+			watch_order(client, text.len != 0);
 			return text.len >= CONTROL_ORDER_LEN_MAX ? -EMSGSIZE : 0;
+		}
 		size_t len = (size_t)(end - text.p);
 		if (len > CONTROL_ORDER_LEN_MAX)
 			return -EMSGSIZE;
+		ev_timer_stop(client->control->loop, &client->deadline);
 		take_line(client, (struct str){text.p, len});
 		buf_consume(in, len + 1);
 	}
@@ -114,6 +138,8 @@ static const char *take(void *ctx, int fd)
 		return "too many are connected";
 	struct client *client = xcalloc(1, sizeof(*client));
 	client->control = control;
+	ev_timer_init(&client->deadline, on_deadline, CONTROL_ORDER_S, 0);
+	client->deadline.data = client;
 	client->stream = stream_new(control->loop, fd, &limits, &ops, client);
 	TAILQ_INSERT_TAIL(&control->clients, client, next);
 	control->count++;

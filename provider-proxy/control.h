@@ -9,7 +9,13 @@
 
 #include <ev.h>
 
-enum { CONTROL_CLIENTS_MAX = 8, CONTROL_ORDER_LEN_MAX = 256, CONTROL_LINE_LEN_MAX = 8 * 1024 };
+enum {
+	CONTROL_CLIENTS_MAX = 8,
+	CONTROL_ORDER_LEN_MAX = 256,
+	CONTROL_LINE_LEN_MAX = 8 * 1024,
+	CONTROL_ORDER_S =
+		2, /* from the first byte of an order to its end; a provider writes it at once */
+};
 
 struct control;
 struct client;

@@ -327,6 +327,54 @@ static void faults_cut_the_link_and_nothing_else(void **state)
 	link_free(translator.link, "done");
 }
 
+/* A frame of 64 kB, a byte now and then, until the connection is cut: the last words are to say why. */
+static void drip_until_cut(int fd, const char *why)
+{
+	static const char head[] = {0, 1, 0, 0};
+	char said[4096];
+	size_t len = 0;
+	ev_tstamp end = ev_time() + 10;
+	ev_tstamp next = 0;
+	size_t sent = 0;
+	ssize_t got = -1;
+	while (got != 0 && ev_time() < end) {
+		if (ev_time() >= next) {
+			(void)send(fd, sent < sizeof(head) ? &head[sent] : "x", 1, MSG_NOSIGNAL);
+			sent++;
+			next = ev_time() + 0.02;
+		}
+		ev_run(loop, EVRUN_NOWAIT);
+		got = recv(fd, said + len, sizeof(said) - len, MSG_DONTWAIT);
+		len += got > 0 ? (size_t)got : 0;
+		usleep(500);
+	}
+	if (got != 0)
+		fail_msg("who drips keeps his place");
+	if (memmem(said, len, why, strlen(why)) == NULL)
+		fail_msg("the last words do not say \"%s\"", why);
+	close(fd);
+}
+
+/* Each byte is a sign of life, but none by which a place is kept. */
+static void who_drips_does_not_keep_his_place(void **state)
+{
+	struct peer translator = {0};
+	struct peer provider = {0};
+	(void)state;
+	listen_as_translator(&translator);
+	int fd = unix_connect(path);
+	assert_true(fd >= 0);
+	drip_until_cut(fd, "no hello");
+	assert_int_equal(translator.ups, 0);
+	drip_until_cut(connect_raw(&translator, "", 0, true), "was begun and not ended");
+	assert_int_equal(translator.downs, 1);
+	/* The place is free for another. */
+	connect_as(&provider, ROLE_PROVIDER, 1);
+	await_count(&translator.ups, 2);
+	link_free(provider.link, "done");
+	link_free(translator.link, "done");
+}
+
 static void a_refused_message_cuts_the_link(void **state)
 {
 	struct peer translator = {.fail_messages = true};
@@ -410,6 +458,7 @@ int main(void)
 		cmocka_unit_test(an_owner_may_refuse),
 		cmocka_unit_test(a_second_peer_is_told_why),
 		cmocka_unit_test(faults_cut_the_link_and_nothing_else),
+		cmocka_unit_test(who_drips_does_not_keep_his_place),
 		cmocka_unit_test(a_refused_message_cuts_the_link),
 		cmocka_unit_test(idle_peers_keep_each_other_alive),
 		cmocka_unit_test(a_slow_reader_fills_and_then_makes_room),

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How long a peer may take: for its hello, for a frame once it has begun one, and between signs of life. A byte now and then is a sign of
+ * life, but ends neither a hello nor a frame: nobody keeps his place by dripping. Pure; times are seconds of one clock that never goes back.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+enum {
+	DEADLINE_DEAD_AFTER_S = 20, /* of silence */
+	DEADLINE_HELLO_S = 20,      /* from the connection to a whole hello */
+	DEADLINE_FRAME_S = 20,      /* from the first byte of a frame to its last */
+};
+
+struct deadlines {
+	double dead_after_s;
+	double hello_s;
+	double frame_s;
+	double greeted_at;
+	double heard_at;
+	double frame_at; /* of the frame that is not whole yet */
+	bool is_in_frame;
+};
+
+/* `all_s`: how long each may take; 0: as above. */
+void deadlines_init(struct deadlines *deadlines, double all_s);
+/* A connection was made. */
+void deadlines_begin(struct deadlines *deadlines, double now);
+/* Bytes came. `had_frame`: among them the end of a frame; `is_partial`: they end within one. */
+void deadlines_heard(struct deadlines *deadlines, double now, bool had_frame, bool is_partial);
+/* NULL, or why the peer is cut off. `is_up`: its hello has come. */
+const char *deadlines_missed(const struct deadlines *deadlines, double now, bool is_up);
