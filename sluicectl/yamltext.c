@@ -11,6 +11,12 @@ struct yaml_reader {
 	yaml_parser_t parser;
 	struct yaml_document document;
 	bool is_done;
+	const char *excess; /* which limit the text breaks; NULL: none */
+	size_t excess_line;
+	/* What came of the documents so far, with aliases followed, and what was written for it. */
+	size_t nodes;
+	size_t nodes_written;
+	size_t bytes;
 };
 
 struct walk {
@@ -18,18 +24,83 @@ struct walk {
 	struct buf *out;
 	size_t nodes;
 	size_t nodes_max;
+	size_t bytes_max;
 	const char *problem;
 	unsigned line; /* of the problem */
 };
 
+static void open_parser(yaml_parser_t *parser, struct str text)
+{
+	if (yaml_parser_initialize(parser) == 0)
+		abort();
+	yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(
+		parser, (const unsigned char *)(text.p != NULL ? text.p : ""), text.len);
+}
+
+/* ---- limits ---- */
+
+/* Of the document that is being looked at. */
+struct census {
+	size_t depth;
+	size_t anchors;
+	size_t directives;
+};
+
+_Static_assert(YAML_ANCHORS_MAX == 64 && YAML_TAG_DIRECTIVES_MAX == 16, "as the texts say");
+
+/* NULL: within the limits. */
+static const char *count_token(struct census *census, yaml_token_type_t type)
+{
+	switch (type) {
+	case YAML_DOCUMENT_START_TOKEN:
+	case YAML_DOCUMENT_END_TOKEN:
+		*census = (struct census){0};
+		return NULL;
+	case YAML_TAG_DIRECTIVE_TOKEN:
+		return ++census->directives > YAML_TAG_DIRECTIVES_MAX ? "more than 16 %TAG lines"
+								      : NULL;
+	case YAML_ANCHOR_TOKEN:
+		return ++census->anchors > YAML_ANCHORS_MAX ? "more than 64 anchors in one document"
+							    : NULL;
+	case YAML_BLOCK_SEQUENCE_START_TOKEN:
+	case YAML_BLOCK_MAPPING_START_TOKEN:
+	case YAML_FLOW_SEQUENCE_START_TOKEN:
+	case YAML_FLOW_MAPPING_START_TOKEN:
+		/* The document itself has depth 0. */
+		return ++census->depth > YAML_DEPTH_MAX + 1 ? "nested too deeply" : NULL;
+	case YAML_BLOCK_END_TOKEN:
+	case YAML_FLOW_SEQUENCE_END_TOKEN:
+	case YAML_FLOW_MAPPING_END_TOKEN:
+		census->depth -= census->depth != 0;
+		return NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Token by token, before libyaml does more with them than is linear. What is no YAML at all it tells itself. */
+static void take_census(struct yaml_reader *reader, struct str text)
+{
+	yaml_parser_t parser;
+	yaml_token_t token;
+	struct census census = {0};
+	bool is_more = true;
+	open_parser(&parser, text);
+	while (is_more && reader->excess == NULL && yaml_parser_scan(&parser, &token) != 0) {
+		is_more = token.type != YAML_NO_TOKEN && token.type != YAML_STREAM_END_TOKEN;
+		reader->excess = count_token(&census, token.type);
+		reader->excess_line = token.start_mark.line + 1;
+		yaml_token_delete(&token);
+	}
+	yaml_parser_delete(&parser);
+}
+
 struct yaml_reader *yaml_reader_new(struct str text)
 {
 	struct yaml_reader *reader = xcalloc(1, sizeof(*reader));
-	if (yaml_parser_initialize(&reader->parser) == 0)
-		abort();
-	yaml_parser_set_encoding(&reader->parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(
-		&reader->parser, (const unsigned char *)(text.p != NULL ? text.p : ""), text.len);
+	take_census(reader, text);
+	open_parser(&reader->parser, text);
 	buf_init(&reader->document.json, YAML_TEXT_MAX);
 	return reader;
 }
@@ -156,7 +227,7 @@ static bool put_node(struct walk *walk, int index, unsigned depth)
 		return put(walk, "null");
 	if (depth > YAML_DEPTH_MAX)
 		return fail(walk, node, "nested too deeply, or within itself");
-	if (++walk->nodes > walk->nodes_max)
+	if (++walk->nodes > walk->nodes_max || buf_len(walk->out) > walk->bytes_max)
 		return fail(walk, node, "aliases make the document too big");
 	switch (node->type) {
 	case YAML_SCALAR_NODE:
@@ -198,11 +269,36 @@ static void note_lines(struct yaml_document *document, yaml_document_t *yaml, ya
 	}
 }
 
+static size_t less(size_t all, size_t used)
+{
+	return all > used ? all - used : 0;
+}
+
+/* What a document may become; what the earlier ones have left is there for it. */
+static void allow(const struct yaml_reader *reader, const yaml_document_t *yaml, struct walk *walk)
+{
+	size_t written = reader->nodes_written + (size_t)(yaml->nodes.top - yaml->nodes.start);
+	size_t text_len = reader->parser.mark.index;
+	walk->nodes_max = less(YAML_NODES_FREE + YAML_NODES_FACTOR * written, reader->nodes);
+	walk->bytes_max = less(YAML_BYTES_FREE + YAML_BYTES_FACTOR * text_len, reader->bytes);
+}
+
+static void charge(struct yaml_reader *reader, const yaml_document_t *yaml, const struct walk *walk)
+{
+	reader->nodes_written += (size_t)(yaml->nodes.top - yaml->nodes.start);
+	reader->nodes += walk->nodes;
+	reader->bytes += buf_len(walk->out);
+}
+
 bool yaml_next(
 	struct yaml_reader *reader, const struct yaml_document **ret_document, char **ret_problem)
 {
 	yaml_document_t yaml;
 	*ret_problem = NULL;
+	if (reader->excess != NULL) {
+		*ret_problem = xasprintf("line %zu: %s", reader->excess_line, reader->excess);
+		return false;
+	}
 	while (!reader->is_done) {
 		struct walk walk = {.document = &yaml, .out = &reader->document.json};
 		buf_clear(&reader->document.json);
@@ -214,11 +310,11 @@ bool yaml_next(
 			return false;
 		}
 		yaml_node_t *root = yaml_document_get_root_node(&yaml);
-		walk.nodes_max = YAML_NODES_FREE +
-				 YAML_NODES_FACTOR * (size_t)(yaml.nodes.top - yaml.nodes.start);
+		allow(reader, &yaml, &walk);
 		bool is_good = root == NULL || put_node(&walk, 1, 0);
 		if (root != NULL)
 			note_lines(&reader->document, &yaml, root);
+		charge(reader, &yaml, &walk);
 		yaml_document_delete(&yaml);
 		if (root == NULL) {
 			reader->is_done = true;

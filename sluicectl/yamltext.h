@@ -2,7 +2,7 @@
 /*
  * YAML to JSON text, as kubectl reads manifests (YAML 1.1 core types; JSON is a part of YAML). Numbers that are no whole ones, and those beyond what
  * JSON's readers hold exactly, become text: nothing that is read here is such a number. Anchors and aliases are followed; merge keys
- * and keys that are no text are refused. No I/O.
+ * and keys that are no text are refused. The work is linear in the text: what would make it more, here or in libyaml, has a limit. No I/O.
  */
 #pragma once
 
@@ -14,10 +14,15 @@
 enum {
 	YAML_TEXT_MAX = 256 * 1024 * 1024, /* of a file, and of the JSON it becomes */
 	YAML_DEPTH_MAX = 64,
-	/* Of a document, aliases counted as often as they are followed: so many, and for each that
-	 * is written so many more. */
+	/* Of a document: libyaml compares each with all before it. */
+	YAML_ANCHORS_MAX = 64,
+	YAML_TAG_DIRECTIVES_MAX = 16,
+	/* Of a file, aliases counted as often as they are followed: so many nodes and bytes, and for each that is written so many
+	 * more. */
 	YAML_NODES_FREE = 10000,
 	YAML_NODES_FACTOR = 10,
+	YAML_BYTES_FREE = 1024 * 1024,
+	YAML_BYTES_FACTOR = 10,
 };
 
 struct yaml_reader;

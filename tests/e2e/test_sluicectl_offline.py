@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from lib.certs import self_signed
-from lib.line import Line, build_folder
+from lib.line import Line, build_folder, is_sanitized
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
@@ -327,3 +327,52 @@ spec: {defaultBackend: {service: {name: missing, port: {number: 80}}}}
             before = sluicectl(f"--{option}", *value, command, "--help")
             assert before.stdout == (told if f"--{option}" in told else ""), (command, option)
             assert before.returncode == sluicectl(command, f"--{option}", *value, "--help").returncode == (0 if before.stdout else 2)
+
+
+# Texts that could cost more than they are long; each takes how many times something stands in it.
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+ONE_INGRESS = """---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: n%d}
+spec: {rules: [{host: h.test, http: {paths: [{path: /%d, pathType: Prefix, backend: {service: {name: s, port: {number: 80}}}}]}}]}
+"""
+SHAPES = {
+    "brackets": lambda n: "a: " + "[" * n,
+    "dashes": lambda n: "a:\n  " + "- " * n,
+    "anchors": lambda n: CONFIG + "x:\n" + "".join(f"- &a{i} 1\n" for i in range(n)),
+    "aliases": lambda n: CONFIG + "x:\n- &a 1\n" + "- *a\n" * n,
+    "tag directives": lambda n: "".join(f"%TAG !a{i}! tag:x,2000:\n" for i in range(n)) + "---\n" + CONFIG,
+    "keys": lambda n: CONFIG + "".join(f"k{i}: 1\n" for i in range(n)),
+    "documents": lambda n: ("---\n" + CONFIG) * n,
+    "empty documents": lambda n: "---\n" * n,
+    "items": lambda n: "apiVersion: v1\nkind: List\nitems:\n" + "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n" * n,
+    "ingresses of one host": lambda n: "".join(ONE_INGRESS % (i, i) for i in range(n // 4)),
+    "scalar": lambda n: CONFIG + "x: '" + "a" * n * 10 + "'\n",
+    "lines": lambda n: CONFIG + "x: a\n" + "  b\n" * n,
+}
+TIMES = 8
+NOTHING = 100_000  # instructions
+OWN_MAX = 1.25  # how much more each of eight times as many may cost
+
+
+def instructions(text: str, folder: pathlib.Path) -> int:
+    """What lint of it costs, counted by callgrind: the same on every machine."""
+    (folder / "text.yaml").write_text(text)
+    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", build_folder() / "sluicectl/sluicectl", "lint", "-f",
+                           folder / "text.yaml"], capture_output=True, text=True, timeout=240, check=False)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+@pytest.fixture(scope="module")
+def beginning(tmp_path_factory) -> int:
+    """What lint costs before it reads: of a text that is refused at once."""
+    return instructions("a: [", tmp_path_factory.mktemp("lint"))
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None or is_sanitized(), reason="valgrind counts the instructions, of programs that nothing else looks into")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_lint_is_linear(shape, beginning, tmp_path):
+    small, large = (instructions(SHAPES[shape](n), tmp_path) - beginning for n in (500, 500 * TIMES))
+    # Where a limit is met, both cost next to nothing.
+    assert large < max(small, NOTHING) * TIMES * OWN_MAX, f"{shape}: {small} instructions, and {large} for {TIMES} times as much"

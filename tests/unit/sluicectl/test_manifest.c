@@ -96,6 +96,85 @@ static void test_a_bomb_is_refused(void **ctx)
 	buf_fini(&text);
 }
 
+/* Reads `head`, then `piece` so many times, then `tail`; returns what is wrong (allocated), or NULL. */
+static char *read_pieces(const char *head, const char *piece, size_t count, const char *tail)
+{
+	struct buf text;
+	const struct yaml_document *document;
+	char *problem = NULL;
+	buf_init(&text, 16 * 1024 * 1024);
+	assert_int_equal(buf_printf(&text, "%s", head), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(buf_printf(&text, "%s", piece), 0);
+	assert_int_equal(buf_printf(&text, "%s", tail), 0);
+	struct yaml_reader *reader = yaml_reader_new(buf_str(&text));
+	while (yaml_next(reader, &document, &problem))
+		continue;
+	yaml_reader_free(reader);
+	buf_fini(&text);
+	return problem;
+}
+
+/* So much is taken, and one more is not. */
+static void test_limits(void **ctx)
+{
+	static const struct {
+		const char *head;
+		const char *piece;
+		size_t most;
+		const char *tail;
+		const char *problem;
+	} cases[] = {
+		{"a: ", "[", YAML_DEPTH_MAX, "", "nested too deeply"},
+		{"x:\n", "- &a 1\n", YAML_ANCHORS_MAX, "", "line 66: more than 64 anchors"},
+		{"", "%TAG !a! tag:x:\n", YAML_TAG_DIRECTIVES_MAX, "---\na: 1\n", "16 %TAG"},
+		/* Of a file, not of each document. */
+		{"", "---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n", 1,
+			"", NULL},
+	};
+	(void)ctx;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *problem =
+			read_pieces(cases[i].head, cases[i].piece, cases[i].most, cases[i].tail);
+		/* Of brackets that are never closed something else is wrong; of %TAG, that they say the same. */
+		if (problem != NULL && cases[i].problem != NULL)
+			assert_null(strstr(problem, cases[i].problem));
+		free(problem);
+		if (cases[i].problem == NULL)
+			continue;
+		problem = read_pieces(
+			cases[i].head, cases[i].piece, cases[i].most + 1, cases[i].tail);
+		assert_non_null(problem);
+		assert_non_null(strstr(problem, cases[i].problem));
+		free(problem);
+	}
+}
+
+/* Aliases of many small documents are counted together. */
+static void test_many_small_bombs_are_refused(void **ctx)
+{
+	static const char nodes[] =
+		"---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+		"c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n";
+	char *bytes = xasprintf("---\na: &a '%1000s'\nb: [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,"
+				"*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n",
+		"x");
+	(void)ctx;
+	assert_null(read_pieces(nodes, "", 0, ""));
+	char *problem = read_pieces("", nodes, 100, "");
+	assert_non_null(problem);
+	assert_non_null(strstr(problem, "too big"));
+	free(problem);
+	assert_null(read_pieces(bytes, "", 0, ""));
+	problem = read_pieces("", bytes, 1000, "");
+	assert_non_null(problem);
+	assert_non_null(strstr(problem, "too big"));
+	free(problem);
+	free(bytes);
+	/* Without aliases they may be many. */
+	assert_null(read_pieces("", "---\na: [x, x, x, x]\n", 20000, ""));
+}
+
 /* ---- objects ---- */
 
 struct seen {
@@ -179,6 +258,8 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_a_bomb_is_refused),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_many_small_bombs_are_refused),
 		cmocka_unit_test(test_documents_and_lists),
 		cmocka_unit_test(test_what_a_server_fills_in),
 	};
