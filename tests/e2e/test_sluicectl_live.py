@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from lib.certs import self_signed
+from lib.ctl import Ctl
 from lib.line import build_folder
 from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
@@ -23,30 +24,6 @@ from lib.wait import wait_for
 
 
 PROVIDER = f"provider-{PROXIES[0]}"
-
-
-class Ctl:
-    def __init__(self, line: ProxyLine):
-        self.line = line
-
-    def __call__(self, *arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "SLUICE_RUNTIME_DIR": str(self.line.runtime)}
-        return subprocess.run([build_folder() / "sluicectl/sluicectl", *map(str, arguments)], input=text, capture_output=True, text=True,
-                              timeout=120, check=False, env=environment)
-
-    def json(self, *arguments: object) -> object:
-        done = self(*arguments, "-o", "json")
-        return json.loads(done.stdout or "null")
-
-    def explain(self, name: str) -> dict:
-        return self.json("explain", f"default/{name}") or {}
-
-    def reasons(self, name: str) -> set[str]:
-        got = self.explain(name)
-        return {item["reason"] for item in got.get("problems", []) + got.get("routes", []) if item.get("reason")}
-
-    def wait_reason(self, name: str, reason: str) -> None:
-        wait_for(lambda: reason in self.reasons(name), f"{reason} of {name}, told: {self.reasons(name)}", PATIENCE)
 
 
 @pytest.fixture(params=PROXIES[:1])
