@@ -12,6 +12,9 @@
 static const struct option_spec options[] = {
 #include "provider-haproxy/config.def"
 #include "provider-local/local.def"
+#define EGRESS_OPTIONS local.egress
+#include "common/egress.def"
+#undef EGRESS_OPTIONS
 
 #include "common/common_options.def"
 };

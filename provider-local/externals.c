@@ -27,7 +27,10 @@ struct external {
 	struct check_ip ips[DNS_ADDRESSES_MAX]; /* sorted */
 	size_t ip_count;
 	const char *why; /* static: what stands in the way; NULL: nothing that is known */
-	bool is_asking;  /* then it stays, though nobody needs it */
+	/* The first address that is refused, and why; empty: none is. The policy has the text. */
+	char refused[CHECK_IP_LEN_MAX];
+	const char *refusal;
+	bool is_asking; /* then it stays, though nobody needs it */
 	char name[];
 };
 
@@ -46,8 +49,6 @@ struct externals {
 	struct externals_config config;
 	char *file;
 	struct dns *dns;
-	struct check_cidr *refused;
-	size_t refused_count;
 	struct external_tree names;
 	struct user_tree users;
 	struct buf remembered; /* the file of an earlier run, until it is written anew */
@@ -69,42 +70,43 @@ RB_GENERATE_LOCAL(user_tree, user, node, compare_users)
 
 /* ---- addresses ---- */
 
-static bool is_within(const struct check_ip *ip, const struct check_cidr *network)
-{
-	unsigned whole = network->bits / 8;
-	unsigned rest = network->bits % 8;
-	if (ip->family != network->ip.family || memcmp(ip->bytes, network->ip.bytes, whole) != 0)
-		return false;
-	return rest == 0 || ((ip->bytes[whole] ^ network->ip.bytes[whole]) >> (8 - rest)) == 0;
-}
-
-static bool is_refused(const struct externals *all, const struct check_ip *ip)
-{
-	for (size_t i = 0; i < all->refused_count; i++) {
-		if (is_within(ip, &all->refused[i]))
-			return true;
-	}
-	return false;
-}
-
 static int compare_ips(const void *left, const void *right)
 {
 	return strcmp(
 		((const struct check_ip *)left)->text, ((const struct check_ip *)right)->text);
 }
 
+/* True: it is another one than before. */
+static bool set_refused(struct external *external, const struct check_ip *ip, const char *refusal)
+{
+	const char *text = ip != NULL ? ip->text : "";
+	bool is_same = strcmp(text, external->refused) == 0;
+	str_put(external->refused, str_from(text));
+	external->refused[strlen(text)] = 0;
+	external->refusal = refusal;
+	return !is_same;
+}
+
 /* True: they are others than before. */
 static bool set_ips(struct external *external, const struct check_ip *ips, size_t count)
 {
 	struct check_ip kept[DNS_ADDRESSES_MAX];
+	const struct check_ip *refused = NULL;
+	const char *refusal = NULL;
 	size_t kept_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!is_refused(external->all, &ips[i]))
+		const char *why =
+			egress_refusal(external->all->config.egress, str_from(ips[i].text));
+		if (why == NULL) {
 			kept[kept_count++] = ips[i];
+		} else if (refused == NULL || compare_ips(&ips[i], refused) < 0) {
+			refused = &ips[i];
+			refusal = why;
+		}
 	}
 	if (kept_count > 1)
 		qsort(kept, kept_count, sizeof(kept[0]), compare_ips);
-	bool is_same = kept_count == external->ip_count;
+	bool is_same = !set_refused(external, refused, refusal) && kept_count == external->ip_count;
 	for (size_t i = 0; i < kept_count && is_same; i++)
 		is_same = strcmp(kept[i].text, external->ips[i].text) == 0;
 	if (kept_count != 0)
@@ -201,8 +203,6 @@ static const char *take_answer(
 	*ret_is_changed = false;
 	if (answer->outcome != DNS_FAILED)
 		*ret_is_changed = set_ips(external, answer->ips, answer->ip_count);
-	if (answer->outcome == DNS_FOUND && external->ip_count == 0)
-		return "its addresses are all in networks that names must not lead to";
 	return answer->outcome == DNS_FOUND ? NULL : answer->why;
 }
 
@@ -305,11 +305,22 @@ static struct external *use(struct externals *all, struct str pool_id, struct st
 static void tell(struct externals *all, const struct external *external, const struct pool *pool,
 	struct arena *arena)
 {
-	if (external->why == NULL) {
+	struct notice_owner owner = notice_of_pool(pool, arena);
+	if (external->why == NULL && external->refusal == NULL) {
 		notices_clear(all->config.notices, topic, pool->key.id);
 		return;
 	}
-	struct notice_owner owner = notice_of_pool(pool, arena);
+	if (external->why == NULL) {
+		notices_set(all->config.notices, topic, pool->key.id, &owner, "EndpointRefused",
+			arena_printf(arena,
+				"address %s of host %s, to which Service %.*s leads, is refused: "
+				"%s; %s",
+				external->refused, external->name, STR_FMT(pool->service.name),
+				external->refusal,
+				external->ip_count != 0 ? "the others are used"
+							: "requests are answered with 503"));
+		return;
+	}
 	notices_set(all->config.notices, topic, pool->key.id, &owner, "ExternalNameUnresolved",
 		arena_printf(arena, "host %s: %s; %s", external->name, external->why,
 			external->ip_count != 0 ? "the addresses that it had are used"
@@ -342,18 +353,6 @@ void externals_settle(struct externals *all, struct pool *pool, struct arena *ar
 
 /* ---- life ---- */
 
-static char *read_refused(struct externals *all, const struct option_list *refused)
-{
-	all->refused = xcalloc(refused->count + 1, sizeof(*all->refused));
-	for (size_t i = 0; i < refused->count; i++) {
-		if (!check_cidr(str_from(refused->items[i]), &all->refused[all->refused_count++]))
-			return xasprintf("--refuse-external \"%s\" is no network, such as "
-					 "10.0.0.0/8",
-				refused->items[i]);
-	}
-	return NULL;
-}
-
 struct externals *externals_new(const struct externals_config *config, char **ret_problem)
 {
 	struct externals *all = xcalloc(1, sizeof(*all));
@@ -366,9 +365,8 @@ struct externals *externals_new(const struct externals_config *config, char **re
 	buf_init(&all->remembered, FILE_LEN_MAX);
 	if (files_read(all->file, &all->remembered) != 0)
 		buf_clear(&all->remembered);
-	char *problem = read_refused(all, config->refused);
-	if (problem == NULL)
-		all->dns = dns_new(config->loop, config->servers, &problem);
+	char *problem = NULL;
+	all->dns = dns_new(config->loop, config->servers, &problem);
 	if (problem == NULL)
 		return all;
 	*ret_problem = problem;
@@ -395,7 +393,6 @@ void externals_free(struct externals *all)
 		free(external);
 	}
 	buf_fini(&all->remembered);
-	free(all->refused);
 	free(all->file);
 	free(all);
 }

@@ -4,11 +4,12 @@
  * others, and a change of them is a change of endpoints. Addresses are asked for again when their time is over. While nobody can be asked
  * those that were known stay, also over a restart; when there is no such name any more, they go.
  *
- * Whoever may write a Service, or the name's zone, says where it leads. So the networks of `refused` are never gone to.
+ * Whoever may write a Service, or the name's zone, says where it leads. What the egress policy refuses is never gone to, and told.
  */
 #pragma once
 
 #include "common/arena.h"
+#include "common/egress.h"
 #include "provider-local/dns.h"
 #include "provider-local/notices.h"
 
@@ -17,7 +18,7 @@ struct externals;
 struct externals_config {
 	struct ev_loop *loop;
 	const struct option_list *servers; /* see dns_new() */
-	const struct option_list *refused; /* CIDRs */
+	const struct egress *egress;       /* stays valid */
 	const char *file;                  /* where addresses are remembered; copied */
 	struct notices *notices;
 	/* The pool's endpoints may be others: settle it again. */

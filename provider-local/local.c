@@ -20,6 +20,7 @@ struct local {
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
+	struct egress *egress;
 	struct externals *externals;
 	struct publish *publish;
 	struct lacks *lacks;
@@ -269,11 +270,14 @@ static void on_external(void *ctx, struct str pool_id)
 static char *make_externals(struct local *local)
 {
 	char *problem = NULL;
+	local->egress = egress_new(&local->options->egress, &problem);
+	if (problem != NULL)
+		return problem;
 	char *file = local_path(local, "externals");
 	struct externals_config config = {
 		.loop = daemon_loop(local->daemon),
 		.servers = &local->options->dns_servers,
-		.refused = &local->options->refused_externals,
+		.egress = local->egress,
 		.file = file,
 		.notices = local->notices,
 		.on_change = on_external,
@@ -408,6 +412,7 @@ void local_free(struct local *local)
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
 	externals_free(local->externals);
+	egress_free(local->egress);
 	lacks_free(local->lacks);
 	ports_free(local->next_lacks);
 	notices_free(local->notices);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/daemon.h"
+#include "common/egress.h"
 #include "provider-common/provider.h"
 #include "provider-local/externals.h"
 #include "provider-local/lacks.h"
@@ -25,7 +26,7 @@ struct local_options {
 	struct option_list bind_addresses;
 	struct option_list publish_addresses;
 	struct option_list dns_servers;
-	struct option_list refused_externals;
+	struct egress_options egress;
 	bool stop_proxy;
 	double stop_timeout;
 	char *take_over; /* NULL: no proxy */

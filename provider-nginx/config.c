@@ -21,6 +21,9 @@ static const struct option_spec options[] = {
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 #include "provider-nginx/config.def"
 #include "provider-local/local.def"
+#define EGRESS_OPTIONS local.egress
+#include "common/egress.def"
+#undef EGRESS_OPTIONS
 #undef OPTION
 #define OPTION(member, ...) OPTION_SPEC(struct config, local.member, __VA_ARGS__)
 #include "common/common_options.def"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from lib.backend import Backend
+from lib.backend import LOOPBACK, Backend
 from lib.certs import Authority, self_signed
 from lib.dns_server import SERVFAIL, DnsServer
 from lib.local_proxy import PATIENCE, certificate, host, passthrough, pool
@@ -24,7 +24,7 @@ def names():
 @pytest.fixture(scope="module", params=PROXIES)
 def proxy(request, names):
     """Loopback, where all of a test is, is allowed; another network is not."""
-    with proxy_class(request.param)(arguments=["--dns-server", names.address, "--refuse-external", FORBIDDEN]) as running:
+    with proxy_class(request.param)(arguments=["--dns-server", names.address, "--refuse-egress", FORBIDDEN, *LOOPBACK]) as running:
         running.apply(certificate("default", self_signed("default.test")), running.balancer(https=True, default_certificate="default"))
         yield running
 
@@ -109,8 +109,9 @@ def test_names_must_not_lead_everywhere(proxy, apply, pods, names):
     apply(external("p", "inside.example"), external("q", "half.example"), host("a.test", ("/", "p")), host("b.test", ("/", "q")))
     proxy.wait_answers("b.test")
     assert {proxy.reached("b.test") for _ in range(6)} == {"outer"}
-    wait_for(lambda: "all in networks that names must not lead to" in str(reason(proxy)), "the reason", PATIENCE)
+    wait_for(lambda: "address 127.66.6.1 of host inside.example, to which Service web leads, is refused: it is in --refuse-egress" in str(reason(proxy)), "the reason", PATIENCE)
     assert proxy.reached("a.test") == 503 and inner.count == 0
+    assert "of host half.example, to which Service web leads, is refused: it is in --refuse-egress 127.66.6.0/24; the others are used" in str(reason(proxy))
     # An address that was good is left when the name goes astray.
     names.put("inside.example", outer.ip, ttl=1)
     wait_for(lambda: proxy.reached("a.test") == "outer", "a good address", PATIENCE)
@@ -122,9 +123,10 @@ def test_names_must_not_lead_everywhere(proxy, apply, pods, names):
 def test_loopback_is_refused_unless_it_is_allowed(names, pods, proxy):
     pod = pods("pod")
     names.put("here.example", pod.ip, ttl=60)
-    with type(proxy)(arguments=["--dns-server", names.address]) as careful:
+    # A network that is refused adds to those that always are.
+    with type(proxy)(arguments=["--dns-server", names.address, "--refuse-egress", "10.0.0.0/8"]) as careful:
         careful.apply(external("p", "here.example"), host("a.test", ("/", "p")), careful.balancer())
-        wait_for(lambda: "must not lead to" in str(reason(careful)), "the reason", PATIENCE)
+        wait_for(lambda: "is refused: 127.0.0.0/8 is this machine" in str(reason(careful)), "the reason", PATIENCE)
         assert careful.reached("a.test") == 503 and pod.count == 0
 
 

@@ -6,7 +6,7 @@ import contextlib
 
 import pytest
 
-from lib.backend import Backend, H2Backend
+from lib.backend import LOOPBACK, Backend, H2Backend
 from lib.certs import Authority
 from lib.dns_server import DnsServer
 from lib.local_proxy import PATIENCE
@@ -23,7 +23,7 @@ def names():
 
 @pytest.fixture(params=PROXIES)
 def line(request, names):
-    allow = ["--dns-server", names.address, "--refuse-external", "10.0.0.0/8"]
+    allow = ["--dns-server", names.address, *LOOPBACK]
     with ProxyLine(request.param, translator=["--allow-external-name"], provider=allow) as running:
         yield running
 

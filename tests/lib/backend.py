@@ -28,6 +28,8 @@ from .addresses import Address
 
 # tests/pod-network makes one that is not loopback, and tells its name.
 NETWORK = os.environ.get("SLUICE_POD_NETWORK", "127.88")
+# What lets a program send requests to pods that are on loopback.
+LOOPBACK = ["--allow-egress", "127.0.0.0/8"]
 _WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
