@@ -100,6 +100,7 @@ void settings_free(struct settings *settings)
 			free(settings->arguments[t].argv[i]);
 		free(settings->arguments[t].argv);
 	}
+	egress_free(settings->engine.egress);
 	free(settings);
 }
 

@@ -160,13 +160,20 @@ static void build_external(const struct backend_request *request, const struct s
 
 /* ---- the whole ---- */
 
-static void check_endpoints(const struct backend_request *request, const struct pool *pool,
-	struct arena *arena, struct backend_problem *problem)
+static bool has_active(const struct pool *pool)
 {
 	for (size_t i = 0; i < pool->endpoints.count; i++) {
 		if (pool->endpoints.items[i].active)
-			return;
+			return true;
 	}
+	return false;
+}
+
+static void check_endpoints(const struct backend_request *request, const struct pool *pool,
+	struct arena *arena, struct backend_problem *problem)
+{
+	if (has_active(pool))
+		return;
 	bool is_empty = pool->endpoints.count == 0;
 	set_problem(problem, arena, is_empty ? "NoEndpoints" : "NoReadyEndpoints",
 		is_empty ? "Service %.*s has no endpoint for its port %s, requests for it are "
@@ -176,16 +183,30 @@ static void check_endpoints(const struct backend_request *request, const struct 
 		STR_FMT(request->service), diag_quote(arena, port_as_written(request->port)));
 }
 
+static void tell_refused(const struct backend_request *request,
+	const struct endpoints_summary *summary, const struct pool *pool, struct arena *arena,
+	struct backend_problem *problem)
+{
+	set_problem(problem, arena, "EndpointRefused",
+		"endpoint %.*s%s of Service %.*s is refused: %s; %s", STR_FMT(summary->refused_ip),
+		summary->refused_others ? " (and others)" : "", STR_FMT(request->service),
+		egress_refusal(request->egress, summary->refused_ip),
+		has_active(pool) ? "the others are used" : "requests are answered with 503");
+}
+
 static void build_endpoints(const struct backend_request *request, const struct service_port *port,
 	struct arena *arena, struct pool *pool, struct backend_problem *problem)
 {
 	struct endpoints_summary summary;
-	endpoints_select(port, request->slices, request->slice_count, arena, pool, &summary);
+	endpoints_select(port, request->slices, request->slice_count, request->egress, arena, pool,
+		&summary);
 	pool->target_port = summary.target_port;
 	pool->mixed_target_ports = summary.mixed_target_ports;
 	set_protocol(pool,
 		!str_is_empty(port->app_protocol) ? port->app_protocol : summary.app_protocol);
-	if (summary.left_out != 0)
+	if (!str_is_empty(summary.refused_ip))
+		tell_refused(request, &summary, pool, arena, problem);
+	else if (summary.left_out != 0)
 		set_problem(problem, arena, "TooManyEndpoints",
 			"Service %.*s has %zu endpoints more than one pool can take; they are left "
 			"out",

@@ -16,6 +16,7 @@ struct backend_request {
 	const struct endpoints_record *const *slices;
 	size_t slice_count;
 	bool allow_external_name;
+	const struct egress *egress; /* NULL: what is built in */
 };
 
 struct backend_problem {

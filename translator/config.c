@@ -13,6 +13,9 @@ enum {
 #define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "translator/config.def"
+#define EGRESS_OPTIONS egress
+#include "common/egress.def"
+#undef EGRESS_OPTIONS
 #include "common/common_options.def"
 };
 #undef OPTION
@@ -62,5 +65,7 @@ char *translator_config_check(
 			&ret_engine->publish_namespace, &ret_engine->publish_name);
 	if (problem == NULL && config->http_port == config->https_port)
 		problem = xstrdup("--http-port and --https-port must differ");
+	if (problem == NULL)
+		ret_engine->egress = egress_new(&config->egress, &problem);
 	return problem;
 }

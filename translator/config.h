@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/daemon.h"
+#include "common/egress.h"
 #include "translator/engine.h"
 
 #define TRANSLATOR_WINDOW_PORT "10242"
@@ -14,6 +15,7 @@ struct translator_config {
 	char *default_certificate;
 	bool allow_external_name;
 	bool shared_hosts;
+	struct egress_options egress;
 	int64_t certificate_warning_days;
 	int64_t http_port;
 	int64_t https_port;
@@ -22,6 +24,7 @@ struct translator_config {
 
 extern const struct option_table translator_config_table;
 
-/* Checks what the table cannot: NULL and *ret_engine, whose texts are views of the configuration, or what is wrong (allocated). */
+/* Checks what the table cannot: NULL and *ret_engine, whose texts are views of the configuration, or what is wrong (allocated). The engine's egress
+ * policy is the caller's to free, also when something is wrong. */
 char *translator_config_check(
 	const struct translator_config *config, struct engine_config *ret_engine);

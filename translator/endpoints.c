@@ -16,9 +16,12 @@ struct candidate {
 struct gathering {
 	struct arena *arena;
 	const struct service_port *port;
+	const struct egress *egress;
 	struct candidate *items;
 	size_t count;
 	struct str app_protocol;
+	struct str refused_ip; /* the smallest, whatever comes first; empty: none */
+	bool refused_others;
 };
 
 /* Canonical text, so that one address has one spelling; absent when it is no address (slices may
@@ -31,6 +34,14 @@ static struct str canonical_ip(struct arena *arena, struct str ip)
 	return str_eq_c(ip, text) ? ip : arena_str(arena, str_from(text));
 }
 
+static void refuse(struct gathering *g, struct str ip)
+{
+	bool is_first = str_is_empty(g->refused_ip);
+	g->refused_others |= !is_first && !str_eq(ip, g->refused_ip);
+	if (is_first || str_cmp(ip, g->refused_ip) < 0)
+		g->refused_ip = ip;
+}
+
 static void gather_one(struct gathering *g, const struct endpoints_record *slice,
 	const struct endpoint_address *address, uint64_t number)
 {
@@ -39,6 +50,10 @@ static void gather_one(struct gathering *g, const struct endpoints_record *slice
 	struct str ip = canonical_ip(g->arena, address->ip);
 	if (ip.p == NULL)
 		return;
+	if (egress_refusal(g->egress, ip) != NULL) {
+		refuse(g, ip);
+		return;
+	}
 	void *items = g->items;
 	struct candidate *c = arena_push(g->arena, &items, &g->count, sizeof(*c));
 	g->items = items;
@@ -218,17 +233,21 @@ static size_t count_that_fit(const struct candidate *items, size_t count)
 }
 
 void endpoints_select(const struct service_port *port, const struct endpoints_record *const *slices,
-	size_t count, struct arena *arena, struct pool *ret_pool,
+	size_t count, const struct egress *egress, struct arena *arena, struct pool *ret_pool,
 	struct endpoints_summary *ret_summary)
 {
-	struct gathering g = {.arena = arena, .port = port};
+	struct gathering g = {.arena = arena, .port = port, .egress = egress};
 	for (size_t i = 0; i < count; i++) {
 		for (size_t k = 0; k < slices[i]->subsets.count; k++)
 			gather_subset(&g, slices[i], &slices[i]->subsets.items[k]);
 	}
 	g.count = drop_copies(g.items, g.count);
 	bool any_active = choose_active(g.items, g.count);
-	*ret_summary = (struct endpoints_summary){.app_protocol = g.app_protocol};
+	*ret_summary = (struct endpoints_summary){
+		.app_protocol = g.app_protocol,
+		.refused_ip = g.refused_ip,
+		.refused_others = g.refused_others,
+	};
 	summarise_ports(g.items, g.count, any_active, arena, ret_summary);
 	if (ret_summary->target_port == 0)
 		ret_summary->target_port = port->target_number;

@@ -6,11 +6,12 @@
  *
  * New requests go to endpoints that are ready; when there is none, to those that serve while they
  * terminate. Others that still serve stay listed, inactive, so that they drain. What does not serve
- * is left out.
+ * is left out, and so is where the egress policy lets no request go.
  */
 #pragma once
 
 #include "common/arena.h"
+#include "common/egress.h"
 #include "proto/model.h"
 
 /* Of one pool; the smallest addresses stay. */
@@ -21,9 +22,11 @@ struct endpoints_summary {
 	bool mixed_target_ports;
 	struct str app_protocol; /* as the slices say; empty: they do not */
 	size_t left_out;         /* beyond the limits */
+	struct str refused_ip;   /* the first by text that the egress policy refuses; empty: none */
+	bool refused_others;     /* and it is not the only one */
 };
 
-/* `ret_pool`: its list of endpoints is filled, sorted by address and port, in the arena. */
+/* `egress`: NULL is what is built in. `ret_pool`: its list of endpoints is filled, sorted by address and port, in the arena. */
 void endpoints_select(const struct service_port *port, const struct endpoints_record *const *slices,
-	size_t count, struct arena *arena, struct pool *ret_pool,
+	size_t count, const struct egress *egress, struct arena *arena, struct pool *ret_pool,
 	struct endpoints_summary *ret_summary);

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "common/egress.h"
 #include "proto/message.h"
 
 struct engine;
@@ -19,6 +20,7 @@ struct engine;
 struct engine_config {
 	bool allow_external_name;
 	bool shared_hosts;            /* hosts belong to nobody */
+	struct egress *egress;        /* must stay valid; NULL: what is built in */
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
 	int64_t certificate_warn_s;

@@ -47,6 +47,7 @@ enum { CLOCK_PERIOD_S = 60 };
 
 static struct {
 	struct daemon *daemon;
+	struct egress *egress; /* the engine's */
 	struct engine *engine;
 	struct lookout *lookout;
 	struct link *source;
@@ -332,7 +333,7 @@ static void start_timers(void)
 static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 {
 	const struct translator_config *config = ctx;
-	struct engine_config engine_config;
+	struct engine_config engine_config = {0};
 	self.daemon = daemon;
 	struct entrance watchers = {.socket_name = "source.sock",
 		.role = ROLE_WATCHER,
@@ -347,6 +348,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 		problem = read_users(&config->provider_uids, &providers);
 	if (problem == NULL)
 		problem = translator_config_check(config, &engine_config);
+	self.egress = engine_config.egress;
 	if (problem != NULL) {
 		*ret_usage = true;
 		return problem;
@@ -376,6 +378,7 @@ static void stop(void)
 	link_free(self.provider, "the translator ends");
 	lookout_free(self.lookout);
 	engine_free(self.engine);
+	egress_free(self.egress);
 }
 
 int main(int argc, char **argv)

@@ -322,6 +322,7 @@ static const void *build_pool(
 		.service = node_name(&service->record.node),
 		.port = node_key(&node->node),
 		.allow_external_name = engine->config.allow_external_name,
+		.egress = engine->config.egress,
 	};
 	if (service->record.packed != NULL) {
 		record_read(&service->record, &engine->scratch, &record);

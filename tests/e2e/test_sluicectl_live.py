@@ -24,6 +24,8 @@ from lib.wait import wait_for
 
 
 PROVIDER = f"provider-{PROXIES[0]}"
+# The setting of the running translator for what is rendered without one.
+WITH = ["--with", "allow-egress=127.0.0.0/8"]
 
 
 @pytest.fixture(params=PROXIES[:1])
@@ -236,7 +238,7 @@ def test_services_of_type_loadbalancer(line, ctl, tmp_path):
     # The same of manifests, before anybody applies them.
     file = tmp_path / "manifests.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
-    done = ctl("explain", "-f", file, "service/default/second")
+    done = ctl("explain", "-f", file, *WITH, "service/default/second")
     assert done.stdout.count("✓ tcp ") == 2 and "127.1.0.2:8080" in done.stdout, done.stdout
 
 
@@ -379,7 +381,7 @@ def test_diff_says_what_applying_changes(name, tmp_path):
 
         def diff(*objects: dict) -> subprocess.CompletedProcess[str]:
             file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
-            return ctl("diff", "-f", file, "--with", f"http-port={line.proxy.http}", "--with", f"https-port={line.proxy.https}")
+            return ctl("diff", "-f", file, "--with", f"http-port={line.proxy.http}", "--with", f"https-port={line.proxy.https}", *WITH)
 
         same = diff(*manifests)
         assert (same.returncode, same.stdout) == (0, "0 added, 0 changed, 0 removed\n"), same.stdout + same.stderr

@@ -30,8 +30,8 @@ def objects(cluster) -> list[dict]:
     pair = self_signed("secure.test", "www.secure.test")
     renewed = self_signed("*.wild.test")
     found = [cluster.service(name) for name in ("one", "two", "three")]
-    found += [cluster.slice("one", ["127.1.1.1", "127.1.1.2"]), cluster.slice("two", ["127.1.2.1"]),
-              cluster.slice("three", ["127.1.3.1"], conditions={"ready": False, "serving": True, "terminating": True})]
+    found += [cluster.slice("one", ["10.1.1.1", "10.1.1.2"]), cluster.slice("two", ["10.1.2.1"]),
+              cluster.slice("three", ["10.1.3.1"], conditions={"ready": False, "serving": True, "terminating": True})]
     found += [cluster.tls_secret("secure-tls", pair.pem, pair.key), cluster.tls_secret("wild-tls", renewed.pem, renewed.key)]
     found += [
         cluster.ingress("web", [{"host": "web.test", "paths": [("/", "Prefix", "one", 80), ("/two", "Exact", "two", 80)]}]),

@@ -11,6 +11,7 @@ import tempfile
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
+from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
 from .envtest import RealKube, assets
@@ -48,7 +49,7 @@ class Line:
         self.watcher = Daemon(build / "watcher/sluice-watcher",
                               [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher_arguments or [])],
                               self.folder / "watcher.log")
-        self.translator = Daemon(build / "translator/sluice-translator", [*common, *(translator_arguments or [])],
+        self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK, *(translator_arguments or [])],
                                  self.folder / "translator.log")
         self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher",
                                [*common, "--poll-interval", "0.5", *(provider_arguments or [])],

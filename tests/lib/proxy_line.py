@@ -7,6 +7,7 @@ import shutil
 
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 
+from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
 from .envtest import RealKube, assets
@@ -18,10 +19,11 @@ from .wait import wait_for
 
 class ProxyLine:
     """Use it as a context manager. `watcher`, `translator` and `provider` are Daemon objects; `proxy` is the LocalProxy, without its own
-    translator. `translator`, `provider` and `watcher` as arguments are more options of theirs."""
+    translator. `translator`, `provider` and `watcher` as arguments are more options of theirs; without `reaches_loopback` the translator is
+    as careful as outside of tests."""
 
     def __init__(self, name: str, http: int | None = None, https: int | None = None, translator: list[str] | None = None,
-                 provider: list[str] | None = None, watcher: list[str] | None = None):
+                 provider: list[str] | None = None, watcher: list[str] | None = None, reaches_loopback: bool = True):
         self.proxy = proxy_class(name)(start=False, arguments=provider)
         self.proxy.translator.stop()
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
@@ -34,7 +36,8 @@ class ProxyLine:
         self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig), *(watcher or [])],
                               self.folder / "watcher.log")
         self.translator = Daemon(build / "translator/sluice-translator",
-                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(translator or [])],
+                                 [*common, "--http-port", str(self.proxy.http), "--https-port", str(self.proxy.https), *(LOOPBACK if reaches_loopback else []),
+                                  *(translator or [])],
                                  self.folder / "translator.log")
         self.provider = self.proxy.provider
         try:

@@ -12,6 +12,7 @@ import yaml
 from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
+from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
 from .forwarder import Forwarder
@@ -46,7 +47,7 @@ class Replica:
         election = ["--leader-elect", "--lease-namespace", NAMESPACE, "--lease-duration", str(duration_s), "--lease-renew-deadline", str(duration_s * 2 / 3),
                     "--lease-retry", str(duration_s / 8)]
         self.watcher = Daemon(build / "watcher/sluice-watcher", [*common, "--kubeconfig", str(kubeconfig), *election], folder / "watcher.log")
-        self.translator = Daemon(build / "translator/sluice-translator", common, folder / "translator.log")
+        self.translator = Daemon(build / "translator/sluice-translator", [*common, *LOOPBACK], folder / "translator.log")
         self.provider = Daemon(build / "provider-rancher/sluice-provider-rancher", [*common, "--poll-interval", "0.5"], folder / "provider.log",
                                {"CATTLE_URL": rancher.url, "CATTLE_ACCESS_KEY": rancher.access_key, "CATTLE_SECRET_KEY": rancher.secret_key})
         self.daemons = [self.translator, self.watcher, self.provider]

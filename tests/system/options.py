@@ -6,7 +6,7 @@ import re
 
 from .pod import ROOT
 
-TABLES = ("common/common_options.def", "translator/config.def", "watcher/config.def", "provider-rancher/config.def")
+TABLES = ("common/common_options.def", "common/egress.def", "translator/config.def", "watcher/config.def", "provider-rancher/config.def")
 _OPTION = re.compile(r'^(?:OPTION|SECRET)\([\w.]+, "[\w-]+", "(\w+)"', re.MULTILINE)
 
 

@@ -6,6 +6,7 @@
  *   command = letter, 4-byte big-endian length, that many bytes
  *
  *   C text     options "allow-external-name", "shared-hosts", "default=NAMESPACE/NAME",
+ * "allow-egress=CIDR", "refuse-egress=CIDR" (each once),
  * "publish=NAMESPACE/NAME", "http=PORT", "https=PORT", "warn=SECONDS", one a line;
  * comes first, once T text     the time, seconds since 1970 U / u      a watcher connects / is gone
  *   S payload  a message from it
@@ -44,6 +45,7 @@ static struct side provider = {.letter = 'p'};
 static struct engine *engine;
 static char *default_certificate; /* kept for the engine */
 static char *publish_service;     /* likewise */
+static struct egress *egress;     /* likewise */
 static struct message_reader *reader;
 
 static void answer(char letter, struct str bytes)
@@ -117,8 +119,32 @@ static void split(const char *text, struct str *ret_namespace, struct str *ret_n
 	*ret_name = str_from(slash + 1);
 }
 
+/* An option that may be given several times, here once. Takes the line. */
+static void add_to_list(struct option_list *list, char *line, const char *value)
+{
+	must(list->count == 0);
+	list->items = xcalloc(1, sizeof(*list->items));
+	list->items[list->count++] = xstrdup(value);
+	free(line);
+}
+
+static struct egress *make_egress(struct egress_options *options)
+{
+	struct option_list *lists[] = {&options->refused, &options->allowed};
+	char *problem = NULL;
+	struct egress *made = egress_new(options, &problem);
+	must(made != NULL);
+	for (size_t i = 0; i < 2; i++) {
+		if (lists[i]->count != 0)
+			free(lists[i]->items[0]);
+		free(lists[i]->items);
+	}
+	return made;
+}
+
 static void configure(struct str text)
 {
+	struct egress_options egress_options = {0};
 	struct engine_config config = {0};
 	char *line = NULL;
 	while ((line = next_line(&text)) != NULL) {
@@ -127,6 +153,12 @@ static void configure(struct str text)
 			config.allow_external_name = true;
 		} else if (str_eq(option, STR("shared-hosts"))) {
 			config.shared_hosts = true;
+		} else if (str_starts_with(option, STR("allow-egress="))) {
+			add_to_list(&egress_options.allowed, line, line + 13);
+			continue;
+		} else if (str_starts_with(option, STR("refuse-egress="))) {
+			add_to_list(&egress_options.refused, line, line + 14);
+			continue;
 		} else if (str_starts_with(option, STR("warn="))) {
 			config.certificate_warn_s = strtoll(line + 5, NULL, 10);
 		} else if (str_starts_with(option, STR("http="))) {
@@ -144,6 +176,7 @@ static void configure(struct str text)
 		}
 		free(line);
 	}
+	config.egress = egress = make_egress(&egress_options);
 	engine = engine_new(&config, &ops, NULL);
 }
 
@@ -261,6 +294,7 @@ int main(void)
 		free(bytes);
 	}
 	engine_free(engine);
+	egress_free(egress);
 	free(default_certificate);
 	free(publish_service);
 	message_reader_free(reader);

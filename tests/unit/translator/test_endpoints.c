@@ -20,6 +20,7 @@ struct row {
 	const char *want; /* "ip:port", "!" behind those that are not active */
 	uint64_t target;
 	bool mixed;
+	const char *refused; /* "ip", "ip+" when there are others */
 };
 
 #define MAIN ((struct service_port){.name = STR("main"), .port = 80, .target_number = 8080})
@@ -87,6 +88,16 @@ static const struct row rows[] = {
 		"10.0.0.1:9! 10.0.0.2:10 10.0.0.4:9!", 10, false},
 	{"no number, numeric target", {.target_number = 7},
 		{{"a", 1, "", 0, PROTOCOL_TCP, {"10.0.0.1 p RS"}}}, "10.0.0.1:7", 7, false},
+	{"the load balancer's own machine", {.target_number = 1},
+		{{"a", 1, "", 80, PROTOCOL_TCP, {"10.0.0.1 p RS", "127.0.0.1 q RS"}},
+			{"b", 1, "", 80, PROTOCOL_TCP, {"127.0.0.1 q RS"}}},
+		"10.0.0.1:80", 80, false, "127.0.0.1"},
+	{"the first of several by text", {.target_number = 1},
+		{{"a", 1, "", 80, PROTOCOL_TCP, {"fe80::1 p RS", "169.254.169.254 q RS"}},
+			{"b", 1, "", 80, PROTOCOL_TCP, {"::FFFF:127.0.0.1 q RS"}}},
+		"", 1, false, "169.254.169.254+"},
+	{"what is not used is not told", {.target_number = 1},
+		{{"a", 1, "", 80, PROTOCOL_TCP, {"127.0.0.1 p -"}}}, "", 1, false},
 	{"no number, named target", {.target_name = STR("x")},
 		{{"a", 1, "", 0, PROTOCOL_TCP, {"10.0.0.1 p RS"}}}, "", 0, false},
 };
@@ -150,12 +161,16 @@ static void check(const struct row *row, bool backwards)
 		count++;
 	for (size_t i = 0; i < count; i++)
 		slices[i] = record_of(&arena, &row->slices[backwards ? count - 1 - i : i]);
-	endpoints_select(&row->port, slices, count, &arena, &pool, &summary);
+	endpoints_select(&row->port, slices, count, NULL, &arena, &pool, &summary);
 	struct str got = describe(&arena, &pool);
+	struct str refused = arena_printf(
+		&arena, "%.*s%s", STR_FMT(summary.refused_ip), summary.refused_others ? "+" : "");
 	if (!str_eq_c(got, row->want) || summary.target_port != row->target ||
-		summary.mixed_target_ports != row->mixed)
-		fail_msg("%s: \"%.*s\", target %llu, mixed %d", row->name, STR_FMT(got),
-			(unsigned long long)summary.target_port, summary.mixed_target_ports);
+		summary.mixed_target_ports != row->mixed ||
+		!str_eq(refused, str_from(row->refused != NULL ? row->refused : "")))
+		fail_msg("%s: \"%.*s\", target %llu, mixed %d, refused \"%.*s\"", row->name,
+			STR_FMT(got), (unsigned long long)summary.target_port,
+			summary.mixed_target_ports, STR_FMT(refused));
 	arena_fini(&arena);
 }
 
@@ -186,7 +201,7 @@ static void the_number_of_endpoints_is_limited(void **state)
 	for (unsigned i = 0; i < MANY; i++)
 		subset.addresses.items[i] = (struct endpoint_address){
 			.ready = true, .ip = arena_printf(&arena, "10.0.%u.%u", i / 256, i % 256)};
-	endpoints_select(&main_port, slices, 1, &arena, &pool, &summary);
+	endpoints_select(&main_port, slices, 1, NULL, &arena, &pool, &summary);
 	assert_int_equal(pool.endpoints.count, ENDPOINTS_MAX);
 	assert_int_equal(summary.left_out, 10);
 	arena_fini(&arena);
