@@ -273,10 +273,8 @@ static struct user *find_user(struct externals *all, struct str pool_id)
 	return found;
 }
 
-void externals_drop(struct externals *all, struct str pool_id)
+static void drop_user(struct externals *all, struct str pool_id)
 {
-	if (all == NULL)
-		return;
 	/* Most clusters have none. */
 	struct user *user = RB_EMPTY(&all->users) ? NULL : find_user(all, pool_id);
 	if (user == NULL)
@@ -288,12 +286,20 @@ void externals_drop(struct externals *all, struct str pool_id)
 	free(user);
 }
 
+void externals_drop(struct externals *all, struct str pool_id)
+{
+	if (all == NULL)
+		return;
+	drop_user(all, pool_id);
+	own_listeners_drop(all->config.own, pool_id);
+}
+
 static struct external *use(struct externals *all, struct str pool_id, struct str name)
 {
 	struct user *user = find_user(all, pool_id);
 	if (user != NULL && str_eq_c(name, user->external->name))
 		return user->external;
-	externals_drop(all, pool_id);
+	drop_user(all, pool_id);
 	user = xcalloc(1, sizeof(*user) + pool_id.len + 1);
 	str_put(user->pool_id, pool_id);
 	user->external = find_or_add(all, name);
@@ -327,13 +333,11 @@ static void tell(struct externals *all, const struct external *external, const s
 						: "requests are answered with 503"));
 }
 
-void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
+static void settle_external(struct externals *all, struct pool *pool, struct arena *arena)
 {
-	if (all == NULL)
-		return;
 	if (str_is_empty(pool->external_name) || !check_host(pool->external_name) ||
 		!check_port(pool->target_port)) {
-		externals_drop(all, pool->key.id);
+		drop_user(all, pool->key.id);
 		return;
 	}
 	struct external *external = use(all, pool->key.id, pool->external_name);
@@ -349,6 +353,14 @@ void externals_settle(struct externals *all, struct pool *pool, struct arena *ar
 			.serving = true,
 		};
 	tell(all, external, pool, arena);
+}
+
+void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
+{
+	if (all == NULL)
+		return;
+	settle_external(all, pool, arena);
+	own_listeners_settle(all->config.own, pool, arena);
 }
 
 /* ---- life ---- */

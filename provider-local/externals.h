@@ -4,6 +4,8 @@
  * others, and a change of them is a change of endpoints. Addresses are asked for again when their time is over. While nobody can be asked
  * those that were known stay, also over a restart; when there is no such name any more, they go.
  *
+ * Endpoints of all other pools pass through here, too: those that are our own listeners are left out of every one.
+ *
  * Whoever may write a Service, or the name's zone, says where it leads. What the egress policy refuses is never gone to, and told.
  */
 #pragma once
@@ -12,6 +14,7 @@
 #include "common/egress.h"
 #include "provider-local/dns.h"
 #include "provider-local/notices.h"
+#include "provider-local/own_listeners.h"
 
 struct externals;
 
@@ -21,6 +24,7 @@ struct externals_config {
 	const struct egress *egress;       /* stays valid */
 	const char *file;                  /* where addresses are remembered; copied */
 	struct notices *notices;
+	struct own_listeners *own; /* stays valid */
 	/* The pool's endpoints may be others: settle it again. */
 	void (*on_change)(void *ctx, struct str pool_id);
 	void *ctx;
@@ -31,7 +35,7 @@ struct externals *externals_new(const struct externals_config *config, char **re
 void externals_free(struct externals *all);
 
 /* Gives the pool the endpoints that its name has now, in the arena, if it has a name instead of endpoints; to be called for every pool that comes
- * or changes. What stands in the way is told to the Service. Without `all` nothing is
+ * or changes. In any case our own listeners are left out of them. What stands in the way is told to the Service. Without `all` nothing is
  * looked up. */
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena);
 /* The pool is gone. */

@@ -20,8 +20,7 @@ struct local {
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
-	struct egress *egress;
-	struct externals *externals;
+	struct targets *targets;
 	struct publish *publish;
 	struct lacks *lacks;
 	struct usable *usable;
@@ -131,8 +130,11 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	usable_on_commit(local->usable, commit);
 	for (size_t i = 0; i < commit->change_count; i++)
 		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
+	bool is_elsewhere = targets_on_commit(local->targets, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	local->ops->on_commit(local->ctx, commit);
+	if (is_elsewhere)
+		targets_settle(local->targets);
 	tell_all(local);
 	check_ready(local);
 }
@@ -259,31 +261,22 @@ static void make_provider(struct local *local, const struct local_config *config
 	free(path);
 }
 
-static void on_external(void *ctx, struct str pool_id)
-{
-	struct local *local = ctx;
-	struct object *pool = state_find(provider_state(local->provider), LB_POOL, pool_id);
-	if (pool != NULL)
-		local->ops->on_pool(local->ctx, pool);
-}
-
-static char *make_externals(struct local *local)
+static char *make_targets(struct local *local)
 {
 	char *problem = NULL;
-	local->egress = egress_new(&local->options->egress, &problem);
-	if (problem != NULL)
-		return problem;
 	char *file = local_path(local, "externals");
-	struct externals_config config = {
+	struct targets_config config = {
 		.loop = daemon_loop(local->daemon),
-		.servers = &local->options->dns_servers,
-		.egress = local->egress,
-		.file = file,
+		.dns_servers = &local->options->dns_servers,
+		.egress = &local->options->egress,
+		.publish = local->publish,
 		.notices = local->notices,
-		.on_change = on_external,
-		.ctx = local,
+		.state = provider_state(local->provider),
+		.file = file,
+		.on_pool = local->ops->on_pool,
+		.ctx = local->ctx,
 	};
-	local->externals = externals_new(&config, &problem);
+	local->targets = targets_new(&config, &problem);
 	free(file);
 	return problem;
 }
@@ -380,7 +373,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
 	make_provider(local, config);
-	*ret_problem = make_externals(local);
+	*ret_problem = make_targets(local);
 	if (*ret_problem != NULL) {
 		*ret_usage = true;
 		local_free(local);
@@ -411,8 +404,7 @@ void local_free(struct local *local)
 	struct provider *provider = local->provider;
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
-	externals_free(local->externals);
-	egress_free(local->egress);
+	targets_free(local->targets);
 	lacks_free(local->lacks);
 	ports_free(local->next_lacks);
 	notices_free(local->notices);
@@ -466,7 +458,7 @@ struct routes *local_routes(struct local *local)
 
 struct externals *local_externals(struct local *local)
 {
-	return local->externals;
+	return targets_externals(local->targets);
 }
 
 struct notices *local_notices(struct local *local)

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,6 +59,41 @@ bool socket_parse(struct str text, struct socket_address *ret_address)
 	if (!str_to_int(digits, 1, UINT16_MAX, &port) || !check_ip(ip, &ret_address->ip))
 		return false;
 	ret_address->port = (uint16_t)port;
+	return true;
+}
+
+static bool read_sockaddr(const struct sockaddr *address, struct check_ip *ret_ip)
+{
+	const void *at = address;
+	int family = address != NULL ? address->sa_family : AF_UNSPEC;
+	char text[CHECK_IP_LEN_MAX];
+	if (family != AF_INET && family != AF_INET6)
+		return false;
+	const void *bytes = family == AF_INET
+				    ? (const void *)&((const struct sockaddr_in *)at)->sin_addr
+				    : (const void *)&((const struct sockaddr_in6 *)at)->sin6_addr;
+	return inet_ntop(family, bytes, text, sizeof(text)) != NULL &&
+	       check_ip(str_from(text), ret_ip);
+}
+
+bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count)
+{
+	struct ifaddrs *all;
+	struct check_ip ip;
+	void *ips = NULL;
+	size_t count = 0;
+	if (getifaddrs(&all) != 0)
+		return false;
+	for (const struct ifaddrs *one = all; one != NULL && count < SOCKETS_ADDRESSES_MAX;
+		one = one->ifa_next) {
+		if (!read_sockaddr(one->ifa_addr, &ip))
+			continue;
+		struct check_ip *place = arena_push(arena, &ips, &count, sizeof(*place));
+		*place = ip;
+	}
+	freeifaddrs(all);
+	*ret_ips = ips;
+	*ret_count = count;
 	return true;
 }
 

@@ -14,6 +14,7 @@ enum {
 	SOCKETS_MAX = 16 * 1024,      /* that are looked at */
 	SOCKETS_FDS_MAX = 256 * 1024, /* descriptors that are looked through for owners */
 	SOCKETS_NAME_MAX = 32,
+	SOCKETS_ADDRESSES_MAX = 16 * 1024,
 };
 
 struct socket_address {
@@ -46,6 +47,12 @@ struct listeners {
 	struct listening *items; /* in the arena */
 	size_t count;
 };
+
+/* The addresses of this network namespace, of links that are up, in the arena. False: they cannot be known now. */
+bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count);
+
+/* The addresses of this network namespace, in the arena. False: they cannot be known now. */
+bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count);
 
 /* Those of this network namespace that listen on one of the ports, which are sorted. Owners are not looked for. */
 void sockets_find(const uint16_t *ports, size_t port_count, struct arena *arena,

@@ -87,3 +87,35 @@ def test_loopback_is_reached_only_when_it_is_allowed(proxy, pods, names):
         line.wait_serves("a.test", "/web", "pod")
         line.wait_serves("a.test", "/outside", "pod")
         wait_for(lambda: ctl.explain("a").get("state") == "applied" and refusals(ctl, "a") == "", "nothing to be refused", PATIENCE)
+
+
+def layer4(line, name: str, port: int) -> dict:
+    made = line.cluster.service(name, port=port)
+    made["spec"] |= {"type": "LoadBalancer", "loadBalancerClass": "sluice.io/load-balancer", "allocateLoadBalancerNodePorts": False}
+    return made
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_no_request_is_sent_to_our_own_listeners(proxy, pods):
+    pod = pods("pod")
+    with ProxyLine(proxy) as line:
+        ctl, cluster, address = Ctl(line), line.cluster, line.proxy.address
+        later = line.proxy.other_port()
+        cluster.apply(cluster.service("half"), cluster.slice("half", [address], line.proxy.http), cluster.slice("half", [pod.ip], suffix="b"),
+                      cluster.service("loop"), cluster.slice("loop", [address], line.proxy.http),
+                      cluster.service("later"), cluster.slice("later", [address], later))
+        publish(line, "a", "half", "loop", "later")
+        line.wait_serves("a.test", "/half", "pod")
+        ours = f"endpoint {address}:{line.proxy.http} of Service"
+        wait_refused(line, ctl, "a", f"{ours} half is refused: the load balancer itself listens there; the others are used")
+        wait_refused(line, ctl, "a", f"{ours} loop is refused: the load balancer itself listens there; requests are answered with 503")
+        assert {line.proxy.reached("a.test", "/half") for _ in range(8)} == {"pod"}
+        line.proxy.wait_answers("a.test", "/loop", status=503)
+        # A port that is nobody's may become ours.
+        assert "Service later" not in refusals(ctl, "a")
+        cluster.apply(layer4(line, "l4", later), cluster.slice("l4", [pod.ip]))
+        wait_refused(line, ctl, "a", f"endpoint {address}:{later} of Service later is refused: the load balancer itself listens there")
+        line.proxy.wait_answers("a.test", "/later", status=503)
+        # And nobody's again.
+        cluster.delete("services", "l4")
+        wait_for(lambda: "Service later" not in refusals(ctl, "a"), "nothing to be refused", PATIENCE)

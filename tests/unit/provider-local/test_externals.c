@@ -15,6 +15,7 @@
 static char file[] = "/tmp/sluice-test-externals-XXXXXX";
 static struct notices *notices;
 static struct egress *egress;
+static struct own_listeners *own;
 
 static void on_change(void *ctx, struct str pool_id)
 {
@@ -38,6 +39,7 @@ static struct externals *make(const char *server, const char *refused, char **re
 		.egress = egress,
 		.file = file,
 		.notices = notices,
+		.own = own,
 		.on_change = on_change,
 	};
 	return externals_new(&config, ret_problem);
@@ -47,6 +49,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	notices = notices_new(NULL, NULL);
+	own = own_listeners_new(NULL, notices);
 	int fd = mkstemp(file);
 	return fd >= 0 && close(fd) == 0 ? 0 : -1;
 }
@@ -54,6 +57,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	own_listeners_free(own);
 	notices_free(notices);
 	egress_free(egress);
 	return unlink(file);
