@@ -50,19 +50,22 @@ static bool is_for_traffic(int fd)
 
 bool listeners_describe(int fd, char text[LISTENERS_ADDRESS_MAX])
 {
-	struct sockaddr_storage address = {0};
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = {.v6 = {0}};
 	socklen_t len = sizeof(address);
 	char ip[INET6_ADDRSTRLEN];
-	if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+	if (getsockname(fd, &address.any, &len) != 0)
 		return false;
-	const struct sockaddr_in *v4 = (const void *)&address;
-	const struct sockaddr_in6 *v6 = (const void *)&address;
-	bool is_v4 = address.ss_family == AF_INET;
-	const void *bytes = is_v4 ? (const void *)&v4->sin_addr : (const void *)&v6->sin6_addr;
-	if (inet_ntop(address.ss_family, bytes, ip, sizeof(ip)) == NULL)
+	bool is_v4 = address.any.sa_family == AF_INET;
+	const void *bytes =
+		is_v4 ? (const void *)&address.v4.sin_addr : (const void *)&address.v6.sin6_addr;
+	if (inet_ntop(address.any.sa_family, bytes, ip, sizeof(ip)) == NULL)
 		return false;
 	snprintf(text, LISTENERS_ADDRESS_MAX, "%s\t%u", ip,
-		ntohs(is_v4 ? v4->sin_port : v6->sin6_port));
+		ntohs(is_v4 ? address.v4.sin_port : address.v6.sin6_port));
 	return true;
 }
 
@@ -134,7 +137,7 @@ static int keep_all(struct msghdr *message, struct listeners *listeners, size_t 
 			continue;
 		size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (size_t i = 0; i < count; i++) {
-			int fd;
+			int fd = -1;
 			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd), sizeof(fd));
 			++*received;
 			int full = keep(listeners, fd);

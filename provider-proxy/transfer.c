@@ -27,7 +27,9 @@ static bool skip_name(struct str *rest)
 bool transfer_are_records(struct str bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!skip_name(&bytes) || !skip_name(&bytes) || bytes.len < sizeof(int))
+		bool has_namespace = skip_name(&bytes);
+		bool has_interface = has_namespace && skip_name(&bytes);
+		if (!has_interface || bytes.len < sizeof(int))
 			return false;
 		bytes = str_skip(bytes, sizeof(int));
 	}
