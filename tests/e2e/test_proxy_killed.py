@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from typing import Callable, Iterator
@@ -87,3 +88,16 @@ def test_the_newest_state_is_served_after_kills_in_a_row(proxy):
         wait_for(lambda: proxy.reached_or_none("web.test") == "old", "the proxy to be back", SLOW_S)
     change(proxy)
     wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["", "provider-restarts"])
+def test_nobody_is_left_over_when_the_folder_is_removed(proxy, restarts):
+    """Nobody can reach the proxy's sockets any more, so another one takes its place; two that serve side by side would be the worse for clients."""
+    shutil.rmtree(proxy.proxy_dir)
+    if restarts:
+        proxy.restart()
+    change(proxy)
+    wait_for(lambda: serves_newest(proxy), "the newest state to be served by all that answers", SOON_S + SLOW_S)
+    wait_for(lambda: len(proxy.masters()) == 1 and len(proxy.supervisors()) == 1, "one master and one supervisor", SLOW_S)
+    proxy.wait_applied(timeout=60)
+    assert serves_newest(proxy)
