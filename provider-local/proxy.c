@@ -332,7 +332,10 @@ const struct socket_list *proxy_inherited(struct proxy *proxy)
 
 void proxy_serves(struct proxy *proxy, const struct ports *ports)
 {
-	if (inherited_is_used(&proxy->inherited, ports) && order(proxy, "take-over\n") == 0)
+	if (inherited_list(&proxy->inherited)->count == 0)
+		return;
+	bool is_used = inherited_is_used(&proxy->inherited, ports);
+	if (order(proxy, is_used ? "take-over\n" : "leave\n") == 0)
 		inherited_clear(&proxy->inherited);
 }
 

@@ -61,7 +61,7 @@ void proxy_free(struct proxy *proxy);
 void proxy_start_from_files(struct proxy *proxy);
 /* Where it will listen, or listens already, with sockets of the proxy whose place it takes: nobody else has those. */
 const struct socket_list *proxy_inherited(struct proxy *proxy);
-/* It serves what is wanted on `ports`: the proxy whose place it takes can go, if any of these was its. */
+/* It serves what is wanted on `ports`: the proxy whose place it takes can go if any of these was its, and is left alone if none was. */
 void proxy_serves(struct proxy *proxy, const struct ports *ports);
 /* Has it run, now that there are files to start from. */
 void proxy_start(struct proxy *proxy);

@@ -270,6 +270,8 @@ static void on_order(void *ctx, struct client *client, struct str word, struct s
 		control_tell(supervisor.control, NULL, "yield\t%d", TAKE_OVER_YIELD_S);
 	else if (str_eq_c(word, "take-over"))
 		take_over_finish(supervisor.take_over, supervisor.kind->name);
+	else if (str_eq_c(word, "leave"))
+		take_over_leave(supervisor.take_over);
 	else if (str_eq_c(word, "taken"))
 		be_taken(argument);
 	else

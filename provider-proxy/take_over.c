@@ -162,6 +162,14 @@ void take_over_finish(struct take_over *take_over, const char *kind)
 		close(fd);
 }
 
+void take_over_leave(struct take_over *take_over)
+{
+	if (!take_over->is_pending)
+		return;
+	take_over->is_pending = false;
+	log_event(&EV_TAKE_OVER_APART, LOG_STR("socket", take_over->socket));
+}
+
 struct take_over *take_over_new(const char *dir, const char *own_dir)
 {
 	struct take_over *take_over = xcalloc(1, sizeof(*take_over));

@@ -3,7 +3,7 @@
  * Taking the place of another proxy (--take-over) so that no request fails. Until ours is told to start, the other one serves alone; from then on both
  * take connections out of the same sockets; and when ours has been heard everywhere, the other one drains and ends.
  *
- *   NONE <--nobody is there-- look --it listens--> PENDING --take_over_finish()--> NONE
+ *   NONE <--nobody is there-- look --it listens--> PENDING --take_over_finish(), take_over_leave()--> NONE
  *                                                  PENDING --it is gone--> NONE
  */
 #pragma once
@@ -29,3 +29,5 @@ enum { TAKE_OVER_YIELD_S = 5 };
 int take_over_ask(struct take_over *take_over);
 /* Ours serves: tells the other one, in the name of `kind`. */
 void take_over_finish(struct take_over *take_over, const char *kind);
+/* Ours serves, and has nothing that the other one had: both stay. */
+void take_over_leave(struct take_over *take_over);

@@ -10,7 +10,7 @@ import pytest
 
 from lib import processes
 from lib.backend import Backend
-from lib.local_proxy import PATIENCE, LocalProxy
+from lib.local_proxy import PATIENCE, LocalProxy, host, pool
 from lib.proxies import proxy_class
 from lib.proxy_line import ProxyLine
 from lib.traffic import Load, Traffic
@@ -61,9 +61,9 @@ def swap(former: LocalProxy, proxy: LocalProxy) -> None:
 def under_load(line: ProxyLine, name: str):
     """Clients that come anew for each request, and clients that stay. nginx closes idle connections when it drains, without a word before, which those
     that stay have to take as every client does."""
-    host = f"{name}.test"
+    target = f"{name}.test"
     where = (line.proxy.address, line.proxy.http)
-    with Traffic(*where, host) as first, Traffic(*where, host) as second, Load(*where, [(host, "/")], clients=3, repeats=True) as kept:
+    with Traffic(*where, target) as first, Traffic(*where, target) as second, Load(*where, [(target, "/")], clients=3, repeats=True) as kept:
         clients = (first, second, kept)
         wait_for(lambda: all(one.good > 20 for one in clients), "the load", PATIENCE)
         yield
@@ -140,3 +140,21 @@ def test_a_former_supervisor_that_hangs_costs_nobody_a_request(name, pods):
             assert first.provider.is_running() and second.proxies() == []
         for process in supervisors:
             os.kill(process.pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_one_at_another_address_is_left_alone(name, pods):
+    """Of another line: there is nothing to take over, and both serve."""
+    pod = pods("web")
+    with proxy_class(name)() as first, proxy_class(OTHER[name])(start=False) as second:
+        for proxy in (first, second):
+            proxy.send(pool("web", pod), host("web.test", ("/", "web")), proxy.balancer())
+            proxy.commit()
+        first.wait_applied()
+        begin(first, second)
+        second.wait_applied()
+        wait_supervisor(second, "take-over-apart")
+        first.translator.wait_connection(2)
+        first.apply()
+        assert first.reached("web.test") == second.reached("web.test") == "web"
+        assert not first.provider.events("proxy-taken")

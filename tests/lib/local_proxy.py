@@ -164,8 +164,8 @@ class LocalProxy:
         return not now or not now <= set(workers)
 
     def supervisors(self) -> list[processes.Process]:
-        """sluice-proxy, which runs the proxy."""
-        return processes.marked(self.folder, "sluice-proxy")
+        """sluice-proxy, which runs the proxy; another's may name our folder, too."""
+        return [p for p in processes.marked(self.folder, "sluice-proxy") if processes.word_behind(p.pid, "--state-dir") == str(self.state_dir)]
 
     def kill_supervisor(self) -> None:
         """SIGKILL: the proxy goes on, and nobody starts it again."""

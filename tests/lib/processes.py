@@ -30,6 +30,14 @@ def marked(folder: str | os.PathLike, name: str) -> list[Process]:
     return sorted((p for p in all_of_name if p.pid in ours or p.parent in ours), key=lambda p: p.pid)
 
 
+def word_behind(pid: int, option: str) -> str | None:
+    """In its command line."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        return words[words.index(option) + 1]
+    return None
+
+
 def children(pid: int) -> list[Process]:
     """Those that live, of any name."""
     return [p for p in _all() if p.parent == pid]
