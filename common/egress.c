@@ -115,16 +115,16 @@ static const char *refusal_of(const struct egress *egress, const uint8_t ip[stat
 	return found != NULL ? found->why : NULL;
 }
 
-const char *egress_refusal(const struct egress *egress, struct str text)
+const char *egress_refusal(const struct egress *egress, struct str ip)
 {
-	uint8_t ip[IP_LEN];
-	if (!read_ip(text, ip))
+	uint8_t bytes[IP_LEN];
+	if (!read_ip(ip, bytes))
 		return "it is no IP address";
-	const char *why = refusal_of(egress, ip);
-	if (why != NULL || memcmp(ip, nat64, sizeof(nat64)) != 0)
+	const char *why = refusal_of(egress, bytes);
+	if (why != NULL || memcmp(bytes, nat64, sizeof(nat64)) != 0)
 		return why;
-	memcpy(ip, mapped, sizeof(mapped));
-	return refusal_of(egress, ip);
+	memcpy(bytes, mapped, sizeof(mapped));
+	return refusal_of(egress, bytes);
 }
 
 /* ---- life ---- */

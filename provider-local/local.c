@@ -20,7 +20,7 @@ struct local {
 	struct rows *rows;
 	struct notices *notices;
 	struct routes *routes;
-	struct targets *targets;
+	struct destinations *destinations;
 	struct publish *publish;
 	struct lacks *lacks;
 	struct usable *usable;
@@ -130,11 +130,11 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	usable_on_commit(local->usable, commit);
 	for (size_t i = 0; i < commit->change_count; i++)
 		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
-	bool is_elsewhere = targets_on_commit(local->targets, commit);
+	bool is_elsewhere = destinations_on_commit(local->destinations, commit);
 	routes_on_commit(local->routes, provider_state(local->provider), commit);
 	local->ops->on_commit(local->ctx, commit);
 	if (is_elsewhere)
-		targets_settle(local->targets);
+		destinations_settle(local->destinations);
 	tell_all(local);
 	check_ready(local);
 }
@@ -261,11 +261,11 @@ static void make_provider(struct local *local, const struct local_config *config
 	free(path);
 }
 
-static char *make_targets(struct local *local)
+static char *make_destinations(struct local *local)
 {
 	char *problem = NULL;
 	char *file = local_path(local, "externals");
-	struct targets_config config = {
+	struct destinations_config config = {
 		.loop = daemon_loop(local->daemon),
 		.dns_servers = &local->options->dns_servers,
 		.egress = &local->options->egress,
@@ -276,7 +276,7 @@ static char *make_targets(struct local *local)
 		.on_pool = local->ops->on_pool,
 		.ctx = local->ctx,
 	};
-	local->targets = targets_new(&config, &problem);
+	local->destinations = destinations_new(&config, &problem);
 	free(file);
 	return problem;
 }
@@ -373,7 +373,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
 	make_provider(local, config);
-	*ret_problem = make_targets(local);
+	*ret_problem = make_destinations(local);
 	if (*ret_problem != NULL) {
 		*ret_usage = true;
 		local_free(local);
@@ -404,7 +404,7 @@ void local_free(struct local *local)
 	struct provider *provider = local->provider;
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
-	targets_free(local->targets);
+	destinations_free(local->destinations);
 	lacks_free(local->lacks);
 	ports_free(local->next_lacks);
 	notices_free(local->notices);
@@ -458,7 +458,7 @@ struct routes *local_routes(struct local *local)
 
 struct externals *local_externals(struct local *local)
 {
-	return targets_externals(local->targets);
+	return destinations_externals(local->destinations);
 }
 
 struct notices *local_notices(struct local *local)

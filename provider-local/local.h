@@ -9,12 +9,12 @@
 #include "common/daemon.h"
 #include "common/egress.h"
 #include "provider-common/provider.h"
+#include "provider-local/destinations.h"
 #include "provider-local/lacks.h"
 #include "provider-local/notices.h"
 #include "provider-local/publish.h"
 #include "provider-local/routes.h"
 #include "provider-local/rows.h"
-#include "provider-local/targets.h"
 
 enum { LOCAL_PATHS_MAX = 4 };
 

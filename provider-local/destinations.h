@@ -8,10 +8,10 @@
 #include "common/egress.h"
 #include "provider-local/externals.h"
 
-struct targets;
+struct destinations;
 
 /* All of it has to stay. */
-struct targets_config {
+struct destinations_config {
 	struct ev_loop *loop;
 	const struct option_list *dns_servers; /* see dns_new() */
 	const struct egress_options *egress;
@@ -25,12 +25,12 @@ struct targets_config {
 };
 
 /* NULL and *ret_problem, allocated: an option is wrong. */
-struct targets *targets_new(const struct targets_config *config, char **ret_problem);
-void targets_free(struct targets *targets);
+struct destinations *destinations_new(const struct destinations_config *config, char **ret_problem);
+void destinations_free(struct destinations *destinations);
 
-struct externals *targets_externals(struct targets *targets);
+struct externals *destinations_externals(struct destinations *destinations);
 
-/* Before pools of the commit are settled. True: targets_settle() has to follow when they are. */
-bool targets_on_commit(struct targets *targets, const struct state_commit *commit);
+/* Before pools of the commit are settled. True: destinations_settle() has to follow when they are. */
+bool destinations_on_commit(struct destinations *destinations, const struct state_commit *commit);
 /* Has all pools settled again that our own listeners concern. */
-void targets_settle(struct targets *targets);
+void destinations_settle(struct destinations *destinations);
