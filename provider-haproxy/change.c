@@ -3,6 +3,7 @@
  * Changes that need a start or a reload: written into the folder `staged` (links to the files in use, and the new ones in place of the old),
  * checked there by `haproxy -c`, then moved, and loaded. What is in use is never touched before the check.
  */
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
@@ -260,6 +261,7 @@ static void reload(struct engine *engine)
 	log_event(&EV_RELOAD, LOG_STR("from", engine->running), LOG_STR("to", engine->description));
 	engine->change = CHANGE_RELOADING;
 	engine->old_worker = engine->worker;
+	pace_step(&engine->pace, clock_monotonic_s());
 	int err = ask_reload(engine);
 	if (err != 0) {
 		char *why =
@@ -405,10 +407,36 @@ static void start_check(struct engine *engine)
 	free(staged);
 }
 
+static bool is_offline_now(const struct engine *engine)
+{
+	return engine->proxy != NULL ? !proxy_is_up(engine->proxy)
+				     : engine->connection == CONNECTION_DOWN;
+}
+
+bool change_may_begin(struct engine *engine)
+{
+	/* Nobody waits for a start. */
+	double wait_s =
+		is_offline_now(engine) ? 0 : pace_wait_s(&engine->pace, clock_monotonic_s());
+	if (wait_s <= 0)
+		return true;
+	if (!ev_is_active(&engine->next_reload)) {
+		ev_timer_set(&engine->next_reload, wait_s, 0.);
+		ev_timer_start(engine->loop, &engine->next_reload);
+	}
+	return false;
+}
+
+static void on_next_reload(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)events;
+	engine_step(watcher->data);
+}
+
 void change_begin(struct engine *engine)
 {
-	bool is_offline = engine->proxy != NULL ? !proxy_is_up(engine->proxy)
-						: engine->connection == CONNECTION_DOWN;
+	bool is_offline = is_offline_now(engine);
 	engine->is_offline_change = is_offline;
 	engine->live_groups_checked = engine->slots.group_count;
 	certs_begin(&engine->certs, !is_offline);
@@ -427,6 +455,10 @@ void change_init(struct engine *engine)
 	ev_init(&engine->deadline, on_deadline);
 	engine->deadline.data = engine;
 	backoff_init(&engine->change_backoff, 1, 30);
+	pace_init(&engine->pace, engine->config->reload_interval,
+		engine->config->local.reload_interval_max);
+	ev_init(&engine->next_reload, on_next_reload);
+	engine->next_reload.data = engine;
 }
 
 void change_free(struct engine *engine)
@@ -434,4 +466,5 @@ void change_free(struct engine *engine)
 	command_cancel(engine->check);
 	proxy_cancel_check(engine->proxy);
 	ev_timer_stop(engine->loop, &engine->deadline);
+	ev_timer_stop(engine->loop, &engine->next_reload);
 }

@@ -16,6 +16,7 @@ struct config {
 	char *trusted_certificates;
 	int64_t slots;
 	double hard_stop_after;
+	double reload_interval;
 };
 
 extern const struct option_table config_table;

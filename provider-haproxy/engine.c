@@ -89,7 +89,7 @@ static void begin_keeping(struct engine *engine)
 		!ports_names_former(buf_str(&engine->installed), local_state(engine->local)))
 		return;
 	engine->keeps_routes = true;
-	ev_timer_set(&engine->keep, keep_routes_s, 0.);
+	ev_timer_set(&engine->keep, keep_routes_s + engine->config->local.reload_interval_max, 0.);
 	ev_timer_start(engine->loop, &engine->keep);
 }
 
@@ -166,7 +166,7 @@ void engine_step(struct engine *engine)
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
 		       engine->disk_error == 0;
 	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
-		!ev_is_active(&engine->deadline))
+		!ev_is_active(&engine->deadline) && change_may_begin(engine))
 		change_begin(engine);
 	if (engine->keeps_routes && !engine->are_ports_stale && engine->change == CHANGE_NONE &&
 		engine->connection == CONNECTION_READY && !change_is_needed(engine))

@@ -24,6 +24,7 @@
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
 #include "provider-local/local.h"
+#include "provider-local/pace.h"
 #include "provider-local/ports.h"
 #include "provider-local/probe.h"
 #include "provider-local/proxy.h"
@@ -116,6 +117,8 @@ struct engine {
 	struct command *check; /* with --socket: run by us */
 	ev_timer deadline;     /* of a reload; or when to try a change again */
 	struct backoff change_backoff;
+	struct pace pace;     /* of reloads */
+	ev_timer next_reload; /* when it lets the next one be */
 	long old_worker;
 	bool is_reload_forced;
 	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
@@ -183,6 +186,8 @@ void pools_provide(struct engine *engine);
 /* change.c */
 void change_update_main(struct engine *engine);
 bool change_is_needed(const struct engine *engine);
+/* Whether what is needed may begin now: reloads have their pace. Comes back when it may. */
+bool change_may_begin(struct engine *engine);
 void change_begin(struct engine *engine);
 /* Reads from the main file that was installed which ports it has. */
 void change_read_held(struct engine *engine);

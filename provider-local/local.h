@@ -32,6 +32,7 @@ struct local_options {
 	char *take_over; /* NULL: no proxy */
 	double check_timeout;
 	double proxy_timeout;
+	double reload_interval_max;
 	char *supervisor; /* NULL: sluice-proxy beside this program */
 	bool start_supervisor;
 };

@@ -448,6 +448,7 @@ static void make_rooms(struct ev_loop *loop)
 		.loop = loop,
 		.state_dir = config.local.state_dir,
 		.interval_s = config.reload_interval,
+		.interval_max_s = config.local.reload_interval_max,
 		.notices = local_notices(room.local),
 		.ops = &setup_ops,
 	};

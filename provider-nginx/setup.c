@@ -7,6 +7,7 @@
 #include "common/files.h"
 #include "provider-local/checksum.h"
 #include "provider-local/metrics.h"
+#include "provider-local/pace.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
@@ -26,7 +27,7 @@ struct setup {
 	void *ctx;
 	char *file;
 	char *candidate_file;
-	double interval_s;
+	struct pace pace;
 	enum setup_state state;
 	ev_timer later; /* until the next try or the next question */
 	struct backoff backoff;
@@ -267,6 +268,7 @@ static void install(struct setup *setup)
 	tell_all_refused(setup);
 	setup->state = SETUP_RELOADING;
 	setup->reloaded_at = clock_monotonic_s();
+	pace_step(&setup->pace, setup->reloaded_at);
 	log_event(&EV_CONFIGURATION_INSTALLED);
 	if (!setup->ops->reload(setup->ctx)) {
 		setup->state = SETUP_IDLE;
@@ -353,9 +355,9 @@ static void work(struct setup *setup)
 {
 	if (setup->state != SETUP_IDLE || !setup->is_touched || ev_is_active(&setup->later))
 		return;
-	double since = clock_monotonic_s() - setup->reloaded_at;
-	if (setup->reloaded_at > 0 && since < setup->interval_s)
-		wait_for(setup, setup->interval_s - since + 0.001);
+	double wait_s = pace_wait_s(&setup->pace, clock_monotonic_s());
+	if (wait_s > 0)
+		wait_for(setup, wait_s + 0.001);
 	else
 		begin_round(setup);
 }
@@ -433,7 +435,7 @@ struct setup *setup_new(const struct setup_config *config)
 	setup->ctx = config->ctx;
 	setup->file = xasprintf("%s/nginx.conf", config->state_dir);
 	setup->candidate_file = xasprintf("%s/nginx.conf.candidate", config->state_dir);
-	setup->interval_s = config->interval_s;
+	pace_init(&setup->pace, config->interval_s, config->interval_max_s);
 	backoff_init(&setup->backoff, 1, 30);
 	buf_init(&setup->candidate, CONF_LEN_MAX);
 	buf_init(&setup->installed, CONF_LEN_MAX);

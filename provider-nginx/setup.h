@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The configuration of nginx from what is wanted to what runs: checked by nginx itself, installed, and reloaded at most once a second.
+ * The configuration of nginx from what is wanted to what runs: checked by nginx itself, installed, and reloaded at a pace that lets
+ * nobody wear nginx out.
  *
  *   IDLE --touched--> TESTING --good--> (installed) --nginx runs--> RELOADING --nginx tells the generation--> IDLE
  *                      |  ^
@@ -37,7 +38,8 @@ struct setup_ops {
 struct setup_config {
 	struct ev_loop *loop;
 	const char *state_dir; /* copied */
-	double interval_s;     /* between two reloads */
+	double interval_s;     /* between two reloads, at least */
+	double interval_max_s; /* likewise when they are asked for without end, see pace.h */
 	struct notices *notices;
 	const struct setup_ops *ops;
 	void *ctx;

@@ -26,7 +26,7 @@ static const struct kind kinds[] = {
 		.pid_file = "nginx.pid",
 		.log_file = "nginx.log",
 		.drain_signal = SIGQUIT,
-		.has_old_workers = true,
+		.tells_old_workers = true,
 		.dir_mode = 0711},
 };
 

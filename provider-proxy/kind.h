@@ -34,7 +34,7 @@ struct kind {
 	/* A worker whose master is gone ends by itself a moment later. Those of the other kind serve on until they are told to drain. */
 	bool ends_orphans;
 	bool fetches_listeners; /* that are handed to it when it starts; else it has them from the start (transfer.h) */
-	bool has_old_workers; /* children of its master, of before a reload */
+	bool tells_old_workers; /* their titles say which workers are of before a reload */
 	mode_t dir_mode; /* of the proxy's folder: nginx's workers are another user's, and connect to sockets in it */
 };
 

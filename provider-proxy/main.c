@@ -95,14 +95,20 @@ static void on_words(void *ctx)
 	control_tell(supervisor.control, NULL, "words\t%s", output_last_words(supervisor.output));
 }
 
+static void end_old_workers(size_t reloads_max)
+{
+	pid_t master = master_pid(supervisor.master);
+	size_t ended = master != 0 ? workers_end_old(supervisor.kind, master, reloads_max) : 0;
+	if (ended != 0)
+		log_event(&EV_WORKER_ENDED, LOG_INT("ended", (int64_t)ended));
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	if (supervisor.kind->has_old_workers && master_pid(supervisor.master) != 0 &&
-		workers_end_oldest(master_pid(supervisor.master)))
-		log_event(&EV_WORKER_ENDED);
+	end_old_workers(WORKERS_OLD_MAX);
 }
 
 /* A folder that was made anew under the same name is another one for the sandbox, which the proxy has from us. */
@@ -199,6 +205,8 @@ static void start_proxy(struct client *client)
 
 static void reload(struct client *client)
 {
+	/* What serves now is the next to be old. */
+	end_old_workers(WORKERS_OLD_MAX - 1);
 	int err = master_reload(supervisor.master);
 	if (err != 0)
 		refuse(client, "reload", strerrordesc_np(-err));

@@ -33,37 +33,73 @@ static enum worker_state state_of(pid_t pid)
 	return state;
 }
 
-/* How many children of the master are in that state, and the first of them in the order in which they were made. */
-static size_t count_workers(pid_t master, enum worker_state state, pid_t *ret_oldest)
+enum { CHILDREN_MAX = 4096 };
+
+struct children {
+	pid_t pids[CHILDREN_MAX]; /* in the order in which they were made */
+	size_t count;
+};
+
+static void list_children(pid_t master, struct children *ret_children)
 {
-	struct buf children;
+	struct buf text;
 	char *path = xasprintf("/proc/%d/task/%d/children", (int)master, (int)master);
-	size_t count = 0;
-	buf_init(&children, FILE_LEN_MAX);
-	if (read_text(path, &children)) {
+	ret_children->count = 0;
+	buf_init(&text, FILE_LEN_MAX);
+	if (read_text(path, &text)) {
 		char *rest = NULL;
-		const char *at = buf_str(&children).p;
-		for (long pid = strtol(at, &rest, 10); rest != at && pid > 1;
+		const char *at = buf_str(&text).p;
+		for (long pid = strtol(at, &rest, 10);
+			rest != at && pid > 1 && ret_children->count < CHILDREN_MAX;
 			pid = strtol(at, &rest, 10)) {
 			at = rest;
-			if (state_of((pid_t)pid) == state && count++ == 0)
-				*ret_oldest = (pid_t)pid;
+			ret_children->pids[ret_children->count++] = (pid_t)pid;
 		}
 	}
-	buf_fini(&children);
+	buf_fini(&text);
 	free(path);
+}
+
+static size_t count_state(const struct children *children, enum worker_state state)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < children->count; i++)
+		count += state_of(children->pids[i]) == state;
 	return count;
 }
 
 size_t workers_count_taking(pid_t master)
 {
-	pid_t oldest = 0;
-	return count_workers(master, WORKER_TAKING, &oldest);
+	struct children children;
+	list_children(master, &children);
+	return count_state(&children, WORKER_TAKING);
 }
 
-bool workers_end_oldest(pid_t master)
+/* Keeps of the children those that are old; returns how many of them make up one reload. */
+static size_t keep_old(const struct kind *kind, struct children *children)
 {
-	pid_t oldest = 0;
-	size_t count = count_workers(master, WORKER_LEAVING, &oldest);
-	return count > WORKERS_OLD_MAX && kill(oldest, SIGTERM) == 0;
+	size_t kept = 0;
+	if (!kind->tells_old_workers) {
+		/* The newest serves, or is about to. */
+		children->count -= children->count != 0;
+		return 1;
+	}
+	size_t taking = count_state(children, WORKER_TAKING);
+	for (size_t i = 0; i < children->count; i++) {
+		if (state_of(children->pids[i]) == WORKER_LEAVING)
+			children->pids[kept++] = children->pids[i];
+	}
+	children->count = kept;
+	return taking != 0 ? taking : 1;
+}
+
+size_t workers_end_old(const struct kind *kind, pid_t master, size_t reloads_max)
+{
+	struct children children;
+	size_t ended = 0;
+	list_children(master, &children);
+	size_t most = reloads_max * keep_old(kind, &children);
+	for (size_t i = 0; i + most < children.count; i++)
+		ended += kill(children.pids[i], SIGTERM) == 0;
+	return ended;
 }

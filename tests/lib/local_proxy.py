@@ -25,6 +25,10 @@ LB = "sluice"  # id of the one load balancer of the class
 PATIENCE = 90.0  # seconds: nothing that works takes so long, on the slowest of machines
 
 
+# Tests that are about something else want more reloads in a minute than anybody.
+HURRY = {"SLUICE_RELOAD_INTERVAL_MAX": "1"}
+
+
 class LocalProxy:
     """Use it as a context manager. Subclasses name the program (`provider-NAME/sluice-provider-NAME`) and know its proxy."""
 
@@ -48,7 +52,7 @@ class LocalProxy:
                                ["--runtime-dir", str(self.runtime), "--state-dir", str(self.state_dir), "--proxy-dir", str(self.proxy_dir),
                                 "--bind-address", self.address,
                                 *self.own_arguments, *(arguments or [])],
-                               self.folder / "provider.log", {processes.MARK: str(self.folder), **(environment or {})},
+                               self.folder / "provider.log", {processes.MARK: str(self.folder), **HURRY, **(environment or {})},
                                leaves_children=True)
         if start:
             self.start()
