@@ -19,6 +19,7 @@ struct item {
 	char **hosts; /* of a certificate: those that have a row */
 	size_t host_count;
 	bool is_checked;      /* a pool with health checks */
+	uint32_t space;       /* likewise: digest of its namespace, which shares in them */
 	struct speech speech; /* of a pool */
 };
 
@@ -98,6 +99,7 @@ static void update_pool(struct objects *objects, struct state *state, struct obj
 	externals_settle(objects->externals, &pool, &objects->arena);
 	objects->has_new_checks |= item->is_checked != (pool.health_check != NULL);
 	item->is_checked = pool.health_check != NULL;
+	item->space = (uint32_t)name_digest(&pool.service.namespace, 1);
 	struct str protocol = speech_settle(
 		objects->speaker, &item->speech, &item->name, &pool, &objects->arena, &refused);
 	if (protocol.p == NULL) {
@@ -208,7 +210,8 @@ static void update_checked(struct objects *objects)
 	struct item *item;
 	buf_clear(&objects->text);
 	RB_FOREACH (item, item_tree, &objects->items) {
-		if (item->is_checked && buf_printf(&objects->text, "%s ", item->name.text) != 0)
+		if (item->is_checked &&
+			buf_printf(&objects->text, "=%08x %s ", item->space, item->name.text) != 0)
 			break;
 	}
 	rows_want(objects->rows, ROW_WHOLE, STR("checked"),

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Active health checks: one worker asks the endpoints of the pools whose row has a line `check TYPE INTERVAL TIMEOUT RISE FALL PORT PATH` (times
 -- in milliseconds; port 0: the endpoint's own; type `tls`: a handshake is enough) and writes into a dictionary of all workers who does not answer.
--- An endpoint counts as well until it has failed FALL times.
+-- An endpoint counts as well until it has failed FALL times. At most RUNNING_MAX checks are under way at once, and the namespaces that want some have
+-- equal shares of them: whoever has thousands of endpoints that never answer is late with his own checks, and with nobody else's.
 local store = require("sluice.store")
 local pools = require("sluice.pools")
 local ssl = require("ngx.ssl")
@@ -15,6 +16,8 @@ local dict = ngx.shared.sluice_health
 local match = string.match
 local peers = {} -- by pool and endpoint: when the next check is due, and how many went which way in a row
 local running = 0
+local running_of = {} -- by namespace
+local turn = 0 -- of the namespaces: who begins
 
 -- The status of an answer, or nil. `deadline` (seconds, as ngx.now()) is for all of it: a backend that sends byte after byte gains no time.
 local function read_status(socket, deadline)
@@ -93,9 +96,15 @@ local function note(entry, check, key, answer)
 	end
 end
 
-local function check_one(premature, check, peer, key, entry, tls)
+local function finish(entry)
+	local left = running_of[entry.space] - 1
 	running = running - 1
+	running_of[entry.space] = left > 0 and left or nil
 	entry.is_running = false
+end
+
+local function check_one(premature, check, peer, key, entry, tls)
+	finish(entry)
 	if premature then
 		return
 	end
@@ -116,7 +125,8 @@ local function parse(text)
 	}
 end
 
-local function look_at(pool, now, seen)
+-- Those of the pool's endpoints whose time has come.
+local function look_at(pool, space, now, seen)
 	local check = parse(pool.check)
 	local tls = pool.tls or (pool.proto == "https" and {}) or nil
 	for _, peer in pairs(check and pool.by_id or {}) do
@@ -127,31 +137,83 @@ local function look_at(pool, now, seen)
 			peers[key] = entry
 		end
 		seen[key] = true
-		if entry.due <= now and not entry.is_running and running < RUNNING_MAX then
-			entry.due = now + check.interval
-			entry.is_running = true
-			running = running + 1
-			if not ngx.timer.at(0, check_one, check, peer, key, entry, tls) then
-				running = running - 1
-				entry.is_running = false
-			end
+		if entry.due <= now and not entry.is_running then
+			space.count = space.count + 1
+			space[space.count] = { check = check, peer = peer, key = key, entry = entry, tls = tls }
 		end
 	end
 end
 
--- The pools that are checked stand in one row, so that the others cost nothing.
+local function begin(work, space, now)
+	local entry = work.entry
+	entry.due = now + work.check.interval
+	entry.is_running = true
+	entry.space = space.name
+	running = running + 1
+	running_of[space.name] = (running_of[space.name] or 0) + 1
+	if not ngx.timer.at(0, check_one, work.check, work.peer, work.key, entry, work.tls) then
+		finish(entry)
+	end
+end
+
+-- The next of the namespace, if it may have one more. They begin where the last tick ended, so that the last are not always those who wait.
+local function begin_next(space, share, now)
+	if space.taken == space.count or (running_of[space.name] or 0) >= share then
+		return false
+	end
+	local place = (space.first + space.taken) % space.count + 1
+	space.taken = space.taken + 1
+	begin(space[place], space, now)
+	return true
+end
+
+local firsts = {} -- by namespace
+
+-- One of each in turn. One share stays free for who comes next: what is under way may last for long.
+local function begin_due(spaces, now)
+	local count = #spaces
+	local share = math.max(1, math.floor(RUNNING_MAX / (count + 1)))
+	local has_begun = true
+	turn = turn + 1
+	while has_begun and running < RUNNING_MAX do
+		has_begun = false
+		for i = 1, count do
+			if running < RUNNING_MAX then
+				has_begun = begin_next(spaces[(turn + i) % count + 1], share, now) or has_begun
+			end
+		end
+	end
+	local before = firsts
+	firsts = {}
+	for _, space in ipairs(spaces) do
+		firsts[space.name] = ((before[space.name] or 0) + space.taken) % 0x40000000
+	end
+end
+
+-- The pools that are checked stand in one row, so that the others cost nothing; before them, as `=NAME`, whose they are.
 local function tick(premature)
 	if premature or ngx.worker.exiting() then
 		return
 	end
-	local seen = {}
+	local seen, spaces, by_name = {}, {}, {}
 	local now = ngx.now()
+	local owner = ""
 	for name in string.gmatch(store.get("Ochecked") or "", "%S+") do
-		local pool = pools.get(name)
-		if pool and pool.check then
-			look_at(pool, now, seen)
+		local is_owner = name:sub(1, 1) == "="
+		local pool = not is_owner and pools.get(name)
+		if is_owner then
+			owner = name
+		elseif pool and pool.check then
+			local space = by_name[owner]
+			if not space then
+				space = { name = owner, count = 0, taken = 0, first = firsts[owner] or 0 }
+				by_name[owner] = space
+				spaces[#spaces + 1] = space
+			end
+			look_at(pool, space, now, seen)
 		end
 	end
+	begin_due(spaces, now)
 	for key in pairs(peers) do
 		if not seen[key] then
 			peers[key] = nil

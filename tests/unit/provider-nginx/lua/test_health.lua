@@ -60,4 +60,65 @@ function tests.a_drip_has_the_time_of_one_answer()
 	assert(is_down and socket.asked <= 6, socket.asked)
 end
 
+-- Pools of as many namespaces, each with so many endpoints whose checks end when the test says so. Returns the checks that are under way, by namespace.
+local function with_pools(counts)
+	standin.reset()
+	local checked, under_way = {}, {}
+	for space, count in ipairs(counts) do
+		local text = { "proto http\ncheck tcp 1000 60000 1 1 0 /\n" }
+		for i = 1, count do
+			text[#text + 1] = ("e a %x 10.%d.%d.%d 80\n"):format(i, space, math.floor(i / 250), i % 250)
+		end
+		ngx.shared.sluice:set("Opool:p" .. space, table.concat(text))
+		checked[#checked + 1] = ("=%d p%d"):format(space, space)
+		under_way[space] = {}
+	end
+	ngx.shared.sluice:set("Ochecked", table.concat(checked, " "))
+	standin.socket = backend({})
+	ngx.timer.at = function(_, call, ...)
+		local peer = select(2, ...)
+		local space, words = tonumber(peer.ip:match("^10%.(%d+)")), { ... }
+		table.insert(under_way[space], { ip = peer.ip, finish = function() call(false, unpack(words)) end })
+		return true
+	end
+	require("sluice.health").start()
+	return under_way
+end
+
+function tests.one_namespace_leaves_room_for_the_next()
+	local under_way = with_pools({ 5000 })
+	standin.timers[1](false)
+	standin.timers[1](false)
+	assert(#under_way[1] == 128, #under_way[1])
+end
+
+function tests.namespaces_have_equal_shares()
+	local under_way = with_pools({ 5000, 3, 5000 })
+	standin.timers[1](false)
+	assert(#under_way[1] == 64 and #under_way[2] == 3 and #under_way[3] == 64)
+	-- Whoever is done is asked again when it is due, however late the others are.
+	for _, check in ipairs(under_way[2]) do
+		check.finish()
+	end
+	standin.now = standin.now + 1
+	standin.timers[1](false)
+	assert(#under_way[1] == 64 and #under_way[2] == 6 and #under_way[3] == 64)
+end
+
+function tests.each_endpoint_has_its_turn()
+	local under_way = with_pools({ 1000 })
+	local asked, count = {}, 0
+	for _ = 1, 16 do
+		standin.timers[1](false)
+		for _, check in ipairs(under_way[1]) do
+			count = count + (asked[check.ip] and 0 or 1)
+			asked[check.ip] = true
+			check.finish()
+		end
+		under_way[1] = {}
+		standin.now = standin.now + 1
+	end
+	assert(count == 1000, count)
+end
+
 return tests
