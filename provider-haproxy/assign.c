@@ -11,15 +11,16 @@ struct str assign_row_key(const struct assign *assign, const struct name *pool)
 }
 
 /* A slot of the pool's sort; new ones are made when there is none, and can be used after a reload. */
-static struct slot *take(
-	const struct assign *assign, struct slot_class *sort, const struct name *pool)
+static struct slot *take(const struct assign *assign, struct slot_class *sort,
+	const struct name *pool, uint64_t space, enum slots_growth *ret_growth)
 {
 	struct slot *slot = slots_take(assign->slots, sort, pool);
+	*ret_growth = SLOTS_GROWN;
 	if (slot != NULL)
 		return slot;
 	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
 	size_t more = sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 1;
-	slots_grow(assign->slots, sort, more);
+	*ret_growth = slots_grow(assign->slots, sort, more, space);
 	return slots_take(assign->slots, sort, pool);
 }
 
@@ -90,11 +91,17 @@ struct slot *assign_pool(const struct assign *assign, struct object *object, str
 	struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
 	class_text_fini(&text);
 	struct slot *old = slots_of_pool(assign->slots, &pool);
-	struct slot *slot = take(assign, sort, &pool);
+	enum slots_growth growth = SLOTS_GROWN;
+	uint64_t space = slots_space(value.service.namespace);
+	struct slot *slot = take(assign, sort, &pool, space, &growth);
 	if (slot == NULL) {
-		refused = "there are too many pools, or too many different cookies and health "
-			  "checks; it is served without them, or not at all";
-		slot = take(assign, plain_class(assign, &value), &pool);
+		refused = growth == SLOTS_SHARE
+				  ? "its namespace has its share of different cookies and health "
+				    "checks; it is served without them"
+				  : "there are too many pools, or too many different cookies and "
+				    "health "
+				    "checks; it is served without them, or not at all";
+		slot = take(assign, plain_class(assign, &value), &pool, space, &growth);
 	}
 	*ret_left = NULL;
 	if (slot == NULL) {
@@ -129,6 +136,6 @@ void assign_provide(const struct assign *assign)
 		size_t wanted = i == 0 ? assign->slots_min : 1;
 		class_text_fini(&text);
 		if (sort->slot_count < wanted)
-			slots_grow(assign->slots, sort, wanted - sort->used_count);
+			(void)slots_grow(assign->slots, sort, wanted - sort->used_count, 0);
 	}
 }

@@ -29,6 +29,12 @@ static int compare_pools(const struct pool_slot *a, const struct pool_slot *b)
 	return strcmp(a->pool.text, b->pool.text);
 }
 
+static int compare_shares(const struct slot_share *a, const struct slot_share *b)
+{
+	return (a->space > b->space) - (a->space < b->space);
+}
+
+RB_GENERATE_LOCAL(slot_share_tree, slot_share, node, compare_shares)
 RB_GENERATE_LOCAL(class_tree, slot_class, node, compare_classes)
 RB_GENERATE_LOCAL(server_tree, server, node, compare_servers)
 RB_GENERATE_LOCAL(pool_slot_tree, pool_slot, node, compare_pools)
@@ -82,13 +88,38 @@ struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint
 	return group;
 }
 
-bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more)
+uint64_t slots_space(struct str namespace)
+{
+	return name_digest(&namespace, 1) | 1;
+}
+
+static struct slot_share *share_of(struct slots *slots, uint64_t space)
+{
+	struct slot_share wanted = {.space = space};
+	struct slot_share *share = RB_FIND(slot_share_tree, &slots->shares, &wanted);
+	if (share != NULL)
+		return share;
+	share = xcalloc(1, sizeof(*share));
+	share->space = space;
+	RB_INSERT(slot_share_tree, &slots->shares, share);
+	return share;
+}
+
+enum slots_growth slots_grow(
+	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space)
 {
 	while (sort->slot_count < sort->used_count + more) {
+		struct slot_share *share =
+			sort->is_common || space == 0 ? NULL : share_of(slots, space);
+		size_t left = SLOTS_RARE_GROUPS_MAX - slots->rare_count;
+		if (share != NULL && share->group_count != 0 && share->group_count >= left)
+			return SLOTS_SHARE;
 		if (slots_add_group(slots, sort, 0) == NULL)
-			return false;
+			return SLOTS_FULL;
+		if (share != NULL)
+			share->group_count++;
 	}
-	return true;
+	return SLOTS_GROWN;
 }
 
 struct slot *slots_by_name(const struct slots *slots, struct str name)
@@ -408,6 +439,11 @@ void slots_fini(struct slots *slots)
 {
 	struct pool_slot *place;
 	struct slot_class *sort;
+	struct slot_share *share;
+	while ((share = RB_ROOT(&slots->shares)) != NULL) {
+		RB_REMOVE(slot_share_tree, &slots->shares, share);
+		free(share);
+	}
 	for (size_t i = 0; i < slots->group_count; i++)
 		free_group(slots->groups[i]);
 	free(slots->groups);

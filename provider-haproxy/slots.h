@@ -99,10 +99,20 @@ RB_HEAD(class_tree, slot_class);
 struct pool_slot;
 RB_HEAD(pool_slot_tree, pool_slot);
 
+/* How many groups of classes that are not common were made for a namespace. */
+struct slot_share {
+	RB_ENTRY(slot_share) node;
+	uint64_t space;
+	size_t group_count;
+};
+
+RB_HEAD(slot_share_tree, slot_share);
+
 struct slots {
 	struct group **groups; /* by number */
 	size_t group_count;
 	size_t rare_count;
+	struct slot_share_tree shares;
 	struct class_tree classes;
 	struct slot_list dirty;
 	struct pool_slot_tree by_pool;
@@ -114,8 +124,17 @@ void slots_fini(struct slots *slots);
 struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
 /* Adds a group of the class with `size` slots, 0: as many as the class deserves; NULL when there are too many. */
 struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size);
-/* Adds groups until the class has room for `more` slots beside those in use; false when there are too many. */
-bool slots_grow(struct slots *slots, struct slot_class *sort, size_t more);
+enum slots_growth {
+	SLOTS_GROWN,
+	SLOTS_FULL, /* there are too many */
+	SLOTS_SHARE, /* the namespace has its share of those that are not common: no more than are left for all others */
+};
+
+/* Adds groups until the class has room for `more` slots beside those in use. `space` stands for the namespace for which they are, see slots_space(). */
+enum slots_growth slots_grow(
+	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space);
+/* What stands for a namespace; 0 stands for nobody. */
+uint64_t slots_space(struct str namespace);
 
 /* The slot of a number, by name; NULL when there is none. */
 struct slot *slots_by_name(const struct slots *slots, struct str name);

@@ -53,7 +53,7 @@ static void a_pool_keeps_its_slot(void **state)
 	assert_ptr_equal(slots_by_name(&slots, str_from(slot->name)), slot);
 	assert_ptr_not_equal(slots_take(&slots, plain, &b), slot);
 	assert_null(slots_take(&slots, plain, &c));
-	assert_true(slots_grow(&slots, plain, 1));
+	assert_int_equal(slots_grow(&slots, plain, 1, 0), SLOTS_GROWN);
 	assert_non_null(slots_take(&slots, plain, &c));
 	assert_null(slots_by_name(&slots, STR("s000002")));
 	assert_null(slots_by_name(&slots, STR("s00000x")));
@@ -145,11 +145,38 @@ static void a_server_of_another_trust_is_another(void **state)
 	assert_true(server->is_wanted);
 }
 
+/* Each wants a cookie of its own for every pool, without end. */
+static size_t grow_without_end(const char *namespace)
+{
+	char lines[64];
+	size_t count = 0;
+	for (;; count++) {
+		snprintf(lines, sizeof(lines), "\tdynamic-cookie-key %s%zu\n", namespace, count);
+		if (slots_grow(&slots, slots_find_class(&slots, lines, ""), 1,
+			    slots_space(str_from(namespace))) != SLOTS_GROWN)
+			return count;
+	}
+}
+
+static void nobody_has_all_rare_slots(void **state)
+{
+	(void)state;
+	assert_int_equal(grow_without_end("one"), SLOTS_RARE_GROUPS_MAX / 2);
+	assert_int_equal(grow_without_end("two"), SLOTS_RARE_GROUPS_MAX / 4);
+	assert_int_equal(grow_without_end("three"), SLOTS_RARE_GROUPS_MAX / 8);
+	struct slot_class *rare = slots_find_class(&slots, "\tdynamic-cookie-key x\n", "");
+	assert_int_equal(slots_grow(&slots, rare, 1, slots_space(STR("one"))), SLOTS_SHARE);
+	assert_int_equal(slots_grow(&slots, rare, 1, slots_space(STR("four"))), SLOTS_GROWN);
+	/* What everybody needs is not shared out. */
+	assert_int_equal(slots_grow(&slots, plain, 1000, slots_space(STR("one"))), SLOTS_GROWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_pool_keeps_its_slot, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_left_slot_is_emptied_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(nobody_has_all_rare_slots, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(weights_and_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			slots_of_an_earlier_run_are_kept, set_up, tear_down),
