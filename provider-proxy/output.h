@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the proxy writes to its streams. It goes straight to a file, which the proxy can write whatever becomes of us; the file is kept
- * short, since its folder is in memory, and can be shown on our own standard error, where containers and service managers look.
+ * short, since its folder is in memory, also while clients have the proxy write without end, and can be shown on our own standard error, where
+ * containers and service managers look.
  */
 #pragma once
 
