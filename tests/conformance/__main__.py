@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import checks_link, checks_objects  # noqa: F401  they register themselves
+from . import checks_link, checks_traffic, checks_objects  # noqa: F401  they register themselves, in the order in which they run
 from .bench import Bench, CannotStart, Failed
 from .registry import CHECKS, Check
 
@@ -27,6 +27,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="NAME", help="run only these checks; may be given several times")
     parser.add_argument("--skip", action="append", default=[], metavar="NAME", help="leave out these checks")
     parser.add_argument("--quick", action="store_true", help="leave out the checks that wait for the protocol's limits of time")
+    parser.add_argument("--traffic", action="store_true",
+                        help="run the checks that send requests, too: for load balancers on this machine, which reach backends at 127.88.0.0/16")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for anything (%(default)g)")
     parser.add_argument("--service-uid", default="uid-web", metavar="UID", help="UID of the Service that is asked for (%(default)s)")
     parser.add_argument("--verbose", action="store_true", help="let the program's output through")
@@ -42,6 +44,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return args
 
 
+def choose(args: argparse.Namespace) -> list[Check]:
+    if args.only is not None:
+        return [item for item in CHECKS if item.name in args.only and item.name not in args.skip]
+    return [item for item in CHECKS if item.name not in args.skip and not (args.quick and item.is_slow) and (args.traffic or not item.needs_traffic)]
+
+
+def print_list() -> None:
+    for item in CHECKS:
+        print(f"{item.name:42} {item.text}{' (slow)' if item.is_slow else ''}{' (--traffic)' if item.needs_traffic else ''}")
+
+
 def run_one(bench: Bench, item: Check) -> str | None:
     """What is wrong; None when the check holds."""
     try:
@@ -55,10 +68,9 @@ def main() -> int:
     args = parse(sys.argv[1:])
     sys.stdout.reconfigure(errors="backslashreplace")  # what a provider says need not be what the terminal can show
     if args.list:
-        for item in CHECKS:
-            print(f"{item.name:42} {item.text}" + (" (slow)" if item.is_slow else ""))
+        print_list()
         return 0
-    chosen = [item for item in CHECKS if (args.only is None or item.name in args.only) and item.name not in args.skip and not (args.quick and item.is_slow)]
+    chosen = choose(args)
     bench = Bench(args.command, args.timeout, args.service_uid, quiet=not args.verbose)
     failed = 0
     try:

@@ -18,6 +18,7 @@ import msgpack
 
 from lib import processes
 from lib.addresses import Address, free_port
+from lib.backend import Backend
 
 from .message import Invalid, printable, read_message
 from .tables import Tables
@@ -254,6 +255,7 @@ class Bench:
         self.listener: socket.socket | None = None
         self.connection: Connection | None = None
         self.grouping = "per-ingress"
+        self.backends: dict[str, Backend] = {}  # by name
 
     @staticmethod
     def _fill(word: str, words: dict[str, str]) -> str:
@@ -263,6 +265,12 @@ class Bench:
 
     def wishes(self) -> Wishes:
         return Wishes(self.grouping, self.ports[0], self.ports[1], self.uid)
+
+    def backend(self, name: str) -> Backend:
+        """One that runs, on an address of its own."""
+        if name not in self.backends:
+            self.backends[name] = Backend(name)
+        return self.backends[name]
 
     # The socket
 
@@ -349,6 +357,8 @@ class Bench:
         for name in ("sluice-proxy", "haproxy", "nginx"):
             processes.kill(processes.marked(self.folder, name))
         self.unlisten()
+        for backend in self.backends.values():
+            backend.stop()
         self._address.release()
         if self.log is not None:
             self.log.close()

@@ -10,7 +10,10 @@ import os
 import pathlib
 import signal
 import sys
+import threading
 import time
+
+from serving import servers_of_provider
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/provider.py"
 spec = importlib.util.spec_from_file_location("provider", EXAMPLE)
@@ -134,6 +137,12 @@ def no_pong():
 
 
 @fault
+def wrong_pong():
+    around(provider, "send", lambda original, link, kind, body:
+           original(link, kind, {"seq": body["seq"] // 2} if kind == "pong" else body))
+
+
+@fault
 def no_ping():
     never_says("ping")
 
@@ -152,6 +161,21 @@ def one_frame_at_a_time():
 @fault
 def knows_all():
     on_message(lambda link, message: message if message[0] in provider.MESSAGES else end())
+
+
+@fault
+def knows_all_kinds():
+    on_type("upsert", lambda link, body: body["kind"] in provider.OBJECTS or end())
+
+
+@fault
+def knows_all_kinds_to_remove():
+    on_type("remove", lambda link, body: body["kind"] in provider.OBJECTS or end())
+
+
+@fault
+def knows_all_keys():
+    on_message(lambda link, message: end() if any(key.startswith("x-") for key in message[1]) else message)
 
 
 @fault
@@ -209,6 +233,15 @@ def eager():
 
 
 @fault
+def remembers_what_it_said():
+    """Says it again as soon as there is a new link, although nothing was committed on that."""
+    said = []
+    around(provider, "answer", lambda original, link, *arguments: said.append(arguments) or original(link, *arguments))
+    on_type("hello", lambda link, body: [provider.send(link, "lb-status", {"id": lb["id"], "rev": lb["rev"], "state": "applied"})
+                                         for lb, _ in said[-1:]])
+
+
+@fault
 def mute():
     provider.answer = lambda link, lb, address: None
 
@@ -216,6 +249,19 @@ def mute():
 @fault
 def no_addresses():
     around(provider, "send", lambda original, link, kind, body: original(link, kind, without_addresses(body)))
+
+
+@fault
+def shuffles():
+    turns = itertools.count()
+
+    def wrapper(original, link, kind, body):
+        if body.get("addresses"):
+            addresses = [{"ip": f"192.0.2.{number}"} for number in (1, 2, 3)]
+            turn = next(turns) % 3
+            body = {**body, "addresses": addresses[turn:] + addresses[:turn]}
+        return original(link, kind, body)
+    around(provider, "send", wrapper)
 
 
 @fault
@@ -301,6 +347,22 @@ def whole_snapshots_only():
     around(provider, "messages", wrapper)
 
 
+def ignores(word: str) -> None:
+    on_message(lambda link, message: None if message[0] == word else message)
+
+
+@fault
+def ignores_remove():
+    """And says at each commit what has become of all that it has."""
+    ignores("remove")
+
+    def tell_all(link, objects, staged):
+        for (kind, name), lb in objects.items():
+            if kind == "load-balancer" and (kind, name) not in staged:
+                provider.answer(link, lb, {"ip": "192.0.2.7"})
+    on_commit(tell_all)
+
+
 @fault
 def never_again():
     removed = set()
@@ -368,6 +430,70 @@ def careless():
         provider.send(link, "lb-event", {"id": lb["id"], "message": "an event without a reason"})
         original(link, lb, address)
     around(provider, "answer", wrapper)
+
+
+# Faults of one that serves. What a commit changes goes through the functions in the order in which they are put around each other.
+
+
+@fault
+def serves():
+    """No fault: what the others of this kind are measured by."""
+    servers_of_provider(provider)
+
+
+@fault
+def applied_too_soon():
+    servers = servers_of_provider(provider)
+    around(servers, "apply", lambda original, objects: threading.Timer(0.3, original, [objects]).start())
+
+
+@fault
+def serves_the_first_for_good():
+    servers = servers_of_provider(provider)
+    seen = {}
+
+    def wrapper(original, objects):
+        for key, item in objects.items():
+            seen.setdefault(key, item)
+        original({key: seen[key] if key[0] == "virtual-host" else item for key, item in objects.items()})
+    around(servers, "apply", wrapper)
+
+
+@fault
+def serves_what_is_removed():
+    servers_of_provider(provider)
+    ignores("remove")
+
+
+@fault
+def serves_what_is_absent():
+    servers = servers_of_provider(provider)
+    around(servers, "apply", lambda original, objects:
+           original({**servers.objects, **{key: item for key, item in objects.items() if not item.get("absent")}}))
+
+
+@fault
+def serves_at_once():
+    servers = servers_of_provider(provider)
+    on_type("upsert", lambda link, body: servers.apply({**servers.objects, (body["kind"], body["id"]): body}))
+
+
+@fault
+def serves_only_with_a_link():
+    servers = servers_of_provider(provider)
+
+    def wrapper(original, *arguments):
+        try:
+            original(*arguments)
+        finally:
+            servers.apply({})
+    around(provider, "follow", wrapper)
+
+
+@fault
+def serves_what_snapshots_lack():
+    servers_of_provider(provider)
+    snapshots_only_add()
 
 
 # What is sent instead of the first status: invalid, or made to harm whoever reads it.

@@ -19,21 +19,27 @@ def settled(bench: Bench, **lb) -> Connection:
     return connection
 
 
+def names_of(addresses: list) -> list[str]:
+    return [item.get("ip") or item["hostname"] for item in addresses]
+
+
 def ids(connection: Connection) -> set[str]:
     return {status["id"] for status in connection.statuses}
 
 
 @check
 def says_nothing_before_the_commit(bench: Bench) -> None:
-    """What was sent without a commit is not acted upon, and no status is sent before the first one."""
-    connection = bench.fresh()
-    connection.send("sync-begin", {})
-    connection.upsert(*bench.wishes().usual())
-    for _ in range(3):
-        connection.roundtrip()
-    connection.linger(0.5)
-    if connection.statuses:
-        raise Failed(f"it says {connection.statuses[0]['state']} of what was not committed")
+    """What was sent without a commit is not acted upon, and no status is sent before the first one of a link, whatever was applied before."""
+    for is_first in (True, False):
+        connection = bench.fresh()
+        connection.send("sync-begin", {})
+        connection.upsert(*bench.wishes().usual())
+        for _ in range(3):
+            connection.roundtrip()
+        connection.linger(0.5)
+        connection.require_valid()
+        if is_first:
+            settled(bench)
 
 
 @check
@@ -44,18 +50,28 @@ def applies_a_snapshot(bench: Bench) -> None:
 
 @check
 def tells_where_traffic_enters(bench: Bench) -> None:
-    """A status with `addresses_known` holds at least one address, with ip or hostname, sorted, none twice."""
+    """A status with `addresses_known` holds at least one address, with ip or hostname, none twice."""
     connection = settled(bench)
 
     def told() -> list:
         return next((s["addresses"] for s in connection.statuses if s.get("addresses_known") and s.get("addresses")), [])
 
-    addresses = connection.wait(told, "addresses")
-    if any(bool(item.get("ip")) == bool(item.get("hostname")) for item in addresses):
-        raise Failed(f"an address has either ip or hostname: {addresses}")
-    names = [item.get("ip") or item["hostname"] for item in addresses]
+    names = names_of(connection.wait(told, "addresses"))
     if len(set(names)) != len(names):
         raise Failed(f"an address stands twice: {names}")
+
+
+@check
+def tells_addresses_in_one_order(bench: Bench) -> None:
+    """The same addresses are told in the same order, so that whoever compares two statuses sees no change where there is none."""
+    orders: dict[tuple[str, ...], list[str]] = {}
+    for _ in range(4):
+        tells_where_traffic_enters(bench)
+        bench.connection.linger(0.1)
+        for status in bench.connection.statuses:
+            names = names_of(status.get("addresses", []))
+            if orders.setdefault(tuple(sorted(names)), names) != names:
+                raise Failed(f"it tells {names} after {orders[tuple(sorted(names))]}: the same in another order")
 
 
 @check
@@ -161,6 +177,12 @@ def removes_what_is_removed(bench: Bench) -> None:
     connection.commit()
     connection.roundtrip()
     connection.statuses.clear()
+    connection.upsert(wishes.pool("web", "127.0.0.2"))
+    connection.commit()
+    connection.roundtrip()
+    connection.linger(0.3)
+    if lb["id"] in ids(connection):
+        raise Failed(f"it says {connection.statuses[-1]['state']} of {lb['id']}, whose removal was committed")
     connection.upsert(*wishes.usual())
     connection.commit()
     connection.wait_state(lb)

@@ -15,14 +15,15 @@ class Check:
     name: str
     text: str
     run: Function
-    is_slow: bool
+    is_slow: bool = False
+    needs_traffic: bool = False
 
 
 CHECKS: list[Check] = []
 
 
 def check(function: Function) -> Function:
-    CHECKS.append(Check(function.__name__.replace("_", "-"), " ".join(function.__doc__.split()), function, False))
+    CHECKS.append(Check(function.__name__.replace("_", "-"), " ".join(function.__doc__.split()), function))
     return function
 
 
@@ -30,4 +31,11 @@ def slow_check(function: Function) -> Function:
     """One that has to wait for the limits of the protocol; left out by --quick."""
     check(function)
     CHECKS[-1].is_slow = True
+    return function
+
+
+def traffic_check(function: Function) -> Function:
+    """One that sends requests to the addresses that the provider tells; only with --traffic."""
+    check(function)
+    CHECKS[-1].needs_traffic = True
     return function

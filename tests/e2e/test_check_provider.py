@@ -21,52 +21,67 @@ CHECK = ROOT / "scripts/check-provider"
 
 ENDED = "has ended|closed the link"  # the link is seen to close before the program is seen to end, or the other way round
 
-# The fault of tests/conformance/broken.py that makes a check fail, and what is then said.
-FAULTS = {
-    "waits-for-the-socket": ("never-waits", ENDED),
-    "says-hello-at-once": ("hello-late", "in vain for its hello"),
-    "refuses-a-version-it-does-not-speak": ("any-version", "keeps the link open"),
-    "takes-the-greatest-common-version": ("only-version-1", "closed the link"),
-    "refuses-a-role-that-is-no-translator": ("any-role", "keeps the link open"),
-    "understands-nothing-before-our-hello": ("no-manners", "keeps the link open"),
-    "answers-ping": ("no-pong", "in vain for pong"),
-    "reads-frames-in-any-pieces": ("one-frame-at-a-time", ENDED),
-    "skips-what-it-does-not-know": ("knows-all", ENDED),
-    "takes-a-frame-of-the-greatest-size": ("small-frames", "closed the link"),
-    "survives-garbage": ("trusting", ENDED),
-    "survives-malformed-objects": ("no-forms", ENDED),
-    "survives-half-a-frame": ("whole-frames-only", ENDED),
-    "does-not-believe-lengths": ("generous", "has grown"),
-    "comes-back-after-bye": ("takes-bye-for-good", ENDED),
-    "pauses-before-it-comes-back": ("hasty", "came back after"),
-    "pings-when-it-hears-nothing": ("no-ping", "(instead of|in vain for) a ping"),
-    "cuts-a-hung-peer-off": ("patient", "stays with a peer"),
-    "cuts-off-a-peer-without-hello": ("patient", "stays with a peer"),
-    "says-nothing-before-the-commit": ("eager", "lb-status before the first commit"),
-    "applies-a-snapshot": ("mute", "in vain for lb-status"),
-    "tells-where-traffic-enters": ("no-addresses", "in vain for addresses"),
-    "speaks-only-of-what-it-was-asked-for": ("ghosts", "nobody has asked"),
-    "applies-a-change": ("only-snapshots", "in vain for lb-status"),
-    "takes-an-object-that-has-not-changed": ("changes-only", ENDED),
-    "forgets-what-was-not-committed": ("long-memory", "never committed"),
-    "repeats-statuses-after-a-snapshot": ("says-it-once", "in vain for lb-status"),
-    "repeats-addresses-after-a-snapshot": ("addresses-once", "in vain for addresses"),
-    "survives-its-own-death": ("stale-lock", ENDED),
-    "survives-death-while-it-works": ("stale-lock", ENDED),
-    "survives-a-lost-link": ("whole-snapshots-only", ENDED),
-    "removes-what-is-removed": ("never-again", "in vain for lb-status"),
-    "removes-what-a-snapshot-lacks": ("snapshots-only-add", "does not exist"),
-    "ignores-the-removal-of-the-unknown": ("sure-of-itself", ENDED),
-    "answers-absent": ("nothing-is-absent", "in vain for lb-status"),
-    "leaves-alone-what-is-kept": ("cannot-keep", "says failed"),
-    "survives-dangling-references": ("no-loose-ends", ENDED),
-    "refuses-what-it-cannot-do-and-goes-on": ("only-good-certificates", ENDED),
-    "holds-many-objects": ("small-state", ENDED),
-    "coalesces-many-changes": ("few-commits", ENDED),
-    "goes-on-without-a-translator": ("gives-up", ENDED),
-    "sends-only-valid-messages": ("careless", "lb-event: reason is missing"),
-    "ends-when-it-is-asked-to": ("deaf-to-signals", "runs on"),
-}
+# Checks, the faults of tests/conformance/broken.py that make them fail, and what is then said.
+FAULTS = [
+    ("waits-for-the-socket", "never-waits", ENDED),
+    ("says-hello-at-once", "hello-late", "in vain for its hello"),
+    ("refuses-a-version-it-does-not-speak", "any-version", "keeps the link open"),
+    ("takes-the-greatest-common-version", "only-version-1", "closed the link"),
+    ("refuses-a-role-that-is-no-translator", "any-role", "keeps the link open"),
+    ("understands-nothing-before-our-hello", "no-manners", "keeps the link open"),
+    ("answers-ping", "no-pong", "in vain for pong"),
+    ("answers-ping", "wrong-pong", "in vain for pong"),
+    ("reads-frames-in-any-pieces", "one-frame-at-a-time", ENDED),
+    ("skips-what-it-does-not-know", "knows-all", ENDED),
+    ("skips-what-it-does-not-know", "knows-all-kinds", ENDED),
+    ("skips-what-it-does-not-know", "knows-all-kinds-to-remove", ENDED),
+    ("skips-what-it-does-not-know", "knows-all-keys", ENDED),
+    ("takes-a-frame-of-the-greatest-size", "small-frames", "closed the link"),
+    ("survives-garbage", "trusting", ENDED),
+    ("survives-malformed-objects", "no-forms", ENDED),
+    ("survives-half-a-frame", "whole-frames-only", ENDED),
+    ("does-not-believe-lengths", "generous", "has grown"),
+    ("comes-back-after-bye", "takes-bye-for-good", ENDED),
+    ("pauses-before-it-comes-back", "hasty", "came back after"),
+    ("pings-when-it-hears-nothing", "no-ping", "(instead of|in vain for) a ping"),
+    ("cuts-a-hung-peer-off", "patient", "stays with a peer"),
+    ("cuts-off-a-peer-without-hello", "patient", "stays with a peer"),
+    ("says-nothing-before-the-commit", "eager", "lb-status before the first commit"),
+    ("says-nothing-before-the-commit", "remembers-what-it-said", "lb-status before the first commit"),
+    ("applies-a-snapshot", "mute", "in vain for lb-status"),
+    ("tells-where-traffic-enters", "no-addresses", "in vain for addresses"),
+    ("tells-addresses-in-one-order", "shuffles", "the same in another order"),
+    ("speaks-only-of-what-it-was-asked-for", "ghosts", "nobody has asked"),
+    ("applies-a-change", "only-snapshots", "in vain for lb-status"),
+    ("takes-an-object-that-has-not-changed", "changes-only", ENDED),
+    ("forgets-what-was-not-committed", "long-memory", "never committed"),
+    ("repeats-statuses-after-a-snapshot", "says-it-once", "in vain for lb-status"),
+    ("repeats-addresses-after-a-snapshot", "addresses-once", "in vain for addresses"),
+    ("survives-its-own-death", "stale-lock", ENDED),
+    ("survives-its-own-death", "crashes", "ended by signal 11"),
+    ("survives-death-while-it-works", "stale-lock", ENDED),
+    ("survives-a-lost-link", "whole-snapshots-only", ENDED),
+    ("removes-what-is-removed", "never-again", "in vain for lb-status"),
+    ("removes-what-is-removed", "ignores-remove", "whose removal was committed"),
+    ("removes-what-a-snapshot-lacks", "snapshots-only-add", "does not exist"),
+    ("ignores-the-removal-of-the-unknown", "sure-of-itself", ENDED),
+    ("answers-absent", "nothing-is-absent", "in vain for lb-status"),
+    ("leaves-alone-what-is-kept", "cannot-keep", "says failed"),
+    ("survives-dangling-references", "no-loose-ends", ENDED),
+    ("refuses-what-it-cannot-do-and-goes-on", "only-good-certificates", ENDED),
+    ("holds-many-objects", "small-state", ENDED),
+    ("coalesces-many-changes", "few-commits", ENDED),
+    ("goes-on-without-a-translator", "gives-up", ENDED),
+    ("sends-only-valid-messages", "careless", "lb-event: reason is missing"),
+    ("ends-when-it-is-asked-to", "deaf-to-signals", "runs on"),
+    ("serves-what-it-calls-applied", "applied-too-soon", "says applied.*ConnectionRefusedError"),
+    ("serves-a-change", "serves-the-first-for-good", "in vain for a change of rules or endpoints"),
+    ("serves-no-more-what-is-removed", "serves-what-is-removed", "still served .* after the removal of its virtual host"),
+    ("serves-nothing-of-what-is-absent", "serves-what-is-absent", "says applied of what is absent"),
+    ("serves-only-what-was-committed", "serves-at-once", "serves what was not committed"),
+    ("goes-on-serving-without-a-link", "serves-only-with-a-link", "serves no more when the link is lost"),
+    ("forgets-what-the-next-snapshot-lacks", "serves-what-snapshots-lack", "still served .* after a snapshot without it"),
+]
 
 # What tests/conformance/broken.py says instead of its status, and how check-provider names the field and the reason.
 INVALID = {
@@ -121,8 +136,7 @@ def holds(*arguments: str, **environment: str) -> None:
 
 def names() -> list[str]:
     sys.path.insert(0, str(ROOT / "tests"))
-    from conformance import checks_link, checks_objects  # noqa: F401, pylint: disable=import-outside-toplevel, unused-import
-    from conformance.registry import CHECKS  # pylint: disable=import-outside-toplevel
+    from conformance.__main__ import CHECKS  # pylint: disable=import-outside-toplevel
     return [item.name for item in CHECKS]
 
 
@@ -130,17 +144,20 @@ def names() -> list[str]:
 def broken():
     """What check-provider says of each fault: several at a time, because most of them wait."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        futures = {name: pool.submit(run, "--timeout", "20", "--only", name, "tests/conformance/broken.py", fault, "192.0.2.7")
-                   for name, (fault, _) in FAULTS.items()}
-        yield futures
+        yield {(check, fault): pool.submit(run, "--timeout", "20", "--only", check, "tests/conformance/broken.py", fault, "{address}")
+               for check, fault, _ in FAULTS}
 
 
 @pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
-@pytest.mark.parametrize("name", names())
-def test_each_check_finds_its_fault(name, broken):
-    done = broken[name].result()
+@pytest.mark.parametrize("check, fault, said", FAULTS, ids=[fault for _, fault, _ in FAULTS])
+def test_each_fault_is_found(check, fault, said, broken):
+    done = broken[check, fault].result()
     assert done.returncode == 1, f"{done.stdout}{done.stderr}"
-    assert re.search(FAULTS[name][1], done.stdout), done.stdout
+    assert re.search(said, done.stdout), done.stdout
+
+
+def test_each_check_finds_a_fault():
+    assert {check for check, _, _ in FAULTS} == set(names())
 
 
 @pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
@@ -168,6 +185,13 @@ def test_the_example_in_python(grouping):
     holds(*(["--quick"] if grouping == "merged" else []), "examples/provider.py", "--grouping", grouping, "192.0.2.7")
 
 
+@pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
+@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
+def test_the_example_when_it_serves(grouping):
+    only = [word for check, _, _ in FAULTS if check.startswith(("serves-", "goes-on-serving-", "forgets-what-the-next-")) for word in ("--only", check)]
+    holds("--traffic", *only, "tests/conformance/broken.py", "serves", "--grouping", grouping, "{address}")
+
+
 @pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
 def test_the_example_in_c(grouping):
     holds(*(["--quick"] if grouping == "merged" else []), str(build_folder() / "examples/example-provider"), "--grouping", grouping,
@@ -188,4 +212,4 @@ def test_rancher():
 @pytest.mark.parametrize("name", PROXIES)
 def test_local_proxies(name):
     one = proxy_class(name)
-    holds("--quick", str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)
+    holds("--quick", "--traffic", str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)
