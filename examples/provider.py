@@ -6,6 +6,7 @@ It is written from proto/PROTOCOL.md alone and needs only python3-msgpack. Start
 provider, and every Ingress gets ADDRESS; put what drives your own load balancer where this one logs.
 """
 import argparse
+import contextlib
 import ipaddress
 import logging
 import random
@@ -14,14 +15,14 @@ import time
 
 import msgpack
 
-FRAME_MAX, VALUES_MAX, DEPTH_MAX, PING_AFTER_S, DEAD_AFTER_S = 4194304, 524288, 16, 5, 20
+FRAME_MAX, VALUES_MAX, DEPTH_MAX, LIST_MAX, PING_AFTER_S, DEAD_AFTER_S = 4194304, 524288, 16, 65536, 5, 20
 
 # The keys that this provider reads of each message, and of each kind of object; all others are skipped.
 # A number is the greatest length of a text, a tuple lists the words, a list has the form of its items.
 ID, NUMBER, PORT = 1024, range(1 << 64), range(1 << 16)
 PROTOCOL = ("http", "https", "tcp", "tls-passthrough")
 MESSAGES = {
-    "hello": {"version_min": NUMBER, "version_max": NUMBER, "role": 64, "name": 253, "software": 253},
+    "hello": {"version_min": NUMBER, "version_max": NUMBER, "role": ("watcher", "translator", "provider"), "name": 253, "software": 253},
     "ping": {"seq": NUMBER}, "pong": {"seq": NUMBER}, "upsert": {"kind": 64, "id": ID, "rev": NUMBER},
     "remove": {"kind": 64, "id": ID}, "commit": {"serial": NUMBER}, "bye": {"reason": 4096}, "sync-begin": {},
 }
@@ -32,47 +33,79 @@ OBJECTS = {
     "virtual-host": {"load_balancer": ID, "host": 255, "rules": [{"path": 16384, "pool": ID}]},
 }
 OPTIONAL = ("absent", "active", "endpoints", "host", "keep", "listeners", "names", "path", "rules")
+NOT_FOR_PROVIDERS = ("settings", "sync-end", "delete", "keep", "status", "event", "lb-status", "lb-event")
 
 
-def fits(form, value) -> bool:
+class Map(dict):
+    """A map as it came. A key that is not known may be no text, or stand twice: it is skipped."""
+
+    def __init__(self, pairs: list):
+        super().__init__((key, value) for key, value in pairs if isinstance(key, str))
+        self.keys_sent = [key for key, _ in pairs]
+
+
+def check(form, value, place: str) -> None:
+    """ValueError, which names the place, unless the value is of that form."""
     match form, value:
-        case dict(), dict():
-            return all(fits(form[key], value[key]) if key in value else key in OPTIONAL for key in form)
-        case list(), list():
-            return all(fits(form[0], item) for item in value)
-        case int(), str():
-            return len(value.encode()) <= form and "\0" not in value
-        case tuple(), str():
-            return value in form
-        case range(), int():
-            return value in form and not isinstance(value, bool)
-    return form is bool and isinstance(value, bool)
+        case dict(), Map() if all(isinstance(key, str) for key in value.keys_sent):
+            for key in form:
+                if value.keys_sent.count(key) > 1:
+                    raise ValueError(f"malformed: {place}.{key} stands twice")
+                if key in value:
+                    check(form[key], value[key], f"{place}.{key}")
+                elif key not in OPTIONAL:
+                    raise ValueError(f"malformed: {place}.{key} is missing")
+            return
+        case list(), list() if len(value) <= LIST_MAX:
+            for number, item in enumerate(value):
+                check(form[0], item, f"{place}[{number}]")
+            return
+        case (int(), str()) if len(value.encode()) <= form:
+            return
+        case ((tuple(), str()) | (range(), int())) if value in form and not isinstance(value, bool):
+            return
+        case type(), bool():
+            return
+    raise ValueError(f"malformed: {place} is {str(value)[:40]!r}, which is too long, of the wrong type or an unknown word")
 
 
-def unique(pairs: list) -> dict:
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("malformed: a key stands twice")
-    return dict(pairs)
+def check_texts(value, levels: int = DEPTH_MAX) -> None:
+    """Also in what is skipped: how deep it is, and that no text holds NUL. That text is UTF-8 is checked by msgpack."""
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("malformed: text that holds NUL")
+    if isinstance(value, (list, Map)):
+        if levels == 0:
+            raise ValueError(f"malformed: maps and arrays within each other more than {DEPTH_MAX} times")
+        for item in value if isinstance(value, list) else (*value.keys_sent, *value.values()):
+            check_texts(item, levels - 1)
 
 
-def count(value, depth: int = 0) -> int:
-    """How many values it holds, keys included."""
-    if not isinstance(value, (dict, list)):
-        return 1
-    if depth == DEPTH_MAX:
-        raise ValueError("malformed: nested too deeply")
-    return 1 + sum(count(item, depth + 1) for item in ([*value, *value.values()] if isinstance(value, dict) else value))
+def unpack(payload: bytes):
+    """One value. Lengths are checked against what is there before memory is taken, and the values are counted while they are made."""
+    left = VALUES_MAX - 1
+
+    def count(items: list, values_each: int) -> list:
+        nonlocal left
+        left -= len(items) * values_each
+        if left < 0:
+            raise ValueError(f"malformed: more than {VALUES_MAX} values")
+        return items
+    value = msgpack.unpackb(payload, strict_map_key=False, max_array_len=VALUES_MAX, max_map_len=VALUES_MAX // 2,
+                            list_hook=lambda items: count(items, 1), object_pairs_hook=lambda pairs: Map(count(pairs, 2)))
+    check_texts(value)
+    return value
 
 
 def parse(payload: bytes) -> tuple[str, dict]:
-    message = msgpack.unpackb(payload, object_pairs_hook=unique)  # believes no length before it sees the bytes
-    if count(message) > VALUES_MAX:
-        raise ValueError("malformed: too many values")
-    match message:
-        case [str(kind), dict(body), *_] if fits(MESSAGES.get(kind, {}), body):
-            if kind != "upsert" or fits(OBJECTS.get(body["kind"], {}), body):
-                return kind, body
-    raise ValueError(f"malformed: {payload[:20]}")
+    match unpack(payload):
+        case ["upsert" | "remove" | "sync-begin", {"kind": str(kind)}, *_] if kind not in OBJECTS:
+            return "", {}  # of a kind that we do not know: skipped
+        case [str(kind), Map() as body, *_]:
+            check(MESSAGES.get(kind, {}), body, kind)
+            if kind == "upsert":
+                check(OBJECTS[body["kind"]], body, body["kind"])
+            return kind, body
+    raise ValueError(f"malformed: {payload[:20]} is no array of a type and a map")
 
 
 def send(link: socket.socket, kind: str, body: dict) -> None:
@@ -81,11 +114,11 @@ def send(link: socket.socket, kind: str, body: dict) -> None:
 
 
 def messages(link: socket.socket):
-    """Each message as it comes. Who is silent is asked for a sign of life; who stays silent is given up."""
+    """Each message as it comes. Who is silent is asked for a sign of life; who stays silent, or does not end what it began, is given up."""
     data, has_spoken, deadline = b"", False, time.monotonic() + DEAD_AFTER_S
     while time.monotonic() < deadline:
         length = int.from_bytes(data[:4], "big")
-        if length > FRAME_MAX:
+        if len(data) >= 4 and not 1 <= length <= FRAME_MAX:
             raise ValueError(f"malformed: a frame of {length} bytes")
         if len(data) >= 4 + length:
             yield parse(data[4:4 + length])
@@ -95,11 +128,13 @@ def messages(link: socket.socket):
             piece = link.recv(65536)
             if not piece:
                 raise ConnectionError("the translator has closed the link")
+            if not data and has_spoken:
+                deadline = time.monotonic() + DEAD_AFTER_S  # for all of this frame
             data += piece
         except TimeoutError:
             if has_spoken:
                 send(link, "ping", {"seq": 1})
-    raise ConnectionError("the translator is silent")
+    raise ValueError(f"no {'message' if has_spoken else 'hello'} of the translator was whole within {DEAD_AFTER_S} s")
 
 
 def answer(link: socket.socket, lb: dict, address: dict) -> None:
@@ -126,21 +161,26 @@ def follow(link: socket.socket, objects: dict, address: dict, grouping: str) -> 
     send(link, "hello", {"version_min": 1, "version_max": 1, "role": "provider", "name": "example",
                          "software": "example 1",
                          "capabilities": {"grouping": grouping, "protocols": ["http", "https"]}})
-    is_greeted, is_snapshot, staged = False, False, {}
+    is_greeted, is_synced, is_snapshot, staged = False, False, False, {}
     for kind, body in messages(link):
         if kind == "hello" and not is_greeted:
             if body["role"] != "translator" or not body["version_min"] <= 1 <= body["version_max"]:
-                send(link, "bye", {"reason": "this is a provider of version 1"})
-                raise ConnectionError(f"no translator of version 1: {body}")
+                raise ValueError(f"this is a provider of version 1; the peer is a {body['role']} of versions {body['version_min']} to {body['version_max']}")
             is_greeted = True
             logging.info("connected to %s", body["software"])
-        elif kind in ("hello", "bye") or not is_greeted:
-            raise ConnectionError(f"{kind} {body}")
+        elif kind == "bye":
+            raise ConnectionError(f"the translator says: {body['reason']!r}")
+        elif kind == "hello" or not is_greeted:
+            raise ValueError(f"{kind or 'a message'} before hello" if not is_greeted else "a second hello")
         elif kind == "ping":
-            send(link, "pong", body)
+            send(link, "pong", {"seq": body["seq"]})
         elif kind == "sync-begin":
-            is_snapshot, staged = True, {}
-        elif kind == "upsert" and body["kind"] in OBJECTS:
+            is_synced, is_snapshot, staged = True, True, {}
+        elif kind in NOT_FOR_PROVIDERS:
+            raise ValueError(f"{kind} is not for a provider")
+        elif kind in ("upsert", "remove", "commit") and not is_synced:
+            raise ValueError(f"{kind} before sync-begin")
+        elif kind == "upsert":
             staged[body["kind"], body["id"]] = body
         elif kind == "remove":
             staged[body["kind"], body["id"]] = {}
@@ -149,6 +189,16 @@ def follow(link: socket.socket, objects: dict, address: dict, grouping: str) -> 
                 staged |= dict.fromkeys(objects.keys() - staged.keys(), {})
             take_commit(link, objects, staged, address)
             is_snapshot, staged = False, {}
+
+
+def follow_and_explain(link: socket.socket, *arguments) -> None:
+    """follow(); a peer that has made a mistake is told which, before the link is closed."""
+    try:
+        follow(link, *arguments)
+    except ValueError as problem:
+        with contextlib.suppress(OSError):
+            send(link, "bye", {"reason": str(problem)[:1000]})
+        raise
 
 
 def main() -> None:
@@ -169,7 +219,7 @@ def main() -> None:
                 link.settimeout(PING_AFTER_S)
                 link.connect(f"{args.runtime_dir}/provider.sock")
                 pause = 0.1
-                follow(link, objects, address, args.grouping)
+                follow_and_explain(link, objects, address, args.grouping)
         except (OSError, ValueError) as problem:
             logging.info("no link: %s", problem)
         time.sleep(pause * random.uniform(1, 2))
