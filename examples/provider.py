@@ -39,6 +39,8 @@ NOT_FOR_PROVIDERS = ("settings", "sync-end", "delete", "keep", "status", "event"
 class Map(dict):
     """A map as it came. A key that is not known may be no text, or stand twice: it is skipped."""
 
+    __slots__ = ("keys_sent",)
+
     def __init__(self, pairs: list):
         super().__init__((key, value) for key, value in pairs if isinstance(key, str))
         self.keys_sent = [key for key, _ in pairs]

@@ -163,14 +163,19 @@ def knows_all():
     on_message(lambda link, message: message if message[0] in (*provider.MESSAGES, "") else end())
 
 
+def dies_at_unknown_kinds_of(word: bytes) -> None:
+    around(provider, "parse", lambda original, payload:
+           message if (message := original(payload))[0] or word not in payload else end())
+
+
 @fault
 def knows_all_kinds():
-    on_type("upsert", lambda link, body: body["kind"] in provider.OBJECTS or end())
+    dies_at_unknown_kinds_of(b"upsert")
 
 
 @fault
 def knows_all_kinds_to_remove():
-    on_type("remove", lambda link, body: body["kind"] in provider.OBJECTS or end())
+    dies_at_unknown_kinds_of(b"remove")
 
 
 @fault
@@ -181,6 +186,26 @@ def knows_all_keys():
 @fault
 def small_frames():
     provider.FRAME_MAX = 1024 * 1024
+
+
+@fault
+def few_values():
+    provider.VALUES_MAX = 100000
+
+
+@fault
+def counts_nothing():
+    provider.VALUES_MAX = 1 << 24
+
+
+@fault
+def looks_at_no_text():
+    provider.check_texts = lambda value: None
+
+
+@fault
+def obeys_everybody():
+    provider.NOT_FOR_PROVIDERS = ()
 
 
 @fault

@@ -74,6 +74,10 @@ FAULTS = [
     ("goes-on-without-a-translator", "gives-up", ENDED),
     ("sends-only-valid-messages", "careless", "lb-event: reason is missing"),
     ("ends-when-it-is-asked-to", "deaf-to-signals", "runs on"),
+    ("takes-what-is-within-the-limits", "few-values", "after 524288 values: it closed the link"),
+    ("refuses-what-is-beyond-the-limits", "counts-nothing", "open after 524289 values$"),
+    ("refuses-what-is-beyond-the-limits", "looks-at-no-text", "open after 17 levels; NUL in a text that is skipped; a skipped key that holds NUL$"),
+    ("refuses-what-is-beyond-the-limits", "obeys-everybody", "open after a status; the settings of a watcher$"),
     ("serves-what-it-calls-applied", "applied-too-soon", "says applied.*ConnectionRefusedError"),
     ("serves-a-change", "serves-the-first-for-good", "in vain for a change of rules or endpoints"),
     ("serves-no-more-what-is-removed", "serves-what-is-removed", "still served .* after the removal of its virtual host"),
@@ -153,7 +157,7 @@ def broken():
 def test_each_fault_is_found(check, fault, said, broken):
     done = broken[check, fault].result()
     assert done.returncode == 1, f"{done.stdout}{done.stderr}"
-    assert re.search(said, done.stdout), done.stdout
+    assert re.search(said, done.stdout, re.MULTILINE), done.stdout
 
 
 def test_each_check_finds_a_fault():
