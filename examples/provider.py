@@ -167,7 +167,8 @@ def follow(link: socket.socket, objects: dict, address: dict, grouping: str) -> 
     for kind, body in messages(link):
         if kind == "hello" and not is_greeted:
             if body["role"] != "translator" or not body["version_min"] <= 1 <= body["version_max"]:
-                raise ValueError(f"this is a provider of version 1; the peer is a {body['role']} of versions {body['version_min']} to {body['version_max']}")
+                raise ValueError("this is a provider of version 1; the peer is a "
+                                 f"{body['role']} of versions {body['version_min']} to {body['version_max']}")
             is_greeted = True
             logging.info("connected to %s", body["software"])
         elif kind == "bye":

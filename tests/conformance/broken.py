@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import itertools
 import os
 import pathlib
@@ -13,57 +12,11 @@ import sys
 import threading
 import time
 
+from faults import FAULTS, around, end, fault, ignores, never_says, on_commit, on_message, on_type, provider
+from hostile import INSTEAD
 from serving import servers_of_provider
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/provider.py"
-spec = importlib.util.spec_from_file_location("provider", EXAMPLE)
-provider = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(provider)
-
 Socket = provider.socket.socket
-FAULTS = {}
-
-
-def fault(function):
-    FAULTS[function.__name__.replace("_", "-")] = function
-    return function
-
-
-def end() -> None:
-    os._exit(3)
-
-
-def around(owner, name: str, wrapper) -> None:
-    """Puts `wrapper(original, *arguments)` in the place of a function."""
-    original = getattr(owner, name)
-    setattr(owner, name, lambda *arguments: wrapper(original, *arguments))
-
-
-def on_message(change) -> None:
-    """`change(link, message)` gives what comes instead of a message; nothing comes instead of None."""
-    around(provider, "messages", lambda original, link: (
-        new for message in original(link) if (new := change(link, message)) is not None))
-
-
-def on_type(word: str, act) -> None:
-    def change(link, message):
-        if message[0] == word:
-            act(link, message[1])
-        return message
-    on_message(change)
-
-
-def on_commit(act) -> None:
-    """`act(link, objects, staged)` goes before what a commit does."""
-    def wrapper(original, link, objects, staged, address):
-        act(link, objects, staged)
-        original(link, objects, staged, address)
-    around(provider, "take_commit", wrapper)
-
-
-def never_says(word: str) -> None:
-    around(provider, "send", lambda original, link, kind, body:
-           None if kind == word else original(link, kind, body))
 
 
 def without_addresses(body: dict) -> dict:
@@ -372,10 +325,6 @@ def whole_snapshots_only():
     around(provider, "messages", wrapper)
 
 
-def ignores(word: str) -> None:
-    on_message(lambda link, message: None if message[0] == word else message)
-
-
 @fault
 def ignores_remove():
     """And says at each commit what has become of all that it has."""
@@ -521,61 +470,7 @@ def serves_what_snapshots_lack():
     snapshots_only_add()
 
 
-# What is sent instead of the first status: invalid, or made to harm whoever reads it.
-
-
-def framed(payload: bytes) -> bytes:
-    return len(payload).to_bytes(4, "big") + payload
-
-
-def raw_status(pairs: bytes, count: int) -> bytes:
-    """A status with `count` pairs of keys and values, given as bytes."""
-    return framed(b"\x92\xa9lb-status" + bytes([0x80 + count]) + pairs)
-
-
-def status(**more) -> bytes:
-    body = {"id": "x", "rev": 1, "state": "applied", **more}
-    return framed(provider.msgpack.packb(["lb-status", {key: value for key, value in body.items() if value is not None}]))
-
-
-def addressed(**address) -> bytes:
-    return status(addresses_known=True, addresses=[{"ip": "192.0.2.1"}, address])
-
-
-INSTEAD = {
-    "status-without-id": status(id=None),
-    "status-with-an-empty-id": status(id=""),
-    "status-with-a-rev-of-text": status(rev="7"),
-    "status-with-a-rev-below-zero": status(rev=-7),
-    "status-of-an-unknown-state": status(state="done"),
-    "failed-without-a-message": status(state="failed"),
-    "message-of-5000-bytes": status(message="\u00e4" * 2500),
-    "message-with-nul": status(message="a\0b"),
-    "message-that-is-no-utf8": raw_status(b"\xa2id\xa1x\xa3rev\x01\xa5state\xa7applied\xa7message\xa2a\xff", 4),
-    "key-that-stands-twice": raw_status(b"\xa2id\xa1x\xa2id\xa1y\xa3rev\x01\xa5state\xa7applied", 4),
-    "key-that-is-a-number": raw_status(b"\xa2id\xa1x\x07\xa1y\xa3rev\x01\xa5state\xa7applied", 4),
-    "key-that-is-a-list": raw_status(b"\xa2id\xa1x\x91\x07\xa1y\xa3rev\x01\xa5state\xa7applied", 4),
-    "address-that-is-none": addressed(ip="192.0.2.300"),
-    "address-without-ip-and-name": addressed(ports=[{"port": 80}]),
-    "address-with-ip-and-name": addressed(ip="192.0.2.2", hostname="lb.example.com"),
-    "name-that-is-none": addressed(hostname="http://lb.example.com"),
-    "port-of-70000": addressed(ip="192.0.2.2", ports=[{"port": 80}, {"port": 70000}]),
-    "addresses-that-are-a-text": status(addresses="192.0.2.1"),
-    "notice-without-a-word": status(notices=[{"reason": "it broke", "message": "it broke"}]),
-    "message-of-the-translator": framed(provider.msgpack.packb(["commit", {"serial": 1}])),
-    "body-that-is-a-list": framed(b"\x92\xa9lb-status\x90"),
-    "type-that-is-a-list": framed(b"\x92\x90\x80"),
-    "type-that-is-a-map": framed(b"\x92\x80\x80"),
-    "message-that-is-a-number": framed(b"\x07"),
-    "no-msgpack": framed(b"\xc1"),
-    "bytes-behind-the-message": framed(b"\x92\xa9lb-status\x80\x80"),
-    "nested-20-times": framed(b"\x92\xa5x-new\x81\xa1x" + b"\x91" * 20 + b"\xc0"),
-    "nested-100000-times": framed(b"\x92\xa5x-new\x81\xa1x" + b"\x91" * 100000 + b"\xc0"),
-    "four-billion-items": framed(b"\x92\xa5x-new\x81\xa1x\xdd\xff\xff\xff\xff"),
-    "a-million-values": framed(b"\x92\xa5x-new\x81\xa1x\x93" + 3 * (b"\xdd\x00\x05\x00\x00" + b"\xc0" * 0x50000)),
-    "empty-frame": framed(b""),
-    "frame-of-four-gigabytes": b"\xff\xff\xff\xff",
-}
+# What says something else.
 
 
 def says_instead(data: bytes) -> None:

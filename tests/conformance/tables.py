@@ -76,7 +76,7 @@ class Tables:
         self.tables = read_tables()
 
     def problem(self, table: str, body: Any, place: str = "") -> str | None:
-        """What is wrong with a map that should be as that table says, behind the name of the field: `addresses[0].ip is no text`. None when nothing is."""
+        """What is wrong with a map that should be as that table says: `addresses[0].ip is 7, no text`. None when nothing is."""
         if not isinstance(body, Map):
             return f"{place or 'body'} is no map"
         if body.has_other_keys:

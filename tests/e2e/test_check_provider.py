@@ -192,7 +192,8 @@ def test_the_example_in_python(grouping):
 @pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
 @pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
 def test_the_example_when_it_serves(grouping):
-    only = [word for check, _, _ in FAULTS if check.startswith(("serves-", "goes-on-serving-", "forgets-what-the-next-")) for word in ("--only", check)]
+    checks = [check for check, _, _ in FAULTS if check.startswith(("serves-", "goes-on-serving-", "forgets-what-the-next-"))]
+    only = [word for check in checks for word in ("--only", check)]
     holds("--traffic", *only, "tests/conformance/broken.py", "serves", "--grouping", grouping, "{address}")
 
 
