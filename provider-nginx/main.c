@@ -36,13 +36,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { DICTIONARY_MB_MAX = 16384 };
+enum {
+	DICTIONARY_MB_MAX = 16384,
+	TRUSTED_TRIES_MAX =
+		100, /* a worker that hangs does not leave; then new CAs are used all the same */
+};
 /* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
 static const double keep_routes_s = 10;
 static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
-/* A worker that hangs does not leave; then the new CAs are used all the same. */
-enum { TRUSTED_TRIES_MAX = 100 };
 
 static struct config config;
 
@@ -326,8 +328,7 @@ static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
-	(void)ctx;
-	(void)dir;
+	(void)ctx, (void)dir;
 	room.is_up = true;
 	room.has_told = false;
 	room.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(room.local);
