@@ -2,6 +2,7 @@
 """Each process of a proxy is killed alone: the newest state is served soon, and nothing that is left over answers."""
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -22,8 +23,10 @@ ASKED = 40
 
 
 def kill(pids: list[int]) -> None:
+    """One may have ended since it was listed: a master that is started while orphans of the last one hold the port ends by itself."""
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 VICTIMS: dict[str, Callable[[LocalProxy], list[int]]] = {
