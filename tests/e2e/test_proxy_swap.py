@@ -66,10 +66,17 @@ def under_load(line: ProxyLine, name: str):
     with Traffic(*where, target) as first, Traffic(*where, target) as second, Load(*where, [(target, "/")], clients=3, repeats=True) as kept:
         clients = (first, second, kept)
         wait_for(lambda: all(one.good > 20 for one in clients), "the load", PATIENCE)
-        yield
+        yield kept
         before = [one.good for one in clients]
         wait_for(lambda: all(one.good > was + 20 for one, was in zip(clients, before)), "the load to go on", PATIENCE)
     assert [one.failures for one in clients] == [[], [], []]
+
+
+def swap_politely(former: LocalProxy, proxy: LocalProxy, kept: Load) -> None:
+    """HAProxy says so before it closes a connection."""
+    before = kept.repeated
+    swap(former, proxy)
+    assert former.name == "nginx" or kept.repeated == before
 
 
 def wait_supervisor(proxy: LocalProxy, event: str) -> None:
@@ -90,13 +97,13 @@ def two(name: str, pods):
 @pytest.mark.parametrize("name", OTHER)
 def test_there_and_back(name, pods):
     with two(name, pods) as (line, first, second):
-        with under_load(line, "web"):
-            swap(first, second)
+        with under_load(line, "web") as kept:
+            swap_politely(first, second, kept)
             deploy(line, pods("there"), "there")
             wait_for(lambda: second.reached_or_none("there.test") == "there", "the new host", PATIENCE)
             assert {second.reached("there.test") for _ in range(50)} == {"there"}
             # Its folder has a state in which that host is missing.
-            swap(second, first)
+            swap_politely(second, first, kept)
             assert {first.reached("there.test") for _ in range(50)} == {"there"}
             deploy(line, pods("back"), "back")
             wait_for(lambda: first.reached_or_none("back.test") == "back", "the new host", PATIENCE)
