@@ -36,15 +36,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum {
-	DICTIONARY_MB_MAX = 16384,
-	TRUSTED_TRIES_MAX =
-		100, /* a worker that hangs does not leave; then new CAs are used all the same */
-};
+enum { DICTIONARY_MB_MAX = 16384 };
 /* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
 static const double keep_routes_s = 10;
 static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
+/* A worker that hangs does not leave; then the new CAs are used all the same. */
+enum { TRUSTED_TRIES_MAX = 100 };
 
 static struct config config;
 
@@ -328,7 +326,8 @@ static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
-	(void)ctx, (void)dir;
+	(void)ctx;
+	(void)dir;
 	room.is_up = true;
 	room.has_told = false;
 	room.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(room.local);
@@ -448,8 +447,7 @@ static void make_rooms(struct ev_loop *loop)
 	struct setup_config setup_config = {
 		.loop = loop,
 		.state_dir = config.local.state_dir,
-		.interval_s = config.reload_interval,
-		.interval_max_s = config.local.reload_interval_max,
+		.interval_s = {config.reload_interval, config.local.reload_interval_max},
 		.notices = local_notices(room.local),
 		.ops = &setup_ops,
 	};

@@ -435,7 +435,7 @@ struct setup *setup_new(const struct setup_config *config)
 	setup->ctx = config->ctx;
 	setup->file = xasprintf("%s/nginx.conf", config->state_dir);
 	setup->candidate_file = xasprintf("%s/nginx.conf.candidate", config->state_dir);
-	pace_init(&setup->pace, config->interval_s, config->interval_max_s);
+	pace_init(&setup->pace, config->interval_s[0], config->interval_s[1]);
 	backoff_init(&setup->backoff, 1, 30);
 	buf_init(&setup->candidate, CONF_LEN_MAX);
 	buf_init(&setup->installed, CONF_LEN_MAX);

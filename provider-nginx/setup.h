@@ -38,8 +38,8 @@ struct setup_ops {
 struct setup_config {
 	struct ev_loop *loop;
 	const char *state_dir; /* copied */
-	double interval_s;     /* between two reloads, at least */
-	double interval_max_s; /* likewise when they are asked for without end, see pace.h */
+	/* Between two reloads: at least, and when they are asked for without end, see pace.h. */
+	double interval_s[2];
 	struct notices *notices;
 	const struct setup_ops *ops;
 	void *ctx;
