@@ -271,8 +271,8 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	}
 	deadlines_heard(&link->deadlines, clock_monotonic_s(), had_frame, buf_len(in) != 0);
 	if (outcome != FRAME_PARTIAL) {
-		link_complain(link, outcome == FRAME_EMPTY ? "bad frame: empty"
-							   : "bad frame: longer than the limit");
+		link_complain(link, "bad frame: it announces %zu bytes, 1 to %d are allowed",
+			frame_len_at(buf_data(in)) - FRAME_HEAD_LEN, FRAME_LEN_MAX);
 		tell_bad(link);
 		drop_for_complaint(link);
 	}

@@ -271,6 +271,9 @@ int engine_source_message(
 	ret_error->text[0] = '\0';
 	if (engine->has_settings || message->type == MESSAGE_SETTINGS)
 		err = take_source(engine, message, ret_error);
+	else
+		snprintf(ret_error->text, sizeof(ret_error->text), "%s before settings",
+			message_word(message->type));
 	return finish(engine, message, err, ret_error);
 }
 

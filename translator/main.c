@@ -173,9 +173,12 @@ static const char *on_source_up(void *ctx, struct link *link, const struct hello
 	return NULL;
 }
 
-static int complain(struct link *link, int err, const struct schema_error *error)
+static int complain(
+	struct link *link, const struct message *message, int err, const struct schema_error *error)
 {
-	if (err != 0 && error->text[0] != '\0')
+	if (err == -EBADMSG)
+		link_complain(link, "%s: %s", message_word(message->type), error->text);
+	else if (err != 0 && error->text[0] != '\0')
 		link_complain(link, "%s", error->text);
 	return err;
 }
@@ -188,7 +191,7 @@ static int on_source_message(void *ctx, struct link *link, const struct message 
 		return take_lead(link, message);
 	if (message->type == MESSAGE_SETTINGS && leadership_settle(&self.lead))
 		tell_lead(UINT64_MAX);
-	return complain(link, engine_source_message(self.engine, message, &error), &error);
+	return complain(link, message, engine_source_message(self.engine, message, &error), &error);
 }
 
 static void on_source_down(void *ctx, struct link *link)
@@ -227,7 +230,8 @@ static int on_provider_message(void *ctx, struct link *link, const struct messag
 {
 	struct schema_error error;
 	(void)ctx;
-	return complain(link, engine_provider_message(self.engine, message, &error), &error);
+	return complain(
+		link, message, engine_provider_message(self.engine, message, &error), &error);
 }
 
 static void on_provider_down(void *ctx, struct link *link)
