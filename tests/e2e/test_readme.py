@@ -87,7 +87,8 @@ def running(folder: pathlib.Path, commands: list[str], kubeconfig: pathlib.Path)
     sudo.write_text('#!/bin/sh\nexec env "$@"\n')
     sudo.chmod(0o755)
     (folder / "script").write_text(PREPARE.format(folder=folder, commands="\n".join(commands)))
-    environment = {"HOME": str(folder), "PATH": f"{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+    # Pods of a cluster have addresses of its own; here they are on loopback, where no endpoint may be otherwise.
+    environment = {"HOME": str(folder), "PATH": f"{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "SLUICE_ALLOW_EGRESS": "127.0.0.0/8"}
     with open(folder / "output", "wb") as output:
         process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", str(folder / "script")],
                                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment)
