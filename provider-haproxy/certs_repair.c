@@ -35,11 +35,14 @@ static int repair_file(struct certs *certs, struct str file_name, bool is_known,
 		struct cert *cert = certs_find(certs, file_name);
 		on_damage(ctx, path, problem);
 		/* What HAProxy has refused must not get there. */
-		bool can_write = is_known && cert != NULL && cert->wanted != 0 &&
-				 cert->wanted != cert->refused;
-		err = can_write ? certs_write_file(certs, cert) : write_placeholder(path);
-		if (cert != NULL && !can_write)
-			cert->filed = 0;
+		if (is_known && cert != NULL && cert->wanted != 0 &&
+			cert->wanted != cert->refused) {
+			err = certs_write_file(certs, cert);
+		} else {
+			err = write_placeholder(path);
+			if (cert != NULL)
+				cert->filed = 0;
+		}
 	}
 	free(path);
 	free(name);
