@@ -57,7 +57,7 @@ class KubeStandin:
         kubectl: str = "",
         python: str = "/usr/bin/python3",
     ):
-        self.profile = Profile.parse(profile)
+        self._profile = profile
         self._own_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="standin-kube-"))
         self._command = [
@@ -77,6 +77,11 @@ class KubeStandin:
         self._process: subprocess.Popen | None = None
         self.log = self.folder / "server.log"
         self.info: dict[str, Any] = {}
+
+    @property
+    def profile(self) -> Profile:
+        """Which release it is."""
+        return Profile.parse(self._profile)
 
     def __enter__(self) -> KubeStandin:
         return self.start()
