@@ -21,8 +21,9 @@ class Cluster:
 
     def kubectl(self, *arguments: str, text: str | None = None, check: bool = True) -> str:
         environment = {**os.environ, "KUBECONFIG": self.kubeconfig}
-        done = subprocess.run(["kubectl", "--namespace", self.namespace, *arguments], input=text, capture_output=True,
-                              text=True, env=environment, timeout=120, check=False)
+        # What a server serves kubectl remembers for hours, by address and port: an older one of another test may have had the same.
+        command = ["kubectl", "--namespace", self.namespace, "--cache-dir", f"{self.kubeconfig}.cache", *arguments]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, env=environment, timeout=120, check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr}")
         return done.stdout

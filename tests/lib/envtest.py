@@ -128,7 +128,7 @@ class RealKube:
         return self._kubectl("create", "token", account["name"], "--namespace", account["namespace"], "--duration=24h").strip()
 
     def _kubectl(self, *arguments: str, check: bool = True) -> str:
-        done = subprocess.run(["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments], capture_output=True, text=True, check=False,
-                              timeout=60)
+        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "--cache-dir", f"{self.kubeconfig}.cache", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0 or not check, done.stderr
         return done.stdout
