@@ -25,7 +25,8 @@ class Machine:
         self.image = os.environ["SLUICE_SYSTEMD_IMAGE"]
 
     def __enter__(self) -> "Machine":
-        podman("run", "--detach", "--name", self.name, "--network=host", "--systemd=always", "--cap-add=SYS_ADMIN", self.image)
+        # With SYS_PTRACE podman's own filter lets pidfd_getfd(2) through, as a machine does.
+        podman("run", "--detach", "--name", self.name, "--network=host", "--systemd=always", "--cap-add=SYS_ADMIN", "--cap-add=SYS_PTRACE", self.image)
         self._init = podman("container", "inspect", "--format", "{{.State.Pid}}", self.name).strip()
         wait_for(lambda: self.run("systemctl", "is-system-running", check=False).strip() == "running", "systemd to run")
         # As on a machine of its own: the service manager hands credentials over by a mount that must be seen here.

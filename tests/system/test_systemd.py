@@ -228,7 +228,7 @@ def _may(unit: str, ports: set[str]) -> set[str]:
         may |= {"write=/run/sluice", "listen=/run/sluice/attacker.sock"}
     if unit in STATE:
         may |= {f"write={STATE[unit]}", f"list={STATE[unit]}", NETLINK}
-    if unit == PROXY_NGINX:
+    if unit in PROXIES:
         may |= {"code="}
     return may
 
