@@ -117,29 +117,39 @@ static bool is_there(const struct repair *repair)
 	return is_there;
 }
 
+/* The state file follows in its own time: after a write that failed the feed waits before it writes again. */
+static void make_again(struct repair *repair, bool is_first_look)
+{
+	if (is_first_look)
+		log_event(&EV_FOLDER_GONE, LOG_STR("folder", repair->config->local.state_dir));
+	char *problem = folders_make(repair->local, repair->config);
+	free(problem);
+	(void)repair_files(repair);
+	feed_kick(repair->feed, local_state(repair->local));
+	repair->is_folder_gone = !files_exist(repair->config->local.state_dir);
+	if (repair->is_folder_gone)
+		local_end_without_folder(repair->local);
+	repair->on_change();
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct repair *repair = watcher->data;
 	(void)loop;
 	(void)events;
 	/* Before the first configuration there is nothing to be missed. */
-	if (!repair->is_complete || !setup_has_file(repair->setup) || is_there(repair))
+	if (!repair->is_complete || !setup_has_file(repair->setup))
 		return;
-	if (!repair->is_folder_gone)
-		log_event(&EV_FOLDER_GONE, LOG_STR("folder", repair->config->local.state_dir));
-	char *problem = folders_make(repair->local, repair->config);
-	free(problem);
-	(void)repair_files(repair);
-	feed_kick(repair->feed, local_state(repair->local));
-	repair->is_folder_gone = !is_there(repair);
-	if (repair->is_folder_gone && !files_exist(repair->config->local.state_dir))
-		local_end_without_folder(repair->local);
-	repair->on_change();
+	bool had_files = repair->has_files;
+	repair->has_files = is_there(repair);
+	if (!repair->has_files)
+		make_again(repair, had_files);
 }
 
 void repair_watch(struct repair *repair)
 {
 	ev_timer_init(&repair->look, on_look, look_every_s, look_every_s);
+	repair->has_files = true;
 	repair->look.data = repair;
 	ev_timer_start(local_loop(repair->local), &repair->look);
 }

@@ -185,14 +185,18 @@ def test_the_files_are_removed_while_it_runs(rooms, name):
     assert tries(proxy, since) == 1
 
 
+@pytest.mark.parametrize("is_written", [False, True], ids=["idle", "written"])
 @pytest.mark.parametrize("name", PROXIES)
-def test_the_state_folder_itself_is_removed(rooms, name):
+def test_the_state_folder_itself_is_removed(rooms, name, is_written):
     """The sandbox knows a folder by more than its name. Where it keeps us from making another one, the provider ends with a failure, traffic goes on, and
-    who starts it again, as a service manager does, has a line that works in every respect."""
+    who starts it again, as a service manager does, has a line that works in every respect. So it is when a change could not be written in between."""
     room = rooms(name)
     proxy = room.proxy
     since = len(proxy.provider.lines)
     shutil.rmtree(proxy.state_dir)
+    if is_written:
+        proxy.send(host("new.test", ("/", "web")))
+        proxy.commit()
     proxy.provider.wait_event("folder-gone", since=since)
     wait_for(lambda: proxy.is_dead() or proxy.state_dir.exists(), "the folder to be made again, or the end", 30)
     if proxy.is_dead():
@@ -200,6 +204,7 @@ def test_the_state_folder_itself_is_removed(rooms, name):
         assert proxy.reached("web.test") == "pod"
         proxy.start()
     room.settle()
+    assert not is_written or proxy.reached("new.test") == "pod"
     # A listener takes a check and a reload, and all of it a start.
     extra = {"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}
     proxy.apply(proxy.balancer(https=True, default_certificate="default", listeners=[extra]))
