@@ -20,7 +20,7 @@ struct repair {
 	struct trusts *trusts;
 	bool is_complete;    /* what is wanted is known */
 	bool is_folder_gone; /* the state folder was removed, and cannot be made again */
-	bool has_files; /* what nginx starts from was there at the last look */
+	bool has_files;      /* what nginx starts from was there at the last look */
 	ev_timer look;
 	bool has_substitutes; /* nginx has loaded, or will load, what has to be replaced by a reload once is_complete */
 };
