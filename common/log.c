@@ -3,6 +3,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/last_words.h"
 #include "common/log_events.h"
 #include "common/must.h"
 
@@ -52,12 +53,19 @@ static bool is_journal(void)
 	return strcmp(stream, named) == 0;
 }
 
+static void write_last_words(enum last_words_cause cause, const char *reason)
+{
+	log_last_words(cause == LAST_WORDS_OUT_OF_MEMORY ? &EV_OUT_OF_MEMORY : &EV_BROKEN_INVARIANT,
+		reason);
+}
+
 void log_init(const char *program, enum log_level level, enum log_format format)
 {
 	logger.program = program;
 	logger.level = level;
 	logger.format = format;
 	logger.is_journal = is_journal();
+	last_words_set_writer(write_last_words);
 }
 
 const char *log_prefix(enum log_level level)
