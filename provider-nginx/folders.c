@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "provider-local/log_events.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/temp_folders.h"
 
@@ -13,6 +14,11 @@
 mode_t folders_mode(void)
 {
 	return geteuid() == 0 ? 0711 : 0700;
+}
+
+void folders_tell_damage(const char *path, const char *problem)
+{
+	log_event(&EV_FILE_DAMAGED, LOG_STR("file", path), LOG_STR("reason", problem));
 }
 
 char *folders_make(const struct local *local, const struct config *config)

@@ -13,11 +13,6 @@
 
 static const double look_every_s = 1;
 
-void repair_tell(const char *path, const char *problem)
-{
-	log_event(&EV_FILE_DAMAGED, LOG_STR("file", path), LOG_STR("reason", problem));
-}
-
 static int write_placeholder(const char *path)
 {
 	struct buf pem;
@@ -38,7 +33,7 @@ int repair_placeholder(const char *state_dir)
 	const char *problem = checksum_read(path, &pem);
 	/* At the very first start nothing is there. */
 	if (problem != NULL && (files_exist(path) || files_exist(conf)))
-		repair_tell(path, problem);
+		folders_tell_damage(path, problem);
 	int err = problem != NULL ? write_placeholder(path) : 0;
 	buf_wipe_fini(&pem);
 	free(path);
@@ -67,7 +62,7 @@ static void repair_trust(struct repair *repair, const struct name *name)
 		problem = "is not as it was written";
 	buf_fini(&content);
 	if (problem != NULL) {
-		repair_tell(path, problem);
+		folders_tell_damage(path, problem);
 		/* If it is wanted yet, the right content follows at once, see trust_files.h. */
 		(void)write_placeholder(path);
 	}
@@ -99,7 +94,7 @@ void repair_load_state(struct repair *repair)
 	bool is_new = !setup_has_file(repair->setup) && !files_exist(path);
 	const char *problem = feed_load(repair->feed);
 	if (problem != NULL && !is_new)
-		repair_tell(path, problem);
+		folders_tell_damage(path, problem);
 	free(path);
 }
 

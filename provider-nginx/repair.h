@@ -34,5 +34,3 @@ void repair_watch(struct repair *repair);
 void repair_unwatch(struct repair *repair);
 /* The certificate for clients that ask for none of ours; 0 or a negative errno. */
 int repair_placeholder(const char *state_dir);
-/* Says that a file is damaged. */
-void repair_tell(const char *path, const char *problem);

@@ -10,7 +10,7 @@
 #include "provider-local/pace.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
-#include "provider-nginx/repair.h"
+#include "provider-nginx/folders.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -410,7 +410,7 @@ bool setup_repair(struct setup *setup)
 		return true;
 	bool is_known = buf_len(&setup->installed) != 0;
 	if (setup->has_file)
-		repair_tell(setup->file, problem);
+		folders_tell_damage(setup->file, problem);
 	setup->has_file =
 		is_known && checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0;
 	return setup->has_file;
@@ -444,7 +444,7 @@ struct setup *setup_new(const struct setup_config *config)
 	/* Beside the state file there was one. */
 	char *state_file = xasprintf("%s/state", config->state_dir);
 	if (problem != NULL && (files_exist(setup->file) || files_exist(state_file)))
-		repair_tell(setup->file, problem);
+		folders_tell_damage(setup->file, problem);
 	/* So that nobody starts nginx with it. */
 	if (problem != NULL)
 		(void)files_remove(setup->file);

@@ -106,6 +106,15 @@ void project_addresses(
 
 /* ---- finalizers ---- */
 
+bool project_is_ours(const struct projection *p, const struct service_record *service)
+{
+	if (service->type != SERVICE_LOAD_BALANCER || p->ours == NULL)
+		return false;
+	return service->load_balancer_class.len != 0
+		       ? str_eq(service->load_balancer_class, p->ours->load_balancer_class)
+		       : p->ours->without_class;
+}
+
 static bool is_finalizer(const struct json *text)
 {
 	return str_eq_c(json_text(text), PROJECT_FINALIZER);

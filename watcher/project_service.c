@@ -117,15 +117,6 @@ static bool read_source_ranges(struct projection *p, const struct json *spec,
 	return true;
 }
 
-bool project_is_ours(const struct projection *p, const struct service_record *service)
-{
-	if (service->type != SERVICE_LOAD_BALANCER || p->ours == NULL)
-		return false;
-	return service->load_balancer_class.len != 0
-		       ? str_eq(service->load_balancer_class, p->ours->load_balancer_class)
-		       : p->ours->without_class;
-}
-
 /* Where a Service that others publish is found: what their load balancer got, and what its owner routes by hand. */
 static bool read_addresses(struct projection *p, const struct json *object, const struct json *spec,
 	const struct project_place *outer, struct service_record *record)
