@@ -2,11 +2,9 @@
 #include "watcher/reflector_fsm.h"
 
 #include "common/must.h"
-#include "watcher/reflector_moves.h"
+#include "watcher/reflector_states.h"
 
 enum { SILENT_PERIODS = 3 };
-/* A connection that is refused costs nobody anything, and is how a server looks that is being started again. */
-static const double UNREACHABLE_MAX_S = 4.0;
 
 const char *reflector_state_name(enum reflector_state state)
 {
@@ -53,114 +51,6 @@ double reflector_fsm_silence_s(const struct reflector_fsm *m)
 		return 0;
 	double silence_s = SILENT_PERIODS * m->bookmark_gap_s;
 	return silence_s < m->limits.silence_min_s ? m->limits.silence_min_s : silence_s;
-}
-
-/* ---- the moves ---- */
-
-void reflector_enter(
-	struct reflector_fsm *m, struct step *s, enum reflector_state state, unsigned actions)
-{
-	m->state = state;
-	s->out.actions |= actions;
-}
-
-void reflector_enter_watch(struct reflector_fsm *m, struct step *s, unsigned actions)
-{
-	m->opened = false;
-	m->frames = 0;
-	m->bookmark_at = 0;
-	reflector_enter(m, s, REFLECTOR_STATE_WATCHING, actions);
-}
-
-void reflector_enter_list(struct reflector_fsm *m, struct step *s, unsigned actions)
-{
-	m->paging = false;
-	if (!revision_is_set(&m->revision))
-		m->consistent = true;
-	reflector_enter(m, s, REFLECTOR_STATE_LISTING, actions | DO(MARK) | DO(LIST));
-}
-
-void reflector_enter_round(struct reflector_fsm *m, struct step *s, unsigned actions)
-{
-	if (!s->in->may_stream || m->by_list) {
-		reflector_enter_list(m, s, actions);
-		return;
-	}
-	if (!revision_is_set(&m->revision))
-		m->consistent = true;
-	m->opened = false;
-	m->frames = 0;
-	reflector_enter(m, s, REFLECTOR_STATE_STREAMING, actions | DO(MARK) | DO(STREAM));
-}
-
-void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflector_goal goal)
-{
-	double max_s = m->limits.backoff_max_s;
-	bool is_away = s->in->event == REFLECTOR_EV_UNREACHABLE;
-	/* A server that is being started refuses for a moment what it does not yet know to be allowed. */
-	if (m->was_away && !is_away && !m->came_back) {
-		m->came_back = true;
-		m->step_s = 0;
-	}
-	m->was_away = is_away;
-	m->is_doubtful = m->is_doubtful || is_away || s->in->event == REFLECTOR_EV_CUT ||
-			 s->in->event == REFLECTOR_EV_TROUBLE;
-	if (m->row_step_s > m->step_s)
-		m->step_s = m->row_step_s;
-	m->row_step_s = 0;
-	m->step_s = m->step_s <= 0 ? m->limits.backoff_first_s : m->step_s * 2;
-	if (is_away && max_s > UNREACHABLE_MAX_S)
-		max_s = UNREACHABLE_MAX_S;
-	if (m->step_s > max_s)
-		m->step_s = max_s;
-	m->goal = goal;
-	s->out.wait_s = m->step_s > s->in->retry_after_s ? m->step_s : s->in->retry_after_s;
-	s->out.wait_jitter_s = m->step_s;
-	reflector_enter(m, s, REFLECTOR_STATE_WAITING, DO(CANCEL) | DO(FAILED) | DO(WAIT));
-}
-
-void reflector_enter_idle(struct reflector_fsm *m, struct step *s)
-{
-	reflector_enter(m, s, REFLECTOR_STATE_IDLE, DO(CANCEL) | DO(CANCEL_SECOND));
-}
-
-/* What comes next may be another version of the same resource: its list is compared with what is
- * there. */
-void reflector_enter_lost(struct reflector_fsm *m, struct step *s)
-{
-	m->consistent = true;
-	reflector_enter(m, s, REFLECTOR_STATE_LOST,
-		DO(CANCEL) | DO(CANCEL_SECOND) | DO(FAILED) | DO(REDISCOVER));
-}
-
-/* Both ways to a complete state end here. */
-void reflector_end_round(struct reflector_fsm *m, struct step *s)
-{
-	struct str old = str_from(m->revision.text);
-	s->out.went_back = revision_is_older(s->in->revision, old);
-	must(revision_set(&m->revision, s->in->revision));
-	m->consistent = false;
-	m->by_list = false;
-	m->whole = false;
-	m->short_count = 0;
-	m->row_step_s = m->step_s;
-	m->step_s = 0;
-	m->is_doubtful = false;
-	s->out.actions |= DO(SWEEP) | DO(SYNCED) | DO(HEALTHY);
-}
-
-void reflector_prove(struct reflector_fsm *m)
-{
-	m->step_s = 0;
-	m->row_step_s = 0;
-	m->came_back = false;
-	m->was_gone = false;
-}
-
-void reflector_go_forward(struct reflector_fsm *m, const struct step *s)
-{
-	if (!revision_is_older(s->in->revision, str_from(m->revision.text)))
-		must(revision_set(&m->revision, s->in->revision));
 }
 
 /* ---- states with little to do ---- */

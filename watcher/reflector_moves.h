@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of the reflector's machine share, see reflector_fsm.h: the moves from state to
- * state. Nobody else includes this. */
+/* The moves from state to state of the reflector's machine, see reflector_fsm.h, whose own files alone use them. */
 #pragma once
 
 #include "watcher/reflector_fsm.h"
@@ -26,9 +25,3 @@ void reflector_end_round(struct reflector_fsm *m, struct step *s);
 /* A watch has been of use: the row of failures has ended. */
 void reflector_prove(struct reflector_fsm *m);
 void reflector_go_forward(struct reflector_fsm *m, const struct step *s);
-
-void reflector_step_streaming(struct reflector_fsm *m, struct step *s);
-void reflector_step_listing(struct reflector_fsm *m, struct step *s);
-void reflector_step_checking(struct reflector_fsm *m, struct step *s);
-void reflector_step_watching(struct reflector_fsm *m, struct step *s);
-void reflector_step_doubting(struct reflector_fsm *m, struct step *s);
