@@ -3,11 +3,16 @@
  * Changes that need a start or a reload: written into the folder `staged` (links to the files in use, and the new ones in place of the old),
  * checked there by `haproxy -c`, then moved, and loaded. What is in use is never touched before the check.
  */
+#include "provider-haproxy/change.h"
+
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-haproxy/engine.h"
+#include "provider-haproxy/disk.h"
+#include "provider-haproxy/flush.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
+#include "provider-haproxy/sync.h"
 #include "provider-local/checksum.h"
 #include "common/files.h"
 #include "provider-local/log_events.h"
@@ -62,8 +67,7 @@ bool change_is_needed(const struct engine *engine)
 
 static void fail(struct engine *engine, const char *why)
 {
-	free(engine->problem);
-	engine->problem = xstrdup(why);
+	engine_set_problem(engine, xstrdup(why));
 	engine->change = CHANGE_NONE;
 	ev_timer_stop(engine->loop, &engine->deadline);
 	ev_timer_set(&engine->deadline, backoff_next(&engine->change_backoff), 0.);
@@ -74,7 +78,7 @@ static void fail(struct engine *engine, const char *why)
 static void disk_fail(struct engine *engine, int err, const char *what)
 {
 	char *why = xasprintf("%s: %s", what, files_problem(err));
-	engine_disk_failed(engine, err, what);
+	disk_failed(engine, err, what);
 	fail(engine, why);
 	free(why);
 }
@@ -290,10 +294,9 @@ void change_on_worker(struct engine *engine, long worker)
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
-	engine_remove_former(engine);
+	disk_remove_former(engine);
 	backoff_succeeded(&engine->change_backoff);
-	free(engine->problem);
-	engine->problem = NULL;
+	engine_set_problem(engine, NULL);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -312,7 +315,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 		sync_disconnect(engine, NULL);
 		sync_connect(engine);
 	}
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* ---- the check ---- */
@@ -376,19 +379,19 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	engine->check = NULL;
 	if (outcome != COMMAND_SUCCEEDED) {
 		on_refused(engine, outcome, output);
-		engine_step(engine);
+		engine_wake(engine);
 		return;
 	}
 	int err = install(engine);
 	if (err == 0)
-		err = engine_flush(engine);
+		err = flush_files(engine);
 	if (err != 0) {
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;
 	}
 	engine->blames = 0;
 	start_or_reload(engine);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* By the program that serves, wherever that is; with --socket it is taken to be here. */
@@ -431,7 +434,7 @@ static void on_next_reload(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)events;
-	engine_step(watcher->data);
+	engine_wake(watcher->data);
 }
 
 void change_begin(struct engine *engine)
@@ -446,7 +449,7 @@ void change_begin(struct engine *engine)
 		disk_fail(engine, err, "the configuration cannot be written");
 		return;
 	}
-	engine_disk_worked(engine);
+	disk_worked(engine);
 	start_check(engine);
 }
 

@@ -4,9 +4,17 @@
 #include "common/version.h"
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/change.h"
+#include "provider-haproxy/disk.h"
+#include "provider-haproxy/flush.h"
+#include "provider-haproxy/hearing.h"
+#include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump.h"
+#include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/repair.h"
+#include "provider-haproxy/sync.h"
 #include "common/files.h"
 #include "provider-local/trusted_file.h"
 
@@ -17,24 +25,7 @@ static const double ports_look_s = 2;
 /* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
 static const double keep_routes_s = 10;
 
-bool engine_is_complete(const struct engine *engine)
-{
-	return state_is_complete(local_state(engine->local));
-}
-
-char *engine_path(const struct engine *engine, const char *name)
-{
-	return local_path(engine->local, name);
-}
-
 /* ---- steps ---- */
-
-void engine_look_later(struct engine *engine, double after_s)
-{
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, after_s, 0.);
-	ev_timer_start(engine->loop, &engine->ports_again);
-}
 
 static void update_ports(struct engine *engine)
 {
@@ -50,7 +41,7 @@ static void update_ports(struct engine *engine)
 	struct socket_list wanted = ports_sockets(&ports);
 	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
-		.held = engine->deaths < ENGINE_DEATHS_MAX ? held : NULL,
+		.held = engine->deaths < LIFECYCLE_DEATHS_MAX ? held : NULL,
 		.inherited = engine->proxy != NULL ? proxy_inherited(engine->proxy) : NULL,
 		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
 	};
@@ -78,7 +69,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 		return;
 	engine->are_ports_stale = true;
 	local_pending(engine->local, NULL);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* ---- routes of listeners that go ---- */
@@ -105,7 +96,7 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)loop;
 	(void)events;
 	end_keeping(engine);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static bool is_settled(const struct engine *engine)
@@ -115,18 +106,12 @@ static bool is_settled(const struct engine *engine)
 	       !change_is_needed(engine);
 }
 
-void engine_forget_problem(struct engine *engine)
-{
-	free(engine->problem);
-	engine->problem = NULL;
-}
-
 static void tell(struct engine *engine)
 {
 	bool is_done = is_settled(engine);
 	if (is_done) {
-		engine_forget_problem(engine);
-		hearing_on_loaded(engine);
+		engine_set_problem(engine, NULL);
+		probe_set_listeners(engine->probe, engine->ports, NULL);
 		if (engine->proxy != NULL && probe_is_heard(engine->probe))
 			proxy_serves(engine->proxy, engine->ports);
 	}
@@ -142,8 +127,13 @@ static void tell(struct engine *engine)
 	}
 }
 
-void engine_step(struct engine *engine)
+/* Looks at everything and does what can be done now. */
+static void step(struct engine *engine)
 {
+	/* Another worker than before has greeted. */
+	if (engine->change == CHANGE_RELOADING && engine->connection == CONNECTION_GREETING &&
+		engine->running[0] != 0)
+		change_on_worker(engine, engine->worker);
 	if (!engine_is_complete(engine))
 		return;
 	if (engine->are_ports_stale && engine->change == CHANGE_NONE)
@@ -211,8 +201,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		begin_keeping(engine);
 		local_pending(engine->local, NULL);
 	}
-	engine_want_flush(engine);
-	engine_step(engine);
+	disk_want_flush(engine);
+	engine_wake(engine);
 }
 
 static void on_pool(void *ctx, struct object *pool)
@@ -220,7 +210,7 @@ static void on_pool(void *ctx, struct object *pool)
 	struct engine *engine = ctx;
 	pools_on_change(engine, pool, false);
 	arena_reset(&engine->arena);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* ---- life ---- */
@@ -258,7 +248,7 @@ void engine_read_trusted(struct engine *engine)
 	if (engine->trusted_digest == before)
 		return;
 	engine->is_main_stale = true;
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 struct engine *engine_new(
@@ -266,6 +256,7 @@ struct engine *engine_new(
 {
 	static const struct local_ops ops = {.on_commit = on_commit, .on_pool = on_pool};
 	struct engine *engine = xcalloc(1, sizeof(*engine));
+	engine->wake = step;
 	engine->daemon = daemon;
 	engine->loop = daemon_loop(daemon);
 	engine->config = config;
@@ -284,7 +275,7 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	int err = engine_make_folders(engine);
+	int err = disk_make_folders(engine);
 	if (err != 0) {
 		*ret_problem = xasprintf(
 			"a folder in the state folder cannot be made: %s", files_problem(err));
@@ -298,8 +289,8 @@ struct engine *engine_new(
 	slots_init(&engine->slots);
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
-	engine_use_folder(engine, str_from(local_proxy_dir(&config->local)));
-	engine_init_flush(engine);
+	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
+	flush_init(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
 	ev_init(&engine->keep, on_kept_long);
@@ -313,7 +304,7 @@ struct engine *engine_new(
 	pools_init(engine);
 	repair_init(engine);
 	local_set_missing(engine->local, "HAProxy");
-	engine_start_proxy(engine);
+	lifecycle_start(engine);
 	return engine;
 }
 
@@ -322,7 +313,7 @@ void engine_free(struct engine *engine)
 	if (engine == NULL)
 		return;
 	if (engine_is_complete(engine))
-		(void)engine_flush(engine);
+		(void)flush_files(engine);
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine);
@@ -344,7 +335,7 @@ void engine_free(struct engine *engine)
 	arena_fini(&engine->arena);
 	pools_fini(engine);
 	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))
-		engine_end_proxy(engine);
+		lifecycle_end(engine);
 	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
 	free(engine->socket);

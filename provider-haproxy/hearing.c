@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether HAProxy answers, through its ports and its socket: probe.h for HAProxy. */
-#include "provider-haproxy/engine.h"
+/* Through its ports and its socket: probe.h for HAProxy. */
+#include "provider-haproxy/hearing.h"
 
 #include "common/xalloc.h"
 
@@ -34,7 +34,7 @@ static bool is_ours(void *ctx, struct str body)
 
 static void on_change(void *ctx)
 {
-	engine_step(ctx);
+	engine_wake(ctx);
 }
 
 static void replace(void *ctx)
@@ -42,16 +42,6 @@ static void replace(void *ctx)
 	struct engine *engine = ctx;
 	if (engine->proxy != NULL)
 		proxy_replace(engine->proxy);
-}
-
-void hearing_on_proxy(struct engine *engine)
-{
-	probe_set_proxy(engine->probe, engine->worker != 0);
-}
-
-void hearing_on_loaded(struct engine *engine)
-{
-	probe_set_listeners(engine->probe, engine->ports, NULL);
 }
 
 void hearing_init(struct engine *engine)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/pools.h"
+
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
-#include "provider-haproxy/engine.h"
+#include "provider-haproxy/disk.h"
 
 /* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
@@ -87,7 +89,7 @@ static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, leave_after_s, 0.);
 	pools_finish_leaving(engine);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 void pools_init(struct engine *engine)
@@ -123,7 +125,7 @@ void pools_finish_leaving(struct engine *engine)
 	if (is_waiting && !ev_is_active(&engine->leave))
 		ev_timer_start(engine->loop, &engine->leave);
 	if (engine->leaving_count != kept)
-		engine_want_flush(engine);
+		disk_want_flush(engine);
 	engine->leaving_count = kept;
 }
 
@@ -143,7 +145,7 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 		leave(engine, left, is_removed);
 	if (engine->slots.group_count != group_count)
 		engine->is_main_stale = true;
-	engine_want_flush(engine);
+	disk_want_flush(engine);
 }
 
 static bool names(const struct trust *trust, const struct name *name)

@@ -5,32 +5,30 @@
  */
 #include "provider-haproxy/pump.h"
 
-#include "common/must.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pump_certs.h"
+#include "provider-haproxy/pump_send.h"
 #include "provider-haproxy/quote.h"
+#include "provider-haproxy/sync.h"
 #include "common/files.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 static const double undelete_after_s = 1;
 
-static void send_line(struct engine *engine, enum pump_what what, const struct buf *line)
-{
-	cli_send(engine->cli, buf_str(line), STR_NONE, what, pump_on_reply);
-}
+enum what {
+	WHAT_SILENT,  /* success is no word */
+	WHAT_FOLLOWS, /* likewise, after an `add server` that may have been refused */
+	WHAT_ADD_SERVER,
+	WHAT_DEL_SERVER,
+	WHAT_IGNORED,
+};
 
-void pump_send_text(struct engine *engine, enum pump_what what, const char *format, ...)
-{
-	char text[2048];
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	must(len >= 0 && (size_t)len < sizeof(text));
-	cli_send(engine->cli, str_from(text), STR_NONE, what, pump_on_reply);
-}
+static cli_reply on_reply;
+
+#define SEND(engine, what, ...) pump_send_text((engine), on_reply, (what), __VA_ARGS__)
 
 /* ---- servers ---- */
 
@@ -43,17 +41,15 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 {
 	const struct slot_class *sort = slot->group->sort;
 	bool is_v6 = server->ip.family == AF_INET6;
-	pump_send_text(engine, PUMP_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s",
-		slot->name, server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "",
-		server->port, server->weight, sort->server, slot->words != NULL ? slot->words : "");
+	SEND(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
+		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
+		server->weight, sort->server, slot->words != NULL ? slot->words : "");
 	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
 	if (sort->is_sticky)
-		pump_send_text(
-			engine, PUMP_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
+		SEND(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
 	if (sort->is_checked)
-		pump_send_text(
-			engine, PUMP_FOLLOWS, "enable health %s/%s", slot->name, server->name);
-	pump_send_text(engine, PUMP_FOLLOWS, "enable server %s/%s", slot->name, server->name);
+		SEND(engine, WHAT_FOLLOWS, "enable health %s/%s", slot->name, server->name);
+	SEND(engine, WHAT_FOLLOWS, "enable server %s/%s", slot->name, server->name);
 	server->has = SERVER_READY;
 	server->has_weight = server->weight;
 }
@@ -66,13 +62,12 @@ static void send_file(struct engine *engine, const char *kind, const struct name
 	buf_init(&content, TRUST_CONTENT_LEN_MAX);
 	/* Without it the server that needs it is refused, and told of. */
 	if (files_read(path, &content) == 0 && buf_len(&content) != 0) {
-		pump_send_text(engine, PUMP_IGNORED, "new ssl %s %s", kind, path);
+		SEND(engine, WHAT_IGNORED, "new ssl %s %s", kind, path);
 		snprintf(line, sizeof(line), "set ssl %s %s", kind, path);
-		cli_send(engine->cli, str_from(line), buf_str(&content), PUMP_IGNORED,
-			pump_on_reply);
-		pump_send_text(engine, PUMP_IGNORED, "commit ssl %s %s", kind, path);
+		cli_send(engine->cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply);
+		SEND(engine, WHAT_IGNORED, "commit ssl %s %s", kind, path);
 		/* One that was refused would lie in the way of the next. */
-		pump_send_text(engine, PUMP_IGNORED, "abort ssl %s %s", kind, path);
+		SEND(engine, WHAT_IGNORED, "abort ssl %s %s", kind, path);
 	}
 	buf_wipe_fini(&content);
 	free(path);
@@ -85,7 +80,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 	bool needs_ca = trust_files_is_unknown(&engine->trust, &trust->ca, engine->worker);
 	bool needs_client = trust_files_is_unknown(&engine->trust, &trust->client, engine->worker);
 	if (!trust_files_are_written(&engine->trust, trust)) {
-		engine_want_flush(engine);
+		disk_want_flush(engine);
 		return false;
 	}
 	/* Certificates have one transaction for all; a CA has another. */
@@ -107,7 +102,7 @@ static void unload_trust(struct engine *engine)
 		(file = trust_files_take_loose(&engine->trust)) != NULL) {
 		char *path = trust_files_path(&engine->trust, &file->name);
 		/* Refused while a server that is going still has connections; then it stays until HAProxy is reloaded. */
-		pump_send_text(engine, PUMP_IGNORED, "del ssl %s %s",
+		SEND(engine, WHAT_IGNORED, "del ssl %s %s",
 			file->name.text[0] == NAME_AUTHORITY ? "ca-file" : "cert", path);
 		trust_file_free(file);
 		free(path);
@@ -122,11 +117,10 @@ static void update_server(struct engine *engine, struct slot *slot, struct serve
 		return;
 	}
 	if (server->has_weight != server->weight)
-		pump_send_text(engine, PUMP_SILENT, "set server %s/%s weight %u", slot->name,
-			server->name, server->weight);
+		SEND(engine, WHAT_SILENT, "set server %s/%s weight %u", slot->name, server->name,
+			server->weight);
 	if (server->has == SERVER_MAINTENANCE)
-		pump_send_text(engine, PUMP_SILENT, "set server %s/%s state ready", slot->name,
-			server->name);
+		SEND(engine, WHAT_SILENT, "set server %s/%s state ready", slot->name, server->name);
 	server->has_weight = server->weight;
 	server->has = SERVER_READY;
 }
@@ -134,14 +128,13 @@ static void update_server(struct engine *engine, struct slot *slot, struct serve
 static void delete_server(struct engine *engine, struct slot *slot, struct server *server)
 {
 	server->is_deleting = true;
-	pump_send_text(engine, PUMP_DEL_SERVER, "del server %s/%s", slot->name, server->name);
+	SEND(engine, WHAT_DEL_SERVER, "del server %s/%s", slot->name, server->name);
 }
 
 static void retire_server(struct engine *engine, struct slot *slot, struct server *server)
 {
 	if (server->has == SERVER_READY)
-		pump_send_text(engine, PUMP_SILENT, "set server %s/%s state maint", slot->name,
-			server->name);
+		SEND(engine, WHAT_SILENT, "set server %s/%s state maint", slot->name, server->name);
 	if (server->has != SERVER_ABSENT) {
 		server->has = SERVER_MAINTENANCE;
 		delete_server(engine, slot, server);
@@ -222,7 +215,7 @@ static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, undelete_after_s, 0.);
 	slots_retry_busy(&engine->slots);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static void on_server_refused(struct engine *engine, const char *command)
@@ -281,7 +274,7 @@ static void send_row(struct engine *engine, struct row *row)
 		err = buf_append(&line, " ", 1);
 	/* Checked before it became a row; and what HAProxy shows was one of ours. */
 	if (err == 0)
-		send_line(engine, PUMP_SILENT, &line);
+		cli_send(engine->cli, buf_str(&line), STR_NONE, WHAT_SILENT, on_reply);
 	buf_fini(&line);
 }
 
@@ -308,10 +301,10 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 		}
 		int err = rowfile_put(engine->files[table], row);
 		if (err != 0) {
-			engine_disk_failed(engine, err, "the routes");
+			disk_failed(engine, err, "the routes");
 			return false;
 		}
-		engine_disk_worked(engine);
+		disk_worked(engine);
 		engine->is_flush_needed = true;
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));
@@ -321,33 +314,27 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 
 /* ---- answers ---- */
 
-bool pump_reply_has(struct str reply, const char *text)
-{
-	return reply.len != 0 && memmem(reply.p, reply.len, text, strlen(text)) != NULL;
-}
-
 static void on_unexpected(struct engine *engine, const char *command, struct str reply)
 {
 	char *shown = str_dup_utf8((struct str){reply.p, reply.len < 300 ? reply.len : 300});
 	log_event(&EV_PROXY_ANSWER, LOG_STR("command", command), LOG_STR("answer", shown));
-	free(engine->problem);
-	engine->problem = xasprintf("HAProxy answers \"%s\"", shown);
+	engine_set_problem(engine, xasprintf("HAProxy answers \"%s\"", shown));
 	free(shown);
 }
 
-void pump_on_reply(void *ctx, unsigned what, const char *command, struct str reply)
+static void on_reply(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
 	bool is_good = true;
 	probe_control_answered(engine->probe);
 	switch (what) {
-	case PUMP_SILENT:
+	case WHAT_SILENT:
 		is_good = reply.len == 0;
 		break;
-	case PUMP_FOLLOWS:
+	case WHAT_FOLLOWS:
 		is_good = reply.len == 0 || str_starts_with(reply, STR("No such server"));
 		break;
-	case PUMP_ADD_SERVER:
+	case WHAT_ADD_SERVER:
 		is_good = str_starts_with(reply, STR("New server registered"));
 		if (!is_good && !pump_reply_has(reply, "Already exists")) {
 			on_server_refused(engine, command);
@@ -355,20 +342,17 @@ void pump_on_reply(void *ctx, unsigned what, const char *command, struct str rep
 			is_good = true;
 		}
 		break;
-	case PUMP_DEL_SERVER:
+	case WHAT_DEL_SERVER:
 		on_deleted(engine, command, reply);
 		break;
-	case PUMP_IGNORED:
-		break;
 	default:
-		pump_on_cert_reply(engine, (enum pump_what)what, command, reply);
-		return;
+		break;
 	}
 	if (!is_good) {
 		on_unexpected(engine, command, reply);
 		sync_again(engine);
 	} else if (cli_in_flight(engine->cli) == 0) {
-		engine_step(engine);
+		engine_wake(engine);
 	}
 }
 
@@ -384,10 +368,10 @@ void pump_run(struct engine *engine)
 		if (is_done)
 			(void)pump_rows(engine, ROW_WHOLE, true);
 	}
-	pump_certs(engine);
+	pump_certs_run(engine);
 	unload_trust(engine);
 	if (engine->is_flush_needed)
-		engine_want_flush(engine);
+		disk_want_flush(engine);
 }
 
 bool pump_is_idle(const struct engine *engine)

@@ -2,13 +2,29 @@
 /*
  * Commands for certificates that differ: content, listing, removal, one certificate at a time, and what HAProxy says to them.
  */
-#include "provider-haproxy/pump.h"
+#include "provider-haproxy/pump_certs.h"
 
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pump_send.h"
 
 #include <stdio.h>
+
+enum what {
+	WHAT_NEW,
+	WHAT_SET,
+	WHAT_COMMIT,
+	WHAT_ADDED, /* the last one of a certificate */
+	WHAT_REMOVE,
+	WHAT_REMOVED,
+	WHAT_IGNORED,
+};
+
+static cli_reply on_reply;
+
+#define SEND(engine, what, ...) pump_send_text((engine), on_reply, (what), __VA_ARGS__)
 
 /* HAProxy 2.6 keeps about 33 kB of each certificate that was added and deleted at run time (16 MB in all). */
 enum { REMOVED_MAX = 500 };
@@ -26,11 +42,10 @@ static void send_content(
 {
 	char line[512];
 	if (cert->has == 0)
-		pump_send_text(engine, PUMP_CERT_NEW, "new ssl cert %s", path);
+		SEND(engine, WHAT_NEW, "new ssl cert %s", path);
 	snprintf(line, sizeof(line), "set ssl cert %s", path);
-	cli_send(engine->cli, str_from(line), buf_str(content), PUMP_CERT_SET, pump_on_reply);
-	pump_send_text(engine, cert->is_listed ? PUMP_CERT_ADDED : PUMP_CERT_COMMIT,
-		"commit ssl cert %s", path);
+	cli_send(engine->cli, str_from(line), buf_str(content), WHAT_SET, on_reply);
+	SEND(engine, cert->is_listed ? WHAT_ADDED : WHAT_COMMIT, "commit ssl cert %s", path);
 }
 
 static void send_listing(struct engine *engine, const struct cert *cert, const char *path)
@@ -38,7 +53,7 @@ static void send_listing(struct engine *engine, const struct cert *cert, const c
 	char line[512];
 	char *payload = xasprintf("%s%s\n", path, cert->hosts);
 	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
-	cli_send(engine->cli, str_from(line), str_from(payload), PUMP_CERT_ADDED, pump_on_reply);
+	cli_send(engine->cli, str_from(line), str_from(payload), WHAT_ADDED, on_reply);
 	free(payload);
 }
 
@@ -46,13 +61,13 @@ static void load_by_reload(struct engine *engine, struct cert *cert)
 {
 	int err = certs_write_file(&engine->certs, cert);
 	if (err != 0) {
-		engine_disk_failed(engine, err, "a certificate");
+		disk_failed(engine, err, "a certificate");
 		return;
 	}
 	cert->has = cert->wanted;
 	cert->is_listed = true;
 	engine->is_reload_forced = true;
-	engine_want_flush(engine);
+	disk_want_flush(engine);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -75,7 +90,7 @@ static void send_cert(struct engine *engine, struct cert *cert)
 			send_listing(engine, cert, path);
 		else if (!is_sent)
 			/* Only the file is missing. */
-			pump_send_text(engine, PUMP_CERT_ADDED, "show ssl cert %s", path);
+			SEND(engine, WHAT_ADDED, "show ssl cert %s", path);
 		cert->has = cert->has == 0 ? 1 : cert->has;
 	}
 	buf_wipe_fini(&content);
@@ -88,13 +103,13 @@ static void remove_cert(struct engine *engine, struct cert *cert)
 	engine->sending = cert;
 	engine->sending_digest = 0;
 	if (cert->is_listed)
-		pump_send_text(engine, PUMP_CERT_REMOVE, "del ssl crt-list %s/list.txt %s",
-			engine->certs.dir, path);
-	pump_send_text(engine, PUMP_CERT_REMOVED, "del ssl cert %s", path);
+		SEND(engine, WHAT_REMOVE, "del ssl crt-list %s/list.txt %s", engine->certs.dir,
+			path);
+	SEND(engine, WHAT_REMOVED, "del ssl cert %s", path);
 	free(path);
 }
 
-void pump_certs(struct engine *engine)
+void pump_certs_run(struct engine *engine)
 {
 	struct cert *cert = certs_first_dirty(&engine->certs);
 	/* HAProxy has one transaction for all: one at a time. */
@@ -117,9 +132,9 @@ static void finish_refused(struct engine *engine, struct cert *cert)
 	char *path = certs_path(&engine->certs, cert->file.text);
 	log_event(&EV_CERTIFICATE_REFUSED, LOG_STR("secret", cert->owner),
 		LOG_STR("reason", engine->sending_problem));
-	pump_send_text(engine, PUMP_IGNORED, "abort ssl cert %s", path);
+	SEND(engine, WHAT_IGNORED, "abort ssl cert %s", path);
 	if (!cert->is_listed) {
-		pump_send_text(engine, PUMP_IGNORED, "del ssl cert %s", path);
+		SEND(engine, WHAT_IGNORED, "del ssl cert %s", path);
 		cert->has = 0;
 	}
 	free(path);
@@ -136,9 +151,9 @@ static void finish_accepted(struct engine *engine, struct cert *cert)
 	if (cert->wanted == engine->sending_digest) {
 		int err = certs_write_file(&engine->certs, cert);
 		if (err != 0)
-			engine_disk_failed(engine, err, "a certificate");
+			disk_failed(engine, err, "a certificate");
 	}
-	engine_want_flush(engine);
+	disk_want_flush(engine);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -152,7 +167,7 @@ static void finish_cert(struct engine *engine)
 		finish_accepted(engine, cert);
 	free(engine->sending_problem);
 	engine->sending_problem = NULL;
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static void finish_removed(struct engine *engine)
@@ -163,9 +178,9 @@ static void finish_removed(struct engine *engine)
 	cert->is_listed = false;
 	engine->removed_certs++;
 	engine->certs.is_list_changed = true;
-	engine_want_flush(engine);
+	disk_want_flush(engine);
 	certs_settle(&engine->certs, cert);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* `set ssl cert` has to name the file it was asked for: HAProxy up to 2.8 puts it into a transaction of another one. */
@@ -175,22 +190,22 @@ static bool names_file(const struct engine *engine, struct str reply)
 	       pump_reply_has(reply, engine->sending->file.text);
 }
 
-void pump_on_cert_reply(
-	struct engine *engine, enum pump_what what, const char *command, struct str reply)
+static void take_answer(
+	struct engine *engine, enum what what, const char *command, struct str reply)
 {
 	bool is_good = false;
 	if (engine->sending == NULL)
 		return;
 	switch (what) {
-	case PUMP_CERT_NEW:
+	case WHAT_NEW:
 		is_good = pump_reply_has(reply, "New empty certificate store") ||
 			  pump_reply_has(reply, "already exists");
 		break;
-	case PUMP_CERT_SET:
+	case WHAT_SET:
 		is_good = names_file(engine, reply);
 		break;
-	case PUMP_CERT_REMOVE:
-	case PUMP_CERT_REMOVED:
+	case WHAT_REMOVE:
+	case WHAT_REMOVED:
 		is_good = true;
 		break;
 	default:
@@ -199,8 +214,18 @@ void pump_on_cert_reply(
 	}
 	if (!is_good)
 		note_problem(engine, reply);
-	if (what == PUMP_CERT_ADDED)
+	if (what == WHAT_ADDED)
 		finish_cert(engine);
-	else if (what == PUMP_CERT_REMOVED)
+	else if (what == WHAT_REMOVED)
 		finish_removed(engine);
+}
+
+static void on_reply(void *ctx, unsigned what, const char *command, struct str reply)
+{
+	struct engine *engine = ctx;
+	probe_control_answered(engine->probe);
+	if (what != WHAT_IGNORED)
+		take_answer(engine, (enum what)what, command, reply);
+	else if (cli_in_flight(engine->cli) == 0)
+		engine_wake(engine);
 }

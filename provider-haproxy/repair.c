@@ -3,6 +3,8 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/class.h"
+#include "provider-haproxy/disk.h"
+#include "provider-haproxy/pools.h"
 #include "provider-local/checksum.h"
 #include "common/files.h"
 #include "provider-local/log_events.h"
@@ -154,7 +156,7 @@ static bool read_group(struct engine *engine, const char *path)
 static void read_groups(struct engine *engine, size_t count)
 {
 	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
-		char *path = engine_group_path(engine, i);
+		char *path = disk_group_path(engine, i);
 		bool is_last = i >= count && !files_exist(path);
 		bool is_one = !is_last && read_group(engine, path);
 		if (is_one)
@@ -172,7 +174,7 @@ static void read_groups(struct engine *engine, size_t count)
 static void repair_group(struct engine *engine, struct group *group)
 {
 	struct buf content;
-	char *path = engine_group_path(engine, group->number);
+	char *path = disk_group_path(engine, group->number);
 	buf_init(&content, RENDER_LEN_MAX);
 	const char *problem = checksum_read(path, &content);
 	if (problem == NULL) {
@@ -180,7 +182,7 @@ static void repair_group(struct engine *engine, struct group *group)
 	} else {
 		tell(engine, path, problem);
 		if (engine_is_complete(engine)) {
-			(void)engine_write_group(engine, group);
+			(void)disk_write_group(engine, group);
 		} else {
 			(void)files_remove(path);
 			group->is_written = false;
@@ -278,7 +280,7 @@ bool repair_is_whole(const struct engine *engine)
 
 int repair_folders(struct engine *engine)
 {
-	int err = engine_make_folders(engine);
+	int err = disk_make_folders(engine);
 	log_event(&EV_FOLDER_GONE, LOG_STR("folder", engine->config->local.state_dir),
 		LOG_STR("outcome", err == 0 ? "made again" : files_problem(err)));
 	if (err == -EACCES)
@@ -296,8 +298,8 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (!engine_is_complete(engine) || repair_is_whole(engine))
 		return;
-	engine_want_flush(engine);
-	engine_step(engine);
+	disk_want_flush(engine);
+	engine_wake(engine);
 }
 
 void repair_init(struct engine *engine)

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "provider-haproxy/engine.h"
+#include "provider-haproxy/engine_state.h"
 
 /* Reads the main file and the groups of slots, and tells and replaces what is damaged. At the start, before HAProxy is looked for. */
 void repair_read(struct engine *engine);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Connecting to HAProxy, and reading back what it has: maps, servers, and the list of certificates. */
+/* What is read back: maps, servers, and the list of certificates. */
+#include "provider-haproxy/sync.h"
+
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-haproxy/engine.h"
 #include "provider-haproxy/log_events.h"
 
 #include <errno.h>
@@ -138,7 +139,7 @@ static void on_certificates(void *ctx, unsigned what, const char *command, struc
 	log_event(&EV_PROXY_CONNECTED, LOG_INT("pid", engine->worker),
 		LOG_STR("running", engine->running),
 		LOG_INT("differences", rows_dirty_count(local_rows(engine->local))));
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static void ask(struct engine *engine, unsigned what, cli_reply *on_reply, const char *format,
@@ -207,7 +208,7 @@ void sync_again(struct engine *engine)
 
 static void on_room(void *ctx)
 {
-	engine_step(ctx);
+	engine_wake(ctx);
 }
 
 /* "sluice DIGEST GROUPS", as render.c describes a configuration. */
@@ -245,21 +246,19 @@ static void greet(struct engine *engine, long pid, struct str description)
 	engine->live_groups = groups;
 	engine->worker = pid;
 	if (is_other)
-		hearing_on_proxy(engine);
+		probe_set_proxy(engine->probe, true);
 	probe_control_answered(engine->probe);
 	engine->deaths = 0;
 	/* That it had ended, say; a change that has failed waits for its next try. */
 	if (!ev_is_active(&engine->deadline))
-		engine_forget_problem(engine);
+		engine_set_problem(engine, NULL);
 	if (is_other)
 		engine->removed_certs = 0;
 	if (engine->proxy != NULL)
 		proxy_is_well(engine->proxy);
-	if (engine->change == CHANGE_RELOADING)
-		change_on_worker(engine, pid);
 	if (!engine_is_complete(engine))
 		local_set_missing(engine->local, NULL);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
@@ -324,7 +323,7 @@ void sync_connect(struct engine *engine)
 				&EV_PROXY_LOST, LOG_STR("socket", engine->socket), LOG_ERRNO(err));
 		again(engine);
 		/* A first configuration is made for it. */
-		engine_step(engine);
+		engine_wake(engine);
 		return;
 	}
 	engine->deaf_since = 0;

@@ -2,7 +2,8 @@
 /* pools.c with an engine of which only that exists what it needs; every row is taken for sent at once. */
 #include "../provider-common/objects.h"
 #include "common/xalloc.h"
-#include "provider-haproxy/engine.h"
+#include "provider-haproxy/disk.h"
+#include "provider-haproxy/pools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +50,7 @@ struct notices *local_notices(struct local *local)
 	return fixture->notices;
 }
 
-void engine_want_flush(struct engine *engine)
+void disk_want_flush(struct engine *engine)
 {
 	(void)engine;
 }
@@ -61,7 +62,7 @@ static void send_rows(void)
 		rows_has(fixture->rows, row, row_wanted(row));
 }
 
-void engine_step(struct engine *engine)
+void engine_wake(struct engine *engine)
 {
 	send_rows();
 	pools_finish_leaving(engine);
@@ -117,7 +118,7 @@ static void commit(struct engine *engine)
 			engine, commit.changes[i].object, commit.changes[i].type == STATE_REMOVED);
 	state_commit_done(fixture->state);
 	ev_now_update(engine->loop);
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 /* The pool has one endpoint. */
@@ -194,7 +195,7 @@ static void the_row_of_a_pool_goes_after_its_routes(void **state)
 	assert_false(ev_is_active(&engine->leave));
 	assert_ptr_equal(slot_of_row(engine, "p"), slot);
 	fixture->is_cut_off = false;
-	engine_step(engine);
+	engine_wake(engine);
 	assert_ptr_equal(slot_of_row(engine, "p"), slot);
 	while (slot_of_row(engine, "p") != NULL)
 		ev_run(engine->loop, EVRUN_ONCE);

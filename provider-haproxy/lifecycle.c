@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HAProxy as its supervisor tells of it: it came, it ended, it is to be started or to end. */
-#include "provider-haproxy/engine.h"
+#include "provider-haproxy/lifecycle.h"
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/change.h"
+#include "provider-haproxy/disk.h"
+#include "provider-haproxy/flush.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/repair.h"
+#include "provider-haproxy/sync.h"
 
 #include <string.h>
 
@@ -15,27 +18,10 @@ static int write_for_start(struct engine *engine)
 	int err = 0;
 	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++)
 		err = rowfile_write(engine->files[table]);
-	return err != 0 ? err : engine_flush(engine);
+	return err != 0 ? err : flush_files(engine);
 }
 
-/* The sockets are not in the state folder. */
-static bool has_folder(const struct engine *engine)
-{
-	const struct local_options *options = &engine->config->local;
-	return strcmp(local_proxy_dir(options), options->state_dir) != 0;
-}
-
-void engine_remove_former(const struct engine *engine)
-{
-	if (!has_folder(engine) || strcmp(engine->proxy_dir, engine->config->local.state_dir) == 0)
-		return;
-	char *log_file = engine_path(engine, "proxy.log");
-	files_remove_sockets(engine->config->local.state_dir);
-	(void)files_remove(log_file);
-	free(log_file);
-}
-
-void engine_use_folder(struct engine *engine, struct str dir)
+void lifecycle_use_folder(struct engine *engine, struct str dir)
 {
 	char *copy = str_dup(dir);
 	free(engine->proxy_dir);
@@ -53,9 +39,9 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	log_event(&EV_PROXY_UP, LOG_INT("pid", proxy_pid(engine->proxy)),
 		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
 	engine->is_fresh = origin == PROXY_STARTED;
-	engine_use_folder(engine, str_from(dir));
+	lifecycle_use_folder(engine, str_from(dir));
 	if (origin != PROXY_FOUND)
-		engine_remove_former(engine);
+		disk_remove_former(engine);
 	/* Its supervisor may have started it before we have looked at the files. */
 	engine->are_held_unknown = buf_len(&engine->installed) == 0;
 	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
@@ -77,29 +63,28 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	struct engine *engine = ctx;
 	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
 		LOG_SECONDS("again_s", again_s));
-	free(engine->problem);
-	engine->problem = xasprintf("HAProxy ended (%s): %.300s", why, words);
+	engine_set_problem(engine, xasprintf("HAProxy ended (%s): %.300s", why, words));
 	/* If that fails: what is on disk is the last good state, which is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
 	(void)repair_files(engine);
-	if (++engine->deaths >= ENGINE_DEATHS_MAX)
+	if (++engine->deaths >= LIFECYCLE_DEATHS_MAX)
 		doubt_ports(engine, again_s);
 	engine->worker = 0;
 	engine->is_fresh = false;
 	engine->running[0] = 0;
 	engine->certs.is_running = false;
 	sync_disconnect(engine, NULL);
-	hearing_on_proxy(engine);
+	probe_set_proxy(engine->probe, false);
 	if (engine->change == CHANGE_RELOADING)
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
-	engine_step(engine);
+	engine_wake(engine);
 }
 
 static void on_no_proxy(void *ctx)
 {
-	engine_step(ctx);
+	engine_wake(ctx);
 }
 
 static void on_unreachable(void *ctx, const char *socket)
@@ -109,7 +94,7 @@ static void on_unreachable(void *ctx, const char *socket)
 	local_set_missing(engine->local, "sluice-proxy, which runs HAProxy");
 }
 
-void engine_start_proxy(struct engine *engine)
+void lifecycle_start(struct engine *engine)
 {
 	static const struct proxy_ops ops = {
 		.on_up = on_proxy_up,
@@ -121,7 +106,7 @@ void engine_start_proxy(struct engine *engine)
 		sync_connect(engine);
 		return;
 	}
-	if (has_folder(engine))
+	if (disk_has_proxy_folder(engine))
 		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
 	struct proxy_config proxy_config = {
 		.loop = engine->loop,
@@ -142,7 +127,7 @@ void engine_start_proxy(struct engine *engine)
 		proxy_start_from_files(engine->proxy);
 }
 
-void engine_end_proxy(struct engine *engine)
+void lifecycle_end(struct engine *engine)
 {
 	double limit_s = engine->config->local.stop_timeout;
 	if (engine->proxy == NULL || !proxy_is_up(engine->proxy))

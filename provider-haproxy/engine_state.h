@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; the files of the folder
+ * stand above each other as engine.h draws them, and what happens in a lower one reaches the upper ones through engine_wake() alone.
+ */
+#pragma once
+
+#include "common/backoff.h"
+#include "common/daemon.h"
+#include "provider-haproxy/certs.h"
+#include "provider-haproxy/cli.h"
+#include "provider-haproxy/config.h"
+#include "provider-haproxy/render.h"
+#include "provider-haproxy/slots.h"
+#include "provider-haproxy/trust_files.h"
+#include "provider-local/local.h"
+#include "provider-local/pace.h"
+#include "provider-local/ports.h"
+#include "provider-local/probe.h"
+#include "provider-local/proxy.h"
+#include "provider-local/rowfile.h"
+
+enum engine_connection {
+	CONNECTION_DOWN,
+	CONNECTION_GREETING,
+	CONNECTION_READING,
+	CONNECTION_READY
+};
+enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
+
+/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
+struct leaving {
+	struct slot *slot;
+	struct name pool;
+	bool is_pool_gone; /* and its row is still there */
+	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
+};
+
+struct engine {
+	void (*wake)(struct engine *engine); /* the one way up, see engine_wake() */
+	struct daemon *daemon;
+	struct ev_loop *loop;
+	const struct config *config;
+	struct local *local;
+	struct arena arena; /* of one step */
+
+	/* What is wanted. */
+	struct slots slots;
+	struct certs certs;
+	struct trust_files trust;
+	struct ports *ports;     /* that can be had */
+	struct socket_list held; /* where HAProxy listens by the main file on disk */
+	bool are_held_unknown;   /* HAProxy was found, but not the file that it runs with */
+	ev_timer ports_again;    /* when to look whether they can still be had */
+	bool are_ports_stale;
+	bool are_ports_doubted; /* they will be stale in a moment */
+	/* HAProxy still has listeners of a load balancer that is not wanted any more: no route goes before they do. */
+	bool keeps_routes;
+	ev_timer keep; /* how long at most */
+	size_t passthrough_count;
+	struct str default_certificate;
+	struct buf main; /* text of the main file */
+	struct buf
+		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
+	char description[RENDER_DESCRIPTION_LEN];
+	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
+	bool is_main_stale;
+	bool had_default; /* a default certificate, when the main file was made */
+	struct leaving *leaving;
+	size_t leaving_count;
+	ev_timer leave; /* when the next slot that was left may be emptied */
+
+	/* Files. */
+	size_t damaged_count; /* in one look at them */
+	ev_timer look;        /* whether the folders are there */
+	struct rowfile *files[ROW_TABLE_COUNT];
+	int disk_error;
+	ev_timer flush;
+	bool is_flush_needed;
+
+	/* HAProxy. */
+	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox knows no other. */
+	char *proxy_dir;
+	char *socket;
+	char *former_socket; /* in the state folder; NULL: the same */
+	struct proxy *proxy; /* NULL with --socket */
+	struct probe *probe;
+	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
+	struct cli *cli;
+	enum engine_connection connection;
+	ev_timer reconnect;
+	struct backoff reconnect_backoff;
+	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
+	long worker;                          /* its pid */
+	size_t live_groups;
+	size_t removed_certs; /* by the present worker, which leaks a little with each */
+	double renewed;       /* when HAProxy was reloaded for them last */
+	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
+	unsigned deaths; /* in a row, before the socket answered */
+	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
+	struct cert *sending; /* the certificate on its way */
+	uint64_t sending_digest;
+	char *sending_problem;
+	ev_timer undelete;
+
+	/* The change under way. */
+	enum engine_change change;
+	struct command *check; /* with --socket: run by us */
+	ev_timer deadline;     /* of a reload; or when to try a change again */
+	struct backoff change_backoff;
+	struct pace pace;     /* of reloads */
+	ev_timer next_reload; /* when it lets the next one be */
+	long old_worker;
+	bool is_reload_forced;
+	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
+	size_t live_groups_checked; /* groups that the check knows */
+	unsigned blames;            /* certificates left out so far */
+	char *problem;              /* why the last change failed */
+};
+
+/* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */
+void engine_wake(struct engine *engine);
+bool engine_is_complete(const struct engine *engine);
+/* To be freed by the caller. */
+char *engine_path(const struct engine *engine, const char *name);
+/* Why something failed: `why` is taken over; NULL when it is of no interest any more. */
+void engine_set_problem(struct engine *engine, char *why);
+/* Looks after so many seconds whether ports can be had. */
+void engine_look_later(struct engine *engine, double after_s);

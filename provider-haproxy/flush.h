@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The files that have changed are written together, a moment after disk_want_flush(). */
+#pragma once
+
+#include "provider-haproxy/engine_state.h"
+
+/* Before anybody wants a flush. */
+void flush_init(struct engine *engine);
+/* Writes all that has changed; 0 or a negative errno, which has been told. */
+int flush_files(struct engine *engine);
