@@ -69,8 +69,9 @@ struct http_result {
 	enum http_outcome outcome;
 	struct http_head head; /* status 0: no answer came */
 	/* Credentials of the call that a refusal repeats are hidden in it. */
-	struct str body;   /* of whole answers that did not go to on_data; good during the call */
-	const char *error; /* libcurl's words; "" when answered */
+	struct str body; /* of whole answers that did not go to on_data; good during the call */
+	const char *content_type; /* of a whole answer; NULL: it says none; good during the call */
+	const char *error;        /* libcurl's words; "" when answered */
 };
 
 struct http_call {

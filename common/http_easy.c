@@ -216,8 +216,10 @@ void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reaso
 	if (easy->head.status >= STATUS_REFUSED_MIN)
 		hide_credentials(easy);
 	/* Half a body is no body. */
-	if (result.outcome == HTTP_ANSWERED)
+	if (result.outcome == HTTP_ANSWERED) {
 		result.body = buf_str(&easy->body_in);
+		curl_easy_getinfo(easy->handle, CURLINFO_CONTENT_TYPE, &result.content_type);
+	}
 	if (!easy->silent)
 		easy->call.on_done(easy->call.ctx, &result);
 }

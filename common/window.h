@@ -7,7 +7,7 @@
  * a peer is checked against the limits below, and a peer that breaks one is told so and loses its connection, nothing else.
  *
  * An answer is given whole, or produced piece by piece as the peer reads it, so that neither a long list nor a slow peer costs memory.
- * An answer may also wait for something to tell, for as long as the peer listens.
+ * An answer may also wait for something to tell, for as long as the peer listens, or be put off until it is known.
  *
  * Requests are parsed by http-parser. libmicrohttpd would bring all of HTTP and with it GnuTLS, into processes whose idle memory is
  * budgeted, and into the translator, which is to have as little to attack as can be.
@@ -53,7 +53,7 @@ struct window_request {
 	bool is_local;     /* by the Unix socket */
 };
 
-/* Answers the request by exactly one of the window_reply_...() functions, during the call. */
+/* Answers the request by exactly one of the window_reply_...() functions, or puts the answer off, during the call. */
 typedef void (*window_answer_fn)(
 	void *ctx, const struct window_request *request, struct window_reply *reply);
 
@@ -98,6 +98,9 @@ void window_add_path(struct window *window, const char *path, unsigned flags,
  * place in `size` bytes, or a NUL in it. */
 bool window_query(struct str query, const char *name, char *ret_value, size_t size);
 
+/* Puts the answer off: window_reply_bytes() or window_reply_text() gives it later, from the loop, and ends the connection. How long that may take is the
+ * caller's business. on_gone() is called when the peer ends first, and at window_free(): the reply is then not to be used any more. */
+void window_reply_later(struct window_reply *reply, void (*on_gone)(void *state), void *state);
 /* A whole answer; `body` is copied. One longer than WINDOW_WHOLE_LEN_MAX becomes a 500. */
 void window_reply_bytes(
 	struct window_reply *reply, int status, const char *content_type, struct str body);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-enum state { READING, ANSWERING, CLOSING, LINGERING };
+enum state { READING, ANSWERING, WAITING, CLOSING, LINGERING };
 
 enum {
 	HEAD_ROOM_LEN = 1024, /* for the head of an answer, or the frame of a chunk */
@@ -35,6 +35,8 @@ struct window_reply {
 	ev_timer waker; /* never started: only fed to the loop */
 	const struct window_producer *producer;
 	void *producer_state;
+	void (*on_gone)(void *state); /* of an answer that was put off; NULL: none is */
+	void *gone_state;
 	bool is_waiting; /* produce() had nothing */
 	bool is_chunked;
 	uint64_t put;   /* bytes of the answer in pieces that were given to the stream */
@@ -51,6 +53,9 @@ static void release(struct window_reply *c)
 	ev_clear_pending(c->loop, &c->waker);
 	if (producer != NULL)
 		producer->release(c->producer_state);
+	if (c->on_gone != NULL)
+		c->on_gone(c->gone_state);
+	c->on_gone = NULL;
 }
 
 void window_connection_free(struct window_reply *c)
@@ -125,6 +130,20 @@ void window_reply_bytes(
 	must(err == 0);
 	stream_flush_now(reply->stream);
 	stream_flush(reply->stream);
+	if (reply->state == WAITING) {
+		reply->on_gone = NULL;
+		close_when_written(reply);
+	}
+}
+
+void window_reply_later(struct window_reply *reply, void (*on_gone)(void *state), void *state)
+{
+	must(!reply->is_answered && reply->state == READING);
+	reply->state = WAITING;
+	reply->head.keeps_alive = false;
+	reply->on_gone = on_gone;
+	reply->gone_state = state;
+	ev_timer_stop(reply->loop, &reply->deadline);
 }
 
 void window_reply_text(struct window_reply *reply, int status, const char *format, ...)
@@ -242,8 +261,8 @@ static void handle(struct window_reply *c)
 	request.is_local = c->is_local;
 	c->is_answered = false;
 	c->ops->on_request(c->ctx, &request, c);
-	must(c->is_answered);
-	if (c->state == ANSWERING)
+	must(c->is_answered || c->state == WAITING);
+	if (c->state != READING)
 		return;
 	if (c->head.keeps_alive)
 		begin_reading(c);
@@ -366,5 +385,5 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 
 double window_connection_waits_since(const struct window_reply *c)
 {
-	return c->producer == NULL ? c->waits_since : -1;
+	return c->producer == NULL && c->state != WAITING ? c->waits_since : -1;
 }

@@ -5,6 +5,7 @@
  *
  *   READING --request--> answered whole: READING, or CLOSING
  *                        in pieces: ANSWERING --end--> CLOSING
+ *                        put off: WAITING --answered--> CLOSING
  *   READING --bad request, too slow--> CLOSING --everything written--> LINGERING --peer closes, time--> gone
  */
 #pragma once
@@ -24,5 +25,5 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 	const struct window_connection_ops *ops, void *ctx);
 /* Ends it without on_gone(). */
 void window_connection_free(struct window_reply *connection);
-/* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces is under way. */
+/* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces, or one that was put off, is under way. */
 double window_connection_waits_since(const struct window_reply *connection);

@@ -311,6 +311,22 @@ static void answer_live(void *ctx, const struct window_request *request, struct 
 		reply, 200, "text/x-live", str_eq_c(request->query, "end") ? &finite : &live, ctx);
 }
 
+static void on_gone(void *state)
+{
+	assert_ptr_equal(state, &world);
+	world.releases++;
+	world.reply = NULL;
+}
+
+static void answer_later(
+	void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	world.reply = reply;
+	window_reply_later(reply, on_gone, ctx);
+	if (str_eq_c(request->query, "now"))
+		window_reply_text(reply, 200, "at once\n");
+}
+
 static size_t long_len = WINDOW_WHOLE_LEN_MAX;
 static size_t too_long_len = WINDOW_WHOLE_LEN_MAX + 1;
 
@@ -332,6 +348,7 @@ static int set_up(void **state)
 	window_add_path(world.window, "/under/long", WINDOW_PUBLIC, answer_long, &long_len);
 	window_add_path(world.window, "/too-long", WINDOW_PUBLIC, answer_long, &too_long_len);
 	window_add_path(world.window, "/live", WINDOW_LOCAL, answer_live, &world);
+	window_add_path(world.window, "/later", WINDOW_PUBLIC, answer_later, &world);
 	return 0;
 }
 
@@ -560,6 +577,66 @@ static void test_an_answer_that_waits(void **state)
 	assert_null(world.reply);
 }
 
+/* ---- answers that are put off ---- */
+
+static void ask_later(struct client *client, const char *request)
+{
+	world.reply = NULL;
+	say(client, request);
+	while (world.reply == NULL)
+		ev_run(world.loop, EVRUN_ONCE);
+}
+
+static void test_an_answer_that_is_put_off(void **state)
+{
+	(void)state;
+	struct client *client = connect_tcp();
+	ask_later(client, "GET /later HTTP/1.1\r\n\r\nGET /public HTTP/1.1\r\n\r\n");
+	assert_int_equal(buf_len(&client->got), 0);
+	window_reply_text(world.reply, 503, "not now\n");
+	wait_for(client, NULL);
+	assert_true(has(client, "HTTP/1.1 503 ") && has(client, "Connection: close\r\n"));
+	assert_true(has(client, "\r\n\r\nnot now\n"));
+	/* The connection has ended with it. */
+	assert_false(has(client, "hello"));
+	client = connect_tcp();
+	ask_later(client, "HEAD /later HTTP/1.1\r\n\r\n");
+	window_reply_text(world.reply, 200, "good\n");
+	wait_for(client, NULL);
+	assert_true(has(client, "Content-Length: 5\r\n") && !has(client, "good"));
+	client = connect_tcp();
+	ask_later(client, "GET /later?now HTTP/1.0\r\n\r\n");
+	wait_for(client, NULL);
+	assert_true(has(client, "at once\n"));
+	assert_int_equal(world.releases, 0);
+}
+
+static void test_a_peer_that_does_not_wait(void **state)
+{
+	(void)state;
+	struct client *client = connect_tcp();
+	ask_later(client, "GET /later HTTP/1.1\r\n\r\n");
+	(void)shutdown(client->fd, SHUT_RDWR);
+	while (world.releases == 0)
+		ev_run(world.loop, EVRUN_ONCE);
+	assert_null(world.reply);
+}
+
+/* Whoever waits for an answer keeps the place, and loses it only with the window. */
+static void test_too_many_that_wait(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++)
+		ask_later(connect_tcp(), "GET /later HTTP/1.1\r\n\r\n");
+	struct client *client = connect_tcp();
+	wait_for(client, NULL);
+	assert_true(has(client, "HTTP/1.1 503 "));
+	assert_int_equal(world.releases, 0);
+	window_free(world.window);
+	world.window = NULL;
+	assert_int_equal(world.releases, WINDOW_CONNECTIONS_MAX);
+}
+
 /* ---- addresses ---- */
 
 static void test_addresses(void **state)
@@ -600,6 +677,9 @@ int main(void)
 			test_pieces_come_as_the_peer_reads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_pieces_for_http_1_0, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_an_answer_that_waits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_answer_that_is_put_off, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_peer_that_does_not_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_too_many_that_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_addresses, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
