@@ -36,6 +36,7 @@ struct args {
 	char *output;
 	char *color;
 	char *runtime_dir;
+	char *listen;
 	char *timeout;
 	bool secrets;
 };

@@ -2,7 +2,7 @@
 /*
  * sluicectl: the human's window into a line of Sluice, and a line without processes for manifests.
  *
- * In:       the command line; manifests; answers of the programs on their Unix sockets (*.window in the runtime directory).
+ * In:       the command line; manifests; answers of the programs on their Unix sockets (*.window in the runtime directory); with `serve` requests by TCP.
  * Out:      text, JSON or YAML on standard output; with `render --to` files.
  * Trusted:  with the private keys in manifests that it is given, while it runs. What it asks of the running line holds none.
  *           It can change nothing there, and needs no privilege but to open the sockets.
@@ -46,6 +46,8 @@ static int run(const struct args *args)
 		return command_diff(args);
 	case COMMAND_LINT:
 		return command_lint(args);
+	case COMMAND_SERVE:
+		return command_serve(args);
 	case COMMAND_COMPLETION:
 		return complete(args);
 	case COMMAND_COUNT:

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `serve`: shows /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network needs none.
+ *
+ * In:       requests by TCP; GET and HEAD of the three paths, everything else is refused (common/window.h has the limits).
+ * Out:      one question to the Unix socket of the program for each; its answer, or a 503.
+ * Trusted:  with nothing. After the start it can open no file, and no socket but to neighbours.
+ *
+ * When the program is away, hangs or ends: 503, and its answers again as soon as it gives them. When we end: the program does not notice.
+ */
+#include "common/heap.h"
+#include "common/http.h"
+#include "common/notify.h"
+#include "common/sandbox.h"
+#include "common/signals.h"
+#include "common/window.h"
+#include "common/xalloc.h"
+#include "sluicectl/commands.h"
+#include "sluicectl/live.h"
+#include "sluicectl/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* At the program's socket, which has WINDOW_CONNECTIONS_MAX places for all who look in; further questions wait, within their time. */
+	QUESTIONS_MAX = 8,
+};
+
+struct server {
+	struct ev_loop *loop;
+	struct ask question;
+	const char *program;
+	struct http_peer peer;
+	struct http *http;
+	struct window *window;
+	bool was_told; /* of the program's silence; it is told when that begins and ends */
+	ev_signal terminate;
+	ev_signal interrupt;
+	ev_timer watchdog;
+};
+
+/* A page that somebody waits for. */
+struct visit {
+	struct server *server;
+	struct window_reply *reply;
+	struct http_request *request;
+};
+
+/* ---- pages ---- */
+
+static void tell_silence(struct server *server, const struct serve_answer *answer)
+{
+	if (server->was_told == !answer->is_heard)
+		return;
+	server->was_told = !answer->is_heard;
+	if (answer->is_heard)
+		fprintf(stderr, "sluicectl: sluice-%s answers\n", server->program);
+	else
+		fprintf(stderr, "sluicectl: %s: %s; 503 is answered until it does\n",
+			server->peer.unix_socket, answer->problem);
+	notify_status("%s", answer->is_heard ? "it answers" : answer->problem);
+}
+
+static void on_answer(void *ctx, const struct http_result *result)
+{
+	struct visit *visit = ctx;
+	struct serve_answer answer;
+	serve_answer_make(visit->server->program, result, &answer);
+	tell_silence(visit->server, &answer);
+	if (answer.is_heard)
+		window_reply_bytes(visit->reply, answer.status, answer.content_type, answer.body);
+	else
+		window_reply_text(visit->reply, answer.status, "%s\n", answer.problem);
+	free(visit);
+}
+
+static void on_gone(void *ctx)
+{
+	struct visit *visit = ctx;
+	http_cancel(visit->request);
+	free(visit);
+}
+
+static void answer_page(void *ctx, const struct window_request *request, struct window_reply *reply)
+{
+	struct server *server = ctx;
+	struct visit *visit = xcalloc(1, sizeof(*visit));
+	char *url = xasprintf("http://sluice%.*s", STR_FMT(request->path));
+	char *accept = xasprintf("Accept: %.*s", STR_FMT(request->accept));
+	const char *const headers[] = {request->accept.len != 0 ? accept : NULL, NULL};
+	const struct http_call call = {
+		.method = "GET",
+		.url = url,
+		.headers = headers,
+		.peer = &server->peer,
+		.body_max = WINDOW_WHOLE_LEN_MAX,
+		.connect_timeout_s = server->question.timeout_s,
+		.timeout_s = server->question.timeout_s,
+		.on_done = on_answer,
+		.ctx = visit,
+	};
+	*visit = (struct visit){.server = server, .reply = reply};
+	window_reply_later(reply, on_gone, visit);
+	visit->request = http_start(server->http, &call);
+	free(accept);
+	free(url);
+}
+
+/* ---- life ---- */
+
+static int complain_of_listen(const char *address, int err)
+{
+	if (err == -EINVAL)
+		fprintf(stderr,
+			"sluicectl: --listen %s: ADDRESS:PORT is expected, with an IP address, or "
+			"[ADDRESS]:PORT\n",
+			address);
+	else
+		fprintf(stderr, "sluicectl: --listen %s: %s\n", address, strerror(-err));
+	return err == -EINVAL ? CTL_EXIT_USAGE : CTL_EXIT_LISTEN;
+}
+
+static int listen_on(struct server *server, const char *address)
+{
+	unsigned inherited = window_listen_inherited(server->window);
+	if ((inherited & WINDOW_UNIX) != 0) {
+		fputs("sluicectl: serve listens on TCP: hand over no Unix socket\n", stderr);
+		return CTL_EXIT_USAGE;
+	}
+	if (inherited == 0 && address == NULL) {
+		fputs("sluicectl: serve needs --listen ADDRESS:PORT, or a socket of the service "
+		      "manager named \"window\"\n",
+			stderr);
+		return CTL_EXIT_USAGE;
+	}
+	int err = address != NULL ? window_listen_tcp(server->window, address) : 0;
+	return err == 0 ? CTL_EXIT_GOOD : complain_of_listen(address, err);
+}
+
+static void confine(const struct server *server)
+{
+	struct sandbox_outcome outcome = {0};
+	free(sandbox_enter(sandbox_new(SANDBOX_NEIGHBOURS), SANDBOX_AUTO, &outcome));
+	fprintf(stderr, "sluicectl: shows %s at port %d (files %s, system calls %s)\n",
+		server->peer.unix_socket, window_port(server->window), outcome.files,
+		outcome.calls);
+}
+
+static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+	(void)watcher;
+	(void)events;
+	ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	(void)loop;
+	(void)watcher;
+	(void)events;
+	notify_watchdog();
+}
+
+static void start_watchers(struct server *server)
+{
+	double period_s = notify_watchdog_period();
+	signal(SIGPIPE, SIG_IGN);
+	ev_signal_init(&server->terminate, on_stop_signal, SIGTERM);
+	ev_signal_init(&server->interrupt, on_stop_signal, SIGINT);
+	ev_signal_start(server->loop, &server->terminate);
+	ev_signal_start(server->loop, &server->interrupt);
+	if (period_s > 0) {
+		/* From the loop itself, so that a loop that hangs is found. */
+		ev_timer_init(&server->watchdog, on_watchdog, 0., period_s);
+		ev_timer_start(server->loop, &server->watchdog);
+	}
+}
+
+static void run(struct server *server)
+{
+	static const char *const paths[] = {"/healthz", "/readyz", "/metrics"};
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		window_add_path(server->window, paths[i], WINDOW_PUBLIC, answer_page, server);
+	start_watchers(server);
+	confine(server);
+	notify_ready();
+	ev_run(server->loop, 0);
+	notify_stopping();
+}
+
+int command_serve(const struct args *args)
+{
+	struct server server = {0};
+	if (args->rest.count != 1 || !serve_is_program(args->rest.items[0])) {
+		fputs("sluicectl: serve needs one PROGRAM, such as translator\n", stderr);
+		return CTL_EXIT_USAGE;
+	}
+	if (!live_open(args, &server.question))
+		return CTL_EXIT_USAGE;
+	signals_reset();
+	heap_configure();
+	server.program = args->rest.items[0];
+	server.loop = ev_default_loop(EVFLAG_AUTO);
+	server.peer.unix_socket =
+		xasprintf("%s/%s.window", server.question.runtime_dir, server.program);
+	server.http = http_new(server.loop, "sluicectl", QUESTIONS_MAX);
+	server.window = window_new(server.loop, NULL, 0);
+	int code = listen_on(&server, args->listen);
+	if (code == CTL_EXIT_GOOD)
+		run(&server);
+	window_free(server.window);
+	http_free(server.http);
+	http_peer_fini(&server.peer);
+	ev_loop_destroy(server.loop);
+	return code;
+}
