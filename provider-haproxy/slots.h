@@ -120,6 +120,8 @@ struct slots {
 
 void slots_init(struct slots *slots);
 void slots_fini(struct slots *slots);
+/* Of slots_fini(): what is left when the slots have no servers any more. */
+void slots_fini_groups(struct slots *slots);
 
 struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
 /* Adds a group of the class with `size` slots, 0: as many as the class deserves; NULL when there are too many. */
