@@ -135,6 +135,7 @@ void assign_provide(const struct assign *assign)
 		struct slot_class *sort = slots_find_class(assign->slots, text.lines, text.server);
 		size_t wanted = i == 0 ? assign->slots_min : 1;
 		class_text_fini(&text);
+		sort->least = wanted;
 		if (sort->slot_count < wanted)
 			(void)slots_grow(assign->slots, sort, wanted - sort->used_count, 0);
 	}

@@ -9,6 +9,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
+#include "provider-haproxy/idle.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
@@ -40,6 +41,7 @@ void change_update_main(struct engine *engine)
 		.system_ca_digest = engine->trusted_digest,
 		.ports = engine->ports,
 		.group_count = engine->slots.group_count,
+		.groups_layout = slots_layout(&engine->slots),
 		.has_default = engine->had_default,
 		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
 	};
@@ -140,7 +142,8 @@ static int stage_groups(struct engine *engine, bool is_all)
 		struct group *group = engine->slots.groups[i];
 		struct buf content;
 		char name[32];
-		if (group->is_written && !is_all)
+		group->is_staged = !group->is_written || is_all;
+		if (!group->is_staged)
 			continue;
 		group_name(group, name);
 		buf_init(&content, RENDER_LEN_MAX);
@@ -214,10 +217,11 @@ static int install(struct engine *engine)
 		char name[32];
 		group_name(group, name);
 		/* One that was made while the check ran waits for the next. */
-		if (!group->is_written && group->number >= engine->live_groups_checked)
+		if (!group->is_staged)
 			continue;
-		err = group->is_written && !engine->is_offline_change ? 0 : move_one(engine, name);
+		err = move_one(engine, name);
 		group->is_written = group->is_written || err == 0;
+		group->is_staged = false;
 	}
 	if (err == 0)
 		err = move_one(engine, "00-main.cfg");
@@ -338,6 +342,7 @@ static void start_or_reload(struct engine *engine)
 	} else {
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
 		engine->change = CHANGE_NONE;
+		slots_end_doubts(&engine->slots);
 		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
 	}
 }
@@ -440,8 +445,8 @@ static void on_next_reload(struct ev_loop *loop, ev_timer *watcher, int events)
 void change_begin(struct engine *engine)
 {
 	bool is_offline = is_offline_now(engine);
-	engine->is_offline_change = is_offline;
-	engine->live_groups_checked = engine->slots.group_count;
+	if (idle_release(engine))
+		change_update_main(engine);
 	certs_begin(&engine->certs, !is_offline);
 	(void)repair_files(engine);
 	int err = stage(engine, is_offline);

@@ -15,6 +15,7 @@ struct config {
 	char *cookie_key;
 	char *trusted_certificates;
 	int64_t slots;
+	double slots_idle;
 	double hard_stop_after;
 	double reload_interval;
 };

@@ -8,6 +8,7 @@
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
 #include "provider-haproxy/hearing.h"
+#include "provider-haproxy/idle.h"
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
@@ -302,6 +303,7 @@ struct engine *engine_new(
 	change_init(engine);
 	pump_init(engine);
 	pools_init(engine);
+	idle_init(engine);
 	repair_init(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);
@@ -317,6 +319,7 @@ void engine_free(struct engine *engine)
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine);
+	idle_fini(engine);
 	repair_fini(engine);
 	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);

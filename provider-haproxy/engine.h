@@ -9,8 +9,8 @@
  *   pump.c        commands for what differs                  pump_certs.c  those for certificates
  *   sync.c        connecting, reading back what HAProxy has  hearing.c     whether it answers
  *   flush.c       when files are written                     repair.c      damaged files
- *   pools.c       from pools to slots                        disk.c        the files of the state folder
- *   engine_state.c  what all of them share
+ *   pools.c       from pools to slots                        idle.c        slots that nobody needs
+ *   disk.c        the files of the state folder              engine_state.c  what all of them share
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE

@@ -68,7 +68,9 @@ struct engine {
 	bool had_default; /* a default certificate, when the main file was made */
 	struct leaving *leaving;
 	size_t leaving_count;
-	ev_timer leave; /* when the next slot that was left may be emptied */
+	ev_timer leave;    /* when the next slot that was left may be emptied */
+	ev_timer idle;     /* the next look for slots that nobody needs */
+	size_t idle_count; /* groups of them at the last look */
 
 	/* Files. */
 	size_t damaged_count; /* in one look at them */
@@ -112,10 +114,8 @@ struct engine {
 	ev_timer next_reload; /* when it lets the next one be */
 	long old_worker;
 	bool is_reload_forced;
-	bool is_offline_change;     /* HAProxy does not run: everything is written anew */
-	size_t live_groups_checked; /* groups that the check knows */
-	unsigned blames;            /* certificates left out so far */
-	char *problem;              /* why the last change failed */
+	unsigned blames; /* certificates left out so far */
+	char *problem;   /* why the last change failed */
 };
 
 /* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */

@@ -100,6 +100,7 @@ static void show_main(struct room *room)
 		.socket = socket,
 		.ports = &room->ports,
 		.group_count = room->slots.group_count,
+		.groups_layout = slots_layout(&room->slots),
 		.has_default = certs_has_default(&room->certs),
 		.hard_stop_after_s = (unsigned)room->config->hard_stop_after,
 	};

@@ -132,7 +132,7 @@ void pools_finish_leaving(struct engine *engine)
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)
 {
 	struct assign assign = assign_of(engine);
-	size_t group_count = engine->slots.group_count;
+	uint64_t layout_changes = engine->slots.layout_changes;
 	struct slot *left = NULL;
 	if (is_removed) {
 		left = assign_remove(&assign, object);
@@ -143,7 +143,7 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	}
 	if (left != NULL)
 		leave(engine, left, is_removed);
-	if (engine->slots.group_count != group_count)
+	if (engine->slots.layout_changes != layout_changes)
 		engine->is_main_stale = true;
 	disk_want_flush(engine);
 }

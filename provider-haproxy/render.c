@@ -376,7 +376,9 @@ void render_main(struct buf *out, const struct render_input *input, char *ret_de
 	for (size_t i = 0; i < input->ports->count; i++)
 		add_port(out, input, &input->ports->items[i]);
 	struct str text = str_skip(buf_str(out), body);
-	uint64_t digest = name_digest(&text, 1);
+	struct str layout = {(const char *)&input->groups_layout, sizeof(input->groups_layout)};
+	const struct str parts[] = {text, layout};
+	uint64_t digest = name_digest(parts, 2);
 	snprintf(ret_description, RENDER_DESCRIPTION_LEN, "sluice %016llx %zu",
 		(unsigned long long)digest, input->group_count);
 	/* The description goes behind the global section, whose last line it becomes. */
@@ -418,8 +420,12 @@ static void add_servers(struct buf *out, struct slot *slot)
 
 void render_group(struct buf *out, const struct group *group)
 {
-	const char *line = group->sort->lines;
 	text_add(out, "# Written by Sluice; changes are lost.\n");
+	if (group->sort == NULL) {
+		text_add(out, "#-\n");
+		return;
+	}
+	const char *line = group->sort->lines;
 	while (*line != 0) {
 		const char *end = strchrnul(line, '\n');
 		text_add(out, "#=%.*s\n", (int)(end - line), line);
@@ -450,6 +456,7 @@ bool render_read_group(struct str content, struct slots *slots)
 {
 	struct buf lines;
 	struct str server = STR_NONE;
+	bool is_vacant = false;
 	buf_init(&lines, RENDER_LEN_MAX);
 	while (content.len != 0 && content.p[0] == '#') {
 		const char *end = str_find(content, '\n');
@@ -461,6 +468,11 @@ bool render_read_group(struct str content, struct slots *slots)
 			text_add(&lines, "%.*s\n", STR_FMT(str_skip(line, 2)));
 		else if (str_starts_with(line, STR("#+")))
 			server = str_skip(line, 2);
+		is_vacant = is_vacant || str_eq(line, STR("#-"));
+	}
+	if (is_vacant) {
+		buf_fini(&lines);
+		return slots_add_group(slots, NULL, 0) != NULL;
 	}
 	bool is_one = server.p != NULL && buf_len(&lines) != 0;
 	if (is_one) {

@@ -3,7 +3,7 @@
  * HAProxy's configuration as text. Nothing of a tenant stands in it but what a check of provider-local/checks.h has let pass, and that only as
  * words of quote.h: hosts and paths stand in maps, pools and hosts are names of ours. No I/O.
  *
- * The main file's `description` is "sluice DIGEST GROUPS": which text HAProxy runs, and how many groups of slots. It is read back by `show info`.
+ * The main file's `description` is "sluice DIGEST GROUPS": which text HAProxy runs and with which groups, and how many groups of slots. It is read back by `show info`.
  */
 #pragma once
 
@@ -21,7 +21,8 @@ struct render_input {
 	uint64_t system_ca_digest; /* of its content; 0: not known */
 	const struct ports *ports;
 	size_t group_count;
-	bool has_default; /* there is a default certificate */
+	uint64_t groups_layout; /* slots_layout() */
+	bool has_default;       /* there is a default certificate */
 	unsigned hard_stop_after_s;
 };
 
@@ -31,7 +32,8 @@ bool render_is_path(const char *path);
 void render_main(struct buf *out, const struct render_input *input, char *ret_description);
 /* Appends the file of a group, with the servers that are wanted. */
 void render_group(struct buf *out, const struct group *group);
-/* Reads back the class from a file that render_group() has made, and adds the group to `slots`, whose number is the next one. */
+/* Reads back the class from a file that render_group() has made, and adds the group to `slots`, whose number is the next one. A group that was given
+ * back stays so. */
 bool render_read_group(struct str content, struct slots *slots);
 /* How many groups a main file says that there are. */
 size_t render_read_group_count(struct str content);

@@ -57,12 +57,15 @@ struct slot *slots_of_pool(const struct slots *slots, const struct name *pool)
 	return found != NULL ? found->slot : NULL;
 }
 
-static void take_from_free(struct slot *slot)
+static void take_from_free(struct slots *slots, struct slot *slot)
 {
 	if (!slot->is_free)
 		return;
-	TAILQ_REMOVE(&slot->group->sort->free, slot, link);
-	slot->group->sort->used_count++;
+	struct group *group = slot->group;
+	TAILQ_REMOVE(&group->sort->free, slot, link);
+	group->sort->used_count++;
+	if (group->used_count++ == 0 && !group->sort->is_common)
+		slots->rare_idle_count--;
 	slot->is_free = false;
 }
 
@@ -71,9 +74,13 @@ static void give_back(struct slots *slots, struct slot *slot)
 	if (slot->is_free || slot->pool.text[0] != 0 || slot->reserved.text[0] != 0 ||
 		!RB_EMPTY(&slot->servers))
 		return;
-	(void)slots;
-	TAILQ_INSERT_TAIL(&slot->group->sort->free, slot, link);
-	slot->group->sort->used_count--;
+	struct group *group = slot->group;
+	TAILQ_INSERT_TAIL(&group->sort->free, slot, link);
+	group->sort->used_count--;
+	if (--group->used_count == 0) {
+		group->idle_looks = 0;
+		slots->rare_idle_count += !group->sort->is_common;
+	}
 	slot->is_free = true;
 }
 
@@ -82,7 +89,7 @@ void slots_reserve(struct slots *slots, struct slot *slot, const struct name *po
 	if (slot->pool.text[0] != 0 || slot->reserved.text[0] != 0 ||
 		find_pool(slots, pool) != NULL)
 		return;
-	take_from_free(slot);
+	take_from_free(slots, slot);
 	slot->reserved = *pool;
 	struct pool_slot *place = xcalloc(1, sizeof(*place));
 	place->pool = *pool;
@@ -117,7 +124,7 @@ struct slot *slots_take(struct slots *slots, struct slot_class *sort, const stru
 		slot = TAILQ_FIRST(&sort->free);
 		if (slot == NULL)
 			return NULL;
-		take_from_free(slot);
+		take_from_free(slots, slot);
 		if (old != NULL)
 			old->reserved.text[0] = 0;
 	}
@@ -217,14 +224,13 @@ struct server *slots_found_server(struct slots *slots, struct slot *slot, struct
 	const struct check_ip *ip, uint16_t port)
 {
 	char expected[SERVER_NAME_LEN_MAX];
-	(void)slots;
 	struct str trust = STR("");
 	if (name.len > NAME_LEN)
 		trust = str_skip(name, name.len - NAME_LEN);
 	name_server(expected, ip, port, name_is_one(NAME_TRUST, trust) ? trust : STR(""));
 	if (!str_eq_c(name, expected))
 		return NULL;
-	take_from_free(slot);
+	take_from_free(slots, slot);
 	return find_or_add(slot, expected, ip, port);
 }
 

@@ -4,8 +4,10 @@
  * but no backend. No I/O.
  *
  * What cannot be changed at run time (mode, algorithm, cookie, health check, protocol) makes the class of a slot; a class is the text of
- * the lines that its backends have. Slots come in groups, one configuration file each; a group's number and class never change while
- * HAProxy runs. Slot number = group number * SLOTS_PER_GROUP + place.
+ * the lines that its backends have. Slots come in groups, one configuration file each. Slot number = group number * SLOTS_PER_GROUP + place.
+ *
+ * A group that nobody has needed for a while is given back: HAProxy loads an empty file in its place, and the memory is free. Only then is
+ * the number had by another group, so that a slot never means one thing here and another in the HAProxy that runs.
  *
  * A slot has servers, one for each endpoint, named by address and port, and by a digest of how TLS is spoken to them, so that a change of
  * that is new servers in place of the old ones; of each is known what is wanted and what HAProxy has. A slot whose
@@ -28,7 +30,8 @@ enum {
 	SLOTS_RARE_GROUPS_MAX =
 		1000, /* so that tenants cannot fill the memory with cookies and checks */
 	SLOTS_GROUPS_MAX = 10000,
-	SLOT_NAME_LEN = 7, /* s000000 */
+	SLOTS_IDLE_LOOKS = 10, /* see slots_look() */
+	SLOT_NAME_LEN = 7,     /* s000000 */
 	SERVER_NAME_LEN_MAX = CHECK_IP_LEN_MAX + 6 + NAME_LEN + 1,
 	SERVER_WEIGHT = 100,
 };
@@ -42,9 +45,12 @@ struct slot_class {
 	char *server; /* words behind each server's address and weight; "" or beginning with a space */
 	bool is_sticky;
 	bool is_checked;
-	bool is_common; /* holds nothing that a tenant chose: worth keeping many */
+	bool is_common;  /* holds nothing that a tenant chose: worth keeping many */
+	uint64_t digest; /* of the two texts */
+	size_t least;    /* slots that are kept, whether they are needed or not */
 	size_t slot_count;
 	size_t used_count;
+	size_t surplus;        /* of slots_release_idle() alone */
 	struct slot_list free; /* left longest ago first */
 };
 
@@ -87,12 +93,16 @@ struct slot {
 
 struct group {
 	uint32_t number;
-	struct slot_class *sort;
-	bool is_changed; /* its file is not as it should be */
-	bool is_written; /* its file is there */
-	bool is_doubted; /* HAProxy may run with other slots of these numbers */
-	uint32_t size;   /* slots in it */
-	struct slot slots[SLOTS_PER_GROUP];
+	struct slot_class *sort; /* NULL: it was given back, and has no slots */
+	uint64_t space;          /* the namespace to whose share it counts; 0: to none */
+	bool is_changed;         /* its file is not as it should be */
+	bool is_staged;      /* in the configuration that is being checked it is as it should be */
+	bool is_written;     /* its file is there */
+	bool is_doubted;     /* HAProxy may run with other slots of these numbers */
+	unsigned idle_looks; /* in a row in which no slot of it was used */
+	uint32_t used_count;
+	uint32_t size; /* slots in it */
+	struct slot slots[];
 };
 
 RB_HEAD(class_tree, slot_class);
@@ -111,7 +121,10 @@ RB_HEAD(slot_share_tree, slot_share);
 struct slots {
 	struct group **groups; /* by number */
 	size_t group_count;
-	size_t rare_count;
+	size_t vacant_count;    /* of them: given back */
+	size_t rare_count;      /* of classes that are not common */
+	size_t rare_idle_count; /* of them: no slot of it is used */
+	uint64_t layout_changes;
 	struct slot_share_tree shares;
 	struct class_tree classes;
 	struct slot_list dirty;
@@ -124,7 +137,8 @@ void slots_fini(struct slots *slots);
 void slots_fini_groups(struct slots *slots);
 
 struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server);
-/* Adds a group of the class with `size` slots, 0: as many as the class deserves; NULL when there are too many. */
+/* Adds a group that HAProxy has under the next number: of the class, with `size` slots, 0: as many as the class deserves; or, without a class, one that was
+ * given back. NULL when there are too many. */
 struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size);
 enum slots_growth {
 	SLOTS_GROWN,
@@ -132,11 +146,20 @@ enum slots_growth {
 	SLOTS_SHARE, /* the namespace has its share of those that are not common: no more than are left for all others */
 };
 
-/* Adds groups until the class has room for `more` slots beside those in use. `space` stands for the namespace for which they are, see slots_space(). */
+/* Adds groups that HAProxy has to load yet until the class has room for `more` slots beside those in use. `space` stands for the namespace for which they are, see slots_space(). */
 enum slots_growth slots_grow(
 	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space);
 /* What stands for a namespace; 0 stands for nobody. */
 uint64_t slots_space(struct str namespace);
+/* Another one for other groups; the same after a restart. */
+uint64_t slots_layout(const struct slots *slots);
+/* To be called at a steady pace. A group that is not used in SLOTS_IDLE_LOOKS of them in a row may be given back; until then one that comes and goes
+ * costs no reload. */
+void slots_look(struct slots *slots);
+/* Groups that slots_release_idle() would give back. */
+size_t slots_count_idle(struct slots *slots);
+/* Gives back groups that may be, but for what their class is to keep; returns how many. */
+size_t slots_release_idle(struct slots *slots);
 
 /* The slot of a number, by name; NULL when there is none. */
 struct slot *slots_by_name(const struct slots *slots, struct str name);

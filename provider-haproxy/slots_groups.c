@@ -33,38 +33,79 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 	sort->is_sticky = strstr(lines, "dynamic-cookie-key") != NULL;
 	sort->is_checked = strstr(server, " check ") != NULL;
 	sort->is_common = !sort->is_sticky && !sort->is_checked;
+	const struct str texts[] = {str_from(lines), str_from(server)};
+	sort->digest = name_digest(texts, 2);
 	TAILQ_INIT(&sort->free);
 	RB_INSERT(class_tree, &slots->classes, sort);
 	return sort;
 }
 
-struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size)
+/* How many slots of the class there should be, with those that are used now. */
+static size_t needed_count(const struct slot_class *sort)
 {
-	if (slots->group_count == SLOTS_GROUPS_MAX ||
-		(!sort->is_common && slots->rare_count == SLOTS_RARE_GROUPS_MAX))
-		return NULL;
-	struct group *group = xcalloc(1, sizeof(*group));
-	group->number = (uint32_t)slots->group_count;
+	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
+	size_t needed = sort->used_count;
+	if (sort->is_common)
+		needed += SLOTS_PER_GROUP + sort->used_count / 2;
+	return needed > sort->least ? needed : sort->least;
+}
+
+static void init_slot(struct group *group, uint32_t place)
+{
+	struct slot *slot = &group->slots[place];
+	slot->group = group;
+	slot->number = group->number * SLOTS_PER_GROUP + place;
+	slot->is_free = true;
+	snprintf(slot->name, sizeof(slot->name), "s%06u", slot->number % 1000000);
+	RB_INIT(&slot->servers);
+	TAILQ_INSERT_TAIL(&group->sort->free, slot, link);
+}
+
+static struct group *make_group(
+	struct slots *slots, uint32_t number, struct slot_class *sort, uint32_t size)
+{
+	struct group *group = xcalloc(1, sizeof(*group) + size * sizeof(struct slot));
+	group->number = number;
 	group->sort = sort;
 	group->is_changed = true;
-	if (size == 0 || size > SLOTS_PER_GROUP)
-		size = sort->is_common ? SLOTS_PER_GROUP : SLOTS_PER_RARE_GROUP;
 	group->size = size;
-	slots->rare_count += !sort->is_common;
-	for (uint32_t i = 0; i < size; i++) {
-		struct slot *slot = &group->slots[i];
-		slot->group = group;
-		slot->number = group->number * SLOTS_PER_GROUP + i;
-		slot->is_free = true;
-		snprintf(slot->name, sizeof(slot->name), "s%06u", slot->number % 1000000);
-		RB_INIT(&slot->servers);
-		TAILQ_INSERT_TAIL(&sort->free, slot, link);
+	slots->layout_changes++;
+	if (sort == NULL) {
+		slots->vacant_count++;
+		return group;
 	}
+	for (uint32_t i = 0; i < size; i++)
+		init_slot(group, i);
 	sort->slot_count += size;
+	slots->rare_count += !sort->is_common;
+	slots->rare_idle_count += !sort->is_common;
+	return group;
+}
+
+static struct group *append_group(struct slots *slots, struct slot_class *sort, uint32_t size)
+{
+	if (slots->group_count == SLOTS_GROUPS_MAX)
+		return NULL;
+	struct group *group = make_group(slots, (uint32_t)slots->group_count, sort, size);
 	slots->groups =
 		xreallocarray(slots->groups, slots->group_count + 1, sizeof(struct group *));
 	slots->groups[slots->group_count++] = group;
 	return group;
+}
+
+static uint32_t usual_size(const struct slot_class *sort)
+{
+	return sort->is_common ? SLOTS_PER_GROUP : SLOTS_PER_RARE_GROUP;
+}
+
+struct group *slots_add_group(struct slots *slots, struct slot_class *sort, uint32_t size)
+{
+	if (sort == NULL)
+		return append_group(slots, NULL, 0);
+	if (!sort->is_common && slots->rare_count == SLOTS_RARE_GROUPS_MAX)
+		return NULL;
+	return append_group(
+		slots, sort, size == 0 || size > SLOTS_PER_GROUP ? usual_size(sort) : size);
 }
 
 uint64_t slots_space(struct str namespace)
@@ -84,29 +125,197 @@ static struct slot_share *share_of(struct slots *slots, uint64_t space)
 	return share;
 }
 
-enum slots_growth slots_grow(
-	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space)
-{
-	while (sort->slot_count < sort->used_count + more) {
-		struct slot_share *share =
-			sort->is_common || space == 0 ? NULL : share_of(slots, space);
-		size_t left = SLOTS_RARE_GROUPS_MAX - slots->rare_count;
-		if (share != NULL && share->group_count != 0 && share->group_count >= left)
-			return SLOTS_SHARE;
-		if (slots_add_group(slots, sort, 0) == NULL)
-			return SLOTS_FULL;
-		if (share != NULL)
-			share->group_count++;
-	}
-	return SLOTS_GROWN;
-}
-
 static void free_group(struct group *group)
 {
 	for (size_t i = 0; i < group->size; i++)
 		free(group->slots[i].words);
 	free(group);
 }
+
+/* None of its slots is used. */
+static void release(struct slots *slots, struct group *group)
+{
+	struct slot_class *sort = group->sort;
+	for (size_t i = 0; i < group->size; i++)
+		TAILQ_REMOVE(&sort->free, &group->slots[i], link);
+	sort->slot_count -= group->size;
+	slots->rare_count -= !sort->is_common;
+	slots->rare_idle_count -= !sort->is_common;
+	if (group->space != 0)
+		share_of(slots, group->space)->group_count--;
+	struct group *vacant = make_group(slots, group->number, NULL, 0);
+	vacant->is_doubted = true;
+	slots->groups[group->number] = vacant;
+	free_group(group);
+}
+
+static bool is_idle_rare(const struct group *group)
+{
+	return group->sort != NULL && !group->sort->is_common && group->used_count == 0;
+}
+
+/* Gives back a group of those that are not common, the namespace's own rather than others', and of these the one that has been idle for longest. Returns
+ * to whose share it counted; false: there is none. */
+static bool release_rare(struct slots *slots, uint64_t space, uint64_t *ret_space)
+{
+	struct group *best = NULL;
+	for (size_t i = 0; i < slots->group_count && slots->rare_idle_count != 0; i++) {
+		struct group *group = slots->groups[i];
+		if (!is_idle_rare(group))
+			continue;
+		bool is_own = group->space == space;
+		if (best == NULL || is_own > (best->space == space) ||
+			(is_own == (best->space == space) && group->idle_looks > best->idle_looks))
+			best = group;
+	}
+	if (best == NULL)
+		return false;
+	*ret_space = best->space;
+	release(slots, best);
+	return true;
+}
+
+/* In place of one that HAProxy knows to be given back, or behind the last. */
+static struct group *put_group(struct slots *slots, struct slot_class *sort)
+{
+	struct group *group = NULL;
+	for (size_t i = 0; i < slots->group_count && slots->vacant_count != 0; i++) {
+		struct group *vacant = slots->groups[i];
+		if (vacant->sort != NULL || vacant->is_doubted)
+			continue;
+		group = make_group(slots, vacant->number, sort, usual_size(sort));
+		slots->groups[i] = group;
+		slots->vacant_count--;
+		free(vacant);
+		break;
+	}
+	if (group == NULL)
+		group = append_group(slots, sort, usual_size(sort));
+	if (group != NULL)
+		group->is_doubted = true;
+	return group;
+}
+
+/* Whether one more of the class may be had. `share` may be NULL. */
+static enum slots_growth make_room(
+	struct slots *slots, const struct slot_class *sort, const struct slot_share *share)
+{
+	while (!sort->is_common) {
+		size_t left = SLOTS_RARE_GROUPS_MAX - slots->rare_count;
+		bool has_share =
+			share != NULL && share->group_count != 0 && share->group_count >= left;
+		if (left != 0 && !has_share)
+			break;
+		uint64_t former = 0;
+		if (!release_rare(slots, share != NULL ? share->space : 0, &former))
+			return has_share ? SLOTS_SHARE : SLOTS_FULL;
+		/* One of its own for another is no more than it had. */
+		if (share != NULL && former == share->space)
+			break;
+	}
+	return SLOTS_GROWN;
+}
+
+enum slots_growth slots_grow(
+	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space)
+{
+	while (sort->slot_count < sort->used_count + more) {
+		struct slot_share *share =
+			sort->is_common || space == 0 ? NULL : share_of(slots, space);
+		enum slots_growth growth = make_room(slots, sort, share);
+		if (growth != SLOTS_GROWN)
+			return growth;
+		struct group *group = put_group(slots, sort);
+		if (group == NULL)
+			return SLOTS_FULL;
+		group->space = share != NULL ? space : 0;
+		if (share != NULL)
+			share->group_count++;
+	}
+	return SLOTS_GROWN;
+}
+
+uint64_t slots_layout(const struct slots *slots)
+{
+	uint64_t layout = slots->group_count;
+	for (size_t i = 0; i < slots->group_count; i++) {
+		const struct group *group = slots->groups[i];
+		uint64_t parts[] = {
+			layout, group->sort != NULL ? group->sort->digest : 0, group->size};
+		struct str text = {(const char *)parts, sizeof(parts)};
+		layout = name_digest(&text, 1);
+	}
+	return layout;
+}
+
+/* ---- groups that nobody needs ---- */
+
+static void drop_class(struct slots *slots, struct slot_class *sort)
+{
+	RB_REMOVE(class_tree, &slots->classes, sort);
+	free(sort->lines);
+	free(sort->server);
+	free(sort);
+}
+
+void slots_look(struct slots *slots)
+{
+	struct slot_class *sort;
+	struct slot_class *next_sort;
+	struct slot_share *share;
+	struct slot_share *next_share;
+	for (size_t i = 0; i < slots->group_count; i++) {
+		struct group *group = slots->groups[i];
+		if (group->used_count != 0)
+			group->idle_looks = 0;
+		else if (group->idle_looks < SLOTS_IDLE_LOOKS)
+			group->idle_looks++;
+	}
+	RB_FOREACH_SAFE (sort, class_tree, &slots->classes, next_sort) {
+		if (sort->slot_count == 0)
+			drop_class(slots, sort);
+	}
+	RB_FOREACH_SAFE (share, slot_share_tree, &slots->shares, next_share) {
+		if (share->group_count != 0)
+			continue;
+		RB_REMOVE(slot_share_tree, &slots->shares, share);
+		free(share);
+	}
+}
+
+/* Those behind go first: a class keeps the numbers that it had at the start. */
+static size_t pick_idle(struct slots *slots, bool is_release)
+{
+	struct slot_class *sort;
+	size_t count = 0;
+	RB_FOREACH (sort, class_tree, &slots->classes) {
+		size_t needed = needed_count(sort);
+		sort->surplus = sort->slot_count > needed ? sort->slot_count - needed : 0;
+	}
+	for (size_t i = slots->group_count; i-- != 0;) {
+		struct group *group = slots->groups[i];
+		if (group->sort == NULL || group->used_count != 0 ||
+			group->idle_looks < SLOTS_IDLE_LOOKS || group->sort->surplus < group->size)
+			continue;
+		group->sort->surplus -= group->size;
+		count++;
+		if (is_release)
+			release(slots, group);
+	}
+	return count;
+}
+
+size_t slots_count_idle(struct slots *slots)
+{
+	return pick_idle(slots, false);
+}
+
+size_t slots_release_idle(struct slots *slots)
+{
+	return pick_idle(slots, true);
+}
+
+/* ---- */
 
 void slots_fini_groups(struct slots *slots)
 {
@@ -119,10 +328,6 @@ void slots_fini_groups(struct slots *slots)
 	for (size_t i = 0; i < slots->group_count; i++)
 		free_group(slots->groups[i]);
 	free(slots->groups);
-	while ((sort = RB_ROOT(&slots->classes)) != NULL) {
-		RB_REMOVE(class_tree, &slots->classes, sort);
-		free(sort->lines);
-		free(sort->server);
-		free(sort);
-	}
+	while ((sort = RB_ROOT(&slots->classes)) != NULL)
+		drop_class(slots, sort);
 }

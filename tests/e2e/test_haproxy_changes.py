@@ -229,6 +229,74 @@ def test_more_pools_than_slots():
         assert_disk_is_running_state(proxy)
 
 
+def backends(proxy: HAProxy) -> int:
+    """How many HAProxy has for pools."""
+    return len([line for line in proxy.cli("show backend").split() if line.startswith("s0")])
+
+
+def count_reloads(proxy: HAProxy, since: int) -> int:
+    """That the provider has logged from this line on."""
+    return len([line for line in proxy.provider.lines[since:] if "event=reloaded" in line])
+
+
+def sticky(name: str, pod: Backend) -> dict:
+    """A pool with a cookie of its own, whose slots nobody else can use."""
+    return pool(name, pod, stickiness={"cookie": f"c-{name}"})
+
+
+def test_slots_that_nobody_needs_are_given_back():
+    """A tenant that grew once keeps nothing for ever: without many reloads HAProxy is as small as before, also for the next one to start, and the numbers of
+    its slots are had by others."""
+    with Backend("pod") as pod, HAProxy(arguments=["--slots", "64", "--slots-idle", "2"]) as proxy:
+        proxy.send(pool("first", pod), host("first.test", ("/", "first")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        before = backends(proxy)
+        names = [f"p{i}" for i in range(100)]
+        with Load(proxy, ["first.test"]) as load:
+            for name in names:
+                proxy.send(sticky(name, pod), host(f"{name}.test", ("/", name)))
+            proxy.apply()
+            assert backends(proxy) >= before + len(names)
+            since = len(proxy.provider.lines)
+            proxy.apply(gone=[("virtual-host", f"{name}.test") for name in names] + [("pool", name) for name in names])
+            proxy.provider.wait_event("slots-released", since=since, timeout=60)
+            wait_for(lambda: backends(proxy) == before, "HAProxy to have given them back", 60)
+            proxy.wait_applied()
+            # One, and another for the few whose last connections took their time.
+            assert 1 <= count_reloads(proxy, since) <= 2
+            groups = len(list((proxy.state_dir / "haproxy.d").glob("slots-*.cfg")))
+            proxy.apply(sticky("new", pod), host("new.test", ("/", "new")))
+            assert proxy.reached("new.test") == "pod"
+            assert len(list((proxy.state_dir / "haproxy.d").glob("slots-*.cfg"))) == groups
+        assert not load.failures, load.failures[:5]
+        assert_disk_is_running_state(proxy)
+        since = len(proxy.provider.lines)
+        proxy.kill_provider()
+        proxy.start()
+        proxy.translator.wait_connection(proxy.provider.starts)
+        proxy.apply()
+        assert proxy.reached("new.test") == "pod" and proxy.reached("first.test") == "pod"
+        # What the files say is what runs.
+        assert count_reloads(proxy, since) == 0
+        assert_disk_is_running_state(proxy)
+
+
+def test_a_tenant_that_comes_and_goes_makes_no_reloads():
+    """What was made for it once is kept for a while."""
+    with Backend("pod") as pod, HAProxy(arguments=["--slots", "64"]) as proxy:
+        proxy.send(pool("first", pod), host("first.test", ("/", "first")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        proxy.apply(sticky("p", pod), host("p.test", ("/", "p")))
+        since = len(proxy.provider.lines)
+        for _ in range(5):
+            proxy.apply(gone=[("virtual-host", "p.test"), ("pool", "p")])
+            proxy.apply(sticky("p", pod), host("p.test", ("/", "p")))
+            assert proxy.reached("p.test") == "pod"
+        assert count_reloads(proxy, since) == 0
+
+
 def test_listeners_come_and_go_without_a_failed_request():
     with Backend("pod") as pod, HAProxy() as proxy:
         proxy.send(pool("web", pod), host("web.test", ("/", "web")), proxy.balancer())

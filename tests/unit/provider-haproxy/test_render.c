@@ -159,6 +159,11 @@ static void a_group_is_read_back(void **state)
 	render_group(&second, again.groups[0]);
 	assert_true(str_eq(buf_str(&text), buf_str(&second)));
 	assert_false(render_read_group(STR("backend x\n"), &again));
+	/* One that was given back. */
+	buf_clear(&text);
+	render_group(&text, slots_add_group(&slots, NULL, 0));
+	assert_true(render_read_group(buf_str(&text), &again));
+	assert_null(again.groups[again.group_count - 1]->sort);
 	buf_fini(&text);
 	buf_fini(&second);
 	slots_fini(&slots);
@@ -195,6 +200,9 @@ static void the_description_tells_texts_apart(void **state)
 	port.port = 81;
 	buf_clear(&text);
 	render_main(&text, &input, second);
+	assert_string_not_equal(first, second);
+	input.groups_layout++;
+	render_main(&text, &input, first);
 	assert_string_not_equal(first, second);
 	buf_fini(&text);
 	assert_true(render_is_path("/var/lib/sluice-1/a.b"));

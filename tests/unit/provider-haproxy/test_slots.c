@@ -145,17 +145,32 @@ static void a_server_of_another_trust_is_another(void **state)
 	assert_true(server->is_wanted);
 }
 
+static struct slot_class *rare_class(const char *namespace, size_t number)
+{
+	char lines[64];
+	snprintf(lines, sizeof(lines), "\tdynamic-cookie-key %s%zu\n", namespace, number);
+	return slots_find_class(&slots, lines, "");
+}
+
+/* A pool with a cookie of its own. */
+static struct slot *take_rare(const char *namespace, size_t number, enum slots_growth *ret_growth)
+{
+	char id[64];
+	struct slot_class *sort = rare_class(namespace, number);
+	snprintf(id, sizeof(id), "%s%zu", namespace, number);
+	struct name name = pool(id);
+	*ret_growth = slots_grow(&slots, sort, 1, slots_space(str_from(namespace)));
+	return slots_take(&slots, sort, &name);
+}
+
 /* Each wants a cookie of its own for every pool, without end. */
 static size_t grow_without_end(const char *namespace)
 {
-	char lines[64];
+	enum slots_growth growth;
 	size_t count = 0;
-	for (;; count++) {
-		snprintf(lines, sizeof(lines), "\tdynamic-cookie-key %s%zu\n", namespace, count);
-		if (slots_grow(&slots, slots_find_class(&slots, lines, ""), 1,
-			    slots_space(str_from(namespace))) != SLOTS_GROWN)
-			return count;
-	}
+	while (take_rare(namespace, count, &growth) != NULL)
+		count++;
+	return count;
 }
 
 static void nobody_has_all_rare_slots(void **state)
@@ -171,12 +186,125 @@ static void nobody_has_all_rare_slots(void **state)
 	assert_int_equal(slots_grow(&slots, plain, 1000, slots_space(STR("one"))), SLOTS_GROWN);
 }
 
+/* At the limit, what nobody uses any more makes room at once, for whoever comes. */
+static void idle_rare_slots_make_room(void **state)
+{
+	enum slots_growth growth;
+	(void)state;
+	(void)grow_without_end("one");
+	(void)grow_without_end("two");
+	struct name left = pool("one7");
+	struct slot *slot = slots_of_pool(&slots, &left);
+	struct group *group = slot->group;
+	uint32_t number = group->number;
+	assert_null(take_rare("one", 5000, &growth));
+	assert_int_equal(growth, SLOTS_SHARE);
+	slots_leave(&slots, slot);
+	size_t count = slots.group_count;
+	struct slot *taken = take_rare("one", 5001, &growth);
+	assert_non_null(taken);
+	assert_null(slots.groups[number]->sort);
+	/* HAProxy has the one that was given back until it reloads. */
+	assert_int_equal(slots.group_count, count + 1);
+	assert_true(taken->group->is_doubted && slots.groups[number]->is_doubted);
+	assert_null(take_rare("one", 5002, &growth));
+	assert_int_equal(growth, SLOTS_SHARE);
+}
+
+static void look(unsigned times)
+{
+	while (times-- != 0)
+		slots_look(&slots);
+}
+
+static void load_all(void)
+{
+	for (size_t i = 0; i < slots.group_count; i++)
+		slots.groups[i]->is_written = true;
+	slots_end_doubts(&slots);
+}
+
+static void what_is_idle_is_given_back(void **state)
+{
+	enum slots_growth growth;
+	(void)state;
+	struct slot *slot = take_rare("one", 0, &growth);
+	uint32_t number = slot->group->number;
+	load_all();
+	uint64_t layout = slots_layout(&slots);
+	look(2 * SLOTS_IDLE_LOOKS);
+	assert_int_equal(slots_count_idle(&slots), 0);
+	slots_leave(&slots, slot);
+	look(SLOTS_IDLE_LOOKS - 1);
+	assert_int_equal(slots_release_idle(&slots), 0);
+	look(1);
+	assert_int_equal(slots_count_idle(&slots), 1);
+	assert_int_equal(slots_release_idle(&slots), 1);
+	assert_int_equal(slots_count_idle(&slots), 0);
+	assert_true(slots_layout(&slots) != layout);
+	assert_null(slots_by_name(&slots, STR("s000064")));
+	/* Its class goes with the next look; the number is had by others when HAProxy has loaded that it is free. */
+	look(1);
+	assert_int_equal(take_rare("two", 0, &growth)->group->number, number + 1);
+	load_all();
+	struct group *again = take_rare("two", 1, &growth)->group;
+	assert_int_equal(again->number, number);
+	assert_true(again->is_doubted && again->is_changed && !again->is_written);
+	assert_int_equal(slots.rare_count, 2);
+}
+
+/* One that comes and goes keeps its slot: nobody makes reloads in this way. */
+static void what_comes_back_is_kept(void **state)
+{
+	enum slots_growth growth;
+	(void)state;
+	struct slot *slot = take_rare("one", 0, &growth);
+	size_t count = slots.group_count;
+	for (size_t i = 0; i < 5; i++) {
+		slots_leave(&slots, slot);
+		look(SLOTS_IDLE_LOOKS - 1);
+		assert_int_equal(slots_release_idle(&slots), 0);
+		slot = take_rare("one", 0, &growth);
+		assert_int_equal(slot->group->number, 1);
+		look(1);
+	}
+	assert_int_equal(slots.group_count, count);
+}
+
+/* Common ones go down to what would be made if they were needed now, never below what the administrator wants. */
+static void common_slots_shrink(void **state)
+{
+	char id[16];
+	(void)state;
+	assert_int_equal(slots_grow(&slots, plain, 1000, 0), SLOTS_GROWN);
+	for (size_t i = 0; i < 600; i++) {
+		snprintf(id, sizeof(id), "p%zu", i);
+		struct name name = pool(id);
+		(void)slots_take(&slots, plain, &name);
+	}
+	for (size_t i = 100; i < 600; i++) {
+		snprintf(id, sizeof(id), "p%zu", i);
+		struct name name = pool(id);
+		slots_leave(&slots, slots_of_pool(&slots, &name));
+	}
+	look(SLOTS_IDLE_LOOKS);
+	assert_true(slots_release_idle(&slots) > 8);
+	assert_in_range(
+		plain->slot_count, 100 + 50 + SLOTS_PER_GROUP, 100 + 50 + 2 * SLOTS_PER_GROUP);
+	plain->least = 10000;
+	assert_int_equal(slots_release_idle(&slots), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_pool_keeps_its_slot, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_left_slot_is_emptied_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nobody_has_all_rare_slots, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(idle_rare_slots_make_room, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_idle_is_given_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_comes_back_is_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(common_slots_shrink, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(weights_and_refusals, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			slots_of_an_earlier_run_are_kept, set_up, tear_down),

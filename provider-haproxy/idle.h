@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Slots that no pool has needed for --slots-idle are given back: with the next reload, or, when they are many, with one of their own. */
+#pragma once
+
+#include "provider-haproxy/engine_state.h"
+
+void idle_init(struct engine *engine);
+void idle_fini(struct engine *engine);
+/* For a moment at which HAProxy loads its configuration anyway. False: there was nothing to give back; otherwise the main file is behind. */
+bool idle_release(struct engine *engine);
