@@ -365,6 +365,7 @@ static void open_parts(const struct config *config)
 		.loop = loop,
 		.api = watcher.api,
 		.namespaces = config->namespaces,
+		.again_s = 2. * config->backoff_max, /* a minute, unless told otherwise */
 		.on_missing = on_writer_problem,
 		.ctx = &watcher.rights_missing,
 	});

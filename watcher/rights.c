@@ -10,7 +10,6 @@
 enum { MISSING_LEN_MAX = 4096, BODY_LEN_MAX = 2048 };
 /* All kinds are found at about the same time. */
 static const double BEGIN_AFTER_S = 0.2;
-static const double AGAIN_AFTER_S = 60.0;
 
 /* What is done with a kind; `kind` RECORD_NONE: Events. Rights on Services are needed only where some are ours: told when they fail. */
 static const struct need {
@@ -127,7 +126,7 @@ static void end_round(struct rights *r)
 	r->config.on_missing(r->config.ctx, text);
 	free(text);
 	if (is_missing && !ev_is_active(&r->timer)) {
-		ev_timer_set(&r->timer, AGAIN_AFTER_S, 0.);
+		ev_timer_set(&r->timer, r->config.again_s, 0.);
 		ev_timer_start(r->config.loop, &r->timer);
 	}
 }

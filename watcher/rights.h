@@ -16,6 +16,7 @@ struct rights_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct option_list namespaces; /* kept; none: all */
+	double again_s;		       /* after which it is asked again while a right is missing */
 	/* What is missing, a line each right ("list ingresses.networking.k8s.io (not allowed)"); NULL: nothing. */
 	void (*on_missing)(void *ctx, const char *missing);
 	void *ctx;
@@ -23,5 +24,5 @@ struct rights_config {
 
 struct rights *rights_new(const struct rights_config *config);
 void rights_free(struct rights *rights);
-/* A kind is read in this version; its rights are asked for soon, and again every minute while one is missing. */
+/* A kind is read in this version; its rights are asked for soon, and again while one is missing. */
 void rights_set_version(struct rights *rights, const struct kind_version *version);

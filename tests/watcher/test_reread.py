@@ -116,10 +116,13 @@ def test_a_file_is_read_again(rig, case):
     assert streams <= {stream["id"] for stream in rig.kube.streams(identity=identity)}, "a watch was lost"
     # Only who has what is new can do this.
     if case.told == "token":
+        assert not rig.kube.requests(mark, status=401)
+        # What is asked before the new one is read is refused, and asked again.
         rig.kube.rotate_token()
         path.write_text(again.replace(again.strip(), token(rig)) if path.name == "token" else
                         kubeconfig(rig, {"token": token(rig)}).read_text())
         hang_up(rig, "credentials-refreshed", "token")
+        mark = rig.kube.mark()
     rig.kube.end_streams("clean")
     rig.rehost("d.example")
     rig.wait_host("d.example")

@@ -52,6 +52,9 @@ def test_several_addresses_and_host_names(rig, web):
 def test_what_another_controller_wrote_without_ports_is_completed_once(rig, web):
     """As when a load balancer is taken over: doc/upgrade-from-rancher-controller.md."""
     foreign(rig, "192.0.2.1")
+    # What came before this has been heard, too; who writes without knowing it is refused and writes again.
+    rig.rehost("heard.example")
+    rig.wait_host("heard.example")
     wish = {"ip": "192.0.2.1", "ports": [{"port": 80}]}
     rig.link.status(web, wish)
     wait_for(lambda: rig.kube.api.get("ingresses", "web")["status"]["loadBalancer"]["ingress"][0].get("ports"), "the ports")
