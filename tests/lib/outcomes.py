@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a report of lib.report or of `meson test` (testlog.json) for scripts/test: a line `passed N`, and a line
+"""Reads a report of lib.report or of `meson test` (in meson-logs) for scripts/test: a line `passed N`, and a line
 `failed NAME` each. With NAMEs behind the report these are to have passed: one that is not there has failed."""
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 def outcomes(path: pathlib.Path) -> dict[str, str]:
     """What became of each test by name: passed, failed or skipped."""
     text = path.read_text()
-    if path.name != "testlog.json":
+    if path.parent.name != "meson-logs":
         return json.loads(text)
     words = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
     rows = [json.loads(line) for line in text.splitlines()]
