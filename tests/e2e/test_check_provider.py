@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
 import subprocess
 import sys
+from typing import Callable
 
 import pytest
 
@@ -144,18 +146,73 @@ def names() -> list[str]:
     return [item.name for item in CHECKS]
 
 
+def example_in_python(grouping: str) -> None:
+    holds(*(["--quick"] if grouping == "merged" else []), "examples/provider.py", "--grouping", grouping, "192.0.2.7")
+
+
+def example_that_serves(grouping: str) -> None:
+    checks = [check for check, _, _ in FAULTS if check.startswith(("serves-", "goes-on-serving-", "forgets-what-the-next-"))]
+    only = [word for check in checks for word in ("--only", check)]
+    holds("--traffic", *only, "tests/conformance/broken.py", "serves", "--grouping", grouping, "{address}")
+
+
+def example_in_c(grouping: str) -> None:
+    holds(*(["--quick"] if grouping == "merged" else []), str(build_folder() / "examples/example-provider"), "--grouping", grouping,
+          "--address", "192.0.2.7")
+
+
+def provider_rancher() -> None:
+    rancher = RancherStandin(settings=FAST, hosts=3)
+    try:
+        rancher.control("set-service", uid="uid-web", name="web", at_once=True)
+        holds("--quick", "--service-uid", "uid-web", str(build_folder() / "provider-rancher/sluice-provider-rancher"), "--poll-interval", "0.3",
+              "--idle-poll-interval", "0.3", "--endpoint-grace", "1",
+              CATTLE_URL=rancher.url, CATTLE_ACCESS_KEY=rancher.access_key, CATTLE_SECRET_KEY=rancher.secret_key)
+    finally:
+        rancher.stop()
+
+
+def local_proxy(name: str) -> None:
+    one = proxy_class(name)
+    holds("--quick", "--traffic", str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)
+
+
+# Providers of which all checks hold; the longest first. Programs of ours take part in those of `OURS`.
+OURS: dict[str, Callable[[], None]] = {
+    "c": lambda: example_in_c("per-ingress"),
+    **{name: functools.partial(local_proxy, name) for name in PROXIES},
+    "rancher": provider_rancher,
+    "c-merged": lambda: example_in_c("merged"),
+}
+PROVIDERS = OURS if is_sanitized() else {
+    "python": lambda: example_in_python("per-ingress"),
+    **OURS,
+    "python-merged": lambda: example_in_python("merged"),
+    "serves": lambda: example_that_serves("per-ingress"),
+    "serves-merged": lambda: example_that_serves("merged"),
+}
+
+
 @pytest.fixture(scope="module")
-def broken():
-    """What check-provider says of each fault: several at a time, because most of them wait."""
+def runs(request):
+    """The runs of check-provider that the tests of this file look at: several at a time, because most of them wait."""
+    asked = [item.callspec.params for item in request.session.items if item.module is request.module and hasattr(item, "callspec")]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        yield {(check, fault): pool.submit(run, "--timeout", "20", "--only", check, "tests/conformance/broken.py", fault, "{address}")
-               for check, fault, _ in FAULTS}
+        of_providers = {params["provider"]: pool.submit(PROVIDERS[params["provider"]]) for params in asked if "provider" in params}
+        of_faults = {f"{params['check']}: {params['fault']}": pool.submit(run, "--timeout", "20", "--only", params["check"], "tests/conformance/broken.py",
+                                                  params["fault"], "{address}") for params in asked if "fault" in params}
+        yield of_providers | of_faults
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_all_checks_hold(provider, runs):
+    runs[provider].result()
 
 
 @pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
 @pytest.mark.parametrize("check, fault, said", FAULTS, ids=[fault for _, fault, _ in FAULTS])
-def test_each_fault_is_found(check, fault, said, broken):
-    done = broken[check, fault].result()
+def test_each_fault_is_found(check, fault, said, runs):
+    done = runs[f"{check}: {fault}"].result()
     assert done.returncode == 1, f"{done.stdout}{done.stderr}"
     assert re.search(said, done.stdout, re.MULTILINE), done.stdout
 
@@ -181,40 +238,3 @@ def test_usage():
     assert run("--help").returncode == 0
     listed = run("--list")
     assert listed.returncode == 0 and [line.split()[0] for line in listed.stdout.splitlines()] == names()
-
-
-@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
-@pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
-def test_the_example_in_python(grouping):
-    holds(*(["--quick"] if grouping == "merged" else []), "examples/provider.py", "--grouping", grouping, "192.0.2.7")
-
-
-@pytest.mark.skipif(is_sanitized(), reason="no program of ours takes part: once is enough")
-@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
-def test_the_example_when_it_serves(grouping):
-    checks = [check for check, _, _ in FAULTS if check.startswith(("serves-", "goes-on-serving-", "forgets-what-the-next-"))]
-    only = [word for check in checks for word in ("--only", check)]
-    holds("--traffic", *only, "tests/conformance/broken.py", "serves", "--grouping", grouping, "{address}")
-
-
-@pytest.mark.parametrize("grouping", ["per-ingress", "merged"])
-def test_the_example_in_c(grouping):
-    holds(*(["--quick"] if grouping == "merged" else []), str(build_folder() / "examples/example-provider"), "--grouping", grouping,
-          "--address", "192.0.2.7")
-
-
-def test_rancher():
-    rancher = RancherStandin(settings=FAST, hosts=3)
-    try:
-        rancher.control("set-service", uid="uid-web", name="web", at_once=True)
-        holds("--quick", "--service-uid", "uid-web", str(build_folder() / "provider-rancher/sluice-provider-rancher"), "--poll-interval", "0.3",
-              "--idle-poll-interval", "0.3", "--endpoint-grace", "1",
-              CATTLE_URL=rancher.url, CATTLE_ACCESS_KEY=rancher.access_key, CATTLE_SECRET_KEY=rancher.secret_key)
-    finally:
-        rancher.stop()
-
-
-@pytest.mark.parametrize("name", PROXIES)
-def test_local_proxies(name):
-    one = proxy_class(name)
-    holds("--quick", "--traffic", str(one.program()), "--state-dir", "{folder}/state", "--bind-address", "{address}", *one.own_arguments)

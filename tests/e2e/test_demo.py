@@ -19,6 +19,7 @@ from lib.processes import children, descendants
 from lib.wait import wait_for
 
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "demo.py"
+pytestmark = pytest.mark.plain
 
 
 class Demo:

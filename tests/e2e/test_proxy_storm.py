@@ -19,6 +19,7 @@ FREE = 8  # PACE_FREE_COUNT of provider-local/pace.h
 LEAST_S, MOST_S = 0.2, 1.5
 PACE = ["--reload-interval", str(LEAST_S), "--reload-interval-max", str(MOST_S)]
 WORKERS = {"haproxy": 1, "nginx": 2}
+pytestmark = pytest.mark.plain
 
 
 class Storm:
