@@ -16,7 +16,7 @@ struct rights_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct option_list namespaces; /* kept; none: all */
-	double again_s;		       /* after which it is asked again while a right is missing */
+	double again_s;                /* after which it is asked again while a right is missing */
 	/* What is missing, a line each right ("list ingresses.networking.k8s.io (not allowed)"); NULL: nothing. */
 	void (*on_missing)(void *ctx, const char *missing);
 	void *ctx;
