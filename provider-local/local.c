@@ -29,6 +29,7 @@ struct local {
 	char *supervisor;
 	char *message;
 	char *missing;
+	mode_t folder_mode;
 	bool has_new_folder;
 	bool is_linked;
 	bool knows_ports; /* which of those that are wanted now can be had */
@@ -354,6 +355,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	struct local *local = xcalloc(1, sizeof(*local));
 	local->daemon = config->daemon;
 	local->options = options;
+	local->folder_mode = config->folder_mode;
 	local->ops = config->ops;
 	local->ctx = config->ctx;
 	local->state = LB_STATE_PENDING;
@@ -422,12 +424,26 @@ bool local_has_new_folder(const struct local *local)
 	return local->has_new_folder;
 }
 
-void local_end_without_folder(struct local *local)
+static void end_without_folder(struct local *local, const char *folder)
 {
 	if (daemon_has_failed(local->daemon))
 		return;
-	log_event(&EV_FOLDER_LOST, LOG_STR("folder", local->options->state_dir));
+	log_event(&EV_FOLDER_LOST, LOG_STR("folder", folder));
 	daemon_fail(local->daemon);
+}
+
+void local_end_without_folder(struct local *local)
+{
+	end_without_folder(local, local->options->state_dir);
+}
+
+bool local_keep_proxy_folder(struct local *local)
+{
+	const char *folder = local_proxy_dir(local->options);
+	int err = files_exist(folder) ? 0 : files_make_dir(folder, local->folder_mode);
+	if (err == -EACCES)
+		end_without_folder(local, folder);
+	return err == 0;
 }
 
 void local_yield(struct local *local, double seconds)

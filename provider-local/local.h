@@ -73,6 +73,9 @@ bool local_has_new_folder(const struct local *local);
  * proxy goes on serving, also with --stop-proxy. */
 void local_end_without_folder(struct local *local);
 
+/* The folder of the proxy's sockets is there, or was made again. False: it is not; where the sandbox is the reason the program ends as above. */
+bool local_keep_proxy_folder(struct local *local);
+
 struct state *local_state(struct local *local);
 struct rows *local_rows(struct local *local);
 struct routes *local_routes(struct local *local);

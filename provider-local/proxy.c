@@ -310,7 +310,9 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (proxy->stream != NULL || try_connect(proxy))
 		return;
-	if (proxy->config.supervisor != NULL && !ev_is_active(&proxy->supervisor))
+	/* One that we start has our sandbox, and cannot make the folder if we cannot. */
+	if (proxy->config.supervisor != NULL && !ev_is_active(&proxy->supervisor) &&
+		local_keep_proxy_folder(proxy->config.local))
 		start_supervisor(proxy);
 	if (++proxy->failures == FAILURES_MAX)
 		proxy->config.ops->on_unreachable(proxy->config.ctx, proxy->socket);
