@@ -41,8 +41,9 @@ struct daemon;
 
 struct daemon_spec {
 	const struct option_table *options;
-	size_t common_offset;    /* of struct daemon_options in the configuration */
-	const char *window_port; /* of the window, where the options name none */
+	size_t common_offset; /* of struct daemon_options in the configuration */
+	/* Of the window, where the options name none. NULL: the process has no network, and does not start with a socket of it. */
+	const char *window_port;
 	/* Sets the process up. NULL, or what is wrong in words for a person (allocated, freed by
 	 * the caller); wrong usage is told by *ret_usage = true. */
 	char *(*start)(struct daemon *daemon, void *config, bool *ret_usage);

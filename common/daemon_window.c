@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/daemon_window.h"
 
+#include "common/inherited.h"
 #include "common/log_events.h"
 #include "common/users.h"
 #include "common/xalloc.h"
@@ -35,6 +36,8 @@ static char *listen_tcp(struct window *window, const struct daemon_options *opti
 	bool is_inherited, const char *default_port, bool *ret_usage)
 {
 	char address[32];
+	if (default_port == NULL)
+		return NULL;
 	if (options->window != NULL && strcmp(options->window, "off") == 0)
 		return NULL;
 	if (options->window != NULL)
@@ -46,13 +49,28 @@ static char *listen_tcp(struct window *window, const struct daemon_options *opti
 	return NULL;
 }
 
+static const char *short_name(const char *program)
+{
+	static const char family[] = "sluice-";
+	return program + (strncmp(program, family, strlen(family)) == 0 ? strlen(family) : 0);
+}
+
+/* A process without network, which was handed a socket of it nevertheless. */
+static char *refuse_network(const char *program)
+{
+	int fd = inherited_network_socket();
+	return fd < 0 ? NULL
+		      : xasprintf("the service manager has handed over a socket of the network "
+				  "(descriptor %d), and %s has none; hand it to `sluicectl serve "
+				  "%s`",
+				fd, program, short_name(program));
+}
+
 static void listen_unix(
 	struct window *window, const struct daemon_options *options, const char *program)
 {
 	const char *dir = options->window_dir != NULL ? options->window_dir : options->runtime_dir;
-	static const char family[] = "sluice-";
-	size_t skip = strncmp(program, family, strlen(family)) == 0 ? strlen(family) : 0;
-	char *path = xasprintf("%s/%s.window", dir, program + skip);
+	char *path = xasprintf("%s/%s.window", dir, short_name(program));
 	tell(path, window_listen_unix(window, path));
 	free(path);
 }
@@ -63,6 +81,8 @@ struct window *daemon_window_open(struct ev_loop *loop, const struct daemon_opti
 	uid_t uids[WINDOW_UIDS_MAX];
 	char *problem =
 		users_read("window-allow-uid", &options->window_uids, WINDOW_UIDS_MAX, uids);
+	if (problem == NULL && default_port == NULL)
+		problem = refuse_network(program);
 	if (problem != NULL) {
 		*ret_usage = true;
 		*ret_problem = problem;

@@ -35,7 +35,8 @@ static bool is_named(const char *names, int index, const char *name)
 	return str_eq_c((struct str){names, strcspn(names, ":")}, name);
 }
 
-int inherited_listener(const char *name, int *position)
+/* How many were handed to this process. */
+static int64_t inherited_count(void)
 {
 	const char *pid = getenv("LISTEN_PID");
 	const char *fds = getenv("LISTEN_FDS");
@@ -43,7 +44,26 @@ int inherited_listener(const char *name, int *position)
 	int64_t count = 0;
 	if (pid == NULL || fds == NULL || !str_to_int(str_from(pid), 1, INT32_MAX, &number) ||
 		number != getpid() || !str_to_int(str_from(fds), 1, LISTEN_FDS_MAX, &count))
-		return -ENOENT;
+		return 0;
+	return count;
+}
+
+int inherited_network_socket(void)
+{
+	int64_t count = inherited_count();
+	for (int fd = LISTEN_FDS_START; fd < LISTEN_FDS_START + count; fd++) {
+		struct sockaddr_storage address = {0};
+		socklen_t len = sizeof(address);
+		if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
+			address.ss_family != AF_UNIX)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+int inherited_listener(const char *name, int *position)
+{
+	int64_t count = inherited_count();
 	while (*position < count) {
 		int index = (*position)++;
 		int fd = LISTEN_FDS_START + index;

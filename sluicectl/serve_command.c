@@ -10,6 +10,7 @@
  */
 #include "common/heap.h"
 #include "common/http.h"
+#include "common/log.h"
 #include "common/notify.h"
 #include "common/sandbox.h"
 #include "common/signals.h"
@@ -21,6 +22,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,17 @@ struct visit {
 	struct http_request *request;
 };
 
+/* For a person, or the journal. */
+[[gnu::format(printf, 2, 3)]] static void tell(enum log_level level, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fprintf(stderr, "%ssluicectl: ", log_prefix(level));
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
 /* ---- pages ---- */
 
 static void tell_silence(struct server *server, const struct serve_answer *answer)
@@ -57,9 +71,9 @@ static void tell_silence(struct server *server, const struct serve_answer *answe
 		return;
 	server->was_told = !answer->is_heard;
 	if (answer->is_heard)
-		fprintf(stderr, "sluicectl: sluice-%s answers\n", server->program);
+		tell(LOG_LEVEL_INFO, "sluice-%s answers", server->program);
 	else
-		fprintf(stderr, "sluicectl: %s: %s; 503 is answered until it does\n",
+		tell(LOG_LEVEL_WARN, "%s: %s; 503 is answered until it does",
 			server->peer.unix_socket, answer->problem);
 	notify_status("%s", answer->is_heard ? "it answers" : answer->problem);
 }
@@ -114,12 +128,12 @@ static void answer_page(void *ctx, const struct window_request *request, struct 
 static int complain_of_listen(const char *address, int err)
 {
 	if (err == -EINVAL)
-		fprintf(stderr,
-			"sluicectl: --listen %s: ADDRESS:PORT is expected, with an IP address, or "
-			"[ADDRESS]:PORT\n",
+		tell(LOG_LEVEL_ERROR,
+			"--listen %s: ADDRESS:PORT is expected, with an IP address, or "
+			"[ADDRESS]:PORT",
 			address);
 	else
-		fprintf(stderr, "sluicectl: --listen %s: %s\n", address, strerror(-err));
+		tell(LOG_LEVEL_ERROR, "--listen %s: %s", address, strerror(-err));
 	return err == -EINVAL ? CTL_EXIT_USAGE : CTL_EXIT_LISTEN;
 }
 
@@ -127,13 +141,12 @@ static int listen_on(struct server *server, const char *address)
 {
 	unsigned inherited = window_listen_inherited(server->window);
 	if ((inherited & WINDOW_UNIX) != 0) {
-		fputs("sluicectl: serve listens on TCP: hand over no Unix socket\n", stderr);
+		tell(LOG_LEVEL_ERROR, "serve listens on TCP: hand over no Unix socket");
 		return CTL_EXIT_USAGE;
 	}
 	if (inherited == 0 && address == NULL) {
-		fputs("sluicectl: serve needs --listen ADDRESS:PORT, or a socket of the service "
-		      "manager named \"window\"\n",
-			stderr);
+		tell(LOG_LEVEL_ERROR, "serve needs --listen ADDRESS:PORT, or a socket of the "
+				      "service manager named \"window\"");
 		return CTL_EXIT_USAGE;
 	}
 	int err = address != NULL ? window_listen_tcp(server->window, address) : 0;
@@ -144,7 +157,7 @@ static void confine(const struct server *server)
 {
 	struct sandbox_outcome outcome = {0};
 	free(sandbox_enter(sandbox_new(SANDBOX_NEIGHBOURS), SANDBOX_AUTO, &outcome));
-	fprintf(stderr, "sluicectl: shows %s at port %d (files %s, system calls %s)\n",
+	tell(LOG_LEVEL_INFO, "shows %s at port %d (files %s, system calls %s)",
 		server->peer.unix_socket, window_port(server->window), outcome.files,
 		outcome.calls);
 }
@@ -195,13 +208,14 @@ int command_serve(const struct args *args)
 {
 	struct server server = {0};
 	if (args->rest.count != 1 || !serve_is_program(args->rest.items[0])) {
-		fputs("sluicectl: serve needs one PROGRAM, such as translator\n", stderr);
+		tell(LOG_LEVEL_ERROR, "serve needs one PROGRAM, such as translator");
 		return CTL_EXIT_USAGE;
 	}
 	if (!live_open(args, &server.question))
 		return CTL_EXIT_USAGE;
 	signals_reset();
 	heap_configure();
+	log_init("sluicectl", LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 	server.program = args->rest.items[0];
 	server.loop = ev_default_loop(EVFLAG_AUTO);
 	server.peer.unix_socket =

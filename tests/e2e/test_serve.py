@@ -16,32 +16,16 @@ import pytest
 
 from lib.daemon import Daemon
 from lib.line import build_folder, is_sanitized
+from lib.served import SLUICECTL, Served
 from lib.wait import wait_for
 from lib.window import look
 
-SLUICECTL = build_folder() / "sluicectl/sluicectl"
 TRANSLATOR = build_folder() / "translator/sluice-translator"
 PAGES = ("/healthz", "/readyz", "/metrics")
 CONNECTIONS_MAX = 32  # WINDOW_CONNECTIONS_MAX of common/window.h
 HEAD_LEN_MAX = 8 * 1024
 HEAD_S = 10
 PATIENCE = 60
-
-
-class Server(Daemon):
-    """sluicectl serve translator; its port is known when it is started."""
-
-    def __init__(self, runtime: pathlib.Path, log: pathlib.Path, *arguments: str):
-        super().__init__(SLUICECTL, ["serve", "translator", "--runtime-dir", str(runtime), "--listen", "127.0.0.1:0", *arguments], log)
-        self.port = 0
-
-    def start(self) -> "Server":
-        super().start()
-        self.port = int(wait_for(lambda: self.told(r"shows .*/translator\.window at port (\d+) "), "it to listen", PATIENCE)[0])
-        return self
-
-    def told(self, pattern: str) -> list[str]:
-        return re.findall(pattern, "\n".join(self.lines))
 
 
 @pytest.fixture
@@ -56,10 +40,10 @@ def translator(tmp_path):
 
 @pytest.fixture
 def serve(tmp_path):
-    made: list[Server] = []
+    made: list[Served] = []
 
-    def start(*arguments: str) -> Server:
-        made.append(Server(tmp_path, tmp_path / f"serve{len(made)}.log", *arguments))
+    def start(*arguments: str) -> Served:
+        made.append(Served(tmp_path, "translator", tmp_path / f"serve{len(made)}.log", *arguments))
         return made[-1].start()
 
     yield start
