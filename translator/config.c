@@ -9,7 +9,6 @@ enum {
 };
 
 #define CONFIG_TYPE struct translator_config
-#define WINDOW_PORT TRANSLATOR_WINDOW_PORT
 #define OPTION(...) OPTION_SPEC(CONFIG_TYPE, __VA_ARGS__)
 static const struct option_spec options[] = {
 #include "translator/config.def"

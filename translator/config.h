@@ -6,8 +6,6 @@
 #include "common/egress.h"
 #include "translator/engine.h"
 
-#define TRANSLATOR_WINDOW_PORT "10242"
-
 struct translator_config {
 	struct daemon_options common;
 	struct option_list watcher_uids;

@@ -7,9 +7,8 @@
  * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
  *           source.sock.
  * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
- *           provider. It has no other credentials, opens no network socket but that of its window (which
- *           --window off or a socket unit spares it), no file after the
- *           start, and runs no program.
+ *           provider. It has no other credentials, no socket of the network (its window is a Unix socket, which `sluicectl serve`
+ *           shows by TCP), opens no file after the start, and runs no program.
  * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
  *
  * What happens when a neighbour dies:
@@ -390,7 +389,6 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &translator_config_table,
 		.common_offset = offsetof(struct translator_config, common),
-		.window_port = TRANSLATOR_WINDOW_PORT,
 		.start = start,
 		.stop = stop,
 	};

@@ -90,7 +90,7 @@ def farewell(peer: socket.socket) -> str:
 def running_translator(tmp_path_factory):
     """One for each row: its log lets through twenty lines of a kind at once."""
     folder = tmp_path_factory.mktemp("run")
-    daemon = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(folder), "--window", "off"], folder / "translator.log")
+    daemon = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(folder)], folder / "translator.log")
     daemon.start()
     try:
         yield daemon, folder

@@ -2,6 +2,7 @@
 """Figures: every program shows what its catalogues declare, a Prometheus scrapes them, and dashboard and alerts use nothing else."""
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import re
@@ -17,6 +18,7 @@ import yaml
 from lib.daemon import Daemon
 from lib.line import Line
 from lib.proxy_line import ProxyLine
+from lib.served import Served
 from lib.wait import wait_for
 from lib.window import look, wait_ready
 
@@ -63,10 +65,10 @@ def families(text: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def places():
-    """The ports of all five programs, each in a line that runs."""
+    """The ports of all five programs, each in a line that runs; the translator's is shown by sluicectl."""
     ports: dict[str, int] = {}
 
-    with Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
+    with contextlib.ExitStack() as shown, Line(start=False) as line, ProxyLine("haproxy") as haproxy, ProxyLine("nginx") as nginx:
         daemons = {"watcher": line.watcher, "translator": line.translator, "provider-rancher": line.provider,
                    "provider-haproxy": haproxy.provider, "provider-nginx": nginx.provider}
         for daemon in daemons.values():
@@ -76,7 +78,9 @@ def places():
             proxy.stop()
             proxy.start()
         for program, daemon in daemons.items():
-            ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("window-listening", "port="))[1])
+            if program != "translator":
+                ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("window-listening", "port="))[1])
+        ports["translator"] = shown.enter_context(Served(line.runtime, "translator", line.runtime / "serve.log")).port
         line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
             "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))
         line.wait_balancer("first")

@@ -2,6 +2,7 @@
 """Each program has really given up what tests/unit/confine shows that it then cannot do."""
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 
@@ -34,8 +35,24 @@ def test_every_program_is_confined_once_it_runs():
             assert "off: instrumented" in line.translator.wait_event("sandbox")
 
 
+def network_sockets(pid: int) -> set[str]:
+    """Those of TCP, UDP and raw IP that a process has, as rows of the kernel's tables."""
+    own = {link[8:-1] for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir() if (link := os.readlink(entry)).startswith("socket:[")}
+    return {f"{table} {row.split()[1]}" for table in ("tcp", "tcp6", "udp", "udp6", "raw", "raw6") if (path := pathlib.Path("/proc/net", table)).exists()
+            for row in path.read_text(encoding="utf-8").splitlines()[1:] if row.split()[9] in own}
+
+
+def test_the_translator_has_no_socket_of_the_network():
+    """While the line works, and everybody else has some."""
+    with Line() as line:
+        line.cluster.apply(line.cluster.service("web"), line.cluster.ingress("first", [{"host": "a.test", "paths": [("/", "Prefix", "web", 80)]}]))
+        line.wait_balancer("first")
+        assert network_sockets(line.watcher.pid) and network_sockets(line.provider.pid)
+        assert not network_sockets(line.translator.pid)
+
+
 def test_it_can_be_left_out(tmp_path):
-    daemon = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(tmp_path), "--window", "off", "--sandbox", "off"],
+    daemon = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(tmp_path), "--sandbox", "off"],
                     tmp_path / "log").start()
     try:
         assert not is_confined(daemon)

@@ -299,7 +299,7 @@ def test_a_socket_of_the_service_manager_is_left_to_it(tmp_path):
         listener.bind(str(path))
         listener.listen()
         with subprocess.Popen([sys.executable, "-c", child, str(listener.fileno()), str(build_folder() / "translator/sluice-translator"),
-                               "--runtime-dir", str(tmp_path), "--window", "off"], pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
+                               "--runtime-dir", str(tmp_path)], pass_fds=[listener.fileno()], stderr=subprocess.PIPE,
                               text=True) as process:
             watcher = Watcher(tmp_path)
             path.unlink()

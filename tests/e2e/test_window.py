@@ -19,40 +19,51 @@ from lib.wait import wait_for
 from lib.window import look, wait_ready
 
 TRANSLATOR = build_folder() / "translator/sluice-translator"
+PROVIDER = build_folder() / "examples/example-provider"
 
 
-@pytest.fixture
-def translator(tmp_path):
-    """Makes translators that nobody talks to."""
+def alone(program: pathlib.Path, tmp_path: pathlib.Path, *always: str):
+    """Makes programs that nobody talks to."""
     made: list[Daemon] = []
 
     def make(*arguments: str, **environment: str) -> Daemon:
-        made.append(Daemon(TRANSLATOR, ["--runtime-dir", str(tmp_path), *arguments], tmp_path / f"{len(made)}.log", environment))
+        made.append(Daemon(program, ["--runtime-dir", str(tmp_path), *always, *arguments], tmp_path / f"{len(made)}.log", environment))
         return made[-1]
 
     yield make
     assert [code for daemon in made if daemon.is_running() and (code := daemon.stop()) != 0] == []
 
 
+@pytest.fixture
+def translator(tmp_path):
+    yield from alone(TRANSLATOR, tmp_path)
+
+
+@pytest.fixture
+def provider(tmp_path):
+    """The smallest program that has a port."""
+    yield from alone(PROVIDER, tmp_path, "--address", "192.0.2.7")
+
+
 def port_of(daemon: Daemon) -> int:
     return int(re.search(r" port=(\d+)", daemon.wait_event("window-listening", "port="))[1])
 
 
-def test_liveness_without_neighbours(translator, tmp_path):
-    daemon = translator("--window", "127.0.0.1:0").start()
-    window = tmp_path / "translator.window"
+def test_liveness_without_neighbours(provider, tmp_path):
+    daemon = provider("--window", "127.0.0.1:0").start()
+    window = tmp_path / "example-provider.window"
     for place in (port_of(daemon), window):
         assert look(place, "/healthz").status == 200
         view = look(place, "/readyz")
         assert view.status == 503
-        assert view.text == "the watcher\n"
+        assert view.text == "the translator\n"
         assert view.headers["content-type"] == "text/plain; charset=utf-8"
         assert look(place, "/").status == 404
     assert stat.S_IMODE(window.stat().st_mode) == 0o660
 
 
-def test_a_stopped_loop_is_not_alive(translator):
-    daemon = translator("--window", "127.0.0.1:0").start()
+def test_a_stopped_loop_is_not_alive(provider):
+    daemon = provider("--window", "127.0.0.1:0").start()
     port = port_of(daemon)
     assert look(port, "/healthz").status == 200
     daemon.pause()
@@ -66,35 +77,35 @@ def test_a_stopped_loop_is_not_alive(translator):
         assert probe.recv(64).startswith(b"HTTP/1.1 200 ")
 
 
-def test_ipv6(translator):
+def test_ipv6(provider):
     with contextlib.closing(socket.socket(socket.AF_INET6)) as trial:
         try:
             trial.bind(("::1", 0))
         except OSError:
             pytest.skip("this machine has no IPv6")
-    daemon = translator("--window", "[::1]:0").start()
+    daemon = provider("--window", "[::1]:0").start()
     assert look(("::1", port_of(daemon)), "/healthz").status == 200
 
 
-def test_a_port_that_is_taken(translator):
+def test_a_port_that_is_taken(provider):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        daemon = translator("--window", f"127.0.0.1:{port}").start()
+        daemon = provider("--window", f"127.0.0.1:{port}").start()
         assert daemon.reap() == 1
         assert f"--window 127.0.0.1:{port}: Address already in use" in daemon.events("start-failed")[0]
     # The default is not asked for: the line goes on without.
-    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", 10242)):
-        daemon = translator()
+    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", 10246)):
+        daemon = provider()
         del daemon.environment["SLUICE_WINDOW"]
         daemon.start()
-        daemon.wait_event("window-unavailable", "127.0.0.1:10242")
+        daemon.wait_event("window-unavailable", "127.0.0.1:10246")
         daemon.wait_event("started")
         assert daemon.stop() == 0
 
 
-@pytest.mark.parametrize("value", ["localhost:1", "10242", "127.0.0.1:99999", "on"])
-def test_wrong_usage(translator, value):
-    daemon = translator("--window", value).start()
+@pytest.mark.parametrize("value", ["localhost:1", "10246", "127.0.0.1:99999", "on"])
+def test_wrong_usage(provider, value):
+    daemon = provider("--window", value).start()
     assert daemon.reap() == 2
     assert f"--window {value}: ADDRESS:PORT is expected" in daemon.events("bad-usage")[0]
 
@@ -106,30 +117,65 @@ def test_a_folder_that_is_not_there(translator, tmp_path):
     assert daemon.stop() == 0
 
 
+# LISTEN_PID has to be the program's own number: this child sets it and becomes the program.
+HAND_OVER = ("import os, sys\n"
+             "count = int(sys.argv[1])\n"
+             "for place in range(count): os.dup2(int(sys.argv[2 + place]), 40 + place)\n"
+             "for place in range(count): os.dup2(40 + place, 3 + place); os.set_inheritable(3 + place, True)\n"
+             "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(count), LISTEN_FDNAMES=':'.join(['window'] * count))\n"
+             "os.execv(sys.argv[2 + count], sys.argv[2 + count:])\n")
+
+
+def handed_over(sockets: list[socket.socket], *command: str | pathlib.Path) -> subprocess.Popen:
+    """As a socket unit with FileDescriptorName=window passes them."""
+    environment = {name: value for name, value in os.environ.items() if name != "SLUICE_WINDOW"}
+    numbers = [each.fileno() for each in sockets]
+    return subprocess.Popen([sys.executable, "-c", HAND_OVER, str(len(numbers)), *map(str, [*numbers, *command])], env=environment, pass_fds=numbers,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def listening(path: pathlib.Path) -> socket.socket:
+    local = socket.socket(socket.AF_UNIX)
+    local.bind(str(path))
+    local.listen()
+    return local
+
+
 def test_sockets_of_the_service_manager(tmp_path):
-    """Both kinds under one name, as a socket unit with FileDescriptorName=window passes them; they stay when the process ends."""
+    """Both kinds under one name; they stay when the process ends."""
     path = tmp_path / "passed"
-    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as local:
-        local.bind(str(path))
-        local.listen()
-        # LISTEN_PID has to be the program's own number: this child sets it and becomes the program.
-        child = ("import os, sys\n"
-                 "for place, fd in enumerate(map(int, sys.argv[1:3])): os.dup2(fd, 40 + place)\n"
-                 "for place in range(2): os.dup2(40 + place, 3 + place); os.set_inheritable(3 + place, True)\n"
-                 "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2', LISTEN_FDNAMES='window:window')\n"
-                 "os.execv(sys.argv[3], sys.argv[3:])\n")
-        environment = {name: value for name, value in os.environ.items() if name != "SLUICE_WINDOW"}
-        with subprocess.Popen([sys.executable, "-c", child, str(tcp.fileno()), str(local.fileno()), str(TRANSLATOR),
-                               "--runtime-dir", str(tmp_path)], env=environment, pass_fds=(tcp.fileno(), local.fileno()),
-                              stderr=subprocess.DEVNULL) as process:
+    with socket.create_server(("127.0.0.1", 0)) as tcp, listening(path) as local:
+        with handed_over([tcp, local], PROVIDER, "--runtime-dir", tmp_path, "--address", "192.0.2.7") as process:
             try:
                 assert look(tcp.getsockname()[1], "/healthz").status == 200
                 assert look(path, "/healthz").status == 200
-                assert not (tmp_path / "translator.window").exists()
+                assert not (tmp_path / "example-provider.window").exists()
             finally:
                 process.terminate()
+                process.stderr.read()
             assert process.wait() == 0
         assert path.exists()
+
+
+@pytest.mark.parametrize("family,kind", [("AF_INET", "SOCK_STREAM"), ("AF_INET6", "SOCK_STREAM"), ("AF_INET", "SOCK_DGRAM")])
+def test_the_translator_takes_no_socket_of_the_network(tmp_path, family, kind):
+    """Not even one that it was handed; and it says what does."""
+    with socket.socket(getattr(socket, family), getattr(socket, kind)) as network, listening(tmp_path / "passed") as local:
+        with handed_over([local, network], TRANSLATOR, "--runtime-dir", tmp_path) as process:
+            said = process.stderr.read()
+            assert process.wait() == 2
+        assert "event=bad-usage" in said and "(descriptor 4)" in said and "hand it to `sluicectl serve translator`" in said
+
+
+def test_the_translator_has_no_option_for_a_port(translator, tmp_path):
+    daemon = translator("--window", "127.0.0.1:0").start()
+    assert daemon.reap() == 2
+    assert any("--window" in line for line in daemon.lines)
+    with listening(tmp_path / "passed") as local, handed_over([local], TRANSLATOR, "--runtime-dir", tmp_path) as process:
+        assert look(tmp_path / "passed", "/readyz").text == "the watcher\n"
+        process.terminate()
+        process.stderr.read()
+        assert process.wait() == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")

@@ -260,6 +260,39 @@ static void test_nothing_else_is_in_the_way(void **state)
 	assert_int_equal(read_environment_of_victim(NULL), 0);
 }
 
+/* No port, no name, no packet: whoever takes the translator over has nothing that leaves the machine, nor a new way to its neighbours. */
+static int make_any_socket(void)
+{
+	static const int families[] = {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK, AF_PACKET, AF_VSOCK};
+	static const int types[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET};
+	int pair[2];
+	for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++) {
+		for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
+			if (socket(families[f], types[t], 0) >= 0 || errno != EPERM)
+				return 1;
+		}
+	}
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 ? 2 : 0;
+}
+
+static void test_the_translator_makes_no_socket(void **state)
+{
+	int status = 0;
+	(void)state;
+	if (is_instrumented)
+		skip();
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct sandbox_outcome outcome;
+		free(sandbox_enter(confine_translator(), SANDBOX_AUTO, &outcome));
+		_exit(strcmp(outcome.calls, "confined") != 0 ? 200 : make_any_socket());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* ---- the scene ---- */
 
 static int listen_at(int family, void *address, socklen_t len)
@@ -327,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_else_is_in_the_way),
 		cmocka_unit_test(test_what_each_can_reach),
+		cmocka_unit_test(test_the_translator_makes_no_socket),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
