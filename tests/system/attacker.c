@@ -148,7 +148,9 @@ static bool try_tcp(const char *port)
 
 static bool try_family(const char *number)
 {
-	int fd = socket(atoi(number), SOCK_RAW | SOCK_CLOEXEC, 0);
+	int family = atoi(number);
+	// What anybody may have of the network, and of the others what takes a right.
+	int fd = socket(family, (family == AF_INET ? SOCK_STREAM : SOCK_RAW) | SOCK_CLOEXEC, 0);
 	if (fd == -1)
 		return false;
 	close(fd);

@@ -23,7 +23,8 @@ EXPOSURE_MAX = 20  # tenths of systemd-analyze's figure
 WATCHER, TRANSLATOR, RANCHER = UNITS
 HAPROXY, NGINX = "sluice-provider-haproxy.service", "sluice-provider-nginx.service"
 PROXIES = PROXY_HAPROXY, PROXY_NGINX = "sluice-proxy-haproxy.service", "sluice-proxy-nginx.service"
-PACKAGED = (*UNITS, HAPROXY, NGINX, *PROXIES)
+METRICS = "sluice-translator-metrics.service"
+PACKAGED = (*UNITS, HAPROXY, NGINX, *PROXIES, METRICS)
 
 
 def self_contained(path: pathlib.Path) -> str:
@@ -129,7 +130,7 @@ def test_credentials_are_for_their_process_alone(line):
 @pytest.mark.parametrize("unit,port", [("sluice-watcher.service", 10241), ("sluice-translator.service", 10242),
                                        ("sluice-provider-rancher.service", 10243)])
 def test_every_window_is_open(line, unit, port):
-    """On the loopback, and as a socket of its user; the translator has no network of its own, and no port but the one it is handed."""
+    """On the loopback, and as a socket of its user; the translator has no network, and another unit shows its window."""
     name = unit.removeprefix("sluice-").removesuffix(".service")
     user = {"watcher": "sluice-watcher", "translator": "sluice-translator"}.get(name, "sluice-provider")
     for path, words in (("/healthz", "the event loop turns"), ("/readyz", "ready"), ("/metrics", "sluice_build_info")):
@@ -138,6 +139,27 @@ def test_every_window_is_open(line, unit, port):
         assert answer.splitlines()[0] == "HTTP/1.1 200 OK" and words in answer, answer
     assert line.machine.run("stat", "--format=%a %U %G", f"/run/sluice/{name}.window").strip() == f"660 {user} sluice"
     assert "event=window-unavailable" not in line.machine.journal(unit)
+
+
+def test_the_port_of_the_translator_tells_of_it_while_it_is_away(line):
+    """It is no part of the translator: it outlives it, and its own end is not noticed by who asks next."""
+    machine = line.machine
+    ask = "exec 3<>/dev/tcp/127.0.0.1/10242; printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
+    assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 200 ")
+    namespaces = {machine.run("readlink", f"/proc/{number}/ns/net").strip() for number in (machine.pid(TRANSLATOR), machine.pid(METRICS), 1)}
+    assert len(namespaces) == 3, "neither of them is in the machine's network"
+    status = machine.run("cat", f"/proc/{machine.pid(METRICS)}/status")
+    assert "Seccomp:\t2" in status and "CapEff:\t0000000000000000" in status
+    machine.signal(METRICS, signal.SIGKILL)
+    assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 200 ")
+    machine.systemctl("stop", TRANSLATOR)
+    try:
+        assert machine.run("bash", "-c", ask).startswith("HTTP/1.1 503 ")
+        assert machine.is_active(METRICS)
+    finally:
+        machine.systemctl("start", TRANSLATOR)
+    wait_for(lambda: machine.run("bash", "-c", ask).startswith("HTTP/1.1 200 "), "the translator to answer there again")
+    wait_for(lambda: all(machine.show(unit, "StatusText") == "ready" for unit in UNITS), "the line to be ready")
 
 
 def test_a_window_does_not_start_what_was_stopped(line):
@@ -211,9 +233,10 @@ STATE = {HAPROXY: "/var/lib/sluice/haproxy", NGINX: "/var/lib/sluice/nginx", PRO
 LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {WATCHER: "connect=/run/sluice/source.sock", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "connect=/run/sluice/provider.sock")}
 # And this is the option that would have to name its user for the link that is not its own.
-STRANGER_TO = {WATCHER: "--allow-provider-uid", **dict.fromkeys((RANCHER, HAPROXY, NGINX), "--allow-watcher-uid")}
-NETLINK, PACKET = "family=16", "family=17"
-RIGHTS = {"root=setuid", "root=namespace", "root=mount", "root=hostname", "root=module", "root=device", PACKET, NETLINK, "code="}
+STRANGER_TO = {WATCHER: {"--allow-provider-uid"}, **dict.fromkeys((RANCHER, HAPROXY, NGINX), {"--allow-watcher-uid"}),
+               METRICS: {"--allow-provider-uid", "--allow-watcher-uid"}}
+INET, NETLINK, PACKET = "family=2", "family=16", "family=17"
+RIGHTS = {INET, "root=setuid", "root=namespace", "root=mount", "root=hostname", "root=module", "root=device", PACKET, NETLINK, "code="}
 FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/usr/bin", "/usr/local/libexec", "/var/lib", "/run", "/run/sluice", "/root", "/proc/sys/kernel")}
 
 
@@ -221,7 +244,9 @@ def _may(unit: str, ports: set[str]) -> set[str]:
     may = {f"read={path}" for path, owner in CREDENTIAL_FILES.items() if owner == unit}
     may |= {"write=/tmp", "read=/etc/hostname"}
     if unit in NETWORK:
-        may |= ports
+        may |= ports | {INET}
+    if unit == METRICS:
+        may.add("ask=/run/sluice/translator.window")
     if unit in LINK:
         may.add(LINK[unit])
     elif unit == TRANSLATOR:  # its own folder
@@ -268,7 +293,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
         before = len(machine.journal(TRANSLATOR))
         attack.check(machine.attack(unit, sorted(attempts)), may, attempts - may)
         refused = attack.refused_users(machine.journal(TRANSLATOR)[before:])
-        assert refused == ({STRANGER_TO[unit]} if unit in STRANGER_TO else set())
+        assert refused == STRANGER_TO.get(unit, set())
     finally:
         if alone:
             machine.systemctl("start", RANCHER)
