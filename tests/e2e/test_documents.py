@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -183,7 +184,11 @@ def deployment_problems(content: dict) -> list[str]:
         }.get(container["name"])
         if names is None:
             problems += (
-                [] if container["name"] == "sluicectl" else [f"there is no container {container['name']}"]
+                commands.check_script_text(shlex.join(["sluicectl", *container["args"]]))
+                if container["name"] == "metrics"
+                else []
+                if container["name"] == "sluicectl"
+                else [f"there is no container {container['name']}"]
             )
             continue
         problems += [

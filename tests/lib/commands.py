@@ -37,7 +37,7 @@ SYSTEM = {
     "ninja": "-C",
     "rm": "-f -r",
 }
-SYSTEMCTL = set("daemon-reload disable edit enable is-active list-units reload restart start status stop".split())
+SYSTEMCTL = set("daemon-reload disable edit enable is-active list-units mask reload restart start status stop".split())
 
 
 def simple_commands(text: str) -> list[list[str]]:
@@ -276,7 +276,7 @@ def check_kubectl(words: list[str]) -> list[str]:
         if (
             word == "-c"
             and not is_open
-            and following not in {"watcher", "translator", "provider", "proxy", "sluicectl"}
+            and following not in {"watcher", "translator", "provider", "proxy", "metrics", "sluicectl"}
         ):
             problems.append(f"there is no container {following}")
         if (
