@@ -99,6 +99,8 @@ class Stack(Pod):
         if labels.get(AGENT) == "true":
             environment |= self._agents[labels[ROLE]]
         words = ["--env={}={}".format(name, value.replace("0.0.0.0", self.address.ip)) for name, value in environment.items()]
+        words += [f"--user={service.pop('user')}"] if "user" in service else []
+        command = [word.replace("0.0.0.0", self.address.ip) for word in service.pop("command", [])]
         words += [f"--label={name}={value}" for name, value in labels.items()]
         words += [] if labels.get(ONCE) == "true" else ["--restart=always"]
         words += ["--read-only", "--read-only-tmpfs=false"] if service.pop("read_only", False) else []
@@ -108,7 +110,7 @@ class Stack(Pod):
         words += [f"--memory={service.pop('mem_limit')}"]
         words += [f"--volume={path}" for path in service.pop("volumes", [])]
         words += [f"--volumes-from={self.name_of(name)}" for name in service.pop("volumes_from", [])]
-        words += [service.pop("image")]
+        words += [service.pop("image"), *command]
         # Nothing of the template is left out.
         assert not service, service
         return words

@@ -21,9 +21,10 @@ from lib.wait import wait_for
 from .machine import own_folder, podman
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532}  # and whose user they run as
+CONTAINERS = {"translator": 65531, "watcher": 65530, "provider": 65532, "metrics": 65533}  # and whose user they run as
+LINE = ("translator", "watcher", "provider")  # those that the line is made of
 GROUP = 65532
-IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provider-rancher"}
+IMAGES = {"translator": "translator", "watcher": "watcher", "provider": "provider-rancher", "metrics": "sluicectl"}
 
 
 def let_no_memory_grow(pid: int) -> None:

@@ -18,6 +18,7 @@ from lib.backend import Backend
 from lib.cluster import Cluster
 from lib.traffic import Traffic
 from lib.wait import wait_for
+from lib.window import look
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
@@ -73,6 +74,11 @@ def test_the_windows_are_where_they_may_be_looked_into(line):
     assert shown == f"1770 0 {GROUP}"
     found = line.pod.run("translator", "ls", "/run/sluice-windows").stdout.split()
     assert found == ["provider-rancher.window", "translator.window", "watcher.window"]
+
+
+def test_the_translators_window_has_a_port_of_another_container(line):
+    assert look(10242, "/healthz").status == 200 and "sluice_translator_records" in look(10242, "/metrics").text
+    assert look(10242, "/about").status == 404
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -140,7 +146,7 @@ def test_docker_compose_reads_it(tmp_path):
         assert service["healthcheck"]["test"] == ["CMD", "/usr/bin/sluice-alive"]
         assert service["read_only"] and service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
         assert service["restart"] == "always" and "privileged" not in service and "ports" not in service
-    assert "secret" not in json.dumps({name: services[name] for name in ("translator", "watcher")})
+    assert "secret" not in json.dumps({name: services[name] for name in ("translator", "watcher", "metrics")})
 
 
 def test_what_has_to_be_filled_in_is_asked_for(tmp_path):

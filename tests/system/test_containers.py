@@ -12,13 +12,14 @@ from typing import Callable
 import pytest
 from lib.cluster import Cluster
 from lib.wait import wait_for
+from lib.window import look
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
 from . import attack
 from .machine import podman
 from .manifests import rendered, rights, rules
-from .pod import CONTAINERS, GROUP, Pod
+from .pod import CONTAINERS, GROUP, LINE, Pod
 from .test_systemd import self_contained
 
 FIRST = "default-rancherlb-first"
@@ -95,7 +96,8 @@ def test_a_container_has_no_rights(line, container, user):
     mounts = [row.split() for row in pathlib.Path(f"/proc/{pid}/mounts").read_text(encoding="utf-8").splitlines()]
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/"] == ["ro"]
     # Only the translator makes sockets; nobody else can put one in the place of its.
-    assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice"] == ["rw" if container == "translator" else "ro"]
+    assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice"] == {"translator": ["rw"], "metrics": []}.get(container, ["ro"])
+    assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice-windows"] == ["ro" if container == "metrics" else "rw"]
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -109,9 +111,24 @@ def test_podman_limits_a_container(line, container):
 def test_credentials_are_where_they_are_needed(line):
     for container in CONTAINERS:
         found = line.pod.run(container, "ls", "/etc/sluice").stdout.split()
-        assert found == {"translator": [], "watcher": ["kubeconfig"], "provider": ["access-key", "secret-key"]}[container]
+        assert found == {"watcher": ["kubeconfig"], "provider": ["access-key", "secret-key"]}.get(container, [])
         assert line.rancher.secret_key not in str(line.pod.inspect(container))
         assert line.rancher.secret_key not in line.pod.log(container)
+
+
+def test_the_translators_window_has_a_port_of_another_container(line):
+    """And the port is there, and says so, while the translator is not."""
+    assert look(10242, "/healthz").status == 200
+    assert "sluice_translator_records" in look(10242, "/metrics").text
+    assert look(10242, "/objects/secret").status == 404
+    before = line.pod.lives()["translator"]
+    line.pod.signal("translator", signal.SIGSTOP)
+    try:
+        assert look(10242, "/healthz").status == 503
+    finally:
+        line.pod.signal("translator", signal.SIGCONT)
+    wait_for(lambda: look(10242, "/readyz").status == 200, "the translator to be ready again")
+    assert line.pod.lives()["translator"] == before
 
 
 def test_the_sockets_are_for_the_line_alone(line):
@@ -147,7 +164,7 @@ def _killed_for_memory() -> int:
     return int(re.search(r"^oom_kill (\d+)$", pathlib.Path("/proc/vmstat").read_text(encoding="utf-8"), re.M)[1])
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("container", LINE)
 def test_a_container_that_wants_too_much_memory_comes_back_alone(line, container):
     """It ends in the middle of more work than it has memory for; that work is done afterwards, and nothing old is lost."""
     before, balancer, killed = line.pod.lives(), line.rancher.balancer(FIRST)["uuid"], _killed_for_memory()
@@ -207,6 +224,9 @@ FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/etc/sluice", "/usr/bi
 def _may(line: PodLine, container: str) -> set[str]:
     ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
     may = EVERYBODY | ports | CREDENTIALS.get(container, set())
+    if container == "metrics":
+        # It looks into one window, and can put nothing in the place of any.
+        return may - {"write=/run/sluice-windows"} | {WINDOWS["translator"]}
     if container == "translator":
         # Its user is the one that sluicectl looks in as.
         return may | {"write=/run/sluice", "listen=/run/sluice/attacker.sock"} | (set(WINDOWS.values()) - {WINDOWS[container]})
@@ -228,9 +248,9 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
         pod = line.pod
         wait_for(lambda: attack.is_over(pod.log(container)), f"the attacker to be done\n{pod.log(container)}")
         # Again in its next life, when all the others have long been there.
-        for other in CONTAINERS.keys() - {container}:
+        for other in set(LINE) - {container}:
             wait_for(lambda other=other: "event=window-listening" in pod.log(other), f"the window of {other}\n{pod.log(other)}")
-        if container != "translator":
+        if container in LINK:
             other = "watcher" if container == "provider" else "provider"
             wait_for(lambda: "event=link-up" in pod.log(other), f"{other} to be connected\n{pod.log(other)}")
         before = pod.lives()
@@ -240,7 +260,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
         said = wait_for(lambda: attack.of_last_life(first, pod.log(container)), "the attacker to be done again")
         may = _may(line, container)
         attack.check(said, may, _all(line, container) - may)
-        if container != "translator":
+        if container in LINK:
             assert attack.refused_users(pod.log("translator")) == {STRANGER_TO[container]}
 
 

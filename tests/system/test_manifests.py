@@ -52,8 +52,8 @@ def containers(objects: list[dict]) -> dict[str, dict]:
 
 
 def ours(objects: list[dict]) -> dict[str, dict]:
-    """Without the proxy."""
-    return {name: each for name, each in containers(objects).items() if name != "proxy"}
+    """Without the proxy, and without what shows the translator's window."""
+    return {name: each for name, each in containers(objects).items() if name not in ("proxy", "metrics")}
 
 
 def test_nothing_but_its_own_end_stops_a_proxy(objects):
@@ -76,7 +76,7 @@ def test_containers_are_confined(objects):
     assert not {"hostNetwork", "hostPID", "hostIPC"} & pod.keys()
     assert not [volume for volume in pod["volumes"] if "hostPath" in volume]
     all_of = containers(objects)
-    assert {"translator", "watcher", "provider"} == all_of.keys() - {"proxy"}
+    assert {"translator", "watcher", "provider", "metrics"} == all_of.keys() - {"proxy"}
     users = {name: each["securityContext"]["runAsUser"] for name, each in all_of.items()}
     # They share the proxy's files and its socket.
     assert users.pop("proxy", users["provider"]) == users["provider"]
@@ -90,12 +90,27 @@ def test_containers_are_confined(objects):
 
 def test_probes_ask_the_window_at_its_port(objects):
     for name, each in ours(objects).items():
+        if name == "translator":
+            continue
         variables = {row["name"]: row["value"] for row in each["env"]}
         assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_WINDOW"])]
         assert each["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": name}
         # What the others lack must not lead clients away from a proxy that serves.
         assert ("readinessProbe" in each) == (name == "provider")
     assert containers(objects)["provider"]["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "provider"}
+
+
+def test_the_translator_has_no_network_and_another_shows_its_window(objects):
+    """Whether it lives is asked from within, so that no other container's end can be taken for its own."""
+    translator, metrics = (containers(objects)[name] for name in ("translator", "metrics"))
+    variables = {row["name"]: row["value"] for row in translator["env"]}
+    assert "ports" not in translator and "SLUICE_WINDOW" not in variables
+    assert all(each["livenessProbe"]["exec"] == {"command": ["/usr/bin/sluice-alive"]} and "readinessProbe" not in each for each in (translator, metrics))
+    (port,) = metrics["ports"]
+    assert metrics["args"] == ["serve", "translator", "--listen", f"0.0.0.0:{port['containerPort']}"] and port["name"] == "translator"
+    assert variables["SLUICE_WINDOW_ALLOW_UID"] == str(metrics["securityContext"]["runAsUser"])
+    assert metrics["volumeMounts"] == [{"name": "windows", "mountPath": variables["SLUICE_WINDOW_DIR"], "readOnly": True}]
+    assert metrics["env"] == [{"name": "SLUICE_RUNTIME_DIR", "value": variables["SLUICE_WINDOW_DIR"]}]
 
 
 def test_the_translators_user_may_look_into_all(objects):
