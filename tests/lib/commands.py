@@ -32,7 +32,7 @@ SYSTEM = {
     "grep": "-c -r -n",
     "head": "-n",
     "install": "-m -d -o -g",
-    "meson": "--buildtype --prefix",
+    "meson": "--buildtype --prefix -C",
     "mkdir": "-p -m",
     "ninja": "-C",
     "rm": "-f -r",
