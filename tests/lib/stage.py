@@ -201,7 +201,8 @@ class Stage:
             for scene in left:
                 self.problems[scene.story.name] += [f"{what}: {text}" for text in glance.differences(scene, expected(scene))]
         if not left:
-            # All at the same time, not only one after the other.
+            # All at the same time, not only one after the other; what was asked for twice may be under way once more.
+            self.line.rancher.settle()
             glance = Glance(self.line)
             for scene in scenes:
                 self.problems[scene.story.name] += [f"{what}, again: {t}" for t in glance.differences(scene, expected(scene))]
