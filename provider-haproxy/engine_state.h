@@ -50,7 +50,7 @@ struct engine {
 	struct trust_files trust;
 	struct ports *ports;     /* that can be had */
 	struct socket_list held; /* where HAProxy listens by the main file on disk */
-	bool are_held_unknown;   /* HAProxy was found, but not the file that it runs with */
+	bool are_held_unknown;   /* HAProxy may run, but the file that it runs with is not there */
 	ev_timer ports_again;    /* when to look whether they can still be had */
 	bool are_ports_stale;
 	bool are_ports_doubted; /* they will be stale in a moment */

@@ -237,8 +237,11 @@ void repair_read(struct engine *engine)
 	const char *problem = checksum_read(path, &engine->installed);
 	if (problem == NULL)
 		groups = render_read_group_count(buf_str(&engine->installed));
-	else if (!is_new(engine))
+	else if (!is_new(engine)) {
 		tell(engine, path, problem);
+		/* HAProxy may run with it, and is not found before the first snapshot is there: what it listens on is not somebody else's. */
+		engine->are_held_unknown = true;
+	}
 	read_groups(engine, groups);
 	end_telling(engine);
 	free(path);

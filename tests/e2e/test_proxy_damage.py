@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import signal
 
 import pytest
 
+from lib import processes
 from lib.backend import Backend
 from lib.certs import Authority, self_signed
 from lib.local_proxy import LocalProxy, certificate, host, pool
@@ -166,6 +168,25 @@ def test_a_damaged_file_under_a_proxy_that_runs(rooms, name, file, damage):
     assert proxy.reached("web.test", tls=True) == "pod"
     proxy.translator.hold_snapshot(False)
     room.settle()
+
+
+def test_what_a_proxy_listens_on_is_its_own_before_it_is_found(rooms):
+    """The first snapshot comes before the proxy's supervisor answers, and the file that names its ports is gone."""
+    room = rooms("haproxy")
+    proxy = room.proxy
+    with Traffic(proxy.address, proxy.http, "web.test") as load:
+        proxy.kill_provider()
+        room.file("haproxy.d/00-main.cfg").unlink()
+        supervisors = proxy.supervisors()
+        processes.hold(supervisors)
+        since = len(proxy.provider.lines)
+        proxy.start()
+        proxy.provider.wait_event("snapshot-complete", since=since)
+        for one in supervisors:
+            os.kill(one.pid, signal.SIGCONT)
+        room.settle()
+    assert load.failures == [] and load.good > 0
+    assert not proxy.provider.events("listener-lacking")
 
 
 @pytest.mark.parametrize("name", PROXIES)
