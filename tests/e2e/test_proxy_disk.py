@@ -114,6 +114,7 @@ def test_both_die_meanwhile(proxy, pods, trouble):
     disk.start()
     proxy.kill_provider()
     proxy.translator.stop()
+    proxy.kill_supervisor()
     proxy.kill_proxy()
     shutil.rmtree(proxy.proxy_dir)
     proxy.start()
