@@ -137,6 +137,7 @@ def hostile(field: str, size: int) -> dict[str, bytes]:
     return {name: FIELDS[field](shape(size)).encode("latin-1") for name, shape in SHAPES.items()}
 
 
+@pytest.mark.plain  # what is measured is the proxy
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("field", [*FIELDS, *LINES])
 def test_no_shape_of_a_request_costs_more_than_plain_ones(proxy, prices, field, size):
