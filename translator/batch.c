@@ -20,6 +20,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/object_names.h"
 #include "common/must.h"
 #include "translator/log_events.h"
 #include "translator/metrics.h"
@@ -44,20 +45,6 @@ void batch_fini(struct engine *engine)
 		queue_fini(&engine->dirty[i]);
 		queue_fini(&engine->going[i]);
 	}
-}
-
-void batch_give_up(struct engine *engine, struct node *node)
-{
-	node->batch = engine->batch.number;
-	if ((node->flags & NODE_SENT) != 0)
-		queue_push(&engine->going[object_order(node)], node);
-}
-
-void batch_want_again(struct engine *engine, const struct node *node)
-{
-	enum object_order order = object_order(node);
-	if (engine->batch.active && (node->flags & (NODE_DIRTY | NODE_SENT)) == NODE_DIRTY)
-		engine->batch.seen[order] = engine->dirty[order].popped + engine->batch.left[order];
 }
 
 /* ---- one object ---- */
@@ -229,15 +216,6 @@ static void step(struct engine *engine, struct buf *out)
 		batch->stage++;
 }
 
-static bool is_anything_waiting(const struct engine *engine)
-{
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		if (queue_len(&engine->dirty[i]) != 0 || queue_len(&engine->going[i]) != 0)
-			return true;
-	}
-	return false;
-}
-
 static void begin(struct engine *engine)
 {
 	struct batch *batch = &engine->batch;
@@ -338,11 +316,6 @@ void batch_provider_down(struct engine *engine)
 		empty_queue(engine, &engine->going[i]);
 	}
 	forget_sent(engine);
-}
-
-bool batch_is_idle(const struct engine *engine)
-{
-	return !engine->batch.active && !engine->snapshot_due && !is_anything_waiting(engine);
 }
 
 bool batch_work(struct engine *engine)

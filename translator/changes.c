@@ -5,6 +5,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
@@ -13,59 +14,6 @@
 #include <stdlib.h>
 
 /* ---- objects ---- */
-
-const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret)
-{
-	if (secret->facts == NULL) {
-		struct arena work;
-		struct secret_record record;
-		bool is_there = secret->record.packed != NULL;
-		arena_init(&work);
-		if (is_there)
-			record_read(&secret->record, &work, &record);
-		secret->facts =
-			facts_new(is_there ? &record : NULL, engine->config.takes_keyless, &work);
-		arena_fini(&work);
-		struct tls_context tls = object_tls_context(engine);
-		int64_t next_s = tls_next_change(&secret->facts->view, &tls);
-		if (next_s < engine->next_change_s)
-			engine->next_change_s = next_s;
-	}
-	return secret->facts;
-}
-
-static bool is_default(const struct engine *engine, const struct node *secret)
-{
-	return str_eq(node_name(secret), engine->config.default_name) &&
-	       str_eq(node_namespace(secret), engine->config.default_namespace);
-}
-
-bool object_is_wanted(struct engine *engine, struct node *node)
-{
-	if (!node_has_users(node))
-		return false;
-	if (node->kind == NODE_HOST)
-		return !((struct host_node *)(void *)node)->is_unserved;
-	if (node->kind != NODE_SECRET)
-		return true;
-	/* A key goes nowhere where nobody asks for it. */
-	struct secret_node *secret = (struct secret_node *)(void *)node;
-	bool is_shown = engine->grouping != GROUPING_MERGED || !set_is_empty(&secret->shown) ||
-			is_default(engine, node);
-	return is_shown && engine_can_serve(engine, STR("https")) &&
-	       secret_facts_get(engine, secret)->view.problem == NULL;
-}
-
-void object_touch(struct engine *engine, struct node *node)
-{
-	/* A provider's batch tells the diagnostics along the way, of what is sent. */
-	bool is_unserved =
-		node->kind == NODE_HOST && ((struct host_node *)(void *)node)->is_unserved;
-	if (engine->provider_up)
-		queue_push(&engine->dirty[object_order(node)], node);
-	if (!engine->provider_up || is_unserved)
-		said_ask(engine, node, SAID_CONTENT);
-}
 
 static void touch_pools(struct engine *engine, struct service_node *service)
 {

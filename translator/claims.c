@@ -10,38 +10,13 @@
  */
 #include "translator/state.h"
 
+#include "translator/claim_keys.h"
+#include "translator/record.h"
 #include "translator/keys.h"
-
-/* ---- keys ---- */
-
-struct str claim_name_key(struct arena *arena, struct str host)
-{
-	return key_join(arena, STR("name"), ':', host);
-}
-
-struct str claim_port_key(struct arena *arena, uint64_t port)
-{
-	return arena_printf(arena, CLAIM_PORT "%llu", (unsigned long long)port);
-}
 
 static bool is_name(const struct claim_node *claim)
 {
 	return str_starts_with(node_key(&claim->node), STR(CLAIM_NAME));
-}
-
-struct str claim_host(const struct claim_node *claim)
-{
-	return node_host(&claim->node);
-}
-
-uint64_t claim_port(const struct claim_node *claim)
-{
-	int64_t port = 0;
-	struct str key = node_key(&claim->node);
-	if (!str_starts_with(key, STR(CLAIM_PORT)))
-		return 0;
-	(void)str_to_int(str_skip(key, sizeof(CLAIM_PORT) - 1), 1, 65535, &port);
-	return (uint64_t)port;
 }
 
 /* ---- settling ---- */
@@ -98,16 +73,6 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 	}
 	if (shown != (balancer->shown_count != 0))
 		touch_balancer(engine, claim);
-}
-
-bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b)
-{
-	if (a->created != b->created)
-		return a->created < b->created;
-	int order = str_cmp(node_namespace(&a->record.node), node_namespace(&b->record.node));
-	if (order == 0)
-		order = str_cmp(node_name(&a->record.node), node_name(&b->record.node));
-	return order != 0 ? order < 0 : a->record.node.kind < b->record.node.kind;
 }
 
 static void settle(struct engine *engine, struct claim_node *claim)

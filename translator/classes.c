@@ -3,6 +3,7 @@
  * administrator, so that all of them are looked at whenever one changes. */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
 

@@ -7,6 +7,7 @@
 #include "translator/log_events.h"
 #include "translator/policies.h"
 #include "translator/state.h"
+#include "translator/record.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -279,17 +280,6 @@ int engine_source_message(
 
 /* ---- provider ---- */
 
-bool engine_can_serve(const struct engine *engine, struct str protocol)
-{
-	if (engine->protocols.count == 0)
-		return true;
-	for (size_t i = 0; i < engine->protocols.count; i++) {
-		if (str_eq(engine->protocols.items[i], protocol))
-			return true;
-	}
-	return false;
-}
-
 static bool has_word(const struct str_list *list, const char *word)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -376,11 +366,6 @@ bool engine_work(struct engine *engine)
 	if (!more)
 		plans_rest(engine);
 	return more;
-}
-
-bool engine_is_whole(const struct engine *engine)
-{
-	return engine->is_whole && !engine->is_syncing;
 }
 
 const char *engine_missing(struct engine *engine)

@@ -4,6 +4,8 @@
 #include "common/must.h"
 #include "translator/keys.h"
 #include "translator/state.h"
+#include "translator/claim_keys.h"
+#include "translator/record.h"
 
 struct explaining {
 	struct engine *engine;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/metrics.h"
 #include "translator/state.h"
+#include "translator/record.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 /* The paths of a virtual host, gathered from the plans of the Ingresses that share it. */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/must.h"
 
 #include <stdlib.h>

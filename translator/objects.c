@@ -3,6 +3,9 @@
  * need, and lets them build. */
 #include "translator/state.h"
 
+#include "translator/object_names.h"
+#include "translator/claim_keys.h"
+#include "translator/record.h"
 #include "common/cert.h"
 #include "common/must.h"
 #include "translator/backend_tls.h"
@@ -13,89 +16,6 @@
 #include "translator/shared.h"
 
 #include <stdlib.h>
-
-static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
-{
-	static const struct tls_secret missing = {.problem = ""};
-	struct engine *engine = ctx;
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
-	struct record *record = graph_find(&engine->graph, NODE_SECRET, key);
-	if (record == NULL)
-		return &missing;
-	return &secret_facts_get(engine, (struct secret_node *)(void *)record)->view;
-}
-
-struct tls_context object_tls_context(struct engine *engine)
-{
-	return (struct tls_context){
-		.find = find_secret,
-		.ctx = engine,
-		.secrets_are_synced = (engine->synced & 1U << RECORD_SECRET) != 0,
-		.default_namespace = engine->config.default_namespace,
-		.default_name = engine->config.default_name,
-		.now_s = engine->now_s,
-		.warn_s = engine->config.certificate_warn_s,
-	};
-}
-
-enum object_order object_order(const struct node *node)
-{
-	switch ((enum node_kind)node->kind) {
-	case NODE_SECRET:
-		return ORDER_CERTIFICATE;
-	case NODE_POOL:
-		return ORDER_POOL;
-	case NODE_BALANCER:
-		return ORDER_BALANCER;
-	case NODE_HOST:
-		return ORDER_HOST;
-	case NODE_INGRESS:
-	case NODE_FRONT:
-	case NODE_CLASS:
-	case NODE_SERVICE:
-	case NODE_SLICE:
-	case NODE_CLAIM:
-	case NODE_PROBE:
-	case NODE_KIND_COUNT:
-		break;
-	}
-	must(false);
-}
-
-enum lb_kind object_lb_kind(const struct node *node)
-{
-	static const enum lb_kind kinds[] = {
-		[ORDER_CERTIFICATE] = LB_CERTIFICATE,
-		[ORDER_POOL] = LB_POOL,
-		[ORDER_BALANCER] = LB_LOAD_BALANCER,
-		[ORDER_HOST] = LB_VIRTUAL_HOST,
-	};
-	return kinds[object_order(node)];
-}
-
-struct str object_id(const struct node *node, struct arena *arena)
-{
-	if (node->kind == NODE_HOST) {
-		const struct host_node *host = (const void *)node;
-		bool passthrough = str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH));
-		return key_join(arena, node_key(&host->balancer->node), passthrough ? '/' : '|',
-			node_key(node));
-	}
-	if (node->kind == NODE_POOL) {
-		const struct pool_node *pool = (const void *)node;
-		return key_join(arena, node_key(&pool->service->record.node), ':', node_key(node));
-	}
-	return arena_str(arena, node_key(node));
-}
-
-struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena)
-{
-	struct record_key key = record_read_key(&ingress->record, arena);
-	return (struct object_ref){.namespace = key.namespace,
-		.name = key.name,
-		.uid = key.uid,
-		.is_service = ingress->record.node.kind == NODE_FRONT};
-}
 
 /* ---- virtual host ---- */
 

@@ -6,6 +6,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/claim_keys.h"
 #include "common/cert.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"

@@ -2,6 +2,7 @@
 #include "translator/outlook.h"
 
 #include "translator/state.h"
+#include "translator/record.h"
 
 enum { KEY_LEN_MAX = 4096 };
 

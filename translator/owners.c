@@ -12,6 +12,8 @@
  */
 #include "translator/state.h"
 
+#include "translator/claim_keys.h"
+#include "translator/record.h"
 #include "common/shared_text.h"
 #include "translator/digest.h"
 #include "translator/keys.h"

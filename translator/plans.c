@@ -10,6 +10,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/must.h"
 #include "translator/layer4.h"
 #include "proto/pack.h"

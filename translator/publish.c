@@ -6,6 +6,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/xalloc.h"
 #include "translator/addresses.h"
 #include "translator/keys.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/must.h"
 #include "translator/digest.h"
 #include "translator/keys.h"
@@ -9,66 +10,6 @@
 #include "proto/pack.h"
 
 #include <errno.h>
-
-static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
-	[RECORD_INGRESS] = NODE_INGRESS,
-	[RECORD_INGRESS_CLASS] = NODE_CLASS,
-	[RECORD_SERVICE] = NODE_SERVICE,
-	[RECORD_ENDPOINTS] = NODE_SLICE,
-	[RECORD_SECRET] = NODE_SECRET,
-};
-
-enum node_kind record_node_kind(enum record_kind kind)
-{
-	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
-	return node_kinds[kind];
-}
-
-static enum record_kind record_kind_of(const struct record *record)
-{
-	if (record->node.kind == NODE_FRONT)
-		return RECORD_SERVICE;
-	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
-		if (node_kinds[kind] == (enum node_kind)record->node.kind)
-			return (enum record_kind)kind;
-	}
-	must(false);
-}
-
-static const struct schema *schema_of(enum record_kind kind)
-{
-	return message_schema(MESSAGE_UPSERT, kind, LB_NONE);
-}
-
-void record_read(const struct record *record, struct arena *arena, void *ret_value)
-{
-	enum record_kind kind = record_kind_of(record);
-	struct record_key *key = ret_value;
-	must(record->packed != NULL);
-	unpack_struct(schema_of(kind), packed_view(record->packed), arena, ret_value);
-	key->kind = kind;
-	key->namespace = node_namespace(&record->node);
-	key->name = node_name(&record->node);
-}
-
-struct record_key record_read_key(const struct record *record, struct arena *arena)
-{
-	/* Each kind of record begins with its key. */
-	union {
-		struct ingress_record ingress;
-		struct ingress_class_record class;
-		struct service_record service;
-		struct endpoints_record endpoints;
-		struct secret_record secret;
-	} value;
-	enum record_kind kind = record_kind_of(record);
-	must(record->packed != NULL);
-	unpack_first(schema_of(kind), packed_view(record->packed), arena, &value);
-	return (struct record_key){.kind = kind,
-		.namespace = node_namespace(&record->node),
-		.name = node_name(&record->node),
-		.uid = value.ingress.key.uid};
-}
 
 static struct str key_text(const struct record_key *key, struct arena *arena)
 {
@@ -136,7 +77,7 @@ static void pack_record(struct engine *engine, enum record_kind kind, void *valu
 	key->namespace = STR_NONE;
 	key->name = STR_NONE;
 	buf_clear(&engine->packing);
-	pack_struct(schema_of(kind), value, &engine->packing);
+	pack_struct(record_schema(kind), value, &engine->packing);
 }
 
 static bool is_same(const struct record *record, struct str packed, uint16_t flag)
@@ -199,7 +140,7 @@ static void prune(enum record_kind kind, void *value, struct arena *arena)
 
 static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
 {
-	struct record *record = graph_get(&engine->graph, node_kinds[kind], key);
+	struct record *record = graph_get(&engine->graph, record_node_kind(kind), key);
 	record->node.mark = engine->marks[kind];
 	prune(kind, value, &engine->scratch);
 	pack_record(engine, kind, value);
@@ -239,7 +180,7 @@ int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error)
 {
 	enum record_kind kind = message->record_kind;
-	void *value = arena_alloc(&engine->scratch, schema_of(kind)->size);
+	void *value = arena_alloc(&engine->scratch, record_schema(kind)->size);
 	int err = message_decode(message, &engine->scratch, value, ret_error);
 	if (err != 0)
 		return err;
@@ -253,7 +194,7 @@ int records_take(
 static struct record *find(struct engine *engine, const struct record_key *key)
 {
 	struct str text = key_text(key, &engine->scratch);
-	struct record *record = graph_find(&engine->graph, node_kinds[key->kind], text);
+	struct record *record = graph_find(&engine->graph, record_node_kind(key->kind), text);
 	if (key->kind == RECORD_SERVICE && (record == NULL || record->packed == NULL))
 		record = graph_find(&engine->graph, NODE_FRONT, text);
 	return record != NULL && record->packed != NULL ? record : NULL;
@@ -267,7 +208,7 @@ int records_delete(struct engine *engine, const struct record_key *key)
 	if (record == NULL)
 		return 0;
 	if (!str_is_empty(key->uid)) {
-		void *value = arena_alloc(&engine->scratch, schema_of(key->kind)->size);
+		void *value = arena_alloc(&engine->scratch, record_schema(key->kind)->size);
 		record_read(record, &engine->scratch, value);
 		/* The end of one that was made anew under the same name in the meantime. */
 		struct str uid = ((const struct record_key *)value)->uid;
@@ -286,7 +227,7 @@ static void keep_unknown(struct engine *engine, const struct record_key *key)
 	if (key->kind != RECORD_INGRESS && key->kind != RECORD_SERVICE)
 		return;
 	struct record *record = graph_get(&engine->graph, kind, key_text(key, &engine->scratch));
-	struct record_key *value = arena_alloc(&engine->scratch, schema_of(key->kind)->size);
+	struct record_key *value = arena_alloc(&engine->scratch, record_schema(key->kind)->size);
 	record->node.mark = engine->marks[key->kind];
 	value->uid = key->uid;
 	pack_record(engine, key->kind, value);
@@ -333,7 +274,7 @@ static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
 
 void records_end(struct engine *engine, enum record_kind kind)
 {
-	sweep(engine, node_kinds[kind], engine->marks[kind]);
+	sweep(engine, record_node_kind(kind), engine->marks[kind]);
 	if (kind == RECORD_SERVICE)
 		sweep(engine, NODE_FRONT, engine->marks[kind]);
 }

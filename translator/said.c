@@ -7,6 +7,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/record.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "translator/digest.h"
@@ -36,11 +37,6 @@ RB_GENERATE_LOCAL(said_tree, said, entry, compare_said)
 static uint16_t said_flag(enum said_part part)
 {
 	return part == SAID_CONTENT ? NODE_SAID : NODE_SAID_STATUS;
-}
-
-static uint16_t ask_flag(enum said_part part)
-{
-	return part == SAID_CONTENT ? NODE_SAY : NODE_SAY_STATUS;
 }
 
 static struct said *said_find(struct engine *engine, struct node *node, enum said_part part)
@@ -90,12 +86,6 @@ void said_fini(struct engine *engine)
 		said_free(engine, said);
 	free(engine->said);
 	queue_fini(&engine->to_say);
-}
-
-void said_ask(struct engine *engine, struct node *node, enum said_part part)
-{
-	node->flags |= ask_flag(part);
-	queue_push(&engine->to_say, node);
 }
 
 void said_drop(struct engine *engine, struct node *node)

@@ -2,6 +2,9 @@
 /*
  * The inside of the engine, shared by its modules:
  *
+ *   state.c      what is known of the neighbours
+ *   secrets.c    certificates, looked at once
+ *   pending.c    what is to be done
  *   records.c    records from the watcher into the graph
  *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
@@ -45,9 +48,6 @@ struct plan_slot {
 	struct plan plan;
 	struct diag_list diags;
 };
-
-/* Objects in the order in which they are sent: each may need those before it. */
-enum object_order { ORDER_CERTIFICATE, ORDER_POOL, ORDER_BALANCER, ORDER_HOST };
 
 struct batch {
 	bool active;
@@ -122,6 +122,31 @@ struct engine {
 /* Whether the provider can serve listeners of that protocol; true while nothing is known. */
 bool engine_can_serve(const struct engine *engine, struct str protocol);
 
+/* ---- secrets.c ---- */
+
+struct tls_context object_tls_context(struct engine *engine);
+/* Of a secret node; looked at when it was not. */
+const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret);
+
+/* ---- pending.c ---- */
+
+enum said_part { SAID_CONTENT, SAID_STATUS };
+
+/* Whether the object should be there. */
+bool object_is_wanted(struct engine *engine, struct node *node);
+void object_touch(struct engine *engine, struct node *node);
+/* The object is wanted no more. */
+void batch_give_up(struct engine *engine, struct node *node);
+/* The object is wanted again, or anew: the present batch may have passed it over before. */
+void batch_want_again(struct engine *engine, const struct node *node);
+/* The provider has everything. */
+bool batch_is_idle(const struct engine *engine);
+/* Has the diagnostics of the node looked at when there is room. */
+void said_ask(struct engine *engine, struct node *node, enum said_part part);
+void statuses_ask(struct engine *engine, struct ingress_node *ingress);
+/* After a snapshot of the watcher: it may have lost what it was told. */
+void statuses_ask_all(struct engine *engine);
+
 /* ---- classes.c ---- */
 
 void classes_init(struct engine *engine);
@@ -157,15 +182,6 @@ void plans_rest(struct engine *engine);
 
 /* ---- claims.c ---- */
 
-#define CLAIM_DEFAULT "default"
-#define CLAIM_PORT    "port:" /* before the number */
-
-struct str claim_name_key(struct arena *arena, struct str host);
-struct str claim_port_key(struct arena *arena, uint64_t port);
-/* Of a name. */
-struct str claim_host(const struct claim_node *claim);
-/* 0: no port. */
-uint64_t claim_port(const struct claim_node *claim);
 void claim_left(
 	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
 /* Has those claims settled anew for which the ingress, with its present plan, may count. */
@@ -176,8 +192,6 @@ void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress);
 void claims_forget_secret(struct engine *engine, struct secret_node *secret);
 /* True: there is more to do. */
 bool claims_work(struct engine *engine);
-/* As plan_compare_ages(), without their plans. */
-bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b);
 /* What others have of what the plan claims. */
 void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags);
@@ -242,11 +256,6 @@ bool fronts_work(struct engine *engine);
 
 /* ---- records.c ---- */
 
-enum node_kind record_node_kind(enum record_kind kind);
-/* Unpacks into the struct of its kind; texts may point into the record. */
-void record_read(const struct record *record, struct arena *arena, void *ret_value);
-/* Its key alone: costs the same however large the record is. */
-struct record_key record_read_key(const struct record *record, struct arena *arena);
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct engine *engine, const struct record_key *key);
@@ -271,25 +280,13 @@ void change_class(struct engine *engine, struct class_node *class);
 void change_flagged(struct engine *engine, uint16_t flags);
 /* Settings, grouping: everything may be different. */
 void change_all(struct engine *engine);
-/* Whether the object should be there. */
-bool object_is_wanted(struct engine *engine, struct node *node);
-void object_touch(struct engine *engine, struct node *node);
-/* Of a secret node; looked at when it was not. */
-const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret);
 
 /* ---- objects.c ---- */
 
-struct tls_context object_tls_context(struct engine *engine);
-enum object_order object_order(const struct node *node);
-/* The id, in the arena. */
-struct str object_id(const struct node *node, struct arena *arena);
-enum lb_kind object_lb_kind(const struct node *node);
 /* In the scratch arena; the result is one of the structs of model.h. Diagnostics are finished. */
 const void *object_build(struct engine *engine, struct node *node, struct diag_list *diags);
 /* Diagnostics of a node's own content: of an object, or of an ingress. */
 void object_diagnose(struct engine *engine, struct node *node, struct diag_list *diags);
-/* The ingress as an object reference, texts in the arena. */
-struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena);
 
 /* ---- host_paths.c ---- */
 
@@ -305,21 +302,11 @@ void batch_provider_up(struct engine *engine);
 void batch_provider_down(struct engine *engine);
 /* True: there is more to do, and room. */
 bool batch_work(struct engine *engine);
-/* The provider has everything. */
-bool batch_is_idle(const struct engine *engine);
-/* The object is wanted no more. */
-void batch_give_up(struct engine *engine, struct node *node);
-/* The object is wanted again, or anew: the present batch may have passed it over before. */
-void batch_want_again(struct engine *engine, const struct node *node);
 
 /* ---- said.c ---- */
 
-enum said_part { SAID_CONTENT, SAID_STATUS };
-
 void said_init(struct engine *engine);
 void said_fini(struct engine *engine);
-/* Has the diagnostics of the node looked at when there is room. */
-void said_ask(struct engine *engine, struct node *node, enum said_part part);
 /* Tells those of the list that have not been told. `keep`: the old ones still stand. */
 void said_update(struct engine *engine, struct node *node, enum said_part part,
 	const struct diag_list *diags, bool keep);
@@ -351,9 +338,6 @@ bool statuses_read(
 bool statuses_has_failed(const struct balancer_node *balancer);
 int statuses_take(struct engine *engine, const struct lb_status *status);
 void statuses_event(struct engine *engine, const struct lb_event *event);
-void statuses_ask(struct engine *engine, struct ingress_node *ingress);
-/* After a snapshot of the watcher: it may have lost what it was told. */
-void statuses_ask_all(struct engine *engine);
 /* Diagnostics of the load balancer's status. */
 void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep);

@@ -7,6 +7,8 @@
  */
 #include "translator/state.h"
 
+#include "translator/claim_keys.h"
+#include "translator/record.h"
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "translator/addresses.h"
@@ -287,21 +289,6 @@ void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 }
 
 /* ---- to the watcher ---- */
-
-void statuses_ask(struct engine *engine, struct ingress_node *ingress)
-{
-	queue_push(&engine->statuses, &ingress->record.node);
-}
-
-void statuses_ask_all(struct engine *engine)
-{
-	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct record *record;
-		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key)
-			queue_push(&engine->statuses, &record->node);
-	}
-}
 
 static void put_status(
 	const struct ingress_node *ingress, const struct status_update *update, struct buf *out)

@@ -3,6 +3,7 @@
 
 #include "common/must.h"
 #include "translator/backend_tls.h"
+#include "translator/claim_keys.h"
 #include "translator/keys.h"
 
 #include <stdlib.h>

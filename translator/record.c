@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translator/record.h"
+
+#include "common/must.h"
+#include "proto/message.h"
+#include "proto/pack.h"
+
+static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
+	[RECORD_INGRESS] = NODE_INGRESS,
+	[RECORD_INGRESS_CLASS] = NODE_CLASS,
+	[RECORD_SERVICE] = NODE_SERVICE,
+	[RECORD_ENDPOINTS] = NODE_SLICE,
+	[RECORD_SECRET] = NODE_SECRET,
+};
+
+enum node_kind record_node_kind(enum record_kind kind)
+{
+	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
+	return node_kinds[kind];
+}
+
+static enum record_kind record_kind_of(const struct record *record)
+{
+	if (record->node.kind == NODE_FRONT)
+		return RECORD_SERVICE;
+	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
+		if (node_kinds[kind] == (enum node_kind)record->node.kind)
+			return (enum record_kind)kind;
+	}
+	must(false);
+}
+
+const struct schema *record_schema(enum record_kind kind)
+{
+	return message_schema(MESSAGE_UPSERT, kind, LB_NONE);
+}
+
+void record_read(const struct record *record, struct arena *arena, void *ret_value)
+{
+	enum record_kind kind = record_kind_of(record);
+	struct record_key *key = ret_value;
+	must(record->packed != NULL);
+	unpack_struct(record_schema(kind), packed_view(record->packed), arena, ret_value);
+	key->kind = kind;
+	key->namespace = node_namespace(&record->node);
+	key->name = node_name(&record->node);
+}
+
+struct record_key record_read_key(const struct record *record, struct arena *arena)
+{
+	/* Each kind of record begins with its key. */
+	union {
+		struct ingress_record ingress;
+		struct ingress_class_record class;
+		struct service_record service;
+		struct endpoints_record endpoints;
+		struct secret_record secret;
+	} value;
+	enum record_kind kind = record_kind_of(record);
+	must(record->packed != NULL);
+	unpack_first(record_schema(kind), packed_view(record->packed), arena, &value);
+	return (struct record_key){.kind = kind,
+		.namespace = node_namespace(&record->node),
+		.name = node_name(&record->node),
+		.uid = value.ingress.key.uid};
+}
+
+struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena)
+{
+	struct record_key key = record_read_key(&ingress->record, arena);
+	return (struct object_ref){.namespace = key.namespace,
+		.name = key.name,
+		.uid = key.uid,
+		.is_service = ingress->record.node.kind == NODE_FRONT};
+}
+
+bool ingress_is_older(const struct ingress_node *a, const struct ingress_node *b)
+{
+	if (a->created != b->created)
+		return a->created < b->created;
+	int order = str_cmp(node_namespace(&a->record.node), node_namespace(&b->record.node));
+	if (order == 0)
+		order = str_cmp(node_name(&a->record.node), node_name(&b->record.node));
+	return order != 0 ? order < 0 : a->record.node.kind < b->record.node.kind;
+}
