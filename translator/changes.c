@@ -260,11 +260,18 @@ void change_flagged(struct engine *engine, uint16_t flags)
 	}
 }
 
+static void update_classes(struct engine *engine, const struct class_node *changed)
+{
+	int flags = classes_update(engine, changed);
+	if (flags >= 0)
+		change_flagged(engine, (uint16_t)flags);
+}
+
 void change_class(struct engine *engine, struct class_node *class)
 {
 	struct ingress_node *user;
 	plans_forget_all(engine);
-	classes_update(engine, class);
+	update_classes(engine, class);
 	SET_FOREACH (user, &class->users, node_by_name)
 		change_ingress(engine, user, NULL);
 	said_ask(engine, &class->record.node, SAID_CONTENT);
@@ -274,5 +281,5 @@ void change_class(struct engine *engine, struct class_node *class)
 void change_all(struct engine *engine)
 {
 	plans_forget_all(engine);
-	classes_update(engine, NULL);
+	update_classes(engine, NULL);
 }

@@ -75,7 +75,7 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 		touch_balancer(engine, claim);
 }
 
-static void settle(struct engine *engine, struct claim_node *claim)
+void claims_settle(struct engine *engine, struct claim_node *claim)
 {
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
@@ -104,11 +104,6 @@ static void settle(struct engine *engine, struct claim_node *claim)
 		said_ask(engine, &user->record.node, SAID_CONTENT);
 }
 
-static void ask(struct engine *engine, struct claim_node *claim)
-{
-	queue_push(&engine->claims, &claim->node);
-}
-
 /* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among
  * thousands costs no walk over them. */
 static bool may_win(
@@ -126,7 +121,7 @@ void claim_left(struct engine *engine, struct claim_node *claim, const struct in
 		claim->holder = NULL;
 	else if (!set_is_empty(&claim->users))
 		return;
-	ask(engine, claim);
+	claims_ask(engine, claim);
 }
 
 void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
@@ -136,7 +131,7 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 		struct claim_node *claim = (struct claim_node *)(void *)node;
 		if (node->kind == NODE_CLAIM && (node->flags & NODE_CLAIMED) == 0 &&
 			may_win(engine, claim, ingress))
-			ask(engine, claim);
+			claims_ask(engine, claim);
 	}
 }
 
@@ -150,42 +145,8 @@ void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 	struct claim_node *claim;
 	while ((claim = set_first(&secret->shown)) != NULL) {
 		show(engine, claim, NULL);
-		ask(engine, claim);
+		claims_ask(engine, claim);
 	}
-}
-
-void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host)
-{
-	struct claim_node *claim =
-		graph_find_claim(balancer, claim_name_key(&engine->scratch, host));
-	struct ingress_node *user;
-	if (claim == NULL)
-		return;
-	ask(engine, claim);
-	SET_FOREACH (user, &claim->users, node_by_name)
-		said_ask(engine, &user->record.node, SAID_CONTENT);
-}
-
-bool claims_work(struct engine *engine)
-{
-	int steps = 0;
-	/* Not within a batch: a name must not pass from one certificate to another between the two
-	 * of them. */
-	if (!engine->is_whole || engine->is_syncing || engine->batch.active)
-		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
-		struct node *node = queue_pop(&engine->claims);
-		if (node->kind == NODE_CLAIM)
-			settle(engine, (struct claim_node *)(void *)node);
-		else if (node->kind == NODE_HOST)
-			owners_settle(engine, (struct host_node *)(void *)node);
-		else
-			change_by_secrets(engine, (struct ingress_node *)(void *)node);
-		graph_settle(&engine->graph, node);
-		arena_reset(&engine->scratch);
-		steps++;
-	}
-	return steps == WORK_STEPS_MAX;
 }
 
 /* ---- diagnostics ---- */

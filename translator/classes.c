@@ -94,20 +94,21 @@ static bool moves(const struct class_table *old, const struct class_table *now, 
 	return !class_item_same_place(class_table_find(old, name), class_table_find(now, name));
 }
 
-/* What names the class in another way than by spec.ingressClassName. */
-static void change_unnamed(struct engine *engine, const struct class_table *old,
+/* As classes_update() returns them: of all, or of what names the class in another way than by spec.ingressClassName. */
+static int flags_of_changed(struct engine *engine, const struct class_table *old,
 	const char *old_default, const struct class_node *changed)
 {
 	struct str before = str_from(old_default);
 	struct str now = str_from(engine->our_default);
 	if (changed == NULL || moves(old, &engine->classes, engine->settings.ingress_class))
-		change_flagged(engine, 0);
-	else if (!str_eq(before, now) || (before.p == NULL) != (now.p == NULL) ||
-		 (now.p != NULL && moves(old, &engine->classes, now)))
-		change_flagged(engine, NODE_UNNAMED);
+		return 0;
+	if (!str_eq(before, now) || (before.p == NULL) != (now.p == NULL) ||
+		(now.p != NULL && moves(old, &engine->classes, now)))
+		return NODE_UNNAMED;
+	return -1;
 }
 
-void classes_update(struct engine *engine, const struct class_node *changed)
+int classes_update(struct engine *engine, const struct class_node *changed)
 {
 	char *old_default = engine->our_default;
 	struct class_table old = engine->classes;
@@ -121,9 +122,10 @@ void classes_update(struct engine *engine, const struct class_node *changed)
 	class_table_build(classes, count, engine->config.http_port, engine->config.https_port,
 		&engine->classes_arena, &engine->classes);
 	touch_all(engine);
-	change_unnamed(engine, &old, old_default, changed);
+	int flags = flags_of_changed(engine, &old, old_default, changed);
 	free(old_default);
 	arena_fini(&old_arena);
+	return flags;
 }
 
 void classes_diagnose(

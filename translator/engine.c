@@ -358,10 +358,10 @@ int engine_provider_message(
 
 bool engine_work(struct engine *engine)
 {
-	bool more = claims_work(engine);
+	bool more = work_settle(engine);
 	more |= batch_work(engine);
-	more |= fronts_work(engine);
-	more |= said_work(engine);
+	more |= work_release(engine);
+	more |= work_diagnose(engine);
 	more |= statuses_work(engine);
 	if (!more)
 		plans_rest(engine);

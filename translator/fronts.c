@@ -62,32 +62,3 @@ void fronts_answered(struct engine *engine, struct balancer_node *balancer)
 	engine->releases_due = true;
 	fronts_ask(engine, balancer);
 }
-
-static bool release(struct engine *engine, struct ingress_node *front)
-{
-	const uint16_t agreed = NODE_SENT | NODE_ANSWERED;
-	struct node *node = &front->record.node;
-	if ((node->flags & NODE_LEAVING) == 0 || front->balancer == NULL ||
-		(front->balancer->node.flags & agreed) != agreed)
-		return false;
-	node->flags |= NODE_RELEASED;
-	plans_forget(engine, front);
-	change_ingress(engine, front, NULL);
-	arena_reset(&engine->scratch);
-	return true;
-}
-
-bool fronts_work(struct engine *engine)
-{
-	struct record *record;
-	bool released = false;
-	if (!engine->releases_due || !engine->provider_up || !engine_is_whole(engine) ||
-		!batch_is_idle(engine) || queue_len(&engine->claims) != 0)
-		return false;
-	engine->releases_due = false;
-	if (engine->leaving_count == 0)
-		return false;
-	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
-		released |= release(engine, (struct ingress_node *)(void *)record);
-	return released;
-}

@@ -4,6 +4,7 @@
  */
 #include "translator/state.h"
 
+#include "translator/claim_keys.h"
 #include "translator/object_names.h"
 
 static uint16_t ask_flag(enum said_part part)
@@ -91,4 +92,21 @@ void statuses_ask_all(struct engine *engine)
 		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key)
 			queue_push(&engine->statuses, &record->node);
 	}
+}
+
+void claims_ask(struct engine *engine, struct claim_node *claim)
+{
+	queue_push(&engine->claims, &claim->node);
+}
+
+void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host)
+{
+	struct claim_node *claim =
+		graph_find_claim(balancer, claim_name_key(&engine->scratch, host));
+	struct ingress_node *user;
+	if (claim == NULL)
+		return;
+	claims_ask(engine, claim);
+	SET_FOREACH (user, &claim->users, node_by_name)
+		said_ask(engine, &user->record.node, SAID_CONTENT);
 }

@@ -20,6 +20,7 @@
  *   statuses.c   statuses from the provider to the watcher
  *   publish.c    addresses of a Service instead of the provider's
  *   figures.c    figures for metrics.def
+ *   work.c       settles, releases and tells what waits for it
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
@@ -146,14 +147,19 @@ void said_ask(struct engine *engine, struct node *node, enum said_part part);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);
 /* After a snapshot of the watcher: it may have lost what it was told. */
 void statuses_ask_all(struct engine *engine);
+/* Has the claim settled. */
+void claims_ask(struct engine *engine, struct claim_node *claim);
+/* Has the holder of the name found anew, whatever was settled. */
+void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host);
 
 /* ---- classes.c ---- */
 
 void classes_init(struct engine *engine);
 void classes_fini(struct engine *engine);
 /* After the record of a class, or the settings, have changed: finds what classes there are, and has built again what depends on where they are
- * served, but for the Ingresses of `changed` (NULL: of all), whose plans are made anew in any case. */
-void classes_update(struct engine *engine, const struct class_node *changed);
+ * served. Returns the flags of the Ingresses and Services whose plans are to be made anew, for change_flagged(); -1: none, but for those of
+ * `changed` (NULL: all are), which are made anew in any case. */
+int classes_update(struct engine *engine, const struct class_node *changed);
 /* The load balancer of the class; NULL: it has none now. */
 struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item);
 /* What the owner of the class should know. */
@@ -182,6 +188,8 @@ void plans_rest(struct engine *engine);
 
 /* ---- claims.c ---- */
 
+/* Finds who holds it. No batch is active. */
+void claims_settle(struct engine *engine, struct claim_node *claim);
 void claim_left(
 	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
 /* Has those claims settled anew for which the ingress, with its present plan, may count. */
@@ -190,14 +198,9 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress);
 void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress);
 /* The certificate is going. */
 void claims_forget_secret(struct engine *engine, struct secret_node *secret);
-/* True: there is more to do. */
-bool claims_work(struct engine *engine);
 /* What others have of what the plan claims. */
 void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags);
-
-/* Has the holder of the name found anew, whatever was settled. */
-void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host);
 
 /* ---- owners.c ---- */
 
@@ -251,8 +254,6 @@ void front_gone(struct engine *engine, struct ingress_node *front);
 void fronts_ask(struct engine *engine, struct balancer_node *balancer);
 /* The provider says that the load balancer is as it was sent last. */
 void fronts_answered(struct engine *engine, struct balancer_node *balancer);
-/* Releases those whose load balancer is gone. True: there were some. */
-bool fronts_work(struct engine *engine);
 
 /* ---- records.c ---- */
 
@@ -313,8 +314,6 @@ void said_update(struct engine *engine, struct node *node, enum said_part part,
 /* The node has nothing to say any more. */
 void said_drop(struct engine *engine, struct node *node);
 void said_source_up(struct engine *engine);
-/* True: there is more to do, and room. */
-bool said_work(struct engine *engine);
 /* False: no room, or nobody there. */
 bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
 	struct str reason, struct str message, bool standing);
@@ -342,3 +341,12 @@ void statuses_event(struct engine *engine, const struct lb_event *event);
 void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep);
 bool statuses_work(struct engine *engine);
+
+/* ---- work.c ---- */
+
+/* True: there is more to do. Claims, and who owns a host. */
+bool work_settle(struct engine *engine);
+/* Releases those Services whose load balancer is gone. True: there were some. */
+bool work_release(struct engine *engine);
+/* Tells owners. True: there is more to do, and room. */
+bool work_diagnose(struct engine *engine);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What waits for the socket to run dry, besides the objects that batch.c sends and the statuses of statuses.c: claims and hosts are settled,
+ * Services that may go are released, and owners are told. Each drains a queue of pending.c, and calls down to those who know how.
+ */
+#include "translator/state.h"
+
+bool work_settle(struct engine *engine)
+{
+	int steps = 0;
+	/* Not within a batch: a name must not pass from one certificate to another between the two
+	 * of them. */
+	if (!engine->is_whole || engine->is_syncing || engine->batch.active)
+		return false;
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
+		struct node *node = queue_pop(&engine->claims);
+		if (node->kind == NODE_CLAIM)
+			claims_settle(engine, (struct claim_node *)(void *)node);
+		else if (node->kind == NODE_HOST)
+			owners_settle(engine, (struct host_node *)(void *)node);
+		else
+			change_by_secrets(engine, (struct ingress_node *)(void *)node);
+		graph_settle(&engine->graph, node);
+		arena_reset(&engine->scratch);
+		steps++;
+	}
+	return steps == WORK_STEPS_MAX;
+}
+
+static bool release(struct engine *engine, struct ingress_node *front)
+{
+	const uint16_t agreed = NODE_SENT | NODE_ANSWERED;
+	struct node *node = &front->record.node;
+	if ((node->flags & NODE_LEAVING) == 0 || front->balancer == NULL ||
+		(front->balancer->node.flags & agreed) != agreed)
+		return false;
+	node->flags |= NODE_RELEASED;
+	plans_forget(engine, front);
+	change_ingress(engine, front, NULL);
+	arena_reset(&engine->scratch);
+	return true;
+}
+
+bool work_release(struct engine *engine)
+{
+	struct record *record;
+	bool released = false;
+	if (!engine->releases_due || !engine->provider_up || !engine_is_whole(engine) ||
+		!batch_is_idle(engine) || queue_len(&engine->claims) != 0)
+		return false;
+	engine->releases_due = false;
+	if (engine->leaving_count == 0)
+		return false;
+	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
+		released |= release(engine, (struct ingress_node *)(void *)record);
+	return released;
+}
+
+static void speak(struct engine *engine, struct node *node)
+{
+	struct diag_list diags;
+	uint16_t asked = node->flags & (NODE_SAY | NODE_SAY_STATUS);
+	node->flags &= (uint16_t)~asked;
+	if ((asked & NODE_SAY) != 0) {
+		diag_list_init(&diags, &engine->scratch);
+		object_diagnose(engine, node, &diags);
+		said_update(engine, node, SAID_CONTENT, &diags, false);
+	}
+	if ((asked & NODE_SAY_STATUS) != 0) {
+		bool keep = false;
+		diag_list_init(&diags, &engine->scratch);
+		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
+		said_update(engine, node, SAID_STATUS, &diags, keep);
+		/* After a restart the first status may be that nothing is known yet; what comes then
+		 * may have been told in the life before. */
+		if ((node->flags & NODE_SAY_STATUS) == 0 && !keep)
+			node->flags &= (uint16_t)~NODE_NEW_STATUS;
+	}
+	arena_reset(&engine->scratch);
+}
+
+bool work_diagnose(struct engine *engine)
+{
+	int steps = 0;
+	/* Who has what must be settled before it is told. */
+	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+		queue_len(&engine->claims) != 0)
+		return false;
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_say) != 0 &&
+		engine->ops->source_out(engine->ctx) != NULL) {
+		struct node *node = queue_pop(&engine->to_say);
+		speak(engine, node);
+		graph_settle(&engine->graph, node);
+		steps++;
+	}
+	if (queue_len(&engine->to_say) == 0 && (!engine->provider_up || batch_is_idle(engine)))
+		engine->standing = false;
+	return steps == WORK_STEPS_MAX;
+}
