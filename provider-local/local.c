@@ -7,8 +7,10 @@
 #include "common/files.h"
 #include "provider-local/log_events.h"
 #include "provider-local/metrics.h"
+#include "provider-local/supervisor.h"
 #include "provider-local/usable.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 struct local {
@@ -312,23 +314,6 @@ static void start_metrics(struct local *local)
 		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
 }
 
-/* Beside our own program, installed or in the folder of a build, else in PATH. */
-static char *find_supervisor(void)
-{
-	static const char *const places[] = {"sluice-proxy", "../provider-proxy/sluice-proxy"};
-	char self[4096];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	self[len > 0 ? len : 0] = 0;
-	char *slash = strrchr(self, '/');
-	for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-		char *path = xasprintf("%.*s/%s", (int)(slash - self), self, places[i]);
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	return xstrdup("sluice-proxy");
-}
-
 static char *make_folder(const char *what, const char *path, mode_t mode)
 {
 	int err = files_make_dir(path, mode);
@@ -373,7 +358,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->lacks = lacks_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);
 	local->supervisor =
-		options->supervisor != NULL ? xstrdup(options->supervisor) : find_supervisor();
+		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
 	make_provider(local, config);
 	*ret_problem = make_destinations(local);
 	if (*ret_problem != NULL) {

@@ -6,12 +6,30 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static char *word(const char *text)
 {
 	return (char *)(uintptr_t)text;
+}
+
+char *supervisor_find(void)
+{
+	static const char *const places[] = {"sluice-proxy", "../provider-proxy/sluice-proxy"};
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	self[len > 0 ? len : 0] = 0;
+	char *slash = strrchr(self, '/');
+	for (size_t i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
+		char *path = xasprintf("%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+		free(path);
+	}
+	return xstrdup("sluice-proxy");
 }
 
 pid_t supervisor_start(const struct proxy_config *config)

@@ -4,6 +4,8 @@
 
 #include "provider-local/proxy.h"
 
+/* Where its program is: beside ours, installed or in the folder of a build, else by its name in PATH. To be freed by the caller. */
+char *supervisor_find(void);
 /* Its process, or -1. In a session of its own: it outlives us, and what is sent to our terminal or group is not meant for it. */
 pid_t supervisor_start(const struct proxy_config *config);
 
