@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import itertools
 
 import pytest
@@ -14,6 +15,34 @@ from lib.provider_bench import Bench
 from lib.web import serve
 
 _numbers = itertools.count(1)
+
+
+# What makes a Kubernetes cluster for a test.
+CLUSTERS = {"Line", "ProxyLine", "Replicas", "kube_server"}
+
+
+def has_cluster(item: pytest.Function, made_by: set[str]) -> bool:
+    """The test or a fixture of it names one of CLUSTERS, itself or by a function of its file."""
+    functions = [item.function, *(definitions[-1].func for definitions in item._fixtureinfo.name2fixturedefs.values())]
+    return any(made_by & set(inspect.unwrap(function).__code__.co_names) for function in functions if inspect.isfunction(function))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With a real API server, only what talks to one is told: the others would show what they show without it."""
+    if not assets():
+        return
+    made_by = {}
+    for module in {item.module for item in items}:
+        named = {name: set(inspect.unwrap(function).__code__.co_names) for name, function in vars(module).items() if inspect.isfunction(function)}
+        named |= {name: set(vars(made)["__init__"].__code__.co_names) for name, made in vars(module).items()
+                  if inspect.isclass(made) and made.__module__ == module.__name__ and inspect.isfunction(vars(made).get("__init__"))}
+        found = set(CLUSTERS)
+        while more := {name for name, names in named.items() if names & found} - found:
+            found |= more
+        made_by[module] = found
+    chosen = [item for item in items if "e2e" not in item.path.parts or has_cluster(item, made_by[item.module])]
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = chosen
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +68,6 @@ def namespace(line):
     leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
     for lb in leftover:
         line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 60, f"{lb} to be gone")
-
-
-@pytest.fixture
-def standin(line):
-    """The Kubernetes stand-in, for tests that need its faults and counters."""
-    if assets():
-        pytest.skip("a real API server has no faults to switch on")
-    return line.kube
 
 
 @pytest.fixture

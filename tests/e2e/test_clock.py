@@ -9,7 +9,6 @@ import struct
 
 import pytest
 
-from lib.envtest import assets
 from lib.line import Line, build_folder
 from lib.wait import wait_for
 from lib.web import change, reaches, serve
@@ -73,7 +72,7 @@ def test_a_clock_that_jumps_by_a_day(line, clock, namespace, backends):
     first_day = year_month_day(line.watcher.lines[-1])
     for offset_s in (DAY_S, -DAY_S, 0):
         marks = {daemon.program.name: len(daemon.lines) for daemon in line.daemons()}
-        kube_mark = None if assets() else line.kube.mark()
+        kube_mark = line.kube.mark()
         clock.set(offset_s)
         # Timers go on: a change goes the whole way, and back again.
         change(line, namespace)
@@ -84,9 +83,8 @@ def test_a_clock_that_jumps_by_a_day(line, clock, namespace, backends):
             news = daemon.lines[marks[daemon.program.name]:]
             # Nothing was lost, given up, begun anew or written again.
             assert not [text for text in news if re.search(r"level=(warn|error)|event=(link-up|link-down|status-written|kind-resynced|relist)", text)]
-        if kube_mark is not None:
-            asked = line.kube.requests(kube_mark, identity="controller")
-            assert not [entry for entry in asked if entry["verb"] in ("list", "watch") or entry["subresource"] == "status"]
+        asked = line.kube.requests(kube_mark, identity="controller")
+        assert not [entry for entry in asked if entry["verb"] in ("list", "watch") or entry["subresource"] == "status"]
         days = {year_month_day(text) for daemon in line.daemons() for text in daemon.lines[marks[daemon.program.name]:]}
         assert (first_day in days) == (offset_s == 0), "the preloaded clock was not read"
 

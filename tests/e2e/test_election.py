@@ -22,7 +22,7 @@ def replicas(backends):
 
 def apply_web(replicas, name: str, service: str = "one") -> None:
     cluster = replicas.cluster
-    cluster.apply(cluster.service(service), cluster.slice(service, ["127.0.0.9"]),
+    cluster.apply(cluster.service(service), cluster.slice(service, ["10.88.0.9"]),
                   cluster.ingress(name, [{"host": f"{name}.example.com", "paths": [("/", "Prefix", service, 80)]}]))
 
 

@@ -24,7 +24,7 @@ STICKINESS = "name: {0}\ncookie: {0}\ndomain: {0}\nmode: insert\nindirect: {0}"
 @pytest.fixture(params=PROXIES)
 def line(request):
     if assets():
-        pytest.skip("a real API server refuses such objects")
+        pytest.skip("the real API server cannot be told to store objects that it refuses")
     with ProxyLine(request.param) as running:
         yield running
 

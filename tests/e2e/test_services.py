@@ -10,10 +10,10 @@ from typing import Any, Callable
 import pytest
 
 from lib.daemon import Daemon
+from lib.envtest import kube_server
 from lib.line import build_folder
 from lib.links import LinkClosed, Provider
 from lib.wait import wait_for
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
 
 PATIENCE_S = 90.0
 CLASS = "sluice.io/load-balancer"
@@ -26,7 +26,7 @@ class Rig:
     def __init__(self, folder: pathlib.Path, grouping: str, victim: str):
         self.folder = folder
         self.grouping = grouping
-        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
+        self.kube = kube_server()
         common = ["--runtime-dir", str(folder)]
         self.translator = Daemon(build_folder() / "translator/sluice-translator", common, folder / "translator.log")
         self.watcher = Daemon(build_folder() / "watcher/sluice-watcher", [*common, "--kubeconfig", str(self.kube.controller_kubeconfig)],

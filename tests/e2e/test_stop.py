@@ -27,11 +27,11 @@ def stop(line, name: str) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
-def test_rancher_and_kubernetes_are_left_alone(order, line, served, standin):
+def test_rancher_and_kubernetes_are_left_alone(order, line, served):
     entry = line.entries("web", served.namespace)[0]
     before = {kind: sorted((row["name"], row["uuid"], row["state"]) for row in line.rancher.rows(kind)) for kind in ("loadBalancerService", "certificate")}
     addresses = served.addresses("web")
-    mark = standin.mark()
+    mark = line.kube.mark()
     line.rancher.control("reset-counters")
     with Traffic(*entry, HOST, "/foo") as traffic:
         for name in order:
@@ -46,7 +46,7 @@ def test_rancher_and_kubernetes_are_left_alone(order, line, served, standin):
               if r["method"] != "GET" and "provider" in (r["user_agent"] or "")]
     assert writes == [("PUT", f"{served.namespace}-rancherlb-web")], "but for the change after the start"
     assert {kind: sorted((row["name"], row["uuid"], row["state"]) for row in line.rancher.rows(kind)) for kind in before} == before
-    assert [entry for entry in standin.writes(mark) if entry["resource"] != "events"] == []
+    assert [entry for entry in line.kube.writes(mark) if entry["resource"] != "events"] == []
     assert served.addresses("web") == addresses
 
 

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from lib.daemon import Daemon
-from lib.envtest import assets
+from lib.envtest import needs_standin
 from lib.line import Line, build_folder
 from lib.wait import wait_for
 from lib.window import look, wait_ready
@@ -235,7 +235,7 @@ def test_readiness_of_the_line():
         wait_ready(windows["watcher"])
 
 
-@pytest.mark.skipif(bool(assets()), reason="a real API server has no rights to take away")
+@needs_standin("start a controller with other rights")
 def test_a_line_for_each_thing_that_is_missing():
     with Line(start=False) as line:
         line.kube.rules([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["ingresses", "ingressclasses", "endpointslices"]}])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real kube-apiserver with its etcd, from the folder that KUBEBUILDER_ASSETS names (the convention of envtest).
+"""A real kube-apiserver with its etcd, and kube-controller-manager if it is there, too, from the folder that KUBEBUILDER_ASSETS names (the convention of envtest).
 
-It offers the part of KubeStandin that speaks the public API; tests that need faults of the stand-in are skipped with it. The controller is
-the service account of docker/kubernetes, with the rights that stand there and no others.
+It offers the part of KubeStandin that speaks the public API, and the journal by its audit log; tests that need faults of the stand-in are
+skipped with it. The controller is the service account of docker/kubernetes, with the rights that stand there and no others.
 """
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ import pathlib
 import re
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
+from typing import Any
 
+import pytest
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.kube.public import KubeApi
 
 from .addresses import free_port
+from .audit import AuditLog
 from .wait import wait_for
 
+CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "endpointslice-controller")
 RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
 
 
@@ -32,11 +38,22 @@ def assets() -> pathlib.Path | None:
     return pathlib.Path(folder) if folder else None
 
 
+def kube_server() -> KubeStandin | RealKube:
+    """A started API server: the real one if there is one, else the stand-in. Who starts it by this runs against both."""
+    return (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
+
+
+def needs_standin(to: str) -> pytest.MarkDecorator:
+    """A mark for tests that a real API server makes impossible: what it cannot be told to do."""
+    return pytest.mark.skipif(bool(assets()), reason=f"the real API server cannot be told to {to}")
+
+
 class RealKube:
-    """etcd and kube-apiserver as child processes."""
+    """etcd, kube-controller-manager and kube-apiserver as child processes, which `children` holds in this order."""
 
     def __init__(self, **_: object):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-envtest-"))
+        self.audit = AuditLog(self.folder)
         self.kubeconfig = self.folder / "kubeconfig"
         self.controller_kubeconfig = self.folder / "controller.kubeconfig"
         self.children: list[subprocess.Popen] = []
@@ -54,7 +71,8 @@ class RealKube:
                     f"--initial-advertise-peer-urls=http://127.0.0.1:{peer_port}",
                     f"--initial-cluster=default=http://127.0.0.1:{peer_port}", "--unsafe-no-fsync")
         key = self._service_account_key()
-        server, token = f"https://127.0.0.1:{port}", secrets.token_hex(16)
+        self.url = f"https://127.0.0.1:{port}"
+        server, token = self.url, secrets.token_hex(16)
         token_file = self.folder / "tokens.csv"
         token_file.write_text(f'{token},admin,admin,"system:masters"\n')
         self._write_kubeconfig(self.kubeconfig, server, "admin", token)
@@ -63,15 +81,24 @@ class RealKube:
                        f"--token-auth-file={token_file}", "--authorization-mode=RBAC", f"--service-account-key-file={key}",
                        f"--service-account-signing-key-file={key}", "--service-account-issuer=https://sluice.test",
                        "--service-cluster-ip-range=10.0.0.0/16", "--disable-admission-plugins=ServiceAccount",
-                       "--endpoint-reconciler-type=none"]
+                       "--endpoint-reconciler-type=none", *self.audit.arguments()]
         try:
             self.start_server()
+            if (assets() / "kube-controller-manager").exists():
+                self._start_manager()
             self._write_kubeconfig(self.controller_kubeconfig, server, "sluice", self._controller_token())
             self.api = KubeApi(self.kubeconfig)
         except BaseException:
             self.stop()
             raise
         return self
+
+    def _start_manager(self) -> None:
+        """The controllers that deal with what tests make; pods are nobody's, for there are no nodes."""
+        server = self.children.pop()
+        self._spawn("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--leader-elect=false", f"--secure-port={free_port()}",
+                    "--bind-address=127.0.0.1", f"--cert-dir={self.folder / 'manager-certs'}", f"--controllers={','.join(CONTROLLERS)}")
+        self.children.append(server)
 
     def start_server(self) -> None:
         """Starts the API server and waits until it is ready."""
@@ -84,8 +111,36 @@ class RealKube:
         server.kill()
         server.wait()
 
+    def network(self, mode: str, drop: str = "rst") -> None:
+        """As with the stand-in, for everybody: `gone` is a server that was killed, `black-hole` one that stands still, `up` one that serves."""
+        assert drop == "rst"
+        server = self.children[-1]
+        if mode == "gone":
+            self.kill_server()
+        elif mode == "black-hole":
+            server.send_signal(signal.SIGSTOP)
+        elif pathlib.Path(server.args[0]).name != "kube-apiserver":
+            self.start_server()
+        else:
+            server.send_signal(signal.SIGCONT)
+
+    # What was asked of it, as the stand-in tells it
+
+    def mark(self) -> int:
+        return self.audit.mark()
+
+    def requests(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
+        return self.audit.requests(since, **wanted)
+
+    def writes(self, since: int = 0, **wanted: Any) -> list[dict[str, Any]]:
+        return self.audit.writes(since, **wanted)
+
+    def objects(self, resource: str, namespace: str = "") -> list[dict[str, Any]]:
+        return self.api.list(resource, namespace)["items"]
+
     def stop(self) -> None:
         for child in reversed(self.children):
+            child.send_signal(signal.SIGCONT)
             child.terminate()
             try:
                 child.wait(20)

@@ -8,13 +8,12 @@ import pathlib
 import shutil
 import tempfile
 
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
-from .envtest import RealKube, assets
+from .envtest import kube_server
 from .wait import wait_for
 
 DAEMONS = ("watcher", "translator", "provider")
@@ -40,7 +39,7 @@ class Line:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-line-"))
         self.runtime = self.folder / "run"
         self.runtime.mkdir()
-        self.kube = (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
+        self.kube = kube_server()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig,
                                       **{"agent_interval": 0.1, "hosts": 3, **(rancher_options or {})})
         self.cluster = Cluster(str(self.kube.kubeconfig))

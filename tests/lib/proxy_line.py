@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
-
 from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
-from .envtest import RealKube, assets
+from .envtest import kube_server
 from .line import DAEMONS, build_folder
 from .local_proxy import PATIENCE
 from .proxies import proxy_class
@@ -29,7 +27,7 @@ class ProxyLine:
         self.proxy.http, self.proxy.https = http or self.proxy.http, https or self.proxy.https
         self.folder, self.runtime = self.proxy.folder, self.proxy.runtime
         (self.runtime / "provider.sock").unlink(missing_ok=True)
-        self.kube = (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
+        self.kube = kube_server()
         self.cluster = Cluster(str(self.kube.kubeconfig))
         common = ["--runtime-dir", str(self.runtime)]
         build = build_folder()

@@ -15,8 +15,9 @@ from standins.rancher.client import RancherStandin
 from .backend import LOOPBACK
 from .cluster import Cluster
 from .daemon import Daemon
+from .envtest import RealKube, kube_server
 from .forwarder import Forwarder
-from .line import LOOPBACK_PODS, build_folder
+from .line import build_folder
 from .wait import wait_for
 
 KUBERNETES = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes"
@@ -33,7 +34,7 @@ def granted() -> list[dict[str, Any]]:
 
 
 class Replica:
-    def __init__(self, folder: pathlib.Path, kube: KubeStandin, rancher: RancherStandin, duration_s: int):
+    def __init__(self, folder: pathlib.Path, kube: KubeStandin | RealKube, rancher: RancherStandin, duration_s: int):
         folder.mkdir()
         runtime = folder / "run"
         runtime.mkdir()
@@ -78,10 +79,13 @@ class Replica:
 class Replicas:
     def __init__(self, count: int, duration_s: int):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-replicas-"))
-        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
+        self.kube = kube_server()
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        self.kube.rules(granted())
+        if isinstance(self.kube, RealKube):
+            self.cluster.kubectl("apply", "-f", str(KUBERNETES / "election/rights.yaml"))
+        else:
+            self.kube.rules(granted())
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.all = [Replica(self.folder / f"replica{i}", self.kube, self.rancher, duration_s) for i in range(count)]
 

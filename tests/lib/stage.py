@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any, Callable, Iterable
 
+from .envtest import assets
 from .line import Line
 from .stories import HTTP, STORIES, Expected, Scene
 from .traffic import request
@@ -127,6 +128,7 @@ class Stage:
 
     def begin(self) -> None:
         for scene in self.scenes:
+            self.line.kube.api.ensure_namespace(scene.namespace)
             scene.story.begin(scene)
         self.settle(lambda scene: scene.story.start(scene), "the beginning")
         glance = Glance(self.line)
@@ -142,7 +144,7 @@ class Stage:
         line.rancher.control("reset-counters")
         with Client(self._targets()) as client:
             for scene in self.scenes:
-                if scene.story.fault is not None:
+                if scene.story.fault is not None and not assets():
                     scene.story.fault(scene)
             with disturb(self):
                 for scene in self.scenes[1::2]:
@@ -177,6 +179,7 @@ class Stage:
         because a restarted line has none."""
         namespace = f"r{self.round}-canary{next(self.canaries)}"
         build, api = self.line.cluster.within(namespace), self.line.kube.api
+        api.ensure_namespace(namespace)
         for item in (build.service("one"), build.slice("one", [self.pods["one"]]),
                      build.ingress("web", [{"host": f"{namespace}.example.com", "paths": [("/", "Prefix", "one", 80)]}])):
             api.create(item)
