@@ -166,8 +166,9 @@ RANCHER = {
     "rancher-websocket-silent": rancher_websocket(mode="silent"),
 }
 FAULTS = {**KUBE, **RANCHER}
-# What of these a real API server can be made to do: it is killed, or stands still.
-REAL = ("kube-cut", "kube-black-hole", *RANCHER)
+# What of these a real API server can be made to do: it is killed. One that stands still is noticed by the bookmarks it no longer sends, and it cannot
+# be told to send them more often than about each minute.
+REAL = ("kube-cut", *RANCHER)
 # Nobody can change anything while these last.
 NOBODY_WRITES = ("kube-cut", "kube-black-hole")
 
@@ -182,7 +183,7 @@ def trouble(line, fault: Callable[[Line], None]) -> Iterator[None]:
         if not assets():
             line.kube.network("up")
             line.kube.clear()
-        elif fault in (KUBE["kube-cut"], KUBE["kube-black-hole"]):
+        elif fault is KUBE["kube-cut"]:
             line.kube.network("up")
         line.rancher.control("api", state="up")
         line.rancher.control("websocket", mode="normal")

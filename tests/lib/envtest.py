@@ -11,7 +11,6 @@ import pathlib
 import re
 import secrets
 import shutil
-import signal
 import subprocess
 import tempfile
 from typing import Any
@@ -112,17 +111,12 @@ class RealKube:
         server.wait()
 
     def network(self, mode: str, drop: str = "rst") -> None:
-        """As with the stand-in, for everybody: `gone` is a server that was killed, `black-hole` one that stands still, `up` one that serves."""
-        assert drop == "rst"
-        server = self.children[-1]
+        """As with the stand-in, for everybody: `gone` is a server that was killed, `up` one that serves."""
+        assert (mode, drop) in (("gone", "rst"), ("up", "rst"))
         if mode == "gone":
             self.kill_server()
-        elif mode == "black-hole":
-            server.send_signal(signal.SIGSTOP)
-        elif pathlib.Path(server.args[0]).name != "kube-apiserver":
+        elif pathlib.Path(self.children[-1].args[0]).name != "kube-apiserver":
             self.start_server()
-        else:
-            server.send_signal(signal.SIGCONT)
 
     # What was asked of it, as the stand-in tells it
 
@@ -140,7 +134,6 @@ class RealKube:
 
     def stop(self) -> None:
         for child in reversed(self.children):
-            child.send_signal(signal.SIGCONT)
             child.terminate()
             try:
                 child.wait(20)
