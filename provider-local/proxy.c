@@ -9,6 +9,7 @@
 #include "provider-local/inherited.h"
 #include "provider-local/local.h"
 #include "provider-local/metrics.h"
+#include "provider-local/proxy_log.h"
 #include "provider-local/supervisor.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct proxy {
 	bool is_from_files;   /* it is not known whether they are what is wanted */
 	bool is_taken;        /* another proxy serves in its place */
 	struct inherited inherited;
+	struct proxy_log *log;
 	bool is_stopping;
 	char words[WORDS_LEN_MAX + 1];
 	/* The check under way. */
@@ -474,6 +476,7 @@ struct proxy *proxy_new(const struct proxy_config *config)
 	ev_timer_init(&proxy->again, on_again, 0., 0.);
 	proxy->again.data = proxy->unanswered.data = proxy;
 	ev_timer_start(config->loop, &proxy->again);
+	proxy->log = proxy_log_new(config->loop, config->proxy_dir);
 	return proxy;
 }
 
@@ -489,6 +492,7 @@ void proxy_free(struct proxy *proxy)
 		stream_close(proxy->stream);
 	}
 	inherited_clear(&proxy->inherited);
+	proxy_log_free(proxy->log);
 	free(proxy->socket);
 	free(proxy);
 }

@@ -14,6 +14,7 @@ from lib.proxies import PROXIES, proxy_class
 from lib.wait import wait_for
 
 TIMEOUT = "1"
+FLOOD_LEN = 5 * 1024 * 1024  # more than PROXY_LOG_LEN_MAX of provider-local/proxy_log.h
 
 
 @pytest.fixture(params=PROXIES)
@@ -63,6 +64,23 @@ def test_one_that_goes_on_is_not_replaced(proxy):
     proxy.provider.wait_event("proxy-heard", timeout=30)
     proxy.wait_applied()
     assert proxy.masters() == before and not proxy.provider.events("proxy-hung")
+
+
+def test_a_hanging_supervisor_does_not_let_the_log_fill_the_memory(proxy):
+    """Who keeps the proxy's log short does not run; the provider sees to it, and traffic goes on."""
+    logs = [path for path in (proxy.proxy_dir / "proxy.log", proxy.proxy_dir / "nginx.log") if path.exists()]
+    supervisors = [one.pid for one in proxy.supervisors()]
+    assert len(logs) == 1 and len(supervisors) == 1
+    os.kill(supervisors[0], signal.SIGSTOP)
+    try:
+        with open(logs[0], "ab") as log:
+            log.write(b"x" * FLOOD_LEN)
+        proxy.provider.wait_event("proxy-log-cut", timeout=60)
+        wait_for(lambda: logs[0].stat().st_size < FLOOD_LEN, "the log to be short", 30)
+        assert proxy.reached("web.test") == "pod"
+    finally:
+        os.kill(supervisors[0], signal.SIGCONT)
+    proxy.wait_applied()
 
 
 FOREIGN = """if 1:
