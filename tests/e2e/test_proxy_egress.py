@@ -13,7 +13,7 @@ from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
 
-pytestmark = pytest.mark.skipif(bool(assets()), reason="a real API server takes no endpoints on loopback")
+pytestmark = pytest.mark.skipif(bool(assets()), reason="the real API server cannot be told to take endpoints on loopback")
 
 
 @pytest.fixture(scope="module")

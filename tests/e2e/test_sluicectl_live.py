@@ -14,6 +14,7 @@ import termios
 import pytest
 import yaml
 
+from lib.backend import NETWORK
 from lib.certs import self_signed
 from lib.ctl import Ctl
 from lib.line import build_folder
@@ -46,18 +47,18 @@ def one(cluster, name: str, service: str, host: str | None = None, path: str = "
 def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
     cluster = line.cluster
     pair = self_signed("web.test")
-    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1", "127.1.0.2"]), cluster.tls_secret("tls", pair.pem, pair.key),
+    cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1", f"{NETWORK}.0.2"]), cluster.tls_secret("tls", pair.pem, pair.key),
                   one(cluster, "web", "web", tls=[{"hosts": ["web.test"], "secretName": "tls"}]))
     assert cluster.wait_addresses("web", 1, PATIENCE) == [line.proxy.address]
     wait_for(lambda: ctl.explain("web").get("state") == "applied" and not ctl.reasons("web"), "the Ingress to be served", PATIENCE)
     got = ctl.explain("web")
     (route,) = got["routes"]
     assert (route["host"], route["path"], route["match"], route["service"], route["port"]) == ("web.test", "/", "prefix", "default/web", "80")
-    assert [e["address"] for e in route["endpoints"]] == ["127.1.0.1:8080", "127.1.0.2:8080"] and route["served"]
+    assert [e["address"] for e in route["endpoints"]] == [f"{NETWORK}.0.1:8080", f"{NETWORK}.0.2:8080"] and route["served"]
     assert got["load_balancer"] == "class/rancher" and got["addresses"] == [line.proxy.address] and got["provider"] == line.proxy.name
     assert sorted(got["listeners"]) == [f"http {line.proxy.http}", f"https {line.proxy.https}"]
     done = ctl("explain", "default/web")
-    assert done.returncode == 0 and "✓ web.test/" in done.stdout and "127.1.0.2:8080" in done.stdout and "\033" not in done.stdout
+    assert done.returncode == 0 and "✓ web.test/" in done.stdout and f"{NETWORK}.0.2:8080" in done.stdout and "\033" not in done.stdout
     assert "\033[32m" in ctl("explain", "default/web", "--color", "always").stdout
     # Lists, in every form.
     assert [i["name"] for i in ctl.json("get", "ingress")] == ["web"]
@@ -81,7 +82,7 @@ def programs(ctl) -> dict[str, dict]:
 
 def test_status_says_of_each_program_how_it_is(line, ctl):
     cluster = line.cluster
-    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
+    cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), one(cluster, "web", "web"))
     wait_for(lambda: programs(ctl)[PROVIDER].get("load_balancers", {}).get("applied") == 1, "the load balancer to be applied", PATIENCE)
     before = programs(ctl)
     assert list(before) == ["watcher", "translator", PROVIDER]
@@ -160,7 +161,7 @@ def test_no_key_of_a_client_certificate_is_shown(line, ctl):
     cluster = line.cluster
     pair = self_signed("me.test")
     says = {"sluice.io/backend-protocol": "https", "sluice.io/backend-tls.verify": "false", "sluice.io/backend-tls.client-certificate": "me"}
-    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.tls_secret("me", pair.pem, pair.key),
+    cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), cluster.tls_secret("me", pair.pem, pair.key),
                   one(cluster, "web", "web", annotations=says))
     found = wait_for(lambda: [p for p in ctl.json("get", "pool") or [] if p.get("tls", {}).get("client_chain")], "the pool", PATIENCE)
     assert "client_key" not in found[0]["tls"]
@@ -171,7 +172,7 @@ def test_each_reason_of_not_being_served(line, ctl):
     cluster = line.cluster
     other = self_signed("other.test")
     cluster.apply(
-        cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.service("empty"),
+        cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), cluster.service("empty"),
         cluster.tls_secret("other", other.pem, other.key),
         one(cluster, "no-service", "gone"), one(cluster, "no-endpoints", "empty"),
         cluster.ingress("no-port", [{"host": "no-port.test", "paths": [("/", "Prefix", "web", 81)]}]),
@@ -210,15 +211,15 @@ def test_services_of_type_loadbalancer(line, ctl, tmp_path):
     cluster, port = line.cluster, []
     for _ in range(3):
         port.append(line.proxy.other_port(*port))
-    cluster.apply(balancer(cluster, "first", port[0]), endpoints(cluster, "first", ["127.1.0.1"], port[0]))
+    cluster.apply(balancer(cluster, "first", port[0]), endpoints(cluster, "first", [f"{NETWORK}.0.1"], port[0]))
     wait_for(lambda: (ctl.json("explain", "service/default/first") or {}).get("state") == "applied", "the first Service", PATIENCE)
-    objects = [balancer(cluster, "second", *port[:2]), endpoints(cluster, "second", ["127.1.0.2"], *port[:2])]
+    objects = [balancer(cluster, "second", *port[:2]), endpoints(cluster, "second", [f"{NETWORK}.0.2"], *port[:2])]
     cluster.apply(*objects, balancer(cluster, "bare", port[2]), cluster.service("inner"),
                   balancer(cluster, "foreign", 81, loadBalancerClass="example.com/other"))
     good = ctl.json("explain", "service/default/first")
     (route,) = good["routes"]
     assert (good["kind"], good["addresses"], route["listener"], route["service"]) == ("Service", [line.proxy.address], f"tcp {port[0]}", "default/first")
-    assert route["served"] and [e["address"] for e in route["endpoints"]] == ["127.1.0.1:8080"]
+    assert route["served"] and [e["address"] for e in route["endpoints"]] == [f"{NETWORK}.0.1:8080"]
     done = wait_for(lambda: (got := ctl("explain", "service/default/first")).returncode == 0 and got, "all to be applied", PATIENCE)
     assert f"✓ tcp {port[0]} → Service default/first, port {port[0]}" in done.stdout, done.stdout
 
@@ -239,12 +240,12 @@ def test_services_of_type_loadbalancer(line, ctl, tmp_path):
     file = tmp_path / "manifests.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     done = ctl("explain", "-f", file, *WITH, "service/default/second")
-    assert done.stdout.count("✓ tcp ") == 2 and "127.1.0.2:8080" in done.stdout, done.stdout
+    assert done.stdout.count("✓ tcp ") == 2 and f"{NETWORK}.0.2:8080" in done.stdout, done.stdout
 
 
 def test_a_piece_of_the_line_is_gone(line, ctl):
     cluster = line.cluster
-    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web"))
+    cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), one(cluster, "web", "web"))
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
     line.provider.stop()
     ctl.wait_reason("web", "ProviderAway")
@@ -287,7 +288,7 @@ def test_events_come_as_they_happen(line, ctl):
 def test_every_form_says_the_same(line, ctl):
     cluster = line.cluster
     many = [f"host{number}.test" for number in range(6)]
-    ips = [f"127.1.0.{number}" for number in range(1, 7)]
+    ips = [f"{NETWORK}.0.{number}" for number in range(1, 7)]
     cluster.apply(cluster.service("web"), cluster.slice("web", ips), one(cluster, "one", "web"),
                   cluster.ingress("many", [{"host": host, "paths": [("/", "Prefix", "web", 80)]} for host in many]))
     wait_for(lambda: ctl.explain("many").get("state") == "applied" and not ctl.reasons("many"), "the Ingresses to be served", PATIENCE)
@@ -324,7 +325,7 @@ def on_a_terminal(line, columns: int, *arguments: str, **environment: str) -> st
 
 def test_a_terminal_and_none(line, ctl):
     cluster = line.cluster
-    cluster.apply(cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), one(cluster, "web", "web", "a-host-with-a-long-name.example.test"))
+    cluster.apply(cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), one(cluster, "web", "web", "a-host-with-a-long-name.example.test"))
     wait_for(lambda: not ctl.reasons("web") and ctl("status").returncode == 0, "the line to be whole", PATIENCE)
     assert "\033[32m" in on_a_terminal(line, 80, "status") and "\033[32m" in on_a_terminal(line, 80, "explain", "default/web")
     for told in (ctl("status").stdout, on_a_terminal(line, 80, "status", NO_COLOR="1"), on_a_terminal(line, 80, "status", "--color", "never")):
@@ -373,7 +374,7 @@ def test_diff_says_what_applying_changes(name, tmp_path):
     with ProxyLine(name) as line:
         ctl, cluster = Ctl(line), line.cluster
         pair = self_signed("web.test")
-        manifests = [cluster.service("web"), cluster.slice("web", ["127.1.0.1"]), cluster.tls_secret("tls", pair.pem, pair.key),
+        manifests = [cluster.service("web"), cluster.slice("web", [f"{NETWORK}.0.1"]), cluster.tls_secret("tls", pair.pem, pair.key),
                      one(cluster, "web", "web", tls=[{"hosts": ["web.test"], "secretName": "tls"}])]
         cluster.apply(*manifests)
         wait_for(lambda: ctl.explain("web").get("state") == "applied" and not ctl.reasons("web"), "the Ingress to be served", PATIENCE)
@@ -385,10 +386,10 @@ def test_diff_says_what_applying_changes(name, tmp_path):
 
         same = diff(*manifests)
         assert (same.returncode, same.stdout) == (0, "0 added, 0 changed, 0 removed\n"), same.stdout + same.stderr
-        more = cluster.slice("web", ["127.1.0.1", "127.1.0.9"])
+        more = cluster.slice("web", [f"{NETWORK}.0.1", f"{NETWORK}.0.9"])
         changed = diff(more)
         assert changed.returncode == 1 and "0 added, 1 changed, 0 removed" in changed.stdout
-        assert any("127.1.0.9" in text for text in changed.stdout.splitlines() if text.startswith("  +")), changed.stdout
+        assert any(f"{NETWORK}.0.9" in text for text in changed.stdout.splitlines() if text.startswith("  +")), changed.stdout
         # A younger Ingress does not take a path from an older one, and its owner would hear of it.
         loses = diff(one(cluster, "aaa", "gone", "web.test"))
         assert "new warning: Ingress default/aaa: PathConflict" in loses.stdout, loses.stdout
@@ -397,4 +398,4 @@ def test_diff_says_what_applying_changes(name, tmp_path):
         assert renewed.returncode == 1 and "change certificate default/tls" in renewed.stdout
         assert other.key.decode().splitlines()[1] not in renewed.stdout
         # Nothing of it has been applied.
-        assert [e["address"] for e in ctl.explain("web")["routes"][0]["endpoints"]] == ["127.1.0.1:8080"]
+        assert [e["address"] for e in ctl.explain("web")["routes"][0]["endpoints"]] == [f"{NETWORK}.0.1:8080"]
