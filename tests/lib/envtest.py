@@ -28,6 +28,7 @@ from .audit import AuditLog
 from .wait import wait_for
 
 CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "endpointslice-controller")
+WITH_US = ("setpriv", "--pdeathsig", "KILL")  # a run that is killed leaves no server behind
 RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
 
 
@@ -115,7 +116,7 @@ class RealKube:
         assert (mode, drop) in (("gone", "rst"), ("up", "rst"))
         if mode == "gone":
             self.kill_server()
-        elif pathlib.Path(self.children[-1].args[0]).name != "kube-apiserver":
+        elif pathlib.Path(self.children[-1].args[len(WITH_US)]).name != "kube-apiserver":
             self.start_server()
 
     # What was asked of it, as the stand-in tells it
@@ -145,7 +146,7 @@ class RealKube:
 
     def _spawn(self, program: str, *arguments: str) -> None:
         log = open(self.folder / f"{program}.log", "ab")
-        self.children.append(subprocess.Popen([str(assets() / program), *arguments], stdin=subprocess.DEVNULL,
+        self.children.append(subprocess.Popen([*WITH_US, str(assets() / program), *arguments], stdin=subprocess.DEVNULL,
                                               stdout=log, stderr=subprocess.STDOUT))
         log.close()
 
