@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from lib.line import is_sanitized
-from lib.replicas import Replicas
+from lib.replicas import NAMESPACE, Replicas
 from lib.wait import stays, wait_for
 
 # Short, because a test waits for it; the proportions are those of the defaults.
@@ -43,7 +43,7 @@ def test_one_acts_and_the_others_are_ready(replicas):
     others = [r for r in replicas.all if r is not leader]
     assert all(r.watcher.events("ready") and r.watcher.events("following") for r in others)
     assert all(r.writes() == 0 for r in others)
-    lease, = replicas.kube.objects("leases")
+    lease, = replicas.kube.objects("leases", NAMESPACE)
     assert lease["spec"]["leaseDurationSeconds"] == DURATION_S
 
 

@@ -83,7 +83,7 @@ class Replicas:
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         if isinstance(self.kube, RealKube):
-            self.cluster.kubectl("apply", "-f", str(KUBERNETES / "election/rights.yaml"))
+            self.cluster.within(NAMESPACE).kubectl("apply", "-f", str(KUBERNETES / "election/rights.yaml"))
         else:
             self.kube.rules(granted())
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
