@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
+#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-local/inherited.h"
 #include "provider-local/local.h"
@@ -425,10 +426,12 @@ bool proxy_stop(struct proxy *proxy, double limit_s)
 		return true;
 	proxy->is_stopping = true;
 	ev_timer_stop(proxy->loop, &proxy->again);
+	double begun_s = clock_monotonic_s();
 	if (order_within(proxy, "stop", limit_s) != 0)
 		return true;
+	/* The supervisor keeps the same limit: when it ends at it, it has cut what was left. */
 	if (await_end(proxy, limit_s))
-		return true;
+		return clock_monotonic_s() - begun_s < limit_s;
 	/* A second time: at once. */
 	(void)order_within(proxy, "stop", 0);
 	(void)await_end(proxy, cut_within_s);
