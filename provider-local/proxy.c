@@ -3,9 +3,9 @@
 
 #include "common/backoff.h"
 #include "common/buf.h"
+#include "common/clock.h"
 #include "common/stream.h"
 #include "common/unix_socket.h"
-#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-local/inherited.h"
 #include "provider-local/local.h"
@@ -432,8 +432,7 @@ bool proxy_stop(struct proxy *proxy, double limit_s)
 	/* The supervisor keeps the same limit: when it ends at it, it has cut what was left. */
 	if (await_end(proxy, limit_s))
 		return clock_monotonic_s() - begun_s < limit_s;
-	/* A second time: at once. */
-	(void)order_within(proxy, "stop", 0);
+	(void)order_within(proxy, "stop", 0); /* a second time: at once */
 	(void)await_end(proxy, cut_within_s);
 	return false;
 }
