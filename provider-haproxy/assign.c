@@ -18,9 +18,8 @@ static struct slot *take(const struct assign *assign, struct slot_class *sort,
 	*ret_growth = SLOTS_GROWN;
 	if (slot != NULL)
 		return slot;
-	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
-	size_t more = sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 1;
-	*ret_growth = slots_grow(assign->slots, sort, more, space);
+	size_t spare = slots_spare(sort);
+	*ret_growth = slots_grow(assign->slots, sort, spare != 0 ? spare : 1, space);
 	return slots_take(assign->slots, sort, pool);
 }
 

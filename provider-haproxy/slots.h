@@ -149,6 +149,8 @@ enum slots_growth {
 /* Adds groups that HAProxy has to load yet until the class has room for `more` slots beside those in use. `space` stands for the namespace for which they are, see slots_space(). */
 enum slots_growth slots_grow(
 	struct slots *slots, struct slot_class *sort, size_t more, uint64_t space);
+/* How many slots the class should have beside those in use: so many that reloads become rare the more there are. Only the common ones have any. */
+size_t slots_spare(const struct slot_class *sort);
 /* What stands for a namespace; 0 stands for nobody. */
 uint64_t slots_space(struct str namespace);
 /* Another one for other groups; the same after a restart. */

@@ -40,13 +40,15 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 	return sort;
 }
 
+size_t slots_spare(const struct slot_class *sort)
+{
+	return sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 0;
+}
+
 /* How many slots of the class there should be, with those that are used now. */
 static size_t needed_count(const struct slot_class *sort)
 {
-	/* So many at once that reloads become rare the more there are; other classes than the common ones have few. */
-	size_t needed = sort->used_count;
-	if (sort->is_common)
-		needed += SLOTS_PER_GROUP + sort->used_count / 2;
+	size_t needed = sort->used_count + slots_spare(sort);
 	return needed > sort->least ? needed : sort->least;
 }
 

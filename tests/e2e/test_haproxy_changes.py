@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import http.client
+import itertools
 import os
 import pathlib
 import random
@@ -280,6 +281,27 @@ def test_slots_that_nobody_needs_are_given_back():
         # What the files say is what runs.
         assert count_reloads(proxy, since) == 0
         assert_disk_is_running_state(proxy)
+
+
+def test_a_few_slots_that_nobody_needs_go_with_another_reload():
+    """They are worth none of their own."""
+    with Backend("pod") as pod, HAProxy(arguments=["--slots", "512", "--slots-idle", "1", "--reload-interval", "0.1"]) as proxy:
+        proxy.send(pool("first", pod), host("first.test", ("/", "first")), proxy.balancer())
+        proxy.commit()
+        proxy.wait_applied()
+        before = backends(proxy)
+        proxy.apply(sticky("p", pod), host("p.test", ("/", "p")))
+        proxy.apply(gone=[("virtual-host", "p.test"), ("pool", "p")])
+        assert backends(proxy) > before
+        extra = proxy.other_port(proxy.http, proxy.https)
+        listeners = itertools.cycle(([{"port": extra, "protocol": "http"}], []))
+        since, asked = len(proxy.provider.lines), 0
+        while not proxy.provider.events("slots-released"):
+            assert (asked := asked + 1) < 200, "none of so many reloads gave them back"
+            proxy.apply(proxy.balancer(listeners=next(listeners)))
+        wait_for(lambda: backends(proxy) == before, "HAProxy to have given them back", 60)
+        assert count_reloads(proxy, since) == asked
+        assert proxy.reached("first.test") == "pod"
 
 
 def test_a_tenant_that_comes_and_goes_makes_no_reloads():

@@ -25,10 +25,10 @@ from standins.kube.public import KubeApi
 
 from .addresses import free_port
 from .audit import AuditLog
+from .processes import WITH_US
 from .wait import wait_for
 
 CONTROLLERS = ("namespace-controller", "garbage-collector-controller", "endpointslice-controller")
-WITH_US = ("setpriv", "--pdeathsig", "KILL")  # a run that is killed leaves no server behind
 RIGHTS = pathlib.Path(__file__).resolve().parents[2] / "docker/kubernetes/base/rights.yaml"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from .wait import wait_for
 
 MARK = "SLUICE_TEST_FOLDER"
+WITH_US = ("setpriv", "--pdeathsig", "KILL")  # before a command: a run that is killed does not leave it behind
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
+from lib.processes import WITH_US
 from lib.wait import wait_for
 
 Row = dict[str, Any]
 PORT = 8080
 ROOT = f"http://127.0.0.1:{PORT}/v2-beta"
-WITH_US = ("setpriv", "--pdeathsig", "KILL")
 SUPERKEY = "superadmin:superadminpass"
 # Packages of the JDK that libraries of 2017 open by force.
 OPENED = ["java.base/java.lang", "java.base/java.lang.reflect", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.net", "java.base/java.io",
