@@ -50,13 +50,13 @@ def test_a_snapshot_that_is_cut_is_sent_again(rig):
 def test_killed_in_the_middle_of_everything(rig):
     rig.kube.bulk(count=1000)
     rig.prepare()
-    for _ in range(4):
+    for lives in range(4):
         rig.watcher.start()
-        connections = len(rig.link.connections)
-        wait_for(lambda: len(rig.link.connections) > connections - 1 and rig.link.count() > 50, "some of a snapshot")
+        wait_for(lambda n=lives: len(rig.link.connections) > n and rig.link.count() > 50, "some of a snapshot", interval=0.001)
         rig.watcher.kill()
     rig.watcher.start()
-    wait_for(lambda: rig.link.connection.is_whole and len(rig.link.names("ingress")) == 1000, "all of it")
+    rig.link.wait_whole(5)
+    assert len(rig.link.names("ingress")) == 1000
     assert rig.writes() == []
 
 
