@@ -104,12 +104,14 @@ local function finish(entry)
 end
 
 local function check_one(premature, check, peer, key, entry, tls)
-	finish(entry)
-	if premature then
-		return
+	local ok, answer = false, false
+	if not premature then
+		ok, answer = pcall(is_well, check, peer, tls)
 	end
-	local ok, answer = pcall(is_well, check, peer, tls)
-	note(entry, check, key, ok and answer)
+	finish(entry)
+	if not premature then
+		note(entry, check, key, ok and answer)
+	end
 end
 
 local function parse(text)

@@ -75,10 +75,13 @@ local function with_pools(counts)
 	end
 	ngx.shared.sluice:set("Ochecked", table.concat(checked, " "))
 	standin.socket = backend({})
+	standin.socket.connect = coroutine.yield
 	ngx.timer.at = function(_, call, ...)
 		local peer = select(2, ...)
-		local space, words = tonumber(peer.ip:match("^10%.(%d+)")), { ... }
-		table.insert(under_way[space], { ip = peer.ip, finish = function() call(false, unpack(words)) end })
+		local space = tonumber(peer.ip:match("^10%.(%d+)"))
+		local check = coroutine.wrap(call)
+		check(false, ...) -- until it waits for its backend
+		table.insert(under_way[space], { ip = peer.ip, finish = function() check(true) end })
 		return true
 	end
 	require("sluice.health").start()
