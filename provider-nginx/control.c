@@ -62,6 +62,7 @@ bool control_read_answer(struct str line, struct control_answer *ret_answer)
 		return false;
 	ret_answer->free = (uint64_t)free;
 	ret_answer->capacity = (uint64_t)capacity;
+	ret_answer->late = find_word(line, "late");
 	return true;
 }
 

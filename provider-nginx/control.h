@@ -18,6 +18,7 @@ struct control_answer {
 	uint64_t generation; /* of the configuration that it runs */
 	uint64_t free;       /* bytes of the dictionary */
 	uint64_t capacity;
+	struct str late;     /* late_checks.h; lives as long as the answer; absent: none */
 	const char *problem; /* "" or a few words */
 };
 

@@ -316,7 +316,7 @@ static void on_told(void *ctx, const struct control_answer *answer)
 		feed->full_generation = 0;
 		compare(feed, answer);
 	}
-	feed->ops->on_told(feed->ctx, answer->generation);
+	feed->ops->on_told(feed->ctx, answer);
 	work(feed);
 }
 

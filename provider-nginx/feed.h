@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "provider-nginx/control.h"
 #include "provider-nginx/objects.h"
 
 #include <ev.h>
@@ -21,7 +22,7 @@ struct feed_ops {
 	/* It may have become settled, or what feed_trouble() says may be other. */
 	void (*on_change)(void *ctx);
 	/* nginx told of itself, unasked or after feed_ask(). */
-	void (*on_told)(void *ctx, uint64_t generation);
+	void (*on_told)(void *ctx, const struct control_answer *answer);
 	/* The dictionary of nginx is full: it needs a configuration with a bigger one. Nothing is sent until it told another generation. */
 	void (*on_full)(void *ctx);
 	/* nginx runs but has not answered on its socket for long. Told again now and then. */

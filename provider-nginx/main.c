@@ -26,6 +26,8 @@
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
 #include "provider-nginx/hearing.h"
+#include "provider-nginx/kept_routes.h"
+#include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/repair.h"
 #include "provider-nginx/setup.h"
@@ -37,8 +39,6 @@
 #include <unistd.h>
 
 enum { DICTIONARY_MB_MAX = 16384 };
-/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
-static const double keep_routes_s = 10;
 static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
 /* A worker that hangs does not leave; then the new CAs are used all the same. */
@@ -50,6 +50,7 @@ static struct control_room {
 	struct daemon *daemon;
 	struct local *local;
 	struct objects *objects;
+	struct late_checks *late_checks;
 	struct feed *feed;
 	struct setup *setup;
 	struct wanted *wanted;
@@ -63,8 +64,7 @@ static struct control_room {
 	 * knows no other folder. */
 	bool is_former;
 	ev_timer ports_look;
-	ev_timer keep;     /* how long routes are kept at most */
-	bool keeps_routes; /* nginx has listeners of a load balancer that is not wanted any more: no route goes before they do */
+	struct kept_routes kept_routes;
 	bool is_up;
 	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
 	bool has_told; /* what it runs is known, or there is no hope to hear it */
@@ -75,36 +75,6 @@ static struct control_room {
 	unsigned trusted_tries;
 	ev_timer trust_again;
 } room;
-
-/* ---- routes of listeners that go ---- */
-
-static void begin_keeping(void)
-{
-	if (room.keeps_routes ||
-		!ports_names_former(setup_file(room.setup), local_state(room.local)))
-		return;
-	room.keeps_routes = true;
-	feed_keep(room.feed, true);
-	ev_timer_set(&room.keep, keep_routes_s, 0.);
-	ev_timer_start(local_loop(room.local), &room.keep);
-}
-
-static void end_keeping(void)
-{
-	if (!room.keeps_routes)
-		return;
-	room.keeps_routes = false;
-	ev_timer_stop(local_loop(room.local), &room.keep);
-	feed_keep(room.feed, false);
-}
-
-static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	(void)loop;
-	(void)watcher;
-	(void)events;
-	end_keeping();
-}
 
 /* ---- statuses ---- */
 
@@ -141,7 +111,7 @@ static void judge(void)
 	/* The workers of the configuration before take no connections any more. */
 	if (setup_is_settled(room.setup) &&
 		conf_is_generation(setup_file(room.setup), room.trusted))
-		end_keeping();
+		kept_routes_end(&room.kept_routes);
 	if (trouble != NULL)
 		local_failed(room.local, trouble);
 	else if (!is_served() || probe_is_pending(room.probe))
@@ -209,9 +179,11 @@ static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	trust_when_alone(room.told);
 }
 
-static void on_told(void *ctx, uint64_t generation)
+static void on_told(void *ctx, const struct control_answer *answer)
 {
+	uint64_t generation = answer->generation;
 	(void)ctx;
+	late_checks_set(room.late_checks, local_state(room.local), answer->late);
 	proxy_is_well(room.proxy);
 	probe_control_answered(room.probe);
 	room.has_told = true;
@@ -386,7 +358,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	room.repair.has_substitutes = false;
 	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
 	if (is_changed) {
-		begin_keeping();
+		if (ports_names_former(setup_file(room.setup), local_state(room.local)))
+			kept_routes_begin(&room.kept_routes);
 		setup_touch(room.setup);
 	}
 	feed_kick(room.feed, local_state(room.local));
@@ -452,6 +425,7 @@ static void make_rooms(struct ev_loop *loop)
 		.ops = &setup_ops,
 	};
 	room.feed = feed_new(&feed_config);
+	kept_routes_init(&room.kept_routes, loop, room.feed);
 	room.setup = setup_new(&setup_config);
 	room.repair = (struct repair){.local = room.local,
 		.config = &config,
@@ -498,7 +472,6 @@ static void start_all(struct ev_loop *loop)
 		room.options.dictionary_mb *= 2;
 	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
 	ev_timer_start(loop, &room.ports_look);
-	ev_init(&room.keep, on_kept_long);
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
 	repair_watch(&room.repair);
@@ -541,6 +514,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		return problem;
 	room.objects = objects_new(local_notices(room.local), local_externals(room.local),
 		!str_is_empty(room.options.system_ca));
+	room.late_checks = late_checks_new(local_notices(room.local), room.objects);
 	room.wanted = wanted_new(&(struct wanted_parts){
 		.state = local_state(room.local),
 		.rows = local_rows(room.local),
@@ -573,12 +547,13 @@ static void stop(void)
 	struct ev_loop *loop = local_loop(room.local);
 	ev_timer_stop(loop, &room.ports_look);
 	repair_unwatch(&room.repair);
-	ev_timer_stop(loop, &room.keep);
+	kept_routes_fini(&room.kept_routes);
 	probe_free(room.probe);
 	proxy_cancel_check(room.proxy);
 	setup_free(room.setup);
 	feed_free(room.feed);
 	wanted_free(room.wanted);
+	late_checks_free(room.late_checks);
 	objects_free(room.objects);
 	local_free(room.local);
 	if (config.local.stop_proxy && !daemon_has_failed(room.daemon))

@@ -258,3 +258,23 @@ def test_health_checks(proxy, pods):
     wait_for(lambda: {proxy.reached("a.test") for _ in range(20)} == {"two", "three"}, "the unwell one to be left out", 90)
     pods[0].is_healthy = True
     wait_for(lambda: "one" in {proxy.reached("a.test") for _ in range(20)}, "it to be taken back", 90)
+
+
+def late(proxy) -> list[str]:
+    """Whom the provider tells that their health checks are late."""
+    return [notice["service"] for notice in proxy.wait_applied().get("notices", []) if notice["reason"] == "HealthChecksLate"]
+
+
+def test_a_namespace_whose_health_checks_come_late_is_told(proxy, pods):
+    """More endpoints than its share of checks, none of which is answered before its time is over; the neighbour's are in time."""
+    check = {"service": "web", "type": "http", "path": "/healthz", "interval_ms": 200, "timeout_ms": 2000, "rise": 1, "fall": 2}
+    with socket.create_server(("0.0.0.0", 0), backlog=4096) as mute:  # takes connections, and never says a word
+        endpoints = [(f"127.77.{i // 250}.{i % 250 + 1}", mute.getsockname()[1]) for i in range(300)]
+        greedy = {**pool("greedy", *endpoints, health_check=check), "service": {"namespace": "greedy", "name": "mute", "uid": "u"}}
+        proxy.apply(greedy, pool("all", *pods, health_check=check), host("a.test", ("/", "all")), host("b.test", ("/", "greedy")), proxy.balancer())
+        wait_for(lambda: late(proxy) == ["greedy/mute"], "its owner to be told, and nobody else")
+        pods[0].is_healthy = False
+        wait_for(lambda: {proxy.reached("a.test") for _ in range(20)} == {"two", "three"}, "the neighbour's unwell one to be left out")
+        assert late(proxy) == ["greedy/mute"]
+    proxy.apply(gone=[("pool", "greedy"), ("virtual-host", "sluice/b.test")])
+    wait_for(lambda: late(proxy) == [], "the word to be taken back")

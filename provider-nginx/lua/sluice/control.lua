@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The control server, on a Unix socket that only the provider can reach.
 --
---   GET  /v1/state   serial of the state, generation of the configuration, pid of the master, room in the dictionary
+--   GET  /v1/state   serial of the state, generation of the configuration, pid of the master, room in the dictionary, pools
+--                   by which namespaces are named whose health checks come late
 --   POST /v1/batch   one batch (store.lua); 200, 400 malformed, 409 other base, 507 no room
 --
 -- Every answer is one line of `name=value` words.
 local store = require("sluice.store")
+local late = require("sluice.late")
 local process = require("ngx.process")
 
 local _M = {}
@@ -13,9 +15,10 @@ local _M = {}
 local function answer(status, problem)
 	local free, capacity = store.room()
 	ngx.status = status
+	local late_pools = late.pools()
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.say("version=1 serial=", store.serial(), " generation=", ngx.var.sluice_generation, " master=",
-		process.get_master_pid() or 0, " free=", free, " capacity=", capacity, problem and " problem=" or "",
+		process.get_master_pid() or 0, " free=", free, " capacity=", capacity, late_pools ~= "" and " late=" or "", late_pools, problem and " problem=" or "",
 		problem and problem:gsub("%s", "-") or "")
 	return ngx.exit(200)
 end

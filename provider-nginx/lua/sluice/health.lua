@@ -5,6 +5,7 @@
 -- equal shares of them: whoever has thousands of endpoints that never answer is late with his own checks, and with nobody else's.
 local store = require("sluice.store")
 local pools = require("sluice.pools")
+local late = require("sluice.late")
 local ssl = require("ngx.ssl")
 
 local _M = {}
@@ -171,6 +172,16 @@ end
 
 local firsts = {} -- by namespace
 
+local function is_late(space, now)
+	for i = space.taken, space.count - 1 do
+		local work = space[(space.first + i) % space.count + 1]
+		if now - work.entry.due > work.check.interval then
+			return true
+		end
+	end
+	return false
+end
+
 -- One of each in turn. One share stays free for who comes next: what is under way may last for long.
 local function begin_due(spaces, now)
 	local count = #spaces
@@ -189,7 +200,11 @@ local function begin_due(spaces, now)
 	firsts = {}
 	for _, space in ipairs(spaces) do
 		firsts[space.name] = ((before[space.name] or 0) + space.taken) % 0x40000000
+		if is_late(space, now) then
+			late.note(space.name, space.pool, now)
+		end
 	end
+	late.publish(now)
 end
 
 -- The pools that are checked stand in one row, so that the others cost nothing; before them, as `=NAME`, whose they are.
@@ -208,7 +223,7 @@ local function tick(premature)
 		elseif pool and pool.check then
 			local space = by_name[owner]
 			if not space then
-				space = { name = owner, count = 0, taken = 0, first = firsts[owner] or 0 }
+				space = { name = owner, pool = name, count = 0, taken = 0, first = firsts[owner] or 0 }
 				by_name[owner] = space
 				spaces[#spaces + 1] = space
 			end

@@ -126,6 +126,11 @@ static void test_answers(void **state)
 	assert_int_equal(answer.serial, 255);
 	assert_true(answer.generation == 0x0123456789abcdef);
 	assert_int_equal(answer.capacity, 10);
+	assert_null(answer.late.p);
+	assert_true(control_read_answer(
+		STR("version=1 serial=1 generation=1 master=1 free=5 capacity=10 late=pa,pb\n"),
+		&answer));
+	assert_true(str_eq(answer.late, STR("pa,pb")));
 	const struct str bad[] = {STR(""), STR("version=2 serial=1 generation=1 free=1 capacity=1"),
 		STR("version=1 serial= generation=1 free=1 capacity=1"),
 		STR("version=1 serial=1 generation=11112222333344445 free=1 capacity=1"),

@@ -124,4 +124,44 @@ function tests.each_endpoint_has_its_turn()
 	assert(count == 1000, count)
 end
 
+function tests.a_namespace_with_more_than_its_share_is_told_by_its_first_pool()
+	local late = function() return require("sluice.late").pools() end
+	local under_way = with_pools({ 300, 3 })
+	standin.timers[1](false)
+	standin.now = standin.now + 0.9
+	standin.timers[1](false)
+	assert(late() == "", late())
+	standin.now = standin.now + 0.2 -- those that wait have waited for more than a second, their interval
+	standin.timers[1](false)
+	assert(late() == "p1", late())
+	-- The next worker that checks, after a reload, knows it at once.
+	package.loaded["sluice.late"], package.loaded["sluice.health"] = nil, nil
+	standin.now = standin.now + 0.1
+	require("sluice.health").start()
+	standin.timers[2](false)
+	assert(late() == "p1", late())
+	assert(#under_way[2] > 0)
+end
+
+function tests.a_namespace_that_catches_up_is_no_longer_told()
+	local late = function() return require("sluice.late").pools() end
+	local under_way = with_pools({ 300 })
+	standin.timers[1](false)
+	standin.now = standin.now + 2
+	standin.timers[1](false)
+	assert(late() == "p1", late())
+	for _ = 1, 70 do
+		for _ = 1, 3 do
+			local checks = under_way[1]
+			under_way[1] = {}
+			for _, check in ipairs(checks) do
+				check.finish()
+			end
+			standin.timers[1](false)
+		end
+		standin.now = standin.now + 1
+	end
+	assert(late() == "", late())
+end
+
 return tests
