@@ -8,15 +8,15 @@
 #include <time.h>
 
 /* When the object that is there was made; 0: not known. */
-static uint64_t created_of(struct store *store, struct message_reader *reader,
-	struct arena *scratch, const struct store_object *there)
+static uint64_t created_of(
+	struct message_reader *reader, struct arena *scratch, const struct store_object *there)
 {
 	struct schema_error error = {""};
 	struct message message;
 	union project_record record;
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	store_encode(store, there, &frame);
+	store_encode(there, &frame);
 	bool is_read = message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message,
 			       &error) == 0 &&
 		       message.type == MESSAGE_UPSERT &&
@@ -42,7 +42,6 @@ void identity_settle(const struct json *object, enum record_kind kind, struct st
 	struct json *metadata = (struct json *)(uintptr_t)json_get(object, "metadata");
 	struct str namespace = STR_NONE;
 	struct str name = STR_NONE;
-	char uid[STORE_UID_LEN_MAX];
 	char text[32];
 	/* Later than what was made within this second. */
 	time_t created = (time_t)clock_wall_s() + 1;
@@ -53,8 +52,8 @@ void identity_settle(const struct json *object, enum record_kind kind, struct st
 	const struct store_object *there =
 		store_find(store, kind, kind == RECORD_INGRESS_CLASS ? STR_NONE : namespace, name);
 	if (there != NULL) {
-		created = (time_t)created_of(store, reader, scratch, there);
-		json_add_str(fresh, "uid", store_uid(there, uid));
+		created = (time_t)created_of(reader, scratch, there);
+		json_add_str(fresh, "uid", store_uid(there));
 		json_set_copy(metadata, "uid", json_get(fresh, "uid"));
 	}
 	if (created != 0 && gmtime_r(&created, &parts) != NULL &&

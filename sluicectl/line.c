@@ -157,13 +157,18 @@ int line_put_record(struct line *line, struct str payload)
 	struct message message;
 	union project_record record;
 	struct project_facts facts = {.status_is_ours = false};
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	int err = message_open(line->reader, payload, &message, &error);
 	if (err == 0 && (message.type != MESSAGE_UPSERT || message.record_kind == RECORD_NONE))
 		err = -EBADMSG;
 	if (err == 0)
 		err = message_decode(&message, &line->scratch, &record, &error);
 	if (err == 0)
-		(void)store_put(&line->store, &record, &facts);
+		err = message_encode_record(&record, &frame, &error);
+	if (err == 0)
+		(void)store_put(&line->store, &record.key, buf_str(&frame), &facts);
+	buf_wipe_fini(&frame);
 	arena_reset(&line->scratch);
 	if (err != 0)
 		return -EBADMSG;
@@ -211,7 +216,7 @@ static void send_object(void *ctx, const struct store_object *object)
 	struct line *line = ctx;
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	store_encode(&line->store, object, &frame);
+	store_encode(object, &frame);
 	tell_engine(line, str_skip(buf_str(&frame), FRAME_HEAD_LEN));
 	buf_wipe_fini(&frame);
 }

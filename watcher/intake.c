@@ -91,7 +91,7 @@ static void put_record(struct intake *intake, struct projection *p, const struct
 	}
 	if (has_facts(intake))
 		project_facts(p, object, meta, record, &facts);
-	(void)store_put(intake->store, record, &facts);
+	(void)store_put(intake->store, record, buf_str(&intake->encoded), &facts);
 }
 
 void intake_put(struct intake *intake, const struct json *object)

@@ -200,21 +200,19 @@ static void on_refused(
 
 static void on_fight(void *ctx, const struct store_object *object, const char *manager)
 {
-	char uid[STORE_UID_LEN_MAX];
 	char message[EVENT_MESSAGE_MAX];
 	(void)ctx;
 	snprintf(message, sizeof(message),
 		"another controller (%s) keeps replacing the addresses in the status; they are "
 		"written again later",
 		manager != NULL ? manager : "not named");
-	events_note(watcher.events,
-		&(struct event_note){
-			.key = {(enum record_kind)object->kind, store_namespace(object),
-				store_name(object), store_uid(object, uid)},
-			.type = EVENT_WARNING,
-			.reason = STR("StatusConflict"),
-			.message = str_from(message),
-		});
+	events_note(watcher.events, &(struct event_note){
+					    .key = {object->kind, store_namespace(object),
+						    store_name(object), store_uid(object)},
+					    .type = EVENT_WARNING,
+					    .reason = STR("StatusConflict"),
+					    .message = str_from(message),
+				    });
 }
 
 /* ---- who acts ---- */

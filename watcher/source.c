@@ -42,7 +42,7 @@ static void send_mark(void *ctx, bool begin, enum record_kind kind)
 static void send_object(void *ctx, const struct store_object *object)
 {
 	struct source *source = ctx;
-	store_encode(source->config.store, object, link_out(source->link));
+	store_encode(object, link_out(source->link));
 	link_flush(source->link);
 }
 

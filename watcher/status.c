@@ -414,9 +414,8 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 	const struct record_key *key = &update->key;
 	struct store_object *object =
 		store_find(w->config.store, w->config.kind, key->namespace, key->name);
-	char uid[STORE_UID_LEN_MAX];
 	must(key->kind == w->config.kind);
-	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object, uid), key->uid)))
+	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object), key->uid)))
 		return;
 	/* Nothing of ours is on it that could be taken away. */
 	if (update->release && store_target_of(object) == NULL)

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The objects as the server has them: what one list and watch of each kind have told. A record is
- * kept packed, without its key, which stands with the object: there may be very many of them. The packed
- * form is compared with one memcmp. Records of Secrets are wiped when they are freed.
+ * kept as the frame that tells the translator of it: encoded once, compared by its bytes, sent as it is.
+ * Those of Secrets are wiped when they are freed.
  *
  * Objects stay at their address as long as they live. One that was deleted and made anew under its
  * name (another uid) is another object: observers hear of a removal and then of a new one.
  */
 #pragma once
 
-#include "common/arena.h"
 #include "common/buf.h"
 #include "common/sorted.h"
 #include "proto/model.h"
 #include "watcher/revision.h"
 
-enum { STORE_PACKED_LEN_MAX = (1 << 24) - 1 };
+struct store_target;
 
 struct store_object {
-	uint8_t *packed; /* NULL: nothing is known but the key */
-	uint32_t packed_len : 24;
-	uint32_t kind : 3;  /* enum record_kind */
-	bool is_seen : 1;   /* in the list that is coming in */
-	bool is_missed : 1; /* not in the list before, nor heard of since */
+	char *frame; /* NULL: nothing is known but the key */
+	size_t frame_len;
+	struct store_target *target; /* NULL: its status is not for us to write */
+	enum record_kind kind;
+	bool is_seen;   /* in the list that is coming in */
+	bool is_missed; /* not in the list before, nor heard of since */
 	/* These belong to the outlet. */
-	bool is_queued : 1;
-	bool is_sent : 1;  /* the peer knows this object */
-	bool is_gone : 1;  /* out of the store; it lives until the outlet frees it */
-	bool has_uuid : 1; /* the uid is in binary, see pack_uuid() */
+	bool is_queued;
+	bool is_sent; /* the peer knows this object */
+	bool is_gone; /* out of the store; it lives until the outlet frees it */
 	uint8_t namespace_len;
 	uint8_t name_len;
 	uint8_t uid_len;
@@ -43,8 +42,9 @@ struct store_target {
 		status; /* shared text: of the addresses in the status, see status_text.h; NULL: none */
 	const char *status_manager; /* shared text: who else wrote them; NULL: not known */
 	struct status_wish *wish;   /* belongs to the status writer; NULL: none */
-	bool status_is_ours : 1;    /* by its managed fields */
-	bool wants_finalizer : 1;   /* only Services have these two, see project.h */
+	char *finalizers; /* of a Service: those that are not ours, as the elements of a JSON list; NULL: none */
+	bool status_is_ours : 1;  /* by its managed fields */
+	bool wants_finalizer : 1; /* only Services have these two, see project.h */
 	bool has_finalizer : 1;
 };
 
@@ -72,7 +72,6 @@ struct store {
 	size_t counts[RECORD_KIND_COUNT];
 	struct store_observer observers[STORE_OBSERVERS_MAX];
 	size_t observer_count;
-	struct arena arena; /* of the record that is being read */
 };
 
 void store_init(struct store *store);
@@ -80,10 +79,10 @@ void store_init(struct store *store);
 void store_fini(struct store *store);
 void store_observe(struct store *store, const struct store_observer *observer);
 
-/* Takes in a record (begins with a struct record_key). It must fit into a message. `facts` is for Ingresses and
+/* Takes in a record: `frame` is the whole of it, as message_encode_record() made it, and is copied. `facts` is for Ingresses and
  * Services, and may be NULL for others. Marks the object as seen. */
-enum store_change store_put(
-	struct store *store, const void *record, const struct project_facts *facts);
+enum store_change store_put(struct store *store, const struct record_key *key, struct str frame,
+	const struct project_facts *facts);
 /* The object is there but cannot be used. The record of an object of that uid stands; in place of any other there is
  * then an object without a record. `facts` NULL: what is known beside the record stands, too. */
 void store_keep(
@@ -109,11 +108,7 @@ struct store_object *store_next(const struct store *store, const struct store_ob
 
 /* Appends the frame that tells the translator of the object: its record, that it is to be kept, or that it is gone. There
  * must be room for a message. */
-void store_encode(struct store *store, const struct store_object *object, struct buf *out);
-
-enum { STORE_UID_LEN_MAX = 128 };
-/* Copied into room. */
-struct str store_uid(const struct store_object *object, char room[STORE_UID_LEN_MAX]);
+void store_encode(const struct store_object *object, struct buf *out);
 
 static inline struct str store_namespace(const struct store_object *o)
 {
@@ -123,6 +118,11 @@ static inline struct str store_namespace(const struct store_object *o)
 static inline struct str store_name(const struct store_object *o)
 {
 	return (struct str){o->key + o->namespace_len, o->name_len};
+}
+
+static inline struct str store_uid(const struct store_object *o)
+{
+	return (struct str){o->key + o->namespace_len + o->name_len, o->uid_len};
 }
 
 /* NULL: its status is not for us to write. */

@@ -16,7 +16,7 @@ static void on_refused(void *ctx, const struct project_meta *meta, const char *w
 	*refused = true;
 }
 
-static void check_object(struct store *store, struct store_object *object, bool refused)
+static void check_object(struct store_object *object, bool refused)
 {
 	static struct message_reader *reader;
 	struct message message;
@@ -27,7 +27,7 @@ static void check_object(struct store *store, struct store_object *object, bool 
 		reader = message_reader_new();
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	store_encode(store, object, &frame);
+	store_encode(object, &frame);
 	arena_init(&arena);
 	must(store_name(object).len != 0);
 	must(message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message, &error) ==
@@ -35,7 +35,7 @@ static void check_object(struct store *store, struct store_object *object, bool 
 	must(message.type == (refused ? MESSAGE_KEEP : MESSAGE_UPSERT));
 	must(message_decode(&message, &arena, &record, &error) == 0);
 	must(str_eq(record.key.name, store_name(object)));
-	must((int)record.key.kind == object->kind);
+	must(record.key.kind == object->kind);
 	arena_fini(&arena);
 	buf_fini(&frame);
 }
@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	must(object != NULL || refused);
 	if (object != NULL) {
 		must(store.counts[kind] == 1);
-		check_object(&store, object, refused);
+		check_object(object, refused);
 		intake_put_text(&intake, text);
 		must(store_first(&store, kind) == object && store.counts[kind] == 1);
 	}

@@ -115,7 +115,7 @@ static void check_store(struct store *store, enum record_kind kind)
 		struct buf frame;
 		arena_init(&arena);
 		buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-		store_encode(store, o, &frame);
+		store_encode(o, &frame);
 		must(message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message,
 			     &error) == 0);
 		must(message_decode(&message, &arena, &record, &error) == 0);

@@ -64,7 +64,7 @@ static enum message_type type_of(struct fixture *f, enum record_kind kind)
 	assert_null(store_next(&f->store, object));
 	struct buf frame;
 	buf_init(&frame, 1 << 20);
-	store_encode(&f->store, object, &frame);
+	store_encode(object, &frame);
 	assert_int_equal(
 		message_open(reader, str_skip(buf_str(&frame), FRAME_HEAD_LEN), &message, &error),
 		0);

@@ -354,7 +354,7 @@ static char *text_of_store(struct store *store, enum record_kind kind)
 		return xstrdup("(nothing)");
 	struct buf frame;
 	buf_init(&frame, 1 << 20);
-	store_encode(store, object, &frame);
+	store_encode(object, &frame);
 	struct str payload = str_skip(buf_str(&frame), FRAME_HEAD_LEN);
 	msgpack_unpacked unpacked;
 	char *text = xcalloc(1, TEXT_LEN);
