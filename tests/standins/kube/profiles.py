@@ -116,6 +116,16 @@ class Profile:
         return self.minor >= 36
 
     @property
+    def metadata_checks(self) -> int:
+        """How often metadata is compared with that of before, and complained of."""
+        return 1 if self.minor >= 37 else 2
+
+    @property
+    def declares_validation(self) -> bool:
+        """EndpointSlices are checked by what their types declare, which complains in other words (1.36 was looked at, and does not)."""
+        return self.minor >= 37
+
+    @property
     def null_creation_timestamp(self) -> bool:
         """Objects that were never created show "creationTimestamp": null."""
         return self.minor < 34

@@ -63,8 +63,8 @@ def _metadata(resource: Resource, meta: dict, old: dict | None, profile: Profile
         if complaint:
             found.append(invalid(f"metadata.finalizers[{index}]", finalizer, complaint))
     if old is not None:
-        # The server looks twice, once for all types and once for each.
-        found += 2 * _metadata_update(meta, old)
+        # Up to 1.36 the server looks twice, once for all types and once for each.
+        found += profile.metadata_checks * _metadata_update(meta, old)
     return found
 
 

@@ -235,12 +235,12 @@ def endpoint_slice(obj: dict, old: dict | None, profile: Profile) -> list[FieldE
     elif kind not in kinds:
         found.append(unsupported("addressType", kind, kinds))
     elif old is not None and old["addressType"] != kind:
-        return [invalid("addressType", kind, "field is immutable")]
+        return [invalid("addressType", None if profile.declares_validation else kind, "field is immutable")]
     for index, endpoint in enumerate(obj.get("endpoints") or ()):
         path = f"endpoints[{index}].addresses"
         addresses = endpoint.get("addresses") or ()
         if not addresses:
-            found.append(required(path, "must contain at least 1 address"))
+            found.append(required(path, "" if profile.declares_validation else "must contain at least 1 address"))
         if kind in ("IPv4", "IPv6"):
             for at, text in enumerate(addresses):
                 found += _endpoint_address(text, kind, path, at, profile)

@@ -149,9 +149,8 @@ async def patch_(call: Call) -> Answer:
     _same_namespace(call, meta)
     _same_revision(call, meta.get("resourceVersion", ""), old)
     if meta.get("uid", old.uid) != old.uid:
-        raise _invalid(
-            call, call.info.name, 2 * [statuses.invalid("metadata.uid", meta["uid"], "field is immutable")]
-        )
+        complaint = statuses.invalid("metadata.uid", meta["uid"], "field is immutable")
+        raise _invalid(call, call.info.name, call.state.profile.metadata_checks * [complaint])
     return _answer(call, *_replace(call, obj, old, _writer(call, "Update")), headers, 200)
 
 
