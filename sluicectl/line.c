@@ -156,7 +156,7 @@ int line_put_record(struct line *line, struct str payload)
 	struct schema_error error = {""};
 	struct message message;
 	union project_record record;
-	struct project_facts facts = {.status_is_ours = false};
+	const struct project_facts facts = {.status_is_ours = false};
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	int err = message_open(line->reader, payload, &message, &error);
@@ -164,16 +164,12 @@ int line_put_record(struct line *line, struct str payload)
 		err = -EBADMSG;
 	if (err == 0)
 		err = message_decode(&message, &line->scratch, &record, &error);
-	if (err == 0)
-		err = message_encode_record(&record, &frame, &error);
-	if (err == 0)
+	if (err == 0 && (err = message_encode_record(&record, &frame, &error)) == 0)
 		(void)store_put(&line->store, &record.key, buf_str(&frame), &facts);
 	buf_wipe_fini(&frame);
 	arena_reset(&line->scratch);
-	if (err != 0)
-		return -EBADMSG;
-	line->is_running = true;
-	return 0;
+	line->is_running |= err == 0;
+	return err == 0 ? 0 : -EBADMSG;
 }
 
 static bool has_room(void *ctx)

@@ -319,7 +319,7 @@ def run(args: argparse.Namespace) -> None:
         "latency": lambda: [measure_latency(size, args.events, grouping) for size in sizes for grouping in (PER_INGRESS, MERGED)],
         "sync": lambda: measure_sync(count),
         "instructions": lambda: [measure_instructions(sizes, min(args.events, 100), grouping) for grouping in (PER_INGRESS, MERGED)],
-        "memory": lambda: [measure_memory(size, 32 if size else 12) for size in [0, *sizes]],
+        "memory": lambda: [measure_memory(size, 64 if size else 16) for size in [0, *sizes]],
         "rancher": lambda: measure_rancher(min(1000, count)),
         "window": lambda: measure_window(count),
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
