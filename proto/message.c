@@ -184,6 +184,20 @@ int message_decode(const struct message *message, struct arena *arena, void *ret
 	return schema_decode(schema, message->body, arena, ret_value, ret_error);
 }
 
+void message_read_kept(
+	const struct schema *schema, struct str payload, struct arena *arena, void *ret_value)
+{
+	struct schema_error error = {""};
+	msgpack_object root;
+	msgpack_zone zone;
+	size_t at = 0;
+	if (!msgpack_zone_init(&zone, READER_ZONE_LEN))
+		xmalloc(SIZE_MAX / 2); /* ends the process with the line for out of memory */
+	must(msgpack_unpack(payload.p, payload.len, &at, &zone, &root) == MSGPACK_UNPACK_SUCCESS);
+	must(schema_decode(schema, &root.via.array.ptr[1], arena, ret_value, &error) == 0);
+	msgpack_zone_destroy(&zone);
+}
+
 /* ---- writing ---- */
 
 static int append_head(struct buf *out, const char *word)

@@ -6,8 +6,7 @@
  * kind); then message_decode() fills the struct that belongs to it. Writing: message_encode()
  * appends a whole frame.
  *
- * A payload may be kept as it is (a stored record, say) and opened again later: that is the compact
- * form of every cache here.
+ * Whoever keeps an object keeps its payload, and reads it again with message_read_kept().
  */
 #pragma once
 
@@ -67,6 +66,11 @@ void message_reader_free(struct message_reader *reader);
  * or stand in the arena. -EBADMSG: it does not fit the schema, *ret_error says where. */
 [[nodiscard]] int message_decode(const struct message *message, struct arena *arena,
 	void *ret_value, struct schema_error *ret_error);
+
+/* Reads again a payload that message_decode() has taken once, or that message_encode() and its kin have made. Texts in *ret_value are
+ * views of the payload, or stand in the arena. */
+void message_read_kept(
+	const struct schema *schema, struct str payload, struct arena *arena, void *ret_value);
 
 /* Appends the frame; on failure the buffer is as before. `value` is the struct that belongs to
  * `type`. For MESSAGE_UPSERT use the next two. -EINVAL: the value breaks a limit, *ret_error says

@@ -143,7 +143,7 @@ static void change_present(
 
 void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old)
 {
-	if (ingress->record.packed != NULL) {
+	if (ingress->record.payload != NULL) {
 		change_present(engine, ingress, old);
 		return;
 	}
@@ -173,7 +173,7 @@ void change_slice(struct engine *engine, struct slice_node *slice)
 {
 	struct service_node *old = slice->service;
 	struct service_node *service = NULL;
-	if (slice->record.packed != NULL) {
+	if (slice->record.payload != NULL) {
 		struct endpoints_record record;
 		record_read(&slice->record, &engine->scratch, &record);
 		if (!str_is_empty(record.service)) {
@@ -209,7 +209,7 @@ static void touch_settled_pools(struct engine *engine, const struct ingress_node
 
 void change_by_secrets(struct engine *engine, struct ingress_node *ingress)
 {
-	if (ingress->record.packed == NULL)
+	if (ingress->record.payload == NULL)
 		return;
 	if (engine->grouping == GROUPING_MERGED)
 		claims_ask_of(engine, ingress);
@@ -252,7 +252,7 @@ void change_flagged(struct engine *engine, uint16_t flags)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct record *record;
 		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key) {
-			if (record->packed == NULL || (record->node.flags & flags) != flags)
+			if (record->payload == NULL || (record->node.flags & flags) != flags)
 				continue;
 			change_ingress(engine, (struct ingress_node *)(void *)record, NULL);
 			arena_reset(&engine->scratch);

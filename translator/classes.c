@@ -31,7 +31,7 @@ static struct ingress_class_record *read_ours(
 	SET_FOREACH (record, &engine->graph.records[NODE_CLASS], node_by_key) {
 		struct ingress_class_record class;
 		void *items = list;
-		if (record->packed == NULL)
+		if (record->payload == NULL)
 			continue;
 		/* The record may be gone before the table is. */
 		record_read(record, arena, &class);
@@ -132,7 +132,7 @@ void classes_diagnose(
 	struct engine *engine, const struct class_node *class, struct diag_list *diags)
 {
 	const struct diag_list *all = &engine->classes.diags;
-	if (class->record.packed == NULL || engine->grouping != GROUPING_MERGED)
+	if (class->record.payload == NULL || engine->grouping != GROUPING_MERGED)
 		return;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct diag *diag = &all->items[i];

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { PACKING_MAX = 8 * 1024 * 1024 };
-
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx)
 {
@@ -35,7 +33,6 @@ struct engine *engine_new(
 	said_init(engine);
 	queue_init(&engine->statuses, NODE_STATUS);
 	arena_init(&engine->scratch);
-	buf_init(&engine->packing, PACKING_MAX);
 	return engine;
 }
 
@@ -64,7 +61,6 @@ void engine_free(struct engine *engine)
 	graph_fini(&engine->graph);
 	plans_fini(engine);
 	arena_fini(&engine->scratch);
-	buf_wipe_fini(&engine->packing);
 	free_protocols(engine);
 	free_text(&engine->settings.ingress_class);
 	free_text(&engine->settings.controller_name);
@@ -249,7 +245,7 @@ static int take_source(
 	case MESSAGE_SYNC_END:
 		return take_sync_end(engine, body.mark.kind);
 	case MESSAGE_KEEP:
-		return records_keep(engine, &body.key);
+		return records_keep(engine, &body.key, message->payload);
 	default:
 		return records_delete(engine, &body.key);
 	}

@@ -446,13 +446,13 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 	};
 	e.self = key_join(arena, namespace, '/', name);
 	struct record *record = graph_find(&engine->graph, record_node_kind(kind), e.self);
-	if (record == NULL || record->packed == NULL)
+	if (record == NULL || record->payload == NULL)
 		return false;
 	if (!engine_is_whole(engine))
 		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
 	struct record *front =
 		e.is_service ? graph_find(&engine->graph, NODE_FRONT, e.self) : record;
-	if (front != NULL && front->packed != NULL)
+	if (front != NULL && front->payload != NULL)
 		explain_owner(&e, front);
 	else
 		explain_inner_service(&e);

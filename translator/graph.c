@@ -4,7 +4,6 @@
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "common/slab.h"
-#include "proto/pack.h"
 #include "translator/facts.h"
 #include "translator/plan.h"
 
@@ -347,12 +346,11 @@ void graph_move_slice(struct slice_node *slice, struct service_node *service)
 		set_add(&service->slices, slice, node_by_key);
 }
 
-void record_free_packed(enum node_kind kind, uint8_t *packed)
+void record_free_payload(enum node_kind kind, char *payload, size_t len)
 {
-	struct str bytes = packed_view(packed);
-	if (packed != NULL && kind == NODE_SECRET)
-		explicit_bzero((void *)(uintptr_t)bytes.p, bytes.len);
-	packed_free(packed);
+	if (payload != NULL && kind == NODE_SECRET)
+		explicit_bzero(payload, len);
+	free(payload);
 }
 
 /* ---- life ---- */
@@ -363,7 +361,7 @@ static bool is_needed(struct node *node)
 		return true;
 	if (node_has_users(node))
 		return true;
-	if (node->kind < NODE_RECORD_KINDS && ((struct record *)(void *)node)->packed != NULL)
+	if (node->kind < NODE_RECORD_KINDS && ((struct record *)(void *)node)->payload != NULL)
 		return true;
 	if (node->kind == NODE_SERVICE) {
 		struct service_node *service = (void *)node;
@@ -378,6 +376,7 @@ static bool is_needed(struct node *node)
 static void free_ingress_content(struct ingress_node *ingress)
 {
 	free(ingress->offers);
+	free(ingress->uid);
 	shared_text_drop(ingress->shared_with);
 }
 
@@ -385,14 +384,15 @@ static void free_ingress_content(struct ingress_node *ingress)
 static void free_content(struct node *node)
 {
 	if (node->kind < NODE_RECORD_KINDS)
-		record_free_packed(
-			(enum node_kind)node->kind, ((struct record *)(void *)node)->packed);
+		record_free_payload((enum node_kind)node->kind,
+			((struct record *)(void *)node)->payload,
+			((struct record *)(void *)node)->payload_len);
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
 		free_ingress_content((struct ingress_node *)(void *)node);
 	if (node->kind == NODE_SECRET)
 		facts_free(((struct secret_node *)(void *)node)->facts);
 	if (node->kind == NODE_BALANCER)
-		shared_text_drop(((struct balancer_node *)(void *)node)->status);
+		free(((struct balancer_node *)(void *)node)->status);
 }
 
 /* Returns the node that may have existed only for the sake of this one. */

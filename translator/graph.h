@@ -90,7 +90,8 @@ int node_by_domain(const void *left, const void *right);
 /* Keys are "namespace/name", of classes "name". */
 struct record {
 	struct node node;
-	uint8_t *packed; /* see packed_keep(); NULL: there is none, the node is only referred to */
+	char *payload; /* the message that told of it; NULL: there is none, the node is only referred to */
+	size_t payload_len;
 };
 
 struct balancer_node;
@@ -102,6 +103,7 @@ struct ingress_node {
 	struct set targets;             /* nodes that it needs, by address */
 	struct offers *offers;          /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
+	char *uid;                      /* of the object; NULL: none was told */
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
 	bool is_unserved;               /* as its status was told last, see owners.c */
@@ -144,8 +146,8 @@ struct secret_node {
 struct balancer_node {
 	struct node node;
 	uint64_t rev;
-	const char *status; /* shared text, packed lb_status, see statuses.c; NULL: the provider has
-			       said nothing */
+	char *status; /* the frame of a lb-status, see statuses.c; NULL: the provider has said nothing */
+	size_t status_len;
 	struct set users;
 	struct set hosts;
 	struct set claims;
@@ -239,8 +241,8 @@ struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
 /* Puts the slice under another service, or under none. */
 void graph_move_slice(struct slice_node *slice, struct service_node *service);
-/* Wipes packed bytes of such a node where they may hold a key. */
-void record_free_packed(enum node_kind kind, uint8_t *packed);
+/* Wipes what may hold a key. */
+void record_free_payload(enum node_kind kind, char *payload, size_t len);
 
 /* Frees the node, and then what existed only for its sake, unless it is needed or queued. */
 void graph_settle(struct graph *graph, struct node *node);

@@ -192,7 +192,7 @@ static const struct secret_record *read_secret(
 	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
 	struct record *record =
 		str_is_empty(name) ? NULL : graph_find(&engine->graph, NODE_SECRET, key);
-	if (record == NULL || record->packed == NULL)
+	if (record == NULL || record->payload == NULL)
 		return NULL;
 	struct secret_record *secret = arena_alloc(&engine->scratch, sizeof(*secret));
 	record_read(record, &engine->scratch, secret);
@@ -244,7 +244,7 @@ static const void *build_pool(
 		.allow_external_name = engine->config.allow_external_name,
 		.egress = engine->config.egress,
 	};
-	if (service->record.packed != NULL) {
+	if (service->record.payload != NULL) {
 		record_read(&service->record, &engine->scratch, &record);
 		request.record = &record;
 		request.slices = read_slices(engine, service, &request.slice_count);
@@ -337,7 +337,7 @@ const void *object_build(struct engine *engine, struct node *node, struct diag_l
 static void diagnose_ingress(
 	struct engine *engine, struct ingress_node *ingress, struct diag_list *diags)
 {
-	if (ingress->record.packed == NULL)
+	if (ingress->record.payload == NULL)
 		return;
 	const struct plan_slot *slot = plans_get(engine, ingress);
 	struct tls_context tls = object_tls_context(engine);

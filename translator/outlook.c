@@ -105,7 +105,7 @@ static bool put_record(
 	const struct record *record = (const void *)node;
 	struct schema_error error = {""};
 	union any_record value;
-	if (record->packed == NULL)
+	if (record->payload == NULL)
 		return false;
 	record_read(record, &engine->scratch, &value);
 	if (kind == RECORD_SECRET)

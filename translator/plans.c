@@ -38,7 +38,7 @@ static const struct ingress_class_record *named_class(
 	if (str_is_empty(name))
 		return NULL;
 	struct record *record = graph_find(&engine->graph, NODE_CLASS, name);
-	if (record == NULL || record->packed == NULL)
+	if (record == NULL || record->payload == NULL)
 		return NULL;
 	struct ingress_class_record *class = arena_alloc(arena, sizeof(*class));
 	record_read(record, arena, class);
@@ -107,7 +107,7 @@ static struct plan_slot *oldest_of(struct plan_slot *slots, size_t count)
 const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress)
 {
 	struct plan_slot *slots = engine->plans;
-	must(ingress->record.packed != NULL);
+	must(ingress->record.payload != NULL);
 	for (size_t i = 0; i < PLAN_SLOTS; i++) {
 		if (slots[i].ingress == ingress) {
 			slots[i].used_at = ++engine->plan_clock;
@@ -124,7 +124,7 @@ const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *in
 
 bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan)
 {
-	size_t len = packed_view(ingress->record.packed).len;
+	size_t len = ingress->record.payload_len;
 	return plan->hosts.count != 0 && len > PLAN_SMALL_MAX_LEN / plan->hosts.count;
 }
 
@@ -141,7 +141,7 @@ void plans_rest(struct engine *engine)
 
 const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress)
 {
-	if (ingress->record.packed == NULL)
+	if (ingress->record.payload == NULL)
 		return NULL;
 	fill(engine, &engine->old_plan, ingress);
 	return &engine->old_plan.plan;

@@ -22,7 +22,7 @@ static struct record *find(struct engine *engine)
 	struct str key = key_join(&engine->scratch, engine->config.publish_namespace, '/',
 		engine->config.publish_name);
 	struct record *record = graph_find(&engine->graph, NODE_SERVICE, key);
-	return record != NULL && record->packed != NULL ? record : NULL;
+	return record != NULL && record->payload != NULL ? record : NULL;
 }
 
 bool publish_read(struct engine *engine, struct lb_status *ret_status)

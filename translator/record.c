@@ -3,7 +3,6 @@
 
 #include "common/must.h"
 #include "proto/message.h"
-#include "proto/pack.h"
 
 static const enum node_kind node_kinds[RECORD_KIND_COUNT] = {
 	[RECORD_INGRESS] = NODE_INGRESS,
@@ -39,38 +38,22 @@ void record_read(const struct record *record, struct arena *arena, void *ret_val
 {
 	enum record_kind kind = record_kind_of(record);
 	struct record_key *key = ret_value;
-	must(record->packed != NULL);
-	unpack_struct(record_schema(kind), packed_view(record->packed), arena, ret_value);
-	key->kind = kind;
-	key->namespace = node_namespace(&record->node);
-	key->name = node_name(&record->node);
-}
-
-struct record_key record_read_key(const struct record *record, struct arena *arena)
-{
-	/* Each kind of record begins with its key. */
-	union {
-		struct ingress_record ingress;
-		struct ingress_class_record class;
-		struct service_record service;
-		struct endpoints_record endpoints;
-		struct secret_record secret;
-	} value;
-	enum record_kind kind = record_kind_of(record);
-	must(record->packed != NULL);
-	unpack_first(record_schema(kind), packed_view(record->packed), arena, &value);
-	return (struct record_key){.kind = kind,
-		.namespace = node_namespace(&record->node),
-		.name = node_name(&record->node),
-		.uid = value.ingress.key.uid};
+	struct str payload = {record->payload, record->payload_len};
+	must(record->payload != NULL);
+	if ((record->node.flags & NODE_KEPT) != 0) {
+		memset(ret_value, 0, record_schema(kind)->size);
+		message_read_kept(
+			message_schema(MESSAGE_KEEP, RECORD_NONE, LB_NONE), payload, arena, key);
+	} else {
+		message_read_kept(record_schema(kind), payload, arena, ret_value);
+	}
 }
 
 struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena)
 {
-	struct record_key key = record_read_key(&ingress->record, arena);
-	return (struct object_ref){.namespace = key.namespace,
-		.name = key.name,
-		.uid = key.uid,
+	return (struct object_ref){.namespace = node_namespace(&ingress->record.node),
+		.name = node_name(&ingress->record.node),
+		.uid = arena_str(arena, str_from(ingress->uid)),
 		.is_service = ingress->record.node.kind == NODE_FRONT};
 }
 

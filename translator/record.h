@@ -11,10 +11,8 @@
 /* Of a kind that is one, not RECORD_NONE. */
 enum node_kind record_node_kind(enum record_kind kind);
 const struct schema *record_schema(enum record_kind kind);
-/* Unpacks into the struct of its kind; texts may point into the record. */
+/* Into the struct of its kind; texts may point into the record. Of one that cannot be read now (NODE_KEPT) only the key is there. */
 void record_read(const struct record *record, struct arena *arena, void *ret_value);
-/* Its key alone: costs the same however large the record is. */
-struct record_key record_read_key(const struct record *record, struct arena *arena);
 /* The ingress as an object reference, texts in the arena. */
 struct object_ref ingress_ref(const struct ingress_node *ingress, struct arena *arena);
 /* As plan_compare_ages(), without their plans. */

@@ -3,11 +3,10 @@
 
 #include "translator/record.h"
 #include "common/must.h"
-#include "translator/digest.h"
+#include "common/xalloc.h"
 #include "translator/keys.h"
 #include "translator/layer4.h"
 #include "translator/log_events.h"
-#include "proto/pack.h"
 
 #include <errno.h>
 
@@ -50,107 +49,84 @@ static void change(struct engine *engine, struct record *record, const struct pl
 	must(false);
 }
 
-/* Takes `packed`; NULL: the record is gone. `flag`: NODE_KEPT for a record that holds a key only. */
-static void replace(struct engine *engine, struct record *record, uint8_t *packed, uint16_t flag)
+static void note_uid(struct ingress_node *ingress, struct str uid)
+{
+	free(ingress->uid);
+	ingress->uid = uid.len != 0 ? str_dup(uid) : NULL;
+}
+
+/* Absent: the record is gone. `flag`: NODE_KEPT for the message of a record that cannot be read. */
+static void replace(struct engine *engine, struct record *record, struct str payload, uint16_t flag,
+	struct str uid)
 {
 	const struct plan *old = NULL;
-	if (record->node.kind == NODE_INGRESS || record->node.kind == NODE_FRONT) {
+	enum node_kind kind = (enum node_kind)record->node.kind;
+	if (kind == NODE_INGRESS || kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 		old = plans_save_old(engine, ingress);
 		plans_forget(engine, ingress);
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
+		if (payload.p != NULL)
+			note_uid(ingress, uid);
 	}
-	uint8_t *old_packed = record->packed;
-	enum node_kind kind = (enum node_kind)record->node.kind;
-	record->packed = packed;
-	engine->record_counts[kind] += packed != NULL;
-	engine->record_counts[kind] -= old_packed != NULL;
+	char *old_payload = record->payload;
+	size_t old_len = record->payload_len;
+	record->payload = payload.p != NULL ? xmemdup(payload.p, payload.len) : NULL;
+	record->payload_len = payload.len;
+	engine->record_counts[kind] += record->payload != NULL;
+	engine->record_counts[kind] -= old_payload != NULL;
 	change(engine, record, old); /* which may free the node */
-	record_free_packed(kind, old_packed);
+	record_free_payload(kind, old_payload, old_len);
 }
 
-/* The key stands in the node. */
-static void pack_record(struct engine *engine, enum record_kind kind, void *value)
+static bool is_same(const struct record *record, struct str payload, uint16_t flag)
 {
-	struct record_key *key = value;
-	key->kind = RECORD_NONE;
-	key->namespace = STR_NONE;
-	key->name = STR_NONE;
-	buf_clear(&engine->packing);
-	pack_struct(record_schema(kind), value, &engine->packing);
+	return record->payload != NULL && (record->node.flags & NODE_KEPT) == flag &&
+	       str_eq((struct str){record->payload, record->payload_len}, payload);
 }
 
-static bool is_same(const struct record *record, struct str packed, uint16_t flag)
+static void store(struct engine *engine, struct record *record, struct str payload, uint16_t flag,
+	struct str uid)
 {
-	return record->packed != NULL && str_eq(packed_view(record->packed), packed) &&
-	       (record->node.flags & NODE_KEPT) == flag;
+	if (!is_same(record, payload, flag))
+		replace(engine, record, payload, flag, uid);
 }
 
-static void store(struct engine *engine, struct record *record, struct str packed, uint16_t flag)
+static void forget(struct engine *engine, struct record *record)
 {
-	if (!is_same(record, packed, flag))
-		replace(engine, record, packed_keep(packed), flag);
+	replace(engine, record, STR_NONE, 0, STR_NONE);
 }
 
 /* A Service that may want a load balancer has a second record, as an owner. */
-static void put_front(struct engine *engine, struct str key, bool is_front, struct str packed)
+static void put_front(
+	struct engine *engine, struct str key, bool is_front, struct str payload, struct str uid)
 {
 	struct record *front = graph_find(&engine->graph, NODE_FRONT, key);
 	if (is_front) {
 		front = graph_get(&engine->graph, NODE_FRONT, key);
 		front->node.mark = engine->marks[RECORD_SERVICE];
-		store(engine, front, packed, 0);
-	} else if (front != NULL && front->packed != NULL) {
-		replace(engine, front, NULL, 0);
+		store(engine, front, payload, 0, uid);
+	} else if (front != NULL && front->payload != NULL) {
+		forget(engine, front);
 	}
 }
 
 static void drop(struct engine *engine, struct record *record)
 {
 	if (record->node.kind == NODE_SERVICE)
-		put_front(engine, node_key(&record->node), false, STR_NONE);
-	replace(engine, record, NULL, 0);
+		put_front(engine, node_key(&record->node), false, STR_NONE, STR_NONE);
+	forget(engine, record);
 }
 
-/* Of the pods behind addresses it only matters which are the same, and there are more of them than of
- * anything else. Whoever makes two alike does it to endpoints of his own. */
-static void shorten_uids(const struct endpoints_record *slice, struct arena *arena)
+static void put(struct engine *engine, struct str key, struct str payload, const void *value)
 {
-	for (size_t i = 0; i < slice->subsets.count; i++) {
-		const struct endpoint_subset *subset = &slice->subsets.items[i];
-		for (size_t k = 0; k < subset->addresses.count; k++) {
-			struct str *uid = &subset->addresses.items[k].target_uid;
-			uint64_t digest = digest_mix(DIGEST_START, uid->p, uid->len);
-			if (uid->len > sizeof(digest))
-				*uid = arena_str(
-					arena, (struct str){(char *)&digest, sizeof(digest)});
-		}
-	}
-}
-
-/* Leaves out what nobody asks for. */
-static void prune(enum record_kind kind, void *value, struct arena *arena)
-{
-	if (kind == RECORD_ENDPOINTS)
-		shorten_uids(value, arena);
-	/* The age of a Service says who came first among owners. */
-	if (kind == RECORD_SERVICE && !layer4_is_front(value))
-		((struct service_record *)value)->created = 0;
-}
-
-static void put(struct engine *engine, enum record_kind kind, struct str key, void *value)
-{
+	const struct record_key *record_key = value;
+	enum record_kind kind = record_key->kind;
 	struct record *record = graph_get(&engine->graph, record_node_kind(kind), key);
 	record->node.mark = engine->marks[kind];
-	prune(kind, value, &engine->scratch);
-	pack_record(engine, kind, value);
-	struct str packed = buf_str(&engine->packing);
-	store(engine, record, packed, 0);
+	store(engine, record, payload, 0, record_key->uid);
 	if (kind == RECORD_SERVICE)
-		put_front(engine, key, layer4_is_front(value), packed);
-	if (kind == RECORD_SECRET)
-		explicit_bzero(engine->packing.data, engine->packing.cap);
-	buf_shrink(&engine->packing, 64 * 1024);
+		put_front(engine, key, layer4_is_front(value), payload, record_key->uid);
 }
 
 /* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids are made of them:
@@ -179,14 +155,13 @@ static bool is_usable(const struct record_key *key)
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error)
 {
-	enum record_kind kind = message->record_kind;
-	void *value = arena_alloc(&engine->scratch, record_schema(kind)->size);
+	void *value = arena_alloc(&engine->scratch, record_schema(message->record_kind)->size);
 	int err = message_decode(message, &engine->scratch, value, ret_error);
 	if (err != 0)
 		return err;
 	const struct record_key *key = value;
 	if (is_usable(key))
-		put(engine, kind, key_text(key, &engine->scratch), value);
+		put(engine, key_text(key, &engine->scratch), message->payload, value);
 	return 0;
 }
 
@@ -195,9 +170,9 @@ static struct record *find(struct engine *engine, const struct record_key *key)
 {
 	struct str text = key_text(key, &engine->scratch);
 	struct record *record = graph_find(&engine->graph, record_node_kind(key->kind), text);
-	if (key->kind == RECORD_SERVICE && (record == NULL || record->packed == NULL))
+	if (key->kind == RECORD_SERVICE && (record == NULL || record->payload == NULL))
 		record = graph_find(&engine->graph, NODE_FRONT, text);
-	return record != NULL && record->packed != NULL ? record : NULL;
+	return record != NULL && record->payload != NULL ? record : NULL;
 }
 
 int records_delete(struct engine *engine, const struct record_key *key)
@@ -221,20 +196,17 @@ int records_delete(struct engine *engine, const struct record_key *key)
 
 /* Nothing is known of it but that it is there, so that a load balancer of its own is not taken for
  * one that nobody wants. Of other kinds nothing can be said. */
-static void keep_unknown(struct engine *engine, const struct record_key *key)
+static void keep_unknown(struct engine *engine, const struct record_key *key, struct str payload)
 {
 	enum node_kind kind = key->kind == RECORD_INGRESS ? NODE_INGRESS : NODE_FRONT;
 	if (key->kind != RECORD_INGRESS && key->kind != RECORD_SERVICE)
 		return;
 	struct record *record = graph_get(&engine->graph, kind, key_text(key, &engine->scratch));
-	struct record_key *value = arena_alloc(&engine->scratch, record_schema(key->kind)->size);
 	record->node.mark = engine->marks[key->kind];
-	value->uid = key->uid;
-	pack_record(engine, key->kind, value);
-	store(engine, record, buf_str(&engine->packing), NODE_KEPT);
+	store(engine, record, payload, NODE_KEPT, key->uid);
 }
 
-int records_keep(struct engine *engine, const struct record_key *key)
+int records_keep(struct engine *engine, const struct record_key *key, struct str payload)
 {
 	if (key->kind == RECORD_NONE)
 		return -EPROTO;
@@ -242,7 +214,7 @@ int records_keep(struct engine *engine, const struct record_key *key)
 		return 0;
 	struct record *record = find(engine, key);
 	if (record == NULL) {
-		keep_unknown(engine, key);
+		keep_unknown(engine, key, payload);
 		return 0;
 	}
 	record->node.mark = engine->marks[key->kind];
@@ -267,7 +239,7 @@ static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
 	for (struct record *record = set_first(records); record != NULL; record = next) {
 		/* Dropping a record may free others, but none of its own kind. */
 		next = set_next(records, record, node_by_key);
-		if (record->packed != NULL && record->node.mark != mark)
+		if (record->payload != NULL && record->node.mark != mark)
 			drop(engine, record);
 	}
 }

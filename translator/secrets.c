@@ -33,7 +33,7 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 	if (secret->facts == NULL) {
 		struct arena work;
 		struct secret_record record;
-		bool is_there = secret->record.packed != NULL;
+		bool is_there = secret->record.payload != NULL;
 		arena_init(&work);
 		if (is_there)
 			record_read(&secret->record, &work, &record);

@@ -76,7 +76,6 @@ struct engine {
 	struct plan_slot old_plan;
 	uint64_t plan_clock;
 	struct arena scratch; /* of one step */
-	struct buf packing;
 	size_t record_counts[NODE_RECORD_KINDS];
 	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
@@ -260,8 +259,8 @@ void fronts_answered(struct engine *engine, struct balancer_node *balancer);
 int records_take(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct engine *engine, const struct record_key *key);
-/* It exists but cannot be read now: what is known of it counts as repeated. */
-int records_keep(struct engine *engine, const struct record_key *key);
+/* It exists but cannot be read now: what is known of it counts as repeated. `payload`: of the message that says so. */
+int records_keep(struct engine *engine, const struct record_key *key, struct str payload);
 void records_begin(struct engine *engine, enum record_kind kind);
 /* Drops what was not named since records_begin(). */
 void records_end(struct engine *engine, enum record_kind kind);

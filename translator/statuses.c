@@ -10,10 +10,10 @@
 #include "translator/claim_keys.h"
 #include "translator/record.h"
 #include "common/must.h"
-#include "common/shared_text.h"
 #include "translator/addresses.h"
 #include "translator/log_events.h"
-#include "proto/pack.h"
+#include "common/xalloc.h"
+#include "proto/frame.h"
 
 #include <errno.h>
 
@@ -30,7 +30,9 @@ bool statuses_read(
 	*ret_status = (struct lb_status){0};
 	if (balancer->status == NULL)
 		return false;
-	unpack_struct(status_schema(), shared_text_view(balancer->status), arena, ret_status);
+	message_read_kept(status_schema(),
+		str_skip((struct str){balancer->status, balancer->status_len}, FRAME_HEAD_LEN),
+		arena, ret_status);
 	return true;
 }
 
@@ -65,13 +67,29 @@ static void log_state(const struct balancer_node *balancer, const struct lb_stat
 			LOG_TEXT("reason", status->message));
 }
 
-static void store(struct balancer_node *balancer, struct str packed)
+/* What is kept of it, as a frame: all but the revision. */
+static void encode(const struct lb_status *status, struct buf *out)
+{
+	struct schema_error error;
+	struct lb_status kept = *status;
+	kept.rev = 0;
+	buf_init(out, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	must(message_encode(MESSAGE_LB_STATUS, &kept, out, &error) == 0);
+}
+
+static bool is_known(const struct balancer_node *balancer, struct str frame)
+{
+	return balancer->status != NULL &&
+	       str_eq((struct str){balancer->status, balancer->status_len}, frame);
+}
+
+static void store(struct balancer_node *balancer, struct str frame)
 {
 	if (balancer->status == NULL)
 		balancer->node.flags |= NODE_NEW_STATUS;
-	const char *old = balancer->status;
-	balancer->status = shared_text_get_any(packed);
-	shared_text_drop(old);
+	free(balancer->status);
+	balancer->status = xmemdup(frame.p, frame.len);
+	balancer->status_len = frame.len;
 }
 
 static void note_answer(
@@ -96,24 +114,23 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 	if (balancer == NULL || set_is_empty(&balancer->users))
 		return 0; /* the provider has not heard yet that it is gone */
 	note_answer(engine, balancer, status);
-	bool was_known = statuses_read(balancer, &engine->scratch, &old);
-	now.id = STR_NONE;
-	now.rev = 0;
+	struct buf frame;
+	(void)statuses_read(balancer, &engine->scratch, &old);
 	now.addresses.items = old.addresses.items;
 	now.addresses.count = old.addresses.count;
 	if (status->addresses_known)
 		addresses_normalise(status, &engine->scratch, &now);
 	now.addresses_known |= old.addresses_known;
-	buf_clear(&engine->packing);
-	pack_struct(status_schema(), &now, &engine->packing);
-	struct str packed = buf_str(&engine->packing);
-	if (was_known && str_eq(packed, shared_text_view(balancer->status)))
+	encode(&now, &frame);
+	if (is_known(balancer, buf_str(&frame))) {
+		buf_fini(&frame);
 		return 0;
+	}
 	/* `old` points into what is replaced. */
 	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
 	bool recovered = (balancer->node.flags & NODE_FAILED) != 0 && now.state == LB_STATE_APPLIED;
-	store(balancer, packed);
-	buf_shrink(&engine->packing, 64 * 1024);
+	store(balancer, buf_str(&frame));
+	buf_fini(&frame);
 	log_state(balancer, status);
 	if (now.state == LB_STATE_FAILED)
 		balancer->node.flags |= NODE_FAILED;
@@ -395,7 +412,7 @@ bool statuses_work(struct engine *engine)
 		(out = engine->ops->source_out(engine->ctx)) != NULL) {
 		struct node *node = queue_pop(&engine->statuses);
 		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
-		if (ingress->record.packed != NULL)
+		if (ingress->record.payload != NULL)
 			send_status(engine, ingress, out);
 		graph_settle(&engine->graph, node);
 		arena_reset(&engine->scratch);
