@@ -35,7 +35,7 @@ static void set_proven(struct feed *feed, bool is_proven)
 	if (feed->is_proven == is_proven)
 		return;
 	feed->is_proven = is_proven;
-	log_event(is_proven ? &EV_FEED_PROVEN : &EV_FEED_DOUBTED);
+	log_event(is_proven ? &EV_FEED_PROVEN : &EV_FEED_UNPROVEN);
 }
 
 bool feed_is_proven(const struct feed *feed)

@@ -3,7 +3,7 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/inquiry.h"
+#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
 
 static const double FRESH_S = 60;
@@ -13,7 +13,7 @@ struct image {
 	void (*on_known)(void *ctx);
 	void (*on_failed)(void *ctx);
 	void *ctx;
-	struct inquiry *inquiry;
+	struct query *query;
 	char *uuid;
 };
 
@@ -39,7 +39,7 @@ static void on_end(void *ctx, uint64_t number)
 	struct image *image = ctx;
 	(void)number;
 	if (image->uuid == NULL)
-		inquiry_want_after(image->inquiry, FRESH_S / 2);
+		query_want_after(image->query, FRESH_S / 2);
 	image->on_known(image->ctx);
 }
 
@@ -57,27 +57,27 @@ const char *image_uuid(const struct image *image)
 
 bool image_is_fresh(const struct image *image)
 {
-	double age = clock_monotonic_s() - inquiry_answered_at(image->inquiry);
+	double age = clock_monotonic_s() - query_answered_at(image->query);
 	return image->uuid != NULL && (image->controller->config->image != NULL || age <= FRESH_S);
 }
 
-const char *image_trouble(const struct image *image)
+const char *image_error(const struct image *image)
 {
-	if (inquiry_is_answered(image->inquiry) && image->uuid == NULL)
+	if (query_is_answered(image->query) && image->uuid == NULL)
 		return "Rancher's setting lb.instance.image is empty";
-	return inquiry_trouble(image->inquiry);
+	return query_error(image->query);
 }
 
 void image_need(struct image *image)
 {
-	if (inquiry_trouble(image->inquiry) == NULL)
-		inquiry_want_after(image->inquiry, 0);
+	if (query_error(image->query) == NULL)
+		query_want_after(image->query, 0);
 }
 
-void image_doubt(struct image *image)
+void image_invalidate(struct image *image)
 {
 	if (image->controller->config->image == NULL)
-		inquiry_doubt(image->inquiry);
+		query_invalidate(image->query);
 }
 
 /* ---- life ---- */
@@ -85,9 +85,9 @@ void image_doubt(struct image *image)
 struct image *image_new(struct controller *controller, void (*on_known)(void *ctx),
 	void (*on_failed_now)(void *ctx), void *ctx)
 {
-	static const struct inquiry_ops ops = {path, on_item, on_end, on_failed};
+	static const struct query_ops ops = {path, on_item, on_end, on_failed};
 	struct image *image = xcalloc(1, sizeof(*image));
-	struct inquiry_config config = {
+	struct query_config config = {
 		.loop = controller->loop,
 		.api = controller->api,
 		.turns = controller->turns,
@@ -99,7 +99,7 @@ struct image *image_new(struct controller *controller, void (*on_known)(void *ct
 	image->on_known = on_known;
 	image->on_failed = on_failed_now;
 	image->ctx = ctx;
-	image->inquiry = inquiry_new(&config);
+	image->query = query_new(&config);
 	if (controller->config->image != NULL)
 		image->uuid = xasprintf("%s%s",
 			strncmp(controller->config->image, "docker:", 7) == 0 ? "" : "docker:",
@@ -111,7 +111,7 @@ void image_free(struct image *image)
 {
 	if (image == NULL)
 		return;
-	inquiry_free(image->inquiry);
+	query_free(image->query);
 	free(image->uuid);
 	free(image);
 }

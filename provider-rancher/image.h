@@ -18,9 +18,9 @@ void image_free(struct image *image);
 const char *image_uuid(const struct image *image);
 /* It is known, and was asked for lately if it has to be. */
 bool image_is_fresh(const struct image *image);
-/* Why it cannot be had; NULL: no trouble. */
-const char *image_trouble(const struct image *image);
+/* Why it cannot be had; NULL: it can. */
+const char *image_error(const struct image *image);
 /* Asks for it, unless that failed and is tried again anyway. */
 void image_need(struct image *image);
-/* An answer has made it doubtful. */
-void image_doubt(struct image *image);
+/* An answer says that it may be another one by now. */
+void image_invalidate(struct image *image);

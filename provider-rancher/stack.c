@@ -4,7 +4,7 @@
 #include "common/backoff.h"
 #include "common/xalloc.h"
 #include "provider-rancher/ask.h"
-#include "provider-rancher/inquiry.h"
+#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
 
 #include <strings.h>
@@ -14,7 +14,7 @@ struct stack {
 	void (*on_known)(void *ctx, bool is_new);
 	void (*on_failed)(void *ctx);
 	void *ctx;
-	struct inquiry *inquiry;
+	struct query *query;
 	char *id;       /* NULL: there is none */
 	char *found_id; /* by the question that is being answered */
 	bool is_foreign;
@@ -22,7 +22,7 @@ struct stack {
 	/* Making it. */
 	struct turn turn;
 	struct api_request *request;
-	char *trouble;
+	char *error;
 	struct backoff backoff;
 	uint64_t listed; /* number of the last question that was answered */
 };
@@ -98,14 +98,14 @@ static void on_end(void *ctx, uint64_t number)
 	stack->on_known(stack->ctx, is_new);
 }
 
-static void on_inquiry_failed(void *ctx, const struct api_answer *answer)
+static void on_query_failed(void *ctx, const struct api_answer *answer)
 {
 	struct stack *stack = ctx;
 	(void)answer;
 	stack->on_failed(stack->ctx);
 }
 
-static const struct inquiry_ops inquiry_ops = {path, on_item, on_end, on_inquiry_failed};
+static const struct query_ops query_ops = {path, on_item, on_end, on_query_failed};
 
 /* ---- making ---- */
 
@@ -116,8 +116,8 @@ static void on_made(void *ctx, const struct api_answer *answer)
 	stack->request = NULL;
 	ask_judge(stack->controller->turns, &stack->turn, answer);
 	turns_leave(stack->controller->turns, &stack->turn);
-	free(stack->trouble);
-	stack->trouble = NULL;
+	free(stack->error);
+	stack->error = NULL;
 	if (answer->outcome == API_OK && api_read_stack(answer->body, &made) == NULL) {
 		char *id = str_dup(made.id);
 		backoff_succeeded(&stack->backoff);
@@ -128,9 +128,9 @@ static void on_made(void *ctx, const struct api_answer *answer)
 	}
 	/* Somebody else may have made it, our answer may have been lost, or the name is still held by one on its way out: looks
 	 * for it, and goes on from there. */
-	stack->trouble = xasprintf("the stack cannot be made: %s", answer->text);
+	stack->error = xasprintf("the stack cannot be made: %s", answer->text);
 	log_event(&EV_STACK_FAILED, LOG_STR("reason", answer->text));
-	inquiry_want_after(stack->inquiry, backoff_next(&stack->backoff));
+	query_want_after(stack->query, backoff_next(&stack->backoff));
 	stack->on_failed(stack->ctx);
 }
 
@@ -155,20 +155,20 @@ void stack_need(struct stack *stack)
 {
 	stack->is_needed = true;
 	/* One that could not be made is looked for first, after a while. */
-	if (stack->trouble == NULL)
+	if (stack->error == NULL)
 		want_made(stack);
 }
 
-void stack_doubt(struct stack *stack)
+void stack_invalidate(struct stack *stack)
 {
-	inquiry_doubt(stack->inquiry);
+	query_invalidate(stack->query);
 }
 
 /* ---- life ---- */
 
 bool stack_is_known(const struct stack *stack)
 {
-	return inquiry_is_answered(stack->inquiry);
+	return query_is_answered(stack->query);
 }
 
 const char *stack_id(const struct stack *stack)
@@ -181,9 +181,9 @@ uint64_t stack_listed(const struct stack *stack)
 	return stack->listed;
 }
 
-const char *stack_trouble(const struct stack *stack)
+const char *stack_error(const struct stack *stack)
 {
-	return stack->trouble != NULL ? stack->trouble : inquiry_trouble(stack->inquiry);
+	return stack->error != NULL ? stack->error : query_error(stack->query);
 }
 
 struct stack *stack_new(struct controller *controller, void (*on_known)(void *ctx, bool is_new),
@@ -196,16 +196,16 @@ struct stack *stack_new(struct controller *controller, void (*on_known)(void *ct
 	stack->ctx = ctx;
 	stack->turn.on_turn = on_turn;
 	backoff_init(&stack->backoff, 0.5, 30);
-	struct inquiry_config config = {
+	struct query_config config = {
 		.loop = controller->loop,
 		.api = controller->api,
 		.turns = controller->turns,
 		.name = "stack",
 		.is_list = true,
-		.ops = &inquiry_ops,
+		.ops = &query_ops,
 		.ctx = stack,
 	};
-	stack->inquiry = inquiry_new(&config);
+	stack->query = query_new(&config);
 	return stack;
 }
 
@@ -213,16 +213,16 @@ void stack_free(struct stack *stack)
 {
 	if (stack == NULL)
 		return;
-	inquiry_free(stack->inquiry);
+	query_free(stack->query);
 	api_cancel(stack->request);
 	turns_leave(stack->controller->turns, &stack->turn);
 	free(stack->id);
 	free(stack->found_id);
-	free(stack->trouble);
+	free(stack->error);
 	free(stack);
 }
 
 void stack_start(struct stack *stack)
 {
-	inquiry_want(stack->inquiry);
+	query_want(stack->query);
 }

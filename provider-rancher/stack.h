@@ -23,9 +23,9 @@ bool stack_is_known(const struct stack *stack);
 const char *stack_id(const struct stack *stack);
 /* The number of the last question for it that was answered. */
 uint64_t stack_listed(const struct stack *stack);
-/* Why it cannot be found or made; NULL: no trouble. */
-const char *stack_trouble(const struct stack *stack);
+/* Why it cannot be found or made; NULL: it can. */
+const char *stack_error(const struct stack *stack);
 /* It has to be there: makes it if it is not. */
 void stack_need(struct stack *stack);
 /* It may not be there any more. */
-void stack_doubt(struct stack *stack);
+void stack_invalidate(struct stack *stack);

@@ -8,7 +8,7 @@
 #include "provider-rancher/certs.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/image.h"
-#include "provider-rancher/inquiry.h"
+#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/plan.h"
 #include "provider-rancher/stack.h"
@@ -20,10 +20,10 @@ struct world {
 	struct controller *controller;
 	struct stack *stack;
 	struct image *image;
-	struct inquiry *balancers;
-	struct inquiry *certificates;
-	struct inquiry *services;
-	struct inquiry *lookup; /* one awaited Service */
+	struct query *balancers;
+	struct query *certificates;
+	struct query *services;
+	struct query *lookup; /* one awaited Service */
 	struct arena arena;
 	struct backoff lookups;
 	size_t next_lookup;
@@ -50,9 +50,9 @@ static void on_stack(void *ctx, bool is_new)
 	if (stack_listed(world->stack) < world->took_over)
 		stack_start(world->stack);
 	if (is_new)
-		inquiry_forget(world->balancers);
+		query_forget(world->balancers);
 	if (stack_id(world->stack) != NULL)
-		inquiry_want(world->balancers);
+		query_want(world->balancers);
 	else
 		balancers_on_world(world->controller->balancers);
 	controller_check_ready(world->controller);
@@ -68,7 +68,7 @@ void world_take_stack(struct world *world, const struct json *value)
 	bool is_gone = told.state == SERVER_STATE_REMOVED;
 	if (id != NULL ? is_gone && str_eq_c(told.id, id)
 		       : !is_gone && str_eq_c(told.name, world->controller->config->stack))
-		stack_doubt(world->stack);
+		stack_invalidate(world->stack);
 }
 
 /* ---- load balancers ---- */
@@ -121,7 +121,7 @@ static void schedule_poll(struct world *world)
 		!balancers_are_busy(world->controller->balancers) &&
 		config->idle_poll_interval > interval_s)
 		interval_s = config->idle_poll_interval;
-	inquiry_want_after(world->balancers, interval_s * (0.9 + 0.2 * backoff_random()));
+	query_want_after(world->balancers, interval_s * (0.9 + 0.2 * backoff_random()));
 }
 
 static void on_balancers_end(void *ctx, uint64_t number)
@@ -139,7 +139,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 	balancers_on_world(world->controller->balancers);
 	schedule_poll(world);
 	if (number < world->took_over)
-		inquiry_want(world->balancers);
+		query_want(world->balancers);
 	controller_check_ready(world->controller);
 }
 
@@ -172,10 +172,10 @@ static void on_certificates_end(void *ctx, uint64_t number)
 	struct world *world = ctx;
 	world->listed_certificates = number;
 	certs_end_list(world->controller->certs, number);
-	inquiry_want_after(world->certificates, RELIST_S * (1 + backoff_random()));
+	query_want_after(world->certificates, RELIST_S * (1 + backoff_random()));
 	/* It was asked for before we took over. */
 	if (number < world->took_over)
-		inquiry_want(world->certificates);
+		query_want(world->certificates);
 	balancers_on_world(world->controller->balancers);
 	controller_check_ready(world->controller);
 }
@@ -219,7 +219,7 @@ static void on_service(void *ctx, const struct json *item, uint64_t number)
 static void schedule_lookup(struct world *world)
 {
 	if (services_has_waiting(world->controller->services))
-		inquiry_want_after(world->lookup, backoff_next(&world->lookups));
+		query_want_after(world->lookup, backoff_next(&world->lookups));
 	else
 		backoff_succeeded(&world->lookups);
 }
@@ -228,7 +228,7 @@ static void on_services_end(void *ctx, uint64_t number)
 {
 	struct world *world = ctx;
 	services_end_list(world->controller->services, number);
-	inquiry_want_after(world->services, RELIST_S * (1 + backoff_random()));
+	query_want_after(world->services, RELIST_S * (1 + backoff_random()));
 	schedule_lookup(world);
 	balancers_on_world(world->controller->balancers);
 	controller_check_ready(world->controller);
@@ -243,7 +243,7 @@ static char *lookup_path(void *ctx)
 	if (count == 0)
 		return NULL;
 	if (count > LOOKUPS_MAX) {
-		inquiry_want(world->services);
+		query_want(world->services);
 		return NULL;
 	}
 	char *uid = http_escape(uids[world->next_lookup++ % count]);
@@ -283,9 +283,9 @@ static void on_failed(void *ctx, const struct api_answer *answer)
 
 bool world_is_known(const struct world *world)
 {
-	return stack_is_known(world->stack) && inquiry_is_answered(world->certificates) &&
-	       inquiry_is_answered(world->services) &&
-	       (stack_id(world->stack) == NULL || inquiry_is_answered(world->balancers));
+	return stack_is_known(world->stack) && query_is_answered(world->certificates) &&
+	       query_is_answered(world->services) &&
+	       (stack_id(world->stack) == NULL || query_is_answered(world->balancers));
 }
 
 static char *describe(const char *name, const char *trouble)
@@ -298,17 +298,17 @@ char *world_missing_text(const struct world *world)
 {
 	const struct {
 		const char *name;
-		const struct inquiry *inquiry;
+		const struct query *query;
 	} parts[] = {{"certificates", world->certificates}, {"kubernetesServices", world->services},
 		{"load balancers", world->balancers}};
 	if (world_is_known(world))
 		return NULL;
 	if (!stack_is_known(world->stack))
-		return describe("stack", stack_trouble(world->stack));
+		return describe("stack", stack_error(world->stack));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (inquiry_is_answered(parts[i].inquiry))
+		if (query_is_answered(parts[i].query))
 			continue;
-		return describe(parts[i].name, inquiry_trouble(parts[i].inquiry));
+		return describe(parts[i].name, query_error(parts[i].query));
 	}
 	return xstrdup("Rancher");
 }
@@ -341,62 +341,62 @@ void world_need(struct world *world, unsigned needs)
 		image_need(world->image);
 	if ((needs & PLAN_NEED_SERVICES) != 0 &&
 		services_has_waiting(world->controller->services) &&
-		inquiry_is_answered(world->services))
-		inquiry_want_after(world->lookup, 0.1);
+		query_is_answered(world->services))
+		query_want_after(world->lookup, 0.1);
 }
 
 const char *world_trouble(const struct world *world, unsigned needs)
 {
 	if ((needs & PLAN_NEED_STACK) != 0)
-		return stack_trouble(world->stack);
-	return (needs & PLAN_NEED_IMAGE) != 0 ? image_trouble(world->image) : NULL;
+		return stack_error(world->stack);
+	return (needs & PLAN_NEED_IMAGE) != 0 ? image_error(world->image) : NULL;
 }
 
 void world_doubt_stack(struct world *world)
 {
-	stack_doubt(world->stack);
+	stack_invalidate(world->stack);
 }
 
 void world_doubt_image(struct world *world)
 {
-	image_doubt(world->image);
+	image_invalidate(world->image);
 }
 
 void world_doubt_services(struct world *world)
 {
-	inquiry_doubt(world->services);
+	query_invalidate(world->services);
 }
 
 void world_doubt_certificates(struct world *world)
 {
-	inquiry_doubt(world->certificates);
+	query_invalidate(world->certificates);
 }
 
 void world_watch(struct world *world)
 {
 	if (stack_id(world->stack) != NULL)
-		inquiry_want_after(world->balancers, world->controller->config->poll_interval);
+		query_want_after(world->balancers, world->controller->config->poll_interval);
 }
 
 void world_poll(struct world *world)
 {
 	if (stack_is_known(world->stack) && stack_id(world->stack) != NULL)
-		inquiry_want(world->balancers);
+		query_want(world->balancers);
 }
 
 void world_catch_up(struct world *world)
 {
 	world_poll(world);
 	/* Services are asked for by whoever waits for one. */
-	if (inquiry_is_answered(world->certificates))
-		inquiry_want(world->certificates);
+	if (query_is_answered(world->certificates))
+		query_want(world->certificates);
 }
 
 void world_take_over(struct world *world)
 {
 	world->took_over = api_number(world->controller->api);
 	stack_start(world->stack);
-	inquiry_want(world->certificates);
+	query_want(world->certificates);
 	world_poll(world);
 }
 
@@ -409,18 +409,18 @@ bool world_is_fresh(const struct world *world)
 
 /* ---- life ---- */
 
-static const struct inquiry_ops balancers_ops = {
+static const struct query_ops balancers_ops = {
 	balancers_path, on_balancer, on_balancers_end, on_balancers_failed};
-static const struct inquiry_ops certificates_ops = {
+static const struct query_ops certificates_ops = {
 	certificates_path, on_certificate, on_certificates_end, on_failed};
-static const struct inquiry_ops services_ops = {
+static const struct query_ops services_ops = {
 	services_path, on_service, on_services_end, on_failed};
-static const struct inquiry_ops lookup_ops = {lookup_path, on_lookup, on_lookup_end, NULL};
+static const struct query_ops lookup_ops = {lookup_path, on_lookup, on_lookup_end, NULL};
 
-static struct inquiry *make(
-	struct world *world, const char *name, bool is_secret, const struct inquiry_ops *ops)
+static struct query *make(
+	struct world *world, const char *name, bool is_secret, const struct query_ops *ops)
 {
-	struct inquiry_config config = {
+	struct query_config config = {
 		.loop = world->controller->loop,
 		.api = world->controller->api,
 		.turns = world->controller->turns,
@@ -430,7 +430,7 @@ static struct inquiry *make(
 		.ops = ops,
 		.ctx = world,
 	};
-	return inquiry_new(&config);
+	return query_new(&config);
 }
 
 struct world *world_new(struct controller *controller)
@@ -454,17 +454,17 @@ void world_free(struct world *world)
 		return;
 	stack_free(world->stack);
 	image_free(world->image);
-	inquiry_free(world->balancers);
-	inquiry_free(world->certificates);
-	inquiry_free(world->services);
-	inquiry_free(world->lookup);
+	query_free(world->balancers);
+	query_free(world->certificates);
+	query_free(world->services);
+	query_free(world->lookup);
 	arena_fini(&world->arena);
 	free(world);
 }
 
 void world_start(struct world *world)
 {
-	inquiry_want(world->services);
-	inquiry_want(world->certificates);
+	query_want(world->services);
+	query_want(world->certificates);
 	stack_start(world->stack);
 }

@@ -92,7 +92,7 @@ def test_events_that_stop_coming_are_found_out():
         host = next(h["id"] for h in bench.rancher.control("info")["hosts"] if h["address"] != before)
         bench.rancher.control("move", lb=WEB, host=host, overlap=0)
         wait_for(lambda: (a := bench.translator.addresses("default/web")) and before not in a, "the new address")
-        bench.provider.wait_event("feed-doubted")
+        bench.provider.wait_event("feed-unproven")
 
 
 def test_a_lost_subscription_is_taken_up_again_with_a_list(bench):

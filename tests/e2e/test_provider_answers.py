@@ -75,7 +75,7 @@ def test_keys_that_may_see_nothing_are_told_in_one_line(late):
     line = late.provider.wait_event("rancher-outage")
     assert "404" in line and "environmentAdmin" in line and "system stack" in line
     late.translator.wait_status("default/web", "pending", "environmentAdmin")
-    stays(lambda: not any("inquiry-failed" in line for line in late.provider.lines), "no further line", 1.0)
+    stays(lambda: not any("query-failed" in line for line in late.provider.lines), "no further line", 1.0)
     assert sum("rancher-outage" in line for line in late.provider.lines) == 1
 
 

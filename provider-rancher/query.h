@@ -10,9 +10,9 @@
 
 #include <ev.h>
 
-struct inquiry;
+struct query;
 
-struct inquiry_ops {
+struct query_ops {
 	/* Path below the base of the first page, allocated; NULL: there is nothing to ask now. */
 	char *(*path)(void *ctx);
 	/* An item of a list, or the resource. `number` is that of the (first) question. */
@@ -23,32 +23,32 @@ struct inquiry_ops {
 	void (*on_failed)(void *ctx, const struct api_answer *answer);
 };
 
-struct inquiry_config {
+struct query_config {
 	struct ev_loop *loop;
 	struct api *api;
 	struct turns *turns;
 	const char *name; /* for the log */
 	bool is_list;
 	bool is_secret; /* the answers may hold private keys */
-	const struct inquiry_ops *ops;
+	const struct query_ops *ops;
 	void *ctx;
 };
 
-struct inquiry *inquiry_new(const struct inquiry_config *config);
-void inquiry_free(struct inquiry *inquiry);
+struct query *query_new(const struct query_config *config);
+void query_free(struct query *query);
 
 /* Asks as soon as may be. What was asked before and is not yet answered does not count: it is asked
  * again after that. */
-void inquiry_want(struct inquiry *inquiry);
+void query_want(struct query *query);
 /* Not before `delay_s`, unless it is wanted earlier. */
-void inquiry_want_after(struct inquiry *inquiry, double delay_s);
-/* What was answered is doubtful: asks again, but not many times in a row. */
-void inquiry_doubt(struct inquiry *inquiry);
+void query_want_after(struct query *query, double delay_s);
+/* What was answered may not be true any more: asks again, but not many times in a row. */
+void query_invalidate(struct query *query);
 /* It has been answered at least once. */
-bool inquiry_is_answered(const struct inquiry *inquiry);
+bool query_is_answered(const struct query *query);
 /* When it was answered last; 0: never. */
-double inquiry_answered_at(const struct inquiry *inquiry);
+double query_answered_at(const struct query *query);
 /* Why it could not be answered the last time, in words; NULL when it could. */
-const char *inquiry_trouble(const struct inquiry *inquiry);
+const char *query_error(const struct query *query);
 /* Takes what was answered as not answered, without asking. */
-void inquiry_forget(struct inquiry *inquiry);
+void query_forget(struct query *query);
