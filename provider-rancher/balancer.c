@@ -10,7 +10,7 @@
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/grace.h"
 #include "provider-rancher/log_events.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 static void drive(struct balancer *balancer, enum lb_fsm_event event);
 
@@ -120,7 +120,7 @@ bool balancer_rebuild(struct balancer *balancer)
 
 static unsigned missing(const struct balancer *balancer)
 {
-	unsigned needs = world_lacks(balancer->controller->world);
+	unsigned needs = inventory_lacks(balancer->controller->inventory);
 	if (balancer->waits_for_services)
 		needs |= PLAN_NEED_SERVICES;
 	if (balancer->waits_for_certificates)
@@ -185,7 +185,7 @@ static enum lb_fsm_event make_plan(struct balancer *balancer)
 	balancer->work->plan = plan;
 	balancer->is_settled = plan.is_settled;
 	if (plan.needs != 0)
-		world_need(controller->world, plan.needs);
+		inventory_need(controller->inventory, plan.needs);
 	if (plan.is_settled)
 		note_settled(balancer);
 	balancer_tell(balancer);
@@ -282,7 +282,7 @@ static void drive(struct balancer *balancer, enum lb_fsm_event event)
 /* Nothing is planned before it is known what is there. */
 static bool may_act(const struct balancer *balancer)
 {
-	return world_is_known(balancer->controller->world);
+	return inventory_is_known(balancer->controller->inventory);
 }
 
 void balancer_on_news(struct balancer *balancer)
@@ -379,7 +379,7 @@ static void look_for_drift(struct balancer *balancer)
 		LOG_STR("name", balancer->row->name));
 	/* The server takes the rules of a Service away when it goes. */
 	balancer->has_wanted = false;
-	world_doubt_services(controller->world);
+	inventory_invalidate_services(controller->inventory);
 }
 
 void balancer_on_row(struct balancer *balancer, unsigned changes)

@@ -7,7 +7,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/log_events.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 /* ---- bodies ---- */
 
@@ -26,9 +26,9 @@ static void write_create(struct balancer *balancer, struct json *body)
 	shared_text_drop(old_name);
 	struct api_creation creation = {
 		.name = str_from(name.text),
-		.stack_id = str_from(world_stack_id(controller->world)),
+		.stack_id = str_from(inventory_stack_id(controller->inventory)),
 		.external_id_prefix = controller->external_id_prefix,
-		.image = world_image(controller->world),
+		.image = inventory_image(controller->inventory),
 	};
 	api_write_creation(body, &creation, &desired.spec, &arena);
 	arena_fini(&arena);
@@ -68,7 +68,8 @@ static char *lookup_path(struct balancer *balancer)
 		tried = name.text;
 	}
 	return xasprintf("/loadbalancerservices?stackId=%s&name=%s&removed_null=1&limit=%d",
-		world_stack_id(controller->world), tried, (int)controller->config->page_size);
+		inventory_stack_id(controller->inventory), tried,
+		(int)controller->config->page_size);
 }
 
 void balancer_send(struct balancer *balancer)
@@ -244,7 +245,7 @@ static bool has_reason(const struct rancher_error *error)
 
 static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct world *world = balancer->controller->world;
+	struct inventory *inventory = balancer->controller->inventory;
 	const struct rancher_error *error = &answer->error;
 	if (balancer->work->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
 		!balancer->is_name_taken) {
@@ -257,12 +258,12 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 		balancer->must_read = true;
 	/* What is referred to may be gone: finds out, so that the next try knows. */
 	if (str_eq_c(error->field, "stackId"))
-		world_doubt_stack(world);
+		inventory_invalidate_stack(inventory);
 	else if (str_eq_c(error->field, "imageUuid"))
-		world_doubt_image(world);
+		inventory_invalidate_image(inventory);
 	else if (str_eq_c(error->code, "InvalidReference")) {
-		world_doubt_services(world);
-		world_doubt_certificates(world);
+		inventory_invalidate_services(inventory);
+		inventory_invalidate_certificates(inventory);
 	}
 	return fail(balancer, answer);
 }
@@ -285,7 +286,7 @@ static enum lb_fsm_event on_conflict(struct balancer *balancer, const struct api
 static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_answer *answer)
 {
 	if (balancer->work->plan.step == PLAN_CREATE || balancer->row == NULL) {
-		world_doubt_stack(balancer->controller->world);
+		inventory_invalidate_stack(balancer->controller->inventory);
 		return fail(balancer, answer);
 	}
 	log_event(&EV_BALANCER_GONE, LOG_STR("lb", balancer->identity),
@@ -312,7 +313,7 @@ static void take_lookup(struct balancer *balancer, const struct api_answer *answ
 	for (; item != NULL; item = json_next(item)) {
 		unsigned changes = 0;
 		struct lb_row *row =
-			world_take_lb(controller->world, item, answer->number, &changes);
+			inventory_take_lb(controller->inventory, item, answer->number, &changes);
 		if (row != NULL && row->owner != NULL && row->owner != balancer)
 			balancers_on_row(controller->balancers, row, changes);
 	}
@@ -328,8 +329,8 @@ static void take_read(struct balancer *balancer, const struct api_answer *answer
 		take_lookup(balancer, answer);
 		return;
 	}
-	struct lb_row *row =
-		world_take_lb(balancer->controller->world, answer->body, answer->number, &changes);
+	struct lb_row *row = inventory_take_lb(
+		balancer->controller->inventory, answer->body, answer->number, &changes);
 	/* In another stack, or no load balancer any more. */
 	if (row != balancer->row)
 		balancer->row->state = SERVER_STATE_REMOVED;
@@ -351,8 +352,8 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	unsigned changes = 0;
 	drop_fresh(balancer);
 	struct lb_row *row =
-		world_take_lb(controller->world, answer->body, answer->number, &changes);
-	world_watch(controller->world);
+		inventory_take_lb(controller->inventory, answer->body, answer->number, &changes);
+	inventory_list_soon(controller->inventory);
 	if (row == NULL ||
 		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
 		/* An answer that tells nothing of it. */

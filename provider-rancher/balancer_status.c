@@ -3,7 +3,7 @@
 #include "provider-rancher/balancer.h"
 
 #include "provider-rancher/balancers.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
 
@@ -30,7 +30,7 @@ static const char *find_failure(const struct balancer *balancer)
 	if (is_failing(balancer))
 		return balancer->work->trouble->text;
 	if (balancer_needs(balancer) != 0 && balancer->row == NULL)
-		return world_trouble(controller->world, balancer_needs(balancer));
+		return inventory_error(controller->inventory, balancer_needs(balancer));
 	return NULL;
 }
 

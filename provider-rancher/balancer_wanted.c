@@ -6,7 +6,7 @@
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/grace.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 struct lookup {
 	struct controller *controller;
@@ -112,7 +112,7 @@ static void take_wanted(
 		services_wait(controller->services, desired->unknown_uids[i], balancer);
 	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
 	if (desired->unknown_count != 0)
-		world_need(controller->world, PLAN_NEED_SERVICES);
+		inventory_need(controller->inventory, PLAN_NEED_SERVICES);
 }
 
 bool balancer_work_out_wanted(struct balancer *balancer)

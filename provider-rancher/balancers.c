@@ -9,7 +9,7 @@
 #include "provider-rancher/claims.h"
 #include "provider-rancher/grace.h"
 #include "provider-rancher/log_events.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 struct balancers {
 	struct controller *controller;
@@ -248,11 +248,11 @@ static void claim_all(struct balancers *balancers)
 	balancers->has_claimed = true;
 }
 
-void balancers_on_world(struct balancers *balancers)
+void balancers_on_listed(struct balancers *balancers)
 {
 	struct balancer *balancer;
 	struct balancer *next;
-	if (!world_is_known(balancers->controller->world))
+	if (!inventory_is_known(balancers->controller->inventory))
 		return;
 	/* While another line acts, what we want appears without our doing. */
 	const bool follows = balancers->controller->follows;
@@ -267,7 +267,7 @@ void balancers_on_world(struct balancers *balancers)
 	if (!follows)
 		judge_all(balancers);
 	look_for_twins(balancers);
-	certs_on_world(balancers->controller->certs);
+	certs_on_listed(balancers->controller->certs);
 }
 
 void balancers_tell_waiting(struct balancers *balancers)
@@ -413,7 +413,7 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 	arena_fini(&arena);
 	take_touched(balancers, commit);
 	if (commit->is_snapshot)
-		balancers_on_world(balancers);
+		balancers_on_listed(balancers);
 	controller_check_ready(balancers->controller);
 }
 

@@ -26,7 +26,7 @@ void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned 
 /* A complete list has not shown it. */
 void balancers_on_unseen(struct balancers *balancers, struct lb_row *row);
 /* A list is complete, or something else has become known: claims, orphans, and those who waited for it. */
-void balancers_on_world(struct balancers *balancers);
+void balancers_on_listed(struct balancers *balancers);
 /* Stack or image can be had now, or not. */
 void balancers_tell_waiting(struct balancers *balancers);
 /* The statuses of those who want a request may have changed: an outage has begun or ended. */

@@ -7,7 +7,7 @@
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/stored_text.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 #include <strings.h>
 
@@ -146,7 +146,7 @@ static void on_taken_step(struct cert *cert, const struct api_answer *answer)
 	}
 	if (api_read_certificate(answer->body, &there) != NULL) {
 		cert->must_list = true;
-		world_doubt_certificates(cert->controller->world);
+		inventory_invalidate_certificates(cert->controller->inventory);
 		return;
 	}
 	log_event(cert->step == STEP_CREATE ? &EV_CERTIFICATE_MADE : &EV_CERTIFICATE_RENEWED,
@@ -194,7 +194,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 		cert->must_read = cert->id != NULL;
 		if (answer->is_unknown && cert->step == STEP_CREATE) {
 			cert->must_list = true;
-			world_doubt_certificates(controller->world);
+			inventory_invalidate_certificates(controller->inventory);
 		}
 		fail(cert, answer, 0);
 		break;

@@ -8,7 +8,7 @@
 #include "provider-rancher/cert_uses.h"
 #include "provider-rancher/digest.h"
 #include "provider-rancher/mark.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 RB_HEAD(cert_keys, cert);
 
@@ -185,7 +185,7 @@ static bool is_as_wanted(const struct cert *cert)
 enum cert_step cert_next_step(const struct cert *cert)
 {
 	const struct controller *controller = cert->controller;
-	if (cert->must_list || !world_is_known(controller->world))
+	if (cert->must_list || !inventory_is_known(controller->inventory))
 		return STEP_NONE;
 	if (cert->must_read && cert->id != NULL)
 		return STEP_READ;
@@ -262,7 +262,7 @@ void certs_on_change(struct certs *certs, const struct state_change *change)
 	cert_drive(cert);
 }
 
-void certs_on_world(struct certs *certs)
+void certs_on_listed(struct certs *certs)
 {
 	struct cert *cert;
 	struct cert *next;

@@ -25,7 +25,7 @@ void certs_end_list(struct certs *certs, uint64_t number);
 /* A load balancer begins (1) or ceases (-1) to use the certificate with this id in Rancher. */
 void certs_on_use(struct certs *certs, struct str id, int change);
 /* Everything is known now: goes on with all. */
-void certs_on_world(struct certs *certs);
+void certs_on_listed(struct certs *certs);
 
 /* See desired.h. `id` is that of the object. */
 enum certificate_answer certs_find(

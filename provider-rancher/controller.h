@@ -2,7 +2,7 @@
 /*
  * What the rooms of this process share. One of each; main.c makes and frees them in order.
  *
- *   provider   what is wanted (provider-common)       world      asks Rancher what is there
+ *   provider   what is wanted (provider-common)       inventory      asks Rancher what is there
  *   balancers  one state machine for each that        certs      likewise for certificates
  *              is wanted or has to go                 feed       Rancher's change events
  *   observed   rows of load balancers                 services   uids to ids
@@ -27,14 +27,14 @@ struct controller {
 	struct observed *observed;
 	struct services *services;
 	struct certs *certs;
-	struct world *world;
+	struct inventory *inventory;
 	struct balancers *balancers;
 	struct grace *grace;
 	struct feed *feed;
 	struct provider *provider;
 	char *external_id_prefix;
 	bool is_linked; /* the translator is connected */
-	bool follows;   /* another line acts, or has until just now: see world_take_over() */
+	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
 };
 
 /* Says what readiness waits for. Cheap. */

@@ -9,7 +9,7 @@
 #include "provider-rancher/certs.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 enum { MESSAGE_LEN_MAX = 16 * 1024 * 1024 };
 static const double PING_AFTER_S = 5;
@@ -60,10 +60,11 @@ static void take_lb(struct feed *feed, const struct json *resource)
 	/* An abridged copy is only a hint. */
 	if (!json_is_object(json_get(resource, "lbConfig")) ||
 		!json_is_object(json_get(resource, "launchConfig"))) {
-		world_poll(controller->world);
+		inventory_list_now(controller->inventory);
 		return;
 	}
-	row = world_take_lb(controller->world, resource, api_number(controller->api), &changes);
+	row = inventory_take_lb(
+		controller->inventory, resource, api_number(controller->api), &changes);
 	if (row != NULL)
 		balancers_on_row(controller->balancers, row, changes);
 }
@@ -74,11 +75,11 @@ static void take_change(struct feed *feed, struct str type, const struct json *r
 	if (str_eq_c(type, "loadBalancerService"))
 		take_lb(feed, resource);
 	else if (str_eq_c(type, "kubernetesService"))
-		world_take_service(controller->world, resource);
+		inventory_take_service(controller->inventory, resource);
 	else if (str_eq_c(type, "certificate"))
 		certs_take(controller->certs, resource, api_number(controller->api));
 	else if (str_eq_c(type, "stack"))
-		world_take_stack(controller->world, resource);
+		inventory_take_stack(controller->inventory, resource);
 }
 
 static void on_text(void *ctx, struct str message)
@@ -112,7 +113,7 @@ static void on_open(void *ctx)
 	backoff_succeeded(&feed->backoff);
 	log_event(&EV_FEED_UP);
 	/* Nothing is replayed. */
-	world_catch_up(feed->controller->world);
+	inventory_resync(feed->controller->inventory);
 }
 
 static void end(struct feed *feed)
@@ -138,7 +139,7 @@ static void on_closed(void *ctx, long http_status, const char *reason)
 	ev_timer_set(&feed->retry, delay_s, 0.);
 	ev_timer_start(feed->controller->loop, &feed->retry);
 	/* The next list may have been far away. */
-	world_watch(feed->controller->world);
+	inventory_list_soon(feed->controller->inventory);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)

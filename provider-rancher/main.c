@@ -33,23 +33,23 @@
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/metrics.h"
 #include "provider-rancher/rancher_url.h"
-#include "provider-rancher/world.h"
+#include "provider-rancher/inventory.h"
 
 static struct config config;
 static struct controller controller;
 
 void controller_check_ready(struct controller *c)
 {
-	if (c->world == NULL || c->provider == NULL)
+	if (c->inventory == NULL || c->provider == NULL)
 		return;
-	char *missing = world_missing_text(c->world);
+	char *missing = inventory_missing_text(c->inventory);
 	if (missing == NULL && !state_is_complete(provider_state(c->provider)))
 		missing = xstrdup(
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
 	/* What another line has done until now is known: act. */
-	if (c->follows && provider_may_act(c->provider) && world_is_fresh(c->world))
+	if (c->follows && provider_may_act(c->provider) && inventory_is_fresh(c->inventory))
 		c->follows = false;
 	turns_look(c->turns);
 }
@@ -141,7 +141,7 @@ static void on_lead(void *ctx, bool may_act)
 	struct controller *c = ctx;
 	c->follows = true;
 	if (may_act)
-		world_take_over(c->world);
+		inventory_take_over(c->inventory);
 }
 
 static const struct provider_ops provider_ops = {
@@ -189,7 +189,7 @@ static void make_rooms(struct controller *c)
 	c->certs = certs_new(c);
 	c->grace = grace_new(c);
 	c->balancers = balancers_new(c);
-	c->world = world_new(c);
+	c->inventory = inventory_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
 	turns_set_gate(c->turns, may_write, c);
@@ -233,7 +233,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	make_rooms(&controller);
 	start_metrics(&controller);
 	controller_check_ready(&controller);
-	world_start(controller.world);
+	inventory_start(controller.inventory);
 	feed_start(controller.feed);
 	return NULL;
 }
@@ -245,7 +245,7 @@ static void stop(void)
 	balancers_free(c->balancers);
 	grace_free(c->grace);
 	certs_free(c->certs);
-	world_free(c->world);
+	inventory_free(c->inventory);
 	provider_free(c->provider, "shutting down");
 	services_free(c->services);
 	observed_free(c->observed);

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/inventory.h"
+
+#include "common/backoff.h"
+#include "common/clock.h"
+#include "common/xalloc.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/feed.h"
+#include "provider-rancher/image.h"
+#include "provider-rancher/query.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/plan.h"
+#include "provider-rancher/stack.h"
+
+enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth a list */ };
+static const double RELIST_S = 600; /* certificates and Services, as a safety net */
+
+struct inventory {
+	struct controller *controller;
+	struct stack *stack;
+	struct image *image;
+	struct query *balancers;
+	struct query *certificates;
+	struct query *services;
+	struct query *lookup; /* one awaited Service */
+	struct arena arena;
+	struct backoff lookups;
+	size_t next_lookup;
+	/* Numbers of questions: the first since we took over, and the last lists that were answered whole. */
+	uint64_t took_over;
+	uint64_t listed_balancers;
+	uint64_t listed_certificates;
+};
+
+/* The stack, the image or a list cannot be had now. */
+static void on_unavailable(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	controller_check_ready(inventory->controller);
+	balancers_tell_statuses(inventory->controller->balancers);
+}
+
+/* ---- the stack ---- */
+
+static void on_stack(void *ctx, bool is_new)
+{
+	struct inventory *inventory = ctx;
+	/* It was asked for before we took over. */
+	if (stack_listed(inventory->stack) < inventory->took_over)
+		stack_start(inventory->stack);
+	if (is_new)
+		query_forget(inventory->balancers);
+	if (stack_id(inventory->stack) != NULL)
+		query_want(inventory->balancers);
+	else
+		balancers_on_listed(inventory->controller->balancers);
+	controller_check_ready(inventory->controller);
+}
+
+/* Ours has gone, or one that may be ours has come. */
+void inventory_take_stack(struct inventory *inventory, const struct json *value)
+{
+	struct rancher_stack told;
+	const char *id = stack_id(inventory->stack);
+	if (api_read_stack(value, &told) != NULL)
+		return;
+	bool is_gone = told.state == SERVER_STATE_REMOVED;
+	if (id != NULL ? is_gone && str_eq_c(told.id, id)
+		       : !is_gone && str_eq_c(told.name, inventory->controller->config->stack))
+		stack_invalidate(inventory->stack);
+}
+
+/* ---- load balancers ---- */
+
+static char *balancers_path(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	if (stack_id(inventory->stack) == NULL)
+		return NULL;
+	return xasprintf("/loadbalancerservices?stackId=%s&removed_null=1&limit=%d",
+		stack_id(inventory->stack), (int)inventory->controller->config->page_size);
+}
+
+struct lb_row *inventory_take_lb(struct inventory *inventory, const struct json *value,
+	uint64_t number, unsigned *ret_changes)
+{
+	struct rancher_lb lb;
+	struct lb_row *row = NULL;
+	unsigned changes = 0;
+	const char *problem = api_read_lb(value, &inventory->arena, &lb);
+	if (problem != NULL)
+		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "loadBalancerService"),
+			LOG_STR("reason", problem));
+	else if (stack_id(inventory->stack) != NULL &&
+		 str_eq_c(lb.stack_id, stack_id(inventory->stack)))
+		row = observed_take(inventory->controller->observed, &lb, number,
+			clock_monotonic_s(), &inventory->arena, &changes);
+	arena_reset(&inventory->arena);
+	if (ret_changes != NULL)
+		*ret_changes = changes;
+	return row;
+}
+
+static void on_balancer(void *ctx, const struct json *item, uint64_t number)
+{
+	struct inventory *inventory = ctx;
+	unsigned changes = 0;
+	struct lb_row *row = inventory_take_lb(inventory, item, number, &changes);
+	if (row == NULL)
+		return;
+	if ((changes & ROW_NEW) == 0 && changes != 0)
+		feed_missed(inventory->controller->feed);
+	balancers_on_row(inventory->controller->balancers, row, changes);
+}
+
+static void schedule_poll(struct inventory *inventory)
+{
+	const struct config *config = inventory->controller->config;
+	double interval_s = config->poll_interval;
+	if (feed_is_proven(inventory->controller->feed) &&
+		!balancers_are_busy(inventory->controller->balancers) &&
+		config->idle_poll_interval > interval_s)
+		interval_s = config->idle_poll_interval;
+	query_want_after(inventory->balancers, interval_s * (0.9 + 0.2 * backoff_random()));
+}
+
+static void on_balancers_end(void *ctx, uint64_t number)
+{
+	struct inventory *inventory = ctx;
+	struct lb_row *row = observed_first(inventory->controller->observed);
+	struct lb_row *next;
+	for (; row != NULL; row = next) {
+		next = observed_next(inventory->controller->observed, row);
+		/* Pages are counted, so that a row may slip through between two of them: whoever it belongs to looks. */
+		if (row->asked < number)
+			balancers_on_unseen(inventory->controller->balancers, row);
+	}
+	inventory->listed_balancers = number;
+	balancers_on_listed(inventory->controller->balancers);
+	schedule_poll(inventory);
+	if (number < inventory->took_over)
+		query_want(inventory->balancers);
+	controller_check_ready(inventory->controller);
+}
+
+static void on_balancers_failed(void *ctx, const struct api_answer *answer)
+{
+	struct inventory *inventory = ctx;
+	/* The stack's id may have become worthless. */
+	if (answer->outcome == API_NOT_FOUND || answer->outcome == API_REFUSED)
+		inventory_invalidate_stack(inventory);
+	controller_check_ready(inventory->controller);
+}
+
+/* ---- certificates ---- */
+
+static char *certificates_path(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	return xasprintf("/certificates?removed_null=1&limit=%d",
+		(int)inventory->controller->config->page_size);
+}
+
+static void on_certificate(void *ctx, const struct json *item, uint64_t number)
+{
+	struct inventory *inventory = ctx;
+	certs_take(inventory->controller->certs, item, number);
+}
+
+static void on_certificates_end(void *ctx, uint64_t number)
+{
+	struct inventory *inventory = ctx;
+	inventory->listed_certificates = number;
+	certs_end_list(inventory->controller->certs, number);
+	query_want_after(inventory->certificates, RELIST_S * (1 + backoff_random()));
+	/* It was asked for before we took over. */
+	if (number < inventory->took_over)
+		query_want(inventory->certificates);
+	balancers_on_listed(inventory->controller->balancers);
+	controller_check_ready(inventory->controller);
+}
+
+/* ---- Services ---- */
+
+static char *services_path(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	return xasprintf("/kubernetesservices?removed_null=1&limit=%d",
+		(int)inventory->controller->config->page_size);
+}
+
+static void on_known(void *ctx, struct balancer *balancer)
+{
+	(void)ctx;
+	balancers_touch(balancer);
+}
+
+static void take_service(struct inventory *inventory, const struct json *item, uint64_t list)
+{
+	struct rancher_service service;
+	const char *problem = api_read_service(item, &service);
+	if (problem != NULL)
+		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "kubernetesService"),
+			LOG_STR("reason", problem));
+	else
+		services_take(inventory->controller->services, &service, list, on_known, NULL);
+}
+
+void inventory_take_service(struct inventory *inventory, const struct json *value)
+{
+	take_service(inventory, value, 0);
+}
+
+static void on_service(void *ctx, const struct json *item, uint64_t number)
+{
+	take_service(ctx, item, number);
+}
+
+static void schedule_lookup(struct inventory *inventory)
+{
+	if (services_has_waiting(inventory->controller->services))
+		query_want_after(inventory->lookup, backoff_next(&inventory->lookups));
+	else
+		backoff_succeeded(&inventory->lookups);
+}
+
+static void on_services_end(void *ctx, uint64_t number)
+{
+	struct inventory *inventory = ctx;
+	services_end_list(inventory->controller->services, number);
+	query_want_after(inventory->services, RELIST_S * (1 + backoff_random()));
+	schedule_lookup(inventory);
+	balancers_on_listed(inventory->controller->balancers);
+	controller_check_ready(inventory->controller);
+}
+
+/* A few that are awaited are asked for by uid, one after the other; many by the list of all. */
+static char *lookup_path(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	struct str uids[LOOKUPS_MAX + 1];
+	size_t count = services_awaited(inventory->controller->services, uids, LOOKUPS_MAX + 1);
+	if (count == 0)
+		return NULL;
+	if (count > LOOKUPS_MAX) {
+		query_want(inventory->services);
+		return NULL;
+	}
+	char *uid = http_escape(uids[inventory->next_lookup++ % count]);
+	char *path = xasprintf("/kubernetesservices?externalId=%s&removed_null=1&limit=%d", uid,
+		(int)inventory->controller->config->page_size);
+	free(uid);
+	return path;
+}
+
+static void on_lookup(void *ctx, const struct json *item, uint64_t number)
+{
+	(void)number;
+	take_service(ctx, item, 0);
+}
+
+static void on_lookup_end(void *ctx, uint64_t number)
+{
+	(void)number;
+	schedule_lookup(ctx);
+}
+
+/* ---- image ---- */
+
+static void on_image(void *ctx)
+{
+	struct inventory *inventory = ctx;
+	balancers_tell_waiting(inventory->controller->balancers);
+}
+
+static void on_failed(void *ctx, const struct api_answer *answer)
+{
+	(void)answer;
+	on_unavailable(ctx);
+}
+
+/* ---- what others ask for ---- */
+
+bool inventory_is_known(const struct inventory *inventory)
+{
+	return stack_is_known(inventory->stack) && query_is_answered(inventory->certificates) &&
+	       query_is_answered(inventory->services) &&
+	       (stack_id(inventory->stack) == NULL || query_is_answered(inventory->balancers));
+}
+
+static char *describe(const char *name, const char *error)
+{
+	return xasprintf(
+		"Rancher's %s%s%s", name, error != NULL ? ": " : "", error != NULL ? error : "");
+}
+
+char *inventory_missing_text(const struct inventory *inventory)
+{
+	const struct {
+		const char *name;
+		const struct query *query;
+	} parts[] = {{"certificates", inventory->certificates},
+		{"kubernetesServices", inventory->services},
+		{"load balancers", inventory->balancers}};
+	if (inventory_is_known(inventory))
+		return NULL;
+	if (!stack_is_known(inventory->stack))
+		return describe("stack", stack_error(inventory->stack));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (query_is_answered(parts[i].query))
+			continue;
+		return describe(parts[i].name, query_error(parts[i].query));
+	}
+	return xstrdup("Rancher");
+}
+
+const char *inventory_stack_id(const struct inventory *inventory)
+{
+	return stack_id(inventory->stack);
+}
+
+struct str inventory_image(const struct inventory *inventory)
+{
+	return str_from(image_uuid(inventory->image));
+}
+
+unsigned inventory_lacks(const struct inventory *inventory)
+{
+	unsigned lacks = 0;
+	if (stack_id(inventory->stack) == NULL)
+		lacks |= PLAN_NEED_STACK;
+	if (!image_is_fresh(inventory->image))
+		lacks |= PLAN_NEED_IMAGE;
+	return lacks;
+}
+
+void inventory_need(struct inventory *inventory, unsigned needs)
+{
+	if ((needs & PLAN_NEED_STACK) != 0)
+		stack_need(inventory->stack);
+	if ((needs & PLAN_NEED_IMAGE) != 0)
+		image_need(inventory->image);
+	if ((needs & PLAN_NEED_SERVICES) != 0 &&
+		services_has_waiting(inventory->controller->services) &&
+		query_is_answered(inventory->services))
+		query_want_after(inventory->lookup, 0.1);
+}
+
+const char *inventory_error(const struct inventory *inventory, unsigned needs)
+{
+	if ((needs & PLAN_NEED_STACK) != 0)
+		return stack_error(inventory->stack);
+	return (needs & PLAN_NEED_IMAGE) != 0 ? image_error(inventory->image) : NULL;
+}
+
+void inventory_invalidate_stack(struct inventory *inventory)
+{
+	stack_invalidate(inventory->stack);
+}
+
+void inventory_invalidate_image(struct inventory *inventory)
+{
+	image_invalidate(inventory->image);
+}
+
+void inventory_invalidate_services(struct inventory *inventory)
+{
+	query_invalidate(inventory->services);
+}
+
+void inventory_invalidate_certificates(struct inventory *inventory)
+{
+	query_invalidate(inventory->certificates);
+}
+
+void inventory_list_soon(struct inventory *inventory)
+{
+	if (stack_id(inventory->stack) != NULL)
+		query_want_after(
+			inventory->balancers, inventory->controller->config->poll_interval);
+}
+
+void inventory_list_now(struct inventory *inventory)
+{
+	if (stack_is_known(inventory->stack) && stack_id(inventory->stack) != NULL)
+		query_want(inventory->balancers);
+}
+
+void inventory_resync(struct inventory *inventory)
+{
+	inventory_list_now(inventory);
+	/* Services are asked for by whoever waits for one. */
+	if (query_is_answered(inventory->certificates))
+		query_want(inventory->certificates);
+}
+
+void inventory_take_over(struct inventory *inventory)
+{
+	inventory->took_over = api_number(inventory->controller->api);
+	stack_start(inventory->stack);
+	query_want(inventory->certificates);
+	inventory_list_now(inventory);
+}
+
+bool inventory_is_fresh(const struct inventory *inventory)
+{
+	return inventory_is_known(inventory) &&
+	       stack_listed(inventory->stack) >= inventory->took_over &&
+	       inventory->listed_certificates >= inventory->took_over &&
+	       (stack_id(inventory->stack) == NULL ||
+		       inventory->listed_balancers >= inventory->took_over);
+}
+
+/* ---- life ---- */
+
+static const struct query_ops balancers_ops = {
+	balancers_path, on_balancer, on_balancers_end, on_balancers_failed};
+static const struct query_ops certificates_ops = {
+	certificates_path, on_certificate, on_certificates_end, on_failed};
+static const struct query_ops services_ops = {
+	services_path, on_service, on_services_end, on_failed};
+static const struct query_ops lookup_ops = {lookup_path, on_lookup, on_lookup_end, NULL};
+
+static struct query *make(
+	struct inventory *inventory, const char *name, bool is_secret, const struct query_ops *ops)
+{
+	struct query_config config = {
+		.loop = inventory->controller->loop,
+		.api = inventory->controller->api,
+		.turns = inventory->controller->turns,
+		.name = name,
+		.is_list = true,
+		.is_secret = is_secret,
+		.ops = ops,
+		.ctx = inventory,
+	};
+	return query_new(&config);
+}
+
+struct inventory *inventory_new(struct controller *controller)
+{
+	struct inventory *inventory = xcalloc(1, sizeof(*inventory));
+	inventory->controller = controller;
+	arena_init(&inventory->arena);
+	backoff_init(&inventory->lookups, 0.25, 30);
+	inventory->stack = stack_new(controller, on_stack, on_unavailable, inventory);
+	inventory->image = image_new(controller, on_image, on_unavailable, inventory);
+	inventory->balancers = make(inventory, "loadBalancerServices", false, &balancers_ops);
+	inventory->certificates = make(inventory, "certificates", true, &certificates_ops);
+	inventory->services = make(inventory, "kubernetesServices", false, &services_ops);
+	inventory->lookup = make(inventory, "kubernetesService", false, &lookup_ops);
+	return inventory;
+}
+
+void inventory_free(struct inventory *inventory)
+{
+	if (inventory == NULL)
+		return;
+	stack_free(inventory->stack);
+	image_free(inventory->image);
+	query_free(inventory->balancers);
+	query_free(inventory->certificates);
+	query_free(inventory->services);
+	query_free(inventory->lookup);
+	arena_fini(&inventory->arena);
+	free(inventory);
+}
+
+void inventory_start(struct inventory *inventory)
+{
+	query_want(inventory->services);
+	query_want(inventory->certificates);
+	stack_start(inventory->stack);
+}
