@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Requests to Rancher's API: one JSON request, one answer, and every way it can end as one outcome.
- * Who may make how many requests is turns.h's to say; nothing is repeated here.
+ * Who may make how many requests is request_queue.h's to say; nothing is repeated here.
  *
  * Questions are numbered as they are asked, so that whoever keeps answers can tell an old one from a new.
  */

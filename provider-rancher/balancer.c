@@ -6,7 +6,7 @@
 #include "common/shared_text.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
-#include "provider-rancher/ask.h"
+#include "provider-rancher/server_health.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/grace.h"
 #include "provider-rancher/log_events.h"
@@ -16,9 +16,9 @@ static void drive(struct balancer *balancer, enum lb_fsm_event event);
 
 /* ---- work ---- */
 
-static void on_turn(struct turn *turn)
+static void on_turn(struct queue_entry *entry)
 {
-	struct work *work = (struct work *)(void *)((char *)turn - offsetof(struct work, turn));
+	struct work *work = (struct work *)(void *)((char *)entry - offsetof(struct work, entry));
 	drive(work->balancer, LB_EVENT_TURN);
 }
 
@@ -37,7 +37,7 @@ struct work *balancer_work(struct balancer *balancer)
 		return work;
 	work = xcalloc(1, sizeof(*work));
 	work->balancer = balancer;
-	work->turn.on_turn = on_turn;
+	work->entry.on_turn = on_turn;
 	ev_init(&work->timer, on_timer);
 	work->timer.data = balancer;
 	balancer->work = work;
@@ -63,7 +63,7 @@ static void start_timer(struct balancer *balancer, double delay_s)
 
 static void end_turn(struct balancer *balancer)
 {
-	turns_leave(balancer->controller->turns, &balancer->work->turn);
+	request_queue_leave(balancer->controller->queue, &balancer->work->entry);
 	json_free(balancer->work->fresh);
 	balancer->work->fresh = NULL;
 }
@@ -235,7 +235,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		*ret_event = make_plan(balancer);
 		return true;
 	case LB_ACTION_QUEUE:
-		turns_wait(controller->turns, &balancer->work->turn, false);
+		request_queue_join(controller->queue, &balancer->work->entry, false);
 		return false;
 	case LB_ACTION_SEND:
 		balancer_send(balancer);
@@ -246,7 +246,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		return was_overtaken(balancer);
 	case LB_ACTION_REQUEUE:
 		end_turn(balancer);
-		turns_wait(controller->turns, &balancer->work->turn, false);
+		request_queue_join(controller->queue, &balancer->work->entry, false);
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_ARM:
@@ -304,7 +304,7 @@ void balancer_on_answer(void *ctx, const struct api_answer *answer)
 {
 	struct balancer *balancer = ctx;
 	balancer->work->request = NULL;
-	ask_judge(balancer->controller->turns, &balancer->work->turn, answer);
+	server_health_take_answer(balancer->controller->queue, &balancer->work->entry, answer);
 	drive(balancer, balancer_take_answer(balancer, answer));
 }
 

@@ -31,7 +31,7 @@ struct farewell {
 /* What is needed only while something is to be done: thousands of load balancers are at rest. */
 struct work {
 	struct balancer *balancer;
-	struct turn turn;
+	struct queue_entry entry;
 	struct lb_facets wanted; /* while has_facets */
 	bool has_facets;
 	struct api_request *request;

@@ -31,7 +31,7 @@ struct cert {
 	uint64_t there_chain;
 	uint64_t odd_chain; /* what the server has made of wanted_chain; 0: the same */
 	uint64_t asked;     /* newest question whose answer told of it */
-	struct turn turn;
+	struct queue_entry entry;
 	struct api_request *request;
 	enum cert_step step; /* that is being taken */
 	ev_timer timer;
@@ -45,7 +45,7 @@ struct cert {
 	char key[];           /* "namespace/secret" */
 };
 
-/* Gets in line when something is to be done, unless it is under way, or has just failed. May free it. */
+/* Joins the queue when something is to be done, unless it is under way, or has just failed. May free it. */
 void cert_drive(struct cert *cert);
 /* What is to be done now. */
 enum cert_step cert_next_step(const struct cert *cert);
@@ -57,4 +57,4 @@ void cert_tell_users(struct cert *cert);
 uint64_t cert_chain_digest(struct str chain);
 
 /* Its turn has come: makes the request. */
-void cert_on_turn(struct turn *turn);
+void cert_on_turn(struct queue_entry *entry);

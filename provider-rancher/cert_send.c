@@ -3,7 +3,7 @@
 #include "provider-rancher/cert.h"
 
 #include "common/xalloc.h"
-#include "provider-rancher/ask.h"
+#include "provider-rancher/server_health.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
 #include "provider-rancher/stored_text.h"
@@ -166,8 +166,8 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 	struct cert *cert = ctx;
 	struct controller *controller = cert->controller;
 	cert->request = NULL;
-	ask_judge(controller->turns, &cert->turn, answer);
-	turns_leave(controller->turns, &cert->turn);
+	server_health_take_answer(controller->queue, &cert->entry, answer);
+	request_queue_leave(controller->queue, &cert->entry);
 	switch (answer->outcome) {
 	case API_OK:
 		on_taken_step(cert, answer);
@@ -199,7 +199,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 		fail(cert, answer, 0);
 		break;
 	case API_OUTAGE:
-		break; /* waits in line */
+		break; /* waits in the queue */
 	}
 	cert_drive(cert);
 }
@@ -246,14 +246,14 @@ static struct json *make_body(struct cert *cert)
 	return body;
 }
 
-void cert_on_turn(struct turn *turn)
+void cert_on_turn(struct queue_entry *entry)
 {
 	static const char *const methods[] = {"", "POST", "PUT", "DELETE", "GET", "GET"};
-	struct cert *cert = (struct cert *)((char *)turn - offsetof(struct cert, turn));
+	struct cert *cert = (struct cert *)((char *)entry - offsetof(struct cert, entry));
 	struct controller *controller = cert->controller;
 	cert->step = cert_next_step(cert);
 	if (cert->step == STEP_NONE) {
-		turns_leave(controller->turns, turn);
+		request_queue_leave(controller->queue, entry);
 		cert_drive(cert);
 		return;
 	}

@@ -53,7 +53,7 @@ static struct cert *find_or_add(struct certs *certs, const char *key)
 		return cert;
 	cert = xcalloc(1, sizeof(*cert) + strlen(key) + 1);
 	cert->controller = certs->controller;
-	cert->turn.on_turn = cert_on_turn;
+	cert->entry.on_turn = cert_on_turn;
 	ev_init(&cert->timer, on_timer);
 	cert->timer.data = cert;
 	backoff_init(&cert->backoff, 1, 60);
@@ -66,7 +66,7 @@ static void free_cert(struct cert *cert)
 {
 	struct controller *controller = cert->controller;
 	api_cancel(cert->request);
-	turns_leave(controller->turns, &cert->turn);
+	request_queue_leave(controller->queue, &cert->entry);
 	ev_timer_stop(controller->loop, &cert->timer);
 	RB_REMOVE(cert_keys, &cert->controller->certs->by_key, cert);
 	free(cert->id);
@@ -201,12 +201,12 @@ enum cert_step cert_next_step(const struct cert *cert)
 void cert_drive(struct cert *cert)
 {
 	struct controller *controller = cert->controller;
-	if (cert->request != NULL || cert->turn.is_waiting || cert->turn.is_held ||
+	if (cert->request != NULL || cert->entry.is_waiting || cert->entry.is_held ||
 		ev_is_active(&cert->timer))
 		return;
 	if (cert_next_step(cert) != STEP_NONE) {
 		/* Before the load balancers, which wait for it. */
-		turns_wait(controller->turns, &cert->turn, true);
+		request_queue_join(controller->queue, &cert->entry, true);
 		return;
 	}
 	if (cert->object == NULL && cert->id == NULL && !cert->must_list)

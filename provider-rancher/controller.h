@@ -14,7 +14,7 @@
 #include "provider-rancher/api.h"
 #include "provider-rancher/observed.h"
 #include "provider-rancher/services.h"
-#include "provider-rancher/turns.h"
+#include "provider-rancher/request_queue.h"
 
 struct controller {
 	struct daemon *daemon;
@@ -23,7 +23,7 @@ struct controller {
 	struct credentials keys;
 	struct http_peer *peer;
 	struct api *api;
-	struct turns *turns;
+	struct request_queue *queue;
 	struct observed *observed;
 	struct services *services;
 	struct certs *certs;

@@ -90,7 +90,7 @@ struct image *image_new(struct controller *controller, void (*on_known)(void *ct
 	struct query_config config = {
 		.loop = controller->loop,
 		.api = controller->api,
-		.turns = controller->turns,
+		.queue = controller->queue,
 		.name = "lb.instance.image",
 		.ops = &ops,
 		.ctx = image,

@@ -428,7 +428,7 @@ static struct query *make(
 	struct query_config config = {
 		.loop = inventory->controller->loop,
 		.api = inventory->controller->api,
-		.turns = inventory->controller->turns,
+		.queue = inventory->controller->queue,
 		.name = name,
 		.is_list = true,
 		.is_secret = is_secret,

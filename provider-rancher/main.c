@@ -51,7 +51,7 @@ void controller_check_ready(struct controller *c)
 	/* What another line has done until now is known: act. */
 	if (c->follows && provider_may_act(c->provider) && inventory_is_fresh(c->inventory))
 		c->follows = false;
-	turns_look(c->turns);
+	request_queue_wake(c->queue);
 }
 
 /* ---- keys ---- */
@@ -66,7 +66,7 @@ static void read_keys_again(void)
 		log_event(&EV_KEYS_CHANGED);
 	free(problem);
 	if (changed)
-		turns_hurry(controller.turns);
+		request_queue_retry_now(controller.queue);
 }
 
 static void read_peer_again(void)
@@ -86,7 +86,7 @@ static void read_peer_again(void)
 	controller.peer = fresh;
 	api_peer_changed(controller.api);
 	log_event(&EV_TLS_CHANGED);
-	turns_hurry(controller.turns);
+	request_queue_retry_now(controller.queue);
 }
 
 static void reload(void)
@@ -183,7 +183,7 @@ static void make_rooms(struct controller *c)
 	unsigned connections = (unsigned)config.parallel + 1;
 	c->external_id_prefix = xasprintf("%s://", config.stack);
 	c->api = api_new(c->loop, base, &c->peer, &c->keys, config.client_timeout, connections);
-	c->turns = turns_new(c->loop, (size_t)config.parallel, on_outage, c);
+	c->queue = request_queue_new(c->loop, (size_t)config.parallel, on_outage, c);
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	c->certs = certs_new(c);
@@ -192,15 +192,16 @@ static void make_rooms(struct controller *c)
 	c->inventory = inventory_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
-	turns_set_gate(c->turns, may_write, c);
+	request_queue_set_gate(c->queue, may_write, c);
 	free(base);
 }
 
 static void collect(void *ctx)
 {
 	const struct controller *c = ctx;
-	metric_set(&rancher_metrics[RANCHER_OUTAGE], 0, turns_outage_reason(c->turns) != NULL);
-	metric_set(&rancher_metrics[RANCHER_WAITING], 0, (double)turns_waiting(c->turns));
+	metric_set(
+		&rancher_metrics[RANCHER_OUTAGE], 0, request_queue_outage_reason(c->queue) != NULL);
+	metric_set(&rancher_metrics[RANCHER_WAITING], 0, (double)request_queue_waiting(c->queue));
 }
 
 static void start_metrics(struct controller *c)
@@ -249,7 +250,7 @@ static void stop(void)
 	provider_free(c->provider, "shutting down");
 	services_free(c->services);
 	observed_free(c->observed);
-	turns_free(c->turns);
+	request_queue_free(c->queue);
 	api_free(c->api);
 	free(c->external_id_prefix);
 	http_peer_release(c->peer);

@@ -4,7 +4,7 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/ask.h"
+#include "provider-rancher/server_health.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
 
@@ -15,7 +15,7 @@ static const double INVALIDATED_EVERY_S =
 
 struct query {
 	struct query_config config;
-	struct turn turn;
+	struct queue_entry entry;
 	struct api_request *request;
 	ev_timer timer;
 	struct backoff backoff;
@@ -31,14 +31,14 @@ static void ask_page(struct query *query);
 
 static void be_done(struct query *query)
 {
-	turns_leave(query->config.turns, &query->turn);
+	request_queue_leave(query->config.queue, &query->entry);
 	free(query->page);
 	query->page = NULL;
 }
 
 static bool is_under_way(const struct query *query)
 {
-	return query->request != NULL || query->turn.is_waiting || query->turn.is_held;
+	return query->request != NULL || query->entry.is_waiting || query->entry.is_held;
 }
 
 static void be_wanted(struct query *query)
@@ -46,7 +46,7 @@ static void be_wanted(struct query *query)
 	ev_timer_stop(query->config.loop, &query->timer);
 	query->is_wanted = true;
 	if (!is_under_way(query))
-		turns_wait(query->config.turns, &query->turn, true);
+		request_queue_join(query->config.queue, &query->entry, true);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -69,7 +69,7 @@ static void fail(struct query *query, const struct api_answer *answer)
 	query->error = xstrdup(answer->text);
 	query->is_wanted = false;
 	double delay_s = backoff_next(&query->backoff);
-	/* An outage is waited for in line. */
+	/* The end of an outage is waited for in the queue. */
 	query_want_after(query, answer->outcome == API_OUTAGE ? 0 : delay_s);
 	if (query->config.ops->on_failed != NULL)
 		query->config.ops->on_failed(query->config.ctx, answer);
@@ -84,7 +84,7 @@ static void succeed(struct query *query)
 	query->answered_at = clock_monotonic_s();
 	query->config.ops->on_end(query->config.ctx, query->number);
 	if (query->is_wanted && !is_under_way(query))
-		turns_wait(query->config.turns, &query->turn, true);
+		request_queue_join(query->config.queue, &query->entry, true);
 }
 
 static void fail_with(struct query *query, const char *text)
@@ -149,7 +149,7 @@ static void on_answer(void *ctx, const struct api_answer *original)
 		told = blind_answer(original);
 		answer = &told;
 	}
-	ask_judge(query->config.turns, &query->turn, answer);
+	server_health_take_answer(query->config.queue, &query->entry, answer);
 	if (answer->outcome != API_OK || answer->body == NULL) {
 		fail(query, answer);
 	} else if (query->config.is_list) {
@@ -175,9 +175,9 @@ static void ask_page(struct query *query)
 	query->request = api_start(query->config.api, &call);
 }
 
-static void on_turn(struct turn *turn)
+static void on_turn(struct queue_entry *entry)
 {
-	struct query *query = (struct query *)((char *)turn - offsetof(struct query, turn));
+	struct query *query = (struct query *)((char *)entry - offsetof(struct query, entry));
 	char *path = query->config.ops->path(query->config.ctx);
 	query->is_wanted = false;
 	if (path == NULL) {
@@ -198,8 +198,8 @@ struct query *query_new(const struct query_config *config)
 {
 	struct query *query = xcalloc(1, sizeof(*query));
 	query->config = *config;
-	query->turn.on_turn = on_turn;
-	query->turn.asks = true;
+	query->entry.on_turn = on_turn;
+	query->entry.asks = true;
 	ev_init(&query->timer, on_timer);
 	query->timer.data = query;
 	backoff_init(&query->backoff, 0.5, 30);

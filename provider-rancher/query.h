@@ -6,7 +6,7 @@
 #pragma once
 
 #include "provider-rancher/api.h"
-#include "provider-rancher/turns.h"
+#include "provider-rancher/request_queue.h"
 
 #include <ev.h>
 
@@ -26,7 +26,7 @@ struct query_ops {
 struct query_config {
 	struct ev_loop *loop;
 	struct api *api;
-	struct turns *turns;
+	struct request_queue *queue;
 	const char *name; /* for the log */
 	bool is_list;
 	bool is_secret; /* the answers may hold private keys */

@@ -3,7 +3,7 @@
 
 #include "common/backoff.h"
 #include "common/xalloc.h"
-#include "provider-rancher/ask.h"
+#include "provider-rancher/server_health.h"
 #include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
 
@@ -20,7 +20,7 @@ struct stack {
 	bool is_foreign;
 	bool is_needed;
 	/* Making it. */
-	struct turn turn;
+	struct queue_entry entry;
 	struct api_request *request;
 	char *error;
 	struct backoff backoff;
@@ -74,8 +74,8 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	if (id == NULL)
 		return true;
 	/* Somebody else was faster. */
-	if (stack->turn.is_waiting)
-		turns_leave(stack->controller->turns, &stack->turn);
+	if (stack->entry.is_waiting)
+		request_queue_leave(stack->controller->queue, &stack->entry);
 	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
 	if (!is_made && stack->is_foreign)
 		log_event(&EV_STACK_FOREIGN, LOG_STR("id", id));
@@ -85,8 +85,8 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 static void want_made(struct stack *stack)
 {
 	if (stack->id == NULL && stack->is_needed && stack_is_known(stack) &&
-		!stack->turn.is_waiting && !stack->turn.is_held)
-		turns_wait(stack->controller->turns, &stack->turn, true);
+		!stack->entry.is_waiting && !stack->entry.is_held)
+		request_queue_join(stack->controller->queue, &stack->entry, true);
 }
 
 static void on_end(void *ctx, uint64_t number)
@@ -114,8 +114,8 @@ static void on_made(void *ctx, const struct api_answer *answer)
 	struct stack *stack = ctx;
 	struct rancher_stack made;
 	stack->request = NULL;
-	ask_judge(stack->controller->turns, &stack->turn, answer);
-	turns_leave(stack->controller->turns, &stack->turn);
+	server_health_take_answer(stack->controller->queue, &stack->entry, answer);
+	request_queue_leave(stack->controller->queue, &stack->entry);
 	free(stack->error);
 	stack->error = NULL;
 	if (answer->outcome == API_OK && api_read_stack(answer->body, &made) == NULL) {
@@ -134,9 +134,9 @@ static void on_made(void *ctx, const struct api_answer *answer)
 	stack->on_failed(stack->ctx);
 }
 
-static void on_turn(struct turn *turn)
+static void on_turn(struct queue_entry *entry)
 {
-	struct stack *stack = (struct stack *)((char *)turn - offsetof(struct stack, turn));
+	struct stack *stack = (struct stack *)((char *)entry - offsetof(struct stack, entry));
 	struct json *body = json_new_object();
 	json_add_str(body, "name", str_from(stack->controller->config->stack));
 	json_add_str(body, "externalId", str_from(stack->controller->external_id_prefix));
@@ -194,12 +194,12 @@ struct stack *stack_new(struct controller *controller, void (*on_known)(void *ct
 	stack->on_known = on_known;
 	stack->on_failed = on_failed;
 	stack->ctx = ctx;
-	stack->turn.on_turn = on_turn;
+	stack->entry.on_turn = on_turn;
 	backoff_init(&stack->backoff, 0.5, 30);
 	struct query_config config = {
 		.loop = controller->loop,
 		.api = controller->api,
-		.turns = controller->turns,
+		.queue = controller->queue,
 		.name = "stack",
 		.is_list = true,
 		.ops = &query_ops,
@@ -215,7 +215,7 @@ void stack_free(struct stack *stack)
 		return;
 	query_free(stack->query);
 	api_cancel(stack->request);
-	turns_leave(stack->controller->turns, &stack->turn);
+	request_queue_leave(stack->controller->queue, &stack->entry);
 	free(stack->id);
 	free(stack->found_id);
 	free(stack->error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-rancher/ask.h"
+#include "provider-rancher/server_health.h"
 
 #include "provider-rancher/metrics.h"
 
@@ -7,7 +7,8 @@
 static const double REFUSED_KEYS_S = 10;
 static const double RETRY_AFTER_MAX_S = 60;
 
-void ask_judge(struct turns *turns, const struct turn *turn, const struct api_answer *answer)
+void server_health_take_answer(struct request_queue *queue, const struct queue_entry *entry,
+	const struct api_answer *answer)
 {
 	double at_least_s = answer->retry_after_s;
 	metric_add(&rancher_metrics[RANCHER_REQUESTS], answer->outcome, 1);
@@ -18,15 +19,15 @@ void ask_judge(struct turns *turns, const struct turn *turn, const struct api_an
 	case API_NOT_FOUND:
 	case API_NOT_ALLOWED:
 	case API_DENIED:
-		turns_succeeded(turns);
+		request_queue_on_success(queue);
 		break;
 	case API_FAILED:
-		turns_doubt(turns, turn, answer->text);
+		request_queue_on_failure(queue, entry, answer->text);
 		break;
 	case API_OUTAGE:
 		if (answer->is_unauthorized)
 			at_least_s = REFUSED_KEYS_S;
-		turns_outage(turns, answer->text,
+		request_queue_on_outage(queue, answer->text,
 			at_least_s < RETRY_AFTER_MAX_S ? at_least_s : RETRY_AFTER_MAX_S);
 		break;
 	}
