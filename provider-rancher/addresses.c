@@ -179,7 +179,7 @@ size_t addresses_list(const struct endpoint_set *set, struct str fqdn, struct ar
 	return count;
 }
 
-/* ---- grace ---- */
+/* ---- the hold ---- */
 
 enum shown_change shown_update(struct shown *shown, const struct endpoint_set *set, double now)
 {
@@ -187,7 +187,7 @@ enum shown_change shown_update(struct shown *shown, const struct endpoint_set *s
 		if (shown->none_since > 0)
 			return SHOWN_SAME;
 		shown->none_since = now;
-		return SHOWN_GRACE;
+		return SHOWN_HOLD;
 	}
 	bool was_told = shown->is_known && shown->none_since <= 0 && shown->last == set;
 	shown->none_since = 0;
@@ -201,9 +201,9 @@ enum shown_change shown_update(struct shown *shown, const struct endpoint_set *s
 	return SHOWN_CHANGED;
 }
 
-bool shown_expire(struct shown *shown, double now, double grace_s, bool *ret_warn)
+bool shown_expire(struct shown *shown, double now, double hold_s, bool *ret_warn)
 {
-	if (shown->none_since <= 0 || now - shown->none_since < grace_s)
+	if (shown->none_since <= 0 || now - shown->none_since < hold_s)
 		return false;
 	if (shown->is_known && shown->last == NULL)
 		return false;

@@ -4,7 +4,7 @@
  * repetitions (Rancher lists each address once for each port and instance).
  *
  * And what is shown of them: a load balancer that is there but has no endpoint at the moment keeps the
- * addresses it had for a time of grace, because instances move. No I/O, no clock.
+ * addresses it had for a time of hold, because instances move. No I/O, no clock.
  */
 #pragma once
 
@@ -47,11 +47,11 @@ struct shown {
 enum shown_change {
 	SHOWN_SAME,
 	SHOWN_CHANGED, /* tell it */
-	SHOWN_GRACE,   /* there are none now: call shown_expire() when the time is up */
+	SHOWN_HOLD,    /* there are none now: call shown_expire() when the time is up */
 };
 
 /* The load balancer has just been seen with these endpoints. */
 enum shown_change shown_update(struct shown *shown, const struct endpoint_set *set, double now);
-/* The time of grace is over: returns whether that must be told, and in *ret_warn whether with a warning. */
-bool shown_expire(struct shown *shown, double now, double grace_s, bool *ret_warn);
+/* The time is over: returns whether that must be told, and in *ret_warn whether with a warning. */
+bool shown_expire(struct shown *shown, double now, double hold_s, bool *ret_warn);
 void shown_fini(struct shown *shown);

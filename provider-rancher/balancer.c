@@ -6,11 +6,11 @@
 #include "common/shared_text.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
-#include "provider-rancher/server_health.h"
+#include "provider-rancher/address_hold.h"
 #include "provider-rancher/balancers.h"
-#include "provider-rancher/grace.h"
-#include "provider-rancher/log_events.h"
 #include "provider-rancher/inventory.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/server_health.h"
 
 static void drive(struct balancer *balancer, enum lb_fsm_event event);
 
@@ -68,22 +68,22 @@ static void end_turn(struct balancer *balancer)
 	balancer->work->fresh = NULL;
 }
 
-static void drop_trouble(struct work *work)
+static void drop_failure(struct work *work)
 {
-	if (work->trouble == NULL)
+	if (work->failure == NULL)
 		return;
-	free(work->trouble->text);
-	free(work->trouble);
-	work->trouble = NULL;
+	free(work->failure->text);
+	free(work->failure);
+	work->failure = NULL;
 }
 
-static void drop_farewell(struct work *work)
+static void drop_removal_event(struct work *work)
 {
-	if (work->farewell == NULL)
+	if (work->removal_event == NULL)
 		return;
-	arena_fini(&work->farewell->arena);
-	free(work->farewell);
-	work->farewell = NULL;
+	arena_fini(&work->removal_event->arena);
+	free(work->removal_event);
+	work->removal_event = NULL;
 }
 
 static void end_work(struct balancer *balancer)
@@ -93,8 +93,8 @@ static void end_work(struct balancer *balancer)
 	api_cancel(balancer->work->request);
 	end_turn(balancer);
 	stop_timer(balancer);
-	drop_trouble(balancer->work);
-	drop_farewell(balancer->work);
+	drop_failure(balancer->work);
+	drop_removal_event(balancer->work);
 	shared_text_drop(balancer->work->tried_name);
 	free(balancer->work);
 	balancer->work = NULL;
@@ -133,9 +133,9 @@ static void note_settled(struct balancer *balancer)
 	balancer->was_settled = true;
 	balancer->is_drift = balancer->drift_is_read = false;
 	balancer->work->waiting_since = 0;
-	if (balancer->work->trouble != NULL)
+	if (balancer->work->failure != NULL)
 		log_event(&EV_BALANCER_RECOVERED, LOG_STR("lb", balancer->identity));
-	drop_trouble(balancer->work);
+	drop_failure(balancer->work);
 }
 
 static struct plan plan_for(struct balancer *balancer)
@@ -255,7 +255,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		return false;
 	case LB_ACTION_RETRY:
 		end_turn(balancer);
-		start_timer(balancer, backoff_next(&balancer->work->trouble->backoff));
+		start_timer(balancer, backoff_next(&balancer->work->failure->backoff));
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_FREE:
@@ -326,7 +326,7 @@ static void take_addresses(struct balancer *balancer)
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
 	if (balancer->is_absent && balancer->row == NULL) {
 		/* That it has none is as wanted; one that is made later has its own. */
-		grace_end(controller->grace, balancer);
+		address_hold_end(controller->hold, balancer);
 		shown_fini(&balancer->shown);
 		balancer->shown = (struct shown){.last = NULL};
 		balancer_tell(balancer);
@@ -336,10 +336,10 @@ static void take_addresses(struct balancer *balancer)
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
-		grace_end(controller->grace, balancer);
+		address_hold_end(controller->hold, balancer);
 		break;
-	case SHOWN_GRACE:
-		grace_begin(controller->grace, balancer);
+	case SHOWN_HOLD:
+		address_hold_begin(controller->hold, balancer);
 		break;
 	}
 	/* Also for the host name, which is read from the row. */
@@ -411,30 +411,31 @@ void balancer_revive(struct balancer *balancer, struct object *object)
 {
 	must(balancer->object == NULL);
 	if (balancer->work != NULL)
-		drop_farewell(balancer->work);
+		drop_removal_event(balancer->work);
 	balancer->object = object;
 	balancer->has_wanted = balancer->has_looked = false;
 }
 
-void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb)
+void balancer_keep_removal_event(struct balancer *balancer, const struct load_balancer *lb)
 {
 	struct work *work = balancer_work(balancer);
-	if (work->farewell != NULL)
+	if (work->removal_event != NULL)
 		return;
-	struct farewell *farewell = xcalloc(1, sizeof(*farewell));
-	arena_init(&farewell->arena);
+	struct removal_event *removal_event = xcalloc(1, sizeof(*removal_event));
+	arena_init(&removal_event->arena);
 	struct object_ref *owners =
-		arena_calloc(&farewell->arena, lb->owners.count + 1, sizeof(*owners));
+		arena_calloc(&removal_event->arena, lb->owners.count + 1, sizeof(*owners));
 	for (size_t i = 0; i < lb->owners.count; i++) {
-		owners[i].namespace = arena_str(&farewell->arena, lb->owners.items[i].namespace);
-		owners[i].name = arena_str(&farewell->arena, lb->owners.items[i].name);
-		owners[i].uid = arena_str(&farewell->arena, lb->owners.items[i].uid);
+		owners[i].namespace =
+			arena_str(&removal_event->arena, lb->owners.items[i].namespace);
+		owners[i].name = arena_str(&removal_event->arena, lb->owners.items[i].name);
+		owners[i].uid = arena_str(&removal_event->arena, lb->owners.items[i].uid);
 		owners[i].is_service = lb->owners.items[i].is_service;
 	}
-	farewell->event.id = arena_str(&farewell->arena, lb->key.id);
-	farewell->event.owners.items = owners;
-	farewell->event.owners.count = lb->owners.count;
-	work->farewell = farewell;
+	removal_event->event.id = arena_str(&removal_event->arena, lb->key.id);
+	removal_event->event.owners.items = owners;
+	removal_event->event.owners.count = lb->owners.count;
+	work->removal_event = removal_event;
 }
 
 void balancer_free(struct balancer *balancer)

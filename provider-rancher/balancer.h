@@ -15,15 +15,15 @@
 #include <ev.h>
 
 /* What failed, and when it is tried again. */
-struct trouble {
+struct failure {
 	struct backoff backoff;
 	enum api_outcome kind;
 	unsigned times; /* in a row */
 	char *text;
 };
 
-/* The last words of a load balancer whose Ingress is gone: the event needs its owners. */
-struct farewell {
+/* For the Event of the removal of a load balancer whose Ingress is gone: its owners, read while the object is there. */
+struct removal_event {
 	struct arena arena;
 	struct lb_event event;
 };
@@ -37,17 +37,17 @@ struct work {
 	struct api_request *request;
 	struct json *fresh;      /* what the last READ of this turn has shown; NULL: none */
 	struct plan plan;        /* that is being carried out, or was made last */
-	struct trouble *trouble; /* NULL: none */
+	struct failure *failure; /* NULL: none */
 	ev_timer timer;          /* of WAITING and BACKOFF */
 	double waiting_since;    /* to be created; 0: it does not */
 	double drift_since;
 	const char
 		*tried_name; /* shared text: with which a creation was tried last; NULL: none was */
-	struct farewell *farewell; /* when the balancer's object is NULL */
+	struct removal_event *removal_event; /* when the balancer's object is NULL */
 };
 
 struct balancer {
-	TAILQ_ENTRY(balancer) grace; /* while shown.none_since is set */
+	TAILQ_ENTRY(balancer) hold; /* while shown.none_since is set */
 	struct controller *controller;
 	struct object *object; /* NULL: not wanted any more */
 	struct lb_row *row;    /* claimed; NULL: it is not there */
@@ -71,15 +71,15 @@ struct balancer {
 	bool was_lasting : 1;  /* its state, when the request was sent */
 	bool is_name_taken : 1;
 	bool is_removal_told : 1; /* of the row: the server may lose what it has accepted */
-	bool is_in_grace : 1;
+	bool is_held : 1;
 	bool is_listed : 1;  /* in the order of identities */
 	bool has_looked : 1; /* for a row that is its own */
 	bool is_changed : 1; /* by the commit that is being taken */
 	/* What the object says when it describes nothing: `wanted` means nothing then. */
 	bool is_absent : 1;
 	bool is_kept : 1;
-	bool is_empty : 1; /* it has no listeners */
-	bool has_twin : 1; /* see claims_find_twin() */
+	bool is_empty : 1;      /* it has no listeners */
+	bool has_duplicate : 1; /* see claims_find_duplicate() */
 };
 
 /* Makes one that does nothing yet. */
@@ -121,7 +121,7 @@ bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct
 /* It is wanted (again), as this object says. */
 void balancer_revive(struct balancer *balancer, struct object *object);
 /* Keeps the owners for the event of its removal; before the object is gone. */
-void balancer_keep_farewell(struct balancer *balancer, const struct load_balancer *lb);
+void balancer_keep_removal_event(struct balancer *balancer, const struct load_balancer *lb);
 
 /* The request of the plan; the answer comes to balancer_on_answer(). */
 void balancer_send(struct balancer *balancer);

@@ -6,8 +6,8 @@
 #include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
-#include "provider-rancher/log_events.h"
 #include "provider-rancher/inventory.h"
+#include "provider-rancher/log_events.h"
 
 /* ---- bodies ---- */
 
@@ -125,10 +125,10 @@ static void announce(
 	struct lb_event event = {.type = type, .reason = str_from(reason), .message = message};
 	if (balancer->object != NULL) {
 		event.id = object_id(balancer->object);
-	} else if (balancer->work->farewell != NULL) {
-		event.id = balancer->work->farewell->event.id;
-		event.owners.items = balancer->work->farewell->event.owners.items;
-		event.owners.count = balancer->work->farewell->event.owners.count;
+	} else if (balancer->work->removal_event != NULL) {
+		event.id = balancer->work->removal_event->event.id;
+		event.owners.items = balancer->work->removal_event->event.owners.items;
+		event.owners.count = balancer->work->removal_event->event.owners.count;
 	} else {
 		return;
 	}
@@ -215,21 +215,21 @@ static void limits_of(enum api_outcome kind, double *ret_first_s, double *ret_ca
 
 static enum lb_fsm_event fail(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct trouble *trouble = balancer->work->trouble;
+	struct failure *failure = balancer->work->failure;
 	double first_s;
 	double cap_s;
-	if (trouble == NULL)
-		balancer->work->trouble = trouble = xcalloc(1, sizeof(*trouble));
-	if (trouble->times == 0 || trouble->kind != answer->outcome) {
+	if (failure == NULL)
+		balancer->work->failure = failure = xcalloc(1, sizeof(*failure));
+	if (failure->times == 0 || failure->kind != answer->outcome) {
 		limits_of(answer->outcome, &first_s, &cap_s);
-		backoff_init(&trouble->backoff, first_s, cap_s);
-		trouble->kind = answer->outcome;
-		trouble->times = 0;
+		backoff_init(&failure->backoff, first_s, cap_s);
+		failure->kind = answer->outcome;
+		failure->times = 0;
 	}
-	trouble->times++;
-	if (trouble->text == NULL || strcmp(trouble->text, answer->text) != 0) {
-		free(trouble->text);
-		trouble->text = xstrdup(answer->text);
+	failure->times++;
+	if (failure->text == NULL || strcmp(failure->text, answer->text) != 0) {
+		free(failure->text);
+		failure->text = xstrdup(answer->text);
 		log_event(&EV_BALANCER_FAILED, LOG_STR("lb", balancer->identity),
 			LOG_STR("reason", answer->text));
 	}

@@ -15,9 +15,9 @@ void balancer_tell(struct balancer *balancer)
 
 static bool is_failing(const struct balancer *balancer)
 {
-	const struct trouble *trouble = balancer->work != NULL ? balancer->work->trouble : NULL;
-	return trouble != NULL &&
-	       (trouble->kind != API_CONFLICT || trouble->times >= CONFLICTS_QUIET);
+	const struct failure *failure = balancer->work != NULL ? balancer->work->failure : NULL;
+	return failure != NULL &&
+	       (failure->kind != API_CONFLICT || failure->times >= CONFLICTS_QUIET);
 }
 
 /* It cannot be carried on with, and why. */
@@ -28,7 +28,7 @@ static const char *find_failure(const struct balancer *balancer)
 	if (balancer->state == LB_FSM_QUEUED && outage != NULL)
 		return outage;
 	if (is_failing(balancer))
-		return balancer->work->trouble->text;
+		return balancer->work->failure->text;
 	if (balancer_needs(balancer) != 0 && balancer->row == NULL)
 		return inventory_error(controller->inventory, balancer_needs(balancer));
 	return NULL;
@@ -56,26 +56,27 @@ static void fill_state(
 	}
 }
 
-static void add_twin(struct balancer *balancer, struct arena *arena, struct notices *notices)
+static void add_duplicate(struct balancer *balancer, struct arena *arena, struct notices *notices)
 {
-	const struct lb_row *twin = balancers_find_twin(balancer->controller->balancers, balancer);
-	if (twin == NULL)
+	const struct lb_row *duplicate =
+		balancers_find_duplicate(balancer->controller->balancers, balancer);
+	if (duplicate == NULL)
 		return;
-	notices_add(notices, NOTICE_TWIN, STR_NONE,
-		arena_printf(arena, "%s (%s) besides ours (%s)", twin->name, twin->id,
+	notices_add(notices, NOTICE_DUPLICATE, STR_NONE,
+		arena_printf(arena, "%s (%s) besides ours (%s)", duplicate->name, duplicate->id,
 			balancer->row->id));
 }
 
 static void fill_notices(struct balancer *balancer, struct arena *arena, struct lb_status *status)
 {
-	struct lb_notice *twins = NULL;
+	struct lb_notice *duplicates = NULL;
 	struct notices notices;
 	size_t count = 0;
 	struct desired desired = {.notice_count = 0};
 	notices_init(&notices, arena);
-	if (balancer->has_twin) {
-		add_twin(balancer, arena, &notices);
-		count = notices_list(&notices, &twins);
+	if (balancer->has_duplicate) {
+		add_duplicate(balancer, arena, &notices);
+		count = notices_list(&notices, &duplicates);
 	}
 	if (balancer->has_notices)
 		balancer_build(balancer, arena, &desired);
@@ -84,7 +85,7 @@ static void fill_notices(struct balancer *balancer, struct arena *arena, struct 
 	for (size_t i = 0; i < desired.notice_count; i++)
 		status->notices.items[status->notices.count++] = desired.notices[i];
 	for (size_t i = 0; i < count; i++)
-		status->notices.items[status->notices.count++] = twins[i];
+		status->notices.items[status->notices.count++] = duplicates[i];
 }
 
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status)

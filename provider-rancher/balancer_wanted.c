@@ -3,9 +3,9 @@
 #include "provider-rancher/balancer.h"
 
 #include "common/must.h"
+#include "provider-rancher/address_hold.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
-#include "provider-rancher/grace.h"
 #include "provider-rancher/inventory.h"
 
 struct lookup {
@@ -90,7 +90,7 @@ static void forget_wanted(struct balancer *balancer)
 	balancer->has_notices = false;
 	balancer->has_wanted = true;
 	if (balancer->is_absent)
-		grace_end(balancer->controller->grace, balancer);
+		address_hold_end(balancer->controller->hold, balancer);
 	services_stop_waiting(balancer->controller->services, balancer);
 }
 

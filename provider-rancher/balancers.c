@@ -4,12 +4,12 @@
 #include "common/must.h"
 #include "common/sorted.h"
 #include "common/xalloc.h"
+#include "provider-rancher/address_hold.h"
 #include "provider-rancher/balancer.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/claims.h"
-#include "provider-rancher/grace.h"
-#include "provider-rancher/log_events.h"
 #include "provider-rancher/inventory.h"
+#include "provider-rancher/log_events.h"
 
 struct balancers {
 	struct controller *controller;
@@ -55,7 +55,7 @@ static void enlist(struct balancers *balancers, struct balancer *balancer)
 void balancers_forget(struct balancers *balancers, struct balancer *balancer)
 {
 	must(balancer->object == NULL);
-	grace_end(balancers->controller->grace, balancer);
+	address_hold_end(balancers->controller->hold, balancer);
 	if (balancer->is_listed)
 		sorted_remove(&balancers->by_identity, balancer);
 	balancer_free(balancer);
@@ -117,10 +117,11 @@ bool balancers_find_leftover(struct balancers *balancers, struct balancer *balan
 	return row == NULL && claims_has_marked(&balancers->claims, &identity);
 }
 
-const struct lb_row *balancers_find_twin(
+const struct lb_row *balancers_find_duplicate(
 	const struct balancers *balancers, const struct balancer *balancer)
 {
-	return balancer->row != NULL ? claims_find_twin(&balancers->claims, balancer->row) : NULL;
+	return balancer->row != NULL ? claims_find_duplicate(&balancers->claims, balancer->row)
+				     : NULL;
 }
 
 bool balancers_find_name(
@@ -163,7 +164,7 @@ static void judge(struct balancers *balancers, struct lb_row *row)
 	enum claims_verdict verdict = claims_judge(&balancers->claims, row);
 	if (verdict == CLAIMS_ORPHAN && row->identity == NULL &&
 		balancers->controller->config->keep_unclaimed)
-		verdict = CLAIMS_DOUBT;
+		verdict = CLAIMS_UNCERTAIN;
 	if (verdict == CLAIMS_ORPHAN) {
 		/* What appears later is looked at twice: it may belong to somebody who is about to be told. */
 		if (!balancers->has_judged || row->was_seen_orphaned)
@@ -172,10 +173,10 @@ static void judge(struct balancers *balancers, struct lb_row *row)
 			row->was_seen_orphaned = true;
 		return;
 	}
-	if (verdict == CLAIMS_DOUBT && !row->is_told_of)
+	if (verdict == CLAIMS_UNCERTAIN && !row->is_told_of)
 		log_event(&EV_BALANCER_LEFT_ALONE, LOG_STR("name", row->name),
 			LOG_STR("id", row->id));
-	row->is_told_of = verdict == CLAIMS_DOUBT;
+	row->is_told_of = verdict == CLAIMS_UNCERTAIN;
 }
 
 static void judge_all(struct balancers *balancers)
@@ -216,16 +217,16 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 	balancer_on_news(balancer);
 }
 
-/* Whether somebody has a twin is seen from complete lists only, and told. */
-static void look_for_twins(struct balancers *balancers)
+/* Whether somebody has a duplicate is seen from complete lists only, and told. */
+static void look_for_duplicates(struct balancers *balancers)
 {
 	struct balancer *balancer = first(balancers);
 	for (; balancer != NULL; balancer = next_of(balancers, balancer)) {
-		bool has_twin = balancer_is_described(balancer) &&
-				balancers_find_twin(balancers, balancer) != NULL;
-		if (has_twin == balancer->has_twin)
+		bool has_duplicate = balancer_is_described(balancer) &&
+				     balancers_find_duplicate(balancers, balancer) != NULL;
+		if (has_duplicate == balancer->has_duplicate)
 			continue;
-		balancer->has_twin = has_twin;
+		balancer->has_duplicate = has_duplicate;
 		balancer_tell(balancer);
 	}
 }
@@ -266,7 +267,7 @@ void balancers_on_listed(struct balancers *balancers)
 	}
 	if (!follows)
 		judge_all(balancers);
-	look_for_twins(balancers);
+	look_for_duplicates(balancers);
 	certs_on_listed(balancers->controller->certs);
 }
 
@@ -309,13 +310,14 @@ bool balancers_are_busy(struct balancers *balancers)
 static void detach(struct balancer *balancer, const struct load_balancer *lb)
 {
 	struct balancers *balancers = balancer->controller->balancers;
-	balancer_keep_farewell(balancer, lb);
+	balancer_keep_removal_event(balancer, lb);
 	balancer->object = NULL;
 	balancer->has_wanted = balancer->has_notices = false;
 	balancer->waits_for_services = balancer->waits_for_certificates = false;
-	balancer->is_absent = balancer->is_kept = balancer->is_empty = balancer->has_twin = false;
+	balancer->is_absent = balancer->is_kept = balancer->is_empty = balancer->has_duplicate =
+		false;
 	services_stop_waiting(balancer->controller->services, balancer);
-	grace_end(balancers->controller->grace, balancer);
+	address_hold_end(balancers->controller->hold, balancer);
 	/* Nothing is there that we know of; what there may be is found by its mark. */
 	if (balancer->row == NULL && balancer->state == LB_FSM_IDLE)
 		balancers_forget(balancers, balancer);
@@ -344,7 +346,7 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 		log_event(&EV_BALANCER_TWICE, LOG_STR("lb", text));
 		return;
 	}
-	/* One that was about to go may come back: its last words are not needed then. */
+	/* One that was about to go may come back: the Event of its removal is not needed then. */
 	balancer_revive(balancer, object);
 	object_set_user(object, balancer);
 }

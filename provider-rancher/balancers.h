@@ -52,6 +52,6 @@ bool balancers_find_leftover(struct balancers *balancers, struct balancer *balan
 bool balancers_find_name(
 	struct balancers *balancers, struct balancer *balancer, struct lb_name *ret_name);
 /* Another load balancer in Rancher that could be meant; NULL: there is none. */
-const struct lb_row *balancers_find_twin(
+const struct lb_row *balancers_find_duplicate(
 	const struct balancers *balancers, const struct balancer *balancer);
 void balancers_forget(struct balancers *balancers, struct balancer *balancer);

@@ -36,7 +36,7 @@ struct cert {
 	enum cert_step step; /* that is being taken */
 	ev_timer timer;
 	struct backoff backoff;
-	char *trouble;        /* why the last step failed; NULL: it did not */
+	char *error;          /* why the last step failed; NULL: it did not */
 	unsigned name_waits;  /* how often in a row the name was about to become free */
 	bool is_name_refused; /* the plain name is somebody's: find out whose */
 	bool is_name_taken;   /* it is another one's, who stays */

@@ -3,15 +3,15 @@
 #include "provider-rancher/cert.h"
 
 #include "common/xalloc.h"
-#include "provider-rancher/server_health.h"
+#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
+#include "provider-rancher/server_health.h"
 #include "provider-rancher/stored_text.h"
-#include "provider-rancher/inventory.h"
 
 #include <strings.h>
 
-/* What Rancher removes keeps its name until it is gone, which takes a moment: so often that is no trouble. */
+/* What Rancher removes keeps its name until it is gone, which takes a moment: so often that is no failure. */
 enum { NAME_WAITS_QUIET = 4 };
 
 static void try_later(struct cert *cert, double at_least_s)
@@ -23,12 +23,12 @@ static void try_later(struct cert *cert, double at_least_s)
 
 static void fail_with(struct cert *cert, const char *text, double at_least_s)
 {
-	bool is_news = cert->trouble == NULL || strcmp(cert->trouble, text) != 0;
+	bool is_news = cert->error == NULL || strcmp(cert->error, text) != 0;
 	if (is_news)
 		log_event(&EV_CERTIFICATE_FAILED, LOG_STR("secret", cert->key),
 			LOG_STR("reason", text));
-	free(cert->trouble);
-	cert->trouble = xstrdup(text);
+	free(cert->error);
+	cert->error = xstrdup(text);
 	try_later(cert, at_least_s);
 	if (is_news)
 		cert_tell_users(cert);
@@ -41,8 +41,8 @@ static void fail(struct cert *cert, const struct api_answer *answer, double at_l
 
 static void succeed(struct cert *cert)
 {
-	free(cert->trouble);
-	cert->trouble = NULL;
+	free(cert->error);
+	cert->error = NULL;
 	cert->name_waits = 0;
 	backoff_succeeded(&cert->backoff);
 	cert_tell_users(cert);
@@ -112,8 +112,8 @@ static void on_looked(struct cert *cert, const struct api_answer *answer)
 static void on_gone(struct cert *cert)
 {
 	cert_lose(cert);
-	free(cert->trouble);
-	cert->trouble = NULL;
+	free(cert->error);
+	cert->error = NULL;
 	cert_tell_users(cert);
 }
 

@@ -7,8 +7,8 @@
 #include "provider-rancher/cert.h"
 #include "provider-rancher/cert_uses.h"
 #include "provider-rancher/digest.h"
-#include "provider-rancher/mark.h"
 #include "provider-rancher/inventory.h"
+#include "provider-rancher/mark.h"
 
 RB_HEAD(cert_keys, cert);
 
@@ -70,7 +70,7 @@ static void free_cert(struct cert *cert)
 	ev_timer_stop(controller->loop, &cert->timer);
 	RB_REMOVE(cert_keys, &cert->controller->certs->by_key, cert);
 	free(cert->id);
-	free(cert->trouble);
+	free(cert->error);
 	free(cert);
 }
 
@@ -279,11 +279,11 @@ enum certificate_answer certs_find(
 	if (cert == NULL)
 		return CERTIFICATE_ABSENT;
 	if (cert->id == NULL)
-		return cert->trouble != NULL ? CERTIFICATE_FAILED : CERTIFICATE_PENDING;
+		return cert->error != NULL ? CERTIFICATE_FAILED : CERTIFICATE_PENDING;
 	*ret_id = str_from(cert->id);
 	*ret_digest = cert->there;
-	return cert->trouble != NULL && cert->there != cert->wanted ? CERTIFICATE_STALE
-								    : CERTIFICATE_READY;
+	return cert->error != NULL && cert->there != cert->wanted ? CERTIFICATE_STALE
+								  : CERTIFICATE_READY;
 }
 
 /* ---- life ---- */

@@ -137,7 +137,7 @@ bool claims_has_marked(const struct claims *claims, const struct identity *ident
 	return row != NULL;
 }
 
-const struct lb_row *claims_find_twin(const struct claims *claims, const struct lb_row *row)
+const struct lb_row *claims_find_duplicate(const struct claims *claims, const struct lb_row *row)
 {
 	struct lb_row *other = observed_find_name(claims->observed, row->name);
 	for (; other != NULL; other = observed_next_name(claims->observed, other)) {
@@ -179,12 +179,12 @@ static enum claims_verdict judge_named(const struct claims *claims, const struct
 	count += naming_split(name, DEFAULT_SEPARATOR, identities + count);
 	/* A name without a separator may have been made with another one, and be anybody's. */
 	if (count == 0)
-		return CLAIMS_DOUBT;
+		return CLAIMS_UNCERTAIN;
 	for (size_t i = 0; i < count; i++) {
 		struct lb_row *other = NULL;
 		uint64_t routes = 0;
 		if (claims->is_wanted(claims->ctx, &identities[i], &other, &routes))
-			return CLAIMS_DOUBT;
+			return CLAIMS_UNCERTAIN;
 	}
 	return CLAIMS_ORPHAN;
 }
@@ -200,7 +200,7 @@ enum claims_verdict claims_judge(const struct claims *claims, const struct lb_ro
 	if (row->identity == NULL)
 		return judge_named(claims, row);
 	if (!naming_parse_text(str_from(row->identity), &identity))
-		return CLAIMS_DOUBT;
-	return claims->is_wanted(claims->ctx, &identity, &other, &routes) ? CLAIMS_DOUBT
+		return CLAIMS_UNCERTAIN;
+	return claims->is_wanted(claims->ctx, &identity, &other, &routes) ? CLAIMS_UNCERTAIN
 									  : CLAIMS_ORPHAN;
 }

@@ -33,7 +33,7 @@ struct lb_row *claims_find(const struct claims *claims, const struct identity *i
 bool claims_has_marked(const struct claims *claims, const struct identity *identity);
 /* Another row of the same name and stack as `row`, or with the mark of its owner, which is not on its way out; NULL:
  * there is none. */
-const struct lb_row *claims_find_twin(const struct claims *claims, const struct lb_row *row);
+const struct lb_row *claims_find_duplicate(const struct claims *claims, const struct lb_row *row);
 
 enum claims_name {
 	CLAIMS_NAME_FREE,
@@ -46,9 +46,9 @@ enum claims_name claims_name(const struct claims *claims, const struct identity 
 	bool is_taken, struct lb_name *ret_name);
 
 enum claims_verdict {
-	CLAIMS_LEAVE,  /* not ours, or on its way out already */
-	CLAIMS_DOUBT,  /* may be somebody's: left alone, worth a line in the log */
-	CLAIMS_ORPHAN, /* ours, of an Ingress that is gone */
+	CLAIMS_LEAVE,     /* not ours, or on its way out already */
+	CLAIMS_UNCERTAIN, /* may be somebody's: left alone, worth a line in the log */
+	CLAIMS_ORPHAN,    /* ours, of an Ingress that is gone */
 };
 
 /* Of an unclaimed row, once everything that is wanted is known. */

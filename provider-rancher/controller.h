@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the rooms of this process share. One of each; main.c makes and frees them in order.
+ * What the parts of this process share. One of each; main.c makes and frees them in order.
  *
- *   provider   what is wanted (provider-common)       inventory      asks Rancher what is there
+ *   provider   what is wanted (provider-common)       inventory  asks Rancher what is there
  *   balancers  one state machine for each that        certs      likewise for certificates
  *              is wanted or has to go                 feed       Rancher's change events
  *   observed   rows of load balancers                 services   uids to ids
- *   api, turns requests, and whose turn it is         grace      those that have lost their addresses
+ *   api, queue requests, and whose is next            hold       addresses of those that have lost them
  */
 #pragma once
 
 #include "provider-common/provider.h"
 #include "provider-rancher/api.h"
 #include "provider-rancher/observed.h"
-#include "provider-rancher/services.h"
 #include "provider-rancher/request_queue.h"
+#include "provider-rancher/services.h"
 
 struct controller {
 	struct daemon *daemon;
@@ -29,7 +29,7 @@ struct controller {
 	struct certs *certs;
 	struct inventory *inventory;
 	struct balancers *balancers;
-	struct grace *grace;
+	struct address_hold *hold;
 	struct feed *feed;
 	struct provider *provider;
 	char *external_id_prefix;

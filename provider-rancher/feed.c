@@ -7,9 +7,9 @@
 #include "common/xalloc.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/certs.h"
+#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
-#include "provider-rancher/inventory.h"
 
 enum { MESSAGE_LEN_MAX = 16 * 1024 * 1024 };
 static const double PING_AFTER_S = 5;

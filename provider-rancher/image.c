@@ -3,8 +3,8 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/query.h"
 
 static const double FRESH_S = 60;
 

@@ -8,9 +8,9 @@
 #include "provider-rancher/certs.h"
 #include "provider-rancher/feed.h"
 #include "provider-rancher/image.h"
-#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/plan.h"
+#include "provider-rancher/query.h"
 #include "provider-rancher/stack.h"
 
 enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth a list */ };

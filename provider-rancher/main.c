@@ -19,21 +19,21 @@
  *   this one    traffic goes on. After a start everything is listed, compared, and only what differs
  *               is written.
  *
- * Read next: controller.h for the rooms, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
+ * Read next: controller.h for the parts, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
  */
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "provider-rancher/address_hold.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
 #include "provider-rancher/confine.h"
 #include "provider-rancher/feed.h"
-#include "provider-rancher/grace.h"
+#include "provider-rancher/inventory.h"
 #include "provider-rancher/labels.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/metrics.h"
 #include "provider-rancher/rancher_url.h"
-#include "provider-rancher/inventory.h"
 
 static struct config config;
 static struct controller controller;
@@ -176,7 +176,7 @@ static void make_provider(struct controller *c)
 
 /* ---- life ---- */
 
-static void make_rooms(struct controller *c)
+static void make_parts(struct controller *c)
 {
 	const char *problem = NULL;
 	char *base = rancher_url_base(str_from(config.url), &problem);
@@ -187,7 +187,7 @@ static void make_rooms(struct controller *c)
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	c->certs = certs_new(c);
-	c->grace = grace_new(c);
+	c->hold = address_hold_new(c);
 	c->balancers = balancers_new(c);
 	c->inventory = inventory_new(c);
 	c->feed = feed_new(c);
@@ -231,7 +231,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	controller.daemon = daemon;
 	controller.loop = daemon_loop(daemon);
 	controller.config = &config;
-	make_rooms(&controller);
+	make_parts(&controller);
 	start_metrics(&controller);
 	controller_check_ready(&controller);
 	inventory_start(controller.inventory);
@@ -244,7 +244,7 @@ static void stop(void)
 	struct controller *c = &controller;
 	feed_free(c->feed);
 	balancers_free(c->balancers);
-	grace_free(c->grace);
+	address_hold_free(c->hold);
 	certs_free(c->certs);
 	inventory_free(c->inventory);
 	provider_free(c->provider, "shutting down");

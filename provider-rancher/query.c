@@ -4,9 +4,9 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/server_health.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
+#include "provider-rancher/server_health.h"
 
 enum { PAGES_MAX = 10000 };
 

@@ -3,9 +3,9 @@
 
 #include "common/backoff.h"
 #include "common/xalloc.h"
-#include "provider-rancher/server_health.h"
-#include "provider-rancher/query.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/query.h"
+#include "provider-rancher/server_health.h"
 
 #include <strings.h>
 

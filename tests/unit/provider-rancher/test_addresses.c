@@ -83,7 +83,7 @@ static void what_is_no_address_is_left_out(void **state)
 	arena_fini(&arena);
 }
 
-static void the_last_addresses_stay_for_the_time_of_grace(void **state)
+static void the_last_addresses_are_held_for_a_time(void **state)
 {
 	struct shown shown = {.is_known = false};
 	bool warn = false;
@@ -91,14 +91,14 @@ static void the_last_addresses_stay_for_the_time_of_grace(void **state)
 	const struct endpoint_set *set = MAKE({"10.0.0.1", 80});
 	assert_int_equal(shown_update(&shown, set, 100), SHOWN_CHANGED);
 	assert_int_equal(shown_update(&shown, set, 101), SHOWN_SAME);
-	assert_int_equal(shown_update(&shown, NULL, 102), SHOWN_GRACE);
+	assert_int_equal(shown_update(&shown, NULL, 102), SHOWN_HOLD);
 	assert_int_equal(shown_update(&shown, NULL, 103), SHOWN_SAME);
 	assert_true(shown.is_known && shown.last == set);
 	assert_false(shown_expire(&shown, 131, 30, &warn));
 	/* Back in time: nobody has noticed. */
 	assert_int_equal(shown_update(&shown, set, 131), SHOWN_CHANGED);
 	assert_false(shown_expire(&shown, 200, 30, &warn));
-	assert_int_equal(shown_update(&shown, NULL, 200), SHOWN_GRACE);
+	assert_int_equal(shown_update(&shown, NULL, 200), SHOWN_HOLD);
 	assert_true(shown_expire(&shown, 230, 30, &warn));
 	assert_true(warn && shown.is_known && shown.last == NULL);
 	assert_false(shown_expire(&shown, 231, 30, &warn));
@@ -108,17 +108,17 @@ static void the_last_addresses_stay_for_the_time_of_grace(void **state)
 	endpoint_set_drop(set);
 }
 
-static void after_a_start_nothing_is_said_before_the_time_of_grace(void **state)
+static void after_a_start_nothing_is_said_before_the_hold_is_over(void **state)
 {
 	struct shown adopted = {.had_any = true};
 	struct shown fresh = {.had_any = false};
 	bool warn = false;
 	(void)state;
-	assert_int_equal(shown_update(&adopted, NULL, 10), SHOWN_GRACE);
+	assert_int_equal(shown_update(&adopted, NULL, 10), SHOWN_HOLD);
 	assert_false(adopted.is_known);
 	assert_true(shown_expire(&adopted, 40, 30, &warn) && warn && adopted.is_known);
 	/* A new one is not warned about: it never had any. */
-	assert_int_equal(shown_update(&fresh, NULL, 10), SHOWN_GRACE);
+	assert_int_equal(shown_update(&fresh, NULL, 10), SHOWN_HOLD);
 	assert_true(shown_expire(&fresh, 40, 30, &warn));
 	assert_false(warn);
 }
@@ -128,8 +128,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defect_29_every_address_is_told_once),
 		cmocka_unit_test(what_is_no_address_is_left_out),
-		cmocka_unit_test(the_last_addresses_stay_for_the_time_of_grace),
-		cmocka_unit_test(after_a_start_nothing_is_said_before_the_time_of_grace),
+		cmocka_unit_test(the_last_addresses_are_held_for_a_time),
+		cmocka_unit_test(after_a_start_nothing_is_said_before_the_hold_is_over),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

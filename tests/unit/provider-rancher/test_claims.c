@@ -161,7 +161,7 @@ static void an_ambiguous_name_goes_to_whom_it_serves_or_to_nobody(void **fixture
 	claim_all(f);
 	assert_null(one->row);
 	assert_null(two->row);
-	assert_int_equal(claims_judge(&f->claims, row), CLAIMS_DOUBT);
+	assert_int_equal(claims_judge(&f->claims, row), CLAIMS_UNCERTAIN);
 }
 
 static void who_has_got_one_is_no_rival(void **fixture)
@@ -225,13 +225,14 @@ static void defect_30_only_what_is_surely_an_orphan_is_one(void **fixture)
 		{"anything", "managed by sluice: ingress=default/old", CLAIMS_ORPHAN},
 		{"default-rancherlb-web-2", "managed by sluice: group=default/web", CLAIMS_ORPHAN},
 		/* Legacy names, and names with another separator: whose? */
-		{"default-old", "", CLAIMS_DOUBT},
-		{"my-name-space-web-shop", "", CLAIMS_DOUBT},
-		{"default-otherlb-web", "", CLAIMS_DOUBT},
-		{"single", "", CLAIMS_DOUBT},
+		{"default-old", "", CLAIMS_UNCERTAIN},
+		{"my-name-space-web-shop", "", CLAIMS_UNCERTAIN},
+		{"default-otherlb-web", "", CLAIMS_UNCERTAIN},
+		{"single", "", CLAIMS_UNCERTAIN},
 		/* One of the ways to read it is wanted; or there are two of one Ingress. */
-		{"default-rancherlb-x-rancherlb-y", "", CLAIMS_DOUBT},
-		{"default-rancherlb-web-3", "managed by sluice: ingress=default/web", CLAIMS_DOUBT},
+		{"default-rancherlb-x-rancherlb-y", "", CLAIMS_UNCERTAIN},
+		{"default-rancherlb-web-3", "managed by sluice: ingress=default/web",
+			CLAIMS_UNCERTAIN},
 	};
 	struct fixture *f = *fixture;
 	want(f, "default", "web", "/");
@@ -258,18 +259,18 @@ static void of_two_the_oldest_active_is_ours(void **fixture)
 	assert_true(claims_has_marked(&f->claims, &web->identity));
 	claim_all(f);
 	assert_ptr_equal(web->row, old);
-	assert_non_null(claims_find_twin(&f->claims, old));
-	assert_int_equal(claims_judge(&f->claims, young), CLAIMS_DOUBT);
+	assert_non_null(claims_find_duplicate(&f->claims, old));
+	assert_int_equal(claims_judge(&f->claims, young), CLAIMS_UNCERTAIN);
 	/* The original left no mark. */
 	there(f, "1s50", "default-rancherlb-shop", "", "/");
 	struct lb_row *first = there(f, "1s7", "default-rancherlb-shop", "", "/");
 	struct wanted *shop = want(f, "default", "shop", "/");
 	claim_all(f);
 	assert_ptr_equal(shop->row, first);
-	assert_non_null(claims_find_twin(&f->claims, first));
+	assert_non_null(claims_find_duplicate(&f->claims, first));
 }
 
-static void alone_is_nobodys_twin(void **fixture)
+static void alone_is_nobodys_duplicate(void **fixture)
 {
 	struct fixture *f = *fixture;
 	struct lb_row *row = there(
@@ -279,7 +280,7 @@ static void alone_is_nobodys_twin(void **fixture)
 	struct wanted *web = want(f, "default", "web", "/");
 	claim_all(f);
 	assert_ptr_equal(web->row, row);
-	assert_null(claims_find_twin(&f->claims, row));
+	assert_null(claims_find_duplicate(&f->claims, row));
 	assert_false(claims_has_marked(&f->claims, &web->identity));
 }
 
@@ -313,7 +314,7 @@ int main(void)
 		TEST(what_is_not_ours_is_never_claimed),
 		TEST(names_on_their_way_out_are_waited_for),
 		TEST(of_two_the_oldest_active_is_ours),
-		TEST(alone_is_nobodys_twin),
+		TEST(alone_is_nobodys_duplicate),
 		TEST(a_service_has_a_name_of_its_own),
 		TEST(defect_30_only_what_is_surely_an_orphan_is_one),
 	};
