@@ -3,96 +3,77 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/balancer.h"
-#include "provider-rancher/log_events.h"
 
-#include <bsd/sys/queue.h>
-
-TAILQ_HEAD(balancer_list, balancer);
+TAILQ_HEAD(shown_list, shown);
 
 struct address_hold {
-	struct controller *controller;
-	struct balancer_list waiting; /* in the order in which their time is over */
+	struct ev_loop *loop;
+	double hold_s;
+	void (*on_over)(void *ctx, struct shown *shown, bool warn);
+	void *ctx;
+	struct shown_list held; /* in the order in which their time is over */
 	ev_timer timer;
 };
 
 static void set_timer(struct address_hold *hold)
 {
-	struct ev_loop *loop = hold->controller->loop;
-	const struct balancer *next = TAILQ_FIRST(&hold->waiting);
-	ev_timer_stop(loop, &hold->timer);
+	const struct shown *next = TAILQ_FIRST(&hold->held);
+	ev_timer_stop(hold->loop, &hold->timer);
 	if (next == NULL)
 		return;
-	double left_s = next->shown.none_since + hold->controller->config->endpoint_grace -
-			clock_monotonic_s();
+	double left_s = next->none_since + hold->hold_s - clock_monotonic_s();
 	ev_timer_set(&hold->timer, left_s > 0 ? left_s : 0, 0.);
-	ev_timer_start(loop, &hold->timer);
+	ev_timer_start(hold->loop, &hold->timer);
 }
 
-void address_hold_begin(struct address_hold *hold, struct balancer *balancer)
+void address_hold_begin(struct address_hold *hold, struct shown *shown)
 {
-	if (balancer->is_held || balancer->object == NULL || balancer->is_absent)
+	if (shown->is_held)
 		return;
-	balancer->is_held = true;
-	TAILQ_INSERT_TAIL(&hold->waiting, balancer, hold);
+	shown->is_held = true;
+	TAILQ_INSERT_TAIL(&hold->held, shown, held);
 	set_timer(hold);
 }
 
-void address_hold_end(struct address_hold *hold, struct balancer *balancer)
+void address_hold_end(struct address_hold *hold, struct shown *shown)
 {
-	if (!balancer->is_held)
+	if (!shown->is_held)
 		return;
-	balancer->is_held = false;
-	TAILQ_REMOVE(&hold->waiting, balancer, hold);
+	shown->is_held = false;
+	TAILQ_REMOVE(&hold->held, shown, held);
 	set_timer(hold);
-}
-
-static void warn_of_no_addresses(const struct balancer *balancer)
-{
-	struct arena arena;
-	arena_init(&arena);
-	struct lb_event event = {
-		.id = object_id(balancer->object),
-		.type = EVENT_WARNING,
-		.reason = STR("AddressesRemoved"),
-		.message = arena_printf(&arena,
-			"the load balancer has had no public endpoint for %g s; its addresses are "
-			"taken out of the status",
-			balancer->controller->config->endpoint_grace),
-	};
-	provider_event(balancer->controller->provider, &event);
-	log_event(&EV_ADDRESSES_REMOVED, LOG_STR("lb", balancer->identity));
-	arena_fini(&arena);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct address_hold *hold = timer->data;
-	struct balancer *balancer;
-	double hold_s = hold->controller->config->endpoint_grace;
+	struct shown *shown;
+	(void)loop;
 	(void)events;
-	while ((balancer = TAILQ_FIRST(&hold->waiting)) != NULL) {
+	while ((shown = TAILQ_FIRST(&hold->held)) != NULL) {
 		bool warn = false;
 		/* The timer may be early by a rounding. */
 		double now = clock_monotonic_s() + 0.001;
-		if (now - balancer->shown.none_since < hold_s)
+		if (now - shown->none_since < hold->hold_s)
 			break;
-		if (shown_expire(&balancer->shown, now, hold_s, &warn))
-			balancer_tell(balancer);
-		if (warn)
-			warn_of_no_addresses(balancer);
-		address_hold_end(hold, balancer);
+		address_hold_end(hold, shown);
+		if (shown_expire(shown, now, hold->hold_s, &warn))
+			hold->on_over(hold->ctx, shown, warn);
 	}
 	set_timer(hold);
 }
 
 /* ---- life ---- */
 
-struct address_hold *address_hold_new(struct controller *controller)
+struct address_hold *address_hold_new(struct ev_loop *loop, double hold_s,
+	void (*on_over)(void *ctx, struct shown *shown, bool warn), void *ctx)
 {
 	struct address_hold *hold = xcalloc(1, sizeof(*hold));
-	hold->controller = controller;
-	TAILQ_INIT(&hold->waiting);
+	hold->loop = loop;
+	hold->hold_s = hold_s;
+	hold->on_over = on_over;
+	hold->ctx = ctx;
+	TAILQ_INIT(&hold->held);
 	ev_init(&hold->timer, on_timer);
 	hold->timer.data = hold;
 	return hold;
@@ -102,6 +83,6 @@ void address_hold_free(struct address_hold *hold)
 {
 	if (hold == NULL)
 		return;
-	ev_timer_stop(hold->controller->loop, &hold->timer);
+	ev_timer_stop(hold->loop, &hold->timer);
 	free(hold);
 }

@@ -11,6 +11,8 @@
 #include "common/arena.h"
 #include "proto/model.h"
 
+#include <bsd/sys/queue.h>
+
 enum { ENDPOINTS_MAX = 4096 };
 
 /* Packed: sets are compared byte by byte. */
@@ -41,7 +43,9 @@ struct shown {
 	const struct endpoint_set *last; /* the last endpoints there were; NULL: none */
 	double none_since; /* when it was first seen without any; 0: it has some, or was not seen */
 	bool is_known;     /* `last` may be told */
-	bool had_any;      /* it has had addresses, or may have had them before we started */
+	TAILQ_ENTRY(shown) held; /* while is_held, see address_hold.h */
+	bool is_held;
+	bool had_any; /* it has had addresses, or may have had them before we started */
 };
 
 enum shown_change {

@@ -326,7 +326,7 @@ static void take_addresses(struct balancer *balancer)
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
 	if (balancer->is_absent && balancer->row == NULL) {
 		/* That it has none is as wanted; one that is made later has its own. */
-		address_hold_end(controller->hold, balancer);
+		address_hold_end(controller->hold, &balancer->shown);
 		shown_fini(&balancer->shown);
 		balancer->shown = (struct shown){.last = NULL};
 		balancer_tell(balancer);
@@ -336,10 +336,12 @@ static void take_addresses(struct balancer *balancer)
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
-		address_hold_end(controller->hold, balancer);
+		address_hold_end(controller->hold, &balancer->shown);
 		break;
 	case SHOWN_HOLD:
-		address_hold_begin(controller->hold, balancer);
+		/* Else nobody is there to be told. */
+		if (balancer->object != NULL && !balancer->is_absent)
+			address_hold_begin(controller->hold, &balancer->shown);
 		break;
 	}
 	/* Also for the host name, which is read from the row. */

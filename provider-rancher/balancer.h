@@ -47,7 +47,6 @@ struct work {
 };
 
 struct balancer {
-	TAILQ_ENTRY(balancer) hold; /* while shown.none_since is set */
 	struct controller *controller;
 	struct object *object; /* NULL: not wanted any more */
 	struct lb_row *row;    /* claimed; NULL: it is not there */
@@ -71,10 +70,9 @@ struct balancer {
 	bool was_lasting : 1;  /* its state, when the request was sent */
 	bool is_name_taken : 1;
 	bool is_removal_told : 1; /* of the row: the server may lose what it has accepted */
-	bool is_held : 1;
-	bool is_listed : 1;  /* in the order of identities */
-	bool has_looked : 1; /* for a row that is its own */
-	bool is_changed : 1; /* by the commit that is being taken */
+	bool is_listed : 1;       /* in the order of identities */
+	bool has_looked : 1;      /* for a row that is its own */
+	bool is_changed : 1;      /* by the commit that is being taken */
 	/* What the object says when it describes nothing: `wanted` means nothing then. */
 	bool is_absent : 1;
 	bool is_kept : 1;
@@ -118,6 +116,8 @@ void balancer_claim(struct balancer *balancer, struct lb_row *row);
 void balancer_tell(struct balancer *balancer);
 /* In the words of its status; false: there is nothing to say yet. */
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);
+/* Its addresses were held, and are not shown any more. */
+void balancer_on_hold_over(struct balancer *balancer, bool warn);
 /* It is wanted (again), as this object says. */
 void balancer_revive(struct balancer *balancer, struct object *object);
 /* Keeps the owners for the event of its removal; before the object is gone. */

@@ -4,6 +4,7 @@
 
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/inventory.h"
+#include "provider-rancher/log_events.h"
 
 enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
 
@@ -11,6 +12,31 @@ void balancer_tell(struct balancer *balancer)
 {
 	if (balancer->object != NULL)
 		provider_status_changed(balancer->controller->provider, balancer->object);
+}
+
+static void warn_of_no_addresses(const struct balancer *balancer)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct lb_event event = {
+		.id = object_id(balancer->object),
+		.type = EVENT_WARNING,
+		.reason = STR("AddressesRemoved"),
+		.message = arena_printf(&arena,
+			"the load balancer has had no public endpoint for %g s; its addresses are "
+			"taken out of the status",
+			balancer->controller->config->endpoint_grace),
+	};
+	provider_event(balancer->controller->provider, &event);
+	log_event(&EV_ADDRESSES_REMOVED, LOG_STR("lb", balancer->identity));
+	arena_fini(&arena);
+}
+
+void balancer_on_hold_over(struct balancer *balancer, bool warn)
+{
+	balancer_tell(balancer);
+	if (warn)
+		warn_of_no_addresses(balancer);
 }
 
 static bool is_failing(const struct balancer *balancer)

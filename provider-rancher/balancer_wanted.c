@@ -90,7 +90,7 @@ static void forget_wanted(struct balancer *balancer)
 	balancer->has_notices = false;
 	balancer->has_wanted = true;
 	if (balancer->is_absent)
-		address_hold_end(balancer->controller->hold, balancer);
+		address_hold_end(balancer->controller->hold, &balancer->shown);
 	services_stop_waiting(balancer->controller->services, balancer);
 }
 

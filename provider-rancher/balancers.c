@@ -55,7 +55,7 @@ static void enlist(struct balancers *balancers, struct balancer *balancer)
 void balancers_forget(struct balancers *balancers, struct balancer *balancer)
 {
 	must(balancer->object == NULL);
-	address_hold_end(balancers->controller->hold, balancer);
+	address_hold_end(balancers->controller->hold, &balancer->shown);
 	if (balancer->is_listed)
 		sorted_remove(&balancers->by_identity, balancer);
 	balancer_free(balancer);
@@ -317,7 +317,7 @@ static void detach(struct balancer *balancer, const struct load_balancer *lb)
 	balancer->is_absent = balancer->is_kept = balancer->is_empty = balancer->has_duplicate =
 		false;
 	services_stop_waiting(balancer->controller->services, balancer);
-	address_hold_end(balancers->controller->hold, balancer);
+	address_hold_end(balancers->controller->hold, &balancer->shown);
 	/* Nothing is there that we know of; what there may be is found by its mark. */
 	if (balancer->row == NULL && balancer->state == LB_FSM_IDLE)
 		balancers_forget(balancers, balancer);
@@ -436,6 +436,14 @@ bool balancers_fill_status(struct balancers *balancers, struct object *object, s
 		return true;
 	}
 	return balancer_fill_status(balancer, arena, status);
+}
+
+void balancers_on_hold_over(struct balancers *balancers, struct shown *shown, bool warn)
+{
+	(void)balancers;
+	balancer_on_hold_over(
+		(struct balancer *)(void *)((char *)shown - offsetof(struct balancer, shown)),
+		warn);
 }
 
 void balancers_touch(struct balancer *balancer)

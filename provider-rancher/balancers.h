@@ -34,6 +34,9 @@ void balancers_tell_statuses(struct balancers *balancers);
 
 /* ---- one of them ---- */
 
+/* Its addresses were held, and are not shown any more: see address_hold.h. */
+void balancers_on_hold_over(struct balancers *balancers, struct shown *shown, bool warn);
+
 /* Something that one depends on has changed: a Service, a certificate. */
 void balancers_touch(struct balancer *balancer);
 void balancers_touch_object(struct balancers *balancers, struct object *object);

@@ -157,6 +157,11 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 	certs_on_use(((struct controller *)ctx)->certs, id, change);
 }
 
+static void on_hold_over(void *ctx, struct shown *shown, bool warn)
+{
+	balancers_on_hold_over(((struct controller *)ctx)->balancers, shown, warn);
+}
+
 static void make_provider(struct controller *c)
 {
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
@@ -187,7 +192,7 @@ static void make_parts(struct controller *c)
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	c->certs = certs_new(c);
-	c->hold = address_hold_new(c);
+	c->hold = address_hold_new(c->loop, config.endpoint_grace, on_hold_over, c);
 	c->balancers = balancers_new(c);
 	c->inventory = inventory_new(c);
 	c->feed = feed_new(c);
