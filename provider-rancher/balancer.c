@@ -10,7 +10,7 @@
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
-#include "provider-rancher/server_health.h"
+#include "provider-rancher/client.h"
 
 static void drive(struct balancer *balancer, enum lb_fsm_event event);
 
@@ -51,19 +51,19 @@ unsigned balancer_needs(const struct balancer *balancer)
 
 static void stop_timer(struct balancer *balancer)
 {
-	ev_timer_stop(balancer->controller->loop, &balancer->work->timer);
+	ev_timer_stop(balancer->controller->client.loop, &balancer->work->timer);
 }
 
 static void start_timer(struct balancer *balancer, double delay_s)
 {
 	stop_timer(balancer);
 	ev_timer_set(&balancer->work->timer, delay_s, 0.);
-	ev_timer_start(balancer->controller->loop, &balancer->work->timer);
+	ev_timer_start(balancer->controller->client.loop, &balancer->work->timer);
 }
 
 static void end_turn(struct balancer *balancer)
 {
-	request_queue_leave(balancer->controller->queue, &balancer->work->entry);
+	request_queue_leave(balancer->controller->client.queue, &balancer->work->entry);
 	json_free(balancer->work->fresh);
 	balancer->work->fresh = NULL;
 }
@@ -235,7 +235,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		*ret_event = make_plan(balancer);
 		return true;
 	case LB_ACTION_QUEUE:
-		request_queue_join(controller->queue, &balancer->work->entry, false);
+		request_queue_join(controller->client.queue, &balancer->work->entry, false);
 		return false;
 	case LB_ACTION_SEND:
 		balancer_send(balancer);
@@ -246,7 +246,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		return was_overtaken(balancer);
 	case LB_ACTION_REQUEUE:
 		end_turn(balancer);
-		request_queue_join(controller->queue, &balancer->work->entry, false);
+		request_queue_join(controller->client.queue, &balancer->work->entry, false);
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_ARM:
@@ -304,7 +304,7 @@ void balancer_on_answer(void *ctx, const struct api_answer *answer)
 {
 	struct balancer *balancer = ctx;
 	balancer->work->request = NULL;
-	server_health_take_answer(balancer->controller->queue, &balancer->work->entry, answer);
+	client_note_answer(&balancer->controller->client, &balancer->work->entry, answer);
 	drive(balancer, balancer_take_answer(balancer, answer));
 }
 

@@ -112,7 +112,7 @@ void balancer_send(struct balancer *balancer)
 	}
 	call.path = path;
 	call.body = body;
-	balancer->work->request = api_start(balancer->controller->api, &call);
+	balancer->work->request = api_start(balancer->controller->client.api, &call);
 	json_free(body);
 	free(path);
 }

@@ -50,7 +50,7 @@ static bool is_failing(const struct balancer *balancer)
 static const char *find_failure(const struct balancer *balancer)
 {
 	const struct controller *controller = balancer->controller;
-	const char *outage = request_queue_outage_reason(controller->queue);
+	const char *outage = request_queue_outage_reason(controller->client.queue);
 	if (balancer->state == LB_FSM_QUEUED && outage != NULL)
 		return outage;
 	if (is_failing(balancer))

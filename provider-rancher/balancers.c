@@ -430,7 +430,8 @@ bool balancers_fill_status(struct balancers *balancers, struct object *object, s
 	}
 	status->state = LB_STATE_PENDING;
 	if (!balancers->has_claimed) {
-		const char *outage = request_queue_outage_reason(balancers->controller->queue);
+		const char *outage =
+			request_queue_outage_reason(balancers->controller->client.queue);
 		if (outage != NULL)
 			status->message = arena_str(arena, str_from(outage));
 		return true;

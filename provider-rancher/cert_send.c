@@ -6,7 +6,7 @@
 #include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
-#include "provider-rancher/server_health.h"
+#include "provider-rancher/client.h"
 #include "provider-rancher/stored_text.h"
 
 #include <strings.h>
@@ -18,7 +18,7 @@ static void try_later(struct cert *cert, double at_least_s)
 {
 	double delay_s = backoff_next(&cert->backoff);
 	ev_timer_set(&cert->timer, delay_s > at_least_s ? delay_s : at_least_s, 0.);
-	ev_timer_start(cert->controller->loop, &cert->timer);
+	ev_timer_start(cert->controller->client.loop, &cert->timer);
 }
 
 static void fail_with(struct cert *cert, const char *text, double at_least_s)
@@ -166,8 +166,8 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 	struct cert *cert = ctx;
 	struct controller *controller = cert->controller;
 	cert->request = NULL;
-	server_health_take_answer(controller->queue, &cert->entry, answer);
-	request_queue_leave(controller->queue, &cert->entry);
+	client_note_answer(&controller->client, &cert->entry, answer);
+	request_queue_leave(controller->client.queue, &cert->entry);
 	switch (answer->outcome) {
 	case API_OK:
 		on_taken_step(cert, answer);
@@ -253,7 +253,7 @@ void cert_on_turn(struct queue_entry *entry)
 	struct controller *controller = cert->controller;
 	cert->step = cert_next_step(cert);
 	if (cert->step == STEP_NONE) {
-		request_queue_leave(controller->queue, entry);
+		request_queue_leave(controller->client.queue, entry);
 		cert_drive(cert);
 		return;
 	}
@@ -268,7 +268,7 @@ void cert_on_turn(struct queue_entry *entry)
 		.on_done = on_answer,
 		.ctx = cert,
 	};
-	cert->request = api_start(controller->api, &call);
+	cert->request = api_start(controller->client.api, &call);
 	json_free_wiped(body);
 	free(path);
 }

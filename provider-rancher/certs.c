@@ -66,8 +66,8 @@ static void free_cert(struct cert *cert)
 {
 	struct controller *controller = cert->controller;
 	api_cancel(cert->request);
-	request_queue_leave(controller->queue, &cert->entry);
-	ev_timer_stop(controller->loop, &cert->timer);
+	request_queue_leave(controller->client.queue, &cert->entry);
+	ev_timer_stop(controller->client.loop, &cert->timer);
 	RB_REMOVE(cert_keys, &cert->controller->certs->by_key, cert);
 	free(cert->id);
 	free(cert->error);
@@ -206,7 +206,7 @@ void cert_drive(struct cert *cert)
 		return;
 	if (cert_next_step(cert) != STEP_NONE) {
 		/* Before the load balancers, which wait for it. */
-		request_queue_join(controller->queue, &cert->entry, true);
+		request_queue_join(controller->client.queue, &cert->entry, true);
 		return;
 	}
 	if (cert->object == NULL && cert->id == NULL && !cert->must_list)
@@ -240,7 +240,7 @@ static void set_wanted(struct certs *certs, struct object *object)
 	object_set_user(object, cert);
 	/* A new wish is worth a try at once. */
 	cert->name_waits = 0;
-	ev_timer_stop(certs->controller->loop, &cert->timer);
+	ev_timer_stop(certs->controller->client.loop, &cert->timer);
 	free(key);
 	arena_fini(&arena);
 	if (before != NULL && before != cert)

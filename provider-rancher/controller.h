@@ -6,24 +6,21 @@
  *   balancers  one state machine for each that        certs      likewise for certificates
  *              is wanted or has to go                 feed       Rancher's change events
  *   observed   rows of load balancers                 services   uids to ids
- *   api, queue requests, and whose is next            hold       addresses of those that have lost them
+ *   client     makes requests                         hold       addresses of those that have lost them
  */
 #pragma once
 
 #include "provider-common/provider.h"
-#include "provider-rancher/api.h"
+#include "provider-rancher/client.h"
 #include "provider-rancher/observed.h"
-#include "provider-rancher/request_queue.h"
 #include "provider-rancher/services.h"
 
 struct controller {
 	struct daemon *daemon;
-	struct ev_loop *loop;
 	const struct config *config;
 	struct credentials keys;
 	struct http_peer *peer;
-	struct api *api;
-	struct request_queue *queue;
+	struct client client;
 	struct observed *observed;
 	struct services *services;
 	struct certs *certs;

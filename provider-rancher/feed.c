@@ -52,7 +52,7 @@ static void take_lb(struct feed *feed, const struct json *resource)
 	struct str id = json_text(json_get(resource, "id"));
 	struct lb_row *row = observed_find(controller->observed, id);
 	unsigned changes = 0;
-	ev_timer_stop(controller->loop, &feed->late);
+	ev_timer_stop(controller->client.loop, &feed->late);
 	if (row == NULL)
 		return;
 	if (row->owner != NULL && balancers_overtake(row->owner))
@@ -64,7 +64,7 @@ static void take_lb(struct feed *feed, const struct json *resource)
 		return;
 	}
 	row = inventory_take_lb(
-		controller->inventory, resource, api_number(controller->api), &changes);
+		controller->inventory, resource, api_number(controller->client.api), &changes);
 	if (row != NULL)
 		balancers_on_row(controller->balancers, row, changes);
 }
@@ -77,7 +77,7 @@ static void take_change(struct feed *feed, struct str type, const struct json *r
 	else if (str_eq_c(type, "kubernetesService"))
 		inventory_take_service(controller->inventory, resource);
 	else if (str_eq_c(type, "certificate"))
-		certs_take(controller->certs, resource, api_number(controller->api));
+		certs_take(controller->certs, resource, api_number(controller->client.api));
 	else if (str_eq_c(type, "stack"))
 		inventory_take_stack(controller->inventory, resource);
 }
@@ -132,12 +132,12 @@ static void on_closed(void *ctx, long http_status, const char *reason)
 	set_proven(feed, false);
 	feed->is_open = false;
 	end(feed);
-	ev_timer_stop(feed->controller->loop, &feed->late);
+	ev_timer_stop(feed->controller->client.loop, &feed->late);
 	/* A server that does not want it will not want it in a moment. */
 	if (http_status != 0 && http_status != 101 && http_status < 500 && delay_s < REFUSED_S)
 		delay_s = REFUSED_S * (1 + backoff_random());
 	ev_timer_set(&feed->retry, delay_s, 0.);
-	ev_timer_start(feed->controller->loop, &feed->retry);
+	ev_timer_start(feed->controller->client.loop, &feed->retry);
 	/* The next list may have been far away. */
 	inventory_list_soon(feed->controller->inventory);
 }
@@ -179,14 +179,14 @@ void feed_missed(struct feed *feed)
 	if (!feed->is_proven || ev_is_active(&feed->late))
 		return;
 	ev_timer_set(&feed->late, LATE_S, 0.);
-	ev_timer_start(feed->controller->loop, &feed->late);
+	ev_timer_start(feed->controller->client.loop, &feed->late);
 }
 
 struct feed *feed_new(struct controller *controller)
 {
 	struct feed *feed = xcalloc(1, sizeof(*feed));
 	feed->controller = controller;
-	feed->url = rancher_url_subscribe(api_base(controller->api));
+	feed->url = rancher_url_subscribe(api_base(controller->client.api));
 	ev_init(&feed->retry, on_retry);
 	ev_init(&feed->late, on_late);
 	feed->retry.data = feed->late.data = feed;
@@ -199,7 +199,7 @@ void feed_start(struct feed *feed)
 	if (!feed->controller->config->events)
 		return;
 	ev_timer_set(&feed->retry, 0., 0.);
-	ev_timer_start(feed->controller->loop, &feed->retry);
+	ev_timer_start(feed->controller->client.loop, &feed->retry);
 }
 
 void feed_free(struct feed *feed)
@@ -208,8 +208,8 @@ void feed_free(struct feed *feed)
 		return;
 	if (feed->ws != NULL)
 		end(feed);
-	ev_timer_stop(feed->controller->loop, &feed->retry);
-	ev_timer_stop(feed->controller->loop, &feed->late);
+	ev_timer_stop(feed->controller->client.loop, &feed->retry);
+	ev_timer_stop(feed->controller->client.loop, &feed->late);
 	free(feed->url);
 	free(feed);
 }

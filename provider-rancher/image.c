@@ -9,7 +9,7 @@
 static const double FRESH_S = 60;
 
 struct image {
-	struct controller *controller;
+	const struct config *config;
 	void (*on_known)(void *ctx);
 	void (*on_failed)(void *ctx);
 	void *ctx;
@@ -58,7 +58,7 @@ const char *image_uuid(const struct image *image)
 bool image_is_fresh(const struct image *image)
 {
 	double age = clock_monotonic_s() - query_answered_at(image->query);
-	return image->uuid != NULL && (image->controller->config->image != NULL || age <= FRESH_S);
+	return image->uuid != NULL && (image->config->image != NULL || age <= FRESH_S);
 }
 
 const char *image_error(const struct image *image)
@@ -76,34 +76,31 @@ void image_need(struct image *image)
 
 void image_invalidate(struct image *image)
 {
-	if (image->controller->config->image == NULL)
+	if (image->config->image == NULL)
 		query_invalidate(image->query);
 }
 
 /* ---- life ---- */
 
-struct image *image_new(struct controller *controller, void (*on_known)(void *ctx),
-	void (*on_failed_now)(void *ctx), void *ctx)
+struct image *image_new(const struct client *client, const struct config *config,
+	void (*on_known)(void *ctx), void (*on_failed_now)(void *ctx), void *ctx)
 {
 	static const struct query_ops ops = {path, on_item, on_end, on_failed};
 	struct image *image = xcalloc(1, sizeof(*image));
-	struct query_config config = {
-		.loop = controller->loop,
-		.api = controller->api,
-		.queue = controller->queue,
+	struct query_config query_config = {
+		.client = client,
 		.name = "lb.instance.image",
 		.ops = &ops,
 		.ctx = image,
 	};
-	image->controller = controller;
+	image->config = config;
 	image->on_known = on_known;
 	image->on_failed = on_failed_now;
 	image->ctx = ctx;
-	image->query = query_new(&config);
-	if (controller->config->image != NULL)
+	image->query = query_new(&query_config);
+	if (config->image != NULL)
 		image->uuid = xasprintf("%s%s",
-			strncmp(controller->config->image, "docker:", 7) == 0 ? "" : "docker:",
-			controller->config->image);
+			strncmp(config->image, "docker:", 7) == 0 ? "" : "docker:", config->image);
 	return image;
 }
 

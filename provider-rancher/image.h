@@ -5,13 +5,13 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
+#include "provider-rancher/client.h"
 
 struct image;
 
-/* on_known() tells that the setting was read, on_failed() that it cannot be now. */
-struct image *image_new(struct controller *controller, void (*on_known)(void *ctx),
-	void (*on_failed)(void *ctx), void *ctx);
+/* on_known() tells that the setting was read, on_failed() that it cannot be now. Keeps client and config. */
+struct image *image_new(const struct client *client, const struct config *config,
+	void (*on_known)(void *ctx), void (*on_failed)(void *ctx), void *ctx);
 void image_free(struct image *image);
 
 /* "docker:..."; NULL: not known. */

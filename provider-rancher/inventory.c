@@ -397,7 +397,7 @@ void inventory_resync(struct inventory *inventory)
 
 void inventory_take_over(struct inventory *inventory)
 {
-	inventory->took_over = api_number(inventory->controller->api);
+	inventory->took_over = api_number(inventory->controller->client.api);
 	stack_start(inventory->stack);
 	query_want(inventory->certificates);
 	inventory_list_now(inventory);
@@ -426,9 +426,7 @@ static struct query *make(
 	struct inventory *inventory, const char *name, bool is_secret, const struct query_ops *ops)
 {
 	struct query_config config = {
-		.loop = inventory->controller->loop,
-		.api = inventory->controller->api,
-		.queue = inventory->controller->queue,
+		.client = &inventory->controller->client,
 		.name = name,
 		.is_list = true,
 		.is_secret = is_secret,
@@ -444,8 +442,10 @@ struct inventory *inventory_new(struct controller *controller)
 	inventory->controller = controller;
 	arena_init(&inventory->arena);
 	backoff_init(&inventory->lookups, 0.25, 30);
-	inventory->stack = stack_new(controller, on_stack, on_unavailable, inventory);
-	inventory->image = image_new(controller, on_image, on_unavailable, inventory);
+	inventory->stack = stack_new(&controller->client, controller->config,
+		controller->external_id_prefix, on_stack, on_unavailable, inventory);
+	inventory->image = image_new(
+		&controller->client, controller->config, on_image, on_unavailable, inventory);
 	inventory->balancers = make(inventory, "loadBalancerServices", false, &balancers_ops);
 	inventory->certificates = make(inventory, "certificates", true, &certificates_ops);
 	inventory->services = make(inventory, "kubernetesServices", false, &services_ops);

@@ -51,7 +51,7 @@ void controller_check_ready(struct controller *c)
 	/* What another line has done until now is known: act. */
 	if (c->follows && provider_may_act(c->provider) && inventory_is_fresh(c->inventory))
 		c->follows = false;
-	request_queue_wake(c->queue);
+	request_queue_wake(c->client.queue);
 }
 
 /* ---- keys ---- */
@@ -66,7 +66,7 @@ static void read_keys_again(void)
 		log_event(&EV_KEYS_CHANGED);
 	free(problem);
 	if (changed)
-		request_queue_retry_now(controller.queue);
+		request_queue_retry_now(controller.client.queue);
 }
 
 static void read_peer_again(void)
@@ -84,9 +84,9 @@ static void read_peer_again(void)
 	}
 	http_peer_release(controller.peer);
 	controller.peer = fresh;
-	api_peer_changed(controller.api);
+	api_peer_changed(controller.client.api);
 	log_event(&EV_TLS_CHANGED);
-	request_queue_retry_now(controller.queue);
+	request_queue_retry_now(controller.client.queue);
 }
 
 static void reload(void)
@@ -166,7 +166,7 @@ static void make_provider(struct controller *c)
 {
 	char *path = daemon_runtime_path(&config.common, "provider.sock");
 	struct provider_config provider_config = {
-		.loop = c->loop,
+		.loop = c->client.loop,
 		.socket_path = path,
 		.name = STR("rancher"),
 		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
@@ -187,26 +187,28 @@ static void make_parts(struct controller *c)
 	char *base = rancher_url_base(str_from(config.url), &problem);
 	unsigned connections = (unsigned)config.parallel + 1;
 	c->external_id_prefix = xasprintf("%s://", config.stack);
-	c->api = api_new(c->loop, base, &c->peer, &c->keys, config.client_timeout, connections);
-	c->queue = request_queue_new(c->loop, (size_t)config.parallel, on_outage, c);
+	c->client.api = api_new(
+		c->client.loop, base, &c->peer, &c->keys, config.client_timeout, connections);
+	c->client.queue = request_queue_new(c->client.loop, (size_t)config.parallel, on_outage, c);
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	c->certs = certs_new(c);
-	c->hold = address_hold_new(c->loop, config.endpoint_grace, on_hold_over, c);
+	c->hold = address_hold_new(c->client.loop, config.endpoint_grace, on_hold_over, c);
 	c->balancers = balancers_new(c);
 	c->inventory = inventory_new(c);
 	c->feed = feed_new(c);
 	make_provider(c);
-	request_queue_set_gate(c->queue, may_write, c);
+	request_queue_set_gate(c->client.queue, may_write, c);
 	free(base);
 }
 
 static void collect(void *ctx)
 {
 	const struct controller *c = ctx;
-	metric_set(
-		&rancher_metrics[RANCHER_OUTAGE], 0, request_queue_outage_reason(c->queue) != NULL);
-	metric_set(&rancher_metrics[RANCHER_WAITING], 0, (double)request_queue_waiting(c->queue));
+	metric_set(&rancher_metrics[RANCHER_OUTAGE], 0,
+		request_queue_outage_reason(c->client.queue) != NULL);
+	metric_set(&rancher_metrics[RANCHER_WAITING], 0,
+		(double)request_queue_waiting(c->client.queue));
 }
 
 static void start_metrics(struct controller *c)
@@ -234,7 +236,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	if (problem != NULL)
 		return problem;
 	controller.daemon = daemon;
-	controller.loop = daemon_loop(daemon);
+	controller.client.loop = daemon_loop(daemon);
 	controller.config = &config;
 	make_parts(&controller);
 	start_metrics(&controller);
@@ -255,8 +257,8 @@ static void stop(void)
 	provider_free(c->provider, "shutting down");
 	services_free(c->services);
 	observed_free(c->observed);
-	request_queue_free(c->queue);
-	api_free(c->api);
+	request_queue_free(c->client.queue);
+	api_free(c->client.api);
 	free(c->external_id_prefix);
 	http_peer_release(c->peer);
 	credentials_fini(&c->keys);

@@ -6,7 +6,6 @@
 #include "common/xalloc.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
-#include "provider-rancher/server_health.h"
 
 enum { PAGES_MAX = 10000 };
 
@@ -31,7 +30,7 @@ static void ask_page(struct query *query);
 
 static void be_done(struct query *query)
 {
-	request_queue_leave(query->config.queue, &query->entry);
+	request_queue_leave(query->config.client->queue, &query->entry);
 	free(query->page);
 	query->page = NULL;
 }
@@ -43,10 +42,10 @@ static bool is_under_way(const struct query *query)
 
 static void be_wanted(struct query *query)
 {
-	ev_timer_stop(query->config.loop, &query->timer);
+	ev_timer_stop(query->config.client->loop, &query->timer);
 	query->is_wanted = true;
 	if (!is_under_way(query))
-		request_queue_join(query->config.queue, &query->entry, true);
+		request_queue_join(query->config.client->queue, &query->entry, true);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -84,7 +83,7 @@ static void succeed(struct query *query)
 	query->answered_at = clock_monotonic_s();
 	query->config.ops->on_end(query->config.ctx, query->number);
 	if (query->is_wanted && !is_under_way(query))
-		request_queue_join(query->config.queue, &query->entry, true);
+		request_queue_join(query->config.client->queue, &query->entry, true);
 }
 
 static void fail_with(struct query *query, const char *text)
@@ -149,7 +148,7 @@ static void on_answer(void *ctx, const struct api_answer *original)
 		told = blind_answer(original);
 		answer = &told;
 	}
-	server_health_take_answer(query->config.queue, &query->entry, answer);
+	client_note_answer(query->config.client, &query->entry, answer);
 	if (answer->outcome != API_OK || answer->body == NULL) {
 		fail(query, answer);
 	} else if (query->config.is_list) {
@@ -172,7 +171,7 @@ static void ask_page(struct query *query)
 		.on_done = on_answer,
 		.ctx = query,
 	};
-	query->request = api_start(query->config.api, &call);
+	query->request = api_start(query->config.client->api, &call);
 }
 
 static void on_turn(struct queue_entry *entry)
@@ -185,10 +184,10 @@ static void on_turn(struct queue_entry *entry)
 		return;
 	}
 	/* Whole from the start, so that the next page is made of it. */
-	query->page = xasprintf("%s%s", api_base(query->config.api), path);
+	query->page = xasprintf("%s%s", api_base(query->config.client->api), path);
 	free(path);
 	query->pages = 0;
-	query->number = api_number(query->config.api);
+	query->number = api_number(query->config.client->api);
 	ask_page(query);
 }
 
@@ -211,7 +210,7 @@ void query_free(struct query *query)
 	if (query == NULL)
 		return;
 	api_cancel(query->request);
-	ev_timer_stop(query->config.loop, &query->timer);
+	ev_timer_stop(query->config.client->loop, &query->timer);
 	be_done(query);
 	free(query->error);
 	free(query);
@@ -227,11 +226,11 @@ void query_want_after(struct query *query, double delay_s)
 	if (query->is_wanted)
 		return;
 	if (ev_is_active(&query->timer) &&
-		ev_timer_remaining(query->config.loop, &query->timer) <= delay_s)
+		ev_timer_remaining(query->config.client->loop, &query->timer) <= delay_s)
 		return;
-	ev_timer_stop(query->config.loop, &query->timer);
+	ev_timer_stop(query->config.client->loop, &query->timer);
 	ev_timer_set(&query->timer, delay_s, 0.);
-	ev_timer_start(query->config.loop, &query->timer);
+	ev_timer_start(query->config.client->loop, &query->timer);
 }
 
 void query_invalidate(struct query *query)

@@ -5,10 +5,7 @@
  */
 #pragma once
 
-#include "provider-rancher/api.h"
-#include "provider-rancher/request_queue.h"
-
-#include <ev.h>
+#include "provider-rancher/client.h"
 
 struct query;
 
@@ -24,10 +21,8 @@ struct query_ops {
 };
 
 struct query_config {
-	struct ev_loop *loop;
-	struct api *api;
-	struct request_queue *queue;
-	const char *name; /* for the log */
+	const struct client *client; /* is kept */
+	const char *name;            /* for the log */
 	bool is_list;
 	bool is_secret; /* the answers may hold private keys */
 	const struct query_ops *ops;

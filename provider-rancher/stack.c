@@ -5,12 +5,13 @@
 #include "common/xalloc.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/query.h"
-#include "provider-rancher/server_health.h"
 
 #include <strings.h>
 
 struct stack {
-	struct controller *controller;
+	const struct client *client;
+	const struct config *config;
+	const char *external_id;
 	void (*on_known)(void *ctx, bool is_new);
 	void (*on_failed)(void *ctx);
 	void *ctx;
@@ -32,7 +33,7 @@ struct stack {
 static char *path(void *ctx)
 {
 	struct stack *stack = ctx;
-	const struct config *config = stack->controller->config;
+	const struct config *config = stack->config;
 	free(stack->found_id);
 	stack->found_id = NULL;
 	return xasprintf(
@@ -44,14 +45,14 @@ static void on_item(void *ctx, const struct json *item, uint64_t number)
 {
 	struct stack *stack = ctx;
 	struct rancher_stack found;
-	const char *name = stack->controller->config->stack;
+	const char *name = stack->config->stack;
 	(void)number;
 	/* A filter that the server does not know is ignored by it: the answer is looked at. */
 	if (api_read_stack(item, &found) != NULL || found.state == SERVER_STATE_REMOVED ||
 		found.name.len != strlen(name) ||
 		strncasecmp(found.name.p, name, found.name.len) != 0)
 		return;
-	bool is_ours = str_eq_c(found.external_id, stack->controller->external_id_prefix);
+	bool is_ours = str_eq_c(found.external_id, stack->external_id);
 	if (stack->found_id != NULL && !is_ours)
 		return;
 	free(stack->found_id);
@@ -75,7 +76,7 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 		return true;
 	/* Somebody else was faster. */
 	if (stack->entry.is_waiting)
-		request_queue_leave(stack->controller->queue, &stack->entry);
+		request_queue_leave(stack->client->queue, &stack->entry);
 	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
 	if (!is_made && stack->is_foreign)
 		log_event(&EV_STACK_FOREIGN, LOG_STR("id", id));
@@ -86,7 +87,7 @@ static void want_made(struct stack *stack)
 {
 	if (stack->id == NULL && stack->is_needed && stack_is_known(stack) &&
 		!stack->entry.is_waiting && !stack->entry.is_held)
-		request_queue_join(stack->controller->queue, &stack->entry, true);
+		request_queue_join(stack->client->queue, &stack->entry, true);
 }
 
 static void on_end(void *ctx, uint64_t number)
@@ -114,8 +115,8 @@ static void on_made(void *ctx, const struct api_answer *answer)
 	struct stack *stack = ctx;
 	struct rancher_stack made;
 	stack->request = NULL;
-	server_health_take_answer(stack->controller->queue, &stack->entry, answer);
-	request_queue_leave(stack->controller->queue, &stack->entry);
+	client_note_answer(stack->client, &stack->entry, answer);
+	request_queue_leave(stack->client->queue, &stack->entry);
 	free(stack->error);
 	stack->error = NULL;
 	if (answer->outcome == API_OK && api_read_stack(answer->body, &made) == NULL) {
@@ -138,8 +139,8 @@ static void on_turn(struct queue_entry *entry)
 {
 	struct stack *stack = (struct stack *)((char *)entry - offsetof(struct stack, entry));
 	struct json *body = json_new_object();
-	json_add_str(body, "name", str_from(stack->controller->config->stack));
-	json_add_str(body, "externalId", str_from(stack->controller->external_id_prefix));
+	json_add_str(body, "name", str_from(stack->config->stack));
+	json_add_str(body, "externalId", str_from(stack->external_id));
 	struct api_call call = {
 		.method = "POST",
 		.path = "/stacks",
@@ -147,7 +148,7 @@ static void on_turn(struct queue_entry *entry)
 		.on_done = on_made,
 		.ctx = stack,
 	};
-	stack->request = api_start(stack->controller->api, &call);
+	stack->request = api_start(stack->client->api, &call);
 	json_free(body);
 }
 
@@ -186,26 +187,27 @@ const char *stack_error(const struct stack *stack)
 	return stack->error != NULL ? stack->error : query_error(stack->query);
 }
 
-struct stack *stack_new(struct controller *controller, void (*on_known)(void *ctx, bool is_new),
+struct stack *stack_new(const struct client *client, const struct config *config,
+	const char *external_id, void (*on_known)(void *ctx, bool is_new),
 	void (*on_failed)(void *ctx), void *ctx)
 {
 	struct stack *stack = xcalloc(1, sizeof(*stack));
-	stack->controller = controller;
+	stack->client = client;
+	stack->config = config;
+	stack->external_id = external_id;
 	stack->on_known = on_known;
 	stack->on_failed = on_failed;
 	stack->ctx = ctx;
 	stack->entry.on_turn = on_turn;
 	backoff_init(&stack->backoff, 0.5, 30);
-	struct query_config config = {
-		.loop = controller->loop,
-		.api = controller->api,
-		.queue = controller->queue,
+	struct query_config query_config = {
+		.client = client,
 		.name = "stack",
 		.is_list = true,
 		.ops = &query_ops,
 		.ctx = stack,
 	};
-	stack->query = query_new(&config);
+	stack->query = query_new(&query_config);
 	return stack;
 }
 
@@ -215,7 +217,7 @@ void stack_free(struct stack *stack)
 		return;
 	query_free(stack->query);
 	api_cancel(stack->request);
-	request_queue_leave(stack->controller->queue, &stack->entry);
+	request_queue_leave(stack->client->queue, &stack->entry);
 	free(stack->id);
 	free(stack->found_id);
 	free(stack->error);

@@ -6,13 +6,14 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
+#include "provider-rancher/client.h"
 
 struct stack;
 
 /* on_known() tells that it was looked for, and whether another one was found than before; on_failed() that it cannot
- * be found or made now. */
-struct stack *stack_new(struct controller *controller, void (*on_known)(void *ctx, bool is_new),
+ * be found or made now. Keeps the pointers; `external_id` is that of ours. */
+struct stack *stack_new(const struct client *client, const struct config *config,
+	const char *external_id, void (*on_known)(void *ctx, bool is_new),
 	void (*on_failed)(void *ctx), void *ctx);
 void stack_free(struct stack *stack);
 void stack_start(struct stack *stack);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-rancher/server_health.h"
+#include "provider-rancher/client.h"
 
 #include "provider-rancher/metrics.h"
 
@@ -7,9 +7,10 @@
 static const double REFUSED_KEYS_S = 10;
 static const double RETRY_AFTER_MAX_S = 60;
 
-void server_health_take_answer(struct request_queue *queue, const struct queue_entry *entry,
+void client_note_answer(const struct client *client, const struct queue_entry *entry,
 	const struct api_answer *answer)
 {
+	struct request_queue *queue = client->queue;
 	double at_least_s = answer->retry_after_s;
 	metric_add(&rancher_metrics[RANCHER_REQUESTS], answer->outcome, 1);
 	switch (answer->outcome) {
