@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is needed to make requests to Rancher: whoever makes any joins the queue, starts them by the API, and shows their answers here. main.c
+ * What is needed to make requests to Rancher: whoever makes any joins the queue, starts them by the API, and shows their answers here. controller.c
  * owns all of it.
  */
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parts of this process share. One of each; main.c makes and frees them in order.
+ * What the parts of this process share. One of each; controller.c makes and frees them in order.
  *
  *   provider   what is wanted (provider-common)       inventory  asks Rancher what is there
  *   balancers  one state machine for each that        certs      likewise for certificates
@@ -33,6 +33,15 @@ struct controller {
 	bool is_linked; /* the translator is connected */
 	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
 };
+
+/* Reads the keys and the authorities; NULL with the reason in words, allocated, when they are no good. Keeps `config`. */
+struct controller *controller_new(const struct config *config, char **ret_problem);
+/* Makes all parts, and begins. */
+void controller_start(struct controller *controller, struct daemon *daemon);
+/* Also of one that was not started. NULL is nothing. */
+void controller_free(struct controller *controller);
+/* Reads the keys and the authorities again. */
+void controller_reload(struct controller *controller);
 
 /* Says what readiness waits for. Cheap. */
 void controller_check_ready(struct controller *controller);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/controller.h"
+
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "provider-rancher/address_hold.h"
+#include "provider-rancher/balancers.h"
+#include "provider-rancher/capabilities.h"
+#include "provider-rancher/certs.h"
+#include "provider-rancher/feed.h"
+#include "provider-rancher/inventory.h"
+#include "provider-rancher/labels.h"
+#include "provider-rancher/log_events.h"
+#include "provider-rancher/metrics.h"
+#include "provider-rancher/rancher_url.h"
+
+void controller_check_ready(struct controller *c)
+{
+	if (c->inventory == NULL || c->provider == NULL)
+		return;
+	char *missing = inventory_missing_text(c->inventory);
+	if (missing == NULL && !state_is_complete(provider_state(c->provider)))
+		missing = xstrdup(
+			c->is_linked ? "the translator's first snapshot" : "the translator");
+	daemon_set_missing(c->daemon, missing);
+	free(missing);
+	/* What another line has done until now is known: act. */
+	if (c->follows && provider_may_act(c->provider) && inventory_is_fresh(c->inventory))
+		c->follows = false;
+	request_queue_wake(c->client.queue);
+}
+
+/* ---- keys ---- */
+
+static void read_keys_again(struct controller *c)
+{
+	bool changed = false;
+	char *problem = config_read_keys(c->config, &c->keys, &changed);
+	if (problem != NULL)
+		log_event(&EV_KEYS_UNREADABLE, LOG_STR("reason", problem));
+	else if (changed)
+		log_event(&EV_KEYS_CHANGED);
+	free(problem);
+	if (changed)
+		request_queue_retry_now(c->client.queue);
+}
+
+static void read_peer_again(struct controller *c)
+{
+	char *problem = NULL;
+	struct http_peer *fresh = config_read_peer(c->config, &problem);
+	if (fresh == NULL) {
+		log_event(&EV_TLS_UNREADABLE, LOG_STR("reason", problem));
+		free(problem);
+		return;
+	}
+	if (http_peer_is_same(fresh, c->peer)) {
+		http_peer_release(fresh);
+		return;
+	}
+	http_peer_release(c->peer);
+	c->peer = fresh;
+	api_peer_changed(c->client.api);
+	log_event(&EV_TLS_CHANGED);
+	request_queue_retry_now(c->client.queue);
+}
+
+void controller_reload(struct controller *c)
+{
+	read_keys_again(c);
+	read_peer_again(c);
+}
+
+static void on_outage(void *ctx, const char *reason)
+{
+	struct controller *c = ctx;
+	if (reason != NULL) {
+		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
+		/* The keys, or the authorities, may have been replaced in their files. */
+		controller_reload(c);
+	} else {
+		log_event(&EV_OUTAGE_OVER);
+	}
+	balancers_tell_statuses(c->balancers);
+	controller_check_ready(c);
+}
+
+/* ---- the translator ---- */
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	return balancers_fill_status(
+		((struct controller *)ctx)->balancers, load_balancer, arena, status);
+}
+
+static void on_link(void *ctx, bool is_up)
+{
+	struct controller *c = ctx;
+	c->is_linked = is_up;
+	controller_check_ready(c);
+}
+
+static bool may_write(void *ctx)
+{
+	const struct controller *c = ctx;
+	return !c->follows && provider_may_act(c->provider);
+}
+
+static void on_lead(void *ctx, bool may_act)
+{
+	struct controller *c = ctx;
+	c->follows = true;
+	if (may_act)
+		inventory_take_over(c->inventory);
+}
+
+static const struct provider_ops provider_ops = {
+	.reduce = rancher_reduce,
+	.on_commit = on_commit,
+	.fill_status = fill_status,
+	.on_lead = on_lead,
+	.on_link = on_link,
+};
+
+static void on_certificate_use(void *ctx, struct str id, int change)
+{
+	certs_on_use(((struct controller *)ctx)->certs, id, change);
+}
+
+static void on_hold_over(void *ctx, struct shown *shown, bool warn)
+{
+	balancers_on_hold_over(((struct controller *)ctx)->balancers, shown, warn);
+}
+
+static void make_provider(struct controller *c)
+{
+	char *path = daemon_runtime_path(&c->config->common, "provider.sock");
+	struct provider_config provider_config = {
+		.loop = c->client.loop,
+		.socket_path = path,
+		.name = STR("rancher"),
+		.software = STR("sluice-provider-rancher " SLUICE_VERSION),
+		.capabilities = rancher_capabilities(),
+		.want_touched = true,
+		.ops = &provider_ops,
+		.ctx = c,
+	};
+	c->provider = provider_new(&provider_config);
+	free(path);
+}
+
+/* ---- life ---- */
+
+static void make_parts(struct controller *c)
+{
+	const char *problem = NULL;
+	char *base = rancher_url_base(str_from(c->config->url), &problem);
+	unsigned connections = (unsigned)c->config->parallel + 1;
+	c->external_id_prefix = xasprintf("%s://", c->config->stack);
+	c->client.api = api_new(
+		c->client.loop, base, &c->peer, &c->keys, c->config->client_timeout, connections);
+	c->client.queue =
+		request_queue_new(c->client.loop, (size_t)c->config->parallel, on_outage, c);
+	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
+	c->services = services_new();
+	c->certs = certs_new(c);
+	c->hold = address_hold_new(c->client.loop, c->config->endpoint_grace, on_hold_over, c);
+	c->balancers = balancers_new(c);
+	c->inventory = inventory_new(c);
+	c->feed = feed_new(c);
+	make_provider(c);
+	request_queue_set_gate(c->client.queue, may_write, c);
+	free(base);
+}
+
+static void collect(void *ctx)
+{
+	const struct controller *c = ctx;
+	metric_set(&rancher_metrics[RANCHER_OUTAGE], 0,
+		request_queue_outage_reason(c->client.queue) != NULL);
+	metric_set(&rancher_metrics[RANCHER_WAITING], 0,
+		(double)request_queue_waiting(c->client.queue));
+}
+
+static void start_metrics(struct controller *c)
+{
+	metrics_add(rancher_metrics, RANCHER_METRIC_COUNT);
+	metrics_collect_with(collect, c);
+	for (unsigned i = API_OK; i <= API_OUTAGE; i++)
+		metric_add(&rancher_metrics[RANCHER_REQUESTS], i, 0);
+}
+
+struct controller *controller_new(const struct config *config, char **ret_problem)
+{
+	struct controller *c = xcalloc(1, sizeof(*c));
+	bool changed = false;
+	c->config = config;
+	char *problem = config_read_keys(config, &c->keys, &changed);
+	if (problem == NULL)
+		c->peer = config_read_peer(config, &problem);
+	if (problem == NULL)
+		return c;
+	controller_free(c);
+	*ret_problem = problem;
+	return NULL;
+}
+
+void controller_start(struct controller *c, struct daemon *daemon)
+{
+	c->daemon = daemon;
+	c->client.loop = daemon_loop(daemon);
+	make_parts(c);
+	start_metrics(c);
+	controller_check_ready(c);
+	inventory_start(c->inventory);
+	feed_start(c->feed);
+}
+
+void controller_free(struct controller *c)
+{
+	if (c == NULL)
+		return;
+	feed_free(c->feed);
+	balancers_free(c->balancers);
+	address_hold_free(c->hold);
+	certs_free(c->certs);
+	inventory_free(c->inventory);
+	provider_free(c->provider, "shutting down");
+	services_free(c->services);
+	observed_free(c->observed);
+	request_queue_free(c->client.queue);
+	api_free(c->client.api);
+	free(c->external_id_prefix);
+	http_peer_release(c->peer);
+	credentials_fini(&c->keys);
+	free(c);
+}
