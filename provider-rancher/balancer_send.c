@@ -315,7 +315,7 @@ static void take_lookup(struct balancer *balancer, const struct api_answer *answ
 		struct lb_row *row =
 			inventory_take_lb(controller->inventory, item, answer->number, &changes);
 		if (row != NULL && row->owner != NULL && row->owner != balancer)
-			balancers_on_row(controller->balancers, row, changes);
+			inventory_tell_row(controller->inventory, row, changes);
 	}
 	(void)balancers_adopt_row(controller->balancers, balancer);
 	balancer->must_read = false;

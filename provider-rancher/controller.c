@@ -85,6 +85,125 @@ static void on_outage(void *ctx, const char *reason)
 	controller_check_ready(c);
 }
 
+/* ---- what there is: lists ---- */
+
+static void on_row(void *ctx, struct lb_row *row, unsigned changes)
+{
+	balancers_on_row(((struct controller *)ctx)->balancers, row, changes);
+}
+
+static void on_row_unseen(void *ctx, struct lb_row *row)
+{
+	balancers_on_unseen(((struct controller *)ctx)->balancers, row);
+}
+
+static void on_event_missed(void *ctx)
+{
+	feed_missed(((struct controller *)ctx)->feed);
+}
+
+static void on_certificate(void *ctx, const struct json *item, uint64_t number)
+{
+	certs_take(((struct controller *)ctx)->certs, item, number);
+}
+
+static void on_certificates_end(void *ctx, uint64_t number)
+{
+	certs_end_list(((struct controller *)ctx)->certs, number);
+}
+
+static void on_service_known(void *ctx, struct balancer *balancer)
+{
+	(void)ctx;
+	balancers_touch(balancer);
+}
+
+static void on_listed(void *ctx)
+{
+	balancers_on_listed(((struct controller *)ctx)->balancers);
+}
+
+static void on_image(void *ctx)
+{
+	balancers_tell_waiting(((struct controller *)ctx)->balancers);
+}
+
+static void on_unavailable(void *ctx)
+{
+	balancers_tell_statuses(((struct controller *)ctx)->balancers);
+}
+
+static void on_progress(void *ctx)
+{
+	controller_check_ready(ctx);
+}
+
+static bool is_quiet(void *ctx)
+{
+	const struct controller *c = ctx;
+	return feed_is_proven(c->feed) && !balancers_are_busy(c->balancers);
+}
+
+static const struct inventory_ops inventory_ops = {
+	.on_row = on_row,
+	.on_row_unseen = on_row_unseen,
+	.on_event_missed = on_event_missed,
+	.on_certificate = on_certificate,
+	.on_certificates_end = on_certificates_end,
+	.on_service_known = on_service_known,
+	.on_listed = on_listed,
+	.on_image = on_image,
+	.on_unavailable = on_unavailable,
+	.on_progress = on_progress,
+	.is_quiet = is_quiet,
+};
+
+/* ---- what there is: events ---- */
+
+static void on_feed_open(void *ctx)
+{
+	inventory_resync(((struct controller *)ctx)->inventory);
+}
+
+static void on_feed_closed(void *ctx)
+{
+	/* The next list may have been far away. */
+	inventory_list_soon(((struct controller *)ctx)->inventory);
+}
+
+/* What is told now was true a moment ago. While a request of ours is under way its answer tells more certainly. */
+static void on_lb_change(struct controller *c, const struct json *resource)
+{
+	struct lb_row *row = observed_find(c->observed, json_text(json_get(resource, "id")));
+	unsigned changes = 0;
+	if (row == NULL || (row->owner != NULL && balancers_overtake(row->owner)))
+		return;
+	/* An abridged copy is only a hint. */
+	if (!json_is_object(json_get(resource, "lbConfig")) ||
+		!json_is_object(json_get(resource, "launchConfig"))) {
+		inventory_list_now(c->inventory);
+		return;
+	}
+	row = inventory_take_lb(c->inventory, resource, api_number(c->client.api), &changes);
+	if (row != NULL)
+		balancers_on_row(c->balancers, row, changes);
+}
+
+static void on_feed_change(void *ctx, struct str type, const struct json *resource)
+{
+	struct controller *c = ctx;
+	if (str_eq_c(type, "loadBalancerService"))
+		on_lb_change(c, resource);
+	else if (str_eq_c(type, "kubernetesService"))
+		inventory_take_service(c->inventory, resource);
+	else if (str_eq_c(type, "certificate"))
+		certs_take(c->certs, resource, api_number(c->client.api));
+	else if (str_eq_c(type, "stack"))
+		inventory_take_stack(c->inventory, resource);
+}
+
+static const struct feed_ops feed_ops = {on_feed_open, on_feed_change, on_feed_closed};
+
 /* ---- the translator ---- */
 
 static void on_commit(void *ctx, const struct state_commit *commit)
@@ -157,6 +276,33 @@ static void make_provider(struct controller *c)
 
 /* ---- life ---- */
 
+static void make_inventory(struct controller *c)
+{
+	struct inventory_config config = {
+		.client = &c->client,
+		.options = c->config,
+		.external_id = c->external_id_prefix,
+		.observed = c->observed,
+		.services = c->services,
+		.ops = &inventory_ops,
+		.ctx = c,
+	};
+	c->inventory = inventory_new(&config);
+}
+
+static void make_feed(struct controller *c)
+{
+	struct feed_config config = {
+		.client = &c->client,
+		.options = c->config,
+		.keys = &c->keys,
+		.peer = &c->peer,
+		.ops = &feed_ops,
+		.ctx = c,
+	};
+	c->feed = feed_new(&config);
+}
+
 static void make_parts(struct controller *c)
 {
 	const char *problem = NULL;
@@ -172,8 +318,8 @@ static void make_parts(struct controller *c)
 	c->certs = certs_new(c);
 	c->hold = address_hold_new(c->client.loop, c->config->endpoint_grace, on_hold_over, c);
 	c->balancers = balancers_new(c);
-	c->inventory = inventory_new(c);
-	c->feed = feed_new(c);
+	make_inventory(c);
+	make_feed(c);
 	make_provider(c);
 	request_queue_set_gate(c->client.queue, may_write, c);
 	free(base);

@@ -5,9 +5,6 @@
 #include "common/version.h"
 #include "common/ws.h"
 #include "common/xalloc.h"
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/certs.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/rancher_url.h"
 
@@ -19,7 +16,7 @@ static const double LATE_S = 5;
 static const double REFUSED_S = 60;
 
 struct feed {
-	struct controller *controller;
+	struct feed_config config;
 	struct ws *ws;
 	struct http_peer *peer; /* held while ws is there */
 	char *url;
@@ -45,43 +42,6 @@ bool feed_is_proven(const struct feed *feed)
 
 /* ---- events ---- */
 
-/* What is told now was true a moment ago. While a request of ours is under way its answer tells more certainly. */
-static void take_lb(struct feed *feed, const struct json *resource)
-{
-	struct controller *controller = feed->controller;
-	struct str id = json_text(json_get(resource, "id"));
-	struct lb_row *row = observed_find(controller->observed, id);
-	unsigned changes = 0;
-	ev_timer_stop(controller->client.loop, &feed->late);
-	if (row == NULL)
-		return;
-	if (row->owner != NULL && balancers_overtake(row->owner))
-		return;
-	/* An abridged copy is only a hint. */
-	if (!json_is_object(json_get(resource, "lbConfig")) ||
-		!json_is_object(json_get(resource, "launchConfig"))) {
-		inventory_list_now(controller->inventory);
-		return;
-	}
-	row = inventory_take_lb(
-		controller->inventory, resource, api_number(controller->client.api), &changes);
-	if (row != NULL)
-		balancers_on_row(controller->balancers, row, changes);
-}
-
-static void take_change(struct feed *feed, struct str type, const struct json *resource)
-{
-	struct controller *controller = feed->controller;
-	if (str_eq_c(type, "loadBalancerService"))
-		take_lb(feed, resource);
-	else if (str_eq_c(type, "kubernetesService"))
-		inventory_take_service(controller->inventory, resource);
-	else if (str_eq_c(type, "certificate"))
-		certs_take(controller->certs, resource, api_number(controller->client.api));
-	else if (str_eq_c(type, "stack"))
-		inventory_take_stack(controller->inventory, resource);
-}
-
 static void on_text(void *ctx, struct str message)
 {
 	struct feed *feed = ctx;
@@ -98,7 +58,11 @@ static void on_text(void *ctx, struct str message)
 	/* "resource.change;account=..." is the same. */
 	if (str_starts_with(name, STR("resource.change"))) {
 		set_proven(feed, true);
-		take_change(feed, type, json_path(document, "data", "resource", NULL));
+		/* It may be what a list has shown before. */
+		if (str_eq_c(type, "loadBalancerService"))
+			ev_timer_stop(feed->config.client->loop, &feed->late);
+		feed->config.ops->on_change(
+			feed->config.ctx, type, json_path(document, "data", "resource", NULL));
 	}
 	/* It may hold a certificate with its key. */
 	json_free_wiped(document);
@@ -112,8 +76,7 @@ static void on_open(void *ctx)
 	feed->is_open = true;
 	backoff_succeeded(&feed->backoff);
 	log_event(&EV_FEED_UP);
-	/* Nothing is replayed. */
-	inventory_resync(feed->controller->inventory);
+	feed->config.ops->on_open(feed->config.ctx);
 }
 
 static void end(struct feed *feed)
@@ -132,22 +95,21 @@ static void on_closed(void *ctx, long http_status, const char *reason)
 	set_proven(feed, false);
 	feed->is_open = false;
 	end(feed);
-	ev_timer_stop(feed->controller->client.loop, &feed->late);
+	ev_timer_stop(feed->config.client->loop, &feed->late);
 	/* A server that does not want it will not want it in a moment. */
 	if (http_status != 0 && http_status != 101 && http_status < 500 && delay_s < REFUSED_S)
 		delay_s = REFUSED_S * (1 + backoff_random());
 	ev_timer_set(&feed->retry, delay_s, 0.);
-	ev_timer_start(feed->controller->client.loop, &feed->retry);
-	/* The next list may have been far away. */
-	inventory_list_soon(feed->controller->inventory);
+	ev_timer_start(feed->config.client->loop, &feed->retry);
+	feed->config.ops->on_closed(feed->config.ctx);
 }
 
 static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct feed *feed = timer->data;
-	const struct credentials *keys = &feed->controller->keys;
+	const struct credentials *keys = feed->config.keys;
 	(void)events;
-	feed->peer = http_peer_hold(feed->controller->peer);
+	feed->peer = http_peer_hold(*feed->config.peer);
 	struct ws_call call = {
 		.loop = loop,
 		.url = feed->url,
@@ -156,7 +118,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 		.password = &keys->secret_key,
 		.peer = feed->peer,
 		.message_max = MESSAGE_LEN_MAX,
-		.connect_timeout_s = feed->controller->config->client_timeout,
+		.connect_timeout_s = feed->config.options->client_timeout,
 		.ping_after_s = PING_AFTER_S,
 		.dead_after_s = DEAD_AFTER_S,
 		.on_open = on_open,
@@ -179,14 +141,14 @@ void feed_missed(struct feed *feed)
 	if (!feed->is_proven || ev_is_active(&feed->late))
 		return;
 	ev_timer_set(&feed->late, LATE_S, 0.);
-	ev_timer_start(feed->controller->client.loop, &feed->late);
+	ev_timer_start(feed->config.client->loop, &feed->late);
 }
 
-struct feed *feed_new(struct controller *controller)
+struct feed *feed_new(const struct feed_config *config)
 {
 	struct feed *feed = xcalloc(1, sizeof(*feed));
-	feed->controller = controller;
-	feed->url = rancher_url_subscribe(api_base(controller->client.api));
+	feed->config = *config;
+	feed->url = rancher_url_subscribe(api_base(config->client->api));
 	ev_init(&feed->retry, on_retry);
 	ev_init(&feed->late, on_late);
 	feed->retry.data = feed->late.data = feed;
@@ -196,10 +158,10 @@ struct feed *feed_new(struct controller *controller)
 
 void feed_start(struct feed *feed)
 {
-	if (!feed->controller->config->events)
+	if (!feed->config.options->events)
 		return;
 	ev_timer_set(&feed->retry, 0., 0.);
-	ev_timer_start(feed->controller->client.loop, &feed->retry);
+	ev_timer_start(feed->config.client->loop, &feed->retry);
 }
 
 void feed_free(struct feed *feed)
@@ -208,8 +170,8 @@ void feed_free(struct feed *feed)
 		return;
 	if (feed->ws != NULL)
 		end(feed);
-	ev_timer_stop(feed->controller->client.loop, &feed->retry);
-	ev_timer_stop(feed->controller->client.loop, &feed->late);
+	ev_timer_stop(feed->config.client->loop, &feed->retry);
+	ev_timer_stop(feed->config.client->loop, &feed->late);
 	free(feed->url);
 	free(feed);
 }

@@ -9,11 +9,30 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
+#include "provider-rancher/client.h"
 
 struct feed;
 
-struct feed *feed_new(struct controller *controller);
+struct feed_ops {
+	/* A connection is open; nothing is told of what happened before. */
+	void (*on_open)(void *ctx);
+	/* Something of this type has changed, and is like this now. */
+	void (*on_change)(void *ctx, struct str type, const struct json *resource);
+	/* The connection was lost, or refused. */
+	void (*on_closed)(void *ctx);
+};
+
+/* All pointers are kept: another peer may take the place of *peer, and the keys may change. */
+struct feed_config {
+	const struct client *client;
+	const struct config *options;
+	const struct credentials *keys;
+	struct http_peer *const *peer;
+	const struct feed_ops *ops;
+	void *ctx;
+};
+
+struct feed *feed_new(const struct feed_config *config);
 void feed_free(struct feed *feed);
 /* Keeps connecting from now on, unless it is turned off. */
 void feed_start(struct feed *feed);

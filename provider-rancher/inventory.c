@@ -4,9 +4,6 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/xalloc.h"
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/certs.h"
-#include "provider-rancher/feed.h"
 #include "provider-rancher/image.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/plan.h"
@@ -17,7 +14,12 @@ enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth 
 static const double RELIST_S = 600; /* certificates and Services, as a safety net */
 
 struct inventory {
-	struct controller *controller;
+	const struct client *client;
+	const struct config *options;
+	struct observed *observed;
+	struct services *service_ids;
+	const struct inventory_ops *ops;
+	void *ctx;
 	struct stack *stack;
 	struct image *image;
 	struct query *balancers;
@@ -37,8 +39,8 @@ struct inventory {
 static void on_unavailable(void *ctx)
 {
 	struct inventory *inventory = ctx;
-	controller_check_ready(inventory->controller);
-	balancers_tell_statuses(inventory->controller->balancers);
+	inventory->ops->on_progress(inventory->ctx);
+	inventory->ops->on_unavailable(inventory->ctx);
 }
 
 /* ---- the stack ---- */
@@ -54,8 +56,8 @@ static void on_stack(void *ctx, bool is_new)
 	if (stack_id(inventory->stack) != NULL)
 		query_want(inventory->balancers);
 	else
-		balancers_on_listed(inventory->controller->balancers);
-	controller_check_ready(inventory->controller);
+		inventory->ops->on_listed(inventory->ctx);
+	inventory->ops->on_progress(inventory->ctx);
 }
 
 /* Ours has gone, or one that may be ours has come. */
@@ -67,7 +69,7 @@ void inventory_take_stack(struct inventory *inventory, const struct json *value)
 		return;
 	bool is_gone = told.state == SERVER_STATE_REMOVED;
 	if (id != NULL ? is_gone && str_eq_c(told.id, id)
-		       : !is_gone && str_eq_c(told.name, inventory->controller->config->stack))
+		       : !is_gone && str_eq_c(told.name, inventory->options->stack))
 		stack_invalidate(inventory->stack);
 }
 
@@ -79,7 +81,7 @@ static char *balancers_path(void *ctx)
 	if (stack_id(inventory->stack) == NULL)
 		return NULL;
 	return xasprintf("/loadbalancerservices?stackId=%s&removed_null=1&limit=%d",
-		stack_id(inventory->stack), (int)inventory->controller->config->page_size);
+		stack_id(inventory->stack), (int)inventory->options->page_size);
 }
 
 struct lb_row *inventory_take_lb(struct inventory *inventory, const struct json *value,
@@ -94,12 +96,17 @@ struct lb_row *inventory_take_lb(struct inventory *inventory, const struct json 
 			LOG_STR("reason", problem));
 	else if (stack_id(inventory->stack) != NULL &&
 		 str_eq_c(lb.stack_id, stack_id(inventory->stack)))
-		row = observed_take(inventory->controller->observed, &lb, number,
-			clock_monotonic_s(), &inventory->arena, &changes);
+		row = observed_take(inventory->observed, &lb, number, clock_monotonic_s(),
+			&inventory->arena, &changes);
 	arena_reset(&inventory->arena);
 	if (ret_changes != NULL)
 		*ret_changes = changes;
 	return row;
+}
+
+void inventory_tell_row(struct inventory *inventory, struct lb_row *row, unsigned changes)
+{
+	inventory->ops->on_row(inventory->ctx, row, changes);
 }
 
 static void on_balancer(void *ctx, const struct json *item, uint64_t number)
@@ -110,17 +117,15 @@ static void on_balancer(void *ctx, const struct json *item, uint64_t number)
 	if (row == NULL)
 		return;
 	if ((changes & ROW_NEW) == 0 && changes != 0)
-		feed_missed(inventory->controller->feed);
-	balancers_on_row(inventory->controller->balancers, row, changes);
+		inventory->ops->on_event_missed(inventory->ctx);
+	inventory_tell_row(inventory, row, changes);
 }
 
 static void schedule_poll(struct inventory *inventory)
 {
-	const struct config *config = inventory->controller->config;
+	const struct config *config = inventory->options;
 	double interval_s = config->poll_interval;
-	if (feed_is_proven(inventory->controller->feed) &&
-		!balancers_are_busy(inventory->controller->balancers) &&
-		config->idle_poll_interval > interval_s)
+	if (config->idle_poll_interval > interval_s && inventory->ops->is_quiet(inventory->ctx))
 		interval_s = config->idle_poll_interval;
 	query_want_after(inventory->balancers, interval_s * (0.9 + 0.2 * backoff_random()));
 }
@@ -128,20 +133,20 @@ static void schedule_poll(struct inventory *inventory)
 static void on_balancers_end(void *ctx, uint64_t number)
 {
 	struct inventory *inventory = ctx;
-	struct lb_row *row = observed_first(inventory->controller->observed);
+	struct lb_row *row = observed_first(inventory->observed);
 	struct lb_row *next;
 	for (; row != NULL; row = next) {
-		next = observed_next(inventory->controller->observed, row);
+		next = observed_next(inventory->observed, row);
 		/* Pages are counted, so that a row may slip through between two of them: whoever it belongs to looks. */
 		if (row->asked < number)
-			balancers_on_unseen(inventory->controller->balancers, row);
+			inventory->ops->on_row_unseen(inventory->ctx, row);
 	}
 	inventory->listed_balancers = number;
-	balancers_on_listed(inventory->controller->balancers);
+	inventory->ops->on_listed(inventory->ctx);
 	schedule_poll(inventory);
 	if (number < inventory->took_over)
 		query_want(inventory->balancers);
-	controller_check_ready(inventory->controller);
+	inventory->ops->on_progress(inventory->ctx);
 }
 
 static void on_balancers_failed(void *ctx, const struct api_answer *answer)
@@ -150,7 +155,7 @@ static void on_balancers_failed(void *ctx, const struct api_answer *answer)
 	/* The stack's id may have become worthless. */
 	if (answer->outcome == API_NOT_FOUND || answer->outcome == API_REFUSED)
 		inventory_invalidate_stack(inventory);
-	controller_check_ready(inventory->controller);
+	inventory->ops->on_progress(inventory->ctx);
 }
 
 /* ---- certificates ---- */
@@ -158,27 +163,27 @@ static void on_balancers_failed(void *ctx, const struct api_answer *answer)
 static char *certificates_path(void *ctx)
 {
 	struct inventory *inventory = ctx;
-	return xasprintf("/certificates?removed_null=1&limit=%d",
-		(int)inventory->controller->config->page_size);
+	return xasprintf(
+		"/certificates?removed_null=1&limit=%d", (int)inventory->options->page_size);
 }
 
 static void on_certificate(void *ctx, const struct json *item, uint64_t number)
 {
 	struct inventory *inventory = ctx;
-	certs_take(inventory->controller->certs, item, number);
+	inventory->ops->on_certificate(inventory->ctx, item, number);
 }
 
 static void on_certificates_end(void *ctx, uint64_t number)
 {
 	struct inventory *inventory = ctx;
 	inventory->listed_certificates = number;
-	certs_end_list(inventory->controller->certs, number);
+	inventory->ops->on_certificates_end(inventory->ctx, number);
 	query_want_after(inventory->certificates, RELIST_S * (1 + backoff_random()));
 	/* It was asked for before we took over. */
 	if (number < inventory->took_over)
 		query_want(inventory->certificates);
-	balancers_on_listed(inventory->controller->balancers);
-	controller_check_ready(inventory->controller);
+	inventory->ops->on_listed(inventory->ctx);
+	inventory->ops->on_progress(inventory->ctx);
 }
 
 /* ---- Services ---- */
@@ -186,14 +191,8 @@ static void on_certificates_end(void *ctx, uint64_t number)
 static char *services_path(void *ctx)
 {
 	struct inventory *inventory = ctx;
-	return xasprintf("/kubernetesservices?removed_null=1&limit=%d",
-		(int)inventory->controller->config->page_size);
-}
-
-static void on_known(void *ctx, struct balancer *balancer)
-{
-	(void)ctx;
-	balancers_touch(balancer);
+	return xasprintf(
+		"/kubernetesservices?removed_null=1&limit=%d", (int)inventory->options->page_size);
 }
 
 static void take_service(struct inventory *inventory, const struct json *item, uint64_t list)
@@ -204,7 +203,8 @@ static void take_service(struct inventory *inventory, const struct json *item, u
 		log_event(&EV_RESOURCE_UNUSABLE, LOG_STR("type", "kubernetesService"),
 			LOG_STR("reason", problem));
 	else
-		services_take(inventory->controller->services, &service, list, on_known, NULL);
+		services_take(inventory->service_ids, &service, list,
+			inventory->ops->on_service_known, inventory->ctx);
 }
 
 void inventory_take_service(struct inventory *inventory, const struct json *value)
@@ -219,7 +219,7 @@ static void on_service(void *ctx, const struct json *item, uint64_t number)
 
 static void schedule_lookup(struct inventory *inventory)
 {
-	if (services_has_waiting(inventory->controller->services))
+	if (services_has_waiting(inventory->service_ids))
 		query_want_after(inventory->lookup, backoff_next(&inventory->lookups));
 	else
 		backoff_succeeded(&inventory->lookups);
@@ -228,11 +228,11 @@ static void schedule_lookup(struct inventory *inventory)
 static void on_services_end(void *ctx, uint64_t number)
 {
 	struct inventory *inventory = ctx;
-	services_end_list(inventory->controller->services, number);
+	services_end_list(inventory->service_ids, number);
 	query_want_after(inventory->services, RELIST_S * (1 + backoff_random()));
 	schedule_lookup(inventory);
-	balancers_on_listed(inventory->controller->balancers);
-	controller_check_ready(inventory->controller);
+	inventory->ops->on_listed(inventory->ctx);
+	inventory->ops->on_progress(inventory->ctx);
 }
 
 /* A few that are awaited are asked for by uid, one after the other; many by the list of all. */
@@ -240,7 +240,7 @@ static char *lookup_path(void *ctx)
 {
 	struct inventory *inventory = ctx;
 	struct str uids[LOOKUPS_MAX + 1];
-	size_t count = services_awaited(inventory->controller->services, uids, LOOKUPS_MAX + 1);
+	size_t count = services_awaited(inventory->service_ids, uids, LOOKUPS_MAX + 1);
 	if (count == 0)
 		return NULL;
 	if (count > LOOKUPS_MAX) {
@@ -249,7 +249,7 @@ static char *lookup_path(void *ctx)
 	}
 	char *uid = http_escape(uids[inventory->next_lookup++ % count]);
 	char *path = xasprintf("/kubernetesservices?externalId=%s&removed_null=1&limit=%d", uid,
-		(int)inventory->controller->config->page_size);
+		(int)inventory->options->page_size);
 	free(uid);
 	return path;
 }
@@ -271,7 +271,7 @@ static void on_lookup_end(void *ctx, uint64_t number)
 static void on_image(void *ctx)
 {
 	struct inventory *inventory = ctx;
-	balancers_tell_waiting(inventory->controller->balancers);
+	inventory->ops->on_image(inventory->ctx);
 }
 
 static void on_failed(void *ctx, const struct api_answer *answer)
@@ -341,8 +341,7 @@ void inventory_need(struct inventory *inventory, unsigned needs)
 		stack_need(inventory->stack);
 	if ((needs & PLAN_NEED_IMAGE) != 0)
 		image_need(inventory->image);
-	if ((needs & PLAN_NEED_SERVICES) != 0 &&
-		services_has_waiting(inventory->controller->services) &&
+	if ((needs & PLAN_NEED_SERVICES) != 0 && services_has_waiting(inventory->service_ids) &&
 		query_is_answered(inventory->services))
 		query_want_after(inventory->lookup, 0.1);
 }
@@ -377,8 +376,7 @@ void inventory_invalidate_certificates(struct inventory *inventory)
 void inventory_list_soon(struct inventory *inventory)
 {
 	if (stack_id(inventory->stack) != NULL)
-		query_want_after(
-			inventory->balancers, inventory->controller->config->poll_interval);
+		query_want_after(inventory->balancers, inventory->options->poll_interval);
 }
 
 void inventory_list_now(struct inventory *inventory)
@@ -397,7 +395,7 @@ void inventory_resync(struct inventory *inventory)
 
 void inventory_take_over(struct inventory *inventory)
 {
-	inventory->took_over = api_number(inventory->controller->client.api);
+	inventory->took_over = api_number(inventory->client->api);
 	stack_start(inventory->stack);
 	query_want(inventory->certificates);
 	inventory_list_now(inventory);
@@ -426,7 +424,7 @@ static struct query *make(
 	struct inventory *inventory, const char *name, bool is_secret, const struct query_ops *ops)
 {
 	struct query_config config = {
-		.client = &inventory->controller->client,
+		.client = inventory->client,
 		.name = name,
 		.is_list = true,
 		.is_secret = is_secret,
@@ -436,16 +434,21 @@ static struct query *make(
 	return query_new(&config);
 }
 
-struct inventory *inventory_new(struct controller *controller)
+struct inventory *inventory_new(const struct inventory_config *config)
 {
 	struct inventory *inventory = xcalloc(1, sizeof(*inventory));
-	inventory->controller = controller;
+	inventory->client = config->client;
+	inventory->options = config->options;
+	inventory->observed = config->observed;
+	inventory->service_ids = config->services;
+	inventory->ops = config->ops;
+	inventory->ctx = config->ctx;
 	arena_init(&inventory->arena);
 	backoff_init(&inventory->lookups, 0.25, 30);
-	inventory->stack = stack_new(&controller->client, controller->config,
-		controller->external_id_prefix, on_stack, on_unavailable, inventory);
-	inventory->image = image_new(
-		&controller->client, controller->config, on_image, on_unavailable, inventory);
+	inventory->stack = stack_new(config->client, config->options, config->external_id, on_stack,
+		on_unavailable, inventory);
+	inventory->image =
+		image_new(config->client, config->options, on_image, on_unavailable, inventory);
 	inventory->balancers = make(inventory, "loadBalancerServices", false, &balancers_ops);
 	inventory->certificates = make(inventory, "certificates", true, &certificates_ops);
 	inventory->services = make(inventory, "kubernetesServices", false, &services_ops);

@@ -6,11 +6,49 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
+#include "provider-rancher/client.h"
+#include "provider-rancher/observed.h"
+#include "provider-rancher/services.h"
 
 struct inventory;
 
-struct inventory *inventory_new(struct controller *controller);
+/* How whoever is above hears of it. */
+struct inventory_ops {
+	/* A row was told by a list, or by a question for another one; `changes` are of enum row_change. It may be forgotten. */
+	void (*on_row)(void *ctx, struct lb_row *row, unsigned changes);
+	/* A complete list has not shown it. It may be forgotten. */
+	void (*on_row_unseen)(void *ctx, struct lb_row *row);
+	/* A list has shown a change that no event told. */
+	void (*on_event_missed)(void *ctx);
+	/* A certificate as the answer to question `number` tells it, and the end of that list. */
+	void (*on_certificate)(void *ctx, const struct json *item, uint64_t number);
+	void (*on_certificates_end)(void *ctx, uint64_t number);
+	/* A Service is known for which somebody has waited: see services.h. */
+	void (*on_service_known)(void *ctx, struct balancer *balancer);
+	/* A list is complete, or something else has become known. */
+	void (*on_listed)(void *ctx);
+	/* The image can be had now. */
+	void (*on_image)(void *ctx);
+	/* The stack, the image or a list cannot be had now: see inventory_error(). */
+	void (*on_unavailable)(void *ctx);
+	/* inventory_missing_text() may say something else. */
+	void (*on_progress)(void *ctx);
+	/* Nothing is under way, and events would tell of a change: lists may be made less often. */
+	bool (*is_quiet)(void *ctx);
+};
+
+/* All pointers are kept. */
+struct inventory_config {
+	const struct client *client;
+	const struct config *options;
+	const char *external_id; /* of our stack */
+	struct observed *observed;
+	struct services *services;
+	const struct inventory_ops *ops;
+	void *ctx;
+};
+
+struct inventory *inventory_new(const struct inventory_config *config);
 void inventory_free(struct inventory *inventory);
 void inventory_start(struct inventory *inventory);
 
@@ -25,7 +63,7 @@ const char *inventory_stack_id(const struct inventory *inventory);
 struct str inventory_image(const struct inventory *inventory);
 /* Of enum plan_need: what a new load balancer would have to wait for. */
 unsigned inventory_lacks(const struct inventory *inventory);
-/* Finds (or makes) what is needed; balancers hear of it. */
+/* Finds (or makes) what is needed; on_listed() or on_image() tells that it is there. */
 void inventory_need(struct inventory *inventory, unsigned needs);
 /* Why the stack or the image cannot be had; NULL: they can. */
 const char *inventory_error(const struct inventory *inventory, unsigned needs);
@@ -52,5 +90,7 @@ bool inventory_is_fresh(const struct inventory *inventory);
  * stack or gone; *ret_changes may be NULL. */
 struct lb_row *inventory_take_lb(struct inventory *inventory, const struct json *value,
 	uint64_t number, unsigned *ret_changes);
+/* Gives the row of another one, of which an answer has told as well, to on_row(). */
+void inventory_tell_row(struct inventory *inventory, struct lb_row *row, unsigned changes);
 void inventory_take_service(struct inventory *inventory, const struct json *value);
 void inventory_take_stack(struct inventory *inventory, const struct json *value);
