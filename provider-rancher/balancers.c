@@ -6,9 +6,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/address_hold.h"
 #include "provider-rancher/balancer.h"
-#include "provider-rancher/certs.h"
 #include "provider-rancher/claims.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 
 struct balancers {
@@ -249,14 +247,10 @@ static void claim_all(struct balancers *balancers)
 	balancers->has_claimed = true;
 }
 
-void balancers_on_listed(struct balancers *balancers)
+void balancers_on_listed(struct balancers *balancers, bool follows)
 {
 	struct balancer *balancer;
 	struct balancer *next;
-	if (!inventory_is_known(balancers->controller->inventory))
-		return;
-	/* While another line acts, what we want appears without our doing. */
-	const bool follows = balancers->controller->follows;
 	bool is_first = !balancers->has_claimed;
 	if (is_first || follows)
 		claim_all(balancers);
@@ -268,7 +262,6 @@ void balancers_on_listed(struct balancers *balancers)
 	if (!follows)
 		judge_all(balancers);
 	look_for_duplicates(balancers);
-	certs_on_listed(balancers->controller->certs);
 }
 
 void balancers_tell_waiting(struct balancers *balancers)
@@ -398,10 +391,7 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 	arena_init(&arena);
 	for (size_t i = 0; i < commit->change_count; i++) {
 		const struct state_change *change = &commit->changes[i];
-		enum lb_kind kind = object_kind(change->object);
-		if (kind == LB_CERTIFICATE)
-			certs_on_change(balancers->controller->certs, change);
-		else if (change->type == STATE_REMOVED)
+		if (change->type == STATE_REMOVED)
 			take_removed(balancers, change->object, &arena);
 		arena_reset(&arena);
 	}
@@ -414,9 +404,6 @@ void balancers_on_commit(struct balancers *balancers, const struct state_commit 
 	}
 	arena_fini(&arena);
 	take_touched(balancers, commit);
-	if (commit->is_snapshot)
-		balancers_on_listed(balancers);
-	controller_check_ready(balancers->controller);
 }
 
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,

@@ -25,8 +25,9 @@ bool balancers_fill_status(struct balancers *balancers, struct object *object, s
 void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned changes);
 /* A complete list has not shown it. */
 void balancers_on_unseen(struct balancers *balancers, struct lb_row *row);
-/* A list is complete, or something else has become known: claims, orphans, and those who waited for it. */
-void balancers_on_listed(struct balancers *balancers);
+/* A list is complete, or something else has become known, and everything is: claims, orphans, and those who waited for it. `follows`: another
+ * line acts, and what we want appears without our doing. */
+void balancers_on_listed(struct balancers *balancers, bool follows);
 /* Stack or image can be had now, or not. */
 void balancers_tell_waiting(struct balancers *balancers);
 /* The statuses of those who want a request may have changed: an outage has begun or ended. */

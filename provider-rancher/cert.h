@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One Secret's certificate in Rancher: wanted, there, or both; and the request that is made for it. Only certs.c and
- * cert_send.c know the struct.
+ * One Secret's certificate in Rancher: wanted, there, or both; and the request that is made for it. cert.c keeps what is known of it,
+ * cert_send.c asks Rancher, certs.c drives it. Only these know the struct.
  */
 #pragma once
 
@@ -22,7 +22,8 @@ enum cert_step {
 
 struct cert {
 	RB_ENTRY(cert) by_key;
-	struct controller *controller;
+	struct certs *certs;
+	const struct certs_config *config;
 	struct object *object; /* NULL: not wanted (any more) */
 	uint64_t wanted;       /* digest of chain and key */
 	uint64_t wanted_chain;
@@ -45,10 +46,6 @@ struct cert {
 	char key[];           /* "namespace/secret" */
 };
 
-/* Joins the queue when something is to be done, unless it is under way, or has just failed. May free it. */
-void cert_drive(struct cert *cert);
-/* What is to be done now. */
-enum cert_step cert_next_step(const struct cert *cert);
 /* It is not in Rancher (any more). */
 void cert_lose(struct cert *cert);
 /* Load balancers that use it hear that something has changed. */
@@ -56,5 +53,7 @@ void cert_tell_users(struct cert *cert);
 /* Digest of a chain of PEM texts. */
 uint64_t cert_chain_digest(struct str chain);
 
-/* Its turn has come: makes the request. */
-void cert_on_turn(struct queue_entry *entry);
+/* Makes the request of its step. */
+void cert_send(struct cert *cert, void (*on_done)(void *ctx, const struct api_answer *answer));
+/* What the answer has changed; the timer runs when it failed. */
+void cert_take_answer(struct cert *cert, const struct api_answer *answer);

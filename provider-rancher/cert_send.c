@@ -3,10 +3,8 @@
 #include "provider-rancher/cert.h"
 
 #include "common/xalloc.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/mark.h"
-#include "provider-rancher/client.h"
 #include "provider-rancher/stored_text.h"
 
 #include <strings.h>
@@ -18,7 +16,7 @@ static void try_later(struct cert *cert, double at_least_s)
 {
 	double delay_s = backoff_next(&cert->backoff);
 	ev_timer_set(&cert->timer, delay_s > at_least_s ? delay_s : at_least_s, 0.);
-	ev_timer_start(cert->controller->client.loop, &cert->timer);
+	ev_timer_start(cert->config->client->loop, &cert->timer);
 }
 
 static void fail_with(struct cert *cert, const char *text, double at_least_s)
@@ -60,14 +58,14 @@ static void on_refused(struct cert *cert, const struct api_answer *answer)
 /* The object must be there. */
 static void name_of(const struct cert *cert, struct lb_name *ret_name)
 {
-	const struct controller *controller = cert->controller;
+	const struct certs_config *config = cert->config;
 	struct certificate certificate;
 	struct arena arena;
 	arena_init(&arena);
-	provider_decode(controller->provider, cert->object, &arena, &certificate);
+	provider_decode(config->provider, cert->object, &arena, &certificate);
 	if (cert->is_name_taken)
-		naming_certificate_hashed(str_from(controller->config->stack),
-			certificate.namespace, certificate.name, ret_name);
+		naming_certificate_hashed(str_from(config->options->stack), certificate.namespace,
+			certificate.name, ret_name);
 	else
 		naming_certificate(certificate.namespace, certificate.name, ret_name);
 	arena_fini(&arena);
@@ -92,11 +90,9 @@ static void on_looked(struct cert *cert, const struct api_answer *answer)
 	if (cert->object == NULL)
 		return;
 	name_of(cert, &name);
-	for (; item != NULL; item = json_next(item)) {
-		certs_take(cert->controller->certs, item, answer->number);
+	for (; item != NULL; item = json_next(item))
 		is_held = is_held || (api_read_certificate(item, &there) == NULL &&
 					     !there.is_gone && has_name(&there, &name));
-	}
 	if (cert->id != NULL)
 		return;
 	cert->is_name_taken = is_held;
@@ -146,7 +142,7 @@ static void on_taken_step(struct cert *cert, const struct api_answer *answer)
 	}
 	if (api_read_certificate(answer->body, &there) != NULL) {
 		cert->must_list = true;
-		inventory_invalidate_certificates(cert->controller->inventory);
+		inventory_invalidate_certificates(cert->config->inventory);
 		return;
 	}
 	log_event(cert->step == STEP_CREATE ? &EV_CERTIFICATE_MADE : &EV_CERTIFICATE_RENEWED,
@@ -161,13 +157,8 @@ static void on_taken_step(struct cert *cert, const struct api_answer *answer)
 	succeed(cert);
 }
 
-static void on_answer(void *ctx, const struct api_answer *answer)
+void cert_take_answer(struct cert *cert, const struct api_answer *answer)
 {
-	struct cert *cert = ctx;
-	struct controller *controller = cert->controller;
-	cert->request = NULL;
-	client_note_answer(&controller->client, &cert->entry, answer);
-	request_queue_leave(controller->client.queue, &cert->entry);
 	switch (answer->outcome) {
 	case API_OK:
 		on_taken_step(cert, answer);
@@ -194,15 +185,16 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 		cert->must_read = cert->id != NULL;
 		if (answer->is_unknown && cert->step == STEP_CREATE) {
 			cert->must_list = true;
-			inventory_invalidate_certificates(controller->inventory);
+			inventory_invalidate_certificates(cert->config->inventory);
 		}
 		fail(cert, answer, 0);
 		break;
 	case API_OUTAGE:
 		break; /* waits in the queue */
 	}
-	cert_drive(cert);
 }
+
+/* ---- the request ---- */
 
 static char *path_of(const struct cert *cert)
 {
@@ -213,21 +205,21 @@ static char *path_of(const struct cert *cert)
 		return xasprintf("/certificates/%s", cert->id);
 	name_of(cert, &name);
 	return xasprintf("/certificates?name=%s&removed_null=1&limit=%d", name.text,
-		(int)cert->controller->config->page_size);
+		(int)cert->config->options->page_size);
 }
 
 static struct json *make_body(struct cert *cert)
 {
-	struct controller *controller = cert->controller;
+	const struct certs_config *config = cert->config;
 	struct certificate certificate;
 	struct lb_name name;
 	struct arena arena;
 	if (cert->step != STEP_CREATE && cert->step != STEP_UPDATE)
 		return NULL;
 	arena_init(&arena);
-	provider_decode(controller->provider, cert->object, &arena, &certificate);
+	provider_decode(config->provider, cert->object, &arena, &certificate);
 	struct certificate_mark mark = {
-		.stack = str_from(controller->config->stack),
+		.stack = str_from(config->options->stack),
 		.namespace = certificate.namespace,
 		.secret = certificate.name,
 		.digest = cert->wanted,
@@ -246,17 +238,9 @@ static struct json *make_body(struct cert *cert)
 	return body;
 }
 
-void cert_on_turn(struct queue_entry *entry)
+void cert_send(struct cert *cert, void (*on_done)(void *ctx, const struct api_answer *answer))
 {
 	static const char *const methods[] = {"", "POST", "PUT", "DELETE", "GET", "GET"};
-	struct cert *cert = (struct cert *)((char *)entry - offsetof(struct cert, entry));
-	struct controller *controller = cert->controller;
-	cert->step = cert_next_step(cert);
-	if (cert->step == STEP_NONE) {
-		request_queue_leave(controller->client.queue, entry);
-		cert_drive(cert);
-		return;
-	}
 	struct json *body = make_body(cert);
 	char *path = path_of(cert);
 	struct api_call call = {
@@ -265,10 +249,10 @@ void cert_on_turn(struct queue_entry *entry)
 		.body = body,
 		.is_list = cert->step == STEP_LOOK,
 		.is_secret = true,
-		.on_done = on_answer,
+		.on_done = on_done,
 		.ctx = cert,
 	};
-	cert->request = api_start(controller->client.api, &call);
+	cert->request = api_start(cert->config->client->api, &call);
 	json_free_wiped(body);
 	free(path);
 }

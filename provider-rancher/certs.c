@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-rancher/certs.h"
 
-#include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-rancher/balancers.h"
 #include "provider-rancher/cert.h"
 #include "provider-rancher/cert_uses.h"
 #include "provider-rancher/digest.h"
@@ -13,7 +11,7 @@
 RB_HEAD(cert_keys, cert);
 
 struct certs {
-	struct controller *controller;
+	struct certs_config config;
 	struct cert_keys by_key;
 	struct cert_uses *uses;
 };
@@ -39,12 +37,105 @@ static struct cert *find(const struct certs *certs, const char *key)
 	return NULL;
 }
 
+static void free_cert(struct cert *cert)
+{
+	const struct certs_config *config = cert->config;
+	api_cancel(cert->request);
+	request_queue_leave(config->client->queue, &cert->entry);
+	ev_timer_stop(config->client->loop, &cert->timer);
+	RB_REMOVE(cert_keys, &cert->certs->by_key, cert);
+	free(cert->id);
+	free(cert->error);
+	free(cert);
+}
+
+/* ---- steps ---- */
+
+static bool is_used(const struct cert *cert)
+{
+	return cert->id != NULL && cert_uses_count(cert->certs->uses, str_from(cert->id)) != 0;
+}
+
+static bool is_as_wanted(const struct cert *cert)
+{
+	return cert->there == cert->wanted &&
+	       (cert->there_chain == cert->wanted_chain || cert->there_chain == cert->odd_chain);
+}
+
+static enum cert_step next_step(const struct cert *cert)
+{
+	const struct certs_config *config = cert->config;
+	if (cert->must_list || !inventory_is_known(config->inventory))
+		return STEP_NONE;
+	if (cert->must_read && cert->id != NULL)
+		return STEP_READ;
+	if (cert->object != NULL && cert->id == NULL)
+		return cert->is_name_refused ? STEP_LOOK : STEP_CREATE;
+	if (cert->object != NULL)
+		return is_as_wanted(cert) ? STEP_NONE : STEP_UPDATE;
+	bool may_remove = cert->id != NULL && !is_used(cert) &&
+			  state_is_complete(provider_state(config->provider));
+	return may_remove ? STEP_REMOVE : STEP_NONE;
+}
+
+/* Joins the queue when something is to be done, unless it is under way, or has just failed. May free it. */
+static void drive(struct cert *cert)
+{
+	const struct certs_config *config = cert->config;
+	if (cert->request != NULL || cert->entry.is_waiting || cert->entry.is_held ||
+		ev_is_active(&cert->timer))
+		return;
+	if (next_step(cert) != STEP_NONE) {
+		/* Before the load balancers, which wait for it. */
+		request_queue_join(config->client->queue, &cert->entry, true);
+		return;
+	}
+	if (cert->object == NULL && cert->id == NULL && !cert->must_list)
+		free_cert(cert);
+}
+
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	cert_drive(timer->data);
+	drive(timer->data);
 }
+
+/* The answer to the question whose a name is may show that it is ours. */
+static void take_looked(struct cert *cert, const struct api_answer *answer)
+{
+	struct str next;
+	const struct json *item = json_first(api_read_page(answer->body, &next));
+	for (; item != NULL && cert->object != NULL; item = json_next(item))
+		certs_take(cert->certs, item, answer->number);
+}
+
+static void on_answer(void *ctx, const struct api_answer *answer)
+{
+	struct cert *cert = ctx;
+	const struct client *client = cert->config->client;
+	cert->request = NULL;
+	client_note_answer(client, &cert->entry, answer);
+	request_queue_leave(client->queue, &cert->entry);
+	if (cert->step == STEP_LOOK && answer->outcome == API_OK)
+		take_looked(cert, answer);
+	cert_take_answer(cert, answer);
+	drive(cert);
+}
+
+static void on_turn(struct queue_entry *entry)
+{
+	struct cert *cert = (struct cert *)((char *)entry - offsetof(struct cert, entry));
+	cert->step = next_step(cert);
+	if (cert->step != STEP_NONE) {
+		cert_send(cert, on_answer);
+		return;
+	}
+	request_queue_leave(cert->config->client->queue, entry);
+	drive(cert);
+}
+
+/* ---- what Rancher has ---- */
 
 static struct cert *find_or_add(struct certs *certs, const char *key)
 {
@@ -52,34 +143,15 @@ static struct cert *find_or_add(struct certs *certs, const char *key)
 	if (cert != NULL)
 		return cert;
 	cert = xcalloc(1, sizeof(*cert) + strlen(key) + 1);
-	cert->controller = certs->controller;
-	cert->entry.on_turn = cert_on_turn;
+	cert->certs = certs;
+	cert->config = &certs->config;
+	cert->entry.on_turn = on_turn;
 	ev_init(&cert->timer, on_timer);
 	cert->timer.data = cert;
 	backoff_init(&cert->backoff, 1, 60);
 	memcpy(cert->key, key, strlen(key) + 1);
 	RB_INSERT(cert_keys, &certs->by_key, cert);
 	return cert;
-}
-
-static void free_cert(struct cert *cert)
-{
-	struct controller *controller = cert->controller;
-	api_cancel(cert->request);
-	request_queue_leave(controller->client.queue, &cert->entry);
-	ev_timer_stop(controller->client.loop, &cert->timer);
-	RB_REMOVE(cert_keys, &cert->controller->certs->by_key, cert);
-	free(cert->id);
-	free(cert->error);
-	free(cert);
-}
-
-/* ---- uses ---- */
-
-static bool is_used(const struct cert *cert)
-{
-	return cert->id != NULL &&
-	       cert_uses_count(cert->controller->certs->uses, str_from(cert->id)) != 0;
 }
 
 /* When the last load balancer that used it has let go, it may be one that is not wanted any more. */
@@ -91,40 +163,8 @@ void certs_on_use(struct certs *certs, struct str id, int change)
 		return;
 	RB_FOREACH_SAFE (cert, cert_keys, &certs->by_key, next) {
 		if (cert->object == NULL && cert->id != NULL && str_eq_c(id, cert->id))
-			cert_drive(cert);
+			drive(cert);
 	}
-}
-
-/* ---- what Rancher has ---- */
-
-/* White space around the PEM text says nothing. */
-uint64_t cert_chain_digest(struct str chain)
-{
-	while (chain.len != 0 && strchr(" \t\r\n", chain.p[chain.len - 1]) != NULL)
-		chain.len--;
-	while (chain.len != 0 && strchr(" \t\r\n", chain.p[0]) != NULL)
-		chain = str_skip(chain, 1);
-	return digest_of(chain);
-}
-
-void cert_tell_users(struct cert *cert)
-{
-	struct arena arena;
-	struct object **users;
-	if (cert->object == NULL)
-		return;
-	arena_init(&arena);
-	size_t count = state_users_of(cert->object, &arena, &users);
-	for (size_t i = 0; i < count; i++)
-		balancers_touch_object(cert->controller->balancers, users[i]);
-	arena_fini(&arena);
-}
-
-void cert_lose(struct cert *cert)
-{
-	free(cert->id);
-	cert->id = NULL;
-	cert->must_read = false;
 }
 
 void certs_take(struct certs *certs, const struct json *item, uint64_t number)
@@ -133,7 +173,7 @@ void certs_take(struct certs *certs, const struct json *item, uint64_t number)
 	struct certificate_mark mark;
 	if (api_read_certificate(item, &there) != NULL ||
 		!mark_read_certificate(there.description, &mark) ||
-		!str_eq_c(mark.stack, certs->controller->config->stack))
+		!str_eq_c(mark.stack, certs->config.options->stack))
 		return;
 	char *key = xasprintf("%.*s/%.*s", STR_FMT(mark.namespace), STR_FMT(mark.secret));
 	struct cert *cert = there.is_gone ? find(certs, key) : find_or_add(certs, key);
@@ -157,7 +197,7 @@ void certs_take(struct certs *certs, const struct json *item, uint64_t number)
 		cert->there_chain = chain;
 	}
 	cert_tell_users(cert);
-	cert_drive(cert);
+	drive(cert);
 }
 
 void certs_end_list(struct certs *certs, uint64_t number)
@@ -170,47 +210,8 @@ void certs_end_list(struct certs *certs, uint64_t number)
 			cert_lose(cert);
 			cert_tell_users(cert);
 		}
-		cert_drive(cert);
+		drive(cert);
 	}
-}
-
-/* ---- steps ---- */
-
-static bool is_as_wanted(const struct cert *cert)
-{
-	return cert->there == cert->wanted &&
-	       (cert->there_chain == cert->wanted_chain || cert->there_chain == cert->odd_chain);
-}
-
-enum cert_step cert_next_step(const struct cert *cert)
-{
-	const struct controller *controller = cert->controller;
-	if (cert->must_list || !inventory_is_known(controller->inventory))
-		return STEP_NONE;
-	if (cert->must_read && cert->id != NULL)
-		return STEP_READ;
-	if (cert->object != NULL && cert->id == NULL)
-		return cert->is_name_refused ? STEP_LOOK : STEP_CREATE;
-	if (cert->object != NULL)
-		return is_as_wanted(cert) ? STEP_NONE : STEP_UPDATE;
-	bool may_remove = cert->id != NULL && !is_used(cert) &&
-			  state_is_complete(provider_state(controller->provider));
-	return may_remove ? STEP_REMOVE : STEP_NONE;
-}
-
-void cert_drive(struct cert *cert)
-{
-	struct controller *controller = cert->controller;
-	if (cert->request != NULL || cert->entry.is_waiting || cert->entry.is_held ||
-		ev_is_active(&cert->timer))
-		return;
-	if (cert_next_step(cert) != STEP_NONE) {
-		/* Before the load balancers, which wait for it. */
-		request_queue_join(controller->client.queue, &cert->entry, true);
-		return;
-	}
-	if (cert->object == NULL && cert->id == NULL && !cert->must_list)
-		free_cert(cert);
 }
 
 /* ---- what is wanted ---- */
@@ -220,7 +221,7 @@ static void set_wanted(struct certs *certs, struct object *object)
 	struct certificate certificate;
 	struct arena arena;
 	arena_init(&arena);
-	provider_decode(certs->controller->provider, object, &arena, &certificate);
+	provider_decode(certs->config.provider, object, &arena, &certificate);
 	char *key =
 		xasprintf("%.*s/%.*s", STR_FMT(certificate.namespace), STR_FMT(certificate.name));
 	struct cert *cert = find_or_add(certs, key);
@@ -238,17 +239,17 @@ static void set_wanted(struct certs *certs, struct object *object)
 		object_set_user(cert->object, NULL);
 	cert->object = object;
 	object_set_user(object, cert);
-	/* A new wish is worth a try at once. */
+	/* What is newly wanted is worth a try at once. */
 	cert->name_waits = 0;
-	ev_timer_stop(certs->controller->client.loop, &cert->timer);
+	ev_timer_stop(certs->config.client->loop, &cert->timer);
 	free(key);
 	arena_fini(&arena);
 	if (before != NULL && before != cert)
-		cert_drive(before);
-	cert_drive(cert);
+		drive(before);
+	drive(cert);
 }
 
-void certs_on_change(struct certs *certs, const struct state_change *change)
+static void take_change(struct certs *certs, const struct state_change *change)
 {
 	if (change->type != STATE_REMOVED) {
 		set_wanted(certs, change->object);
@@ -259,7 +260,15 @@ void certs_on_change(struct certs *certs, const struct state_change *change)
 		return;
 	object_set_user(change->object, NULL);
 	cert->object = NULL;
-	cert_drive(cert);
+	drive(cert);
+}
+
+void certs_on_commit(struct certs *certs, const struct state_commit *commit)
+{
+	for (size_t i = 0; i < commit->change_count; i++) {
+		if (object_kind(commit->changes[i].object) == LB_CERTIFICATE)
+			take_change(certs, &commit->changes[i]);
+	}
 }
 
 void certs_on_listed(struct certs *certs)
@@ -267,14 +276,14 @@ void certs_on_listed(struct certs *certs)
 	struct cert *cert;
 	struct cert *next;
 	RB_FOREACH_SAFE (cert, cert_keys, &certs->by_key, next)
-		cert_drive(cert);
+		drive(cert);
 }
 
 enum certificate_answer certs_find(
 	struct certs *certs, struct str id, struct str *ret_id, uint64_t *ret_digest)
 {
 	struct object *object =
-		state_find(provider_state(certs->controller->provider), LB_CERTIFICATE, id);
+		state_find(provider_state(certs->config.provider), LB_CERTIFICATE, id);
 	const struct cert *cert = object != NULL ? object_user(object) : NULL;
 	if (cert == NULL)
 		return CERTIFICATE_ABSENT;
@@ -288,10 +297,10 @@ enum certificate_answer certs_find(
 
 /* ---- life ---- */
 
-struct certs *certs_new(struct controller *controller)
+struct certs *certs_new(const struct certs_config *config)
 {
 	struct certs *certs = xcalloc(1, sizeof(*certs));
-	certs->controller = controller;
+	certs->config = *config;
 	RB_INIT(&certs->by_key);
 	certs->uses = cert_uses_new();
 	return certs;

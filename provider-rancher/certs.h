@@ -9,16 +9,29 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
+#include "provider-common/provider.h"
+#include "provider-rancher/client.h"
 #include "provider-rancher/desired.h"
+#include "provider-rancher/inventory.h"
 
 struct certs;
 
-struct certs *certs_new(struct controller *controller);
+/* All pointers are kept. */
+struct certs_config {
+	const struct client *client;
+	const struct config *options;
+	struct provider *provider;
+	struct inventory *inventory;
+	/* What Rancher has of a certificate is another thing now: for each object that uses it. */
+	void (*on_change)(void *ctx, struct object *user);
+	void *ctx;
+};
+
+struct certs *certs_new(const struct certs_config *config);
 void certs_free(struct certs *certs);
 
-/* A certificate object was added, changed, or is being removed. */
-void certs_on_change(struct certs *certs, const struct state_change *change);
+/* Takes what a commit says of certificates. */
+void certs_on_commit(struct certs *certs, const struct state_commit *commit);
 /* A certificate as the answer to question `number` tells it, and the end of a list. */
 void certs_take(struct certs *certs, const struct json *item, uint64_t number);
 void certs_end_list(struct certs *certs, uint64_t number);

@@ -118,9 +118,14 @@ static void on_service_known(void *ctx, struct balancer *balancer)
 	balancers_touch(balancer);
 }
 
+/* Goes on with everything, as soon as everything is known. */
 static void on_listed(void *ctx)
 {
-	balancers_on_listed(((struct controller *)ctx)->balancers);
+	struct controller *c = ctx;
+	if (!inventory_is_known(c->inventory))
+		return;
+	balancers_on_listed(c->balancers, c->follows);
+	certs_on_listed(c->certs);
 }
 
 static void on_image(void *ctx)
@@ -208,7 +213,12 @@ static const struct feed_ops feed_ops = {on_feed_open, on_feed_change, on_feed_c
 
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
-	balancers_on_commit(((struct controller *)ctx)->balancers, commit);
+	struct controller *c = ctx;
+	certs_on_commit(c->certs, commit);
+	balancers_on_commit(c->balancers, commit);
+	if (commit->is_snapshot)
+		on_listed(c);
+	controller_check_ready(c);
 }
 
 static bool fill_status(
@@ -252,6 +262,11 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 	certs_on_use(((struct controller *)ctx)->certs, id, change);
 }
 
+static void on_certificate_change(void *ctx, struct object *user)
+{
+	balancers_touch_object(((struct controller *)ctx)->balancers, user);
+}
+
 static void on_hold_over(void *ctx, struct shown *shown, bool warn)
 {
 	balancers_on_hold_over(((struct controller *)ctx)->balancers, shown, warn);
@@ -290,6 +305,19 @@ static void make_inventory(struct controller *c)
 	c->inventory = inventory_new(&config);
 }
 
+static void make_certs(struct controller *c)
+{
+	struct certs_config config = {
+		.client = &c->client,
+		.options = c->config,
+		.provider = c->provider,
+		.inventory = c->inventory,
+		.on_change = on_certificate_change,
+		.ctx = c,
+	};
+	c->certs = certs_new(&config);
+}
+
 static void make_feed(struct controller *c)
 {
 	struct feed_config config = {
@@ -313,14 +341,14 @@ static void make_parts(struct controller *c)
 		c->client.loop, base, &c->peer, &c->keys, c->config->client_timeout, connections);
 	c->client.queue =
 		request_queue_new(c->client.loop, (size_t)c->config->parallel, on_outage, c);
+	make_provider(c);
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
-	c->certs = certs_new(c);
+	make_inventory(c);
+	make_certs(c);
 	c->hold = address_hold_new(c->client.loop, c->config->endpoint_grace, on_hold_over, c);
 	c->balancers = balancers_new(c);
-	make_inventory(c);
 	make_feed(c);
-	make_provider(c);
 	request_queue_set_gate(c->client.queue, may_write, c);
 	free(base);
 }

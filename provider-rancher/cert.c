@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-rancher/cert.h"
+
+#include "common/xalloc.h"
+#include "provider-rancher/digest.h"
+
+/* White space around the PEM text says nothing. */
+uint64_t cert_chain_digest(struct str chain)
+{
+	while (chain.len != 0 && strchr(" \t\r\n", chain.p[chain.len - 1]) != NULL)
+		chain.len--;
+	while (chain.len != 0 && strchr(" \t\r\n", chain.p[0]) != NULL)
+		chain = str_skip(chain, 1);
+	return digest_of(chain);
+}
+
+void cert_lose(struct cert *cert)
+{
+	free(cert->id);
+	cert->id = NULL;
+	cert->must_read = false;
+}
+
+void cert_tell_users(struct cert *cert)
+{
+	struct arena arena;
+	struct object **users;
+	if (cert->object == NULL)
+		return;
+	arena_init(&arena);
+	size_t count = state_users_of(cert->object, &arena, &users);
+	for (size_t i = 0; i < count; i++)
+		cert->config->on_change(cert->config->ctx, users[i]);
+	arena_fini(&arena);
+}
