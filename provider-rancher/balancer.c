@@ -6,10 +6,8 @@
 #include "common/shared_text.h"
 #include "common/slab.h"
 #include "common/xalloc.h"
-#include "provider-rancher/address_hold.h"
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/registry.h"
 #include "provider-rancher/client.h"
 
 static void drive(struct balancer *balancer, enum lb_fsm_event event);
@@ -51,19 +49,19 @@ unsigned balancer_needs(const struct balancer *balancer)
 
 static void stop_timer(struct balancer *balancer)
 {
-	ev_timer_stop(balancer->controller->client.loop, &balancer->work->timer);
+	ev_timer_stop(balancer->context->client->loop, &balancer->work->timer);
 }
 
 static void start_timer(struct balancer *balancer, double delay_s)
 {
 	stop_timer(balancer);
 	ev_timer_set(&balancer->work->timer, delay_s, 0.);
-	ev_timer_start(balancer->controller->client.loop, &balancer->work->timer);
+	ev_timer_start(balancer->context->client->loop, &balancer->work->timer);
 }
 
 static void end_turn(struct balancer *balancer)
 {
-	request_queue_leave(balancer->controller->client.queue, &balancer->work->entry);
+	request_queue_leave(balancer->context->client->queue, &balancer->work->entry);
 	json_free(balancer->work->fresh);
 	balancer->work->fresh = NULL;
 }
@@ -120,7 +118,7 @@ bool balancer_rebuild(struct balancer *balancer)
 
 static unsigned missing(const struct balancer *balancer)
 {
-	unsigned needs = inventory_lacks(balancer->controller->inventory);
+	unsigned needs = inventory_lacks(balancer->context->inventory);
 	if (balancer->waits_for_services)
 		needs |= PLAN_NEED_SERVICES;
 	if (balancer->waits_for_certificates)
@@ -140,14 +138,14 @@ static void note_settled(struct balancer *balancer)
 
 static struct plan plan_for(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct work *work = balancer->work;
 	double now = clock_monotonic_s();
 	if (balancer->object != NULL && !balancer->has_wanted)
 		balancer_work_out_wanted(balancer);
 	bool is_leaving = false;
 	if (balancer->object != NULL && balancer->is_absent && balancer->row == NULL)
-		is_leaving = balancers_find_leftover(controller->balancers, balancer);
+		is_leaving = registry_find_leftover(context->registry, balancer);
 	if (balancer->row == NULL && work->waiting_since <= 0)
 		work->waiting_since = now;
 	struct plan_input in = {
@@ -173,19 +171,18 @@ static struct plan plan_for(struct balancer *balancer)
 /* Plans, and says what that means for the state machine. */
 static enum lb_fsm_event make_plan(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct lb_name name;
 	struct plan plan = plan_for(balancer);
 	/* A list that missed a row may have been followed by one that has it. */
-	if (plan.step == PLAN_CREATE && balancers_adopt_row(controller->balancers, balancer))
+	if (plan.step == PLAN_CREATE && registry_claim_row(context->registry, balancer))
 		plan = plan_for(balancer);
-	if (plan.step == PLAN_CREATE &&
-		!balancers_find_name(controller->balancers, balancer, &name))
+	if (plan.step == PLAN_CREATE && !registry_find_name(context->registry, balancer, &name))
 		plan = (struct plan){.step = PLAN_LATER, .delay_s = 1};
 	balancer->work->plan = plan;
 	balancer->is_settled = plan.is_settled;
 	if (plan.needs != 0)
-		inventory_need(controller->inventory, plan.needs);
+		inventory_need(context->inventory, plan.needs);
 	if (plan.is_settled)
 		note_settled(balancer);
 	balancer_tell(balancer);
@@ -219,10 +216,18 @@ static bool was_overtaken(struct balancer *balancer)
 	return look;
 }
 
+void balancer_forget(struct balancer *balancer)
+{
+	must(balancer->object == NULL);
+	address_hold_end(balancer->context->hold, &balancer->shown);
+	registry_remove(balancer->context->registry, balancer);
+	balancer_free(balancer);
+}
+
 /* Carries out an action. Returns whether another event follows at once, in *ret_event. */
 static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fsm_event *ret_event)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	switch (action) {
 	case LB_ACTION_BUG:
 		must(false);
@@ -235,7 +240,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		*ret_event = make_plan(balancer);
 		return true;
 	case LB_ACTION_QUEUE:
-		request_queue_join(controller->client.queue, &balancer->work->entry, false);
+		request_queue_join(context->client->queue, &balancer->work->entry, false);
 		return false;
 	case LB_ACTION_SEND:
 		balancer_send(balancer);
@@ -246,7 +251,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		return was_overtaken(balancer);
 	case LB_ACTION_REQUEUE:
 		end_turn(balancer);
-		request_queue_join(controller->client.queue, &balancer->work->entry, false);
+		request_queue_join(context->client->queue, &balancer->work->entry, false);
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_ARM:
@@ -259,7 +264,7 @@ static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fs
 		balancer_tell(balancer);
 		return false;
 	case LB_ACTION_FREE:
-		balancers_forget(controller->balancers, balancer);
+		balancer_forget(balancer);
 		return false;
 	}
 	must(false);
@@ -282,7 +287,7 @@ static void drive(struct balancer *balancer, enum lb_fsm_event event)
 /* Nothing is planned before it is known what is there. */
 static bool may_act(const struct balancer *balancer)
 {
-	return inventory_is_known(balancer->controller->inventory);
+	return inventory_is_known(balancer->context->inventory);
 }
 
 void balancer_on_news(struct balancer *balancer)
@@ -304,7 +309,7 @@ void balancer_on_answer(void *ctx, const struct api_answer *answer)
 {
 	struct balancer *balancer = ctx;
 	balancer->work->request = NULL;
-	client_note_answer(&balancer->controller->client, &balancer->work->entry, answer);
+	client_note_answer(balancer->context->client, &balancer->work->entry, answer);
 	drive(balancer, balancer_take_answer(balancer, answer));
 }
 
@@ -313,7 +318,7 @@ void balancer_on_answer(void *ctx, const struct api_answer *answer)
 void balancer_claim(struct balancer *balancer, struct lb_row *row)
 {
 	must(balancer->row == NULL);
-	observed_claim(balancer->controller->observed, row, balancer);
+	observed_claim(balancer->context->observed, row, balancer);
 	balancer->row = row;
 	if (balancer->work != NULL)
 		balancer->work->waiting_since = 0;
@@ -322,11 +327,11 @@ void balancer_claim(struct balancer *balancer, struct lb_row *row)
 
 static void take_addresses(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
 	if (balancer->is_absent && balancer->row == NULL) {
 		/* That it has none is as wanted; one that is made later has its own. */
-		address_hold_end(controller->hold, &balancer->shown);
+		address_hold_end(context->hold, &balancer->shown);
 		shown_fini(&balancer->shown);
 		balancer->shown = (struct shown){.last = NULL};
 		balancer_tell(balancer);
@@ -336,12 +341,12 @@ static void take_addresses(struct balancer *balancer)
 	case SHOWN_SAME:
 		break;
 	case SHOWN_CHANGED:
-		address_hold_end(controller->hold, &balancer->shown);
+		address_hold_end(context->hold, &balancer->shown);
 		break;
 	case SHOWN_HOLD:
 		/* Else nobody is there to be told. */
 		if (balancer->object != NULL && !balancer->is_absent)
-			address_hold_begin(controller->hold, &balancer->shown);
+			address_hold_begin(context->hold, &balancer->shown);
 		break;
 	}
 	/* Also for the host name, which is read from the row. */
@@ -350,13 +355,13 @@ static void take_addresses(struct balancer *balancer)
 
 void balancer_on_row_gone(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct lb_row *row = balancer->row;
 	balancer->row = NULL;
 	balancer->must_read = balancer->is_repeat = balancer->was_settled = false;
 	balancer->is_drift = balancer->drift_is_read = false;
-	observed_release(controller->observed, row);
-	observed_forget(controller->observed, row);
+	observed_release(context->observed, row);
+	observed_forget(context->observed, row);
 	take_addresses(balancer);
 }
 
@@ -370,7 +375,7 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes)
 /* It was as wanted, and is not any more: somebody else, or the server, has changed it. */
 static void look_for_drift(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	if (!balancer->was_settled || balancer->is_drift || !balancer_is_described(balancer) ||
 		balancer->state == LB_FSM_BUSY || !balancer->has_wanted ||
 		facets_differ(balancer_wanted(balancer), &balancer->row->facets) == 0)
@@ -381,7 +386,7 @@ static void look_for_drift(struct balancer *balancer)
 		LOG_STR("name", balancer->row->name));
 	/* The server takes the rules of a Service away when it goes. */
 	balancer->has_wanted = false;
-	inventory_invalidate_services(controller->inventory);
+	inventory_invalidate_services(context->inventory);
 }
 
 void balancer_on_row(struct balancer *balancer, unsigned changes)
@@ -401,10 +406,10 @@ void balancer_on_row(struct balancer *balancer, unsigned changes)
 
 /* ---- life ---- */
 
-struct balancer *balancer_new(struct controller *controller, const char *identity)
+struct balancer *balancer_new(const struct balancer_context *context, const char *identity)
 {
 	struct balancer *balancer = slab_zalloc(sizeof(*balancer));
-	balancer->controller = controller;
+	balancer->context = context;
 	balancer->identity = shared_text_get(str_from(identity));
 	return balancer;
 }
@@ -442,11 +447,11 @@ void balancer_keep_removal_event(struct balancer *balancer, const struct load_ba
 
 void balancer_free(struct balancer *balancer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	end_work(balancer);
-	services_stop_waiting(controller->services, balancer);
+	services_stop_waiting(context->services, balancer);
 	if (balancer->row != NULL)
-		observed_release(controller->observed, balancer->row);
+		observed_release(context->observed, balancer->row);
 	shown_fini(&balancer->shown);
 	shared_text_drop(balancer->identity);
 	slab_free(balancer, sizeof(*balancer));

@@ -7,12 +7,30 @@
 #pragma once
 
 #include "common/backoff.h"
-#include "provider-rancher/controller.h"
+#include "provider-rancher/address_hold.h"
+#include "provider-rancher/certs.h"
 #include "provider-rancher/desired.h"
+#include "provider-rancher/inventory.h"
 #include "provider-rancher/lb_fsm.h"
 #include "provider-rancher/plan.h"
 
 #include <ev.h>
+
+struct registry;
+
+/* What all of them use of earlier parts. */
+struct balancer_context {
+	const struct client *client;
+	const struct config *options;
+	const char *external_id; /* of our stack, with which those of load balancers begin */
+	struct provider *provider;
+	struct observed *observed;
+	struct services *services;
+	struct inventory *inventory;
+	struct certs *certs;
+	struct address_hold *hold;
+	struct registry *registry;
+};
 
 /* What failed, and when it is tried again. */
 struct failure {
@@ -47,7 +65,7 @@ struct work {
 };
 
 struct balancer {
-	struct controller *controller;
+	const struct balancer_context *context;
 	struct object *object; /* NULL: not wanted any more */
 	struct lb_row *row;    /* claimed; NULL: it is not there */
 	struct work *work;     /* NULL: it is at rest */
@@ -81,9 +99,12 @@ struct balancer {
 };
 
 /* Makes one that does nothing yet. */
-struct balancer *balancer_new(struct controller *controller, const char *identity);
+struct balancer *balancer_new(const struct balancer_context *context, const char *identity);
 /* Cancels what is under way, and lets go of the row. */
 void balancer_free(struct balancer *balancer);
+
+/* Nobody wants it, and it is not there: takes it out of the registry, and frees it. */
+void balancer_forget(struct balancer *balancer);
 
 /* Something it depends on has been told, or changed in Rancher. May free it. */
 void balancer_on_news(struct balancer *balancer);

@@ -5,30 +5,29 @@
 #include "common/must.h"
 #include "common/shared_text.h"
 #include "common/xalloc.h"
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/registry.h"
 
 /* ---- bodies ---- */
 
 static void write_create(struct balancer *balancer, struct json *body)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct desired desired;
 	struct lb_name name;
 	struct arena arena;
 	arena_init(&arena);
 	balancer_build(balancer, &arena, &desired);
 	/* The plan has seen that it can be had. */
-	must(balancers_find_name(controller->balancers, balancer, &name));
+	must(registry_find_name(context->registry, balancer, &name));
 	const char *old_name = balancer->work->tried_name;
 	balancer->work->tried_name = shared_text_get(str_from(name.text));
 	shared_text_drop(old_name);
 	struct api_creation creation = {
 		.name = str_from(name.text),
-		.stack_id = str_from(inventory_stack_id(controller->inventory)),
-		.external_id_prefix = controller->external_id_prefix,
-		.image = inventory_image(controller->inventory),
+		.stack_id = str_from(inventory_stack_id(context->inventory)),
+		.external_id_prefix = context->external_id,
+		.image = inventory_image(context->inventory),
 	};
 	api_write_creation(body, &creation, &desired.spec, &arena);
 	arena_fini(&arena);
@@ -60,16 +59,15 @@ static void write_update(struct balancer *balancer, struct json *body)
 /* By the name of a creation whose answer was lost, or which was refused because of the name. */
 static char *lookup_path(struct balancer *balancer)
 {
-	const struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct lb_name name;
 	const char *tried = balancer->work->tried_name;
 	if (tried == NULL) {
-		(void)balancers_find_name(controller->balancers, balancer, &name);
+		(void)registry_find_name(context->registry, balancer, &name);
 		tried = name.text;
 	}
 	return xasprintf("/loadbalancerservices?stackId=%s&name=%s&removed_null=1&limit=%d",
-		inventory_stack_id(controller->inventory), tried,
-		(int)controller->config->page_size);
+		inventory_stack_id(context->inventory), tried, (int)context->options->page_size);
 }
 
 void balancer_send(struct balancer *balancer)
@@ -112,7 +110,7 @@ void balancer_send(struct balancer *balancer)
 	}
 	call.path = path;
 	call.body = body;
-	balancer->work->request = api_start(balancer->controller->client.api, &call);
+	balancer->work->request = api_start(balancer->context->client->api, &call);
 	json_free(body);
 	free(path);
 }
@@ -132,7 +130,7 @@ static void announce(
 	} else {
 		return;
 	}
-	provider_event(balancer->controller->provider, &event);
+	provider_event(balancer->context->provider, &event);
 }
 
 static void announce_step(struct balancer *balancer, const struct lb_row *row)
@@ -245,7 +243,7 @@ static bool has_reason(const struct rancher_error *error)
 
 static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct inventory *inventory = balancer->controller->inventory;
+	struct inventory *inventory = balancer->context->inventory;
 	const struct rancher_error *error = &answer->error;
 	if (balancer->work->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
 		!balancer->is_name_taken) {
@@ -286,7 +284,7 @@ static enum lb_fsm_event on_conflict(struct balancer *balancer, const struct api
 static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_answer *answer)
 {
 	if (balancer->work->plan.step == PLAN_CREATE || balancer->row == NULL) {
-		inventory_invalidate_stack(balancer->controller->inventory);
+		inventory_invalidate_stack(balancer->context->inventory);
 		return fail(balancer, answer);
 	}
 	log_event(&EV_BALANCER_GONE, LOG_STR("lb", balancer->identity),
@@ -307,17 +305,17 @@ static void drop_fresh(struct balancer *balancer)
 /* Looks among those of the name whether ours is there. */
 static void take_lookup(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct str next;
 	const struct json *item = json_first(api_read_page(answer->body, &next));
 	for (; item != NULL; item = json_next(item)) {
 		unsigned changes = 0;
 		struct lb_row *row =
-			inventory_take_lb(controller->inventory, item, answer->number, &changes);
+			inventory_take_lb(context->inventory, item, answer->number, &changes);
 		if (row != NULL && row->owner != NULL && row->owner != balancer)
-			inventory_tell_row(controller->inventory, row, changes);
+			inventory_tell_row(context->inventory, row, changes);
 	}
-	(void)balancers_adopt_row(controller->balancers, balancer);
+	(void)registry_claim_row(context->registry, balancer);
 	balancer->must_read = false;
 }
 
@@ -330,7 +328,7 @@ static void take_read(struct balancer *balancer, const struct api_answer *answer
 		return;
 	}
 	struct lb_row *row = inventory_take_lb(
-		balancer->controller->inventory, answer->body, answer->number, &changes);
+		balancer->context->inventory, answer->body, answer->number, &changes);
 	/* In another stack, or no load balancer any more. */
 	if (row != balancer->row)
 		balancer->row->state = SERVER_STATE_REMOVED;
@@ -347,13 +345,13 @@ static void take_read(struct balancer *balancer, const struct api_answer *answer
 
 static void take_written(struct balancer *balancer, const struct api_answer *answer)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	enum plan_step step = balancer->work->plan.step;
 	unsigned changes = 0;
 	drop_fresh(balancer);
 	struct lb_row *row =
-		inventory_take_lb(controller->inventory, answer->body, answer->number, &changes);
-	inventory_list_soon(controller->inventory);
+		inventory_take_lb(context->inventory, answer->body, answer->number, &changes);
+	inventory_list_soon(context->inventory);
 	if (row == NULL ||
 		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
 		/* An answer that tells nothing of it. */

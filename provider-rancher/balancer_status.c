@@ -2,16 +2,15 @@
 /* What is told of one load balancer; see balancer.h. */
 #include "provider-rancher/balancer.h"
 
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/inventory.h"
 #include "provider-rancher/log_events.h"
+#include "provider-rancher/registry.h"
 
 enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
 
 void balancer_tell(struct balancer *balancer)
 {
 	if (balancer->object != NULL)
-		provider_status_changed(balancer->controller->provider, balancer->object);
+		provider_status_changed(balancer->context->provider, balancer->object);
 }
 
 static void warn_of_no_addresses(const struct balancer *balancer)
@@ -25,9 +24,9 @@ static void warn_of_no_addresses(const struct balancer *balancer)
 		.message = arena_printf(&arena,
 			"the load balancer has had no public endpoint for %g s; its addresses are "
 			"taken out of the status",
-			balancer->controller->config->endpoint_grace),
+			balancer->context->options->endpoint_grace),
 	};
-	provider_event(balancer->controller->provider, &event);
+	provider_event(balancer->context->provider, &event);
 	log_event(&EV_ADDRESSES_REMOVED, LOG_STR("lb", balancer->identity));
 	arena_fini(&arena);
 }
@@ -49,14 +48,14 @@ static bool is_failing(const struct balancer *balancer)
 /* It cannot be carried on with, and why. */
 static const char *find_failure(const struct balancer *balancer)
 {
-	const struct controller *controller = balancer->controller;
-	const char *outage = request_queue_outage_reason(controller->client.queue);
+	const struct balancer_context *context = balancer->context;
+	const char *outage = request_queue_outage_reason(context->client->queue);
 	if (balancer->state == LB_FSM_QUEUED && outage != NULL)
 		return outage;
 	if (is_failing(balancer))
 		return balancer->work->failure->text;
 	if (balancer_needs(balancer) != 0 && balancer->row == NULL)
-		return inventory_error(controller->inventory, balancer_needs(balancer));
+		return inventory_error(context->inventory, balancer_needs(balancer));
 	return NULL;
 }
 
@@ -85,7 +84,7 @@ static void fill_state(
 static void add_duplicate(struct balancer *balancer, struct arena *arena, struct notices *notices)
 {
 	const struct lb_row *duplicate =
-		balancers_find_duplicate(balancer->controller->balancers, balancer);
+		registry_find_duplicate(balancer->context->registry, balancer);
 	if (duplicate == NULL)
 		return;
 	notices_add(notices, NOTICE_DUPLICATE, STR_NONE,

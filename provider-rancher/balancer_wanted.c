@@ -3,13 +3,9 @@
 #include "provider-rancher/balancer.h"
 
 #include "common/must.h"
-#include "provider-rancher/address_hold.h"
-#include "provider-rancher/balancers.h"
-#include "provider-rancher/certs.h"
-#include "provider-rancher/inventory.h"
 
 struct lookup {
-	struct controller *controller;
+	const struct balancer_context *context;
 	struct arena *arena;
 };
 
@@ -26,7 +22,7 @@ static void remember_port(struct object *object, struct pool *pool)
 static const struct pool *find_pool(void *ctx, struct str id)
 {
 	struct lookup *lookup = ctx;
-	struct provider *provider = lookup->controller->provider;
+	struct provider *provider = lookup->context->provider;
 	struct object *object = state_find(provider_state(provider), LB_POOL, id);
 	if (object == NULL)
 		return NULL;
@@ -39,28 +35,28 @@ static const struct pool *find_pool(void *ctx, struct str id)
 static struct str find_service(void *ctx, struct str uid)
 {
 	struct lookup *lookup = ctx;
-	return services_find(lookup->controller->services, uid);
+	return services_find(lookup->context->services, uid);
 }
 
 static enum certificate_answer find_certificate(
 	void *ctx, struct str id, struct str *ret_id, uint64_t *ret_digest)
 {
 	struct lookup *lookup = ctx;
-	return certs_find(lookup->controller->certs, id, ret_id, ret_digest);
+	return certs_find(lookup->context->certs, id, ret_id, ret_digest);
 }
 
 void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired)
 {
-	struct controller *controller = balancer->controller;
-	struct lookup lookup = {controller, arena};
+	const struct balancer_context *context = balancer->context;
+	struct lookup lookup = {context, arena};
 	struct desired_lookup desired_lookup = {
 		{&lookup, find_pool, find_service}, find_certificate};
 	struct desired_options options = {
-		.separator = controller->config->separator,
-		.allow_custom_config = controller->config->allow_custom_config,
+		.separator = context->options->separator,
+		.allow_custom_config = context->options->allow_custom_config,
 	};
-	desired_build_object(provider_state(controller->provider), balancer->object,
-		&desired_lookup, &options, arena, ret_desired);
+	desired_build_object(provider_state(context->provider), balancer->object, &desired_lookup,
+		&options, arena, ret_desired);
 }
 
 bool balancer_is_described(const struct balancer *balancer)
@@ -75,7 +71,7 @@ static bool take_kind(struct balancer *balancer, struct arena *arena)
 	bool was_absent = balancer->is_absent;
 	bool was_kept = balancer->is_kept;
 	bool was_empty = balancer->is_empty;
-	provider_decode(balancer->controller->provider, balancer->object, arena, &lb);
+	provider_decode(balancer->context->provider, balancer->object, arena, &lb);
 	balancer->is_absent = lb.absent;
 	balancer->is_kept = lb.keep && !lb.absent;
 	balancer->is_empty = lb.listeners.count == 0;
@@ -90,14 +86,14 @@ static void forget_wanted(struct balancer *balancer)
 	balancer->has_notices = false;
 	balancer->has_wanted = true;
 	if (balancer->is_absent)
-		address_hold_end(balancer->controller->hold, &balancer->shown);
-	services_stop_waiting(balancer->controller->services, balancer);
+		address_hold_end(balancer->context->hold, &balancer->shown);
+	services_stop_waiting(balancer->context->services, balancer);
 }
 
 static void take_wanted(
 	struct balancer *balancer, const struct desired *desired, struct arena *arena)
 {
-	struct controller *controller = balancer->controller;
+	const struct balancer_context *context = balancer->context;
 	struct work *work = balancer_work(balancer);
 	spec_facets(&desired->spec, arena, &work->wanted);
 	work->has_facets = true;
@@ -107,12 +103,12 @@ static void take_wanted(
 	balancer->waits_for_certificates = desired->waits_for_certificates;
 	balancer->has_notices = desired->notice_count != 0;
 	balancer->has_wanted = true;
-	services_stop_waiting(controller->services, balancer);
+	services_stop_waiting(context->services, balancer);
 	for (size_t i = 0; i < desired->unknown_count; i++)
-		services_wait(controller->services, desired->unknown_uids[i], balancer);
+		services_wait(context->services, desired->unknown_uids[i], balancer);
 	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
 	if (desired->unknown_count != 0)
-		inventory_need(controller->inventory, PLAN_NEED_SERVICES);
+		inventory_need(context->inventory, PLAN_NEED_SERVICES);
 }
 
 bool balancer_work_out_wanted(struct balancer *balancer)

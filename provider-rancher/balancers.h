@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "provider-rancher/controller.h"
-#include "provider-rancher/naming.h"
+#include "provider-rancher/balancer.h"
 
 struct balancers;
 
-struct balancers *balancers_new(struct controller *controller);
+/* Keeps what the context points to. */
+struct balancers *balancers_new(const struct balancer_context *context);
 void balancers_free(struct balancers *balancers);
 
 /* ---- what is wanted ---- */
@@ -45,17 +45,3 @@ void balancers_touch_object(struct balancers *balancers, struct object *object);
 bool balancers_overtake(struct balancer *balancer);
 /* Whether anything is under way or failing. */
 bool balancers_are_busy(struct balancers *balancers);
-
-/* For balancer.c. */
-/* Claims the row that is its own. Returns whether there is one. */
-bool balancers_adopt_row(struct balancers *balancers, struct balancer *balancer);
-/* Of one that must not exist, and has no row: claims what is there nevertheless. Returns whether something is left that is on its way
- * out already. */
-bool balancers_find_leftover(struct balancers *balancers, struct balancer *balancer);
-/* Whether its name can be used now; false: somebody on the way out still has it. */
-bool balancers_find_name(
-	struct balancers *balancers, struct balancer *balancer, struct lb_name *ret_name);
-/* Another load balancer in Rancher that could be meant; NULL: there is none. */
-const struct lb_row *balancers_find_duplicate(
-	const struct balancers *balancers, const struct balancer *balancer);
-void balancers_forget(struct balancers *balancers, struct balancer *balancer);

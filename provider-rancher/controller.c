@@ -13,6 +13,7 @@
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/metrics.h"
 #include "provider-rancher/rancher_url.h"
+#include "provider-rancher/registry.h"
 
 void controller_check_ready(struct controller *c)
 {
@@ -318,6 +319,23 @@ static void make_certs(struct controller *c)
 	c->certs = certs_new(&config);
 }
 
+static void make_balancers(struct controller *c)
+{
+	struct balancer_context context = {
+		.client = &c->client,
+		.options = c->config,
+		.external_id = c->external_id_prefix,
+		.provider = c->provider,
+		.observed = c->observed,
+		.services = c->services,
+		.inventory = c->inventory,
+		.certs = c->certs,
+		.hold = c->hold,
+		.registry = c->registry,
+	};
+	c->balancers = balancers_new(&context);
+}
+
 static void make_feed(struct controller *c)
 {
 	struct feed_config config = {
@@ -347,7 +365,8 @@ static void make_parts(struct controller *c)
 	make_inventory(c);
 	make_certs(c);
 	c->hold = address_hold_new(c->client.loop, c->config->endpoint_grace, on_hold_over, c);
-	c->balancers = balancers_new(c);
+	c->registry = registry_new(c->observed, c->config);
+	make_balancers(c);
 	make_feed(c);
 	request_queue_set_gate(c->client.queue, may_write, c);
 	free(base);
@@ -402,6 +421,7 @@ void controller_free(struct controller *c)
 		return;
 	feed_free(c->feed);
 	balancers_free(c->balancers);
+	registry_free(c->registry);
 	address_hold_free(c->hold);
 	certs_free(c->certs);
 	inventory_free(c->inventory);

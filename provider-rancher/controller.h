@@ -25,6 +25,7 @@ struct controller {
 	struct services *services;
 	struct certs *certs;
 	struct inventory *inventory;
+	struct registry *registry;
 	struct balancers *balancers;
 	struct address_hold *hold;
 	struct feed *feed;

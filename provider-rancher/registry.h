@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * All load balancers that are wanted or have to go, by identity, and what is theirs in Rancher: which row, which name. What claims.h says is
+ * carried out here. Load balancers are only borrowed: each has to be removed before it is freed.
+ */
+#pragma once
+
+#include "provider-rancher/balancer.h"
+#include "provider-rancher/claims.h"
+
+struct registry;
+
+/* Keeps both pointers. */
+struct registry *registry_new(struct observed *observed, const struct config *options);
+/* It must be empty. NULL is nothing. */
+void registry_free(struct registry *registry);
+
+/* ---- who there is ---- */
+
+/* Another one may have its identity already: then it is not listed, and found by its row only. */
+void registry_add(struct registry *registry, struct balancer *balancer);
+void registry_remove(struct registry *registry, struct balancer *balancer);
+/* `identity` as of naming_text(). NULL: there is none. */
+struct balancer *registry_find(const struct registry *registry, const char *identity);
+/* In the order of identities. The next one is also found of one that is not there any more, as long as its memory is. */
+struct balancer *registry_first(const struct registry *registry);
+struct balancer *registry_next(const struct registry *registry, const struct balancer *balancer);
+
+/* ---- what is whose ---- */
+
+/* Claims the row that is its own, by its mark, its primary name, or any name that the Go original may have given. Returns whether there is
+ * one. */
+bool registry_claim_row(struct registry *registry, struct balancer *balancer);
+/* The same for one that is wanted and has no row, unless it has looked before. Where many look, all do so by mark and primary name first: see
+ * claims_find(). */
+void registry_look_for_row(struct registry *registry, struct balancer *balancer, bool by_any_name);
+/* Of one that must not exist, and has no row: claims what is there nevertheless. Returns whether something is left that is on its way
+ * out already. */
+bool registry_find_leftover(struct registry *registry, struct balancer *balancer);
+/* Whether its name can be used now; false: somebody on the way out still has it. */
+bool registry_find_name(
+	const struct registry *registry, const struct balancer *balancer, struct lb_name *ret_name);
+/* Another load balancer in Rancher that could be meant; NULL: there is none. */
+const struct lb_row *registry_find_duplicate(
+	const struct registry *registry, const struct balancer *balancer);
+/* Of an unclaimed row, once everything that is wanted is known. */
+enum claims_verdict registry_judge(const struct registry *registry, const struct lb_row *row);
