@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One load balancer that is wanted, or has to go: its state machine (lb_fsm.def) with the requests, timers and
- * failures of it. balancer.c plans and drives it, balancer_wanted.c says what is wanted, balancer_send.c asks Rancher, balancer_status.c
- * tells owners. Only balancers.c and these know the struct.
+ * One load balancer that is wanted, or has to go: what is known of it, and what it is doing. What happens with it is told from top to bottom
+ * by balancer_wanted.h (what is wanted), registry.h (which row is its own), balancer_plan.h (what to do next), balancer_send.h and
+ * balancer_answer.h (doing it), balancer_status.h (telling it) and balancer_reconcile.h, which goes through all of that as lb_fsm.def says.
+ * Only these and balancers.h know the struct.
  */
 #pragma once
 
@@ -102,50 +103,30 @@ struct balancer {
 struct balancer *balancer_new(const struct balancer_context *context, const char *identity);
 /* Cancels what is under way, and lets go of the row. */
 void balancer_free(struct balancer *balancer);
+/* It is wanted (again), as this object says. */
+void balancer_attach(struct balancer *balancer, struct object *object);
+/* Keeps the owners for the Event of its removal; before the object is gone. */
+void balancer_keep_removal_event(struct balancer *balancer, const struct load_balancer *lb);
 
-/* Nobody wants it, and it is not there: takes it out of the registry, and frees it. */
-void balancer_forget(struct balancer *balancer);
-
-/* Something it depends on has been told, or changed in Rancher. May free it. */
-void balancer_on_news(struct balancer *balancer);
-/* Something else is wanted of it. May free it. */
-void balancer_on_change(struct balancer *balancer);
-/* Its row has been told anew, by a list or an event. May free it. */
-void balancer_on_row(struct balancer *balancer, unsigned changes);
-/* Likewise by an answer to its own request: nothing is planned yet. */
-void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
-/* It is not in Rancher any more: lets go of the row, and forgets it. */
-void balancer_on_row_gone(struct balancer *balancer);
-/* What is wanted of it may have changed: works it out anew. Returns whether it has. */
-bool balancer_rebuild(struct balancer *balancer);
-/* The same, but without ending the work that is not needed then: the object must be there. */
-bool balancer_work_out_wanted(struct balancer *balancer);
-/* The facets that are wanted; it must be described. */
-const struct lb_facets *balancer_wanted(struct balancer *balancer);
-/* Whether `wanted` says what is to be there. */
-bool balancer_is_described(const struct balancer *balancer);
-/* The full thing, in the arena; object must be there and describe something. */
-void balancer_build(struct balancer *balancer, struct arena *arena, struct desired *ret_desired);
+/* ---- its work ---- */
 
 /* What it is doing: made when it was at rest. */
 struct work *balancer_work(struct balancer *balancer);
 /* Of enum plan_need: what the last plan waits for. */
 unsigned balancer_needs(const struct balancer *balancer);
+/* Makes no more requests, or does not wait to make any. */
+void balancer_end_turn(struct balancer *balancer);
+/* It is as wanted: forgets what has failed before. */
+void balancer_recover(struct balancer *balancer);
+/* Ends the work when nothing of it will be needed. */
+void balancer_rest(struct balancer *balancer);
+
+/* ---- its row ---- */
 
 void balancer_claim(struct balancer *balancer, struct lb_row *row);
-/* Something of its status may have changed. */
+/* The row has been told anew: takes its addresses. Nothing is planned yet. */
+void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
+/* It is not in Rancher any more: lets go of the row, and forgets it. */
+void balancer_on_row_gone(struct balancer *balancer);
+/* Something of its status may have changed: the translator will be told. */
 void balancer_tell(struct balancer *balancer);
-/* In the words of its status; false: there is nothing to say yet. */
-bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);
-/* Its addresses were held, and are not shown any more. */
-void balancer_on_hold_over(struct balancer *balancer, bool warn);
-/* It is wanted (again), as this object says. */
-void balancer_revive(struct balancer *balancer, struct object *object);
-/* Keeps the owners for the event of its removal; before the object is gone. */
-void balancer_keep_removal_event(struct balancer *balancer, const struct load_balancer *lb);
-
-/* The request of the plan; the answer comes to balancer_on_answer(). */
-void balancer_send(struct balancer *balancer);
-void balancer_on_answer(void *ctx, const struct api_answer *answer);
-/* What the answer has changed; returns the event for the state machine. */
-enum lb_fsm_event balancer_take_answer(struct balancer *balancer, const struct api_answer *answer);

@@ -1,16 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told of one load balancer; see balancer.h. */
-#include "provider-rancher/balancer.h"
+#include "provider-rancher/balancer_status.h"
 
+#include "provider-rancher/balancer_wanted.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/registry.h"
 
 enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
 
-void balancer_tell(struct balancer *balancer)
+/* ---- Events ---- */
+
+static void announce(
+	struct balancer *balancer, enum event_type type, const char *reason, struct str message)
 {
-	if (balancer->object != NULL)
-		provider_status_changed(balancer->context->provider, balancer->object);
+	struct lb_event event = {.type = type, .reason = str_from(reason), .message = message};
+	if (balancer->object != NULL) {
+		event.id = object_id(balancer->object);
+	} else if (balancer->work->removal_event != NULL) {
+		event.id = balancer->work->removal_event->event.id;
+		event.owners.items = balancer->work->removal_event->event.owners.items;
+		event.owners.count = balancer->work->removal_event->event.owners.count;
+	} else {
+		return;
+	}
+	provider_event(balancer->context->provider, &event);
+}
+
+void balancer_announce_step(struct balancer *balancer, const struct lb_row *row)
+{
+	static const struct {
+		enum lb_part part;
+		const char *word;
+	} words[] = {{PART_CONFIG, "rules"}, {PART_PORTS, "ports"}, {PART_LABELS, "labels"},
+		{PART_SCALE, "scale"}, {PART_CONTENTS, "certificates"}};
+	struct arena arena;
+	arena_init(&arena);
+	struct str what = arena_printf(&arena, "load balancer %s (%s)", row->name, row->id);
+	struct str parts = STR("");
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if ((balancer->work->plan.parts & words[i].part) != 0)
+			parts = arena_printf(&arena, "%.*s%s%s", STR_FMT(parts),
+				parts.len != 0 ? ", " : "", words[i].word);
+	}
+	switch (balancer->work->plan.step) {
+	case PLAN_CREATE:
+		log_event(&EV_BALANCER_CREATED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+		announce(balancer, EVENT_NORMAL, "LoadBalancerCreated",
+			arena_printf(&arena, "created %.*s in Rancher", STR_FMT(what)));
+		break;
+	case PLAN_UPDATE:
+		log_event(&EV_BALANCER_UPDATED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_TEXT("parts", parts));
+		if (parts.len != 0)
+			announce(balancer, EVENT_NORMAL, "LoadBalancerUpdated",
+				arena_printf(&arena, "updated %.*s: %.*s", STR_FMT(what),
+					STR_FMT(parts)));
+		break;
+	case PLAN_REMOVE:
+		if (balancer->is_removal_told) {
+			log_event(&EV_BALANCER_REMOVED_AGAIN, LOG_STR("lb", balancer->identity),
+				LOG_STR("name", row->name), LOG_STR("id", row->id));
+			break;
+		}
+		balancer->is_removal_told = true;
+		log_event(&EV_BALANCER_REMOVED, LOG_STR("lb", balancer->identity),
+			LOG_STR("name", row->name), LOG_STR("id", row->id));
+		announce(balancer, EVENT_NORMAL,
+			balancer->work->plan.is_recreate ? "LoadBalancerRecreated"
+							 : "LoadBalancerDeleted",
+			arena_printf(&arena, "removed %.*s%s", STR_FMT(what),
+				balancer->work->plan.is_recreate
+					? ", in order to make it anew: Rancher does not change "
+					  "global scheduling in place"
+					: ""));
+		break;
+	default:
+		break;
+	}
+	arena_fini(&arena);
 }
 
 static void warn_of_no_addresses(const struct balancer *balancer)
@@ -37,6 +104,8 @@ void balancer_on_hold_over(struct balancer *balancer, bool warn)
 	if (warn)
 		warn_of_no_addresses(balancer);
 }
+
+/* ---- the status ---- */
 
 static bool is_failing(const struct balancer *balancer)
 {

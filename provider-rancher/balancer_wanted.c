@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is wanted of one load balancer, by its object and what that refers to; see balancer.h. */
-#include "provider-rancher/balancer.h"
+#include "provider-rancher/balancer_wanted.h"
 
 #include "common/must.h"
 
@@ -135,4 +134,12 @@ const struct lb_facets *balancer_wanted(struct balancer *balancer)
 	if (!balancer->has_wanted || !balancer_work(balancer)->has_facets)
 		balancer_work_out_wanted(balancer);
 	return &balancer->work->wanted;
+}
+
+bool balancer_rebuild(struct balancer *balancer)
+{
+	bool is_changed = balancer_work_out_wanted(balancer);
+	if (!is_changed)
+		balancer_rest(balancer);
+	return is_changed;
 }

@@ -3,7 +3,9 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-rancher/address_hold.h"
+#include "provider-rancher/balancer_reconcile.h"
+#include "provider-rancher/balancer_status.h"
+#include "provider-rancher/balancer_wanted.h"
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/registry.h"
 
@@ -209,7 +211,7 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 		return;
 	}
 	/* One that was about to go may come back: the Event of its removal is not needed then. */
-	balancer_revive(balancer, object);
+	balancer_attach(balancer, object);
 	object_set_user(object, balancer);
 }
 

@@ -9,7 +9,7 @@
  *   managed by sluice: service=default/db
  *   managed by sluice: stack=kubernetes-ingress-lbs secret=default/web-tls digest=0123456789abcdef
  *
- * "scale" says that the scale was wished for, so that it goes back to one when the wish is
+ * "scale" says that an owner has asked for that scale, so that it goes back to one when that is
  * withdrawn; a scale that somebody chose in Rancher's own interface is left alone. The digest is of
  * chain and key: the key cannot be read back. No I/O.
  */

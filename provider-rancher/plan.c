@@ -88,7 +88,7 @@ static struct plan plan_recreate(const struct plan_input *in)
 static unsigned parts_to_write(const struct plan_input *in)
 {
 	struct lb_facets wanted = *in->wanted;
-	/* The wish for a scale was withdrawn: back to one. Otherwise it is not our business. */
+	/* No scale is asked for any more: back to one. Otherwise it is not our business. */
 	if (wanted.scale == 0 && in->row->has_scale_mark)
 		wanted.scale = 1;
 	unsigned parts = facets_differ(&wanted, &in->row->facets);

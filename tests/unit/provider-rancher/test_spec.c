@@ -92,7 +92,7 @@ static void each_part_is_compared_on_its_own(void **state)
 	other = base;
 	other.scale = 3;
 	assert_int_equal(differ(&base, &other), PART_SCALE);
-	/* No wish, or one instance on every host: the scale is not our business. */
+	/* No scale is asked for, or one instance on every host: the scale is not our business. */
 	other = base;
 	other.scale = 0;
 	assert_int_equal(differ(&other, &base), 0);
