@@ -15,7 +15,28 @@
 #include "provider-rancher/rancher_url.h"
 #include "provider-rancher/registry.h"
 
-void controller_check_ready(struct controller *c)
+struct controller {
+	struct daemon *daemon;
+	const struct config *config;
+	struct credentials keys;
+	struct http_peer *peer;
+	struct client client;
+	struct observed *observed;
+	struct services *services;
+	struct certs *certs;
+	struct inventory *inventory;
+	struct registry *registry;
+	struct balancers *balancers;
+	struct address_hold *hold;
+	struct feed *feed;
+	struct provider *provider;
+	char *external_id_prefix;
+	bool is_linked; /* the translator is connected */
+	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
+};
+
+/* Says what readiness waits for. Cheap. */
+static void check_ready(struct controller *c)
 {
 	if (c->inventory == NULL || c->provider == NULL)
 		return;
@@ -83,7 +104,7 @@ static void on_outage(void *ctx, const char *reason)
 		log_event(&EV_OUTAGE_OVER);
 	}
 	balancers_tell_statuses(c->balancers);
-	controller_check_ready(c);
+	check_ready(c);
 }
 
 /* ---- what there is: lists ---- */
@@ -141,7 +162,7 @@ static void on_unavailable(void *ctx)
 
 static void on_progress(void *ctx)
 {
-	controller_check_ready(ctx);
+	check_ready(ctx);
 }
 
 static bool is_quiet(void *ctx)
@@ -219,7 +240,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	balancers_on_commit(c->balancers, commit);
 	if (commit->is_snapshot)
 		on_listed(c);
-	controller_check_ready(c);
+	check_ready(c);
 }
 
 static bool fill_status(
@@ -233,7 +254,7 @@ static void on_link(void *ctx, bool is_up)
 {
 	struct controller *c = ctx;
 	c->is_linked = is_up;
-	controller_check_ready(c);
+	check_ready(c);
 }
 
 static bool may_write(void *ctx)
@@ -410,7 +431,7 @@ void controller_start(struct controller *c, struct daemon *daemon)
 	c->client.loop = daemon_loop(daemon);
 	make_parts(c);
 	start_metrics(c);
-	controller_check_ready(c);
+	check_ready(c);
 	inventory_start(c->inventory);
 	feed_start(c->feed);
 }

@@ -1,39 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parts of this process share. One of each; controller.c makes and frees them in order.
+ * All parts of this process, and what they tell each other. No part knows a later one, nor this: what it finds out goes up by a callback to
+ * here, and from here down to whom it concerns. The story, in the order in which the parts are made:
  *
- *   provider   what is wanted (provider-common)       inventory  asks Rancher what is there
- *   balancers  one state machine for each that        certs      likewise for certificates
- *              is wanted or has to go                 feed       Rancher's change events
- *   observed   rows of load balancers                 services   uids to ids
- *   client     makes requests                         hold       addresses of those that have lost them
+ *   client      makes requests
+ *   provider    what is wanted, from the translator (provider-common)
+ *   observed, services, inventory, feed
+ *               what there is in Rancher, by lists and by events
+ *   certs       certificates: from what is wanted to what is there
+ *   hold        addresses that are shown although there are none at the moment
+ *   registry    which load balancer in Rancher is whose
+ *   balancers   load balancers: from what is wanted to what is there
  */
 #pragma once
 
-#include "provider-common/provider.h"
-#include "provider-rancher/client.h"
-#include "provider-rancher/observed.h"
-#include "provider-rancher/services.h"
+#include "common/daemon.h"
+#include "provider-rancher/config.h"
 
-struct controller {
-	struct daemon *daemon;
-	const struct config *config;
-	struct credentials keys;
-	struct http_peer *peer;
-	struct client client;
-	struct observed *observed;
-	struct services *services;
-	struct certs *certs;
-	struct inventory *inventory;
-	struct registry *registry;
-	struct balancers *balancers;
-	struct address_hold *hold;
-	struct feed *feed;
-	struct provider *provider;
-	char *external_id_prefix;
-	bool is_linked; /* the translator is connected */
-	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
-};
+struct controller;
 
 /* Reads the keys and the authorities; NULL with the reason in words, allocated, when they are no good. Keeps `config`. */
 struct controller *controller_new(const struct config *config, char **ret_problem);
@@ -43,6 +27,3 @@ void controller_start(struct controller *controller, struct daemon *daemon);
 void controller_free(struct controller *controller);
 /* Reads the keys and the authorities again. */
 void controller_reload(struct controller *controller);
-
-/* Says what readiness waits for. Cheap. */
-void controller_check_ready(struct controller *controller);

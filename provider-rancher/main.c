@@ -19,7 +19,7 @@
  *   this one    traffic goes on. After a start everything is listed, compared, and only what differs
  *               is written.
  *
- * Read next: controller.h for the parts, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
+ * Read next: controller.h for the parts, balancer_reconcile.h, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
  */
 #include "provider-rancher/confine.h"
 #include "provider-rancher/controller.h"
