@@ -189,3 +189,21 @@ void balancer_on_row(struct balancer *balancer, unsigned changes)
 	if ((changes & (ROW_STATE | ROW_FACETS)) != 0)
 		balancer_on_news(balancer);
 }
+
+void balancer_touch(struct balancer *balancer)
+{
+	if (balancer->object == NULL)
+		return;
+	bool is_changed = balancer_rebuild(balancer);
+	balancer_tell(balancer);
+	if (is_changed)
+		balancer_on_change(balancer);
+	else
+		balancer_on_news(balancer);
+}
+
+bool balancer_overtake(struct balancer *balancer)
+{
+	balancer->is_overtaken = balancer->state == LB_FSM_BUSY;
+	return balancer->is_overtaken;
+}

@@ -98,8 +98,10 @@ static void warn_of_no_addresses(const struct balancer *balancer)
 	arena_fini(&arena);
 }
 
-void balancer_on_hold_over(struct balancer *balancer, bool warn)
+void balancer_on_hold_over(struct shown *shown, bool warn)
 {
+	struct balancer *balancer =
+		(struct balancer *)(void *)((char *)shown - offsetof(struct balancer, shown));
 	balancer_tell(balancer);
 	if (warn)
 		warn_of_no_addresses(balancer);

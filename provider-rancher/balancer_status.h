@@ -8,5 +8,5 @@
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);
 /* The step of its plan is done; `row` is what it was done to. */
 void balancer_announce_step(struct balancer *balancer, const struct lb_row *row);
-/* Its addresses were held, and are not shown any more. */
-void balancer_on_hold_over(struct balancer *balancer, bool warn);
+/* What is shown of one was held, and is not shown any more: see address_hold.h. */
+void balancer_on_hold_over(struct shown *shown, bool warn);

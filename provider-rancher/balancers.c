@@ -85,11 +85,11 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 /* Whether somebody has a duplicate is seen from complete lists only, and told. */
 static void look_for_duplicates(struct balancers *balancers)
 {
-	struct balancer *balancer = registry_first(balancers->context.registry);
-	for (; balancer != NULL; balancer = registry_next(balancers->context.registry, balancer)) {
-		bool has_duplicate =
-			balancer_is_described(balancer) &&
-			registry_find_duplicate(balancers->context.registry, balancer) != NULL;
+	struct registry *registry = balancers->context.registry;
+	struct balancer *balancer = registry_first(registry);
+	for (; balancer != NULL; balancer = registry_next(registry, balancer)) {
+		bool has_duplicate = balancer_is_described(balancer) &&
+				     registry_find_duplicate(registry, balancer) != NULL;
 		if (has_duplicate == balancer->has_duplicate)
 			continue;
 		balancer->has_duplicate = has_duplicate;
@@ -99,33 +99,33 @@ static void look_for_duplicates(struct balancers *balancers)
 
 static void claim_all(struct balancers *balancers)
 {
-	struct balancer *balancer = registry_first(balancers->context.registry);
-	for (; balancer != NULL; balancer = registry_next(balancers->context.registry, balancer)) {
+	struct registry *registry = balancers->context.registry;
+	struct balancer *balancer = registry_first(registry);
+	for (; balancer != NULL; balancer = registry_next(registry, balancer)) {
 		if (balancer->object != NULL && !balancer->has_wanted)
 			balancer_rebuild(balancer);
 	}
-	balancer = registry_first(balancers->context.registry);
-	for (; balancer != NULL; balancer = registry_next(balancers->context.registry, balancer))
+	balancer = registry_first(registry);
+	for (; balancer != NULL; balancer = registry_next(registry, balancer))
 		balancer->has_looked = false;
 	for (int pass = 0; pass < 2; pass++) {
-		balancer = registry_first(balancers->context.registry);
-		for (; balancer != NULL;
-			balancer = registry_next(balancers->context.registry, balancer))
-			registry_look_for_row(balancers->context.registry, balancer, pass == 1);
+		balancer = registry_first(registry);
+		for (; balancer != NULL; balancer = registry_next(registry, balancer))
+			registry_look_for_row(registry, balancer, pass == 1);
 	}
 	balancers->has_claimed = true;
 }
 
 void balancers_on_listed(struct balancers *balancers, bool follows)
 {
+	struct registry *registry = balancers->context.registry;
 	struct balancer *balancer;
 	struct balancer *next;
 	bool is_first = !balancers->has_claimed;
 	if (is_first || follows)
 		claim_all(balancers);
-	for (balancer = registry_first(balancers->context.registry); balancer != NULL;
-		balancer = next) {
-		next = registry_next(balancers->context.registry, balancer);
+	for (balancer = registry_first(registry); balancer != NULL; balancer = next) {
+		next = registry_next(registry, balancer);
 		if (is_first || !balancer->is_settled)
 			balancer_on_news(balancer);
 	}
@@ -136,10 +136,11 @@ void balancers_on_listed(struct balancers *balancers, bool follows)
 
 void balancers_tell_waiting(struct balancers *balancers)
 {
+	struct registry *registry = balancers->context.registry;
 	struct balancer *next;
-	for (struct balancer *balancer = registry_first(balancers->context.registry);
-		balancer != NULL; balancer = next) {
-		next = registry_next(balancers->context.registry, balancer);
+	for (struct balancer *balancer = registry_first(registry); balancer != NULL;
+		balancer = next) {
+		next = registry_next(registry, balancer);
 		if (balancer_needs(balancer) != 0)
 			balancer_on_news(balancer);
 	}
@@ -147,8 +148,9 @@ void balancers_tell_waiting(struct balancers *balancers)
 
 void balancers_tell_statuses(struct balancers *balancers)
 {
-	struct balancer *balancer = registry_first(balancers->context.registry);
-	for (; balancer != NULL; balancer = registry_next(balancers->context.registry, balancer)) {
+	struct registry *registry = balancers->context.registry;
+	struct balancer *balancer = registry_first(registry);
+	for (; balancer != NULL; balancer = registry_next(registry, balancer)) {
 		if (!balancer->is_settled)
 			balancer_tell(balancer);
 	}
@@ -156,8 +158,9 @@ void balancers_tell_statuses(struct balancers *balancers)
 
 bool balancers_are_busy(struct balancers *balancers)
 {
-	struct balancer *balancer = registry_first(balancers->context.registry);
-	for (; balancer != NULL; balancer = registry_next(balancers->context.registry, balancer)) {
+	struct registry *registry = balancers->context.registry;
+	struct balancer *balancer = registry_first(registry);
+	for (; balancer != NULL; balancer = registry_next(registry, balancer)) {
 		bool is_there = balancer->row != NULL;
 		/* Settled without a row: it is not to be there, or serves nothing. */
 		if (!balancer->is_settled ||
@@ -191,6 +194,7 @@ static void detach(
 
 static void attach(struct balancers *balancers, struct object *object, struct arena *arena)
 {
+	struct registry *registry = balancers->context.registry;
 	struct load_balancer lb;
 	provider_decode(balancers->context.provider, object, arena, &lb);
 	struct identity identity = desired_identity(&lb);
@@ -202,10 +206,10 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 		object_set_user(object, NULL);
 		detach(balancers, before, &lb);
 	}
-	struct balancer *balancer = registry_find(balancers->context.registry, text);
+	struct balancer *balancer = registry_find(registry, text);
 	if (balancer == NULL) {
 		balancer = balancer_new(&balancers->context, text);
-		registry_add(balancers->context.registry, balancer);
+		registry_add(registry, balancer);
 	} else if (balancer->object != NULL) {
 		log_event(&EV_BALANCER_TWICE, LOG_STR("lb", text));
 		return;
@@ -297,38 +301,11 @@ bool balancers_fill_status(struct balancers *balancers, struct object *object, s
 	return balancer_fill_status(balancer, arena, status);
 }
 
-void balancers_on_hold_over(struct balancers *balancers, struct shown *shown, bool warn)
+void balancers_touch_object(struct object *object)
 {
-	(void)balancers;
-	balancer_on_hold_over(
-		(struct balancer *)(void *)((char *)shown - offsetof(struct balancer, shown)),
-		warn);
-}
-
-void balancers_touch(struct balancer *balancer)
-{
-	if (balancer->object == NULL)
-		return;
-	bool is_changed = balancer_rebuild(balancer);
-	balancer_tell(balancer);
-	if (is_changed)
-		balancer_on_change(balancer);
-	else
-		balancer_on_news(balancer);
-}
-
-void balancers_touch_object(struct balancers *balancers, struct object *object)
-{
-	(void)balancers;
 	struct balancer *balancer = object_user(object);
 	if (balancer != NULL)
-		balancers_touch(balancer);
-}
-
-bool balancers_overtake(struct balancer *balancer)
-{
-	balancer->is_overtaken = balancer->state == LB_FSM_BUSY;
-	return balancer->is_overtaken;
+		balancer_touch(balancer);
 }
 
 /* ---- life ---- */
@@ -346,15 +323,15 @@ void balancers_free(struct balancers *balancers)
 	struct balancer *next;
 	if (balancers == NULL)
 		return;
+	struct registry *registry = balancers->context.registry;
 	/* Orphans are not in the tree if somebody else had their identity: they are found by their rows. */
 	struct lb_row *row = observed_first(balancers->context.observed);
 	for (; row != NULL; row = observed_next(balancers->context.observed, row)) {
 		if (row->owner != NULL && !row->owner->is_listed)
 			balancer_free(row->owner);
 	}
-	for (balancer = registry_first(balancers->context.registry); balancer != NULL;
-		balancer = next) {
-		next = registry_next(balancers->context.registry, balancer);
+	for (balancer = registry_first(registry); balancer != NULL; balancer = next) {
+		next = registry_next(registry, balancer);
 		balancer->object = NULL;
 		balancer_forget(balancer);
 	}

@@ -16,6 +16,8 @@ void balancers_free(struct balancers *balancers);
 /* ---- what is wanted ---- */
 
 void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit);
+/* Something that the load balancer of an object depends on has changed: a certificate. */
+void balancers_touch_object(struct object *object);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
 	struct lb_status *status);
 
@@ -33,15 +35,5 @@ void balancers_tell_waiting(struct balancers *balancers);
 /* The statuses of those who want a request may have changed: an outage has begun or ended. */
 void balancers_tell_statuses(struct balancers *balancers);
 
-/* ---- one of them ---- */
-
-/* Its addresses were held, and are not shown any more: see address_hold.h. */
-void balancers_on_hold_over(struct balancers *balancers, struct shown *shown, bool warn);
-
-/* Something that one depends on has changed: a Service, a certificate. */
-void balancers_touch(struct balancer *balancer);
-void balancers_touch_object(struct balancers *balancers, struct object *object);
-/* An event has told of it. While it makes requests that is only noted, and true is returned. */
-bool balancers_overtake(struct balancer *balancer);
 /* Whether anything is under way or failing. */
 bool balancers_are_busy(struct balancers *balancers);

@@ -4,6 +4,8 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-rancher/address_hold.h"
+#include "provider-rancher/balancer_reconcile.h"
+#include "provider-rancher/balancer_status.h"
 #include "provider-rancher/balancers.h"
 #include "provider-rancher/capabilities.h"
 #include "provider-rancher/certs.h"
@@ -17,7 +19,7 @@
 
 struct controller {
 	struct daemon *daemon;
-	const struct config *config;
+	const struct config *options;
 	struct credentials keys;
 	struct http_peer *peer;
 	struct client client;
@@ -57,7 +59,7 @@ static void check_ready(struct controller *c)
 static void read_keys_again(struct controller *c)
 {
 	bool changed = false;
-	char *problem = config_read_keys(c->config, &c->keys, &changed);
+	char *problem = config_read_keys(c->options, &c->keys, &changed);
 	if (problem != NULL)
 		log_event(&EV_KEYS_UNREADABLE, LOG_STR("reason", problem));
 	else if (changed)
@@ -70,7 +72,7 @@ static void read_keys_again(struct controller *c)
 static void read_peer_again(struct controller *c)
 {
 	char *problem = NULL;
-	struct http_peer *fresh = config_read_peer(c->config, &problem);
+	struct http_peer *fresh = config_read_peer(c->options, &problem);
 	if (fresh == NULL) {
 		log_event(&EV_TLS_UNREADABLE, LOG_STR("reason", problem));
 		free(problem);
@@ -137,7 +139,7 @@ static void on_certificates_end(void *ctx, uint64_t number)
 static void on_service_known(void *ctx, struct balancer *balancer)
 {
 	(void)ctx;
-	balancers_touch(balancer);
+	balancer_touch(balancer);
 }
 
 /* Goes on with everything, as soon as everything is known. */
@@ -203,7 +205,7 @@ static void on_lb_change(struct controller *c, const struct json *resource)
 {
 	struct lb_row *row = observed_find(c->observed, json_text(json_get(resource, "id")));
 	unsigned changes = 0;
-	if (row == NULL || (row->owner != NULL && balancers_overtake(row->owner)))
+	if (row == NULL || (row->owner != NULL && balancer_overtake(row->owner)))
 		return;
 	/* An abridged copy is only a hint. */
 	if (!json_is_object(json_get(resource, "lbConfig")) ||
@@ -286,17 +288,19 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void on_certificate_change(void *ctx, struct object *user)
 {
-	balancers_touch_object(((struct controller *)ctx)->balancers, user);
+	(void)ctx;
+	balancers_touch_object(user);
 }
 
 static void on_hold_over(void *ctx, struct shown *shown, bool warn)
 {
-	balancers_on_hold_over(((struct controller *)ctx)->balancers, shown, warn);
+	(void)ctx;
+	balancer_on_hold_over(shown, warn);
 }
 
 static void make_provider(struct controller *c)
 {
-	char *path = daemon_runtime_path(&c->config->common, "provider.sock");
+	char *path = daemon_runtime_path(&c->options->common, "provider.sock");
 	struct provider_config provider_config = {
 		.loop = c->client.loop,
 		.socket_path = path,
@@ -317,7 +321,7 @@ static void make_inventory(struct controller *c)
 {
 	struct inventory_config config = {
 		.client = &c->client,
-		.options = c->config,
+		.options = c->options,
 		.external_id = c->external_id_prefix,
 		.observed = c->observed,
 		.services = c->services,
@@ -331,7 +335,7 @@ static void make_certs(struct controller *c)
 {
 	struct certs_config config = {
 		.client = &c->client,
-		.options = c->config,
+		.options = c->options,
 		.provider = c->provider,
 		.inventory = c->inventory,
 		.on_change = on_certificate_change,
@@ -344,7 +348,7 @@ static void make_balancers(struct controller *c)
 {
 	struct balancer_context context = {
 		.client = &c->client,
-		.options = c->config,
+		.options = c->options,
 		.external_id = c->external_id_prefix,
 		.provider = c->provider,
 		.observed = c->observed,
@@ -361,7 +365,7 @@ static void make_feed(struct controller *c)
 {
 	struct feed_config config = {
 		.client = &c->client,
-		.options = c->config,
+		.options = c->options,
 		.keys = &c->keys,
 		.peer = &c->peer,
 		.ops = &feed_ops,
@@ -373,20 +377,20 @@ static void make_feed(struct controller *c)
 static void make_parts(struct controller *c)
 {
 	const char *problem = NULL;
-	char *base = rancher_url_base(str_from(c->config->url), &problem);
-	unsigned connections = (unsigned)c->config->parallel + 1;
-	c->external_id_prefix = xasprintf("%s://", c->config->stack);
+	char *base = rancher_url_base(str_from(c->options->url), &problem);
+	unsigned connections = (unsigned)c->options->parallel + 1;
+	c->external_id_prefix = xasprintf("%s://", c->options->stack);
 	c->client.api = api_new(
-		c->client.loop, base, &c->peer, &c->keys, c->config->client_timeout, connections);
+		c->client.loop, base, &c->peer, &c->keys, c->options->client_timeout, connections);
 	c->client.queue =
-		request_queue_new(c->client.loop, (size_t)c->config->parallel, on_outage, c);
+		request_queue_new(c->client.loop, (size_t)c->options->parallel, on_outage, c);
 	make_provider(c);
 	c->observed = observed_new(c->external_id_prefix, on_certificate_use, c);
 	c->services = services_new();
 	make_inventory(c);
 	make_certs(c);
-	c->hold = address_hold_new(c->client.loop, c->config->endpoint_grace, on_hold_over, c);
-	c->registry = registry_new(c->observed, c->config);
+	c->hold = address_hold_new(c->client.loop, c->options->endpoint_grace, on_hold_over, c);
+	c->registry = registry_new(c->observed, c->options);
 	make_balancers(c);
 	make_feed(c);
 	request_queue_set_gate(c->client.queue, may_write, c);
@@ -410,14 +414,14 @@ static void start_metrics(struct controller *c)
 		metric_add(&rancher_metrics[RANCHER_REQUESTS], i, 0);
 }
 
-struct controller *controller_new(const struct config *config, char **ret_problem)
+struct controller *controller_new(const struct config *options, char **ret_problem)
 {
 	struct controller *c = xcalloc(1, sizeof(*c));
 	bool changed = false;
-	c->config = config;
-	char *problem = config_read_keys(config, &c->keys, &changed);
+	c->options = options;
+	char *problem = config_read_keys(options, &c->keys, &changed);
 	if (problem == NULL)
-		c->peer = config_read_peer(config, &problem);
+		c->peer = config_read_peer(options, &problem);
 	if (problem == NULL)
 		return c;
 	controller_free(c);

@@ -19,8 +19,8 @@
 
 struct controller;
 
-/* Reads the keys and the authorities; NULL with the reason in words, allocated, when they are no good. Keeps `config`. */
-struct controller *controller_new(const struct config *config, char **ret_problem);
+/* Reads the keys and the authorities; NULL with the reason in words, allocated, when they are no good. Keeps `options`. */
+struct controller *controller_new(const struct config *options, char **ret_problem);
 /* Makes all parts, and begins. */
 void controller_start(struct controller *controller, struct daemon *daemon);
 /* Also of one that was not started. NULL is nothing. */

@@ -198,7 +198,7 @@ struct query *query_new(const struct query_config *config)
 	struct query *query = xcalloc(1, sizeof(*query));
 	query->config = *config;
 	query->entry.on_turn = on_turn;
-	query->entry.asks = true;
+	query->entry.is_read = true;
 	ev_init(&query->timer, on_timer);
 	query->timer.data = query;
 	backoff_init(&query->backoff, 0.5, 30);

@@ -21,7 +21,7 @@ struct request_queue {
 	void *gate_ctx;
 	size_t max;
 	size_t held;
-	struct entry_list questions;
+	struct entry_list reads;
 	struct entry_list writes;
 	ev_prepare granter; /* runs before the loop sleeps while somebody may get a turn */
 	ev_timer pause;
@@ -44,7 +44,7 @@ static struct queue_entry *next_entry(struct request_queue *queue)
 {
 	if (queue->held >= limit(queue))
 		return NULL;
-	struct queue_entry *entry = TAILQ_FIRST(&queue->questions);
+	struct queue_entry *entry = TAILQ_FIRST(&queue->reads);
 	if (entry == NULL && (queue->is_open == NULL || queue->is_open(queue->gate_ctx)))
 		entry = TAILQ_FIRST(&queue->writes);
 	return entry;
@@ -52,7 +52,7 @@ static struct queue_entry *next_entry(struct request_queue *queue)
 
 static struct entry_list *list_of(struct request_queue *queue, const struct queue_entry *entry)
 {
-	return entry->asks ? &queue->questions : &queue->writes;
+	return entry->is_read ? &queue->reads : &queue->writes;
 }
 
 void request_queue_wake(struct request_queue *queue)
@@ -91,7 +91,7 @@ struct request_queue *request_queue_new(struct ev_loop *loop, size_t max,
 	queue->max = max;
 	queue->on_outage = on_outage;
 	queue->ctx = ctx;
-	TAILQ_INIT(&queue->questions);
+	TAILQ_INIT(&queue->reads);
 	TAILQ_INIT(&queue->writes);
 	ev_prepare_init(&queue->granter, on_prepare);
 	queue->granter.data = queue;
@@ -111,7 +111,7 @@ void request_queue_free(struct request_queue *queue)
 {
 	if (queue == NULL)
 		return;
-	must(TAILQ_EMPTY(&queue->questions) && TAILQ_EMPTY(&queue->writes) && queue->held == 0);
+	must(TAILQ_EMPTY(&queue->reads) && TAILQ_EMPTY(&queue->writes) && queue->held == 0);
 	ev_prepare_stop(queue->loop, &queue->granter);
 	ev_timer_stop(queue->loop, &queue->pause);
 	free(queue->reason);
@@ -190,7 +190,7 @@ size_t request_queue_waiting(const struct request_queue *queue)
 {
 	size_t count = 0;
 	const struct queue_entry *entry;
-	TAILQ_FOREACH (entry, &queue->questions, link)
+	TAILQ_FOREACH (entry, &queue->reads, link)
 		count++;
 	TAILQ_FOREACH (entry, &queue->writes, link)
 		count++;

@@ -4,7 +4,7 @@
  * called when its turn comes, and leaves it when there is nothing more to send. Each decides what to send only when its turn has come, so
  * a long queue costs nothing but its length.
  *
- * Questions go before writes, and writes wait at a gate while another line acts (request_queue_set_gate()).
+ * Reads go before writes, and writes wait at a gate while another line acts (request_queue_set_gate()).
  *
  * An outage (no request can succeed) suspends the queue for a growing time; then one at a time is let through, until one of them
  * succeeds. So a server that is down is not hammered, however many want something of it.
@@ -21,7 +21,7 @@ struct request_queue;
 struct queue_entry {
 	TAILQ_ENTRY(queue_entry) link;
 	void (*on_turn)(struct queue_entry *entry);
-	bool asks; /* writes nothing; set once */
+	bool is_read; /* set once */
 	bool is_waiting;
 	bool is_held; /* it has its turn */
 };
