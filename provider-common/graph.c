@@ -210,32 +210,32 @@ void graph_link(struct graph *graph, struct object *object, const union any_obje
 
 /* ---- payloads ---- */
 
-static size_t payload_len(uint32_t ref_count, size_t packed_len)
+static size_t payload_len(uint32_t ref_count, size_t message_len)
 {
-	return sizeof(struct payload) + ref_count * sizeof(struct ref) + packed_len;
+	return sizeof(struct payload) + ref_count * sizeof(struct ref) + message_len;
 }
 
-static char *packed_of(const struct payload *payload)
+static char *bytes_of(const struct payload *payload)
 {
 	return (char *)(uintptr_t)&payload->refs[payload->ref_count];
 }
 
-struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str packed)
+struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str message)
 {
 	struct linking linking = {.from = NULL};
-	must(packed.len < INT32_MAX);
+	must(message.len < INT32_MAX);
 	link_all(&linking, kind, value);
-	struct payload *payload = slab_alloc(payload_len(linking.count, packed.len));
-	payload->len = (uint32_t)packed.len & INT32_MAX;
+	struct payload *payload = slab_alloc(payload_len(linking.count, message.len));
+	payload->len = (uint32_t)message.len & INT32_MAX;
 	payload->is_linked = false;
 	payload->ref_count = linking.count;
-	str_put(packed_of(payload), packed);
+	str_put(bytes_of(payload), message);
 	return payload;
 }
 
-struct str payload_packed(const struct payload *payload)
+struct str payload_message(const struct payload *payload)
 {
-	return (struct str){packed_of(payload), payload->len};
+	return (struct str){bytes_of(payload), payload->len};
 }
 
 void payload_free(enum lb_kind kind, struct payload *payload)
@@ -243,7 +243,7 @@ void payload_free(enum lb_kind kind, struct payload *payload)
 	if (payload == NULL)
 		return;
 	if (kind == LB_CERTIFICATE || kind == LB_POOL)
-		explicit_bzero(packed_of(payload), payload->len);
+		explicit_bzero(bytes_of(payload), payload->len);
 	slab_free(payload, payload_len(payload->ref_count, payload->len));
 }
 

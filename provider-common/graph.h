@@ -17,9 +17,9 @@ struct ref {
 	uint32_t place;        /* of the other end in its list */
 } __attribute__((packed, aligned(4)));
 
-/* What an object says: the references to others, and all of it without its key, packed beside its id. */
+/* What an object says: the references to others, and the message that told of it. */
 struct payload {
-	uint32_t len : 31;      /* of what is packed, which stands behind the references */
+	uint32_t len : 31;      /* of the message, which stands behind the references */
 	uint32_t is_linked : 1; /* the references are there, at both ends */
 	uint32_t ref_count;
 	struct ref refs[];
@@ -72,9 +72,9 @@ struct graph {
 	struct sorted objects[LB_KIND_COUNT]; /* by id */
 };
 
-/* `value` is what `packed` is unpacked to: there is room for its references. */
-struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str packed);
-struct str payload_packed(const struct payload *payload);
+/* `value` is what the message says: there is room for its references. */
+struct payload *payload_new(enum lb_kind kind, const union any_object *value, struct str message);
+struct str payload_message(const struct payload *payload);
 /* Wipes certificates, and pools, which may hold the key of a client certificate. */
 void payload_free(enum lb_kind kind, struct payload *payload);
 

@@ -44,7 +44,7 @@ struct provider_ops {
 	/* See state_config.reduce; may be NULL. */
 	bool (*reduce)(enum lb_kind kind, void *value);
 	/* See state_config.amend; may be NULL. */
-	void (*amend)(void *ctx, const struct object *old, enum lb_kind kind, void *value,
+	bool (*amend)(void *ctx, const struct object *old, enum lb_kind kind, void *value,
 		struct arena *arena);
 	/* The state has changed as told. Objects that were removed must give back their user
 	 * pointer. */

@@ -5,7 +5,7 @@
 #include "common/tree.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
-#include "proto/pack.h"
+#include "proto/messages.h"
 #include "provider-common/graph.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct state {
 	bool in_snapshot;
 	bool is_complete;
 	bool is_committing;
-	struct buf scratch; /* for packing */
+	struct buf scratch; /* of what is encoded again */
 	struct arena decoding;
 	/* Of the commit at hand: */
 	struct arena arena;
@@ -75,8 +75,7 @@ static void decode(const struct object *object, struct arena *arena, void *ret_v
 {
 	const struct payload *payload = object->payload;
 	struct lb_key *key = ret_value;
-	unpack_struct_beside(schema_of(object->kind), payload_packed(payload), object_id(object),
-		arena, ret_value);
+	message_read_kept(schema_of(object->kind), payload_message(payload), arena, ret_value);
 	*key = (struct lb_key){
 		.rev = object->rev, .kind = object->kind, .id = {object->id, object->id_len}};
 }
@@ -141,17 +140,20 @@ static bool may_reduce(const struct state *state, enum lb_kind kind)
 	return state->config.reduce != NULL && kind != LB_LOAD_BALANCER;
 }
 
-/* What is kept of the object: all but its key, which stands in the object, and what the provider does not want. */
-static struct payload *keep(struct state *state, union any_object *value)
+/* The message that says what is kept of the object, when that is not what came. The revision stands in the object: two that differ in nothing
+ * else are the same. */
+static struct payload *keep_altered(struct state *state, union any_object *value)
 {
 	struct lb_key key = value->key;
-	if (may_reduce(state, key.kind))
-		(void)state->config.reduce(key.kind, value);
-	value->key = (struct lb_key){.kind = LB_NONE};
+	struct schema_error error;
+	size_t body = 0;
+	value->key.rev = 0;
 	buf_clear(&state->scratch);
-	pack_struct_beside(schema_of(key.kind), value, key.id, &state->scratch);
+	must(message_encode_upsert(schema_of(key.kind), value, &state->scratch, &body, &error) ==
+		0);
 	value->key = key;
-	struct payload *payload = payload_new(key.kind, value, buf_str(&state->scratch));
+	struct payload *payload =
+		payload_new(key.kind, value, str_skip(buf_str(&state->scratch), FRAME_HEAD_LEN));
 	bool is_secret =
 		key.kind == LB_CERTIFICATE || (key.kind == LB_POOL && value->pool.tls != NULL &&
 						      value->pool.tls->client_key.len != 0);
@@ -160,6 +162,13 @@ static struct payload *keep(struct state *state, union any_object *value)
 	else
 		buf_shrink(&state->scratch, SCRATCH_KEPT_LEN);
 	return payload;
+}
+
+static bool amend(
+	struct state *state, const struct object *old, union any_object *value, struct arena *arena)
+{
+	return state->config.amend != NULL &&
+	       state->config.amend(state->config.amend_ctx, old, value->key.kind, value, arena);
 }
 
 int state_stage_upsert(struct state *state, const struct message *message, struct arena *arena,
@@ -185,11 +194,14 @@ int state_stage_upsert(struct state *state, const struct message *message, struc
 	if (err != 0)
 		return err;
 	staged->rev = value.key.rev;
-	if (state->config.amend != NULL)
-		state->config.amend(state->config.amend_ctx,
-			object != NULL && object->payload != NULL ? object : NULL, value.key.kind,
-			&value, arena);
-	staged->payload = keep(state, &value);
+	bool is_altered = amend(
+		state, object != NULL && object->payload != NULL ? object : NULL, &value, arena);
+	if (may_reduce(state, value.key.kind)) {
+		(void)state->config.reduce(value.key.kind, &value);
+		is_altered = true;
+	}
+	staged->payload = is_altered ? keep_altered(state, &value)
+				     : payload_new(value.key.kind, &value, message->payload);
 	return 0;
 }
 
@@ -236,7 +248,7 @@ static bool says_the_same(
 	const struct state *state, const struct object *object, const struct payload *payload)
 {
 	return object->payload != NULL && may_reduce(state, (enum lb_kind)object->kind) &&
-	       str_eq(payload_packed(object->payload), payload_packed(payload));
+	       str_eq(payload_message(object->payload), payload_message(payload));
 }
 
 static void replace_object(struct state *state, struct object *object, struct staged *staged)

@@ -12,8 +12,7 @@
  * state_commit_done() link lost     state_drop_staged()           the committed state stays as it
  * is
  *
- * An object is kept packed (proto/pack.h), and unpacked on demand: that is a fraction of the structs,
- * and of the message. References between objects are kept both ways, so that a change finds what
+ * An object is kept as the message that told of it, and decoded on demand. References between objects are kept both ways, so that a change finds what
  * depends on it; an id that is referred to but not there is an object that is not present.
  * Certificates are wiped when they are freed.
  */
@@ -38,8 +37,8 @@ struct state_config {
 	 * was taken away. NULL: everything is kept. */
 	bool (*reduce)(enum lb_kind kind, void *value);
 	/* May put another value in the place of one that comes, whose object is `old` until the next commit (NULL: it is new). What it gives
-	 * must live in the arena. NULL: nothing is amended. */
-	void (*amend)(void *ctx, const struct object *old, enum lb_kind kind, void *value,
+	 * must live in the arena. False: it stands as it came. NULL: nothing is amended. */
+	bool (*amend)(void *ctx, const struct object *old, enum lb_kind kind, void *value,
 		struct arena *arena);
 	void *amend_ctx;
 	/* Find out at each commit which load balancers depend on what changed. For providers that

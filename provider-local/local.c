@@ -118,13 +118,13 @@ void local_set_missing(struct local *local, const char *missing)
 
 /* ---- the translator ---- */
 
-static void amend(
+static bool amend(
 	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
 {
 	struct local *local = ctx;
-	if (kind == LB_CERTIFICATE)
-		usable_admit(local->usable, provider_state(local->provider), old, value,
-			local->ops->drops_unusable, arena);
+	return kind == LB_CERTIFICATE &&
+	       usable_admit(local->usable, provider_state(local->provider), old, value,
+		       local->ops->drops_unusable, arena);
 }
 
 static void on_commit(void *ctx, const struct state_commit *commit)

@@ -91,23 +91,24 @@ static void tell(struct usable *usable, const struct certificate *certificate, c
 	free(message);
 }
 
-void usable_admit(struct usable *usable, struct state *state, const struct object *old,
+bool usable_admit(struct usable *usable, struct state *state, const struct object *old,
 	struct certificate *certificate, bool drops, struct arena *arena)
 {
 	struct certificate before = {0};
 	const char *problem = usable_problem(usable, certificate->chain);
 	if (problem == NULL) {
 		notices_clear(usable->notices, topic, certificate->key.id);
-		return;
+		return false;
 	}
 	if (old != NULL)
 		state_decode(state, old, arena, &before);
 	bool is_kept = before.chain.len != 0 && usable_problem(usable, before.chain) == NULL;
 	tell(usable, certificate, problem, is_kept);
-	if (is_kept || drops) {
-		certificate->chain = before.chain;
-		certificate->private_key = before.private_key;
-	}
+	if (!is_kept && !drops)
+		return false;
+	certificate->chain = before.chain;
+	certificate->private_key = before.private_key;
+	return true;
 }
 
 void usable_on_commit(struct usable *usable, const struct state_commit *commit)

@@ -17,9 +17,10 @@ void usable_free(struct usable *usable);
 const char *usable_problem(struct usable *usable, struct str chain);
 /*
  * A certificate has come in the place of `old` (NULL: of none). When it cannot be used its owner is told, and it gets the pair of `old`; without a
- * usable one none at all if `drops`, else it stays as it is, and the proxy has to say what it thinks.
+ * usable one none at all if `drops`, else it stays as it is, and the proxy has to say what it thinks. Whether it has
+ * another pair now.
  */
-void usable_admit(struct usable *usable, struct state *state, const struct object *old,
+bool usable_admit(struct usable *usable, struct state *state, const struct object *old,
 	struct certificate *certificate, bool drops, struct arena *arena);
 /* Of certificates that are gone nothing is told any more. */
 void usable_on_commit(struct usable *usable, const struct state_commit *commit);

@@ -13,7 +13,6 @@
 #include "translator/record.h"
 #include "common/must.h"
 #include "translator/layer4.h"
-#include "proto/pack.h"
 
 /* Bytes of records that are read to make one plan for each of its hosts. */
 enum { PLAN_SMALL_MAX_LEN = 1024 * 1024 };
