@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 MARKS = {
+    "quick": "run by scripts/test --quick, too: a story of each promise",
     "long": "left out of scripts/test without --long: another case of what the rest shows",
     "plain": "left out under sanitizers without --long: what the programs do here, they do elsewhere under sanitizers, too",
 }

@@ -96,6 +96,7 @@ def basic(story: Story, annotations: dict[str, str] | None = None, **spec) -> No
     story.serves("web", "foo.bar.com", "/foo/x", "web")
 
 
+@pytest.mark.quick
 def test_create_shows_the_addresses_and_delete_takes_all_away(story):
     basic(story)
     addresses = story.cluster.wait_addresses("web", 1)

@@ -19,6 +19,9 @@ from lib.traffic import Load
 from lib.wait import wait_for
 
 
+pytestmark = pytest.mark.quick
+
+
 @pytest.fixture(params=PROXIES)
 def line(request):
     with ProxyLine(request.param) as running:

@@ -45,6 +45,7 @@ def shown(proxy, name: str | None) -> bytes:
 # TLS
 
 
+@pytest.mark.quick
 def test_certificates_by_server_name(proxy, apply, pods):
     a, wild, exact = self_signed("a.test"), self_signed("*.w.test"), self_signed("x.w.test")
     apply(certificate("ns/a", a, "a.test"), certificate("ns/wild", wild, "*.w.test"), certificate("ns/exact", exact, "x.w.test"),
@@ -167,6 +168,7 @@ def names_of(proxy, count: int, name: str = "a.test") -> collections.Counter:
     return collections.Counter(proxy.reached(name) for _ in range(count))
 
 
+@pytest.mark.quick
 def test_load_is_spread_over_all_endpoints(proxy, apply, pods):
     started = [pods(f"p{number}") for number in range(4)]
     apply(pool("p", *started), host("a.test", ("/", "p")))

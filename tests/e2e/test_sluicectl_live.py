@@ -44,6 +44,7 @@ def one(cluster, name: str, service: str, host: str | None = None, path: str = "
     return cluster.ingress(name, [{"host": host or f"{name}.test", "paths": [(path, "Prefix", service, 80)]}], **spec)
 
 
+@pytest.mark.quick
 def test_what_is_served_is_told_with_everything_it_goes_through(line, ctl):
     cluster = line.cluster
     pair = self_signed("web.test")
