@@ -21,7 +21,7 @@ enum api_outcome {
 	API_NOT_FOUND,   /* 404 */
 	API_NOT_ALLOWED, /* 405 */
 	API_DENIED,      /* 403: not for these keys, perhaps not for this resource */
-	API_FAILED, /* 5xx, an answer that never ended or makes no sense: server or question may be to blame */
+	API_FAILED, /* 5xx, an answer that never ended or makes no sense: server or request may be the cause */
 	API_OUTAGE, /* no connection, or the keys are refused: no request can succeed now */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The figures of the Rancher provider, see metrics.def. */
+/* The metrics of the Rancher provider, see metrics.def. */
 #pragma once
 
 #include "common/metrics.h"
