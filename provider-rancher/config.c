@@ -16,8 +16,8 @@
 		.help = (help_),                            \
 		.is_secret = true},
 static const struct option_spec options[] = {
-#include "common/common_options.def"
 #include "provider-rancher/config.def"
+#include "common/common_options.def"
 };
 #undef OPTION
 #undef SECRET
