@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One load balancer that is wanted, or has to go: what is known of it, and what it is doing. What happens with it is told from top to bottom
- * by balancer_wanted.h (what is wanted), registry.h (which row is its own), balancer_plan.h (what to do next), balancer_send.h and
- * balancer_answer.h (doing it), balancer_status.h (telling it) and balancer_reconcile.h, which goes through all of that as lb_fsm.def says.
- * Only these and balancers.h know the struct.
+ * One load balancer that is wanted or has to go: what is known of it, and what it is doing. What happens to it stands in
+ * balancer_wanted.h (what is wanted), registry.h (which row is its own), balancer_plan.h (what to do next), balancer_send.h and
+ * balancer_answer.h (doing it), balancer_status.h (reporting it); balancer_reconcile.h goes through all of these as lb_fsm.def says. Only
+ * they and balancers.h look into the struct.
  */
 #pragma once
 
@@ -19,11 +19,11 @@
 
 struct registry;
 
-/* What all of them use of earlier parts. */
+/* What all load balancers use of other parts. */
 struct balancer_context {
 	const struct client *client;
 	const struct config *options;
-	const char *external_id; /* of our stack, with which those of load balancers begin */
+	const char *external_id; /* of our stack; those of its load balancers begin with it */
 	struct provider *provider;
 	struct observed *observed;
 	struct services *services;
@@ -41,7 +41,7 @@ struct failure {
 	char *text;
 };
 
-/* For the Event of the removal of a load balancer whose Ingress is gone: its owners, read while the object is there. */
+/* The Event of the removal of a load balancer whose Ingress is gone: its owners have to be copied while the object exists. */
 struct removal_event {
 	struct arena arena;
 	struct lb_event event;
@@ -114,19 +114,19 @@ void balancer_keep_removal_event(struct balancer *balancer, const struct load_ba
 struct work *balancer_work(struct balancer *balancer);
 /* Of enum plan_need: what the last plan waits for. */
 unsigned balancer_needs(const struct balancer *balancer);
-/* Makes no more requests, or does not wait to make any. */
+/* Gives up its turn, or its place in the queue. */
 void balancer_end_turn(struct balancer *balancer);
-/* It is as wanted: forgets what has failed before. */
+/* It is as wanted: what failed before is over. */
 void balancer_recover(struct balancer *balancer);
-/* Ends the work when nothing of it will be needed. */
+/* Frees the work if none of it is needed. */
 void balancer_rest(struct balancer *balancer);
 
 /* ---- its row ---- */
 
 void balancer_claim(struct balancer *balancer, struct lb_row *row);
-/* The row has been told anew: takes its addresses. Nothing is planned yet. */
+/* Its row was seen, with these changes: takes the addresses. Plans nothing. */
 void balancer_on_row_seen(struct balancer *balancer, unsigned changes);
-/* It is not in Rancher any more: lets go of the row, and forgets it. */
+/* It does not exist in Rancher any more: releases the row, and frees it. */
 void balancer_on_row_gone(struct balancer *balancer);
-/* Something of its status may have changed: the translator will be told. */
+/* Its status may have changed: the translator will get it. */
 void balancer_tell(struct balancer *balancer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the answer to the request of one load balancer means: its row, its failures, and what of the inventory is to be asked for again. */
+/* What the answer to a request of one load balancer means: for its row, its failures, and for what the inventory has to read again. */
 #pragma once
 
 #include "provider-rancher/balancer.h"

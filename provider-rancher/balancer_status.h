@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What owners hear of one load balancer: the status that the translator reads, and Events. */
+/* What owners are told of one load balancer: its status, and Events. */
 #pragma once
 
 #include "provider-rancher/balancer.h"
 
-/* In the words of its status; false: there is nothing to say yet. */
+/* Returns false if there is nothing to say yet. */
 bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct lb_status *status);
-/* The step of its plan is done; `row` is what it was done to. */
+/* The step of its plan was carried out on `row`. */
 void balancer_announce_step(struct balancer *balancer, const struct lb_row *row);
-/* What is shown of one was held, and is not shown any more: see address_hold.h. */
+/* The addresses in its status were held, and are gone now: see address_hold.h. `shown` is that of a load balancer. */
 void balancer_on_hold_over(struct shown *shown, bool warn);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is wanted of one load balancer, by its object and what that refers to: pools, Services, certificates. */
+/* What is wanted of one load balancer: by its object, and by the pools, Services and certificates to which that refers. */
 #pragma once
 
 #include "provider-rancher/balancer.h"
 
-/* It may have changed: works it out anew, and ends the work that is not needed then. Returns whether it has. The object must be there. */
+/* Works it out again. Returns whether it has changed; if not, frees the work if none of it is needed. The object must not be NULL. */
 bool balancer_rebuild(struct balancer *balancer);
-/* The same, but the work goes on. */
+/* The same, but never frees the work. */
 bool balancer_work_out_wanted(struct balancer *balancer);
-/* Whether `wanted` says what is to be there. */
+/* Whether its object describes a load balancer: otherwise it must not exist, or must be left as it is. */
 bool balancer_is_described(const struct balancer *balancer);
 /* The facets that are wanted; it must be described. */
 const struct lb_facets *balancer_wanted(struct balancer *balancer);

@@ -134,7 +134,7 @@ void balancers_on_listed(struct balancers *balancers, bool follows)
 	look_for_duplicates(balancers);
 }
 
-void balancers_tell_waiting(struct balancers *balancers)
+void balancers_on_image(struct balancers *balancers)
 {
 	struct registry *registry = balancers->context.registry;
 	struct balancer *next;

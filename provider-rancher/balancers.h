@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All load balancers: those that are wanted, and those that have to go. Takes commits of what is wanted and rows
- * of what is there, finds out what belongs to whom, and wakes exactly those whom it concerns.
+ * All load balancers, those that are wanted and those that have to go: takes commits (what is wanted) and rows (what exists), finds out
+ * which row belongs to which load balancer and which to none, and lets exactly those plan again that are concerned.
  */
 #pragma once
 
@@ -16,23 +16,23 @@ void balancers_free(struct balancers *balancers);
 /* ---- what is wanted ---- */
 
 void balancers_on_commit(struct balancers *balancers, const struct state_commit *commit);
-/* Something that the load balancer of an object depends on has changed: a certificate. */
+/* A certificate that the load balancer of this object uses has changed. */
 void balancers_touch_object(struct object *object);
 bool balancers_fill_status(struct balancers *balancers, struct object *object, struct arena *arena,
 	struct lb_status *status);
 
 /* ---- what is there ---- */
 
-/* A row was told; `changes` are of enum row_change. */
+/* A list or an event has shown this row; `changes` are of enum row_change. */
 void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned changes);
-/* A complete list has not shown it. */
+/* A complete list has not shown this row. */
 void balancers_on_unseen(struct balancers *balancers, struct lb_row *row);
-/* A list is complete, or something else has become known, and everything is: claims, orphans, and those who waited for it. `follows`: another
- * line acts, and what we want appears without our doing. */
+/* A list is complete, and everything is known: claims rows, removes orphans, and goes on with those that have waited. `follows`: another
+ * line acts, so that what we want appears without our doing. */
 void balancers_on_listed(struct balancers *balancers, bool follows);
-/* Stack or image can be had now, or not. */
-void balancers_tell_waiting(struct balancers *balancers);
-/* The statuses of those who want a request may have changed: an outage has begun or ended. */
+/* The image is known now. */
+void balancers_on_image(struct balancers *balancers);
+/* An outage has begun or ended, which shows in the status of whoever wants to make a request. */
 void balancers_tell_statuses(struct balancers *balancers);
 
 /* Whether anything is under way or failing. */

@@ -4,8 +4,8 @@
  * with a digest of chain and key (the key cannot be read back). Made when they are wanted, changed in place
  * when they are renewed, removed when nobody uses them any more, and only those that we made.
  *
- * Who uses a certificate hears when what Rancher has of it changes: a load balancer reads a changed
- * certificate only when its own configuration changes, see desired.h.
+ * Load balancers that use a certificate have to know when Rancher's copy changes, because Rancher reads a changed certificate only when
+ * the configuration of a load balancer changes: see desired.h.
  */
 #pragma once
 
@@ -16,13 +16,13 @@
 
 struct certs;
 
-/* All pointers are kept. */
+/* Keeps all pointers. */
 struct certs_config {
 	const struct client *client;
 	const struct config *options;
 	struct provider *provider;
 	struct inventory *inventory;
-	/* What Rancher has of a certificate is another thing now: for each object that uses it. */
+	/* Rancher's copy of a certificate has changed, or could not be written; called for each object that uses it. */
 	void (*on_change)(void *ctx, struct object *user);
 	void *ctx;
 };
@@ -30,14 +30,14 @@ struct certs_config {
 struct certs *certs_new(const struct certs_config *config);
 void certs_free(struct certs *certs);
 
-/* Takes what a commit says of certificates. */
+/* Takes the certificates of a commit. */
 void certs_on_commit(struct certs *certs, const struct state_commit *commit);
-/* A certificate as the answer to question `number` tells it, and the end of a list. */
+/* A certificate in the answer to request `number`, and the end of a list. */
 void certs_take(struct certs *certs, const struct json *item, uint64_t number);
 void certs_end_list(struct certs *certs, uint64_t number);
-/* A load balancer begins (1) or ceases (-1) to use the certificate with this id in Rancher. */
+/* A load balancer in Rancher begins (1) or ceases (-1) to use the certificate with this id. */
 void certs_on_use(struct certs *certs, struct str id, int change);
-/* Everything is known now: goes on with all. */
+/* Everything has been listed: goes on with all of them. */
 void certs_on_listed(struct certs *certs);
 
 /* See desired.h. `id` is that of the object. */

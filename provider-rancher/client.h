@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is needed to make requests to Rancher: whoever makes any joins the queue, starts them by the API, and shows their answers here. controller.c
- * owns all of it.
+ * What is needed to make requests to Rancher: whoever makes any joins the queue, starts them with api_start() when its turn comes, and hands
+ * their answers to client_note_answer(). controller.c owns all of it.
  */
 #pragma once
 
@@ -14,6 +14,6 @@ struct client {
 	struct request_queue *queue;
 };
 
-/* What an answer says of the server as a whole: counts it, and tells the queue of outages and their end. `entry` is whose turn it was. */
+/* Counts the answer, and tells the queue whether the server works. `entry` is that of whoever made the request. */
 void client_note_answer(const struct client *client, const struct queue_entry *entry,
 	const struct api_answer *answer);

@@ -154,7 +154,7 @@ static void on_listed(void *ctx)
 
 static void on_image(void *ctx)
 {
-	balancers_tell_waiting(((struct controller *)ctx)->balancers);
+	balancers_on_image(((struct controller *)ctx)->balancers);
 }
 
 static void on_unavailable(void *ctx)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All parts of this process, and what they tell each other. No part knows a later one, nor this: what it finds out goes up by a callback to
- * here, and from here down to whom it concerns. The story, in the order in which the parts are made:
+ * All parts of this process, and how they are joined. No part knows a later one: it reports by callbacks, which stand in controller.c and
+ * call whom it concerns. In the order in which they are made:
  *
  *   client      makes requests
- *   provider    what is wanted, from the translator (provider-common)
+ *   provider    what is wanted, as the translator says (provider-common)
  *   observed, services, inventory, feed
- *               what there is in Rancher, by lists and by events
- *   certs       certificates: from what is wanted to what is there
+ *               what exists in Rancher, by lists and by events
+ *   certs       brings certificates to what is wanted
  *   hold        addresses that are shown although there are none at the moment
  *   registry    which load balancer in Rancher is whose
- *   balancers   load balancers: from what is wanted to what is there
+ *   balancers   brings load balancers to what is wanted
  */
 #pragma once
 
@@ -19,11 +19,11 @@
 
 struct controller;
 
-/* Reads the keys and the authorities; NULL with the reason in words, allocated, when they are no good. Keeps `options`. */
+/* Reads the keys and the authorities; NULL when they are no good, and why in *ret_problem, allocated. Keeps `options`. */
 struct controller *controller_new(const struct config *options, char **ret_problem);
-/* Makes all parts, and begins. */
+/* Makes all parts, and begins to work. */
 void controller_start(struct controller *controller, struct daemon *daemon);
-/* Also of one that was not started. NULL is nothing. */
+/* Whether it was started or not. NULL is nothing. */
 void controller_free(struct controller *controller);
 /* Reads the keys and the authorities again. */
 void controller_reload(struct controller *controller);

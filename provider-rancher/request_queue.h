@@ -26,12 +26,12 @@ struct queue_entry {
 	bool is_held; /* it has its turn */
 };
 
-/* on_outage() tells that one begins, with its reason, or ends (NULL); called from the loop. */
+/* on_outage(): an outage begins, with its reason, or ends (NULL). Called from the loop. */
 struct request_queue *request_queue_new(struct ev_loop *loop, size_t max,
 	void (*on_outage)(void *ctx, const char *reason), void *ctx);
 void request_queue_free(struct request_queue *queue);
 
-/* Nobody who writes gets a turn while the gate is closed; request_queue_wake() when it may be open again. */
+/* No write gets a turn while the gate is closed; to be followed by request_queue_wake() when it may have opened. */
 void request_queue_set_gate(struct request_queue *queue, bool (*is_open)(void *ctx), void *ctx);
 
 void request_queue_wake(struct request_queue *queue);
@@ -41,15 +41,14 @@ void request_queue_join(struct request_queue *queue, struct queue_entry *entry, 
 /* Stops waiting, or ends the turn, whichever it is; nothing otherwise. */
 void request_queue_leave(struct request_queue *queue, struct queue_entry *entry);
 
-/* What became of a request. `reason` is for people. */
+/* How a request ended. `reason` is for people. */
 void request_queue_on_success(struct request_queue *queue);
 void request_queue_on_outage(struct request_queue *queue, const char *reason, double at_least_s);
-/* The request failed in a way that may be the server's fault or that of what was asked; several in a row, by different ones, are taken
- * for an outage. */
+/* It failed, and either the server or the request itself may be the cause: several in a row, by different entries, count as an outage. */
 void request_queue_on_failure(
 	struct request_queue *queue, const struct queue_entry *entry, const char *reason);
 
-/* The cause may be gone: lets one through at once. */
+/* The cause of an outage may be gone: lets one request through at once. */
 void request_queue_retry_now(struct request_queue *queue);
 /* How many wait for their turn. Walks the queue. */
 size_t request_queue_waiting(const struct request_queue *queue);
