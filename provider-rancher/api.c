@@ -184,7 +184,7 @@ static void on_http_done(void *ctx, const struct http_result *result)
 		json_free(document);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 struct api_request *api_start(struct api *api, const struct api_call *call)
 {

@@ -101,7 +101,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	drive(timer->data);
 }
 
-/* The answer to the question whose a name is may show that it is ours. */
+/* Who has the name that we were refused may be our own certificate, after an answer that was lost. */
 static void take_looked(struct cert *cert, const struct api_answer *answer)
 {
 	struct str next;

@@ -29,7 +29,7 @@ struct inventory {
 	struct arena arena;
 	struct backoff lookups;
 	size_t next_lookup;
-	/* Numbers of questions: the first since we took over, and the last lists that were answered whole. */
+	/* Numbers of requests: the first since we took over, and those of the last complete lists. */
 	uint64_t took_over;
 	uint64_t listed_balancers;
 	uint64_t listed_certificates;

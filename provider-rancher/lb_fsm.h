@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The state machine of one load balancer; lb_fsm.def is the whole story. Pure: who calls it carries out the action. */
+/* The state machine of one load balancer; lb_fsm.def says it all. Pure: the caller carries out the action. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What Rancher has: one row for each load balancer of our stack, with no more than is needed to compare it
- * and to tell its addresses. Rows come from lists, single answers and change events, and know when each was
- * asked for, so that an old answer never overwrites a newer one. No I/O.
+ * What Rancher has: one row for each load balancer of our stack, with no more than is needed to compare it and to report its addresses. Rows
+ * come from lists, single answers and change events, and know to which request each belongs, so that an old answer never overwrites a newer
+ * one. No I/O.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct lb_row {
 	struct balancer *owner; /* who has claimed it; NULL: nobody */
 	struct lb_facets facets;
 	uint64_t routes; /* digest of hosts and paths, see spec_routes() */
-	uint64_t asked;  /* number of the newest question whose answer told of it */
+	uint64_t asked;  /* number of the newest request whose answer showed it */
 	double since;    /* when it came into its state */
 	const struct endpoint_set *endpoints;
 	char *name;
@@ -44,7 +44,7 @@ enum row_change {
 
 struct observed;
 
-/* on_certificate tells that a row begins (1) or ceases (-1) to use a certificate; may be NULL. */
+/* on_certificate(): a row begins (1) or ceases (-1) to use a certificate; may be NULL. */
 struct observed *observed_new(const char *external_id_prefix,
 	void (*on_certificate)(void *ctx, struct str id, int change), void *ctx);
 void observed_free(struct observed *observed);
@@ -69,10 +69,9 @@ size_t observed_count(const struct observed *observed);
 void observed_claim(struct observed *observed, struct lb_row *row, struct balancer *owner);
 void observed_release(struct observed *observed, struct lb_row *row);
 
-/* Takes what was answered to question number `asked`; questions are numbered in the order in which they are
- * asked, and for writes the number is taken when the answer comes: whatever was asked before says
- * nothing any more. *ret_changes is empty when the row has been told of by a newer answer. A load balancer in state
- * removed makes no new row: NULL. */
+/* Takes a load balancer from the answer to request `asked`. Requests are numbered in the order in which they are made; writes get their number
+ * when the answer comes, because reads that were made before say nothing any more. *ret_changes is 0 when a newer answer has shown the row
+ * already. A load balancer in state removed makes no new row: NULL. */
 struct lb_row *observed_take(struct observed *observed, const struct rancher_lb *lb, uint64_t asked,
 	double now, struct arena *arena, unsigned *ret_changes);
 /* Must be unclaimed. */

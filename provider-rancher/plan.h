@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The next step that brings one load balancer nearer to what is wanted: a pure function. Steps are taken one
- * by one, and each is planned anew from what its answer has shown, so nothing waits inline and nothing
- * depends on the order in which things happen.
+ * The next step that brings one load balancer nearer to what is wanted: a pure function. Steps are taken one by one, and each is planned from
+ * what the answer to the one before has shown, so that nothing depends on the order in which things happen.
  */
 #pragma once
 
 #include "provider-rancher/observed.h"
 
 enum plan_step {
-	PLAN_NOTHING, /* it is as wanted, or only the server can go on: wait for news */
-	PLAN_LATER,   /* look again after `delay_s` unless there are news before */
+	PLAN_NOTHING, /* it is as wanted, or only the server can go on: wait until something is heard */
+	PLAN_LATER, /* look again after `delay_s`, or when something is heard before */
 	PLAN_CREATE,
-	PLAN_READ,   /* GET it: what is to be written needs it fresh */
+	PLAN_READ,   /* GET it: the update needs its present state */
 	PLAN_UPDATE, /* PUT `parts` */
 	PLAN_ACTIVATE,
 	PLAN_REMOVE,
 	PLAN_FORGET, /* nothing is wanted, and nothing is there */
 };
 
-/* Things that have to be found out by somebody else before a step can be taken. */
+/* What the inventory has to find before a step can be taken. */
 enum plan_need {
 	PLAN_NEED_STACK = 1 << 0,
 	PLAN_NEED_IMAGE = 1 << 1,
@@ -28,12 +27,12 @@ enum plan_need {
 };
 
 struct plan_input {
-	const struct lb_facets *wanted; /* NULL: it is to go */
+	const struct lb_facets *wanted; /* NULL: it has to go */
 	const struct lb_row *row;       /* NULL: it is not there */
 	unsigned missing;               /* of enum plan_need */
 	double now;
 	double waiting_since; /* since when it waits to be created */
-	bool must_read; /* what is there may differ from the row: an answer was lost, or was a conflict */
+	bool must_read; /* Rancher's state may differ from the row: an answer was lost, or was a conflict */
 	bool is_fresh;  /* the row was just read, for this plan */
 	bool is_repeat; /* an update may have been stored without being carried out */
 	bool is_drift;  /* it was as wanted, and somebody else changed it */
@@ -48,9 +47,9 @@ struct plan_input {
 struct plan {
 	enum plan_step step;
 	unsigned parts;   /* of enum lb_part, for PLAN_UPDATE */
-	unsigned needs;   /* of enum plan_need: ask for these */
+	unsigned needs;   /* of enum plan_need: find these */
 	bool is_recreate; /* PLAN_REMOVE in order to create anew */
-	bool is_settled;  /* it is as wanted, as far as we can do something about it */
+	bool is_settled;  /* it is as wanted, as far as we can do anything about it */
 	double delay_s;
 	const char *waits_for; /* in words, for the status; NULL: nothing */
 };
@@ -63,8 +62,7 @@ enum {
 	 * collected, while an update runs; but not for longer than this. Likewise a removal while it is being created, which the
 	 * server accepts and then overwrites. */
 	PLAN_HOLD_S = 10,
-	/* Somebody else has changed it, or the server itself because a Service went: what is wanted is likely to change
-	 * in a moment, too. */
+	/* Somebody else has changed it, or the server itself because a Service has gone: what is wanted is likely to change in a moment, too. */
 	PLAN_DRIFT_WAIT_S = 2,
 };
 

@@ -20,7 +20,7 @@ struct query {
 	struct backoff backoff;
 	char *page; /* what is being asked */
 	char *error;
-	uint64_t number; /* of the first page's question */
+	uint64_t number; /* of the request for the first page */
 	int pages;
 	bool is_wanted; /* (again) */
 	double answered_at;
@@ -159,7 +159,7 @@ static void on_answer(void *ctx, const struct api_answer *original)
 	}
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static void ask_page(struct query *query)
 {

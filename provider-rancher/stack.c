@@ -17,7 +17,7 @@ struct stack {
 	void *ctx;
 	struct query *query;
 	char *id;       /* NULL: there is none */
-	char *found_id; /* by the question that is being answered */
+	char *found_id; /* by the answer that is being read */
 	bool is_foreign;
 	bool is_needed;
 	/* Making it. */
@@ -25,7 +25,7 @@ struct stack {
 	struct api_request *request;
 	char *error;
 	struct backoff backoff;
-	uint64_t listed; /* number of the last question that was answered */
+	uint64_t listed; /* number of the last request that was answered */
 };
 
 /* ---- finding ---- */
