@@ -119,7 +119,7 @@ static void take_addresses(struct balancer *balancer)
 		address_hold_end(context->hold, &balancer->shown);
 		break;
 	case SHOWN_HOLD:
-		/* Else nobody is there to be told. */
+		/* Without an object there is no status. */
 		if (balancer->object != NULL && !balancer->is_absent)
 			address_hold_begin(context->hold, &balancer->shown);
 		break;

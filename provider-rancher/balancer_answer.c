@@ -53,7 +53,7 @@ static enum lb_fsm_event fail(struct balancer *balancer, const struct api_answer
 	return LB_EVENT_FAILED;
 }
 
-/* The server's message for a status is often its name alone. */
+/* The server's message is often just the name of the status. */
 static bool has_reason(const struct rancher_error *error)
 {
 	return error->field.len != 0 ||
@@ -73,7 +73,7 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 	}
 	if (str_eq_c(error->code, "ActionNotAvailable"))
 		balancer->must_read = true;
-	/* What is referred to may be gone: finds out, so that the next try knows. */
+	/* What the request refers to may be gone: reads it again, for the next try. */
 	if (str_eq_c(error->field, "stackId"))
 		inventory_invalidate_stack(inventory);
 	else if (str_eq_c(error->field, "imageUuid"))
@@ -85,7 +85,7 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 	return fail(balancer, answer);
 }
 
-/* Nothing has been stored, if the server keeps to what it does; should the fields be there all the same, nobody may carry them out. */
+/* The server stores nothing then, as far as is known; if it has stored the fields after all, nobody may carry them out. */
 static enum lb_fsm_event on_conflict(struct balancer *balancer, const struct api_answer *answer)
 {
 	struct api_answer told = *answer;
@@ -121,7 +121,7 @@ static void drop_fresh(struct balancer *balancer)
 	balancer->work->fresh = NULL;
 }
 
-/* Looks among those of the name whether ours is there. */
+/* Looks for ours among those with its name. */
 static void take_lookup(struct balancer *balancer, const struct api_answer *answer)
 {
 	const struct balancer_context *context = balancer->context;
@@ -173,11 +173,11 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	inventory_list_soon(context->inventory);
 	if (row == NULL ||
 		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
-		/* An answer that tells nothing of it. */
+		/* The answer does not show it. */
 		balancer->must_read = balancer->row != NULL || balancer->work->tried_name != NULL;
 		return;
 	}
-	/* It is new, or a list has told in the meantime that it was gone. */
+	/* It is new, or a list has said meanwhile that it was gone. */
 	if (balancer->row == NULL) {
 		balancer_claim(balancer, row);
 		changes |= ROW_ADDRESSES;

@@ -57,7 +57,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 
 /* ---- the state machine ---- */
 
-/* An event may have told of a later state than the answer to our own request. */
+/* An event may have shown a later state than the answer to our own request. */
 static bool was_overtaken(struct balancer *balancer)
 {
 	bool look = balancer->is_overtaken && balancer->row != NULL &&

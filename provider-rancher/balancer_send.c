@@ -44,7 +44,7 @@ static void write_update(struct balancer *balancer, struct json *body)
 		api_write_lb_config(body, &desired.spec);
 	if ((parts & (PART_PORTS | PART_LABELS)) != 0)
 		api_change_launch_config(body, json_get(fresh, "launchConfig"), &desired.spec);
-	/* Without one that is wanted, back to one. */
+	/* If none is wanted, back to one. */
 	if ((parts & PART_SCALE) != 0)
 		json_add_int(
 			body, "scale", desired.spec.scale != 0 ? (int64_t)desired.spec.scale : 1);

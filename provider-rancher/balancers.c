@@ -82,7 +82,7 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 	balancer_on_news(balancer);
 }
 
-/* Whether somebody has a duplicate is seen from complete lists only, and told. */
+/* Only a complete list shows who has a duplicate; owners are told. */
 static void look_for_duplicates(struct balancers *balancers)
 {
 	struct registry *registry = balancers->context.registry;

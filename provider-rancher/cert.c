@@ -4,7 +4,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/digest.h"
 
-/* White space around the PEM text says nothing. */
+/* White space around PEM text means nothing. */
 uint64_t cert_chain_digest(struct str chain)
 {
 	while (chain.len != 0 && strchr(" \t\r\n", chain.p[chain.len - 1]) != NULL)

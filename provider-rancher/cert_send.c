@@ -9,7 +9,7 @@
 
 #include <strings.h>
 
-/* What Rancher removes keeps its name until it is gone, which takes a moment: so often that is no failure. */
+/* What Rancher removes keeps its name until it is gone, which takes a moment: so many waits in a row are no failure. */
 enum { NAME_WAITS_QUIET = 4 };
 
 static void try_later(struct cert *cert, double at_least_s)

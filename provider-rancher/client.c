@@ -3,7 +3,7 @@
 
 #include "provider-rancher/metrics.h"
 
-/* Refused keys are a person's matter: asked again, but not often. */
+/* Only a person can mend refused keys: tried again, but not often. */
 static const double REFUSED_KEYS_S = 10;
 static const double RETRY_AFTER_MAX_S = 60;
 

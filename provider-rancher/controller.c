@@ -37,7 +37,7 @@ struct controller {
 	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
 };
 
-/* Says what readiness waits for. Cheap. */
+/* Reports what readiness waits for, and lets writes through once they may be. Cheap. */
 static void check_ready(struct controller *c)
 {
 	if (c->inventory == NULL || c->provider == NULL)
@@ -196,11 +196,11 @@ static void on_feed_open(void *ctx)
 
 static void on_feed_closed(void *ctx)
 {
-	/* The next list may have been far away. */
+	/* The next list may be far off. */
 	inventory_list_soon(((struct controller *)ctx)->inventory);
 }
 
-/* What is told now was true a moment ago. While a request of ours is under way its answer tells more certainly. */
+/* An event shows what was true a moment ago. While a request of ours is under way, its answer is more certain. */
 static void on_lb_change(struct controller *c, const struct json *resource)
 {
 	struct lb_row *row = observed_find(c->observed, json_text(json_get(resource, "id")));

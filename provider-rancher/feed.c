@@ -58,7 +58,7 @@ static void on_text(void *ctx, struct str message)
 	/* "resource.change;account=..." is the same. */
 	if (str_starts_with(name, STR("resource.change"))) {
 		set_proven(feed, true);
-		/* It may be what a list has shown before. */
+		/* It may be the change that a list has shown before. */
 		if (str_eq_c(type, "loadBalancerService"))
 			ev_timer_stop(feed->config.client->loop, &feed->late);
 		feed->config.ops->on_change(

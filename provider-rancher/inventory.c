@@ -35,7 +35,7 @@ struct inventory {
 	uint64_t listed_certificates;
 };
 
-/* The stack, the image or a list cannot be had now. */
+/* The stack, the image or a list could not be read. */
 static void on_unavailable(void *ctx)
 {
 	struct inventory *inventory = ctx;
@@ -137,7 +137,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 	struct lb_row *next;
 	for (; row != NULL; row = next) {
 		next = observed_next(inventory->observed, row);
-		/* Pages are counted, so that a row may slip through between two of them: whoever it belongs to looks. */
+		/* Pages are cut by counting, so that a row may slip through between two of them: its owner looks for itself. */
 		if (row->asked < number)
 			inventory->ops->on_row_unseen(inventory->ctx, row);
 	}
@@ -152,7 +152,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 static void on_balancers_failed(void *ctx, const struct api_answer *answer)
 {
 	struct inventory *inventory = ctx;
-	/* The stack's id may have become worthless. */
+	/* The stack may not exist any more. */
 	if (answer->outcome == API_NOT_FOUND || answer->outcome == API_REFUSED)
 		inventory_invalidate_stack(inventory);
 	inventory->ops->on_progress(inventory->ctx);
@@ -235,7 +235,7 @@ static void on_services_end(void *ctx, uint64_t number)
 	inventory->ops->on_progress(inventory->ctx);
 }
 
-/* A few that are awaited are asked for by uid, one after the other; many by the list of all. */
+/* Few that are waited for are looked up by uid, one after the other; many by the list of all. */
 static char *lookup_path(void *ctx)
 {
 	struct inventory *inventory = ctx;
@@ -280,7 +280,7 @@ static void on_failed(void *ctx, const struct api_answer *answer)
 	on_unavailable(ctx);
 }
 
-/* ---- what others ask for ---- */
+/* ---- what is known ---- */
 
 bool inventory_is_known(const struct inventory *inventory)
 {
@@ -388,7 +388,7 @@ void inventory_list_now(struct inventory *inventory)
 void inventory_resync(struct inventory *inventory)
 {
 	inventory_list_now(inventory);
-	/* Services are asked for by whoever waits for one. */
+	/* Services are looked up when somebody waits for one. */
 	if (query_is_answered(inventory->certificates))
 		query_want(inventory->certificates);
 }

@@ -9,8 +9,8 @@
 
 enum { PAGES_MAX = 10000 };
 
-static const double INVALIDATED_EVERY_S =
-	5; /* what was invalidated is asked again at most so often */
+/* What was invalidated is read again at most so often. */
+static const double INVALIDATED_EVERY_S = 5;
 
 struct query {
 	struct query_config config;
@@ -117,8 +117,8 @@ static void take_page(struct query *query, const struct api_answer *answer)
 		ask_page(query);
 }
 
-/* Lists are there for every key that may do anything, so there is nothing to be had with these, whatever is asked for. The keys of a
- * container outside a system stack that asks for the role environmentAdmin are such; subscriptions open for them all the same. */
+/* Every key that may do anything may read lists: these keys are good for nothing. Those of a container outside a system stack that asks for
+ * the role environmentAdmin are such; subscriptions open for them all the same. */
 static struct api_answer blind_answer(const struct api_answer *answer)
 {
 	struct api_answer told = *answer;
@@ -183,7 +183,7 @@ static void on_turn(struct queue_entry *entry)
 		be_done(query);
 		return;
 	}
-	/* Whole from the start, so that the next page is made of it. */
+	/* With the base, because the address of the next page is derived from it. */
 	query->page = xasprintf("%s%s", api_base(query->config.client->api), path);
 	free(path);
 	query->pages = 0;

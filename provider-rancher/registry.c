@@ -12,7 +12,7 @@ struct registry {
 	const struct config *options;
 };
 
-/* ---- who there is ---- */
+/* ---- by identity ---- */
 
 static int compare(const void *left, const void *right)
 {
@@ -53,7 +53,7 @@ struct balancer *registry_next(const struct registry *registry, const struct bal
 	return sorted_next(&registry->by_identity, balancer);
 }
 
-/* ---- what is whose ---- */
+/* ---- ownership ---- */
 
 static bool is_wanted(
 	void *ctx, const struct identity *identity, struct lb_row **ret_row, uint64_t *ret_routes)
@@ -76,7 +76,7 @@ static struct identity identity_of(const struct balancer *balancer)
 	return identity;
 }
 
-/* It was there before we had anything to do with it. */
+/* It existed before we knew of it. */
 static void adopt(struct balancer *balancer, struct lb_row *row)
 {
 	if (row->identity == NULL)
@@ -115,7 +115,7 @@ bool registry_find_leftover(struct registry *registry, struct balancer *balancer
 {
 	struct identity identity = identity_of(balancer);
 	struct lb_row *row = claims_find(&registry->claims, &identity, 0, true);
-	/* Without our mark it may be somebody's who does without us. */
+	/* Without our mark it may belong to somebody who does not use us. */
 	if (row != NULL && row->identity == NULL && registry->options->keep_unclaimed)
 		row = NULL;
 	if (row != NULL)
