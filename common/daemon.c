@@ -247,7 +247,7 @@ static void answer_metrics(
 	(void)ctx;
 	buf_init(&text, METRICS_LEN_MAX);
 	if (metrics_print(&text, is_openmetrics) != 0)
-		window_reply_text(reply, 500, "there are too many figures\n");
+		window_reply_text(reply, 500, "there are too many metrics\n");
 	else
 		window_reply_bytes(reply, 200,
 			is_openmetrics ? metrics_type_openmetrics : metrics_type_text,

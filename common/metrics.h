@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Figures of a process, for Prometheus. They are declared in a catalogue, the metrics.def of each folder, so that what is measured stands in one
+ * Metrics of a process, for Prometheus. They are declared in a catalogue, the metrics.def of each folder, so that what is measured stands in one
  * list, with what it means; a folder's metrics.h makes an enum of it, its metrics.c an array of struct metric that its module hands to
  * metrics_add().
  *
@@ -56,7 +56,7 @@ void metric_observe(struct metric *metric, double value);
 
 /* The table is kept. Adding one a second time does nothing. */
 void metrics_add(struct metric *table, size_t count);
-/* Called before figures are shown, to set what is not counted as it happens. */
+/* Called before metrics are shown, to set what is not counted as it happens. */
 void metrics_collect_with(void (*collect)(void *ctx), void *ctx);
 void metrics_collect_without(void (*collect)(void *ctx), void *ctx);
 /* What a scraper gets: OpenMetrics 1.0, or Prometheus' older text format. -EMSGSIZE: the buffer's limit. */

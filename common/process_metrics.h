@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The figures that every process has (metrics.def). */
+/* The metrics that every process has (metrics.def). */
 #pragma once
 
 #include "common/metrics.h"

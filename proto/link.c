@@ -57,7 +57,7 @@ void link_complain(struct link *link, const char *format, ...)
 	va_end(args);
 }
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
 static unsigned peer_series(const struct link *link)
 {

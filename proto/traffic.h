@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Counts what goes over one connection of a link, for its figures: frames and bytes, received and sent.
+ * Counts what goes over one connection of a link, for its metrics: frames and bytes, received and sent.
  */
 #pragma once
 

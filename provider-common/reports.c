@@ -66,7 +66,7 @@ void reports_free(struct reports *reports)
 	free(reports);
 }
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
 void reports_set_time(struct reports *reports, double now_s)
 {

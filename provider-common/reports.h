@@ -26,7 +26,7 @@ struct reports_ops {
 struct reports *reports_new(size_t events_max, const struct reports_ops *ops, void *ctx);
 void reports_free(struct reports *reports);
 
-/* Seconds, on whatever clock; for figures. */
+/* Seconds, on whatever clock; for metrics. */
 void reports_set_time(struct reports *reports, double now_s);
 void reports_mark(struct reports *reports, struct object *load_balancer);
 /* Something else is wanted of the load balancer from now on: it is measured how long that takes. */

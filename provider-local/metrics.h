@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The figures of a proxy on this machine, see metrics.def. */
+/* The metrics of a proxy on this machine, see metrics.def. */
 #pragma once
 
 #include "common/metrics.h"

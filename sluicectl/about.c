@@ -47,7 +47,7 @@ void about_read(struct about *about, struct str text)
 	}
 }
 
-/* ---- figures ---- */
+/* ---- metrics ---- */
 
 /* `name{label="word"} value`; the word is absent where there is no label. */
 struct series {
@@ -117,7 +117,7 @@ static void read_lag(struct about *about, struct str text)
 	}
 }
 
-void about_read_figures(struct about *about, struct str text)
+void about_read_metrics(struct about *about, struct str text)
 {
 	read_lag(about, text);
 	while (text.len != 0) {

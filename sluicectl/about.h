@@ -19,7 +19,7 @@ struct about {
 	struct str problem;
 	uint64_t problem_at;
 	struct str remedy;
-	/* of the figures */
+	/* of the metrics */
 	struct about_count counts[ABOUT_COUNTS_MAX];
 	size_t count;
 	bool has_lag;
@@ -33,6 +33,6 @@ struct about {
 };
 
 void about_read(struct about *about, struct str text);
-void about_read_figures(struct about *about, struct str text);
+void about_read_metrics(struct about *about, struct str text);
 /* Appends members of a JSON object, each with a comma before it. -EMSGSIZE. */
 [[nodiscard]] int about_put_json(const struct about *about, struct buf *out);

@@ -2,7 +2,7 @@
 /* diff: the running line, or other manifests, and what would be there. */
 #include "common/xalloc.h"
 #include "proto/frame.h"
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/compare.h"
 #include "sluicectl/live.h"
@@ -14,7 +14,7 @@
 /* The provider that is connected, for what it can do; NULL: not known. */
 static const char *connected_provider(const struct ask *question)
 {
-	struct looking_status status;
+	struct inspection_status status;
 	struct schema_error error = {""};
 	struct arena arena;
 	struct buf body;
@@ -23,8 +23,8 @@ static const char *connected_provider(const struct ask *question)
 	buf_init(&body, ASK_LEN_MAX);
 	arena_init(&arena);
 	if (ask(question, "translator", "/status", &body, &problem) == ASK_GOOD &&
-		looking_decode(&looking_status_schema, buf_str(&body), &arena, &status, &error) ==
-			0 &&
+		inspection_decode(
+			&inspection_status_schema, buf_str(&body), &arena, &status, &error) == 0 &&
 		status.peers.count == 2) {
 		char *given = str_dup(status.peers.items[1].name);
 		const struct offline *provider = line_provider(given);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* explain: of the running line, or of manifests. */
 #include "common/xalloc.h"
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/live.h"
 #include "sluicectl/offline_commands.h"
@@ -16,7 +16,7 @@ static const char green[] = "\033[32m";
 static const char plain[] = "\033[0m";
 
 struct printing {
-	const struct looking_explanation *what;
+	const struct inspection_explanation *what;
 	bool has_color;
 	bool is_bad;
 };
@@ -76,7 +76,7 @@ static void print_reason(struct printing *p, struct str reason, struct str messa
 
 /* ---- routes ---- */
 
-static void print_endpoints(const struct looking_route *route)
+static void print_endpoints(const struct inspection_route *route)
 {
 	for (size_t i = 0; i < route->endpoints.count; i++) {
 		fputs(i != 0 ? ", " : "      endpoints ", stdout);
@@ -90,7 +90,7 @@ static void print_endpoints(const struct looking_route *route)
 	fputs(route->endpoints.count != 0 ? "\n" : "", stdout);
 }
 
-static void print_route(struct printing *p, const struct looking_route *route)
+static void print_route(struct printing *p, const struct inspection_route *route)
 {
 	static const char *const words[] = {"", " (prefix)", " (exact)"};
 	fputs("  ", stdout);
@@ -119,7 +119,7 @@ static void print_route(struct printing *p, const struct looking_route *route)
 
 /* ---- the whole ---- */
 
-static void print_state(const struct looking_explanation *e)
+static void print_state(const struct inspection_explanation *e)
 {
 	printf("%-15s", "Load balancer");
 	print_clean(e->load_balancer);
@@ -134,10 +134,10 @@ static void print_state(const struct looking_explanation *e)
 	fputc('\n', stdout);
 }
 
-static void print_tls(const struct looking_explanation *e)
+static void print_tls(const struct inspection_explanation *e)
 {
 	for (size_t i = 0; i < e->tls.count; i++) {
-		const struct looking_tls *tls = &e->tls.items[i];
+		const struct inspection_tls *tls = &e->tls.items[i];
 		printf("%-15s", i == 0 ? "TLS" : "");
 		if (tls->secret.len != 0)
 			fputs("Secret ", stdout);
@@ -150,7 +150,7 @@ static void print_tls(const struct looking_explanation *e)
 	}
 }
 
-static bool print_explanation(const struct looking_explanation *e, bool has_color)
+static bool print_explanation(const struct inspection_explanation *e, bool has_color)
 {
 	bool is_service = str_eq(e->kind, STR("Service"));
 	struct printing p = {e, has_color, false};
@@ -178,7 +178,7 @@ static bool print_explanation(const struct looking_explanation *e, bool has_colo
 	return !p.is_bad;
 }
 
-static bool is_good(const struct looking_explanation *e)
+static bool is_good(const struct inspection_explanation *e)
 {
 	for (size_t i = 0; i < e->routes.count; i++) {
 		if (!e->routes.items[i].is_served)
@@ -187,7 +187,7 @@ static bool is_good(const struct looking_explanation *e)
 	return e->problems.count == 0 && e->missing.len == 0;
 }
 
-static int show(const struct args *args, const struct looking_explanation *explanation)
+static int show(const struct args *args, const struct inspection_explanation *explanation)
 {
 	enum output_form form = live_form(args);
 	bool good = is_good(explanation);
@@ -197,7 +197,7 @@ static int show(const struct args *args, const struct looking_explanation *expla
 		return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
 	}
 	buf_init(&json, ASK_LEN_MAX);
-	if (show_json(&looking_explanation_schema, explanation, &json) == 0)
+	if (show_json(&inspection_explanation_schema, explanation, &json) == 0)
 		show_print(stdout, buf_str(&json), form == FORM_YAML);
 	buf_fini(&json);
 	return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
@@ -225,9 +225,9 @@ static int explain_live(
 	if (outcome != ASK_GOOD) {
 		code = live_complain(outcome, problem);
 	} else {
-		struct looking_explanation explanation;
+		struct inspection_explanation explanation;
 		struct schema_error error = {""};
-		if (looking_decode(&looking_explanation_schema, buf_str(&body), &arena,
+		if (inspection_decode(&inspection_explanation_schema, buf_str(&body), &arena,
 			    &explanation, &error) == 0) {
 			code = show(args, &explanation);
 		} else {
@@ -246,7 +246,7 @@ static int explain_live(
 static int explain_offline(
 	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
 {
-	struct looking_explanation explanation;
+	struct inspection_explanation explanation;
 	struct arena arena;
 	int code = CTL_EXIT_GOOD;
 	struct line *line = offline_open(args, &args->files, "haproxy", &code);

@@ -381,7 +381,7 @@ struct state *line_state(struct line *line)
 }
 
 bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
-	struct arena *arena, struct looking_explanation *ret_explanation)
+	struct arena *arena, struct inspection_explanation *ret_explanation)
 {
 	if (!explain_object(line->engine, kind, str_from(namespace), str_from(name), arena,
 		    ret_explanation))
@@ -397,7 +397,7 @@ size_t line_note_foreign(struct line *line)
 	for (; object != NULL; object = store_next(&line->store, object)) {
 		struct str namespace = store_namespace(object);
 		struct str name = store_name(object);
-		struct looking_explanation explained;
+		struct inspection_explanation explained;
 		if (explain_foreign_object(line->engine, RECORD_INGRESS, namespace, name,
 			    &line->scratch, &explained) &&
 			explained.problems.count != 0) {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "provider-common/offline.h"
 #include "sluicectl/findings.h"
 #include "sluicectl/manifest.h"
@@ -35,7 +35,7 @@ char *line_render(struct line *line,
 	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx);
 /* As translator/explain.h says it; what depends on a provider's answers is not there. After line_run(). */
 bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
-	struct arena *arena, struct looking_explanation *ret_explanation);
+	struct arena *arena, struct inspection_explanation *ret_explanation);
 /* Adds to the findings, as notes, which Ingresses are not ours by their class. Returns how many. After line_run(). */
 size_t line_note_foreign(struct line *line);
 /* Sorted by place, then by object; without repetitions. */

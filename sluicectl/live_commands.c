@@ -2,7 +2,7 @@
 /* status and events. */
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "sluicectl/about.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/jsontext.h"
@@ -29,7 +29,7 @@ struct program {
 	enum ask_outcome outcome;
 	char *words; /* what it waits for, or why it does not answer; of one that is ready, what else there is to say; NULL: nothing */
 	struct buf said;    /* /about */
-	struct buf figures; /* /metrics */
+	struct buf metrics; /* /metrics */
 	struct about about; /* points into both */
 };
 
@@ -40,7 +40,7 @@ struct standing {
 	bool has_status;
 	struct buf body;
 	struct arena arena;
-	struct looking_status status; /* of the translator */
+	struct inspection_status status; /* of the translator */
 	bool has_color;
 };
 
@@ -49,14 +49,14 @@ static void look_closer(const struct standing *s, struct program *program)
 {
 	char *problem = NULL;
 	buf_init(&program->said, TEXT_MAX);
-	buf_init(&program->figures, TEXT_MAX);
+	buf_init(&program->metrics, TEXT_MAX);
 	if (program->outcome != ASK_GOOD && program->outcome != ASK_UNREADY)
 		return;
 	if (ask(&s->ask, program->name, "/about", &program->said, &problem) == ASK_GOOD)
 		about_read(&program->about, buf_str(&program->said));
 	free(problem);
-	if (ask(&s->ask, program->name, "/metrics", &program->figures, &problem) == ASK_GOOD)
-		about_read_figures(&program->about, buf_str(&program->figures));
+	if (ask(&s->ask, program->name, "/metrics", &program->metrics, &problem) == ASK_GOOD)
+		about_read_metrics(&program->about, buf_str(&program->metrics));
 	free(problem);
 }
 
@@ -110,7 +110,7 @@ static void look(struct standing *s)
 	bool is_there = s->programs[1].outcome == ASK_GOOD || s->programs[1].outcome == ASK_UNREADY;
 	s->has_status = is_there &&
 			ask(&s->ask, "translator", "/status", &s->body, &problem) == ASK_GOOD &&
-			looking_decode(&looking_status_schema, buf_str(&s->body), &s->arena,
+			inspection_decode(&inspection_status_schema, buf_str(&s->body), &s->arena,
 				&s->status, &error) == 0;
 	free(problem);
 }
@@ -232,7 +232,7 @@ static void print_link(const struct standing *s, size_t index)
 		puts("  │");
 		return;
 	}
-	const struct looking_peer *peer = &s->status.peers.items[index];
+	const struct inspection_peer *peer = &s->status.peers.items[index];
 	const char *color = !s->has_color ? "" : peer->is_up ? green : red;
 	if (!peer->is_up && peer->since == 0)
 		printf("  ┆   %snever connected%s\n", color, s->has_color ? plain : "");
@@ -306,7 +306,7 @@ static void print_json(const struct standing *s, bool is_yaml)
 	if (err == 0 && s->has_status)
 		err = buf_printf(&out, ",\"line\":");
 	if (err == 0 && s->has_status)
-		err = show_json(&looking_status_schema, &s->status, &out);
+		err = show_json(&inspection_status_schema, &s->status, &out);
 	if (err == 0)
 		err = buf_append(&out, "}", 1);
 	must(err == 0);
@@ -349,7 +349,7 @@ int command_status(const struct args *args)
 	for (size_t i = 0; i < s.count; i++) {
 		free(s.programs[i].words);
 		buf_fini(&s.programs[i].said);
-		buf_fini(&s.programs[i].figures);
+		buf_fini(&s.programs[i].metrics);
 	}
 	buf_fini(&s.body);
 	arena_fini(&s.arena);
@@ -362,7 +362,7 @@ struct following {
 	enum output_form form;
 };
 
-static void print_event(const struct looking_event *event)
+static void print_event(const struct inspection_event *event)
 {
 	char clock[32] = "";
 	time_t at = (time_t)event->at;
@@ -385,17 +385,18 @@ static void print_event(const struct looking_event *event)
 static bool take_event(void *ctx, struct str payload)
 {
 	const struct following *f = ctx;
-	struct looking_event event;
+	struct inspection_event event;
 	struct schema_error error = {""};
 	struct arena arena;
 	struct buf json;
 	arena_init(&arena);
-	bool is_good = looking_decode(&looking_event_schema, payload, &arena, &event, &error) == 0;
+	bool is_good =
+		inspection_decode(&inspection_event_schema, payload, &arena, &event, &error) == 0;
 	if (is_good && (f->form == FORM_TABLE || f->form == FORM_WIDE)) {
 		print_event(&event);
 	} else if (is_good) {
 		buf_init(&json, TEXT_MAX);
-		must(show_json(&looking_event_schema, &event, &json) == 0);
+		must(show_json(&inspection_event_schema, &event, &json) == 0);
 		fputs(f->form == FORM_YAML ? "---\n" : "", stdout);
 		show_print(stdout, buf_str(&json), f->form == FORM_YAML);
 		buf_fini(&json);

@@ -73,10 +73,10 @@ static void say(struct engine *engine, struct node *node, struct diag_list *diag
 {
 	if (node->kind == NODE_SECRET)
 		return;
-	if (diags->count == 0 && (node->flags & (NODE_SAID | NODE_SAY)) == 0)
+	if (diags->count == 0 && (node->flags & (NODE_TOLD | NODE_TELL)) == 0)
 		return;
-	set_flag(node, NODE_SAY, false);
-	said_update(engine, node, SAID_CONTENT, diags, false);
+	set_flag(node, NODE_TELL, false);
+	diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, diags, false);
 }
 
 /* Takes back what was appended since `before`; private keys are wiped. */
@@ -282,7 +282,7 @@ static void empty_queue(struct engine *engine, struct queue *queue)
 	while ((node = queue_pop(queue)) != NULL) {
 		set_flag(node, NODE_SENT, false);
 		if (queue->flag == NODE_DIRTY && node->kind != NODE_SECRET)
-			said_ask(engine, node, SAID_CONTENT);
+			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
 		graph_settle(&engine->graph, node);
 	}
 }

@@ -55,10 +55,10 @@ static void say_again(struct engine *engine, const struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
-		if ((node->flags & NODE_SAID) != 0)
-			said_ask(engine, node, SAID_CONTENT);
-		if ((node->flags & NODE_SAID_STATUS) != 0)
-			said_ask(engine, node, SAID_STATUS);
+		if ((node->flags & NODE_TOLD) != 0)
+			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		if ((node->flags & NODE_TOLD_STATUS) != 0)
+			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
 	}
 }
 
@@ -133,8 +133,8 @@ static void change_present(
 		say_again(engine, ingress);
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
-		(node->flags & NODE_SAID) != 0)
-		said_ask(engine, node, SAID_CONTENT);
+		(node->flags & NODE_TOLD) != 0)
+		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
 	if (node->kind == NODE_FRONT)
 		front_changed(engine, ingress, plan);
 	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
@@ -156,7 +156,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 	offers_forget(ingress);
 	ingress->balancer = NULL;
 	targets_set(engine, ingress, &none, shaped);
-	said_drop(engine, &ingress->record.node);
+	diagnostics_drop(engine, &ingress->record.node);
 	graph_settle(&engine->graph, &ingress->record.node);
 }
 
@@ -238,7 +238,7 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 				object_touch(engine, &user->balancer->node);
 			offers_forget(user);
 			if (is_news)
-				said_ask(engine, &user->record.node, SAID_CONTENT);
+				diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
 			claims_ask_by_secrets(engine, user);
 		}
 	}
@@ -274,7 +274,7 @@ void change_class(struct engine *engine, struct class_node *class)
 	update_classes(engine, class);
 	SET_FOREACH (user, &class->users, node_by_name)
 		change_ingress(engine, user, NULL);
-	said_ask(engine, &class->record.node, SAID_CONTENT);
+	diagnostics_ask(engine, &class->record.node, DIAGNOSTICS_CONTENT);
 	graph_settle(&engine->graph, &class->record.node);
 }
 

@@ -51,7 +51,7 @@ static void count_shown(struct engine *engine, struct secret_node *secret, int b
 	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
 		return;
 	SET_FOREACH (user, &secret->users, node_by_name)
-		said_ask(engine, &user->record.node, SAID_CONTENT);
+		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
@@ -101,7 +101,7 @@ void claims_settle(struct engine *engine, struct claim_node *claim)
 	if (!is_news)
 		return;
 	SET_FOREACH (user, &claim->users, node_by_name)
-		said_ask(engine, &user->record.node, SAID_CONTENT);
+		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 /* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among

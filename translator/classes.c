@@ -85,7 +85,7 @@ static void touch_all(struct engine *engine)
 		if (balancer != NULL)
 			object_touch(engine, &balancer->node);
 		if (record != NULL)
-			said_ask(engine, &record->node, SAID_CONTENT);
+			diagnostics_ask(engine, &record->node, DIAGNOSTICS_CONTENT);
 	}
 }
 

@@ -30,7 +30,7 @@ struct engine *engine_new(
 	classes_init(engine);
 	plans_init(engine);
 	batch_init(engine);
-	said_init(engine);
+	diagnostics_init(engine);
 	queue_init(&engine->statuses, NODE_STATUS);
 	arena_init(&engine->scratch);
 	return engine;
@@ -54,7 +54,7 @@ void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
-	said_fini(engine);
+	diagnostics_fini(engine);
 	batch_fini(engine);
 	queue_fini(&engine->statuses);
 	queue_fini(&engine->claims);
@@ -90,7 +90,7 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 		if (next_s < engine->next_change_s)
 			engine->next_change_s = next_s;
 		SET_FOREACH (user, &secret->users, node_by_name)
-			said_ask(engine, &user->record.node, SAID_CONTENT);
+			diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
 	}
 }
 
@@ -103,7 +103,7 @@ void engine_source_up(struct engine *engine)
 	engine->is_syncing = true;
 	engine->awaited = 0;
 	engine->begun = 0;
-	said_source_up(engine);
+	diagnostics_source_up(engine);
 }
 
 void engine_source_down(struct engine *engine)
@@ -115,7 +115,7 @@ void engine_source_down(struct engine *engine)
 
 void engine_repeat(struct engine *engine)
 {
-	said_source_up(engine);
+	diagnostics_source_up(engine);
 }
 
 static bool same_settings(const struct source_settings *a, const struct source_settings *b)

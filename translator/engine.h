@@ -75,7 +75,7 @@ bool engine_is_whole(const struct engine *engine);
  * buffer of the engine. */
 const char *engine_missing(struct engine *engine);
 
-/* Sets those figures of metrics.def that are not counted as they happen. Walks the Secrets. */
+/* Sets those metrics of metrics.def that are not counted as they happen. Walks the Secrets. */
 void engine_measure(struct engine *engine);
 
 struct engine_counts {

@@ -14,7 +14,7 @@ struct explaining {
 	bool is_service;
 	const struct plan *plan;
 	struct str self; /* namespace/name */
-	struct looking_explanation *to;
+	struct inspection_explanation *to;
 };
 
 static struct str keep(struct explaining *e, struct str text)
@@ -31,21 +31,21 @@ static bool is_self(const struct explaining *e, const struct object_ref *ref)
 static void add_problem(struct explaining *e, struct str reason, struct str message)
 {
 	for (size_t i = 0; i < e->to->problems.count; i++) {
-		const struct looking_problem *there = &e->to->problems.items[i];
+		const struct inspection_problem *there = &e->to->problems.items[i];
 		if (str_eq(there->reason, reason) && str_eq(there->message, message))
 			return;
 	}
 	/* What a listener of a Service does not serve is told there. */
 	for (size_t i = 0; e->is_service && i < e->to->routes.count; i++) {
-		const struct looking_route *route = &e->to->routes.items[i];
+		const struct inspection_route *route = &e->to->routes.items[i];
 		if (str_eq(route->reason, reason) && str_eq(route->message, message))
 			return;
 	}
 	void *items = e->to->problems.items;
-	struct looking_problem *problem =
+	struct inspection_problem *problem =
 		arena_push(e->arena, &items, &e->to->problems.count, sizeof(*problem));
 	e->to->problems.items = items;
-	*problem = (struct looking_problem){keep(e, reason), keep(e, message)};
+	*problem = (struct inspection_problem){keep(e, reason), keep(e, message)};
 }
 
 static void add_problems(struct explaining *e, const struct diag_list *diags)
@@ -57,7 +57,7 @@ static void add_problems(struct explaining *e, const struct diag_list *diags)
 	}
 }
 
-static void refuse(struct looking_route *route, struct str reason, struct str message)
+static void refuse(struct inspection_route *route, struct str reason, struct str message)
 {
 	route->is_served = false;
 	route->reason = reason;
@@ -74,7 +74,7 @@ static struct str endpoint_state(const struct pool_endpoint *endpoint)
 }
 
 static void add_endpoints(
-	struct explaining *e, const struct pool *pool, struct looking_route *route)
+	struct explaining *e, const struct pool *pool, struct inspection_route *route)
 {
 	size_t active = 0;
 	size_t count = pool->endpoints.count;
@@ -82,7 +82,7 @@ static void add_endpoints(
 	for (size_t i = 0; i < count; i++) {
 		const struct pool_endpoint *endpoint = &pool->endpoints.items[i];
 		bool is_v6 = str_find(endpoint->ip, ':') != NULL;
-		route->endpoints.items[i] = (struct looking_endpoint){
+		route->endpoints.items[i] = (struct inspection_endpoint){
 			.address = arena_printf(e->arena, is_v6 ? "[%.*s]:%u" : "%.*s:%u",
 				STR_FMT(endpoint->ip), (unsigned)endpoint->port),
 			.state = endpoint_state(endpoint),
@@ -113,7 +113,7 @@ static struct str plain_port(struct explaining *e, struct str port)
 	return keep(e, (struct str){port.p, plus != NULL ? (size_t)(plus - port.p) : port.len});
 }
 
-static void explain_pool(struct explaining *e, struct str id, struct looking_route *route)
+static void explain_pool(struct explaining *e, struct str id, struct inspection_route *route)
 {
 	const struct plan_pool *wish = plan_find_pool(e->plan, id);
 	struct engine *engine = e->engine;
@@ -155,7 +155,7 @@ static bool has_rule(
 
 /* Of what was told of the host, what speaks of this path, or of all of them. */
 static void refuse_rule(struct explaining *e, const struct diag_list *diags,
-	const struct path_claim *claim, struct looking_route *route)
+	const struct path_claim *claim, struct inspection_route *route)
 {
 	const char *quoted = diag_quote(&e->engine->scratch, claim->path);
 	for (size_t i = 0; i < diags->count; i++) {
@@ -184,10 +184,10 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 	for (size_t i = 0; i < wish->claims.count; i++) {
 		const struct path_claim *claim = &wish->claims.items[i];
 		void *items = e->to->routes.items;
-		struct looking_route *route =
+		struct inspection_route *route =
 			arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
 		e->to->routes.items = items;
-		*route = (struct looking_route){
+		*route = (struct inspection_route){
 			.host = keep(e, host->host),
 			.path = keep(e, claim->path),
 			.match = claim->type,
@@ -204,10 +204,10 @@ static void explain_default(struct explaining *e)
 	if (e->plan->default_pool.len == 0)
 		return;
 	void *items = e->to->routes.items;
-	struct looking_route *route =
+	struct inspection_route *route =
 		arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
 	e->to->routes.items = items;
-	*route = (struct looking_route){.match = PATH_PREFIX, .is_served = true};
+	*route = (struct inspection_route){.match = PATH_PREFIX, .is_served = true};
 	explain_pool(e, e->plan->default_pool, route);
 	const struct claim_node *claim = graph_find_claim(e->ingress->balancer, STR(CLAIM_DEFAULT));
 	if (e->plan->scope == BALANCER_OF_CLASS && claim != NULL && claim->holder != NULL &&
@@ -221,7 +221,7 @@ static void explain_default(struct explaining *e)
 
 /* A port of the load balancer that belongs to somebody else. */
 static void refuse_port(struct explaining *e, const struct diag_list *diags,
-	const struct plan_port *port, struct looking_route *route)
+	const struct plan_port *port, struct inspection_route *route)
 {
 	struct str start =
 		arena_printf(&e->engine->scratch, "port %llu ", (unsigned long long)port->port);
@@ -246,10 +246,10 @@ static void explain_port(
 	struct explaining *e, const struct plan_port *port, const struct diag_list *diags)
 {
 	void *items = e->to->routes.items;
-	struct looking_route *route =
+	struct inspection_route *route =
 		arena_push(e->arena, &items, &e->to->routes.count, sizeof(*route));
 	e->to->routes.items = items;
-	*route = (struct looking_route){
+	*route = (struct inspection_route){
 		.listener = arena_printf(e->arena, "tcp %llu", (unsigned long long)port->port),
 		.is_served = true,
 	};
@@ -263,10 +263,10 @@ static void explain_tls(struct explaining *e)
 	for (size_t i = 0; i < e->plan->tls.count; i++) {
 		const struct plan_tls *wish = &e->plan->tls.items[i];
 		void *items = e->to->tls.items;
-		struct looking_tls *tls =
+		struct inspection_tls *tls =
 			arena_push(e->arena, &items, &e->to->tls.count, sizeof(*tls));
 		e->to->tls.items = items;
-		*tls = (struct looking_tls){.hosts = wish->hosts};
+		*tls = (struct inspection_tls){.hosts = wish->hosts};
 		if (wish->secret.len != 0)
 			tls->secret = key_join(e->arena, e->to->namespace, '/', wish->secret);
 	}
@@ -433,13 +433,13 @@ static void explain_owner(struct explaining *e, struct record *record)
 }
 
 bool explain_object(struct engine *engine, enum record_kind kind, struct str namespace,
-	struct str name, struct arena *arena, struct looking_explanation *ret_explanation)
+	struct str name, struct arena *arena, struct inspection_explanation *ret_explanation)
 {
 	struct explaining e = {.engine = engine,
 		.arena = arena,
 		.is_service = kind == RECORD_SERVICE,
 		.to = ret_explanation};
-	*ret_explanation = (struct looking_explanation){
+	*ret_explanation = (struct inspection_explanation){
 		.kind = e.is_service ? STR("Service") : STR("Ingress"),
 		.namespace = arena_str(arena, namespace),
 		.name = arena_str(arena, name),
@@ -461,7 +461,7 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 }
 
 bool explain_foreign_object(struct engine *engine, enum record_kind kind, struct str namespace,
-	struct str name, struct arena *arena, struct looking_explanation *ret_explanation)
+	struct str name, struct arena *arena, struct inspection_explanation *ret_explanation)
 {
 	const struct record *record = graph_find(
 		&engine->graph, record_node_kind(kind), key_join(arena, namespace, '/', name));

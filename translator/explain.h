@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "translator/engine.h"
 
 /* `kind`: RECORD_INGRESS or RECORD_SERVICE. False: there is no such object. Texts live in the arena. `provider` stays empty. */
 bool explain_object(struct engine *engine, enum record_kind kind, struct str namespace,
-	struct str name, struct arena *arena, struct looking_explanation *ret_explanation);
+	struct str name, struct arena *arena, struct inspection_explanation *ret_explanation);
 /* The same of an object that is not ours by its class; false also when it is. Costs little of one that is ours. */
 bool explain_foreign_object(struct engine *engine, enum record_kind kind, struct str namespace,
-	struct str name, struct arena *arena, struct looking_explanation *ret_explanation);
+	struct str name, struct arena *arena, struct inspection_explanation *ret_explanation);

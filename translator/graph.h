@@ -43,19 +43,19 @@ enum node_kind {
 enum { NODE_RECORD_KINDS = NODE_BALANCER };
 
 enum {
-	NODE_DIRTY = 1 << 0,      /* in a queue of objects to be sent */
-	NODE_GOING = 1 << 1,      /* in a queue of objects to be removed */
-	NODE_SENT = 1 << 2,       /* the provider has it */
-	NODE_TO_SAY = 1 << 3,     /* in the queue of those whose diagnostics are to be told */
-	NODE_SAY = 1 << 4,        /* the diagnostics of its content are to be told */
-	NODE_SAY_STATUS = 1 << 5, /* those of its load balancer's status */
-	NODE_STATUS = 1 << 6,     /* an ingress in the queue of statuses */
-	NODE_OURS = 1 << 7,       /* an ingress that is ours by class */
-	NODE_SHAPES = 1 << 8,     /* an ingress that its load balancer object depends on */
-	NODE_UNNAMED = 1 << 9,    /* an ingress that names no class */
-	NODE_FAILED = 1 << 9,     /* a balancer; not applied since, whatever came between */
-	NODE_SAID = 1 << 10,      /* something of its content was told, see said.h */
-	NODE_SAID_STATUS = 1 << 11,
+	NODE_DIRTY = 1 << 0,       /* in a queue of objects to be sent */
+	NODE_GOING = 1 << 1,       /* in a queue of objects to be removed */
+	NODE_SENT = 1 << 2,        /* the provider has it */
+	NODE_TO_TELL = 1 << 3,     /* in the queue of those whose diagnostics are to be told */
+	NODE_TELL = 1 << 4,        /* the diagnostics of its content are to be told */
+	NODE_TELL_STATUS = 1 << 5, /* those of its load balancer's status */
+	NODE_STATUS = 1 << 6,      /* an ingress in the queue of statuses */
+	NODE_OURS = 1 << 7,        /* an ingress that is ours by class */
+	NODE_SHAPES = 1 << 8,      /* an ingress that its load balancer object depends on */
+	NODE_UNNAMED = 1 << 9,     /* an ingress that names no class */
+	NODE_FAILED = 1 << 9,      /* a balancer; not applied since, whatever came between */
+	NODE_TOLD = 1 << 10,       /* something of its content was told, see said.h */
+	NODE_TOLD_STATUS = 1 << 11,
 	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not told yet */
 	NODE_LEAVING = 1 << 12,    /* of a front: its load balancer has to go first */
 	NODE_RELEASED = 1 << 13,   /* of a front: it is gone */
@@ -63,7 +63,7 @@ enum {
 	NODE_CLAIMED = 1 << 14, /* in the queue of claims to be settled; an ingress: all of its */
 	NODE_KEPT = 1 << 15,    /* an ingress or a front of which nothing is known but the key */
 };
-enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_SAY | NODE_STATUS | NODE_CLAIMED };
+enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_TELL | NODE_STATUS | NODE_CLAIMED };
 
 /* What every node begins with. Its key stands at the end of the struct of its kind. */
 struct node {

@@ -34,7 +34,7 @@
 #include "translator/config.h"
 #include "translator/confine.h"
 #include "translator/engine.h"
-#include "translator/lookout.h"
+#include "translator/inspect_server.h"
 #include "translator/metrics.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static struct {
 	struct daemon *daemon;
 	struct egress *egress; /* the engine's */
 	struct engine *engine;
-	struct lookout *lookout;
+	struct inspect_server *server;
 	struct link *source;
 	struct link *provider;
 	struct leadership lead;
@@ -121,7 +121,7 @@ static void provider_flush(void *ctx)
 static void on_event(void *ctx, const struct event_note *note)
 {
 	(void)ctx;
-	lookout_event(self.lookout, note);
+	inspect_server_event(self.server, note);
 }
 
 static const struct engine_ops engine_ops = {
@@ -167,7 +167,7 @@ static const char *on_source_up(void *ctx, struct link *link, const struct hello
 	(void)ctx;
 	(void)link;
 	leadership_connected(&self.lead);
-	lookout_up(self.lookout, LOOKOUT_WATCHER, peer);
+	inspect_server_up(self.server, INSPECT_WATCHER, peer);
 	engine_source_up(self.engine);
 	return NULL;
 }
@@ -197,7 +197,7 @@ static void on_source_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
-	lookout_down(self.lookout, LOOKOUT_WATCHER);
+	inspect_server_down(self.server, INSPECT_WATCHER);
 	engine_source_down(self.engine);
 	work();
 }
@@ -220,7 +220,7 @@ static const char *on_provider_up(void *ctx, struct link *link, const struct hel
 	self.provider_obeys = has_feature(peer->capabilities, "lead");
 	if (self.lead.is_elected)
 		tell_lead(self.lead.until_ms);
-	lookout_up(self.lookout, LOOKOUT_PROVIDER, peer);
+	inspect_server_up(self.server, INSPECT_PROVIDER, peer);
 	engine_provider_up(self.engine, peer);
 	return NULL;
 }
@@ -237,7 +237,7 @@ static void on_provider_down(void *ctx, struct link *link)
 {
 	(void)ctx;
 	(void)link;
-	lookout_down(self.lookout, LOOKOUT_PROVIDER);
+	inspect_server_down(self.server, INSPECT_PROVIDER);
 	engine_provider_down(self.engine);
 	work();
 }
@@ -358,7 +358,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	}
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
-	self.lookout = lookout_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
+	self.server = inspect_server_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
 	start_timers();
 	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
 	metrics_collect_with(measure, NULL);
@@ -379,7 +379,7 @@ static void stop(void)
 	ev_idle_stop(loop, &self.again);
 	link_free(self.source, "the translator ends");
 	link_free(self.provider, "the translator ends");
-	lookout_free(self.lookout);
+	inspect_server_free(self.server);
 	engine_free(self.engine);
 	egress_free(self.egress);
 }

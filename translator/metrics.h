@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The figures of the translator, see metrics.def. */
+/* The metrics of the translator, see metrics.def. */
 #pragma once
 
 #include "common/metrics.h"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is to be done: the queues that changes fill, and that batch.c, said.c and statuses.c empty when their turn comes. Nothing is done here.
+ * What is to be done: the queues that changes fill, and that batch.c, diagnostics.c and statuses.c empty when their turn comes. Nothing is done here.
  */
 #include "translator/state.h"
 
 #include "translator/claim_keys.h"
 #include "translator/object_names.h"
 
-static uint16_t ask_flag(enum said_part part)
+static uint16_t ask_flag(enum diagnostics_part part)
 {
-	return part == SAID_CONTENT ? NODE_SAY : NODE_SAY_STATUS;
+	return part == DIAGNOSTICS_CONTENT ? NODE_TELL : NODE_TELL_STATUS;
 }
 
-void said_ask(struct engine *engine, struct node *node, enum said_part part)
+void diagnostics_ask(struct engine *engine, struct node *node, enum diagnostics_part part)
 {
 	node->flags |= ask_flag(part);
-	queue_push(&engine->to_say, node);
+	queue_push(&engine->to_tell, node);
 }
 
 void object_touch(struct engine *engine, struct node *node)
@@ -26,7 +26,7 @@ void object_touch(struct engine *engine, struct node *node)
 	if (engine->provider_up)
 		queue_push(&engine->dirty[object_order(node)], node);
 	if (!engine->provider_up || is_unserved)
-		said_ask(engine, node, SAID_CONTENT);
+		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
 }
 
 static bool is_default(const struct engine *engine, const struct node *secret)
@@ -108,5 +108,5 @@ void claims_ask_name(struct engine *engine, struct balancer_node *balancer, stru
 		return;
 	claims_ask(engine, claim);
 	SET_FOREACH (user, &claim->users, node_by_name)
-		said_ask(engine, &user->record.node, SAID_CONTENT);
+		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
 }

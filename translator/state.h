@@ -16,10 +16,10 @@
  *   objects.c    builds the object of a node, with its diagnostics
  *   host_paths.c gathers the paths of a virtual host
  *   batch.c      objects to the provider, in batches that end in a commit
- *   said.c       diagnostics to the watcher, each once
+ *   diagnostics.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
  *   publish.c    addresses of a Service instead of the provider's
- *   figures.c    figures for metrics.def
+ *   measure.c    metrics for metrics.def
  *   work.c       settles, releases and tells what waits for it
  *   engine.c     the entry points, and whose turn it is
  */
@@ -62,7 +62,7 @@ struct batch {
 	uint64_t seen[OBJECT_KINDS]; /* of each queue, up to where new objects were sent ahead */
 };
 
-struct said_tree;
+struct diagnostics_tree;
 
 struct engine {
 	struct engine_config config;
@@ -114,9 +114,9 @@ struct engine {
 
 	/* upwards */
 	bool standing; /* what is found now may have been there before */
-	struct queue to_say;
+	struct queue to_tell;
 	struct queue statuses;
-	struct said_tree *said;
+	struct diagnostics_tree *diagnostics;
 };
 
 /* Whether the provider can serve listeners of that protocol; true while nothing is known. */
@@ -130,7 +130,7 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 
 /* ---- pending.c ---- */
 
-enum said_part { SAID_CONTENT, SAID_STATUS };
+enum diagnostics_part { DIAGNOSTICS_CONTENT, DIAGNOSTICS_STATUS };
 
 /* Whether the object should be there. */
 bool object_is_wanted(struct engine *engine, struct node *node);
@@ -142,7 +142,7 @@ void batch_want_again(struct engine *engine, const struct node *node);
 /* The provider has everything. */
 bool batch_is_idle(const struct engine *engine);
 /* Has the diagnostics of the node looked at when there is room. */
-void said_ask(struct engine *engine, struct node *node, enum said_part part);
+void diagnostics_ask(struct engine *engine, struct node *node, enum diagnostics_part part);
 void statuses_ask(struct engine *engine, struct ingress_node *ingress);
 /* After a snapshot of the watcher: it may have lost what it was told. */
 void statuses_ask_all(struct engine *engine);
@@ -303,19 +303,19 @@ void batch_provider_down(struct engine *engine);
 /* True: there is more to do, and room. */
 bool batch_work(struct engine *engine);
 
-/* ---- said.c ---- */
+/* ---- diagnostics.c ---- */
 
-void said_init(struct engine *engine);
-void said_fini(struct engine *engine);
+void diagnostics_init(struct engine *engine);
+void diagnostics_fini(struct engine *engine);
 /* Tells those of the list that have not been told. `keep`: the old ones still stand. */
-void said_update(struct engine *engine, struct node *node, enum said_part part,
+void diagnostics_update(struct engine *engine, struct node *node, enum diagnostics_part part,
 	const struct diag_list *diags, bool keep);
 /* The node has nothing to say any more. */
-void said_drop(struct engine *engine, struct node *node);
-void said_source_up(struct engine *engine);
+void diagnostics_drop(struct engine *engine, struct node *node);
+void diagnostics_source_up(struct engine *engine);
 /* False: no room, or nobody there. */
-bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
-	struct str reason, struct str message, bool standing);
+bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
+	enum event_type type, struct str reason, struct str message, bool standing);
 
 /* ---- publish.c ---- */
 
@@ -329,7 +329,7 @@ void publish_service_changed(struct engine *engine, const struct record *service
 
 /* ---- statuses.c ---- */
 
-/* What the provider said last, unpacked into the arena. False: nothing. */
+/* What the provider said last; lists in the arena. False: nothing. */
 bool statuses_read(
 	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
 /* It has failed, and has not been applied since. */

@@ -55,7 +55,7 @@ static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)said_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
+		(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
 			STR("the load balancer works again"), false);
 	}
 }
@@ -142,14 +142,14 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		ask_users(engine, balancer);
 	if (recovered && engine->grouping != GROUPING_MERGED)
 		tell_recovery(engine, balancer);
-	said_ask(engine, &balancer->node, SAID_STATUS);
+	diagnostics_ask(engine, &balancer->node, DIAGNOSTICS_STATUS);
 	return 0;
 }
 
 void statuses_event(struct engine *engine, const struct lb_event *event)
 {
 	for (size_t i = 0; i < event->owners.count; i++)
-		(void)said_event(engine, &event->owners.items[i], event->type, event->reason,
+		(void)diagnostics_event(engine, &event->owners.items[i], event->type, event->reason,
 			event->message, false);
 	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
 		return;
@@ -159,7 +159,8 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)said_event(engine, &self, event->type, event->reason, event->message, false);
+		(void)diagnostics_event(
+			engine, &self, event->type, event->reason, event->message, false);
 	}
 }
 

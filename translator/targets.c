@@ -127,10 +127,10 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 			batch_want_again(engine, node);
 		if (is_first || (node->flags & (NODE_SENT | NODE_DIRTY)) == 0)
 			object_touch(engine, node);
-		else if ((node->flags & NODE_SAID) != 0)
-			said_ask(engine, node, SAID_CONTENT);
-		if (node->kind == NODE_BALANCER && (node->flags & NODE_SAID_STATUS) != 0)
-			said_ask(engine, node, SAID_STATUS);
+		else if ((node->flags & NODE_TOLD) != 0)
+			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		if (node->kind == NODE_BALANCER && (node->flags & NODE_TOLD_STATUS) != 0)
+			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
 		return;
 	case NODE_HOST:
 		object_touch(engine, node);
@@ -157,7 +157,7 @@ static void give_up(struct engine *engine, struct node *node)
 		facts_free(secret->facts);
 		secret->facts = NULL;
 	}
-	said_drop(engine, node);
+	diagnostics_drop(engine, node);
 	if (node->kind == NODE_HOST)
 		touch_listeners(engine, node);
 	if (node->kind != NODE_CLASS)
@@ -173,10 +173,10 @@ static void left(struct engine *engine, struct node *node, bool shaped_balancer)
 	}
 	if (node->kind == NODE_HOST || (node->kind == NODE_BALANCER && shaped_balancer))
 		object_touch(engine, node);
-	else if ((node->flags & NODE_SAID) != 0)
-		said_ask(engine, node, SAID_CONTENT);
-	if ((node->flags & NODE_SAID_STATUS) != 0)
-		said_ask(engine, node, SAID_STATUS);
+	else if ((node->flags & NODE_TOLD) != 0)
+		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+	if ((node->flags & NODE_TOLD_STATUS) != 0)
+		diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
 }
 
 static struct targets present_targets(struct engine *engine, const struct ingress_node *ingress)

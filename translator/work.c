@@ -59,21 +59,21 @@ bool work_release(struct engine *engine)
 static void speak(struct engine *engine, struct node *node)
 {
 	struct diag_list diags;
-	uint16_t asked = node->flags & (NODE_SAY | NODE_SAY_STATUS);
+	uint16_t asked = node->flags & (NODE_TELL | NODE_TELL_STATUS);
 	node->flags &= (uint16_t)~asked;
-	if ((asked & NODE_SAY) != 0) {
+	if ((asked & NODE_TELL) != 0) {
 		diag_list_init(&diags, &engine->scratch);
 		object_diagnose(engine, node, &diags);
-		said_update(engine, node, SAID_CONTENT, &diags, false);
+		diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, &diags, false);
 	}
-	if ((asked & NODE_SAY_STATUS) != 0) {
+	if ((asked & NODE_TELL_STATUS) != 0) {
 		bool keep = false;
 		diag_list_init(&diags, &engine->scratch);
 		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
-		said_update(engine, node, SAID_STATUS, &diags, keep);
+		diagnostics_update(engine, node, DIAGNOSTICS_STATUS, &diags, keep);
 		/* After a restart the first status may be that nothing is known yet; what comes then
 		 * may have been told in the life before. */
-		if ((node->flags & NODE_SAY_STATUS) == 0 && !keep)
+		if ((node->flags & NODE_TELL_STATUS) == 0 && !keep)
 			node->flags &= (uint16_t)~NODE_NEW_STATUS;
 	}
 	arena_reset(&engine->scratch);
@@ -86,14 +86,14 @@ bool work_diagnose(struct engine *engine)
 	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
 		queue_len(&engine->claims) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_say) != 0 &&
+	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_tell) != 0 &&
 		engine->ops->source_out(engine->ctx) != NULL) {
-		struct node *node = queue_pop(&engine->to_say);
+		struct node *node = queue_pop(&engine->to_tell);
 		speak(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}
-	if (queue_len(&engine->to_say) == 0 && (!engine->provider_up || batch_is_idle(engine)))
+	if (queue_len(&engine->to_tell) == 0 && (!engine->provider_up || batch_is_idle(engine)))
 		engine->standing = false;
 	return steps == WORK_STEPS_MAX;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages say is what the programs do: generated parts, commands, their output, options, figures, events, manifests.
+"""What the pages say is what the programs do: generated parts, commands, their output, options, metrics, events, manifests.
 
 ```console   `$ COMMAND` and what it prints: run here, and compared; `...` on a line of its own stands for any lines
 ```sh        checked word by word, see lib/commands.py

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: every program shows what its catalogues declare, a Prometheus scrapes them, and dashboard and alerts use nothing else."""
+"""Metrics: every program shows what its catalogues declare, a Prometheus scrapes them, and dashboard and alerts use nothing else."""
 from __future__ import annotations
 
 import contextlib

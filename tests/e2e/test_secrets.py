@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No secret is told: not in a log at its most talkative, not in Events, figures, answers of the window or of sluicectl, nor on a command line,
+"""No secret is told: not in a log at its most talkative, not in Events, metrics, answers of the window or of sluicectl, nor on a command line,
 whatever goes wrong with it."""
 from __future__ import annotations
 

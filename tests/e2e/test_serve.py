@@ -60,7 +60,7 @@ def say(port: int, request: bytes) -> bytes:
         return got
 
 
-def figures(text: str) -> set[str]:
+def metrics(text: str) -> set[str]:
     return {line.split("{")[0].split()[0] for line in text.splitlines() if not line.startswith("#")}
 
 
@@ -70,7 +70,7 @@ def test_the_pages_are_those_of_the_window(translator, serve, tmp_path):
         for accept in ("text/plain", "application/openmetrics-text;version=1.0.0"):
             here, there = look(window, page, Accept=accept), look(server.port, page, Accept=accept)
             assert (there.status, there.headers["content-type"]) == (here.status, here.headers["content-type"]), page
-            assert figures(there.text) == figures(here.text), page
+            assert metrics(there.text) == metrics(here.text), page
     assert look(server.port, "/healthz").text == "the event loop turns\n"
     assert (look(server.port, "/readyz").status, look(server.port, "/readyz").text) == (503, "the watcher\n")
     assert "sluice_translator_records" in look(server.port, "/metrics").text

@@ -29,7 +29,7 @@ static void test_figures(void **ctx)
 	struct about about = {0};
 	struct buf json;
 	(void)ctx;
-	about_read_figures(&about,
+	about_read_metrics(&about,
 		STR("# HELP sluice_watcher_objects "
 		    "Objects.\nsluice_watcher_objects{kind=\"ingress\"} 12\n"
 		    "sluice_watcher_objects{kind=\"secret\"} 0\nsluice_watcher_queue_objects 3\n"
@@ -55,7 +55,7 @@ static void test_lag_is_of_kinds_that_are_not_followed(void **ctx)
 {
 	struct about about = {0};
 	(void)ctx;
-	about_read_figures(&about, STR("sluice_watcher_silence_seconds{kind=\"ingress\"} 88\n"
+	about_read_metrics(&about, STR("sluice_watcher_silence_seconds{kind=\"ingress\"} 88\n"
 				       "sluice_watcher_silence_seconds{kind=\"secret\"} 42.2\n"
 				       "sluice_watcher_synced{kind=\"ingress\"} 1\n"
 				       "sluice_watcher_synced{kind=\"secret\"} 0\n"));

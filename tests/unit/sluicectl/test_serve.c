@@ -36,7 +36,7 @@ struct answer_case {
 static const struct answer_case answer_cases[] = {
 	{"alive", HTTP_ANSWERED, 200, "text/plain", "the event loop turns\n", NULL},
 	{"not ready", HTTP_ANSWERED, 503, "text/plain", "the watcher\n", NULL},
-	{"too many figures", HTTP_ANSWERED, 500, "text/plain", "there are too many figures\n",
+	{"too many metrics", HTTP_ANSWERED, 500, "text/plain", "there are too many metrics\n",
 		NULL},
 	{"away", HTTP_E_CONNECT, 0, NULL, "", "does not run"},
 	{"hung", HTTP_E_TIMEOUT, 0, NULL, "", "in time"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/show.h"
 
-#include "proto/looking.h"
+#include "proto/inspection.h"
 #include "proto/message.h"
 
 #include <setjmp.h>
@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-static struct looking_explanation sample(struct looking_route *route, struct str *address)
+static struct inspection_explanation sample(struct inspection_route *route, struct str *address)
 {
 	*address = STR("192.0.2.1");
-	*route = (struct looking_route){.host = STR("a.test"),
+	*route = (struct inspection_route){.host = STR("a.test"),
 		.path = STR("/\"x\"\n"),
 		.match = PATH_EXACT,
 		.is_served = true};
-	return (struct looking_explanation){
+	return (struct inspection_explanation){
 		.namespace = STR("default"),
 		.name = STR("yes"),
 		.is_ours = true,
@@ -29,15 +29,15 @@ static struct looking_explanation sample(struct looking_route *route, struct str
 
 static void test_json_and_yaml(void **ctx)
 {
-	struct looking_route route;
+	struct inspection_route route;
 	struct str address;
-	struct looking_explanation value = sample(&route, &address);
+	struct inspection_explanation value = sample(&route, &address);
 	struct buf json;
 	char *text = NULL;
 	size_t len = 0;
 	(void)ctx;
 	buf_init(&json, 4096);
-	assert_int_equal(show_json(&looking_explanation_schema, &value, &json), 0);
+	assert_int_equal(show_json(&inspection_explanation_schema, &value, &json), 0);
 	char *printed = str_dup(buf_str(&json));
 	assert_string_equal(printed, "{\"namespace\":\"default\",\"name\":\"yes\",\"ours\":true,"
 				     "\"addresses\":[\"192.0.2.1\"],"
@@ -102,44 +102,44 @@ static void test_values_and_their_json_are_one_yaml(void **ctx)
 		.tls = &tls};
 	struct certificate certificate = {.key = {.kind = LB_CERTIFICATE, .rev = UINT64_MAX},
 		.names = {names, sizeof(words) / sizeof(words[0])}};
-	struct looking_route route;
+	struct inspection_route route;
 	struct str address;
-	struct looking_explanation value = sample(&route, &address);
+	struct inspection_explanation value = sample(&route, &address);
 	(void)ctx;
 	memcpy(names, words, sizeof(words));
 	assert_same_yaml(object_schema(LB_POOL), &pool);
 	assert_same_yaml(object_schema(LB_CERTIFICATE), &certificate);
-	assert_same_yaml(&looking_explanation_schema, &value);
-	value = (struct looking_explanation){0};
-	assert_same_yaml(&looking_explanation_schema, &value);
+	assert_same_yaml(&inspection_explanation_schema, &value);
+	value = (struct inspection_explanation){0};
+	assert_same_yaml(&inspection_explanation_schema, &value);
 }
 
 static void test_what_was_encoded_is_decoded(void **ctx)
 {
-	struct looking_route route;
+	struct inspection_route route;
 	struct str address;
-	struct looking_explanation value = sample(&route, &address);
-	struct looking_explanation back;
+	struct inspection_explanation value = sample(&route, &address);
+	struct inspection_explanation back;
 	struct schema_error error = {""};
 	struct arena arena;
 	struct buf body;
 	(void)ctx;
 	arena_init(&arena);
 	buf_init(&body, 4096);
-	assert_int_equal(looking_encode(&looking_explanation_schema, &value, &body), 0);
-	assert_int_equal(
-		looking_decode(&looking_explanation_schema, buf_str(&body), &arena, &back, &error),
+	assert_int_equal(inspection_encode(&inspection_explanation_schema, &value, &body), 0);
+	assert_int_equal(inspection_decode(&inspection_explanation_schema, buf_str(&body), &arena,
+				 &back, &error),
 		0);
 	assert_true(str_eq(back.routes.items[0].path, route.path));
 	assert_int_equal(back.routes.items[0].match, PATH_EXACT);
 	/* Cut short, and followed by something. */
 	struct str bytes = buf_str(&body);
-	assert_int_not_equal(looking_decode(&looking_explanation_schema,
+	assert_int_not_equal(inspection_decode(&inspection_explanation_schema,
 				     (struct str){bytes.p, bytes.len - 1}, &arena, &back, &error),
 		0);
 	assert_int_equal(buf_append(&body, "x", 1), 0);
-	assert_int_not_equal(
-		looking_decode(&looking_explanation_schema, buf_str(&body), &arena, &back, &error),
+	assert_int_not_equal(inspection_decode(&inspection_explanation_schema, buf_str(&body),
+				     &arena, &back, &error),
 		0);
 	buf_fini(&body);
 	arena_fini(&arena);

@@ -113,7 +113,7 @@ static void a_queue_holds_each_node_once_in_order(void **state)
 	char key[32];
 	(void)state;
 	graph_init(&graph);
-	queue_init(&queue, NODE_TO_SAY);
+	queue_init(&queue, NODE_TO_TELL);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(key, sizeof(key), "ns/%d", i);
 		records[i] = graph_get(&graph, NODE_SERVICE, str_from(key));

@@ -14,86 +14,88 @@
 
 #include <stdlib.h>
 
-enum { SAID_KEPT_MAX = 64 };
+enum { DIAGNOSTICS_KEPT_MAX = 64 };
 
-struct said {
-	RB_ENTRY(said) entry;
+struct diagnostics {
+	RB_ENTRY(diagnostics) entry;
 	struct node *node;
-	enum said_part part;
+	enum diagnostics_part part;
 	size_t count;
 	uint64_t digests[]; /* sorted */
 };
-RB_HEAD(said_tree, said);
+RB_HEAD(diagnostics_tree, diagnostics);
 
-static int compare_said(const struct said *a, const struct said *b)
+static int compare_diagnostics(const struct diagnostics *a, const struct diagnostics *b)
 {
 	if (a->node != b->node)
 		return (uintptr_t)a->node < (uintptr_t)b->node ? -1 : 1;
 	return (int)a->part - (int)b->part;
 }
 
-RB_GENERATE_LOCAL(said_tree, said, entry, compare_said)
+RB_GENERATE_LOCAL(diagnostics_tree, diagnostics, entry, compare_diagnostics)
 
-static uint16_t said_flag(enum said_part part)
+static uint16_t diagnostics_flag(enum diagnostics_part part)
 {
-	return part == SAID_CONTENT ? NODE_SAID : NODE_SAID_STATUS;
+	return part == DIAGNOSTICS_CONTENT ? NODE_TOLD : NODE_TOLD_STATUS;
 }
 
-static struct said *said_find(struct engine *engine, struct node *node, enum said_part part)
+static struct diagnostics *diagnostics_find(
+	struct engine *engine, struct node *node, enum diagnostics_part part)
 {
-	struct said wanted = {.node = node, .part = part};
-	if ((node->flags & said_flag(part)) == 0)
+	struct diagnostics wanted = {.node = node, .part = part};
+	if ((node->flags & diagnostics_flag(part)) == 0)
 		return NULL;
-	return RB_FIND(said_tree, engine->said, &wanted);
+	return RB_FIND(diagnostics_tree, engine->diagnostics, &wanted);
 }
 
-static void said_free(struct engine *engine, struct said *said)
+static void diagnostics_free(struct engine *engine, struct diagnostics *sent)
 {
-	said->node->flags &= (uint16_t)~said_flag(said->part);
-	RB_REMOVE(said_tree, engine->said, said);
-	free(said);
+	sent->node->flags &= (uint16_t)~diagnostics_flag(sent->part);
+	RB_REMOVE(diagnostics_tree, engine->diagnostics, sent);
+	free(sent);
 }
 
 /* Takes the place of `old`. */
-static void said_store(struct engine *engine, struct said *old, struct node *node,
-	enum said_part part, const uint64_t *digests, size_t count)
+static void diagnostics_store(struct engine *engine, struct diagnostics *old, struct node *node,
+	enum diagnostics_part part, const uint64_t *digests, size_t count)
 {
 	if (old != NULL)
-		said_free(engine, old);
+		diagnostics_free(engine, old);
 	if (count == 0)
 		return;
-	struct said *said = xcalloc(1, sizeof(*said) + count * sizeof(uint64_t));
-	said->node = node;
-	said->part = part;
-	said->count = count;
-	memcpy(said->digests, digests, count * sizeof(uint64_t));
-	node->flags |= said_flag(part);
-	RB_INSERT(said_tree, engine->said, said);
+	struct diagnostics *sent = xcalloc(1, sizeof(*sent) + count * sizeof(uint64_t));
+	sent->node = node;
+	sent->part = part;
+	sent->count = count;
+	memcpy(sent->digests, digests, count * sizeof(uint64_t));
+	node->flags |= diagnostics_flag(part);
+	RB_INSERT(diagnostics_tree, engine->diagnostics, sent);
 }
 
-void said_init(struct engine *engine)
+void diagnostics_init(struct engine *engine)
 {
-	queue_init(&engine->to_say, NODE_TO_SAY);
-	engine->said = xcalloc(1, sizeof(*engine->said));
-	RB_INIT(engine->said);
+	queue_init(&engine->to_tell, NODE_TO_TELL);
+	engine->diagnostics = xcalloc(1, sizeof(*engine->diagnostics));
+	RB_INIT(engine->diagnostics);
 }
 
-void said_fini(struct engine *engine)
+void diagnostics_fini(struct engine *engine)
 {
-	struct said *said;
-	struct said *next;
-	RB_FOREACH_SAFE (said, said_tree, engine->said, next)
-		said_free(engine, said);
-	free(engine->said);
-	queue_fini(&engine->to_say);
+	struct diagnostics *sent;
+	struct diagnostics *next;
+	RB_FOREACH_SAFE (sent, diagnostics_tree, engine->diagnostics, next)
+		diagnostics_free(engine, sent);
+	free(engine->diagnostics);
+	queue_fini(&engine->to_tell);
 }
 
-void said_drop(struct engine *engine, struct node *node)
+void diagnostics_drop(struct engine *engine, struct node *node)
 {
-	for (int part = SAID_CONTENT; part <= SAID_STATUS; part++) {
-		struct said *said = said_find(engine, node, (enum said_part)part);
-		if (said != NULL)
-			said_free(engine, said);
+	for (int part = DIAGNOSTICS_CONTENT; part <= DIAGNOSTICS_STATUS; part++) {
+		struct diagnostics *sent =
+			diagnostics_find(engine, node, (enum diagnostics_part)part);
+		if (sent != NULL)
+			diagnostics_free(engine, sent);
 	}
 }
 
@@ -106,8 +108,8 @@ static enum record_kind kind_of(const struct object_ref *owner)
 	return owner->is_service ? RECORD_SERVICE : RECORD_INGRESS;
 }
 
-bool said_event(struct engine *engine, const struct object_ref *ingress, enum event_type type,
-	struct str reason, struct str message, bool standing)
+bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
+	enum event_type type, struct str reason, struct str message, bool standing)
 {
 	struct schema_error error = {""};
 	struct event_note note = {
@@ -153,9 +155,9 @@ static int compare_digests(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static bool was_said(const struct said *said, uint64_t digest)
+static bool was_sent(const struct diagnostics *sent, uint64_t digest)
 {
-	return said != NULL && bsearch(&digest, said->digests, said->count, sizeof(digest),
+	return sent != NULL && bsearch(&digest, sent->digests, sent->count, sizeof(digest),
 				       compare_digests) != NULL;
 }
 
@@ -169,33 +171,37 @@ static bool tell_recovery(struct engine *engine, const struct pool_node *pool)
 		struct str text = arena_printf(&engine->scratch,
 			"Service %.*s: what was amiss is over, requests reach it",
 			STR_FMT(service));
-		if (!said_event(engine, &self, EVENT_NORMAL, STR("BackendRecovered"), text, false))
+		if (!diagnostics_event(
+			    engine, &self, EVENT_NORMAL, STR("BackendRecovered"), text, false))
 			return false;
 	}
 	return true;
 }
 
-static bool has_recovered(const struct node *node, enum said_part part, const struct said *old,
-	const struct diag_list *diags)
+static bool has_recovered(const struct node *node, enum diagnostics_part part,
+	const struct diagnostics *old, const struct diag_list *diags)
 {
-	return node->kind == NODE_POOL && part == SAID_CONTENT && old != NULL && diags->count == 0;
+	return node->kind == NODE_POOL && part == DIAGNOSTICS_CONTENT && old != NULL &&
+	       diags->count == 0;
 }
 
-static bool is_standing(const struct engine *engine, const struct node *node, enum said_part part)
+static bool is_standing(
+	const struct engine *engine, const struct node *node, enum diagnostics_part part)
 {
-	return engine->standing || (part == SAID_STATUS && (node->flags & NODE_NEW_STATUS) != 0);
+	return engine->standing ||
+	       (part == DIAGNOSTICS_STATUS && (node->flags & NODE_NEW_STATUS) != 0);
 }
 
-void said_update(struct engine *engine, struct node *node, enum said_part part,
+void diagnostics_update(struct engine *engine, struct node *node, enum diagnostics_part part,
 	const struct diag_list *diags, bool keep)
 {
-	struct said *old = said_find(engine, node, part);
+	struct diagnostics *old = diagnostics_find(engine, node, part);
 	size_t most = diags->count + (old != NULL ? old->count : 0);
 	if (most == 0)
 		return;
 	if (has_recovered(node, part, old, diags) &&
 		!tell_recovery(engine, (struct pool_node *)(void *)node)) {
-		said_ask(engine, node, part);
+		diagnostics_ask(engine, node, part);
 		return;
 	}
 	uint64_t *digests = xcalloc(most, sizeof(*digests));
@@ -203,36 +209,37 @@ void said_update(struct engine *engine, struct node *node, enum said_part part,
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
 		uint64_t digest = digest_of(diag);
-		if (!was_said(old, digest) &&
-			!said_event(engine, &diag->ingress, EVENT_WARNING, diag->reason,
+		if (!was_sent(old, digest) &&
+			!diagnostics_event(engine, &diag->ingress, EVENT_WARNING, diag->reason,
 				diag->message, is_standing(engine, node, part)))
-			said_ask(engine, node, part);
+			diagnostics_ask(engine, node, part);
 		else
 			digests[count++] = digest;
 	}
 	qsort(digests, count, sizeof(*digests), compare_digests);
 	size_t present = count;
-	for (size_t i = 0; keep && old != NULL && i < old->count && count < SAID_KEPT_MAX; i++) {
+	for (size_t i = 0; keep && old != NULL && i < old->count && count < DIAGNOSTICS_KEPT_MAX;
+		i++) {
 		if (bsearch(&old->digests[i], digests, present, sizeof(*digests),
 			    compare_digests) == NULL)
 			digests[count++] = old->digests[i];
 	}
 	qsort(digests, count, sizeof(*digests), compare_digests);
-	said_store(engine, old, node, part, digests, count);
+	diagnostics_store(engine, old, node, part, digests, count);
 	free(digests);
 }
 
 /* ---- turns ---- */
 
-void said_source_up(struct engine *engine)
+void diagnostics_source_up(struct engine *engine)
 {
-	struct said *said;
-	struct said *next;
+	struct diagnostics *sent;
+	struct diagnostics *next;
 	engine->standing = true;
-	RB_FOREACH_SAFE (said, said_tree, engine->said, next) {
-		struct node *node = said->node;
-		enum said_part part = said->part;
-		said_free(engine, said);
-		said_ask(engine, node, part);
+	RB_FOREACH_SAFE (sent, diagnostics_tree, engine->diagnostics, next) {
+		struct node *node = sent->node;
+		enum diagnostics_part part = sent->part;
+		diagnostics_free(engine, sent);
+		diagnostics_ask(engine, node, part);
 	}
 }

@@ -9,7 +9,7 @@
 #include "proto/model.h"
 #include "proto/schema.h"
 
-struct looking_peer {
+struct inspection_peer {
 	struct str role; /* "watcher", "provider" */
 	struct str name;
 	struct str software;
@@ -18,52 +18,52 @@ struct looking_peer {
 	uint64_t waiting; /* objects that it is still to be told of */
 };
 
-struct looking_count {
+struct inspection_count {
 	struct str what;
 	uint64_t count;
 };
 
 /* /status */
-struct looking_status {
+struct inspection_status {
 	struct str program;
 	struct str software;
 	struct str missing; /* what it waits for; empty: nothing */
 	uint64_t started;   /* seconds since 1970 */
-	LIST_OF(struct looking_peer) peers;
-	LIST_OF(struct looking_count) counts;
+	LIST_OF(struct inspection_peer) peers;
+	LIST_OF(struct inspection_count) counts;
 	struct str trouble; /* what a load balancer complains of; empty: nothing */
 };
 
-struct looking_endpoint {
+struct inspection_endpoint {
 	struct str address; /* with port */
 	struct str state;   /* "ready", "draining", "not ready" */
 };
 
-struct looking_route {
+struct inspection_route {
 	struct str listener; /* of a Service: "tcp 5432"; it has no host and no path */
 	struct str host;     /* empty: any */
 	struct str path;
 	enum path_type match;
 	struct str service; /* namespace/name */
 	struct str port;    /* as the Ingress names it */
-	LIST_OF(struct looking_endpoint) endpoints;
+	LIST_OF(struct inspection_endpoint) endpoints;
 	bool is_served;
 	struct str reason; /* why it is not; see sluicectl/reasons.def */
 	struct str message;
 };
 
-struct looking_problem {
+struct inspection_problem {
 	struct str reason;
 	struct str message;
 };
 
-struct looking_tls {
+struct inspection_tls {
 	struct str_list hosts; /* empty: those that the certificate is good for */
 	struct str secret;     /* namespace/name; empty: the default certificate */
 };
 
 /* /explain */
-struct looking_explanation {
+struct inspection_explanation {
 	struct str kind; /* "Ingress", "Service" */
 	struct str namespace;
 	struct str name;
@@ -76,15 +76,15 @@ struct looking_explanation {
 	struct str state_message;
 	struct str_list addresses;
 	struct str_list listeners; /* "https 443" */
-	LIST_OF(struct looking_route) routes;
-	LIST_OF(struct looking_tls) tls;
-	LIST_OF(struct looking_problem)
+	LIST_OF(struct inspection_route) routes;
+	LIST_OF(struct inspection_tls) tls;
+	LIST_OF(struct inspection_problem)
 	problems;           /* of the Ingress as a whole, or of what stands in no route */
 	struct str missing; /* the records are not all there */
 };
 
 /* /events */
-struct looking_event {
+struct inspection_event {
 	uint64_t at; /* seconds since 1970 */
 	enum event_type type;
 	struct str kind; /* of the object; empty: of the line itself */
@@ -94,15 +94,16 @@ struct looking_event {
 	struct str message;
 };
 
-extern const struct schema looking_status_schema;
-extern const struct schema looking_explanation_schema;
-extern const struct schema looking_event_schema;
+extern const struct schema inspection_status_schema;
+extern const struct schema inspection_explanation_schema;
+extern const struct schema inspection_event_schema;
 
 /* Appends the value as one map. Negative errno: it breaks a limit, and `out` is as before. */
-[[nodiscard]] int looking_encode(const struct schema *schema, const void *value, struct buf *out);
+[[nodiscard]] int inspection_encode(
+	const struct schema *schema, const void *value, struct buf *out);
 /* The same as a frame. */
-[[nodiscard]] int looking_encode_frame(
+[[nodiscard]] int inspection_encode_frame(
 	const struct schema *schema, const void *value, struct buf *out);
 /* Texts live in `bytes` or in the arena. -EBADMSG with *ret_error. */
-[[nodiscard]] int looking_decode(const struct schema *schema, struct str bytes, struct arena *arena,
-	void *ret_value, struct schema_error *ret_error);
+[[nodiscard]] int inspection_decode(const struct schema *schema, struct str bytes,
+	struct arena *arena, void *ret_value, struct schema_error *ret_error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "translator/outlook.h"
+#include "translator/inspect.h"
 
 #include "translator/state.h"
 #include "translator/record.h"
@@ -15,34 +15,34 @@ union any_record {
 	struct secret_record secret;
 };
 
-bool outlook_init(struct outlook *outlook, struct str type)
+bool inspect_init(struct inspect_list *list, struct str type)
 {
-	*outlook = (struct outlook){.what = OUTLOOK_STATUSES};
-	buf_init(&outlook->outer, KEY_LEN_MAX);
-	buf_init(&outlook->inner, KEY_LEN_MAX);
+	*list = (struct inspect_list){.what = INSPECT_STATUSES};
+	buf_init(&list->outer, KEY_LEN_MAX);
+	buf_init(&list->inner, KEY_LEN_MAX);
 	if (str_eq(type, STR("lb-status")))
 		return true;
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
 		if (str_eq_c(type, record_kind_word((enum record_kind)kind))) {
-			outlook->what = OUTLOOK_RECORDS;
-			outlook->record_kind = (enum record_kind)kind;
+			list->what = INSPECT_RECORDS;
+			list->record_kind = (enum record_kind)kind;
 			return true;
 		}
 	}
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
 		if (str_eq_c(type, lb_kind_word((enum lb_kind)kind))) {
-			outlook->what = OUTLOOK_OBJECTS;
-			outlook->lb_kind = (enum lb_kind)kind;
+			list->what = INSPECT_OBJECTS;
+			list->lb_kind = (enum lb_kind)kind;
 			return true;
 		}
 	}
 	return false;
 }
 
-void outlook_fini(struct outlook *outlook)
+void inspect_fini(struct inspect_list *list)
 {
-	buf_fini(&outlook->outer);
-	buf_fini(&outlook->inner);
+	buf_fini(&list->outer);
+	buf_fini(&list->inner);
 }
 
 /* ---- where it stands ---- */
@@ -56,45 +56,45 @@ static void stand_behind(struct buf *place, struct str key)
 }
 
 /* The next in the outer tree, from the present place on. */
-static struct node *outer_node(const struct outlook *outlook, struct engine *engine)
+static struct node *outer_node(const struct inspect_list *list, struct engine *engine)
 {
-	struct str from = buf_str(&outlook->outer);
+	struct str from = buf_str(&list->outer);
 	enum node_kind kind = NODE_SERVICE;
-	if (outlook->what == OUTLOOK_STATUSES || outlook->lb_kind == LB_LOAD_BALANCER ||
-		outlook->lb_kind == LB_VIRTUAL_HOST) {
+	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER ||
+		list->lb_kind == LB_VIRTUAL_HOST) {
 		struct balancer_node *balancer = graph_next_balancer(&engine->graph, from);
 		return balancer != NULL ? &balancer->node : NULL;
 	}
-	if (outlook->what == OUTLOOK_RECORDS)
-		kind = record_node_kind(outlook->record_kind);
-	else if (outlook->lb_kind == LB_CERTIFICATE)
+	if (list->what == INSPECT_RECORDS)
+		kind = record_node_kind(list->record_kind);
+	else if (list->lb_kind == LB_CERTIFICATE)
 		kind = NODE_SECRET;
 	struct record *record = graph_next_record(&engine->graph, kind, from);
 	return record != NULL ? &record->node : NULL;
 }
 
 /* The next within it; itself when there is nothing within. */
-static struct node *inner_node(const struct outlook *outlook, struct node *outer)
+static struct node *inner_node(const struct inspect_list *list, struct node *outer)
 {
-	struct str from = buf_str(&outlook->inner);
-	if (outlook->lb_kind == LB_VIRTUAL_HOST) {
+	struct str from = buf_str(&list->inner);
+	if (list->lb_kind == LB_VIRTUAL_HOST) {
 		struct host_node *host =
 			graph_next_host((struct balancer_node *)(void *)outer, from);
 		return host != NULL ? &host->node : NULL;
 	}
-	if (outlook->lb_kind == LB_POOL) {
+	if (list->lb_kind == LB_POOL) {
 		struct pool_node *pool =
 			graph_next_pool((struct service_node *)(void *)outer, from);
 		return pool != NULL ? &pool->node : NULL;
 	}
-	return outlook->has_begun ? NULL : outer;
+	return list->has_begun ? NULL : outer;
 }
 
-static void leave_outer(struct outlook *outlook, const struct node *outer)
+static void leave_outer(struct inspect_list *list, const struct node *outer)
 {
-	stand_behind(&outlook->outer, node_key(outer));
-	buf_clear(&outlook->inner);
-	outlook->has_begun = false;
+	stand_behind(&list->outer, node_key(outer));
+	buf_clear(&list->inner);
+	list->has_begun = false;
 }
 
 /* ---- frames ---- */
@@ -158,17 +158,17 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 }
 
 static bool put(
-	const struct outlook *outlook, struct engine *engine, struct node *node, struct buf *out)
+	const struct inspect_list *list, struct engine *engine, struct node *node, struct buf *out)
 {
 	bool is_put = false;
-	switch (outlook->what) {
-	case OUTLOOK_RECORDS:
-		is_put = put_record(engine, outlook->record_kind, node, out);
+	switch (list->what) {
+	case INSPECT_RECORDS:
+		is_put = put_record(engine, list->record_kind, node, out);
 		break;
-	case OUTLOOK_OBJECTS:
+	case INSPECT_OBJECTS:
 		is_put = put_object(engine, node, out);
 		break;
-	case OUTLOOK_STATUSES:
+	case INSPECT_STATUSES:
 		is_put = put_status(engine, node, out);
 		break;
 	}
@@ -177,52 +177,52 @@ static bool put(
 }
 
 /* The next within `outer`, behind which it then stands. */
-static struct node *take_inner(struct outlook *outlook, struct node *outer)
+static struct node *take_inner(struct inspect_list *list, struct node *outer)
 {
-	struct node *inner = inner_node(outlook, outer);
+	struct node *inner = inner_node(list, outer);
 	if (inner != NULL) {
-		stand_behind(&outlook->inner, inner != outer ? node_key(inner) : STR(""));
-		stand_behind(&outlook->outer, node_key(outer));
-		buf_cut(&outlook->outer, buf_len(&outlook->outer) - 1);
-		outlook->has_begun = true;
+		stand_behind(&list->inner, inner != outer ? node_key(inner) : STR(""));
+		stand_behind(&list->outer, node_key(outer));
+		buf_cut(&list->outer, buf_len(&list->outer) - 1);
+		list->has_begun = true;
 	}
 	/* Looking within costs less than looking for the outer one once more. */
-	if (inner == NULL || inner_node(outlook, outer) == NULL)
-		leave_outer(outlook, outer);
+	if (inner == NULL || inner_node(list, outer) == NULL)
+		leave_outer(list, outer);
 	return inner;
 }
 
-bool outlook_next(struct outlook *outlook, struct engine *engine, struct buf *out)
+bool inspect_next(struct inspect_list *list, struct engine *engine, struct buf *out)
 {
 	struct node *outer;
-	while ((outer = outer_node(outlook, engine)) != NULL) {
-		struct node *inner = take_inner(outlook, outer);
-		if (inner != NULL && put(outlook, engine, inner, out))
+	while ((outer = outer_node(list, engine)) != NULL) {
+		struct node *inner = take_inner(list, outer);
+		if (inner != NULL && put(list, engine, inner, out))
 			return true;
 	}
 	return false;
 }
 
-bool outlook_find(
-	const struct outlook *outlook, struct engine *engine, struct str key, struct buf *out)
+bool inspect_find(
+	const struct inspect_list *list, struct engine *engine, struct str key, struct buf *out)
 {
 	struct node *node = NULL;
-	if (outlook->what == OUTLOOK_STATUSES || outlook->lb_kind == LB_LOAD_BALANCER) {
+	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER) {
 		struct balancer_node *balancer = graph_find_balancer(&engine->graph, key);
 		node = balancer != NULL ? &balancer->node : NULL;
-	} else if (outlook->what == OUTLOOK_RECORDS || outlook->lb_kind == LB_CERTIFICATE) {
+	} else if (list->what == INSPECT_RECORDS || list->lb_kind == LB_CERTIFICATE) {
 		struct record *record = graph_find(&engine->graph,
-			outlook->what == OUTLOOK_RECORDS ? record_node_kind(outlook->record_kind)
-							 : NODE_SECRET,
+			list->what == INSPECT_RECORDS ? record_node_kind(list->record_kind)
+						      : NODE_SECRET,
 			key);
 		node = record != NULL ? &record->node : NULL;
 	}
-	return node != NULL && put(outlook, engine, node, out);
+	return node != NULL && put(list, engine, node, out);
 }
 
 /* ---- numbers ---- */
 
-size_t outlook_waiting_down(const struct engine *engine)
+size_t inspect_waiting_down(const struct engine *engine)
 {
 	size_t count = 0;
 	for (int order = 0; order < OBJECT_KINDS; order++)
@@ -230,12 +230,12 @@ size_t outlook_waiting_down(const struct engine *engine)
 	return count;
 }
 
-size_t outlook_waiting_up(const struct engine *engine)
+size_t inspect_waiting_up(const struct engine *engine)
 {
-	return queue_len(&engine->to_say) + queue_len(&engine->statuses);
+	return queue_len(&engine->to_tell) + queue_len(&engine->statuses);
 }
 
-struct str outlook_trouble(struct engine *engine, struct arena *arena)
+struct str inspect_trouble(struct engine *engine, struct arena *arena)
 {
 	struct balancer_node *balancer;
 	struct lb_status status;

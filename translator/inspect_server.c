@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "translator/lookout.h"
+#include "translator/inspect_server.h"
 
 #include "common/clock.h"
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "translator/explain.h"
-#include "translator/outlook.h"
+#include "translator/inspect.h"
 
 #include <bsd/sys/queue.h>
 #include <stdio.h>
@@ -27,17 +27,17 @@ struct peer {
 /* Somebody who follows what happens. */
 struct follower {
 	LIST_ENTRY(follower) link;
-	struct lookout *lookout;
+	struct inspect_server *server;
 	struct window_reply *reply;
 	uint64_t next; /* serial of the event to tell next */
 };
 
-struct lookout {
+struct inspect_server {
 	struct ev_loop *loop;
 	struct engine *engine;
-	struct peer peers[LOOKOUT_PEERS];
+	struct peer peers[INSPECT_PEERS];
 	int64_t started_s;
-	struct buf events[LOOKOUT_EVENTS_MAX]; /* frames; by serial, in a ring */
+	struct buf events[INSPECT_EVENTS_MAX]; /* frames; by serial, in a ring */
 	uint64_t event_count;
 	LIST_HEAD(follower_list, follower) followers;
 };
@@ -48,25 +48,26 @@ static void reply_value(struct window_reply *reply, const struct schema *schema,
 {
 	struct buf body;
 	buf_init(&body, FRAME_LEN_MAX);
-	if (looking_encode(schema, value, &body) == 0)
+	if (inspection_encode(schema, value, &body) == 0)
 		window_reply_bytes(reply, 200, body_type, buf_str(&body));
 	else
 		window_reply_text(reply, 500, "the answer breaks a limit\n");
 	buf_fini(&body);
 }
 
-static void fill_counts(struct lookout *lookout, struct arena *arena, struct looking_status *status)
+static void fill_counts(
+	struct inspect_server *server, struct arena *arena, struct inspection_status *status)
 {
 	struct engine_counts counts;
 	size_t count = 0;
-	engine_count(lookout->engine, &counts);
+	engine_count(server->engine, &counts);
 	status->counts.items = arena_calloc(
-		arena, RECORD_KIND_COUNT + LB_KIND_COUNT, sizeof(struct looking_count));
+		arena, RECORD_KIND_COUNT + LB_KIND_COUNT, sizeof(struct inspection_count));
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
-		status->counts.items[count++] = (struct looking_count){
+		status->counts.items[count++] = (struct inspection_count){
 			str_from(record_kind_word((enum record_kind)kind)), counts.records[kind]};
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
-		status->counts.items[count++] = (struct looking_count){
+		status->counts.items[count++] = (struct inspection_count){
 			str_from(lb_kind_word((enum lb_kind)kind)), counts.objects[kind]};
 	status->counts.count = count;
 }
@@ -75,33 +76,33 @@ static void answer_status(
 	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
 	static const char *const roles[] = {"watcher", "provider"};
-	struct lookout *lookout = ctx;
-	struct looking_peer peers[LOOKOUT_PEERS];
-	struct looking_status status = {
+	struct inspect_server *server = ctx;
+	struct inspection_peer peers[INSPECT_PEERS];
+	struct inspection_status status = {
 		.program = STR("translator"),
 		.software = STR("sluice-translator " SLUICE_VERSION),
-		.missing = str_from(engine_missing(lookout->engine)),
-		.started = (uint64_t)lookout->started_s,
-		.peers = {peers, LOOKOUT_PEERS},
+		.missing = str_from(engine_missing(server->engine)),
+		.started = (uint64_t)server->started_s,
+		.peers = {peers, INSPECT_PEERS},
 	};
 	struct arena arena;
 	(void)request;
 	arena_init(&arena);
-	for (size_t i = 0; i < LOOKOUT_PEERS; i++) {
-		const struct peer *peer = &lookout->peers[i];
-		peers[i] = (struct looking_peer){
+	for (size_t i = 0; i < INSPECT_PEERS; i++) {
+		const struct peer *peer = &server->peers[i];
+		peers[i] = (struct inspection_peer){
 			.role = str_from(roles[i]),
 			.name = str_from(peer->name),
 			.software = str_from(peer->software),
 			.is_up = peer->is_up,
 			.since = (uint64_t)peer->since_s,
-			.waiting = i == LOOKOUT_WATCHER ? outlook_waiting_up(lookout->engine)
-							: outlook_waiting_down(lookout->engine),
+			.waiting = i == INSPECT_WATCHER ? inspect_waiting_up(server->engine)
+							: inspect_waiting_down(server->engine),
 		};
 	}
-	fill_counts(lookout, &arena, &status);
-	status.trouble = outlook_trouble(lookout->engine, &arena);
-	reply_value(reply, &looking_status_schema, &status);
+	fill_counts(server, &arena, &status);
+	status.trouble = inspect_trouble(server->engine, &arena);
+	reply_value(reply, &inspection_status_schema, &status);
 	arena_fini(&arena);
 }
 
@@ -133,12 +134,12 @@ static void answer_explain(
 	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
 	static const struct window_producer producer = {produce_made, release_made};
-	struct lookout *lookout = ctx;
+	struct inspect_server *server = ctx;
 	char namespace[NAMESPACE_LEN];
 	char name[NAME_LEN];
 	char word[sizeof("ingress")];
 	enum record_kind kind = RECORD_INGRESS;
-	struct looking_explanation explanation;
+	struct inspection_explanation explanation;
 	struct arena arena;
 	if (!window_query(request->query, "namespace", namespace, sizeof(namespace)) ||
 		!window_query(request->query, "name", name, sizeof(name))) {
@@ -153,16 +154,17 @@ static void answer_explain(
 		kind = strcmp(word, "service") == 0 ? RECORD_SERVICE : RECORD_INGRESS;
 	}
 	arena_init(&arena);
-	if (!explain_object(lookout->engine, kind, str_from(namespace), str_from(name), &arena,
+	if (!explain_object(server->engine, kind, str_from(namespace), str_from(name), &arena,
 		    &explanation)) {
 		window_reply_text(reply, 404, "there is no %s %s/%s\n",
 			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name);
 	} else {
 		struct made *made = xcalloc(1, sizeof(*made));
-		const struct peer *provider = &lookout->peers[LOOKOUT_PROVIDER];
+		const struct peer *provider = &server->peers[INSPECT_PROVIDER];
 		explanation.provider = provider->is_up ? str_from(provider->name) : STR_NONE;
 		buf_init(&made->body, FRAME_LEN_MAX);
-		if (looking_encode(&looking_explanation_schema, &explanation, &made->body) == 0) {
+		if (inspection_encode(&inspection_explanation_schema, &explanation, &made->body) ==
+			0) {
 			window_reply_stream(reply, 200, body_type, &producer, made);
 		} else {
 			release_made(made);
@@ -173,8 +175,8 @@ static void answer_explain(
 }
 
 struct listing {
-	struct lookout *lookout;
-	struct outlook outlook;
+	struct inspect_server *server;
+	struct inspect_list list;
 	struct buf frame;
 };
 
@@ -185,7 +187,7 @@ static enum window_turn produce_listing(void *state, struct buf *out)
 	while (buf_len(out) - before < PIECE_LEN) {
 		/* One that had no place is tried again in the next piece. */
 		if (buf_len(&listing->frame) == 0 &&
-			!outlook_next(&listing->outlook, listing->lookout->engine, &listing->frame))
+			!inspect_next(&listing->list, listing->server->engine, &listing->frame))
 			return WINDOW_END;
 		size_t room = WINDOW_PIECE_LEN_MAX - (buf_len(out) - before);
 		size_t len = buf_len(&listing->frame) < room ? buf_len(&listing->frame) : room;
@@ -199,7 +201,7 @@ static enum window_turn produce_listing(void *state, struct buf *out)
 static void release_listing(void *state)
 {
 	struct listing *listing = state;
-	outlook_fini(&listing->outlook);
+	inspect_fini(&listing->list);
 	buf_fini(&listing->frame);
 	free(listing);
 }
@@ -225,14 +227,14 @@ static void answer_objects(
 	static const struct window_producer single = {produce_made, release_made};
 	struct listing *listing = xcalloc(1, sizeof(*listing));
 	char key[ID_LEN];
-	listing->lookout = ctx;
+	listing->server = ctx;
 	buf_init(&listing->frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	if (!outlook_init(&listing->outlook, request->rest)) {
+	if (!inspect_init(&listing->list, request->rest)) {
 		window_reply_text(reply, 404, "there is no such list; see proto/WINDOW.md\n");
 	} else if (!read_key(request->query, key)) {
 		window_reply_stream(reply, 200, stream_type, &producer, listing);
 		return;
-	} else if (!outlook_find(&listing->outlook, listing->lookout->engine, str_from(key),
+	} else if (!inspect_find(&listing->list, listing->server->engine, str_from(key),
 			   &listing->frame)) {
 		window_reply_text(reply, 404, "there is no %.*s %s\n", STR_FMT(request->rest), key);
 	} else {
@@ -249,20 +251,20 @@ static void answer_objects(
 static enum window_turn produce_events(void *state, struct buf *out)
 {
 	struct follower *follower = state;
-	struct lookout *lookout = follower->lookout;
+	struct inspect_server *server = follower->server;
 	size_t before = buf_len(out);
-	uint64_t oldest = lookout->event_count > LOOKOUT_EVENTS_MAX
-				  ? lookout->event_count - LOOKOUT_EVENTS_MAX
+	uint64_t oldest = server->event_count > INSPECT_EVENTS_MAX
+				  ? server->event_count - INSPECT_EVENTS_MAX
 				  : 0;
 	if (follower->next < oldest)
 		follower->next = oldest;
-	while (follower->next < lookout->event_count && buf_len(out) - before < PIECE_LEN) {
-		const struct buf *frame = &lookout->events[follower->next % LOOKOUT_EVENTS_MAX];
+	while (follower->next < server->event_count && buf_len(out) - before < PIECE_LEN) {
+		const struct buf *frame = &server->events[follower->next % INSPECT_EVENTS_MAX];
 		if (buf_append_str(out, buf_str(frame)) != 0)
 			return WINDOW_END;
 		follower->next++;
 	}
-	return follower->next < lookout->event_count ? WINDOW_MORE : WINDOW_WAIT;
+	return follower->next < server->event_count ? WINDOW_MORE : WINDOW_WAIT;
 }
 
 static void release_events(void *state)
@@ -277,32 +279,32 @@ static void answer_events(
 	void *ctx, const struct window_request *request, struct window_reply *reply)
 {
 	static const struct window_producer producer = {produce_events, release_events};
-	struct lookout *lookout = ctx;
+	struct inspect_server *server = ctx;
 	struct follower *follower = xcalloc(1, sizeof(*follower));
 	char past[8];
-	follower->lookout = lookout;
+	follower->server = server;
 	follower->reply = reply;
 	if (!window_query(request->query, "past", past, sizeof(past)))
-		follower->next = lookout->event_count;
-	LIST_INSERT_HEAD(&lookout->followers, follower, link);
+		follower->next = server->event_count;
+	LIST_INSERT_HEAD(&server->followers, follower, link);
 	window_reply_stream(reply, 200, stream_type, &producer, follower);
 }
 
-static void add_event(struct lookout *lookout, const struct looking_event *event)
+static void add_event(struct inspect_server *server, const struct inspection_event *event)
 {
-	struct buf *place = &lookout->events[lookout->event_count % LOOKOUT_EVENTS_MAX];
+	struct buf *place = &server->events[server->event_count % INSPECT_EVENTS_MAX];
 	struct follower *follower;
 	buf_clear(place);
-	if (looking_encode_frame(&looking_event_schema, event, place) != 0)
+	if (inspection_encode_frame(&inspection_event_schema, event, place) != 0)
 		return;
-	lookout->event_count++;
-	LIST_FOREACH (follower, &lookout->followers, link)
+	server->event_count++;
+	LIST_FOREACH (follower, &server->followers, link)
 		window_reply_wake(follower->reply);
 }
 
-void lookout_event(struct lookout *lookout, const struct event_note *note)
+void inspect_server_event(struct inspect_server *server, const struct event_note *note)
 {
-	struct looking_event event = {
+	struct inspection_event event = {
 		.at = (uint64_t)clock_wall_s(),
 		.type = note->type,
 		.kind = note->key.kind == RECORD_SERVICE ? STR("Service") : STR("Ingress"),
@@ -311,69 +313,71 @@ void lookout_event(struct lookout *lookout, const struct event_note *note)
 		.reason = note->reason,
 		.message = note->message,
 	};
-	add_event(lookout, &event);
+	add_event(server, &event);
 }
 
-static void tell_peer(struct lookout *lookout, enum lookout_peer which, bool is_up)
+static void tell_peer(struct inspect_server *server, enum inspect_server_peer which, bool is_up)
 {
-	static const char *const words[LOOKOUT_PEERS][2] = {
+	static const char *const words[INSPECT_PEERS][2] = {
 		{"WatcherDown", "WatcherUp"}, {"ProviderDown", "ProviderUp"}};
-	struct peer *peer = &lookout->peers[which];
+	struct peer *peer = &server->peers[which];
 	peer->is_up = is_up;
 	peer->since_s = clock_wall_s();
-	struct looking_event event = {
+	struct inspection_event event = {
 		.at = (uint64_t)peer->since_s,
 		.type = is_up ? EVENT_NORMAL : EVENT_WARNING,
 		.name = str_from(peer->name),
 		.reason = str_from(words[which][is_up]),
 		.message = str_from(peer->software),
 	};
-	add_event(lookout, &event);
+	add_event(server, &event);
 }
 
-void lookout_up(struct lookout *lookout, enum lookout_peer which, const struct hello *hello)
+void inspect_server_up(
+	struct inspect_server *server, enum inspect_server_peer which, const struct hello *hello)
 {
-	struct peer *peer = &lookout->peers[which];
+	struct peer *peer = &server->peers[which];
 	free(peer->name);
 	free(peer->software);
 	peer->name = str_dup(hello->name);
 	peer->software = str_dup(hello->software);
-	tell_peer(lookout, which, true);
+	tell_peer(server, which, true);
 }
 
-void lookout_down(struct lookout *lookout, enum lookout_peer which)
+void inspect_server_down(struct inspect_server *server, enum inspect_server_peer which)
 {
-	if (lookout->peers[which].is_up)
-		tell_peer(lookout, which, false);
+	if (server->peers[which].is_up)
+		tell_peer(server, which, false);
 }
 
 /* ---- life ---- */
 
-struct lookout *lookout_new(struct ev_loop *loop, struct window *window, struct engine *engine)
+struct inspect_server *inspect_server_new(
+	struct ev_loop *loop, struct window *window, struct engine *engine)
 {
-	struct lookout *lookout = xcalloc(1, sizeof(*lookout));
-	lookout->loop = loop;
-	lookout->engine = engine;
-	lookout->started_s = clock_wall_s();
-	LIST_INIT(&lookout->followers);
-	for (size_t i = 0; i < LOOKOUT_EVENTS_MAX; i++)
-		buf_init(&lookout->events[i], PIECE_LEN);
-	window_add_path(window, "/status", WINDOW_LOCAL, answer_status, lookout);
-	window_add_path(window, "/explain", WINDOW_LOCAL, answer_explain, lookout);
-	window_add_path(window, "/objects/", WINDOW_PREFIX, answer_objects, lookout);
-	window_add_path(window, "/events", WINDOW_LOCAL, answer_events, lookout);
-	return lookout;
+	struct inspect_server *server = xcalloc(1, sizeof(*server));
+	server->loop = loop;
+	server->engine = engine;
+	server->started_s = clock_wall_s();
+	LIST_INIT(&server->followers);
+	for (size_t i = 0; i < INSPECT_EVENTS_MAX; i++)
+		buf_init(&server->events[i], PIECE_LEN);
+	window_add_path(window, "/status", WINDOW_LOCAL, answer_status, server);
+	window_add_path(window, "/explain", WINDOW_LOCAL, answer_explain, server);
+	window_add_path(window, "/objects/", WINDOW_PREFIX, answer_objects, server);
+	window_add_path(window, "/events", WINDOW_LOCAL, answer_events, server);
+	return server;
 }
 
-void lookout_free(struct lookout *lookout)
+void inspect_server_free(struct inspect_server *server)
 {
-	if (lookout == NULL)
+	if (server == NULL)
 		return;
-	for (size_t i = 0; i < LOOKOUT_EVENTS_MAX; i++)
-		buf_fini(&lookout->events[i]);
-	for (size_t i = 0; i < LOOKOUT_PEERS; i++) {
-		free(lookout->peers[i].name);
-		free(lookout->peers[i].software);
+	for (size_t i = 0; i < INSPECT_EVENTS_MAX; i++)
+		buf_fini(&server->events[i]);
+	for (size_t i = 0; i < INSPECT_PEERS; i++) {
+		free(server->peers[i].name);
+		free(server->peers[i].software);
 	}
-	free(lookout);
+	free(server);
 }

@@ -9,14 +9,14 @@
 #include "common/buf.h"
 #include "translator/engine.h"
 
-enum outlook_what {
-	OUTLOOK_RECORDS,  /* of a record kind */
-	OUTLOOK_OBJECTS,  /* of an object kind */
-	OUTLOOK_STATUSES, /* what the provider says of load balancers: lb-status messages */
+enum inspect_what {
+	INSPECT_RECORDS,  /* of a record kind */
+	INSPECT_OBJECTS,  /* of an object kind */
+	INSPECT_STATUSES, /* what the provider says of load balancers: lb-status messages */
 };
 
-struct outlook {
-	enum outlook_what what;
+struct inspect_list {
+	enum inspect_what what;
 	enum record_kind record_kind;
 	enum lb_kind lb_kind;
 	struct buf outer; /* key of the record, load balancer or Service where it stands */
@@ -25,16 +25,16 @@ struct outlook {
 };
 
 /* By the name that WINDOW.md gives it; false: there is no such list. */
-bool outlook_init(struct outlook *outlook, struct str type);
-void outlook_fini(struct outlook *outlook);
+bool inspect_init(struct inspect_list *list, struct str type);
+void inspect_fini(struct inspect_list *list);
 /* Appends the next frame. False: that was all. */
-bool outlook_next(struct outlook *outlook, struct engine *engine, struct buf *out);
+bool inspect_next(struct inspect_list *list, struct engine *engine, struct buf *out);
 /* Appends the record or object with this key or id, if it is there. */
-bool outlook_find(
-	const struct outlook *outlook, struct engine *engine, struct str key, struct buf *out);
+bool inspect_find(
+	const struct inspect_list *list, struct engine *engine, struct str key, struct buf *out);
 
 /* How much the provider, and the watcher, is still to be told. */
-size_t outlook_waiting_down(const struct engine *engine);
-size_t outlook_waiting_up(const struct engine *engine);
+size_t inspect_waiting_down(const struct engine *engine);
+size_t inspect_waiting_up(const struct engine *engine);
 /* What the first load balancer that failed complains of, in the arena; absent: none did. */
-struct str outlook_trouble(struct engine *engine, struct arena *arena);
+struct str inspect_trouble(struct engine *engine, struct arena *arena);

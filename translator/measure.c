@@ -57,7 +57,7 @@ void engine_measure(struct engine *engine)
 	}
 	show(TRANSLATOR_QUEUE, 0, waiting(engine->dirty));
 	show(TRANSLATOR_QUEUE, 1, waiting(engine->going));
-	show(TRANSLATOR_QUEUE, 2, queue_len(&engine->to_say));
+	show(TRANSLATOR_QUEUE, 2, queue_len(&engine->to_tell));
 	show(TRANSLATOR_QUEUE, 3, queue_len(&engine->statuses));
 	show(TRANSLATOR_WHOLE, 0, engine_is_whole(engine));
 	metric_add(&translator_metrics[TRANSLATOR_COMMITS], 0, 0);

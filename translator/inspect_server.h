@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the translator tells through its window, for sluicectl: /status, /objects/TYPE, /explain, /events (proto/WINDOW.md). Only on the Unix socket.
+ */
+#pragma once
+
+#include "common/window.h"
+#include "translator/engine.h"
+
+enum inspect_server_peer { INSPECT_WATCHER, INSPECT_PROVIDER, INSPECT_PEERS };
+
+enum {
+	INSPECT_EVENTS_MAX = 512 /* that are kept for whoever begins to listen, or listens slowly */
+};
+
+struct inspect_server;
+
+/* The window and the engine must outlive it, and it every answer: it is freed after the window. */
+struct inspect_server *inspect_server_new(
+	struct ev_loop *loop, struct window *window, struct engine *engine);
+void inspect_server_free(struct inspect_server *server);
+
+void inspect_server_up(
+	struct inspect_server *server, enum inspect_server_peer which, const struct hello *hello);
+void inspect_server_down(struct inspect_server *server, enum inspect_server_peer which);
+/* An Event that the watcher was told. */
+void inspect_server_event(struct inspect_server *server, const struct event_note *note);
