@@ -61,7 +61,7 @@ struct ws {
 
 static bool flush(struct ws *ws);
 
-/* A word of farewell if it can be had without waiting. */
+/* A close frame, if it can be sent without waiting. */
 static void say_bye(struct ws *ws)
 {
 	if (ws->state != WS_OPEN || wslay_event_get_close_sent(ws->frames))

@@ -60,7 +60,7 @@ bool change_is_needed(const struct engine *engine)
 	 * had, see engine.c. */
 	if (is_down)
 		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
-		       (engine->deaths > 1 && !engine->are_ports_doubted);
+		       (engine->deaths > 1 && !engine->are_ports_unsettled);
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;
@@ -294,7 +294,7 @@ void change_on_worker(struct engine *engine, long worker)
 	if (worker == 0)
 		return;
 	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
-	slots_end_doubts(&engine->slots);
+	slots_note_verified(&engine->slots);
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
@@ -331,7 +331,7 @@ static void start_or_reload(struct engine *engine)
 		engine->deaths = 0;
 		/* Everything was written for it. */
 		engine->is_reload_forced = false;
-		slots_end_doubts(&engine->slots);
+		slots_note_verified(&engine->slots);
 		proxy_start(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY && engine->is_elsewhere) {
 		engine->change = CHANGE_NONE;
@@ -342,7 +342,7 @@ static void start_or_reload(struct engine *engine)
 	} else {
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
 		engine->change = CHANGE_NONE;
-		slots_end_doubts(&engine->slots);
+		slots_note_verified(&engine->slots);
 		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
 	}
 }

@@ -50,7 +50,7 @@ static void update_ports(struct engine *engine)
 	free(wanted.items);
 	local_set_ports(engine->local, &ports);
 	engine->are_ports_stale = false;
-	engine->are_ports_doubted = false;
+	engine->are_ports_unsettled = false;
 	engine_look_later(engine, ports_look_s);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
@@ -66,7 +66,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)loop;
 	(void)events;
 	engine_look_later(engine, ports_look_s);
-	if (!engine->are_ports_doubted && !ports_have_changed(engine->ports))
+	if (!engine->are_ports_unsettled && !ports_have_changed(engine->ports))
 		return;
 	engine->are_ports_stale = true;
 	local_pending(engine->local, NULL);

@@ -53,7 +53,7 @@ struct engine {
 	bool are_held_unknown;   /* HAProxy may run, but the file that it runs with is not there */
 	ev_timer ports_again;    /* when to look whether they can still be had */
 	bool are_ports_stale;
-	bool are_ports_doubted; /* they will be stale in a moment */
+	bool are_ports_unsettled; /* they will be stale in a moment */
 	/* HAProxy still has listeners of a load balancer that is not wanted any more: no route goes before they do. */
 	bool keeps_routes;
 	ev_timer keep; /* how long at most */

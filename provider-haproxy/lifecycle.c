@@ -52,10 +52,10 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 }
 
 /* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
-static void doubt_ports(struct engine *engine, double again_s)
+static void look_at_ports_again(struct engine *engine, double again_s)
 {
 	engine_look_later(engine, again_s / 2);
-	engine->are_ports_doubted = true;
+	engine->are_ports_unsettled = true;
 }
 
 static void on_proxy_down(void *ctx, const char *why, const char *words, double again_s)
@@ -69,7 +69,7 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 		(void)write_for_start(engine);
 	(void)repair_files(engine);
 	if (++engine->deaths >= LIFECYCLE_DEATHS_MAX)
-		doubt_ports(engine, again_s);
+		look_at_ports_again(engine, again_s);
 	engine->worker = 0;
 	engine->is_fresh = false;
 	engine->running[0] = 0;

@@ -34,7 +34,7 @@ static cli_reply on_reply;
 
 static bool is_live(const struct engine *engine, const struct slot *slot)
 {
-	return slot->group->number < engine->live_groups && !slot->group->is_doubted;
+	return slot->group->number < engine->live_groups && !slot->group->is_unverified;
 }
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)

@@ -134,7 +134,7 @@ static void add_unknown_group(struct engine *engine)
 		&engine->slots, slots_find_class(&engine->slots, text.lines, text.server), 0);
 	class_text_fini(&text);
 	if (group != NULL)
-		group->is_doubted = true;
+		group->is_unverified = true;
 	engine->is_reload_forced = true;
 }
 
@@ -186,7 +186,7 @@ static void repair_group(struct engine *engine, struct group *group)
 		} else {
 			(void)files_remove(path);
 			group->is_written = false;
-			group->is_doubted = true;
+			group->is_unverified = true;
 			engine->is_reload_forced = true;
 		}
 	}

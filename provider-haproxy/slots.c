@@ -287,11 +287,11 @@ void slots_forget_has(struct slots *slots)
 	}
 }
 
-void slots_end_doubts(struct slots *slots)
+void slots_note_verified(struct slots *slots)
 {
 	for (size_t i = 0; i < slots->group_count; i++)
-		slots->groups[i]->is_doubted =
-			slots->groups[i]->is_doubted && !slots->groups[i]->is_written;
+		slots->groups[i]->is_unverified =
+			slots->groups[i]->is_unverified && !slots->groups[i]->is_written;
 }
 
 void slots_retry_busy(struct slots *slots)

@@ -98,7 +98,7 @@ struct group {
 	bool is_changed;         /* its file is not as it should be */
 	bool is_staged;      /* in the configuration that is being checked it is as it should be */
 	bool is_written;     /* its file is there */
-	bool is_doubted;     /* HAProxy may run with other slots of these numbers */
+	bool is_unverified;  /* HAProxy may run with other slots of these numbers */
 	unsigned idle_looks; /* in a row in which no slot of it was used */
 	uint32_t used_count;
 	uint32_t size; /* slots in it */
@@ -193,7 +193,7 @@ void slots_settle(struct slots *slots, struct slot *slot);
 void slots_touch(struct slot *slot);
 
 /* HAProxy has been started with, or has loaded, all groups that are written. */
-void slots_end_doubts(struct slots *slots);
+void slots_note_verified(struct slots *slots);
 
 /* Servers that could not be deleted are tried again. */
 void slots_retry_busy(struct slots *slots);

@@ -146,7 +146,7 @@ static void release(struct slots *slots, struct group *group)
 	if (group->space != 0)
 		share_of(slots, group->space)->group_count--;
 	struct group *vacant = make_group(slots, group->number, NULL, 0);
-	vacant->is_doubted = true;
+	vacant->is_unverified = true;
 	slots->groups[group->number] = vacant;
 	free_group(group);
 }
@@ -183,7 +183,7 @@ static struct group *put_group(struct slots *slots, struct slot_class *sort)
 	struct group *group = NULL;
 	for (size_t i = 0; i < slots->group_count && slots->vacant_count != 0; i++) {
 		struct group *vacant = slots->groups[i];
-		if (vacant->sort != NULL || vacant->is_doubted)
+		if (vacant->sort != NULL || vacant->is_unverified)
 			continue;
 		group = make_group(slots, vacant->number, sort, usual_size(sort));
 		slots->groups[i] = group;
@@ -194,7 +194,7 @@ static struct group *put_group(struct slots *slots, struct slot_class *sort)
 	if (group == NULL)
 		group = append_group(slots, sort, usual_size(sort));
 	if (group != NULL)
-		group->is_doubted = true;
+		group->is_unverified = true;
 	return group;
 }
 

@@ -18,7 +18,7 @@ enum {
 	ANSWER_LEN_MAX = 256,
 	HUNG_FACTOR = 3,
 	/* Right answers in a row after a wrong one: who shares a port gives some of them only. After a reload the former worker may give one. */
-	DOUBTS = 8,
+	RIGHT_ANSWERS = 8,
 };
 static const double round_s = 2;    /* between two rounds while all is well */
 static const double again_s = 0.05; /* while something has not answered; doubles */
@@ -33,8 +33,9 @@ struct target {
 	bool is_well;    /* the last answer was right */
 	bool is_heard;   /* an answer was right, whoever else answers */
 	bool was_silent; /* it was not refused, but nothing came */
-	unsigned doubts; /* right answers that are still to come since somebody else has answered */
-	double asked;    /* the first time without a right answer since; 0: it has one */
+	unsigned
+		right_answers_due; /* right answers that are still to come since somebody else has answered */
+	double asked;              /* the first time without a right answer since; 0: it has one */
 	struct http_request *request;
 };
 
@@ -76,8 +77,9 @@ static char *describe(const struct probe *probe)
 			continue;
 		bool is_v6 = target->ip.family == AF_INET6;
 		return xasprintf("%s at %s%s%s:%u",
-			target->doubts != 0 ? "another program than the present proxy answers"
-					    : "the proxy does not answer",
+			target->right_answers_due != 0
+				? "another program than the present proxy answers"
+				: "the proxy does not answer",
 			is_v6 ? "[" : "", target->ip.text, is_v6 ? "]" : "", target->port);
 	}
 	if (is_late(probe, probe->control_asked, 1))
@@ -157,9 +159,9 @@ static void settle(struct target *target, bool is_right, bool was_silent)
 	target->request = NULL;
 	target->was_silent = was_silent;
 	target->is_heard |= is_right;
-	if (is_right && target->doubts != 0)
-		target->doubts--;
-	target->is_well = is_right && target->doubts == 0;
+	if (is_right && target->right_answers_due != 0)
+		target->right_answers_due--;
+	target->is_well = is_right && target->right_answers_due == 0;
 	if (target->is_well)
 		target->asked = 0;
 	else if (is_right)
@@ -178,7 +180,7 @@ static void on_answer(void *ctx, const struct http_result *result)
 			!target->is_open || (result->head.status == 200 &&
 						    probe->ops->is_ours(probe->ctx, result->body));
 		if (!is_well)
-			target->doubts = DOUBTS;
+			target->right_answers_due = RIGHT_ANSWERS;
 		break;
 	case HTTP_E_TLS:
 		is_well = target->protocol == LISTENER_HTTPS;
@@ -301,7 +303,7 @@ static void ask_all_anew(struct probe *probe)
 			http_cancel(target->request);
 		target->request = NULL;
 		target->is_well = target->is_heard = target->was_silent = false;
-		target->doubts = 0;
+		target->right_answers_due = 0;
 		target->asked = 0;
 	}
 	probe->running = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The I/O of one reflector: turns answers, frames and timers into events of its machine (reflector_fsm.h) and the machine's actions into
- * requests. It has one connection for its watch, and for a short while a second one when the first is doubted.
+ * requests. It has one connection for its watch, and for a short while a second one when the first may be dead.
  */
 #pragma once
 
@@ -70,7 +70,7 @@ const char *reflector_namespace(const struct reflector *reflector);
 bool reflector_is_synced(const struct reflector *reflector);
 /* When the server last said something of the kind; when it was begun with, if never. */
 double reflector_heard_at(const struct reflector *reflector);
-/* How old what is known may be, in seconds; 0 while a watch runs that nobody doubts. */
+/* How old what is known may be, in seconds; 0 while a watch runs that is alive. */
 double reflector_age_s(const struct reflector *reflector);
 /* Why what is known is not to be relied upon, such as "list secrets: 403 Forbidden: ..."; NULL: it is, or has ceased to be just now. */
 const char *reflector_problem(const struct reflector *reflector);

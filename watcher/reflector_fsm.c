@@ -72,7 +72,7 @@ static void step_lost(struct reflector_fsm *m, struct step *s)
 /* Before a watch is opened again. */
 static void enter_check_or_watch(struct reflector_fsm *m, struct step *s)
 {
-	if (m->is_doubtful)
+	if (m->may_be_stale)
 		reflector_enter(m, s, REFLECTOR_STATE_CHECKING, DO(CHECK));
 	else
 		reflector_enter_watch(m, s, DO(WATCH));
@@ -134,8 +134,8 @@ struct reflector_output reflector_fsm_step(
 	case REFLECTOR_STATE_WATCHING:
 		reflector_step_watching(m, &s);
 		break;
-	case REFLECTOR_STATE_DOUBTING:
-		reflector_step_doubting(m, &s);
+	case REFLECTOR_STATE_VERIFYING:
+		reflector_step_verifying(m, &s);
 		break;
 	case REFLECTOR_STATE_WAITING:
 		step_waiting(m, &s);

@@ -57,7 +57,7 @@ struct reflector_limits {
 	unsigned page_size;
 	double backoff_first_s;
 	double backoff_max_s;
-	double silence_min_s; /* a watch is never doubted after less silence; 0: never at all */
+	double silence_min_s; /* a watch is never taken for dead after less silence; 0: never at all */
 };
 
 struct reflector_fsm {
@@ -75,7 +75,7 @@ struct reflector_fsm {
 	double row_step_s; /* the same when the last list came, until its watch has been of use */
 	bool was_away;     /* the latest failure was that the server could not be reached */
 	bool came_back;    /* after that it was reached, and the row has begun anew: once */
-	bool is_doubtful;  /* the server was away and may have gone back since */
+	bool may_be_stale; /* the server was away and may have gone back since */
 	unsigned refused_checks; /* in a row */
 	bool was_gone;           /* a revision was too old, and no watch has been of use since */
 	bool opened;             /* the watch that runs was answered */
@@ -105,7 +105,7 @@ struct reflector_output {
 void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits);
 struct reflector_output reflector_fsm_step(
 	struct reflector_fsm *m, const struct reflector_input *input);
-/* Whether a watch runs that the server has answered and nobody doubts: what happens there is heard. */
+/* Whether a watch runs that the server has answered and that is alive: what happens there is heard. */
 bool reflector_fsm_is_following(const struct reflector_fsm *m);
 /* Seconds without a frame after which to send SILENT; 0: not now. */
 double reflector_fsm_silence_s(const struct reflector_fsm *m);

@@ -176,7 +176,7 @@ enum { REFUSED_CHECKS_MAX = 3 };
 
 static void end_check(struct reflector_fsm *m, struct step *s)
 {
-	m->is_doubtful = false;
+	m->may_be_stale = false;
 	m->refused_checks = 0;
 	reflector_enter_watch(m, s, DO(CANCEL) | DO(WATCH));
 }

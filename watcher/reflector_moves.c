@@ -52,8 +52,8 @@ void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflecto
 		m->step_s = 0;
 	}
 	m->was_away = is_away;
-	m->is_doubtful = m->is_doubtful || is_away || s->in->event == REFLECTOR_EV_CUT ||
-			 s->in->event == REFLECTOR_EV_TROUBLE;
+	m->may_be_stale = m->may_be_stale || is_away || s->in->event == REFLECTOR_EV_CUT ||
+			  s->in->event == REFLECTOR_EV_TROUBLE;
 	if (m->row_step_s > m->step_s)
 		m->step_s = m->row_step_s;
 	m->row_step_s = 0;
@@ -94,7 +94,7 @@ void reflector_end_round(struct reflector_fsm *m, struct step *s)
 	m->short_count = 0;
 	m->row_step_s = m->step_s;
 	m->step_s = 0;
-	m->is_doubtful = false;
+	m->may_be_stale = false;
 	s->out.actions |= DO(SWEEP) | DO(SYNCED) | DO(HEALTHY);
 }
 

@@ -10,4 +10,4 @@ void reflector_step_listing(struct reflector_fsm *m, struct step *s);
 void reflector_step_checking(struct reflector_fsm *m, struct step *s);
 /* reflector_watch_states.c: changes come in */
 void reflector_step_watching(struct reflector_fsm *m, struct step *s);
-void reflector_step_doubting(struct reflector_fsm *m, struct step *s);
+void reflector_step_verifying(struct reflector_fsm *m, struct step *s);

@@ -131,7 +131,7 @@ void reflector_step_watching(struct reflector_fsm *m, struct step *s)
 		watch_cut(m, s);
 		return;
 	case REFLECTOR_EV_SILENT:
-		reflector_enter(m, s, REFLECTOR_STATE_DOUBTING, DO(SECOND));
+		reflector_enter(m, s, REFLECTOR_STATE_VERIFYING, DO(SECOND));
 		return;
 	case REFLECTOR_EV_THROTTLED:
 	case REFLECTOR_EV_TROUBLE:
@@ -166,12 +166,12 @@ void reflector_step_watching(struct reflector_fsm *m, struct step *s)
 }
 
 /* The first watch lives: the second is not needed, and would bring the same frames again. */
-static void doubt_ends(struct reflector_fsm *m, struct step *s)
+static void end_verifying(struct reflector_fsm *m, struct step *s)
 {
 	reflector_enter(m, s, REFLECTOR_STATE_WATCHING, DO(CANCEL_SECOND));
 }
 
-void reflector_step_doubting(struct reflector_fsm *m, struct step *s)
+void reflector_step_verifying(struct reflector_fsm *m, struct step *s)
 {
 	switch (s->in->event) {
 	case REFLECTOR_EV_STOP:
@@ -181,12 +181,12 @@ void reflector_step_doubting(struct reflector_fsm *m, struct step *s)
 		watch_resync(m, s);
 		return;
 	case REFLECTOR_EV_CHANGE:
-		doubt_ends(m, s);
+		end_verifying(m, s);
 		take_change(m, s);
 		return;
 	case REFLECTOR_EV_BOOKMARK:
 	case REFLECTOR_EV_MARKED:
-		doubt_ends(m, s);
+		end_verifying(m, s);
 		take_bookmark(m, s);
 		return;
 	case REFLECTOR_EV_SECOND_OPENED:

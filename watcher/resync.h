@@ -20,7 +20,7 @@ struct resync {
 	void *ctx;
 };
 
-/* Counts from now. About every period_s; 0: only when a list is doubted. */
+/* Counts from now. About every period_s; 0: only when a list may be wrong. */
 void resync_start(struct resync *resync, struct ev_loop *loop, double period_s,
 	void (*on_due)(void *ctx), void *ctx);
 void resync_stop(struct resync *resync);

@@ -203,8 +203,8 @@ def test_each_link_lets_in_its_own_user_alone(open_translator, link):
     uid, option = USERS[link]
     stranger = next(other for name, (other, _) in USERS.items() if name != link)
     since = len(translator.lines)
-    farewell = told(path, stranger)
-    assert "bye" in farewell and f"user {stranger} may not connect; the translator's {option} names" in farewell
+    last_words = told(path, stranger)
+    assert "bye" in last_words and f"user {stranger} may not connect; the translator's {option} names" in last_words
     refused = translator.wait_event("link-refused", f"uid={stranger} ", since=since)
     assert option in refused and not any(other in refused for _, other in USERS.values() if other != option)
     # One that comes while the last is still being taken leave of is second.

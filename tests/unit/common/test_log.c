@@ -15,7 +15,7 @@ enum { LINE_ROOM = 4096, BURST = 20 };
 
 static struct log_event events[] = {
 	{.name = "a-fault", .level = LOG_LEVEL_ERROR},
-	{.name = "a-doubt", .level = LOG_LEVEL_WARN},
+	{.name = "a-warning", .level = LOG_LEVEL_WARN},
 	{.name = "a-change", .level = LOG_LEVEL_INFO},
 	{.name = "a-detail", .level = LOG_LEVEL_DEBUG},
 };
@@ -82,16 +82,17 @@ static void lines_fit_where_they_go(void **state)
 		{"error", "ours", LOG_FORMAT_LOGFMT, 0, print_event, false,
 			"<3>level=error program=sluice-test event=a-fault path=\"/a b\"\n"},
 		{"warn", "ours", LOG_FORMAT_LOGFMT, 1, print_event, false,
-			"<4>level=warn program=sluice-test event=a-doubt path=\"/a b\"\n"},
+			"<4>level=warn program=sluice-test event=a-warning path=\"/a b\"\n"},
 		{"info", "ours", LOG_FORMAT_LOGFMT, 2, print_event, false,
 			"<6>level=info program=sluice-test event=a-change path=\"/a b\"\n"},
 		{"debug", "ours", LOG_FORMAT_LOGFMT, 3, print_event, false,
 			"<7>level=debug program=sluice-test event=a-detail path=\"/a b\"\n"},
 		{"JSON in the journal", "ours", LOG_FORMAT_JSON, 1, print_event, false,
-			"<4>{\"level\":\"warn\",\"program\":\"sluice-test\",\"event\":\"a-doubt\","
+			"<4>{\"level\":\"warn\",\"program\":\"sluice-test\",\"event\":\"a-"
+			"warning\","
 			"\"path\":\"/a b\"}\n"},
 		{"JSON", NULL, LOG_FORMAT_JSON, 1, print_event, true,
-			"\"level\":\"warn\",\"program\":\"sluice-test\",\"event\":\"a-doubt\","
+			"\"level\":\"warn\",\"program\":\"sluice-test\",\"event\":\"a-warning\","
 			"\"path\":\"/a b\"}\n"},
 		{"last words", "ours", LOG_FORMAT_LOGFMT, 0, print_last_words, false,
 			"<3>level=error program=sluice-test event=a-fault reason=\"\\\"x\\\" \\\\ "

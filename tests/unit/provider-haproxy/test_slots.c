@@ -206,7 +206,7 @@ static void idle_rare_slots_make_room(void **state)
 	assert_null(slots.groups[number]->sort);
 	/* HAProxy has the one that was given back until it reloads. */
 	assert_int_equal(slots.group_count, count + 1);
-	assert_true(taken->group->is_doubted && slots.groups[number]->is_doubted);
+	assert_true(taken->group->is_unverified && slots.groups[number]->is_unverified);
 	assert_null(take_rare("one", 5002, &growth));
 	assert_int_equal(growth, SLOTS_SHARE);
 }
@@ -221,7 +221,7 @@ static void load_all(void)
 {
 	for (size_t i = 0; i < slots.group_count; i++)
 		slots.groups[i]->is_written = true;
-	slots_end_doubts(&slots);
+	slots_note_verified(&slots);
 }
 
 static void what_is_idle_is_given_back(void **state)
@@ -249,7 +249,7 @@ static void what_is_idle_is_given_back(void **state)
 	load_all();
 	struct group *again = take_rare("two", 1, &growth)->group;
 	assert_int_equal(again->number, number);
-	assert_true(again->is_doubted && again->is_changed && !again->is_written);
+	assert_true(again->is_unverified && again->is_changed && !again->is_written);
 	assert_int_equal(slots.rare_count, 2);
 }
 

@@ -24,7 +24,7 @@ static void test_what_a_program_says_of_itself(void **ctx)
 	assert_true(str_eq(about.remedy, STR("Wait.")));
 }
 
-static void test_figures(void **ctx)
+static void test_metrics(void **ctx)
 {
 	struct about about = {0};
 	struct buf json;
@@ -68,7 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_a_program_says_of_itself),
-		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_lag_is_of_kinds_that_are_not_followed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static struct reflector_fsm machine_in(enum reflector_state state)
 	(void)tell_at(&m, EV(LISTED), "40", false, 100);
 	(void)tell_at(&m, EV(OPENED), NULL, false, 100);
 	(void)tell_at(&m, EV(CHANGE), "50", false, 100);
-	if (state == IN(DOUBTING))
+	if (state == IN(VERIFYING))
 		(void)tell_at(&m, EV(SILENT), NULL, false, 500);
 	else if (state == IN(WAITING))
 		(void)tell_at(&m, EV(THROTTLED), NULL, false, 500);
@@ -124,7 +124,7 @@ static const struct pair pairs[] = {
 	{IN(WATCHING), EV(CUT), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
 	{IN(WATCHING), EV(UNREACHABLE), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
 	{IN(WATCHING), EV(DEADLINE), IN(WATCHING), DO(CANCEL) | DO(WATCH)},
-	{IN(WATCHING), EV(SILENT), IN(DOUBTING), DO(SECOND)},
+	{IN(WATCHING), EV(SILENT), IN(VERIFYING), DO(SECOND)},
 	{IN(WATCHING), EV(GONE), IN(STREAMING), AGAIN},
 	{IN(WATCHING), EV(TOO_NEW), IN(WAITING), FAIL},
 	{IN(WATCHING), EV(THROTTLED), IN(WAITING), FAIL},
@@ -136,27 +136,27 @@ static const struct pair pairs[] = {
 	{IN(WATCHING), EV(TOO_LONG), IN(WAITING), FAIL},
 	{IN(WATCHING), EV(UNSERVED), IN(LOST), GONE_},
 
-	{IN(DOUBTING), EV(STOP), IN(IDLE), END},
-	{IN(DOUBTING), EV(RESYNC), IN(STREAMING), END | ROUND},
-	{IN(DOUBTING), EV(CHANGE), IN(WATCHING), DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(BOOKMARK), IN(WATCHING), DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(MARKED), IN(WATCHING), DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(SECOND_OPENED), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(SECOND_FAILED), IN(WATCHING), DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(ENDED), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(CUT), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(UNREACHABLE), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(DEADLINE), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(THROTTLED), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(TROUBLE), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(UNAUTHORIZED), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(FORBIDDEN), IN(WATCHING), DO(SWAP)},
-	{IN(DOUBTING), EV(GONE), IN(STREAMING), AGAIN | DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(BROKEN), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(TOO_LONG), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(TOO_NEW), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(REFUSED), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
-	{IN(DOUBTING), EV(UNSERVED), IN(LOST), GONE_},
+	{IN(VERIFYING), EV(STOP), IN(IDLE), END},
+	{IN(VERIFYING), EV(RESYNC), IN(STREAMING), END | ROUND},
+	{IN(VERIFYING), EV(CHANGE), IN(WATCHING), DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(BOOKMARK), IN(WATCHING), DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(MARKED), IN(WATCHING), DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(SECOND_OPENED), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(SECOND_FAILED), IN(WATCHING), DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(ENDED), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(CUT), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(UNREACHABLE), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(DEADLINE), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(THROTTLED), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(TROUBLE), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(UNAUTHORIZED), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(FORBIDDEN), IN(WATCHING), DO(SWAP)},
+	{IN(VERIFYING), EV(GONE), IN(STREAMING), AGAIN | DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(BROKEN), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(TOO_LONG), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(TOO_NEW), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(REFUSED), IN(WAITING), FAIL | DO(CANCEL_SECOND)},
+	{IN(VERIFYING), EV(UNSERVED), IN(LOST), GONE_},
 
 	{IN(WAITING), EV(STOP), IN(IDLE), END},
 	{IN(WAITING), EV(TIMER), IN(WATCHING), DO(WATCH)},
@@ -553,7 +553,7 @@ static void silence_is_three_bookmarks_missing_but_never_less_than_the_limit(voi
 static void the_second_watch_takes_over_and_goes_on_from_the_same_revision(void **state)
 {
 	(void)state;
-	struct reflector_fsm m = machine_in(IN(DOUBTING));
+	struct reflector_fsm m = machine_in(IN(VERIFYING));
 	assert_string_equal(m.revision.text, "50");
 	(void)tell(&m, EV(SECOND_OPENED), NULL);
 	assert_true(m.opened);
@@ -590,7 +590,7 @@ static void random_events_keep_what_must_hold(void **state)
 			if ((out.actions & DO(SWEEP)) != 0)
 				assert_true(event == EV(LISTED) || event == EV(MARKED));
 			assert_true((out.actions & DO(WAIT)) == 0 || m.state == IN(WAITING));
-			if (m.state == IN(WATCHING) || m.state == IN(DOUBTING))
+			if (m.state == IN(WATCHING) || m.state == IN(VERIFYING))
 				assert_true(revision_is_set(&m.revision));
 			if (revision_is_older(str_from(m.revision.text), str_from(before.text)))
 				assert_true(out.went_back);

@@ -364,7 +364,7 @@ static void two_full_lists_remove_what_neither_names(void **state)
 	expect(&f, "");
 	assert_int_equal(list(&f, STR_NONE, "bc", &missed), 0);
 	assert_int_equal(missed, 1);
-	/* The second list agrees about one, and begins to doubt another. */
+	/* The second list agrees about one, and misses another. */
 	assert_int_equal(list(&f, STR_NONE, "c", &missed), 1);
 	assert_int_equal(missed, 1);
 	outlet_flush(&f.outlet);

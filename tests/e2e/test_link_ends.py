@@ -72,7 +72,7 @@ def rows(end: str) -> list[tuple[str, bytes, str]]:
     return found + [(name, (HELLOS[end] if after else b"") + data, words) for name, (data, words, after) in AT[end].items()]
 
 
-def farewell(peer: socket.socket) -> str:
+def last_words(peer: socket.socket) -> str:
     """The reason in the bye with which the other end closes."""
     peer.settimeout(60)
     unpacker, data = None, b""
@@ -113,7 +113,7 @@ def said_by_the_listener(translator: tuple[Daemon, pathlib.Path], link: str, dat
     since = len(daemon.lines)
     with wait_for(lambda: connected(folder / f"{link}.sock"), "the socket") as peer:
         peer.sendall(data)
-        said = farewell(peer)
+        said = last_words(peer)
     assert words in said
     daemon.wait_event("link-down", said.replace('"', '\\"'), since=since)
 
@@ -141,6 +141,6 @@ def test_a_provider_to_the_translator(provider, name, data, words):
     since = len(daemon.lines)
     with listener.accept()[0] as peer:
         peer.sendall(data)
-        said = farewell(peer)
+        said = last_words(peer)
     assert words in said
     daemon.wait_event("link-down", said.replace('"', '\\"'), since=since)
