@@ -13,13 +13,36 @@ static int append_config_byte(struct buf *out, char c)
 	return buf_append(out, &c, 1);
 }
 
-int quote_config(struct buf *out, struct str value)
+/* Letters, digits and what addresses, paths and names are made of; nothing of it ends a word or an argument within one. */
+static int append_bare(struct buf *out, struct str value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.p[i];
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9') || (c != 0 && strchr("/._-:[]", c) != NULL);
+		if (!is_plain)
+			return -EINVAL;
+	}
+	return value.len != 0 ? buf_append_str(out, value) : -EINVAL;
+}
+
+int quote_escape(struct buf *out, struct str value, bool is_quoted)
 {
 	if (value.len > QUOTE_WORD_LEN_MAX || str_find(value, '\0') != NULL)
 		return -EINVAL;
-	int err = buf_append(out, "\"", 1);
+	if (!is_quoted)
+		return append_bare(out, value);
+	int err = 0;
 	for (size_t i = 0; i < value.len && err == 0; i++)
 		err = append_config_byte(out, value.p[i]);
+	return err;
+}
+
+int quote_config(struct buf *out, struct str value)
+{
+	int err = buf_append(out, "\"", 1);
+	if (err == 0)
+		err = quote_escape(out, value, true);
 	return err != 0 ? err : buf_append(out, "\"", 1);
 }
 

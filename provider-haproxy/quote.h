@@ -10,6 +10,10 @@
 
 enum { QUOTE_WORD_LEN_MAX = 8 * 1024 };
 
+/* Appends a value of a template (provider-local/template.h), which then means itself and nothing more. Inside of double quotes it is escaped.
+ * Outside of them, where only part of a word may be the value, it is refused if it is empty or has a byte besides [A-Za-z0-9/._:-] and brackets.
+ * Refused anywhere: NUL, and more than QUOTE_WORD_LEN_MAX bytes. */
+[[nodiscard]] int quote_escape(struct buf *out, struct str value, bool is_quoted);
 /* Appends one word of a configuration file, in double quotes. Refused: NUL, and more than QUOTE_WORD_LEN_MAX bytes. */
 [[nodiscard]] int quote_config(struct buf *out, struct str value);
 /* Appends one word of the command line. Refused: what would end the line or the command: bytes below 0x20, and 0x7f. */

@@ -45,6 +45,39 @@ static void words_are_quoted(void **state)
 	buf_fini(&out);
 }
 
+static void values_of_a_template_stay_values(void **state)
+{
+	static const struct {
+		struct str in;
+		const char *quoted; /* NULL: refused */
+		const char *bare;
+	} cases[] = {
+		{STR("/run/a-1_b.sock"), "/run/a-1_b.sock", "/run/a-1_b.sock"},
+		{STR("[fd00::1]"), "[fd00::1]", "[fd00::1]"},
+		{STR(""), "", NULL},
+		{STR("a b"), "a b", NULL},
+		{STR("a\nbackend x"), "a\\x0abackend x", NULL},
+		{STR("a\" b"), "a\\\" b", NULL},
+		{STR("a#b"), "a#b", NULL},
+		{STR("a,b)"), "a,b)", NULL},
+		{STR("%(x)"), "%(x)", NULL},
+		{STR("$HOME"), "\\$HOME", NULL},
+		{STR("a'b"), "a'b", NULL},
+		{STR("\xc3\xa4"), "\xc3\xa4", NULL},
+		{STR("a\0b"), NULL, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *want = i % 2 == 0 ? cases[i / 2].quoted : cases[i / 2].bare;
+		struct buf out;
+		buf_init(&out, 1024);
+		assert_int_equal(quote_escape(&out, cases[i / 2].in, i % 2 == 0),
+			want != NULL ? 0 : -EINVAL);
+		assert_true(want == NULL || str_eq_c(buf_str(&out), want));
+		buf_fini(&out);
+	}
+}
+
 static void classes_hold_what_cannot_change(void **state)
 {
 	struct stickiness sticky = {.cookie = STR("A;B"), .mode = STICKINESS_INSERT};
@@ -215,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_quoted),
+		cmocka_unit_test(values_of_a_template_stay_values),
 		cmocka_unit_test(classes_hold_what_cannot_change),
 		cmocka_unit_test(words_of_tls_leave_nothing_open),
 		cmocka_unit_test(a_group_is_read_back),

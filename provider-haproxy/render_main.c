@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What stands in the blocks and values of haproxy.cfg.tmpl. */
+#include "common/must.h"
+#include "provider-haproxy/haproxy_cfg.tmpl.h"
+#include "provider-haproxy/quote.h"
+#include "provider-haproxy/render.h"
+#include "provider-local/probe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+	RANGES_PER_LINE = 16,
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a dot behind it, a colon and a port */
+};
+
+/* Where in the template rendering stands. */
+struct view {
+	const struct render_input *input;
+	const char *description; /* NULL: without */
+	bool is_loop;            /* the second frontend of `port` */
+	size_t port;             /* index */
+	struct port_label label; /* of `port` */
+	const struct check_ip *bind;
+	size_t range_line;
+	const struct check_cidr *range;
+	char text[64]; /* of the last value, if it stands nowhere else */
+};
+
+static const struct port *port_of(const struct view *view)
+{
+	return &view->input->ports->items[view->port];
+}
+
+[[gnu::format(printf, 2, 3)]] static struct str format(struct view *view, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(view->text, sizeof(view->text), format, args);
+	va_end(args);
+	must(len >= 0 && (size_t)len < sizeof(view->text));
+	return (struct str){view->text, (size_t)len};
+}
+
+static struct str address(struct view *view)
+{
+	bool is_v6 = view->bind->family == AF_INET6;
+	return is_v6 ? format(view, "[%s]", view->bind->text) : str_from(view->bind->text);
+}
+
+static struct str value(void *ctx, unsigned name)
+{
+	struct view *view = ctx;
+	const struct render_input *input = view->input;
+	switch ((enum haproxy_cfg_value)name) {
+	case HAPROXY_CFG_VALUE_ADDRESS:
+		return address(view);
+	case HAPROXY_CFG_VALUE_CIDR:
+		return format(view, "%s/%u", view->range->ip.text, view->range->bits);
+	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
+		return str_from(view->description);
+	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
+		return format(view, "%u", input->hard_stop_after_s);
+	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
+		return format(view, "%d", HOST_LEN_MAX);
+	case HAPROXY_CFG_VALUE_LABEL:
+		return str_from(view->label.text);
+	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
+		return str_from(port_of(view)->load_balancer.text);
+	case HAPROXY_CFG_VALUE_PORT_NUMBER:
+		return format(view, "%u", port_of(view)->port);
+	case HAPROXY_CFG_VALUE_PROBE_TARGET:
+		return STR(PROBE_TARGET);
+	case HAPROXY_CFG_VALUE_PROXY_DIR:
+		return str_from(input->proxy_dir);
+	case HAPROXY_CFG_VALUE_STATE_DIR:
+		return str_from(input->state_dir);
+	case HAPROXY_CFG_VALUE_STATS_SOCKET:
+		return str_from(input->socket);
+	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
+		return format(view, "%016" PRIx64, input->system_ca_digest);
+	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
+		return str_from(input->system_ca);
+	}
+	must(false);
+}
+
+/* Each port is a frontend; one that passes some hosts through and opens the others has another one behind it. */
+static bool next_frontend(struct view *view, size_t index)
+{
+	if (index == 0) {
+		view->port = 0;
+		view->is_loop = false;
+	} else if (!view->is_loop && port_of(view)->has_passthrough &&
+		   port_of(view)->protocol == LISTENER_HTTPS) {
+		view->is_loop = true;
+		return true;
+	} else {
+		view->port++;
+		view->is_loop = false;
+	}
+	if (view->port == view->input->ports->count)
+		return false;
+	view->label = port_label_of(port_of(view));
+	return true;
+}
+
+static bool next_bind(struct view *view, size_t index)
+{
+	const struct port *port = port_of(view);
+	view->bind = index < port->bind_count ? &port->binds[index] : NULL;
+	return view->bind != NULL;
+}
+
+static bool next_range(struct view *view, size_t index)
+{
+	const struct port *port = port_of(view);
+	size_t at = view->range_line * RANGES_PER_LINE + index;
+	if (index == RANGES_PER_LINE || at >= port->range_count)
+		return false;
+	view->range = &port->ranges[at];
+	return true;
+}
+
+static bool next_range_line(struct view *view, size_t index)
+{
+	view->range_line = index;
+	return index * RANGES_PER_LINE < port_of(view)->range_count;
+}
+
+/* Whether TLS is opened at the port itself. */
+static bool is_opened(const struct port *port)
+{
+	return port->protocol == LISTENER_HTTPS && !port->has_passthrough;
+}
+
+static bool is_http(const struct view *view)
+{
+	const struct port *port = port_of(view);
+	return view->is_loop || port->protocol == LISTENER_HTTP || is_opened(port);
+}
+
+static bool is_v6_wildcard(const struct check_ip *ip)
+{
+	return ip->family == AF_INET6 && strcmp(ip->text, "::") == 0;
+}
+
+/* Blocks that are there or not. */
+static bool has_block(const struct view *view, enum haproxy_cfg_block block)
+{
+	const struct render_input *input = view->input;
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_CLOSED:
+		return port_of(view)->is_closed;
+	case HAPROXY_CFG_BLOCK_DESCRIPTION:
+		return view->description != NULL;
+	case HAPROXY_CFG_BLOCK_HTTP:
+		return is_http(view);
+	case HAPROXY_CFG_BLOCK_KNOWN_SYSTEM_CA:
+		return input->system_ca_digest != 0;
+	case HAPROXY_CFG_BLOCK_LOOP:
+		return view->is_loop;
+	case HAPROXY_CFG_BLOCK_OPENS_NONE:
+		return port_of(view)->protocol != LISTENER_HTTPS;
+	case HAPROXY_CFG_BLOCK_OPENS_OTHERS:
+		return port_of(view)->protocol == LISTENER_HTTPS;
+	case HAPROXY_CFG_BLOCK_PASSTHROUGH:
+		return !is_http(view) && port_of(view)->protocol != LISTENER_TCP;
+	case HAPROXY_CFG_BLOCK_PORT:
+		return !view->is_loop;
+	case HAPROXY_CFG_BLOCK_RESTRICTED:
+		return port_of(view)->range_count != 0;
+	case HAPROXY_CFG_BLOCK_STRICT_SNI:
+		return !input->has_default;
+	case HAPROXY_CFG_BLOCK_SYSTEM_CA:
+		return input->system_ca != NULL;
+	case HAPROXY_CFG_BLOCK_TCP:
+		return !is_http(view) && port_of(view)->protocol == LISTENER_TCP;
+	case HAPROXY_CFG_BLOCK_TLS:
+		return is_opened(port_of(view));
+	case HAPROXY_CFG_BLOCK_V6ONLY:
+		return is_v6_wildcard(view->bind);
+	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
+		return port_of(view)->protocol == LISTENER_HTTP;
+	case HAPROXY_CFG_BLOCK_BIND:
+	case HAPROXY_CFG_BLOCK_FRONTEND:
+	case HAPROXY_CFG_BLOCK_RANGE:
+	case HAPROXY_CFG_BLOCK_RANGE_LINE:
+		break;
+	}
+	must(false);
+}
+
+static bool turn(void *ctx, unsigned block, size_t index)
+{
+	struct view *view = ctx;
+	switch (block) {
+	case HAPROXY_CFG_BLOCK_BIND:
+		return next_bind(view, index);
+	case HAPROXY_CFG_BLOCK_FRONTEND:
+		return next_frontend(view, index);
+	case HAPROXY_CFG_BLOCK_RANGE:
+		return next_range(view, index);
+	case HAPROXY_CFG_BLOCK_RANGE_LINE:
+		return next_range_line(view, index);
+	default:
+		return index == 0 && has_block(view, block);
+	}
+}
+
+/* The values have passed checks, and what is written is bounded by the limits on their number: so it always fits. */
+static void render(struct buf *out, const struct render_input *input, const char *description)
+{
+	static const struct template_source source = {value, turn, quote_escape};
+	struct view view = {.input = input, .description = description};
+	must(template_render(&haproxy_cfg_template, &source, &view, out) == 0);
+}
+
+void render_main(struct buf *out, const struct render_input *input, char *ret_description)
+{
+	size_t begin = buf_len(out);
+	render(out, input, NULL);
+	struct str text = str_skip(buf_str(out), begin);
+	text = str_skip(text, (size_t)(str_find(text, '\n') - text.p) + 1);
+	struct str layout = {(const char *)&input->groups_layout, sizeof(input->groups_layout)};
+	const struct str parts[] = {text, layout};
+	uint64_t digest = name_digest(parts, 2);
+	snprintf(ret_description, RENDER_DESCRIPTION_LEN, "sluice %016" PRIx64 " %zu", digest,
+		input->group_count);
+	buf_cut(out, begin);
+	render(out, input, ret_description);
+}
