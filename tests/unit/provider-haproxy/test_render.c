@@ -244,6 +244,84 @@ static void the_description_tells_texts_apart(void **state)
 	assert_false(render_is_path("/a,b)"));
 }
 
+/* How often a piece stands in the main file of a single port. */
+static size_t count_in_main(const struct port *port, bool has_default, const char *piece)
+{
+	struct port copy = *port;
+	struct ports ports = {.items = &copy, .count = 1};
+	struct render_input input = {.state_dir = "/s",
+		.proxy_dir = "/p",
+		.socket = "/p/h",
+		.ports = &ports,
+		.has_default = has_default};
+	char description[RENDER_DESCRIPTION_LEN];
+	struct buf text;
+	size_t count = 0;
+	buf_init(&text, RENDER_LEN_MAX);
+	render_main(&text, &input, description);
+	struct str rest = buf_str(&text);
+	const char *at;
+	while (rest.len != 0 && (at = memmem(rest.p, rest.len, piece, strlen(piece))) != NULL) {
+		rest = str_skip(rest, (size_t)(at - rest.p) + strlen(piece));
+		count++;
+	}
+	buf_fini(&text);
+	return count;
+}
+
+static void each_listener_has_its_frontends(void **state)
+{
+	static const struct {
+		enum listener_protocol protocol;
+		bool has_passthrough;
+		bool has_default;
+		const char *piece;
+		size_t count;
+	} rows[] = {
+		{LISTENER_HTTP, false, false, "\tbind [::]:443 v6only\n", 1},
+		{LISTENER_HTTP, false, false, "str(plain:)", 1},
+		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 2},
+		{LISTENER_HTTPS, false, false,
+			"\tbind [::]:443 v6only ssl crt-list /s/certs/list.txt alpn h2,http/1.1 "
+			"strict-sni\n",
+			1},
+		{LISTENER_HTTPS, false, true, "alpn h2,http/1.1\n", 1},
+		{LISTENER_HTTPS, false, false, "str(plain:)", 0},
+		{LISTENER_HTTPS, true, false, "\tbind [::]:443 v6only\n", 1},
+		{LISTENER_HTTPS, true, false, "\tdefault_backend loop443\n\nbackend loop443\n", 1},
+		{LISTENER_HTTPS, true, true,
+			"\tbind unix@/p/loop443.sock mode 600 accept-proxy ssl crt-list "
+			"/s/certs/list.txt alpn h2,http/1.1\n",
+			1},
+		{LISTENER_TLS_PASSTHROUGH, true, false, "\tdefault_backend closed\n", 1},
+		{LISTENER_TLS_PASSTHROUGH, true, false, "loop443", 0},
+		{LISTENER_TCP, false, false, ":443),map_str(/s/maps/whole.map)\n", 1},
+		/* 16 ranges a line. */
+		{LISTENER_TCP, false, false, "\tacl is_allowed src 10.0.0.0/8", 2},
+		{LISTENER_TCP, false, false, " 10.0.0.0/8", 17},
+		{LISTENER_TCP, false, false,
+			" 10.0.0.0/8\n\ttcp-request connection reject if !is_allowed\n\tmode tcp\n",
+			1},
+	};
+	struct check_ip any = ip_of("::");
+	struct check_cidr ranges[17];
+	(void)state;
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		ranges[i] = (struct check_cidr){.ip = ip_of("10.0.0.0"), .bits = 8};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct port port = {.port = 443,
+			.protocol = rows[i].protocol,
+			.has_passthrough = rows[i].has_passthrough,
+			.load_balancer = name_of(NAME_LOAD_BALANCER, STR("lb")),
+			.binds = &any,
+			.bind_count = 1,
+			.ranges = ranges,
+			.range_count = 17};
+		assert_int_equal(
+			count_in_main(&port, rows[i].has_default, rows[i].piece), rows[i].count);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +331,7 @@ int main(void)
 		cmocka_unit_test(words_of_tls_leave_nothing_open),
 		cmocka_unit_test(a_group_is_read_back),
 		cmocka_unit_test(the_description_tells_texts_apart),
+		cmocka_unit_test(each_listener_has_its_frontends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
