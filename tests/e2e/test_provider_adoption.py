@@ -67,8 +67,9 @@ def test_adoption_costs_list_pages(late):
     # Three pages of load balancers, and certificates (both once more when the subscription opens), three of Services, stack.
     assert len(lists) <= 2 * (3 + 1) + 3 + 1
     late.forget_requests()
+    lines = len(late.provider.lines)
     late.restart()
-    wait_for(lambda: len(late.translator.status_log) and late.provider.events("ready"), "the second life")
+    late.provider.wait_event("ready", since=lines)
     late.translator.wait_status("default/ing-00060")
     late.quiet()
     assert late.writes() == []

@@ -101,8 +101,9 @@ def test_a_service_is_held_while_its_listener_stands(line, pods, ports):
     wait_for(lambda: reached(line, ports[0]) == "db" and shown(cluster, "db"), "the port and the address", PATIENCE)
     line.provider.kill()
     cluster.kubectl("delete", "service", "db", "--wait=false")
+    lines = len(line.translator.lines)
     line.translator.restart()
-    line.translator.wait_event("ready", timeout=PATIENCE)
+    line.translator.wait_event("link-up", "peer=watcher", PATIENCE, since=lines)
     assert finalizers(cluster, "db") == [CLEANUP] and reached(line, ports[0]) == "db"
     line.provider.start()
     wait_for(lambda: cluster.get("service", "db") is None, "the Service to be gone", PATIENCE)

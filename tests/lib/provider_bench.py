@@ -60,7 +60,10 @@ class Bench:
         self.provider.start()
 
     def restart(self) -> None:
+        """Kills it, and waits until its next life has found the translator."""
+        connections = self.translator.connections
         self.provider.restart()
+        self.translator.wait_connection(connections + 1)
 
     # Rancher
 
