@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The proxy as a provider sees it: through its supervisor (provider-proxy/README.md), which starts it, starts it again when it dies, and
+ * The proxy as a provider sees it: through its supervisor (provider-supervisor/README.md), which starts it, starts it again when it dies, and
  * outlives us. Where nobody supervises the proxy yet, and it is not for others to do, sluice-proxy is started and left to itself.
  *
  *   unknown --none--> DOWN --up--> UP --down--> DOWN

@@ -48,7 +48,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 
 struct proxy_log *proxy_log_new(struct ev_loop *loop, const char *dir)
 {
-	/* Of HAProxy and of nginx, see provider-proxy/kind.c. */
+	/* Of HAProxy and of nginx, see provider-supervisor/kind.c. */
 	static const char *const names[FILE_COUNT] = {"proxy.log", "nginx.log"};
 	struct proxy_log *log = xcalloc(1, sizeof(*log));
 	log->loop = loop;

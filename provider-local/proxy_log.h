@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the proxy writes to its streams goes into a file of its folder, which is in memory, and sluice-proxy keeps that short
- * (provider-proxy/output.h). A sluice-proxy that hangs cannot: the provider empties a file that has become far too long, so that no flood of errors
+ * (provider-supervisor/output.h). A sluice-proxy that hangs cannot: the provider empties a file that has become far too long, so that no flood of errors
  * fills the memory meanwhile.
  */
 #pragma once

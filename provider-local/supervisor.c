@@ -18,7 +18,7 @@ static char *word(const char *text)
 
 char *supervisor_find(void)
 {
-	static const char *const places[] = {"sluice-proxy", "../provider-proxy/sluice-proxy"};
+	static const char *const places[] = {"sluice-proxy", "../provider-supervisor/sluice-proxy"};
 	char self[4096];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	self[len > 0 ? len : 0] = 0;

@@ -9,7 +9,7 @@ char *supervisor_find(void);
 /* Its process, or -1. In a session of its own: it outlives us, and what is sent to our terminal or group is not meant for it. */
 pid_t supervisor_start(const struct proxy_config *config);
 
-/* A line of it (provider-proxy/README.md), at its tabs; the last field has all that is left, and those that are missing are empty. */
+/* A line of it (provider-supervisor/README.md), at its tabs; the last field has all that is left, and those that are missing are empty. */
 enum { SUPERVISOR_FIELDS_MAX = 4 };
 struct supervisor_line {
 	struct str fields[SUPERVISOR_FIELDS_MAX];

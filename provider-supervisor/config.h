@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The configuration; config.def says what each member means. */
+#pragma once
+
+#include "common/daemon.h"
+#include "provider-supervisor/kind.h"
+
+#define WINDOW_PORT "10246"
+
+struct config {
+	struct daemon_options common;
+	int proxy; /* enum kind_id */
+	char *program;
+	char *state_dir;
+	char *proxy_dir;
+	double stop_timeout;
+	char *take_over; /* NULL or empty: nobody */
+	bool show_output;
+};
+
+extern const struct option_table config_table;
+
+/* With what is not given filled in; good as long as the configuration. */
+struct kind_folders config_folders(const struct config *config);

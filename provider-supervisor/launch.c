@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-supervisor/launch.h"
+
+#include "common/files.h"
+#include "common/program.h"
+#include "common/sandbox.h"
+#include "common/xalloc.h"
+#include "provider-supervisor/log_events.h"
+#include "provider-supervisor/offer.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct launch {
+	struct ev_loop *loop;
+	const struct kind *kind;
+	struct kind_folders folders;
+	struct offer *offer; /* to the HAProxy that was started last */
+};
+
+static int open_log(const struct launch *launch)
+{
+	char *path = xasprintf("%s/%s", launch->folders.proxy_dir, launch->kind->log_file);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	free(path);
+	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+/* Of a time when it had no folder of its own. */
+static void remove_former_sockets(const struct launch *launch)
+{
+	const char *state_dir = launch->folders.state_dir;
+	if (strcmp(launch->folders.proxy_dir, state_dir) == 0)
+		return;
+	char *socket = xasprintf("%s/supervisor.sock", state_dir);
+	kind_remove_sockets(launch->kind, state_dir);
+	(void)files_remove(socket);
+	free(socket);
+}
+
+/* Where they are to be fetched; NULL: not at all. */
+static char *offer_all(struct launch *launch, struct listeners *listeners)
+{
+	int err = 0;
+	char *path = xasprintf("%s/listeners.sock", launch->folders.proxy_dir);
+	launch->offer = offer_new(launch->loop, path, listeners, &err);
+	if (launch->offer != NULL)
+		return path;
+	log_event(&EV_OFFER_FAILED, LOG_ERRNO(err));
+	free(path);
+	return NULL;
+}
+
+_Noreturn static void become(
+	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
+{
+	/* A session of its own: its workers are known by it, and what is sent to our terminal or group is not meant for them. */
+	setsid();
+	if (is_nginx && listeners->count != 0)
+		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
+	sandbox_forbid_descriptors();
+	program_become_with(argv, log, listeners->fds, listeners->count);
+}
+
+pid_t launch_run(struct launch *launch, struct listeners *listeners)
+{
+	struct kind_command command;
+	const bool is_fetching = launch->kind->fetches_listeners;
+	int log = open_log(launch);
+	kind_remove_sockets(launch->kind, launch->folders.proxy_dir);
+	remove_former_sockets(launch);
+	offer_free(launch->offer);
+	launch->offer = NULL;
+	char *offered = listeners->count != 0 && is_fetching ? offer_all(launch, listeners) : NULL;
+	kind_start_command(launch->kind, &launch->folders, offered, &command);
+	pid_t pid = fork();
+	if (pid == 0)
+		become(command.argv, log, listeners, !is_fetching);
+	kind_command_fini(&command);
+	free(offered);
+	listeners_fini(listeners);
+	if (log >= 0)
+		close(log);
+	return pid;
+}
+
+struct launch *launch_new(const struct launch_config *config)
+{
+	struct launch *launch = xcalloc(1, sizeof(*launch));
+	launch->loop = config->loop;
+	launch->kind = config->kind;
+	launch->folders = config->folders;
+	return launch;
+}
+
+void launch_free(struct launch *launch)
+{
+	if (launch == NULL)
+		return;
+	offer_free(launch->offer);
+	free(launch);
+}
