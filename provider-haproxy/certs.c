@@ -3,8 +3,8 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-local/checks.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checks.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 
 #include "common/tree.h"
 #include "provider-common/state.h"
-#include "provider-local/notices.h"
-#include "provider-local/pem.h"
+#include "provider-proxy/notices.h"
+#include "provider-proxy/pem.h"
 
 #include <bsd/sys/queue.h>
 

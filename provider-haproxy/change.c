@@ -14,10 +14,10 @@
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/sync.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
-#include "provider-local/log_events.h"
-#include "provider-local/metrics.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -17,7 +17,7 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/sync.h"
 #include "common/files.h"
-#include "provider-local/trusted_file.h"
+#include "provider-proxy/trusted_file.h"
 
 #include <stdio.h>
 #include <unistd.h>

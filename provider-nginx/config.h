@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The provider's configuration; config.def and provider-local/local.def say what each member means. */
+/* The provider's configuration; config.def and provider-proxy/local.def say what each member means. */
 #pragma once
 
-#include "provider-local/local.h"
+#include "provider-proxy/local.h"
 #include "provider-nginx/conf.h"
 
 #define WINDOW_PORT "10245"

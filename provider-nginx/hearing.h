@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether nginx answers, through its ports and its control socket: provider-local/probe.h for nginx. */
+/* Whether nginx answers, through its ports and its control socket: provider-proxy/probe.h for nginx. */
 #pragma once
 
-#include "provider-local/local.h"
-#include "provider-local/probe.h"
-#include "provider-local/proxy.h"
+#include "provider-proxy/local.h"
+#include "provider-proxy/probe.h"
+#include "provider-proxy/proxy.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/feed.h"
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "common/command.h"
-#include "provider-local/notices.h"
+#include "provider-proxy/notices.h"
 #include "provider-nginx/conf.h"
 
 #include <ev.h>

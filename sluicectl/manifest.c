@@ -2,7 +2,7 @@
 #include "sluicectl/manifest.h"
 
 #include "common/xalloc.h"
-#include "provider-local/names.h"
+#include "provider-proxy/names.h"
 #include "sluicectl/yamltext.h"
 
 #include <errno.h>

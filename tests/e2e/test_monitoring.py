@@ -29,8 +29,8 @@ CATALOGUES = {
     "watcher": (*COMMON, "watcher"),
     "translator": (*COMMON, "translator"),
     "provider-rancher": (*COMMON, "provider-common", "provider-rancher"),
-    "provider-haproxy": (*COMMON, "provider-common", "provider-local"),
-    "provider-nginx": (*COMMON, "provider-common", "provider-local"),
+    "provider-haproxy": (*COMMON, "provider-common", "provider-proxy"),
+    "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
 METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
 NAME = re.compile(r"\b(?:sluice|process)_\w+")
