@@ -322,10 +322,10 @@ bool batch_work(struct engine *engine)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	if (!engine->provider_up || !engine->is_whole || engine->is_syncing)
+	if (!provider_peer_is_up(engine->provider) || !source_peer_is_whole(engine->source))
 		return false;
 	while (steps < WORK_STEPS_MAX && !batch_is_idle(engine) &&
-		(out = engine->ops->provider_out(engine->ctx)) != NULL) {
+		(out = provider_peer_out(engine->provider)) != NULL) {
 		if (engine->batch.active)
 			step(engine, out);
 		else if (queue_len(&engine->claims) != 0)
@@ -337,7 +337,7 @@ bool batch_work(struct engine *engine)
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->provider_flush(engine->ctx);
+		provider_peer_flush(engine->provider);
 	return steps == WORK_STEPS_MAX ||
 	       (!engine->batch.active && queue_len(&engine->claims) != 0);
 }

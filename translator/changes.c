@@ -211,7 +211,7 @@ void change_by_secrets(struct engine *engine, struct ingress_node *ingress)
 {
 	if (ingress->record.payload == NULL)
 		return;
-	if (engine->grouping == GROUPING_MERGED)
+	if (provider_peer_is_merged(engine->provider))
 		claims_ask_of(engine, ingress);
 	touch_settled_pools(engine, ingress);
 }

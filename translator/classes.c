@@ -35,7 +35,8 @@ static struct ingress_class_record *read_ours(
 			continue;
 		/* The record may be gone before the table is. */
 		record_read(record, arena, &class);
-		if (!str_eq(class.controller, engine->settings.controller_name))
+		if (!str_eq(class.controller,
+			    source_peer_settings(engine->source)->controller_name))
 			continue;
 		struct ingress_class_record *place =
 			arena_push(arena, &items, ret_count, sizeof(*place));
@@ -62,7 +63,8 @@ static char *find_default(const struct ingress_class_record *classes, size_t cou
 
 struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item)
 {
-	struct str name = item->is_own ? item->self.name : engine->settings.ingress_class;
+	struct str name = item->is_own ? item->self.name
+				       : source_peer_settings(engine->source)->ingress_class;
 	struct str id = arena_printf(&engine->scratch, "%s%.*s",
 		item->is_own ? PLAN_OWN_CLASS : PLAN_SHARED, STR_FMT(name));
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, id);
@@ -74,7 +76,7 @@ static void touch_all(struct engine *engine)
 {
 	struct class_item shared = {0};
 	struct balancer_node *balancer = classes_balancer(engine, &shared);
-	if (engine->grouping != GROUPING_MERGED)
+	if (!provider_peer_is_merged(engine->provider))
 		return;
 	if (balancer != NULL)
 		object_touch(engine, &balancer->node);
@@ -100,7 +102,8 @@ static int flags_of_changed(struct engine *engine, const struct class_table *old
 {
 	struct str before = str_from(old_default);
 	struct str now = str_from(engine->our_default);
-	if (changed == NULL || moves(old, &engine->classes, engine->settings.ingress_class))
+	if (changed == NULL ||
+		moves(old, &engine->classes, source_peer_settings(engine->source)->ingress_class))
 		return 0;
 	if (!str_eq(before, now) || (before.p == NULL) != (now.p == NULL) ||
 		(now.p != NULL && moves(old, &engine->classes, now)))
@@ -132,7 +135,7 @@ void classes_diagnose(
 	struct engine *engine, const struct class_node *class, struct diag_list *diags)
 {
 	const struct diag_list *all = &engine->classes.diags;
-	if (class->record.payload == NULL || engine->grouping != GROUPING_MERGED)
+	if (class->record.payload == NULL || !provider_peer_is_merged(engine->provider))
 		return;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct diag *diag = &all->items[i];

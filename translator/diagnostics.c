@@ -119,15 +119,14 @@ bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
 		.message = diag_cut(message, DIAG_MESSAGE_MAX_LEN),
 		.standing = standing,
 	};
-	bool ready = engine->source_up && engine->is_whole && !engine->is_syncing;
-	struct buf *out = ready ? engine->ops->source_out(engine->ctx) : NULL;
+	bool ready = source_peer_is_up(engine->source) && source_peer_is_whole(engine->source);
+	struct buf *out = ready ? source_peer_out(engine->source) : NULL;
 	if (out == NULL)
 		return false;
 	/* What breaks a limit cannot be told, and is as good as told. */
 	if (message_encode(MESSAGE_EVENT, &note, out, &error) == 0)
-		engine->ops->source_flush(engine->ctx);
-	if (engine->ops->on_event != NULL)
-		engine->ops->on_event(engine->ctx, &note);
+		source_peer_flush(engine->source);
+	source_peer_noted(engine->source, &note);
 	return true;
 }
 

@@ -307,7 +307,7 @@ static void explain_status(struct explaining *e)
 		[LB_STATE_APPLIED] = "applied",
 		[LB_STATE_FAILED] = "failed"};
 	struct lb_status status;
-	if (!e->engine->provider_up)
+	if (!provider_peer_is_up(e->engine->provider))
 		add_problem(e, STR("ProviderAway"),
 			STR("no provider is connected: what was served last goes on"));
 	if (!statuses_read(e->ingress->balancer, &e->engine->scratch, &status))
@@ -349,7 +349,7 @@ static void explain_balancer(struct explaining *e)
 
 static void explain_foreign(struct explaining *e)
 {
-	const struct source_settings *settings = &e->engine->settings;
+	const struct source_settings *settings = source_peer_settings(e->engine->source);
 	if (e->plan->is_unnamed)
 		add_problem(e, STR("ClassNotOurs"),
 			STR("it names no class, and the watcher was told not to take such "
@@ -381,7 +381,7 @@ static void explain_inner_service(struct explaining *e)
 
 static void explain_foreign_service(struct explaining *e, const struct service_record *service)
 {
-	const struct source_settings *settings = &e->engine->settings;
+	const struct source_settings *settings = source_peer_settings(e->engine->source);
 	struct str class = service->load_balancer_class;
 	if (service->type != SERVICE_LOAD_BALANCER)
 		explain_inner_service(e);
@@ -448,7 +448,7 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 	struct record *record = graph_find(&engine->graph, record_node_kind(kind), e.self);
 	if (record == NULL || record->payload == NULL)
 		return false;
-	if (!engine_is_whole(engine))
+	if (!source_peer_is_whole(engine->source))
 		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
 	struct record *front =
 		e.is_service ? graph_find(&engine->graph, NODE_FRONT, e.self) : record;

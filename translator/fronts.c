@@ -42,7 +42,7 @@ void fronts_ask(struct engine *engine, struct balancer_node *balancer)
 {
 	struct record *record;
 	struct ingress_node *user;
-	if (engine->grouping != GROUPING_MERGED) {
+	if (!provider_peer_is_merged(engine->provider)) {
 		SET_FOREACH (user, &balancer->users, node_by_name) {
 			if (user->record.node.kind == NODE_FRONT)
 				statuses_ask(engine, user);

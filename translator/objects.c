@@ -115,7 +115,7 @@ static const void *build_shared(
 		.shows_certificate = node->shown_count != 0,
 		.passes_through = passes_through(engine, node),
 		.default_certificate = tls_default_id(&tls, &engine->scratch),
-		.https_is_possible = engine_can_serve(engine, STR("https")),
+		.https_is_possible = provider_peer_can_serve(engine->provider, STR("https")),
 	};
 	set_listeners(engine, node, &request);
 	gather_ports(engine, node, &request);
@@ -130,12 +130,12 @@ static const void *build_shared(
 static const void *build_balancer(
 	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
 {
-	if (engine->grouping == GROUPING_MERGED)
+	if (provider_peer_is_merged(engine->provider))
 		return build_shared(engine, node, diags);
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
 	struct tls_context tls = object_tls_context(engine);
-	struct balancer_request request = {
-		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
+	struct balancer_request request = {.tls = &tls,
+		.https_is_possible = provider_peer_can_serve(engine->provider, STR("https"))};
 	struct ingress_node *user;
 	size_t most = 0;
 	SET_FOREACH (user, &node->users, node_by_name)
@@ -205,8 +205,8 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 	static const struct backend_wish none = {0};
 	struct backend_tls_request request = {
 		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
-	if (engine->grouping != GROUPING_MERGED ||
-		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
+	if (!provider_peer_is_merged(engine->provider) ||
+		(provider_peer_limits(engine->provider).policies & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;
 		return;
 	}

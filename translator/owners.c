@@ -20,7 +20,7 @@
 
 static bool is_on(const struct engine *engine)
 {
-	return engine->grouping == GROUPING_MERGED && !engine->config.shared_hosts;
+	return provider_peer_is_merged(engine->provider) && !engine->config.shared_hosts;
 }
 
 /* ---- who it is ---- */

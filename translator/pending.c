@@ -23,9 +23,9 @@ void object_touch(struct engine *engine, struct node *node)
 	/* A provider's batch tells the diagnostics along the way, of what is sent. */
 	bool is_unserved =
 		node->kind == NODE_HOST && ((struct host_node *)(void *)node)->is_unserved;
-	if (engine->provider_up)
+	if (provider_peer_is_up(engine->provider))
 		queue_push(&engine->dirty[object_order(node)], node);
-	if (!engine->provider_up || is_unserved)
+	if (!provider_peer_is_up(engine->provider) || is_unserved)
 		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
 }
 
@@ -45,9 +45,9 @@ bool object_is_wanted(struct engine *engine, struct node *node)
 		return true;
 	/* A key goes nowhere where nobody asks for it. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	bool is_shown = engine->grouping != GROUPING_MERGED || !set_is_empty(&secret->shown) ||
-			is_default(engine, node);
-	return is_shown && engine_can_serve(engine, STR("https")) &&
+	bool is_shown = !provider_peer_is_merged(engine->provider) ||
+			!set_is_empty(&secret->shown) || is_default(engine, node);
+	return is_shown && provider_peer_can_serve(engine->provider, STR("https")) &&
 	       secret_facts_get(engine, secret)->view.problem == NULL;
 }
 

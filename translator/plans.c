@@ -44,25 +44,16 @@ static const struct ingress_class_record *named_class(
 	return class;
 }
 
-static struct plan_limits limits_of(const struct engine *engine)
-{
-	return (struct plan_limits){
-		.policies = engine->policies_missing,
-		.tcp = !engine_can_serve(engine, STR("tcp")),
-		.tls_passthrough = !engine_can_serve(engine, STR("tls-passthrough")),
-		.source_ranges = !engine->has_source_ranges,
-	};
-}
-
 static void make(struct engine *engine, struct ingress_node *ingress, struct arena *arena,
 	struct plan *ret_plan, struct diag_list *diags)
 {
 	struct plan_context context = {
-		.class = {.settings = &engine->settings,
-			.classes_are_synced = (engine->synced & 1U << RECORD_INGRESS_CLASS) != 0,
+		.class = {.settings = source_peer_settings(engine->source),
+			.classes_are_synced =
+				source_peer_syncs(engine->source, RECORD_INGRESS_CLASS),
 			.our_default = str_from(engine->our_default)},
-		.grouping = engine->grouping,
-		.cannot = limits_of(engine),
+		.grouping = provider_peer_grouping(engine->provider),
+		.cannot = provider_peer_limits(engine->provider),
 		.http_port = engine->config.http_port,
 		.https_port = engine->config.https_port,
 		.classes = &engine->classes,
@@ -70,7 +61,7 @@ static void make(struct engine *engine, struct ingress_node *ingress, struct are
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {
 		struct object_ref self = ingress_ref(ingress, arena);
-		plan_keep(&self, engine->grouping, arena, ret_plan);
+		plan_keep(&self, provider_peer_grouping(engine->provider), arena, ret_plan);
 		return;
 	}
 	if (ingress->record.node.kind == NODE_FRONT) {

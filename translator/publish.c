@@ -14,7 +14,8 @@
 
 bool publish_is_on(const struct engine *engine)
 {
-	return engine->grouping == GROUPING_MERGED && !str_is_empty(engine->config.publish_name);
+	return provider_peer_is_merged(engine->provider) &&
+	       !str_is_empty(engine->config.publish_name);
 }
 
 static struct record *find(struct engine *engine)
@@ -58,7 +59,7 @@ static char *describe(struct engine *engine)
 
 void publish_check(struct engine *engine)
 {
-	if (!publish_is_on(engine) || !engine->is_whole || engine->is_syncing)
+	if (!publish_is_on(engine) || !source_peer_is_whole(engine->source))
 		return;
 	char *now = describe(engine);
 	bool same = now == NULL || engine->published == NULL ? now == engine->published

@@ -20,7 +20,7 @@ struct tls_context object_tls_context(struct engine *engine)
 	return (struct tls_context){
 		.find = find_secret,
 		.ctx = engine,
-		.secrets_are_synced = (engine->synced & 1U << RECORD_SECRET) != 0,
+		.secrets_are_synced = source_peer_syncs(engine->source, RECORD_SECRET),
 		.default_namespace = engine->config.default_namespace,
 		.default_name = engine->config.default_name,
 		.now_s = engine->now_s,

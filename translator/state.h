@@ -2,7 +2,6 @@
 /*
  * The inside of the engine, shared by its modules:
  *
- *   state.c      what is known of the neighbours
  *   secrets.c    certificates, looked at once
  *   pending.c    what is to be done
  *   records.c    records from the watcher into the graph
@@ -29,7 +28,9 @@
 #include "translator/facts.h"
 #include "translator/graph.h"
 #include "translator/plan.h"
+#include "translator/provider_peer.h"
 #include "translator/queue.h"
+#include "translator/source_peer.h"
 
 enum {
 	PLAN_SMALL_SLOTS = 4,
@@ -66,8 +67,8 @@ struct diagnostics_tree;
 
 struct engine {
 	struct engine_config config;
-	const struct engine_ops *ops;
-	void *ctx;
+	struct source_peer *source;
+	struct provider_peer *provider;
 	int64_t now_s;
 	int64_t next_change_s; /* when the date of a certificate is to be told */
 
@@ -79,29 +80,12 @@ struct engine {
 	size_t record_counts[NODE_RECORD_KINDS];
 	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
-	/* the source */
-	bool source_up;
-	bool has_settings;
-	bool is_whole;    /* at least once */
-	bool is_syncing;  /* the present watcher's records are not all there */
-	unsigned awaited; /* 1 << enum record_kind */
-	unsigned begun;   /* likewise: between sync-begin and sync-end */
-	unsigned synced;  /* likewise: kinds that are synced at all */
 	uint8_t marks[RECORD_KIND_COUNT];
-	struct source_settings settings; /* texts are owned */
-	char *our_default;               /* name of the default class that is ours; NULL: none */
-	struct class_table classes;      /* of ours, see classes.c */
-	struct arena classes_arena;      /* of the table */
-	char missing[160];
+	char *our_default;          /* name of the default class that is ours; NULL: none */
+	struct class_table classes; /* of ours, see classes.c */
+	struct arena classes_arena; /* of the table */
 
-	/* the provider */
-	bool provider_up;
-	bool provider_was_up;
 	bool snapshot_due;
-	enum grouping grouping;
-	struct str_list protocols; /* owned */
-	unsigned policies_missing; /* see policies.h */
-	bool has_source_ranges;
 	bool releases_due; /* a Service that is leaving may be able to go */
 	size_t leaving_count;
 	struct queue claims;
@@ -118,9 +102,6 @@ struct engine {
 	struct queue statuses;
 	struct diagnostics_tree *diagnostics;
 };
-
-/* Whether the provider can serve listeners of that protocol; true while nothing is known. */
-bool engine_can_serve(const struct engine *engine, struct str protocol);
 
 /* ---- secrets.c ---- */
 

@@ -140,7 +140,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		fronts_ask(engine, balancer);
 	else if (moved)
 		ask_users(engine, balancer);
-	if (recovered && engine->grouping != GROUPING_MERGED)
+	if (recovered && !provider_peer_is_merged(engine->provider))
 		tell_recovery(engine, balancer);
 	diagnostics_ask(engine, &balancer->node, DIAGNOSTICS_STATUS);
 	return 0;
@@ -151,7 +151,7 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 	for (size_t i = 0; i < event->owners.count; i++)
 		(void)diagnostics_event(engine, &event->owners.items[i], event->type, event->reason,
 			event->message, false);
-	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
+	if (event->owners.count != 0 || provider_peer_is_merged(engine->provider))
 		return;
 	struct ingress_node *user;
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, event->id);
@@ -194,7 +194,7 @@ static void add_for_all(struct engine *engine, struct balancer_node *balancer, c
 	struct str message, struct diag_list *diags)
 {
 	struct ingress_node *user;
-	bool is_merged = engine->grouping == GROUPING_MERGED;
+	bool is_merged = provider_peer_is_merged(engine->provider);
 	size_t count = 0;
 	if (is_merged)
 		add_for_classes(engine, balancer, reason, message, diags);
@@ -406,11 +406,11 @@ bool statuses_work(struct engine *engine)
 	struct buf *out = NULL;
 	int steps = 0;
 	/* Whether a Service has its ports must be settled first. */
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
 		queue_len(&engine->claims) != 0)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
-		(out = engine->ops->source_out(engine->ctx)) != NULL) {
+		(out = source_peer_out(engine->source)) != NULL) {
 		struct node *node = queue_pop(&engine->statuses);
 		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
 		if (ingress->record.payload != NULL)
@@ -420,6 +420,6 @@ bool statuses_work(struct engine *engine)
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->source_flush(engine->ctx);
+		source_peer_flush(engine->source);
 	return steps == WORK_STEPS_MAX;
 }

@@ -10,7 +10,7 @@ bool work_settle(struct engine *engine)
 	int steps = 0;
 	/* Not within a batch: a name must not pass from one certificate to another between the two
 	 * of them. */
-	if (!engine->is_whole || engine->is_syncing || engine->batch.active)
+	if (!source_peer_is_whole(engine->source) || engine->batch.active)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
 		struct node *node = queue_pop(&engine->claims);
@@ -45,8 +45,9 @@ bool work_release(struct engine *engine)
 {
 	struct record *record;
 	bool released = false;
-	if (!engine->releases_due || !engine->provider_up || !engine_is_whole(engine) ||
-		!batch_is_idle(engine) || queue_len(&engine->claims) != 0)
+	if (!engine->releases_due || !provider_peer_is_up(engine->provider) ||
+		!source_peer_is_whole(engine->source) || !batch_is_idle(engine) ||
+		queue_len(&engine->claims) != 0)
 		return false;
 	engine->releases_due = false;
 	if (engine->leaving_count == 0)
@@ -83,17 +84,18 @@ bool work_diagnose(struct engine *engine)
 {
 	int steps = 0;
 	/* Who has what must be settled before it is told. */
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
+	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
 		queue_len(&engine->claims) != 0)
 		return false;
 	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_tell) != 0 &&
-		engine->ops->source_out(engine->ctx) != NULL) {
+		source_peer_out(engine->source) != NULL) {
 		struct node *node = queue_pop(&engine->to_tell);
 		speak(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}
-	if (queue_len(&engine->to_tell) == 0 && (!engine->provider_up || batch_is_idle(engine)))
+	if (queue_len(&engine->to_tell) == 0 &&
+		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine)))
 		engine->standing = false;
 	return steps == WORK_STEPS_MAX;
 }
