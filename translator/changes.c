@@ -19,7 +19,7 @@ static void touch_pools(struct engine *engine, struct service_node *service)
 {
 	struct pool_node *pool;
 	SET_FOREACH (pool, &service->pools, node_by_key)
-		object_touch(engine, &pool->node);
+		pending_build(engine->pending, &pool->node);
 }
 
 /* ---- what differs for those that stay ---- */
@@ -34,7 +34,7 @@ static void touch_hosts(struct engine *engine, const struct plan *plan, const st
 		const struct plan_host *old_host =
 			same_place ? plan_find_host(old, host->host) : NULL;
 		if (old_host == NULL || !plan_same_host(old, old_host, plan, host))
-			object_touch(engine, &t->hosts[i]->node);
+			pending_build(engine->pending, &t->hosts[i]->node);
 	}
 }
 
@@ -47,7 +47,7 @@ static void touch_balancer(struct engine *engine, const struct plan *plan, const
 	if (!shapes && !shaped)
 		return;
 	if (!same_place || shapes != shaped || !plan_same_balancer(old, plan))
-		object_touch(engine, &balancer->node);
+		pending_build(engine->pending, &balancer->node);
 }
 
 /* A new Ingress under an old name must hear what the old one heard. */
@@ -56,9 +56,9 @@ static void say_again(struct engine *engine, const struct ingress_node *ingress)
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		if ((node->flags & NODE_TOLD) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 		if ((node->flags & NODE_TOLD_STATUS) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+			pending_diagnose(engine->pending, node, DIAGNOSTICS_STATUS);
 	}
 }
 
@@ -95,7 +95,7 @@ static void change_ownership(struct engine *engine, struct ingress_node *ingress
 	for (size_t i = 0; i < plan->hosts.count && is_news; i++)
 		owners_changed(engine, t->hosts[i]);
 	if (owners_have_all(engine, ingress) != ingress->is_unserved)
-		statuses_ask(engine, ingress);
+		pending_tell_status(engine->pending, ingress);
 }
 
 static void change_present(
@@ -134,11 +134,11 @@ static void change_present(
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
 		(node->flags & NODE_TOLD) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 	if (node->kind == NODE_FRONT)
 		front_changed(engine, ingress, plan);
 	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
-		statuses_ask(engine, ingress);
+		pending_tell_status(engine->pending, ingress);
 }
 
 void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old)
@@ -203,7 +203,7 @@ static void touch_settled_pools(struct engine *engine, const struct ingress_node
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		struct str key = node_key(node);
 		if (node->kind == NODE_POOL && str_find(key, '+') != NULL)
-			object_touch(engine, node);
+			pending_build(engine->pending, node);
 	}
 }
 
@@ -220,25 +220,26 @@ void change_secret(struct engine *engine, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
 	struct secret_facts *old = secret->facts;
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(engine->secrets);
 	struct ingress_node *user;
 	secret->facts = NULL;
 	if (node_has_users(node)) {
-		const struct secret_facts *facts = secret_facts_get(engine, secret);
+		const struct secret_facts *facts = secrets_facts(engine->secrets, secret);
 		bool usable = facts->view.problem == NULL;
 		bool flips = old == NULL || usable != (old->view.problem == NULL);
 		bool is_news = old == NULL || !facts_sound_alike(old, facts, &tls);
 		if (usable)
-			batch_want_again(engine, node);
+			pending_want_again(engine->pending, node);
 		else
-			batch_give_up(engine, node);
-		object_touch(engine, node);
+			pending_give_up(engine->pending, node);
+		pending_build(engine->pending, node);
 		SET_FOREACH (user, &secret->users, node_by_name) {
 			if (flips && user->balancer != NULL)
-				object_touch(engine, &user->balancer->node);
+				pending_build(engine->pending, &user->balancer->node);
 			offers_forget(user);
 			if (is_news)
-				diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+				pending_diagnose(
+					engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 			claims_ask_by_secrets(engine, user);
 		}
 	}
@@ -274,7 +275,7 @@ void change_class(struct engine *engine, struct class_node *class)
 	update_classes(engine, class);
 	SET_FOREACH (user, &class->users, node_by_name)
 		change_ingress(engine, user, NULL);
-	diagnostics_ask(engine, &class->record.node, DIAGNOSTICS_CONTENT);
+	pending_diagnose(engine->pending, &class->record.node, DIAGNOSTICS_CONTENT);
 	graph_settle(&engine->graph, &class->record.node);
 }
 

@@ -24,7 +24,7 @@ static bool is_name(const struct claim_node *claim)
 static void touch_balancer(struct engine *engine, struct claim_node *claim)
 {
 	if (!set_is_empty(&claim->balancer->users))
-		object_touch(engine, &claim->balancer->node);
+		pending_build(engine->pending, &claim->balancer->node);
 }
 
 /* A key goes to the provider only while it is shown for a name. No batch is active here, so what is
@@ -34,11 +34,11 @@ static void touch_secret(struct engine *engine, struct secret_node *secret)
 	struct node *node = &secret->record.node;
 	if (set_is_empty(&secret->users))
 		return;
-	if (object_is_wanted(engine, node))
-		batch_want_again(engine, node);
+	if (object_is_wanted(engine->secrets, node))
+		pending_want_again(engine->pending, node);
 	else
-		batch_give_up(engine, node);
-	object_touch(engine, node);
+		pending_give_up(engine->pending, node);
+	pending_build(engine->pending, node);
 }
 
 /* What is left out when there are too many (objects.c), all who use it hear of. */
@@ -51,7 +51,7 @@ static void count_shown(struct engine *engine, struct secret_node *secret, int b
 	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
 		return;
 	SET_FOREACH (user, &secret->users, node_by_name)
-		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
@@ -101,7 +101,7 @@ void claims_settle(struct engine *engine, struct claim_node *claim)
 	if (!is_news)
 		return;
 	SET_FOREACH (user, &claim->users, node_by_name)
-		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 /* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among
@@ -121,7 +121,7 @@ void claim_left(struct engine *engine, struct claim_node *claim, const struct in
 		claim->holder = NULL;
 	else if (!set_is_empty(&claim->users))
 		return;
-	claims_ask(engine, claim);
+	pending_settle(engine->pending, &claim->node);
 }
 
 void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
@@ -131,13 +131,13 @@ void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
 		struct claim_node *claim = (struct claim_node *)(void *)node;
 		if (node->kind == NODE_CLAIM && (node->flags & NODE_CLAIMED) == 0 &&
 			may_win(engine, claim, ingress))
-			claims_ask(engine, claim);
+			pending_settle(engine->pending, &claim->node);
 	}
 }
 
 void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress)
 {
-	queue_push(&engine->claims, &ingress->record.node);
+	pending_settle(engine->pending, &ingress->record.node);
 }
 
 void claims_forget_secret(struct engine *engine, struct secret_node *secret)
@@ -145,7 +145,7 @@ void claims_forget_secret(struct engine *engine, struct secret_node *secret)
 	struct claim_node *claim;
 	while ((claim = set_first(&secret->shown)) != NULL) {
 		show(engine, claim, NULL);
-		claims_ask(engine, claim);
+		pending_settle(engine->pending, &claim->node);
 	}
 }
 
@@ -235,7 +235,8 @@ void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
 	struct str holder;
 	if (ingress->balancer == NULL || plan->scope != BALANCER_OF_CLASS)
 		return;
-	if (plan->is_tls_only && plan->tls.count == 0 && str_is_empty(engine->config.default_name))
+	if (plan->is_tls_only && plan->tls.count == 0 &&
+		str_is_empty(secrets_default(engine->secrets).name))
 		diag_add(diags, &plan->self, "NoListener", "metadata.annotations[allow.http]",
 			"plain HTTP is forbidden, and the Ingress has no TLS: nothing is served");
 	for (size_t i = 0; i < plan->tls.count; i++)

@@ -79,15 +79,15 @@ static void touch_all(struct engine *engine)
 	if (!provider_peer_is_merged(engine->provider))
 		return;
 	if (balancer != NULL)
-		object_touch(engine, &balancer->node);
+		pending_build(engine->pending, &balancer->node);
 	for (size_t i = 0; i < engine->classes.classes.count; i++) {
 		const struct class_item *item = &engine->classes.classes.items[i];
 		struct record *record = graph_find(&engine->graph, NODE_CLASS, item->self.name);
 		balancer = item->is_own ? classes_balancer(engine, item) : NULL;
 		if (balancer != NULL)
-			object_touch(engine, &balancer->node);
+			pending_build(engine->pending, &balancer->node);
 		if (record != NULL)
-			diagnostics_ask(engine, &record->node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(engine->pending, &record->node, DIAGNOSTICS_CONTENT);
 	}
 }
 

@@ -74,7 +74,6 @@ static void diagnostics_store(struct engine *engine, struct diagnostics *old, st
 
 void diagnostics_init(struct engine *engine)
 {
-	queue_init(&engine->to_tell, NODE_TO_TELL);
 	engine->diagnostics = xcalloc(1, sizeof(*engine->diagnostics));
 	RB_INIT(engine->diagnostics);
 }
@@ -86,7 +85,6 @@ void diagnostics_fini(struct engine *engine)
 	RB_FOREACH_SAFE (sent, diagnostics_tree, engine->diagnostics, next)
 		diagnostics_free(engine, sent);
 	free(engine->diagnostics);
-	queue_fini(&engine->to_tell);
 }
 
 void diagnostics_drop(struct engine *engine, struct node *node)
@@ -200,7 +198,7 @@ void diagnostics_update(struct engine *engine, struct node *node, enum diagnosti
 		return;
 	if (has_recovered(node, part, old, diags) &&
 		!tell_recovery(engine, (struct pool_node *)(void *)node)) {
-		diagnostics_ask(engine, node, part);
+		pending_diagnose(engine->pending, node, part);
 		return;
 	}
 	uint64_t *digests = xcalloc(most, sizeof(*digests));
@@ -211,7 +209,7 @@ void diagnostics_update(struct engine *engine, struct node *node, enum diagnosti
 		if (!was_sent(old, digest) &&
 			!diagnostics_event(engine, &diag->ingress, EVENT_WARNING, diag->reason,
 				diag->message, is_standing(engine, node, part)))
-			diagnostics_ask(engine, node, part);
+			pending_diagnose(engine->pending, node, part);
 		else
 			digests[count++] = digest;
 	}
@@ -239,6 +237,6 @@ void diagnostics_source_up(struct engine *engine)
 		struct node *node = sent->node;
 		enum diagnostics_part part = sent->part;
 		diagnostics_free(engine, sent);
-		diagnostics_ask(engine, node, part);
+		pending_diagnose(engine->pending, node, part);
 	}
 }

@@ -20,16 +20,15 @@ struct engine *engine_new(
 		engine->config.http_port = BALANCER_HTTP_PORT;
 	if (config->https_port == 0)
 		engine->config.https_port = BALANCER_HTTPS_PORT;
-	queue_init(&engine->claims, NODE_CLAIMED);
 	engine->source = source_peer_new(ops, ctx);
 	engine->provider = provider_peer_new(ops, ctx);
-	engine->next_change_s = INT64_MAX;
 	graph_init(&engine->graph);
+	engine->secrets = secrets_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, &engine->scratch);
+	engine->pending = pending_new(&engine->graph, engine->provider, &engine->scratch);
 	classes_init(engine);
 	plans_init(engine);
-	batch_init(engine);
 	diagnostics_init(engine);
-	queue_init(&engine->statuses, NODE_STATUS);
 	arena_init(&engine->scratch);
 	return engine;
 }
@@ -39,14 +38,13 @@ void engine_free(struct engine *engine)
 	if (engine == NULL)
 		return;
 	diagnostics_fini(engine);
-	batch_fini(engine);
-	queue_fini(&engine->statuses);
-	queue_fini(&engine->claims);
 	graph_fini(&engine->graph);
 	plans_fini(engine);
 	arena_fini(&engine->scratch);
 	classes_fini(engine);
 	free(engine->published);
+	pending_free(engine->pending);
+	secrets_free(engine->secrets);
 	provider_peer_free(engine->provider);
 	source_peer_free(engine->source);
 	free(engine);
@@ -56,23 +54,14 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 {
 	struct record *record;
 	struct ingress_node *user;
-	/* What has been told by a clock that was ahead is looked at again. */
-	bool due = now_s >= engine->next_change_s || now_s < engine->now_s;
-	engine->now_s = now_s;
-	if (!due)
+	if (!secrets_set_time(engine->secrets, now_s))
 		return;
-	/* A few times in the life of a certificate. */
-	engine->next_change_s = INT64_MAX;
-	struct tls_context tls = object_tls_context(engine);
 	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		struct secret_node *secret = (struct secret_node *)(void *)record;
 		if (secret->facts == NULL)
 			continue;
-		int64_t next_s = tls_next_change(&secret->facts->view, &tls);
-		if (next_s < engine->next_change_s)
-			engine->next_change_s = next_s;
 		SET_FOREACH (user, &secret->users, node_by_name)
-			diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 	}
 }
 
@@ -109,7 +98,7 @@ static void check_whole(struct engine *engine)
 {
 	if (!source_peer_complete(engine->source))
 		return;
-	statuses_ask_all(engine);
+	pending_tell_all_statuses(engine->pending);
 	publish_check(engine);
 	log_event(&EV_STATE_WHOLE);
 }

@@ -29,7 +29,7 @@ void front_changed(struct engine *engine, struct ingress_node *front, const stru
 	else if (!waits)
 		node->flags |= NODE_RELEASED; /* nothing of it was ever with this provider */
 	engine->releases_due |= waits;
-	statuses_ask(engine, front);
+	pending_tell_status(engine->pending, front);
 }
 
 void front_gone(struct engine *engine, struct ingress_node *front)
@@ -45,7 +45,7 @@ void fronts_ask(struct engine *engine, struct balancer_node *balancer)
 	if (!provider_peer_is_merged(engine->provider)) {
 		SET_FOREACH (user, &balancer->users, node_by_name) {
 			if (user->record.node.kind == NODE_FRONT)
-				statuses_ask(engine, user);
+				pending_tell_status(engine->pending, user);
 		}
 		return;
 	}
@@ -53,7 +53,7 @@ void fronts_ask(struct engine *engine, struct balancer_node *balancer)
 	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key) {
 		struct ingress_node *front = (struct ingress_node *)(void *)record;
 		if (front->balancer == balancer)
-			statuses_ask(engine, front);
+			pending_tell_status(engine->pending, front);
 	}
 }
 

@@ -45,7 +45,7 @@ static bool passes_through(struct engine *engine, struct balancer_node *balancer
 	/* They stand side by side in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (object_is_wanted(engine, &host->node))
+		if (object_is_wanted(engine->secrets, &host->node))
 			return true;
 		host = set_next(&balancer->hosts, host, node_by_key);
 	}
@@ -109,7 +109,7 @@ static const void *build_shared(
 	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
 {
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(engine->secrets);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
 		.shows_certificate = node->shown_count != 0,
@@ -133,7 +133,7 @@ static const void *build_balancer(
 	if (provider_peer_is_merged(engine->provider))
 		return build_shared(engine, node, diags);
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(engine->secrets);
 	struct balancer_request request = {.tls = &tls,
 		.https_is_possible = provider_peer_can_serve(engine->provider, STR("https"))};
 	struct ingress_node *user;
@@ -203,8 +203,8 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 	struct backend_problem *problem)
 {
 	static const struct backend_wish none = {0};
-	struct backend_tls_request request = {
-		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
+	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none,
+		.takes_keyless = secrets_take_keyless(engine->secrets)};
 	if (!provider_peer_is_merged(engine->provider) ||
 		(provider_peer_limits(engine->provider).policies & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;
@@ -340,7 +340,7 @@ static void diagnose_ingress(
 	if (ingress->record.payload == NULL)
 		return;
 	const struct plan_slot *slot = plans_get(engine, ingress);
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(engine->secrets);
 	for (size_t i = 0; i < slot->diags.count; i++) {
 		const struct diag *diag = &slot->diags.items[i];
 		/* Already worded; the reason is text with a NUL behind it. */
@@ -360,7 +360,7 @@ void object_diagnose(struct engine *engine, struct node *node, struct diag_list 
 		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
 	else if (node->kind == NODE_HOST
 			 ? node_has_users(node)
-			 : node->kind != NODE_SECRET && object_is_wanted(engine, node))
+			 : node->kind != NODE_SECRET && object_is_wanted(engine->secrets, node))
 		(void)object_build(
 			engine, node, diags); /* nobody's host has something to tell, too */
 }

@@ -30,10 +30,10 @@ struct secret_node *offers_secret(
 	struct engine *engine, const struct plan *plan, const struct plan_tls *tls)
 {
 	bool own = !str_is_empty(tls->secret);
-	struct secret_node *secret =
-		find_secret(engine, own ? plan->self.namespace : engine->config.default_namespace,
-			own ? tls->secret : engine->config.default_name);
-	if (secret == NULL || secret_facts_get(engine, secret)->view.problem != NULL)
+	struct secret_node *secret = find_secret(engine,
+		own ? plan->self.namespace : secrets_default(engine->secrets).namespace,
+		own ? tls->secret : secrets_default(engine->secrets).name);
+	if (secret == NULL || secrets_facts(engine->secrets, secret)->view.problem != NULL)
 		return NULL;
 	return secret;
 }

@@ -150,7 +150,7 @@ void owners_tell(const struct ingress_node *owner, const struct object_ref *lose
 static void ask(struct engine *engine, struct host_node *host)
 {
 	if (is_on(engine))
-		queue_push(&engine->claims, &host->node);
+		pending_settle(engine->pending, &host->node);
 }
 
 void owners_joined(
@@ -229,11 +229,11 @@ static void set_unserved(struct engine *engine, struct host_node *host, bool on)
 		return;
 	host->is_unserved = on;
 	if (on)
-		batch_give_up(engine, &host->node);
+		pending_give_up(engine->pending, &host->node);
 	else
-		batch_want_again(engine, &host->node);
+		pending_want_again(engine->pending, &host->node);
 	if (str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH)))
-		object_touch(engine, &host->balancer->node); /* it may bring a listener */
+		pending_build(engine->pending, &host->balancer->node); /* it may bring a listener */
 }
 
 static void tell_next(
@@ -264,12 +264,12 @@ static void settle_one(struct engine *engine, struct host_node *host)
 	host->is_covered = false;
 	struct ingress_node *owner = owners_of(engine, host);
 	set_unserved(engine, host, !is_for_any(host, owner));
-	object_touch(engine, &host->node);
+	pending_build(engine->pending, &host->node);
 	tell_next(engine, host, owner);
 	SET_FOREACH (user, &host->users, node_by_name) {
 		bool may_differ = user->is_unserved || !owners_allow(owner, user);
 		if (may_differ && owners_have_all(engine, user) != user->is_unserved)
-			statuses_ask(engine, user);
+			pending_tell_status(engine->pending, user);
 	}
 }
 
@@ -277,7 +277,7 @@ static void settle_name(struct engine *engine, struct balancer_node *balancer, s
 {
 	settle_one(engine, graph_find_host(balancer, host));
 	settle_one(engine, find_passed(engine, balancer, host));
-	claims_ask_name(engine, balancer, host);
+	pending_settle_name(engine->pending, balancer, host);
 }
 
 /* Of the names that a wildcard may cover those that it takes, or has taken. */
@@ -291,7 +291,7 @@ static void settle_below(struct engine *engine, struct balancer_node *balancer, 
 		struct ingress_node *own = oldest_with(engine, balancer, name);
 		if (node->kind == NODE_CLAIM) {
 			if (own == NULL)
-				claims_ask_name(engine, balancer, name);
+				pending_settle_name(engine->pending, balancer, name);
 			continue;
 		}
 		struct host_node *host = (struct host_node *)(void *)node;

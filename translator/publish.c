@@ -72,7 +72,7 @@ void publish_check(struct engine *engine)
 	free(engine->published);
 	engine->published = now;
 	if (!same)
-		statuses_ask_all(engine);
+		pending_tell_all_statuses(engine->pending);
 }
 
 void publish_service_changed(struct engine *engine, const struct record *service)

@@ -18,8 +18,8 @@ void source_peer_down(struct source_peer *source);
 bool source_peer_is_up(const struct source_peer *source);
 
 /* -EPROTO: it told them before. *ret_is_news: they are others than those that held until now. */
-[[nodiscard]] int source_peer_take_settings(struct source_peer *source,
-	const struct source_settings *settings, bool *ret_is_news);
+[[nodiscard]] int source_peer_take_settings(
+	struct source_peer *source, const struct source_settings *settings, bool *ret_is_news);
 /* The watcher that is there has told its settings. */
 bool source_peer_has_settings(const struct source_peer *source);
 /* Those that hold, of an earlier watcher if need be; empty while there was none. */

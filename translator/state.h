@@ -2,8 +2,6 @@
 /*
  * The inside of the engine, shared by its modules:
  *
- *   secrets.c    certificates, looked at once
- *   pending.c    what is to be done
  *   records.c    records from the watcher into the graph
  *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
@@ -25,18 +23,16 @@
 #pragma once
 
 #include "translator/engine.h"
-#include "translator/facts.h"
 #include "translator/graph.h"
+#include "translator/pending.h"
 #include "translator/plan.h"
-#include "translator/provider_peer.h"
-#include "translator/queue.h"
+#include "translator/secrets.h"
 #include "translator/source_peer.h"
 
 enum {
 	PLAN_SMALL_SLOTS = 4,
 	PLAN_LARGE_SLOTS = 8, /* as many share a host */
 	PLAN_SLOTS = PLAN_SMALL_SLOTS + PLAN_LARGE_SLOTS,
-	OBJECT_KINDS = 4,
 	WORK_STEPS_MAX = 512, /* before others get their turn */
 	/* As many as a list holds, and within a frame beside two MiB of chain and key. */
 	CERTIFICATE_HOSTS_MAX = 8192,
@@ -52,15 +48,10 @@ struct plan_slot {
 };
 
 struct batch {
-	bool active;
 	bool is_snapshot;
 	bool wrote; /* something since the last commit */
 	bool holds; /* an old form stays with the provider, and so does what it may refer to */
-	uint16_t number;
 	int stage;
-	size_t left[OBJECT_KINDS]; /* of each queue, what waited when the batch began */
-	size_t left_going[OBJECT_KINDS];
-	uint64_t seen[OBJECT_KINDS]; /* of each queue, up to where new objects were sent ahead */
 };
 
 struct diagnostics_tree;
@@ -69,8 +60,8 @@ struct engine {
 	struct engine_config config;
 	struct source_peer *source;
 	struct provider_peer *provider;
-	int64_t now_s;
-	int64_t next_change_s; /* when the date of a certificate is to be told */
+	struct secrets *secrets;
+	struct pending *pending;
 
 	struct graph graph;
 	struct plan_slot plans[PLAN_SLOTS];
@@ -88,49 +79,15 @@ struct engine {
 	bool snapshot_due;
 	bool releases_due; /* a Service that is leaving may be able to go */
 	size_t leaving_count;
-	struct queue claims;
 	char *published; /* see publish.c */
 	bool publish_was_checked;
 	uint64_t serial;
 	struct batch batch;
-	struct queue dirty[OBJECT_KINDS];
-	struct queue going[OBJECT_KINDS];
 
 	/* upwards */
 	bool standing; /* what is found now may have been there before */
-	struct queue to_tell;
-	struct queue statuses;
 	struct diagnostics_tree *diagnostics;
 };
-
-/* ---- secrets.c ---- */
-
-struct tls_context object_tls_context(struct engine *engine);
-/* Of a secret node; looked at when it was not. */
-const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret);
-
-/* ---- pending.c ---- */
-
-enum diagnostics_part { DIAGNOSTICS_CONTENT, DIAGNOSTICS_STATUS };
-
-/* Whether the object should be there. */
-bool object_is_wanted(struct engine *engine, struct node *node);
-void object_touch(struct engine *engine, struct node *node);
-/* The object is wanted no more. */
-void batch_give_up(struct engine *engine, struct node *node);
-/* The object is wanted again, or anew: the present batch may have passed it over before. */
-void batch_want_again(struct engine *engine, const struct node *node);
-/* The provider has everything. */
-bool batch_is_idle(const struct engine *engine);
-/* Has the diagnostics of the node looked at when there is room. */
-void diagnostics_ask(struct engine *engine, struct node *node, enum diagnostics_part part);
-void statuses_ask(struct engine *engine, struct ingress_node *ingress);
-/* After a snapshot of the watcher: it may have lost what it was told. */
-void statuses_ask_all(struct engine *engine);
-/* Has the claim settled. */
-void claims_ask(struct engine *engine, struct claim_node *claim);
-/* Has the holder of the name found anew, whatever was settled. */
-void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host);
 
 /* ---- classes.c ---- */
 
@@ -277,8 +234,8 @@ struct path_claim *host_paths_gather(
 
 /* ---- batch.c ---- */
 
-void batch_init(struct engine *engine);
-void batch_fini(struct engine *engine);
+/* The provider has everything. */
+bool batch_is_idle(const struct engine *engine);
 void batch_provider_up(struct engine *engine);
 void batch_provider_down(struct engine *engine);
 /* True: there is more to do, and room. */

@@ -47,7 +47,7 @@ static void ask_users(struct engine *engine, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name)
-		statuses_ask(engine, user);
+		pending_tell_status(engine->pending, user);
 }
 
 static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
@@ -142,7 +142,7 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		ask_users(engine, balancer);
 	if (recovered && !provider_peer_is_merged(engine->provider))
 		tell_recovery(engine, balancer);
-	diagnostics_ask(engine, &balancer->node, DIAGNOSTICS_STATUS);
+	pending_diagnose(engine->pending, &balancer->node, DIAGNOSTICS_STATUS);
 	return 0;
 }
 
@@ -215,8 +215,7 @@ static void add_for_certificate(struct engine *engine, struct balancer_node *bal
 	if (record == NULL)
 		return;
 	struct secret_node *secret = (struct secret_node *)(void *)record;
-	if (str_eq(node_name(&record->node), engine->config.default_name) &&
-		str_eq(node_namespace(&record->node), engine->config.default_namespace))
+	if (secrets_is_default(engine->secrets, &record->node))
 		add_for_classes(engine, balancer, reason, notice->message, diags);
 	SET_FOREACH (claim, &secret->shown, node_by_name) {
 		if (claim->balancer != balancer || claim->holder == NULL)
@@ -407,11 +406,11 @@ bool statuses_work(struct engine *engine)
 	int steps = 0;
 	/* Whether a Service has its ports must be settled first. */
 	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
-		queue_len(&engine->claims) != 0)
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
+	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_STATUSES) != 0 &&
 		(out = source_peer_out(engine->source)) != NULL) {
-		struct node *node = queue_pop(&engine->statuses);
+		struct node *node = pending_take(engine->pending, PENDING_STATUSES);
 		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
 		if (ingress->record.payload != NULL)
 			send_status(engine, ingress, out);

@@ -54,9 +54,10 @@ static void gather_secrets(struct engine *engine, const struct plan *plan, struc
 	for (size_t i = 0; i < count; i++)
 		t->items[t->count++] = secret_target(engine, plan->self.namespace, names[i]);
 	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
-	if (may_use_default && !str_is_empty(engine->config.default_name))
-		t->items[t->count++] = secret_target(
-			engine, engine->config.default_namespace, engine->config.default_name);
+	if (may_use_default && !str_is_empty(secrets_default(engine->secrets).name))
+		t->items[t->count++] =
+			secret_target(engine, secrets_default(engine->secrets).namespace,
+				secrets_default(engine->secrets).name);
 }
 
 static void gather_claims(struct engine *engine, const struct plan *plan, struct targets *t)
@@ -112,7 +113,7 @@ static void touch_listeners(struct engine *engine, const struct node *node)
 	const struct host_node *host = (const void *)node;
 	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)) &&
 		node_has_users(&host->balancer->node))
-		object_touch(engine, &host->balancer->node);
+		pending_build(engine->pending, &host->balancer->node);
 }
 
 static void joined(struct engine *engine, struct node *node, bool is_first)
@@ -124,16 +125,16 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 		/* Its content is the same for one user more; but one that has something to complain
 		 * of says it to the new one, too. */
 		if (is_first)
-			batch_want_again(engine, node);
+			pending_want_again(engine->pending, node);
 		if (is_first || (node->flags & (NODE_SENT | NODE_DIRTY)) == 0)
-			object_touch(engine, node);
+			pending_build(engine->pending, node);
 		else if ((node->flags & NODE_TOLD) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 		if (node->kind == NODE_BALANCER && (node->flags & NODE_TOLD_STATUS) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+			pending_diagnose(engine->pending, node, DIAGNOSTICS_STATUS);
 		return;
 	case NODE_HOST:
-		object_touch(engine, node);
+		pending_build(engine->pending, node);
 		if (is_first)
 			touch_listeners(engine, node);
 		return;
@@ -161,7 +162,7 @@ static void give_up(struct engine *engine, struct node *node)
 	if (node->kind == NODE_HOST)
 		touch_listeners(engine, node);
 	if (node->kind != NODE_CLASS)
-		batch_give_up(engine, node);
+		pending_give_up(engine->pending, node);
 	graph_settle(&engine->graph, node);
 }
 
@@ -172,11 +173,11 @@ static void left(struct engine *engine, struct node *node, bool shaped_balancer)
 		return;
 	}
 	if (node->kind == NODE_HOST || (node->kind == NODE_BALANCER && shaped_balancer))
-		object_touch(engine, node);
+		pending_build(engine->pending, node);
 	else if ((node->flags & NODE_TOLD) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 	if ((node->flags & NODE_TOLD_STATUS) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+		pending_diagnose(engine->pending, node, DIAGNOSTICS_STATUS);
 }
 
 static struct targets present_targets(struct engine *engine, const struct ingress_node *ingress)

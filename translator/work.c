@@ -10,10 +10,10 @@ bool work_settle(struct engine *engine)
 	int steps = 0;
 	/* Not within a batch: a name must not pass from one certificate to another between the two
 	 * of them. */
-	if (!source_peer_is_whole(engine->source) || engine->batch.active)
+	if (!source_peer_is_whole(engine->source) || pending_is_in_batch(engine->pending))
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
-		struct node *node = queue_pop(&engine->claims);
+	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
+		struct node *node = pending_take(engine->pending, PENDING_CLAIMS);
 		if (node->kind == NODE_CLAIM)
 			claims_settle(engine, (struct claim_node *)(void *)node);
 		else if (node->kind == NODE_HOST)
@@ -47,7 +47,7 @@ bool work_release(struct engine *engine)
 	bool released = false;
 	if (!engine->releases_due || !provider_peer_is_up(engine->provider) ||
 		!source_peer_is_whole(engine->source) || !batch_is_idle(engine) ||
-		queue_len(&engine->claims) != 0)
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
 	engine->releases_due = false;
 	if (engine->leaving_count == 0)
@@ -85,16 +85,16 @@ bool work_diagnose(struct engine *engine)
 	int steps = 0;
 	/* Who has what must be settled before it is told. */
 	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
-		queue_len(&engine->claims) != 0)
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_tell) != 0 &&
+	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
 		source_peer_out(engine->source) != NULL) {
-		struct node *node = queue_pop(&engine->to_tell);
+		struct node *node = pending_take(engine->pending, PENDING_DIAGNOSES);
 		speak(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}
-	if (queue_len(&engine->to_tell) == 0 &&
+	if (pending_count(engine->pending, PENDING_DIAGNOSES) == 0 &&
 		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine)))
 		engine->standing = false;
 	return steps == WORK_STEPS_MAX;
