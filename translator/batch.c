@@ -67,7 +67,7 @@ static void say(struct engine *engine, struct node *node, struct diag_list *diag
 	if (diags->count == 0 && (node->flags & (NODE_TOLD | NODE_TELL)) == 0)
 		return;
 	set_flag(node, NODE_TELL, false);
-	diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, diags, false);
+	diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_CONTENT, diags, false);
 }
 
 /* Takes back what was appended since `before`; private keys are wiped. */
@@ -181,7 +181,7 @@ static void commit(struct engine *engine, struct buf *out)
 	struct schema_error error = {""};
 	struct lb_commit message = {.serial = engine->serial + 1};
 	pending_end_batch(engine->pending);
-	engine->releases_due = true;
+	fronts_release_again(engine->fronts);
 	if (!engine->batch.wrote && !engine->batch.is_snapshot)
 		return;
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);

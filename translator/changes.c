@@ -102,12 +102,12 @@ static void change_present(
 	struct engine *engine, struct ingress_node *ingress, const struct plan *old)
 {
 	struct node *node = &ingress->record.node;
-	const struct plan_slot *slot = plans_get(engine, ingress);
+	const struct plan_slot *slot = plans_get(engine->plans, ingress);
 	if ((node->flags & NODE_RELEASED) != 0 && old != NULL &&
 		!str_eq(old->self.uid, slot->plan.self.uid)) {
 		node->flags &= (uint16_t)~NODE_RELEASED; /* that was another of the same name */
-		plans_forget(engine, ingress);
-		slot = plans_get(engine, ingress);
+		plans_forget(engine->plans, ingress);
+		slot = plans_get(engine->plans, ingress);
 	}
 	const struct plan *plan = &slot->plan;
 	struct balancer_node *old_balancer = ingress->balancer;
@@ -136,7 +136,7 @@ static void change_present(
 		(node->flags & NODE_TOLD) != 0)
 		pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 	if (node->kind == NODE_FRONT)
-		front_changed(engine, ingress, plan);
+		fronts_changed(engine->fronts, ingress, plan);
 	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
 		pending_tell_status(engine->pending, ingress);
 }
@@ -150,13 +150,13 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 	struct targets none = {0};
 	bool shaped = (ingress->record.node.flags & NODE_SHAPES) != 0;
 	if (ingress->record.node.kind == NODE_FRONT)
-		front_gone(engine, ingress);
+		fronts_gone(engine->fronts, ingress);
 	note_plan(ingress, NULL);
 	note_sharing(ingress, NULL);
 	offers_forget(ingress);
 	ingress->balancer = NULL;
 	targets_set(engine, ingress, &none, shaped);
-	diagnostics_drop(engine, &ingress->record.node);
+	diagnostics_drop(engine->diagnostics, &ingress->record.node);
 	graph_settle(&engine->graph, &ingress->record.node);
 }
 
@@ -165,7 +165,7 @@ void change_ingress(struct engine *engine, struct ingress_node *ingress, const s
 void change_service(struct engine *engine, struct service_node *service)
 {
 	touch_pools(engine, service);
-	publish_service_changed(engine, &service->record);
+	publish_service_changed(engine->publish, &service->record);
 	graph_settle(&engine->graph, &service->record.node);
 }
 
@@ -263,7 +263,7 @@ void change_flagged(struct engine *engine, uint16_t flags)
 
 static void update_classes(struct engine *engine, const struct class_node *changed)
 {
-	int flags = classes_update(engine, changed);
+	int flags = classes_update(engine->classes, changed);
 	if (flags >= 0)
 		change_flagged(engine, (uint16_t)flags);
 }
@@ -271,7 +271,7 @@ static void update_classes(struct engine *engine, const struct class_node *chang
 void change_class(struct engine *engine, struct class_node *class)
 {
 	struct ingress_node *user;
-	plans_forget_all(engine);
+	plans_forget_all(engine->plans);
 	update_classes(engine, class);
 	SET_FOREACH (user, &class->users, node_by_name)
 		change_ingress(engine, user, NULL);
@@ -281,6 +281,6 @@ void change_class(struct engine *engine, struct class_node *class)
 
 void change_all(struct engine *engine)
 {
-	plans_forget_all(engine);
+	plans_forget_all(engine->plans);
 	update_classes(engine, NULL);
 }

@@ -26,9 +26,14 @@ struct engine *engine_new(
 	engine->secrets = secrets_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, &engine->scratch);
 	engine->pending = pending_new(&engine->graph, engine->provider, &engine->scratch);
-	classes_init(engine);
-	plans_init(engine);
-	diagnostics_init(engine);
+	engine->classes = classes_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, engine->pending, &engine->scratch);
+	engine->plans = plans_new(
+		&engine->graph, engine->source, engine->provider, &engine->config, engine->classes);
+	engine->diagnostics = diagnostics_new(engine->source, engine->pending, &engine->scratch);
+	engine->publish = publish_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, engine->pending, &engine->scratch);
+	engine->fronts = fronts_new(&engine->graph, engine->provider, engine->pending);
 	arena_init(&engine->scratch);
 	return engine;
 }
@@ -37,12 +42,13 @@ void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
-	diagnostics_fini(engine);
+	diagnostics_free(engine->diagnostics);
 	graph_fini(&engine->graph);
-	plans_fini(engine);
 	arena_fini(&engine->scratch);
-	classes_fini(engine);
-	free(engine->published);
+	fronts_free(engine->fronts);
+	publish_free(engine->publish);
+	plans_free(engine->plans);
+	classes_free(engine->classes);
 	pending_free(engine->pending);
 	secrets_free(engine->secrets);
 	provider_peer_free(engine->provider);
@@ -70,7 +76,7 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 void engine_source_up(struct engine *engine)
 {
 	source_peer_up(engine->source);
-	diagnostics_source_up(engine);
+	diagnostics_source_up(engine->diagnostics);
 }
 
 void engine_source_down(struct engine *engine)
@@ -80,7 +86,7 @@ void engine_source_down(struct engine *engine)
 
 void engine_repeat(struct engine *engine)
 {
-	diagnostics_source_up(engine);
+	diagnostics_source_up(engine->diagnostics);
 }
 
 /* Records of kinds that are not synced any more would never be corrected. */
@@ -99,7 +105,7 @@ static void check_whole(struct engine *engine)
 	if (!source_peer_complete(engine->source))
 		return;
 	pending_tell_all_statuses(engine->pending);
-	publish_check(engine);
+	publish_check(engine->publish);
 	log_event(&EV_STATE_WHOLE);
 }
 
@@ -197,13 +203,13 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 		    engine->provider, peer->capabilities != NULL ? peer->capabilities : &none)) {
 		if (source_peer_is_known(engine->source))
 			change_all(engine);
-		publish_check(engine);
+		publish_check(engine->publish);
 		arena_reset(&engine->scratch);
 	}
 	provider_peer_up(engine->provider);
 	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
 	 * of its load balancers, was there before. */
-	engine->standing = true;
+	diagnostics_set_standing(engine->diagnostics, true);
 	batch_provider_up(engine);
 }
 
@@ -242,7 +248,7 @@ bool engine_work(struct engine *engine)
 	more |= work_diagnose(engine);
 	more |= statuses_work(engine);
 	if (!more)
-		plans_rest(engine);
+		plans_rest(engine->plans);
 	return more;
 }
 

@@ -320,7 +320,8 @@ static void explain_status(struct explaining *e)
 		add_problem(e, STR("LoadBalancerPending"),
 			status.message.len != 0 ? status.message
 						: STR("the provider is at work on it"));
-	if (!e->is_service && publish_is_on(e->engine) && !publish_read(e->engine, &status))
+	if (!e->is_service && publish_is_on(e->engine->publish) &&
+		!publish_read(e->engine->publish, &status))
 		status.addresses.count = 0;
 	for (size_t i = 0; i < status.addresses.count; i++) {
 		const struct address *address = &status.addresses.items[i];
@@ -415,7 +416,7 @@ static void explain_owner(struct explaining *e, struct record *record)
 	struct engine *engine = e->engine;
 	struct diag_list diags;
 	e->ingress = (struct ingress_node *)(void *)record;
-	e->plan = plans_make(engine, e->ingress, e->arena);
+	e->plan = plans_make(engine->plans, e->ingress, e->arena);
 	diag_list_init(&diags, &engine->scratch);
 	object_diagnose(engine, &record->node, &diags);
 	if (e->ingress->balancer != NULL && e->plan->is_ours) {

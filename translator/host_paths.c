@@ -95,7 +95,7 @@ struct path_claim *host_paths_gather(
 	size_t owner_count = 0;
 	struct ingress_node **owners = list_owners(engine, node, &owner_count, diags);
 	for (size_t i = 0; i < owner_count; i++) {
-		const struct plan *plan = &plans_get(engine, owners[i])->plan;
+		const struct plan *plan = &plans_get(engine->plans, owners[i])->plan;
 		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
 		must(host != NULL);
 		if (owner_count == 1)

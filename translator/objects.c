@@ -70,9 +70,9 @@ static void gather_ports(
 		ports = items;
 		*port = (struct shared_port){.port = number,
 			.protocol = claim->protocol,
-			.created = plans_get(engine, claim->holder)->plan.created};
+			.created = plans_get(engine->plans, claim->holder)->plan.created};
 		if (claim->protocol == LISTENER_TCP)
-			port->holder = plans_make(engine, claim->holder, &engine->scratch);
+			port->holder = plans_make(engine->plans, claim->holder, &engine->scratch);
 	}
 	request->ports = ports;
 }
@@ -85,7 +85,7 @@ static void set_listeners(
 	if (str_starts_with(key, STR(PLAN_OWN_CLASS))) {
 		request->class_name = str_skip(key, sizeof(PLAN_OWN_CLASS) - 1);
 		const struct class_item *item =
-			class_table_find_own(&engine->classes, request->class_name);
+			class_table_find_own(classes_table(engine->classes), request->class_name);
 		if (item == NULL)
 			return; /* it is about to go */
 		request->listeners = item->listeners.items;
@@ -102,7 +102,7 @@ static void set_listeners(
 	request->listener_count = 2;
 	request->addresses.items = arena_calloc(&engine->scratch, 1, sizeof(struct str));
 	request->addresses.count = 1;
-	request->created = engine->classes.shared_created;
+	request->created = classes_table(engine->classes)->shared_created;
 }
 
 static const void *build_shared(
@@ -121,7 +121,7 @@ static const void *build_shared(
 	gather_ports(engine, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
 		request.default_pool =
-			plans_make(engine, fallback->holder, &engine->scratch)->default_pool;
+			plans_make(engine->plans, fallback->holder, &engine->scratch)->default_pool;
 	shared_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
 	return lb;
@@ -144,8 +144,8 @@ static const void *build_balancer(
 	request.plans = arena_calloc(&engine->scratch, most, sizeof(*request.plans));
 	SET_FOREACH (user, &node->users, node_by_name)
 		request.plans[request.count++] =
-			most == 1 ? &plans_get(engine, user)->plan
-				  : plans_make(engine, user, &engine->scratch);
+			most == 1 ? &plans_get(engine->plans, user)->plan
+				  : plans_make(engine->plans, user, &engine->scratch);
 	request.scope = request.plans[0]->scope;
 	balancer_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
@@ -221,7 +221,7 @@ static const struct backend_wish *settle_pool(
 {
 	struct ingress_node *first = set_first(&node->users);
 	must(first != NULL);
-	const struct plan *plan = &plans_get(engine, first)->plan;
+	const struct plan *plan = &plans_get(engine->plans, first)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
@@ -339,7 +339,7 @@ static void diagnose_ingress(
 {
 	if (ingress->record.payload == NULL)
 		return;
-	const struct plan_slot *slot = plans_get(engine, ingress);
+	const struct plan_slot *slot = plans_get(engine->plans, ingress);
 	struct tls_context tls = secrets_context(engine->secrets);
 	for (size_t i = 0; i < slot->diags.count; i++) {
 		const struct diag *diag = &slot->diags.items[i];
@@ -357,7 +357,7 @@ void object_diagnose(struct engine *engine, struct node *node, struct diag_list 
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
 		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind == NODE_CLASS)
-		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
+		classes_diagnose(engine->classes, (struct class_node *)(void *)node, diags);
 	else if (node->kind == NODE_HOST
 			 ? node_has_users(node)
 			 : node->kind != NODE_SECRET && object_is_wanted(engine->secrets, node))

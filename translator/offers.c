@@ -94,7 +94,7 @@ static int compare_offers(const void *left, const void *right)
 
 static struct offers *make(struct engine *engine, struct ingress_node *ingress)
 {
-	const struct plan *plan = &plans_get(engine, ingress)->plan;
+	const struct plan *plan = &plans_get(engine->plans, ingress)->plan;
 	struct secret_node **secrets = match_names(engine, plan);
 	struct arena *arena = &engine->scratch;
 	size_t most = plan->names.count + plan->ports.count + 1;

@@ -249,7 +249,7 @@ static void tell_next(
 		return;
 	struct object_ref self = ingress_ref(owner, &engine->scratch);
 	struct str name = node_host(&host->node);
-	(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("HostTakenOver"),
+	(void)diagnostics_event(engine->diagnostics, &self, EVENT_NORMAL, STR("HostTakenOver"),
 		arena_printf(&engine->scratch,
 			"%.*s belongs to this namespace now, by this Ingress, and is served for it",
 			STR_FMT(str_is_empty(name) ? STR("the host of rules without one") : name)),

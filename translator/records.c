@@ -63,8 +63,8 @@ static void replace(struct engine *engine, struct record *record, struct str pay
 	enum node_kind kind = (enum node_kind)record->node.kind;
 	if (kind == NODE_INGRESS || kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
-		old = plans_save_old(engine, ingress);
-		plans_forget(engine, ingress);
+		old = plans_save_old(engine->plans, ingress);
+		plans_forget(engine->plans, ingress);
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 		if (payload.p != NULL)
 			note_uid(ingress, uid);

@@ -8,20 +8,21 @@
  *   owners.c     whose a host is
  *   claims.c     what only one of several can have
  *   offers.c     what each of them has for it
- *   fronts.c     Services of type LoadBalancer: when they may go
- *   plans.c      plans of ingresses, kept for a moment
  *   objects.c    builds the object of a node, with its diagnostics
  *   host_paths.c gathers the paths of a virtual host
  *   batch.c      objects to the provider, in batches that end in a commit
- *   diagnostics.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
- *   publish.c    addresses of a Service instead of the provider's
  *   measure.c    metrics for metrics.def
  *   work.c       settles, releases and tells what waits for it
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
 
+#include "translator/fronts.h"
+#include "translator/publish.h"
+#include "translator/diagnostics.h"
+#include "translator/plans.h"
+#include "translator/classes.h"
 #include "translator/engine.h"
 #include "translator/graph.h"
 #include "translator/pending.h"
@@ -30,21 +31,9 @@
 #include "translator/source_peer.h"
 
 enum {
-	PLAN_SMALL_SLOTS = 4,
-	PLAN_LARGE_SLOTS = 8, /* as many share a host */
-	PLAN_SLOTS = PLAN_SMALL_SLOTS + PLAN_LARGE_SLOTS,
 	WORK_STEPS_MAX = 512, /* before others get their turn */
 	/* As many as a list holds, and within a frame beside two MiB of chain and key. */
 	CERTIFICATE_HOSTS_MAX = 8192,
-};
-
-/* A plan and all it points into. */
-struct plan_slot {
-	struct ingress_node *ingress; /* NULL: free */
-	uint64_t used_at;
-	struct arena arena;
-	struct plan plan;
-	struct diag_list diags;
 };
 
 struct batch {
@@ -54,74 +43,29 @@ struct batch {
 	int stage;
 };
 
-struct diagnostics_tree;
-
 struct engine {
 	struct engine_config config;
 	struct source_peer *source;
 	struct provider_peer *provider;
 	struct secrets *secrets;
 	struct pending *pending;
+	struct classes *classes;
+	struct plans *plans;
+	struct diagnostics *diagnostics;
+	struct publish *publish;
+	struct fronts *fronts;
 
 	struct graph graph;
-	struct plan_slot plans[PLAN_SLOTS];
-	struct plan_slot old_plan;
-	uint64_t plan_clock;
 	struct arena scratch; /* of one step */
 	size_t record_counts[NODE_RECORD_KINDS];
 	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
 	uint8_t marks[RECORD_KIND_COUNT];
-	char *our_default;          /* name of the default class that is ours; NULL: none */
-	struct class_table classes; /* of ours, see classes.c */
-	struct arena classes_arena; /* of the table */
 
 	bool snapshot_due;
-	bool releases_due; /* a Service that is leaving may be able to go */
-	size_t leaving_count;
-	char *published; /* see publish.c */
-	bool publish_was_checked;
 	uint64_t serial;
 	struct batch batch;
-
-	/* upwards */
-	bool standing; /* what is found now may have been there before */
-	struct diagnostics_tree *diagnostics;
 };
-
-/* ---- classes.c ---- */
-
-void classes_init(struct engine *engine);
-void classes_fini(struct engine *engine);
-/* After the record of a class, or the settings, have changed: finds what classes there are, and has built again what depends on where they are
- * served. Returns the flags of the Ingresses and Services whose plans are to be made anew, for change_flagged(); -1: none, but for those of
- * `changed` (NULL: all are), which are made anew in any case. */
-int classes_update(struct engine *engine, const struct class_node *changed);
-/* The load balancer of the class; NULL: it has none now. */
-struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item);
-/* What the owner of the class should know. */
-void classes_diagnose(
-	struct engine *engine, const struct class_node *class, struct diag_list *diags);
-
-/* ---- plans.c ---- */
-
-void plans_init(struct engine *engine);
-void plans_fini(struct engine *engine);
-/* The plan of an ingress that has a record; good until the fourth other is asked for, or the record
- * changes. */
-const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress);
-/* A copy of the present plan that outlives a change of the record. There is one such place. NULL:
- * no record. */
-const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress);
-/* The plan in the arena. */
-const struct plan *plans_make(
-	struct engine *engine, struct ingress_node *ingress, struct arena *arena);
-void plans_forget(struct engine *engine, const struct ingress_node *ingress);
-void plans_forget_all(struct engine *engine);
-/* Whether to make the plan anew for each of its hosts would be more work than is done for one owner. */
-bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan);
-/* There is nothing to do for now: plans that take much memory go. */
-void plans_rest(struct engine *engine);
 
 /* ---- claims.c ---- */
 
@@ -182,16 +126,6 @@ struct secret_node *offers_secret(
 /* Whether the certificate of that usable Secret is good for the host. */
 bool offers_covers(const struct secret_node *secret, struct str host);
 
-/* ---- fronts.c ---- */
-
-/* After its targets were set by the plan. */
-void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan);
-void front_gone(struct engine *engine, struct ingress_node *front);
-/* Has the statuses of those on the load balancer told anew. */
-void fronts_ask(struct engine *engine, struct balancer_node *balancer);
-/* The provider says that the load balancer is as it was sent last. */
-void fronts_answered(struct engine *engine, struct balancer_node *balancer);
-
 /* ---- records.c ---- */
 
 int records_take(
@@ -240,30 +174,6 @@ void batch_provider_up(struct engine *engine);
 void batch_provider_down(struct engine *engine);
 /* True: there is more to do, and room. */
 bool batch_work(struct engine *engine);
-
-/* ---- diagnostics.c ---- */
-
-void diagnostics_init(struct engine *engine);
-void diagnostics_fini(struct engine *engine);
-/* Tells those of the list that have not been told. `keep`: the old ones still stand. */
-void diagnostics_update(struct engine *engine, struct node *node, enum diagnostics_part part,
-	const struct diag_list *diags, bool keep);
-/* The node has nothing to say any more. */
-void diagnostics_drop(struct engine *engine, struct node *node);
-void diagnostics_source_up(struct engine *engine);
-/* False: no room, or nobody there. */
-bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
-	enum event_type type, struct str reason, struct str message, bool standing);
-
-/* ---- publish.c ---- */
-
-/* Whether Ingresses show the addresses of a Service. */
-bool publish_is_on(const struct engine *engine);
-/* In the scratch arena; false: there is no such Service. */
-bool publish_read(struct engine *engine, struct lb_status *ret_status);
-/* Has statuses told anew when the addresses have changed. */
-void publish_check(struct engine *engine);
-void publish_service_changed(struct engine *engine, const struct record *service);
 
 /* ---- statuses.c ---- */
 

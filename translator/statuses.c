@@ -55,8 +55,8 @@ static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
-			STR("the load balancer works again"), false);
+		(void)diagnostics_event(engine->diagnostics, &self, EVENT_NORMAL,
+			STR("LoadBalancerRecovered"), STR("the load balancer works again"), false);
 	}
 }
 
@@ -100,7 +100,7 @@ static void note_answer(
 		      status->state == LB_STATE_APPLIED;
 	if (agrees && (node->flags & NODE_ANSWERED) == 0) {
 		node->flags |= NODE_ANSWERED;
-		fronts_answered(engine, balancer);
+		fronts_answered(engine->fronts, balancer);
 	} else if (!agrees && status->rev == balancer->rev) {
 		node->flags &= (uint16_t)~NODE_ANSWERED;
 	}
@@ -136,8 +136,8 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		balancer->node.flags |= NODE_FAILED;
 	else if (now.state == LB_STATE_APPLIED)
 		balancer->node.flags &= (uint16_t)~NODE_FAILED;
-	if (moved && publish_is_on(engine))
-		fronts_ask(engine, balancer);
+	if (moved && publish_is_on(engine->publish))
+		fronts_ask(engine->fronts, balancer);
 	else if (moved)
 		ask_users(engine, balancer);
 	if (recovered && !provider_peer_is_merged(engine->provider))
@@ -149,8 +149,8 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 void statuses_event(struct engine *engine, const struct lb_event *event)
 {
 	for (size_t i = 0; i < event->owners.count; i++)
-		(void)diagnostics_event(engine, &event->owners.items[i], event->type, event->reason,
-			event->message, false);
+		(void)diagnostics_event(engine->diagnostics, &event->owners.items[i], event->type,
+			event->reason, event->message, false);
 	if (event->owners.count != 0 || provider_peer_is_merged(engine->provider))
 		return;
 	struct ingress_node *user;
@@ -159,8 +159,8 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(
-			engine, &self, event->type, event->reason, event->message, false);
+		(void)diagnostics_event(engine->diagnostics, &self, event->type, event->reason,
+			event->message, false);
 	}
 }
 
@@ -177,11 +177,11 @@ static void add_for(struct engine *engine, const struct ingress_node *ingress, c
 static void add_for_classes(struct engine *engine, const struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
-	const struct class_table *table = &engine->classes;
+	const struct class_table *table = classes_table(engine->classes);
 	size_t count = 0;
 	for (size_t i = 0; i < table->classes.count && count < STATUSES_TOLD_MAX; i++) {
 		const struct class_item *item = &table->classes.items[i];
-		if (classes_balancer(engine, item) != balancer)
+		if (classes_balancer(engine->classes, item) != balancer)
 			continue;
 		diag_add(diags, &item->self, reason, NULL, "%.*s", STR_FMT(message));
 		count++;
@@ -347,7 +347,7 @@ static void copy_addresses(
 static void send_front_status(struct engine *engine, struct ingress_node *front, struct buf *out)
 {
 	struct lb_status status = {0};
-	const struct plan *plan = &plans_get(engine, front)->plan;
+	const struct plan *plan = &plans_get(engine->plans, front)->plan;
 	struct status_update update = {
 		.key = {RECORD_SERVICE, plan->self.namespace, plan->self.name, plan->self.uid}};
 	if (plan->is_leaving) {
@@ -372,8 +372,8 @@ static void send_front_status(struct engine *engine, struct ingress_node *front,
 static bool read_addresses(
 	struct engine *engine, const struct balancer_node *balancer, struct lb_status *ret_status)
 {
-	if (publish_is_on(engine))
-		return publish_read(engine, ret_status);
+	if (publish_is_on(engine->publish))
+		return publish_read(engine->publish, ret_status);
 	return statuses_read(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
 }
 

@@ -158,7 +158,7 @@ static void give_up(struct engine *engine, struct node *node)
 		facts_free(secret->facts);
 		secret->facts = NULL;
 	}
-	diagnostics_drop(engine, node);
+	diagnostics_drop(engine->diagnostics, node);
 	if (node->kind == NODE_HOST)
 		touch_listeners(engine, node);
 	if (node->kind != NODE_CLASS)

@@ -35,7 +35,7 @@ static bool release(struct engine *engine, struct ingress_node *front)
 		(front->balancer->node.flags & agreed) != agreed)
 		return false;
 	node->flags |= NODE_RELEASED;
-	plans_forget(engine, front);
+	plans_forget(engine->plans, front);
 	change_ingress(engine, front, NULL);
 	arena_reset(&engine->scratch);
 	return true;
@@ -45,12 +45,11 @@ bool work_release(struct engine *engine)
 {
 	struct record *record;
 	bool released = false;
-	if (!engine->releases_due || !provider_peer_is_up(engine->provider) ||
+	if (!fronts_release_is_due(engine->fronts) || !provider_peer_is_up(engine->provider) ||
 		!source_peer_is_whole(engine->source) || !batch_is_idle(engine) ||
 		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	engine->releases_due = false;
-	if (engine->leaving_count == 0)
+	if (!fronts_begin_release(engine->fronts))
 		return false;
 	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
 		released |= release(engine, (struct ingress_node *)(void *)record);
@@ -65,13 +64,13 @@ static void speak(struct engine *engine, struct node *node)
 	if ((asked & NODE_TELL) != 0) {
 		diag_list_init(&diags, &engine->scratch);
 		object_diagnose(engine, node, &diags);
-		diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, &diags, false);
+		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_CONTENT, &diags, false);
 	}
 	if ((asked & NODE_TELL_STATUS) != 0) {
 		bool keep = false;
 		diag_list_init(&diags, &engine->scratch);
 		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
-		diagnostics_update(engine, node, DIAGNOSTICS_STATUS, &diags, keep);
+		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_STATUS, &diags, keep);
 		/* After a restart the first status may be that nothing is known yet; what comes then
 		 * may have been told in the life before. */
 		if ((node->flags & NODE_TELL_STATUS) == 0 && !keep)
@@ -96,6 +95,6 @@ bool work_diagnose(struct engine *engine)
 	}
 	if (pending_count(engine->pending, PENDING_DIAGNOSES) == 0 &&
 		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine)))
-		engine->standing = false;
+		diagnostics_set_standing(engine->diagnostics, false);
 	return steps == WORK_STEPS_MAX;
 }
