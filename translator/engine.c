@@ -11,6 +11,48 @@
 #include <errno.h>
 #include <stdio.h>
 
+static void set_offers(struct engine *engine)
+{
+	engine->offers = (struct offers){.graph = &engine->graph,
+		.secrets = engine->secrets,
+		.plans = engine->plans,
+		.scratch = &engine->scratch};
+	engine->owners = (struct owners){.provider = engine->provider,
+		.config = &engine->config,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.scratch = &engine->scratch};
+	engine->claims = (struct claims){.secrets = engine->secrets,
+		.pending = engine->pending,
+		.owners = &engine->owners,
+		.offers = &engine->offers};
+}
+
+static void set_changes(struct engine *engine)
+{
+	engine->targets = (struct targets){.graph = &engine->graph,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.owners = &engine->owners,
+		.claims = &engine->claims,
+		.scratch = &engine->scratch};
+	engine->changes = (struct changes){.graph = &engine->graph,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.diagnostics = engine->diagnostics,
+		.offers = &engine->offers,
+		.owners = &engine->owners,
+		.claims = &engine->claims,
+		.targets = &engine->targets,
+		.fronts = engine->fronts,
+		.publish = engine->publish,
+		.scratch = &engine->scratch};
+}
+
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx)
 {
@@ -34,6 +76,10 @@ struct engine *engine_new(
 	engine->publish = publish_new(&engine->graph, engine->source, engine->provider,
 		&engine->config, engine->pending, &engine->scratch);
 	engine->fronts = fronts_new(&engine->graph, engine->provider, engine->pending);
+	set_offers(engine);
+	set_changes(engine);
+	engine->records =
+		records_new(&engine->graph, engine->plans, &engine->changes, &engine->scratch);
 	arena_init(&engine->scratch);
 	return engine;
 }
@@ -45,6 +91,7 @@ void engine_free(struct engine *engine)
 	diagnostics_free(engine->diagnostics);
 	graph_fini(&engine->graph);
 	arena_fini(&engine->scratch);
+	records_free(engine->records);
 	fronts_free(engine->fronts);
 	publish_free(engine->publish);
 	plans_free(engine->plans);
@@ -94,8 +141,8 @@ static void drop_unsynced(struct engine *engine)
 {
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
 		if (!source_peer_syncs(engine->source, (enum record_kind)kind)) {
-			records_begin(engine, (enum record_kind)kind);
-			records_end(engine, (enum record_kind)kind);
+			records_begin(engine->records, (enum record_kind)kind);
+			records_end(engine->records, (enum record_kind)kind);
 		}
 	}
 }
@@ -116,7 +163,7 @@ static int take_settings(struct engine *engine, const struct source_settings *se
 	if (err != 0)
 		return err;
 	if (is_news)
-		change_all(engine);
+		change_all(&engine->changes);
 	drop_unsynced(engine);
 	check_whole(engine);
 	return 0;
@@ -126,7 +173,7 @@ static int take_sync_begin(struct engine *engine, enum record_kind kind)
 {
 	int err = source_peer_begin(engine->source, kind);
 	if (err == 0)
-		records_begin(engine, kind);
+		records_begin(engine->records, kind);
 	return err;
 }
 
@@ -135,7 +182,7 @@ static int take_sync_end(struct engine *engine, enum record_kind kind)
 	int err = source_peer_end(engine->source, kind);
 	if (err != 0)
 		return err;
-	records_end(engine, kind);
+	records_end(engine->records, kind);
 	check_whole(engine);
 	return 0;
 }
@@ -149,7 +196,7 @@ static int take_source(
 		struct record_key key;
 	} body;
 	if (message->type == MESSAGE_UPSERT && message->record_kind != RECORD_NONE)
-		return records_take(engine, message, ret_error);
+		return records_take(engine->records, message, ret_error);
 	if (message->type != MESSAGE_SETTINGS && message->type != MESSAGE_SYNC_BEGIN &&
 		message->type != MESSAGE_SYNC_END && message->type != MESSAGE_DELETE &&
 		message->type != MESSAGE_KEEP)
@@ -165,9 +212,9 @@ static int take_source(
 	case MESSAGE_SYNC_END:
 		return take_sync_end(engine, body.mark.kind);
 	case MESSAGE_KEEP:
-		return records_keep(engine, &body.key, message->payload);
+		return records_keep(engine->records, &body.key, message->payload);
 	default:
-		return records_delete(engine, &body.key);
+		return records_delete(engine->records, &body.key);
 	}
 }
 
@@ -202,7 +249,7 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 	if (provider_peer_take_capabilities(
 		    engine->provider, peer->capabilities != NULL ? peer->capabilities : &none)) {
 		if (source_peer_is_known(engine->source))
-			change_all(engine);
+			change_all(&engine->changes);
 		publish_check(engine->publish);
 		arena_reset(&engine->scratch);
 	}
@@ -268,8 +315,7 @@ void engine_count(const struct engine *engine, struct engine_counts *ret_counts)
 {
 	*ret_counts = (struct engine_counts){0};
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
-		ret_counts->records[kind] =
-			engine->record_counts[record_node_kind((enum record_kind)kind)];
+		ret_counts->records[kind] = records_count(engine->records, (enum record_kind)kind);
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
 		ret_counts->objects[kind] = engine->sent_counts[kind];
 }

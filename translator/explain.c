@@ -180,7 +180,7 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 	struct diag_list diags;
 	diag_list_init(&diags, &engine->scratch);
 	const struct virtual_host *host = object_build(engine, &node->node, &diags);
-	bool is_allowed = owners_allow(owners_of(engine, node), e->ingress);
+	bool is_allowed = owners_allow(owners_of(&engine->owners, node), e->ingress);
 	for (size_t i = 0; i < wish->claims.count; i++) {
 		const struct path_claim *claim = &wish->claims.items[i];
 		void *items = e->to->routes.items;

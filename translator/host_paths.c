@@ -53,7 +53,7 @@ static struct ingress_node **list_owners(
 	struct ingress_node **large = NULL;
 	size_t large_count = 0;
 	struct ingress_node *user;
-	const struct ingress_node *owner = owners_of(engine, node);
+	const struct ingress_node *owner = owners_of(&engine->owners, node);
 	SET_FOREACH (user, &node->users, node_by_name) {
 		if (!owners_allow(owner, user)) {
 			struct object_ref self = ingress_ref(user, &engine->scratch);

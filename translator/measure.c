@@ -41,7 +41,7 @@ void engine_measure(struct engine *engine)
 {
 	for (unsigned kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
 		show(TRANSLATOR_RECORDS, kind - 1,
-			engine->record_counts[record_node_kind((enum record_kind)kind)]);
+			records_count(engine->records, (enum record_kind)kind));
 	for (unsigned kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
 		show(TRANSLATOR_OBJECTS, kind - 1, engine->sent_counts[kind]);
 		metric_add(&translator_metrics[TRANSLATOR_SENT], kind - 1, 0);

@@ -348,7 +348,7 @@ static void diagnose_ingress(
 			STR_FMT(diag->message));
 	}
 	tls_check(&slot->plan, &tls, diags);
-	claims_diagnose(engine, ingress, &slot->plan, diags);
+	claims_diagnose(&engine->claims, ingress, &slot->plan, diags);
 	diag_list_finish(diags);
 }
 

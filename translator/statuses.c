@@ -389,7 +389,7 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	bool ours = ingress->balancer != NULL;
 	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
-	ingress->is_unserved = ours && owners_have_all(engine, ingress);
+	ingress->is_unserved = ours && owners_have_all(&engine->owners, ingress);
 	if (ingress->is_unserved)
 		status.addresses.count = 0;
 	struct object_ref self = ingress_ref(ingress, &engine->scratch);

@@ -15,11 +15,11 @@ bool work_settle(struct engine *engine)
 	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
 		struct node *node = pending_take(engine->pending, PENDING_CLAIMS);
 		if (node->kind == NODE_CLAIM)
-			claims_settle(engine, (struct claim_node *)(void *)node);
+			claims_settle(&engine->claims, (struct claim_node *)(void *)node);
 		else if (node->kind == NODE_HOST)
-			owners_settle(engine, (struct host_node *)(void *)node);
+			owners_settle(&engine->owners, (struct host_node *)(void *)node);
 		else
-			change_by_secrets(engine, (struct ingress_node *)(void *)node);
+			change_by_secrets(&engine->changes, (struct ingress_node *)(void *)node);
 		graph_settle(&engine->graph, node);
 		arena_reset(&engine->scratch);
 		steps++;
@@ -36,7 +36,7 @@ static bool release(struct engine *engine, struct ingress_node *front)
 		return false;
 	node->flags |= NODE_RELEASED;
 	plans_forget(engine->plans, front);
-	change_ingress(engine, front, NULL);
+	change_ingress(&engine->changes, front, NULL);
 	arena_reset(&engine->scratch);
 	return true;
 }
