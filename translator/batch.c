@@ -31,20 +31,11 @@ enum batch_stage {
 	STAGE_COMMIT = 2 * OBJECT_KINDS,
 };
 
-void batch_init(struct engine *engine)
+bool batch_is_idle(const struct engine *engine)
 {
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		queue_init(&engine->dirty[i], NODE_DIRTY);
-		queue_init(&engine->going[i], NODE_GOING);
-	}
-}
-
-void batch_fini(struct engine *engine)
-{
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		queue_fini(&engine->dirty[i]);
-		queue_fini(&engine->going[i]);
-	}
+	return !pending_is_in_batch(engine->pending) && !engine->snapshot_due &&
+	       pending_count(engine->pending, PENDING_OBJECTS) == 0 &&
+	       pending_count(engine->pending, PENDING_REMOVALS) == 0;
 }
 
 /* ---- one object ---- */
@@ -76,7 +67,7 @@ static void say(struct engine *engine, struct node *node, struct diag_list *diag
 	if (diags->count == 0 && (node->flags & (NODE_TOLD | NODE_TELL)) == 0)
 		return;
 	set_flag(node, NODE_TELL, false);
-	diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, diags, false);
+	diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_CONTENT, diags, false);
 }
 
 /* Takes back what was appended since `before`; private keys are wiped. */
@@ -134,11 +125,11 @@ static void send_remove(struct engine *engine, struct node *node, struct buf *ou
 static struct node *find_new(struct engine *engine, int order)
 {
 	for (int kind = 0; kind < order; kind++) {
-		struct queue *queue = &engine->dirty[kind];
-		uint64_t end = queue->popped + queue_len(queue);
-		while (engine->batch.seen[kind] < end) {
-			struct node *node = queue_at(queue, engine->batch.seen[kind]++);
-			if ((node->flags & NODE_SENT) == 0 && object_is_wanted(engine, node))
+		struct node *node = NULL;
+		while ((node = pending_look_ahead(engine->pending, (enum object_order)kind)) !=
+			NULL) {
+			if ((node->flags & NODE_SENT) == 0 &&
+				object_is_wanted(engine->secrets, node))
 				return node;
 		}
 	}
@@ -148,20 +139,19 @@ static struct node *find_new(struct engine *engine, int order)
 /* Returns false when the stage is through. */
 static bool step_send(struct engine *engine, int order, struct buf *out)
 {
-	struct batch *batch = &engine->batch;
-	if (batch->left[order] == 0)
+	if (pending_left(engine->pending, (enum object_order)order) == 0)
 		return false;
 	struct node *ahead = find_new(engine, order);
 	if (ahead != NULL) {
 		send_object(engine, ahead, out);
 		return true;
 	}
-	struct node *node = queue_pop(&engine->dirty[order]);
-	batch->left[order]--;
-	if (object_is_wanted(engine, node))
+	struct node *node = pending_take_object(engine->pending, (enum object_order)order);
+	if (object_is_wanted(engine->secrets, node))
 		send_object(engine, node, out);
-	else if ((node->flags & NODE_SENT) != 0 && node->batch == batch->number)
-		batch->holds = true; /* its old form stays for this batch, with all it refers to */
+	else if ((node->flags & NODE_SENT) != 0 && pending_was_given_up_now(engine->pending, node))
+		engine->batch.holds =
+			true; /* its old form stays for this batch, with all it refers to */
 	graph_settle(&engine->graph, node);
 	return true;
 }
@@ -169,17 +159,16 @@ static bool step_send(struct engine *engine, int order, struct buf *out)
 static bool step_remove(struct engine *engine, int order, struct buf *out)
 {
 	struct batch *batch = &engine->batch;
-	if (batch->left_going[order] == 0)
+	struct node *node = pending_take_removal(engine->pending, (enum object_order)order);
+	if (node == NULL)
 		return false;
-	struct node *node = queue_pop(&engine->going[order]);
-	batch->left_going[order]--;
 	if ((node->flags & NODE_SENT) == 0) {
 		graph_settle(&engine->graph, node);
-	} else if (object_is_wanted(engine, node)) {
+	} else if (object_is_wanted(engine->secrets, node)) {
 		batch->holds = true;
-	} else if (batch->holds || node->batch == batch->number) {
+	} else if (batch->holds || pending_was_given_up_now(engine->pending, node)) {
 		batch->holds = true;
-		queue_push(&engine->going[order], node);
+		pending_remove(engine->pending, node);
 	} else {
 		send_remove(engine, node, out);
 		graph_settle(&engine->graph, node);
@@ -191,8 +180,8 @@ static void commit(struct engine *engine, struct buf *out)
 {
 	struct schema_error error = {""};
 	struct lb_commit message = {.serial = engine->serial + 1};
-	engine->batch.active = false;
-	engine->releases_due = true;
+	pending_end_batch(engine->pending);
+	fronts_release_again(engine->fronts);
 	if (!engine->batch.wrote && !engine->batch.is_snapshot)
 		return;
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
@@ -218,13 +207,8 @@ static void step(struct engine *engine, struct buf *out)
 
 static void begin(struct engine *engine)
 {
-	struct batch *batch = &engine->batch;
-	*batch = (struct batch){.active = true, .number = (uint16_t)(batch->number + 1)};
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		batch->left[i] = queue_len(&engine->dirty[i]);
-		batch->left_going[i] = queue_len(&engine->going[i]);
-		batch->seen[i] = engine->dirty[i].popped + batch->left[i];
-	}
+	engine->batch = (struct batch){0};
+	pending_begin_batch(engine->pending);
 }
 
 /* ---- snapshots ---- */
@@ -234,9 +218,9 @@ static void push_balancers(struct engine *engine)
 	struct balancer_node *balancer;
 	struct host_node *host;
 	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
-		queue_push(&engine->dirty[ORDER_BALANCER], &balancer->node);
+		pending_send(engine->pending, &balancer->node);
 		SET_FOREACH (host, &balancer->hosts, node_by_key)
-			queue_push(&engine->dirty[ORDER_HOST], &host->node);
+			pending_send(engine->pending, &host->node);
 	}
 }
 
@@ -247,7 +231,7 @@ static void push_pools(struct engine *engine)
 	SET_FOREACH (record, &engine->graph.records[NODE_SERVICE], node_by_key) {
 		struct service_node *service = (struct service_node *)(void *)record;
 		SET_FOREACH (pool, &service->pools, node_by_key)
-			queue_push(&engine->dirty[ORDER_POOL], &pool->node);
+			pending_send(engine->pending, &pool->node);
 	}
 }
 
@@ -259,7 +243,7 @@ static void begin_snapshot(struct engine *engine, struct buf *out)
 	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
 	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		if (node_has_users(&record->node))
-			queue_push(&engine->dirty[ORDER_CERTIFICATE], &record->node);
+			pending_send(engine->pending, &record->node);
 	}
 	push_pools(engine);
 	push_balancers(engine);
@@ -270,19 +254,20 @@ static void begin_snapshot(struct engine *engine, struct buf *out)
 
 void batch_provider_up(struct engine *engine)
 {
-	engine->batch = (struct batch){.number = engine->batch.number};
+	engine->batch = (struct batch){0};
+	pending_end_batch(engine->pending);
 	engine->snapshot_due = true;
 	engine->serial = 0;
 }
 
 /* The next provider is sent everything. What waited still has something to say. */
-static void empty_queue(struct engine *engine, struct queue *queue)
+static void empty_queue(struct engine *engine, enum pending_queue queue)
 {
 	struct node *node = NULL;
-	while ((node = queue_pop(queue)) != NULL) {
+	while ((node = pending_take(engine->pending, queue)) != NULL) {
 		set_flag(node, NODE_SENT, false);
-		if (queue->flag == NODE_DIRTY && node->kind != NODE_SECRET)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		if (queue == PENDING_OBJECTS && node->kind != NODE_SECRET)
+			pending_diagnose(engine->pending, node, DIAGNOSTICS_CONTENT);
 		graph_settle(&engine->graph, node);
 	}
 }
@@ -309,12 +294,10 @@ static void forget_sent(struct engine *engine)
 
 void batch_provider_down(struct engine *engine)
 {
-	engine->batch.active = false;
+	pending_end_batch(engine->pending);
 	/* Whatever is unwanted and was sent waits in one of the queues, so it is settled there. */
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		empty_queue(engine, &engine->dirty[i]);
-		empty_queue(engine, &engine->going[i]);
-	}
+	empty_queue(engine, PENDING_OBJECTS);
+	empty_queue(engine, PENDING_REMOVALS);
 	forget_sent(engine);
 }
 
@@ -322,13 +305,13 @@ bool batch_work(struct engine *engine)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	if (!engine->provider_up || !engine->is_whole || engine->is_syncing)
+	if (!provider_peer_is_up(engine->provider) || !source_peer_is_whole(engine->source))
 		return false;
 	while (steps < WORK_STEPS_MAX && !batch_is_idle(engine) &&
-		(out = engine->ops->provider_out(engine->ctx)) != NULL) {
-		if (engine->batch.active)
+		(out = provider_peer_out(engine->provider)) != NULL) {
+		if (pending_is_in_batch(engine->pending))
 			step(engine, out);
-		else if (queue_len(&engine->claims) != 0)
+		else if (pending_count(engine->pending, PENDING_CLAIMS) != 0)
 			break; /* they are settled first */
 		else if (engine->snapshot_due)
 			begin_snapshot(engine, out);
@@ -337,7 +320,8 @@ bool batch_work(struct engine *engine)
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->provider_flush(engine->ctx);
+		provider_peer_flush(engine->provider);
 	return steps == WORK_STEPS_MAX ||
-	       (!engine->batch.active && queue_len(&engine->claims) != 0);
+	       (!pending_is_in_batch(engine->pending) &&
+		       pending_count(engine->pending, PENDING_CLAIMS) != 0);
 }

@@ -53,7 +53,7 @@ static struct ingress_node **list_owners(
 	struct ingress_node **large = NULL;
 	size_t large_count = 0;
 	struct ingress_node *user;
-	const struct ingress_node *owner = owners_of(engine, node);
+	const struct ingress_node *owner = owners_of(&engine->owners, node);
 	SET_FOREACH (user, &node->users, node_by_name) {
 		if (!owners_allow(owner, user)) {
 			struct object_ref self = ingress_ref(user, &engine->scratch);
@@ -95,7 +95,7 @@ struct path_claim *host_paths_gather(
 	size_t owner_count = 0;
 	struct ingress_node **owners = list_owners(engine, node, &owner_count, diags);
 	for (size_t i = 0; i < owner_count; i++) {
-		const struct plan *plan = &plans_get(engine, owners[i])->plan;
+		const struct plan *plan = &plans_get(engine->plans, owners[i])->plan;
 		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
 		must(host != NULL);
 		if (owner_count == 1)

@@ -45,7 +45,7 @@ static bool passes_through(struct engine *engine, struct balancer_node *balancer
 	/* They stand side by side in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (object_is_wanted(engine, &host->node))
+		if (object_is_wanted(engine->secrets, &host->node))
 			return true;
 		host = set_next(&balancer->hosts, host, node_by_key);
 	}
@@ -70,9 +70,9 @@ static void gather_ports(
 		ports = items;
 		*port = (struct shared_port){.port = number,
 			.protocol = claim->protocol,
-			.created = plans_get(engine, claim->holder)->plan.created};
+			.created = plans_get(engine->plans, claim->holder)->plan.created};
 		if (claim->protocol == LISTENER_TCP)
-			port->holder = plans_make(engine, claim->holder, &engine->scratch);
+			port->holder = plans_make(engine->plans, claim->holder, &engine->scratch);
 	}
 	request->ports = ports;
 }
@@ -85,7 +85,7 @@ static void set_listeners(
 	if (str_starts_with(key, STR(PLAN_OWN_CLASS))) {
 		request->class_name = str_skip(key, sizeof(PLAN_OWN_CLASS) - 1);
 		const struct class_item *item =
-			class_table_find_own(&engine->classes, request->class_name);
+			class_table_find_own(classes_table(engine->classes), request->class_name);
 		if (item == NULL)
 			return; /* it is about to go */
 		request->listeners = item->listeners.items;
@@ -102,26 +102,26 @@ static void set_listeners(
 	request->listener_count = 2;
 	request->addresses.items = arena_calloc(&engine->scratch, 1, sizeof(struct str));
 	request->addresses.count = 1;
-	request->created = engine->classes.shared_created;
+	request->created = classes_table(engine->classes)->shared_created;
 }
 
 static const void *build_shared(
 	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
 {
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(engine->secrets);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
 		.shows_certificate = node->shown_count != 0,
 		.passes_through = passes_through(engine, node),
 		.default_certificate = tls_default_id(&tls, &engine->scratch),
-		.https_is_possible = engine_can_serve(engine, STR("https")),
+		.https_is_possible = provider_peer_can_serve(engine->provider, STR("https")),
 	};
 	set_listeners(engine, node, &request);
 	gather_ports(engine, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
 		request.default_pool =
-			plans_make(engine, fallback->holder, &engine->scratch)->default_pool;
+			plans_make(engine->plans, fallback->holder, &engine->scratch)->default_pool;
 	shared_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
 	return lb;
@@ -130,12 +130,12 @@ static const void *build_shared(
 static const void *build_balancer(
 	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
 {
-	if (engine->grouping == GROUPING_MERGED)
+	if (provider_peer_is_merged(engine->provider))
 		return build_shared(engine, node, diags);
 	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
-	struct balancer_request request = {
-		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
+	struct tls_context tls = secrets_context(engine->secrets);
+	struct balancer_request request = {.tls = &tls,
+		.https_is_possible = provider_peer_can_serve(engine->provider, STR("https"))};
 	struct ingress_node *user;
 	size_t most = 0;
 	SET_FOREACH (user, &node->users, node_by_name)
@@ -144,8 +144,8 @@ static const void *build_balancer(
 	request.plans = arena_calloc(&engine->scratch, most, sizeof(*request.plans));
 	SET_FOREACH (user, &node->users, node_by_name)
 		request.plans[request.count++] =
-			most == 1 ? &plans_get(engine, user)->plan
-				  : plans_make(engine, user, &engine->scratch);
+			most == 1 ? &plans_get(engine->plans, user)->plan
+				  : plans_make(engine->plans, user, &engine->scratch);
 	request.scope = request.plans[0]->scope;
 	balancer_build(&request, &engine->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
@@ -203,10 +203,10 @@ static void settle_tls(struct engine *engine, const struct backend_wish *wish, s
 	struct backend_problem *problem)
 {
 	static const struct backend_wish none = {0};
-	struct backend_tls_request request = {
-		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
-	if (engine->grouping != GROUPING_MERGED ||
-		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
+	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none,
+		.takes_keyless = secrets_take_keyless(engine->secrets)};
+	if (!provider_peer_is_merged(engine->provider) ||
+		(provider_peer_limits(engine->provider).policies & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;
 		return;
 	}
@@ -221,7 +221,7 @@ static const struct backend_wish *settle_pool(
 {
 	struct ingress_node *first = set_first(&node->users);
 	must(first != NULL);
-	const struct plan *plan = &plans_get(engine, first)->plan;
+	const struct plan *plan = &plans_get(engine->plans, first)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
@@ -339,8 +339,8 @@ static void diagnose_ingress(
 {
 	if (ingress->record.payload == NULL)
 		return;
-	const struct plan_slot *slot = plans_get(engine, ingress);
-	struct tls_context tls = object_tls_context(engine);
+	const struct plan_slot *slot = plans_get(engine->plans, ingress);
+	struct tls_context tls = secrets_context(engine->secrets);
 	for (size_t i = 0; i < slot->diags.count; i++) {
 		const struct diag *diag = &slot->diags.items[i];
 		/* Already worded; the reason is text with a NUL behind it. */
@@ -348,7 +348,7 @@ static void diagnose_ingress(
 			STR_FMT(diag->message));
 	}
 	tls_check(&slot->plan, &tls, diags);
-	claims_diagnose(engine, ingress, &slot->plan, diags);
+	claims_diagnose(&engine->claims, ingress, &slot->plan, diags);
 	diag_list_finish(diags);
 }
 
@@ -357,10 +357,10 @@ void object_diagnose(struct engine *engine, struct node *node, struct diag_list 
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
 		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind == NODE_CLASS)
-		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
+		classes_diagnose(engine->classes, (struct class_node *)(void *)node, diags);
 	else if (node->kind == NODE_HOST
 			 ? node_has_users(node)
-			 : node->kind != NODE_SECRET && object_is_wanted(engine, node))
+			 : node->kind != NODE_SECRET && object_is_wanted(engine->secrets, node))
 		(void)object_build(
 			engine, node, diags); /* nobody's host has something to tell, too */
 }

@@ -2,284 +2,72 @@
 /*
  * The inside of the engine, shared by its modules:
  *
- *   state.c      what is known of the neighbours
- *   secrets.c    certificates, looked at once
- *   pending.c    what is to be done
- *   records.c    records from the watcher into the graph
- *   changes.c    what a changed record changes, and who is dirty
  *   targets.c    what an ingress needs, by its plan
- *   owners.c     whose a host is
- *   claims.c     what only one of several can have
- *   offers.c     what each of them has for it
- *   fronts.c     Services of type LoadBalancer: when they may go
- *   plans.c      plans of ingresses, kept for a moment
  *   objects.c    builds the object of a node, with its diagnostics
  *   host_paths.c gathers the paths of a virtual host
  *   batch.c      objects to the provider, in batches that end in a commit
- *   diagnostics.c       diagnostics to the watcher, each once
  *   statuses.c   statuses from the provider to the watcher
- *   publish.c    addresses of a Service instead of the provider's
  *   measure.c    metrics for metrics.def
  *   work.c       settles, releases and tells what waits for it
  *   engine.c     the entry points, and whose turn it is
  */
 #pragma once
 
+#include "translator/records.h"
+#include "translator/changes.h"
+#include "translator/targets.h"
+#include "translator/claims.h"
+#include "translator/owners.h"
+#include "translator/offers.h"
+#include "translator/fronts.h"
+#include "translator/publish.h"
+#include "translator/diagnostics.h"
+#include "translator/plans.h"
+#include "translator/classes.h"
 #include "translator/engine.h"
-#include "translator/facts.h"
 #include "translator/graph.h"
+#include "translator/pending.h"
 #include "translator/plan.h"
-#include "translator/queue.h"
+#include "translator/secrets.h"
+#include "translator/source_peer.h"
 
 enum {
-	PLAN_SMALL_SLOTS = 4,
-	PLAN_LARGE_SLOTS = 8, /* as many share a host */
-	PLAN_SLOTS = PLAN_SMALL_SLOTS + PLAN_LARGE_SLOTS,
-	OBJECT_KINDS = 4,
 	WORK_STEPS_MAX = 512, /* before others get their turn */
-	/* As many as a list holds, and within a frame beside two MiB of chain and key. */
-	CERTIFICATE_HOSTS_MAX = 8192,
-};
-
-/* A plan and all it points into. */
-struct plan_slot {
-	struct ingress_node *ingress; /* NULL: free */
-	uint64_t used_at;
-	struct arena arena;
-	struct plan plan;
-	struct diag_list diags;
 };
 
 struct batch {
-	bool active;
 	bool is_snapshot;
 	bool wrote; /* something since the last commit */
 	bool holds; /* an old form stays with the provider, and so does what it may refer to */
-	uint16_t number;
 	int stage;
-	size_t left[OBJECT_KINDS]; /* of each queue, what waited when the batch began */
-	size_t left_going[OBJECT_KINDS];
-	uint64_t seen[OBJECT_KINDS]; /* of each queue, up to where new objects were sent ahead */
 };
-
-struct diagnostics_tree;
 
 struct engine {
 	struct engine_config config;
-	const struct engine_ops *ops;
-	void *ctx;
-	int64_t now_s;
-	int64_t next_change_s; /* when the date of a certificate is to be told */
+	struct source_peer *source;
+	struct provider_peer *provider;
+	struct secrets *secrets;
+	struct pending *pending;
+	struct classes *classes;
+	struct plans *plans;
+	struct diagnostics *diagnostics;
+	struct publish *publish;
+	struct fronts *fronts;
+	struct offers offers;
+	struct owners owners;
+	struct claims claims;
+	struct targets targets;
+	struct changes changes;
+	struct records *records;
 
 	struct graph graph;
-	struct plan_slot plans[PLAN_SLOTS];
-	struct plan_slot old_plan;
-	uint64_t plan_clock;
-	struct arena scratch; /* of one step */
-	size_t record_counts[NODE_RECORD_KINDS];
+	struct arena scratch;              /* of one step */
 	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
 
-	/* the source */
-	bool source_up;
-	bool has_settings;
-	bool is_whole;    /* at least once */
-	bool is_syncing;  /* the present watcher's records are not all there */
-	unsigned awaited; /* 1 << enum record_kind */
-	unsigned begun;   /* likewise: between sync-begin and sync-end */
-	unsigned synced;  /* likewise: kinds that are synced at all */
-	uint8_t marks[RECORD_KIND_COUNT];
-	struct source_settings settings; /* texts are owned */
-	char *our_default;               /* name of the default class that is ours; NULL: none */
-	struct class_table classes;      /* of ours, see classes.c */
-	struct arena classes_arena;      /* of the table */
-	char missing[160];
-
-	/* the provider */
-	bool provider_up;
-	bool provider_was_up;
 	bool snapshot_due;
-	enum grouping grouping;
-	struct str_list protocols; /* owned */
-	unsigned policies_missing; /* see policies.h */
-	bool has_source_ranges;
-	bool releases_due; /* a Service that is leaving may be able to go */
-	size_t leaving_count;
-	struct queue claims;
-	char *published; /* see publish.c */
-	bool publish_was_checked;
 	uint64_t serial;
 	struct batch batch;
-	struct queue dirty[OBJECT_KINDS];
-	struct queue going[OBJECT_KINDS];
-
-	/* upwards */
-	bool standing; /* what is found now may have been there before */
-	struct queue to_tell;
-	struct queue statuses;
-	struct diagnostics_tree *diagnostics;
 };
-
-/* Whether the provider can serve listeners of that protocol; true while nothing is known. */
-bool engine_can_serve(const struct engine *engine, struct str protocol);
-
-/* ---- secrets.c ---- */
-
-struct tls_context object_tls_context(struct engine *engine);
-/* Of a secret node; looked at when it was not. */
-const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret);
-
-/* ---- pending.c ---- */
-
-enum diagnostics_part { DIAGNOSTICS_CONTENT, DIAGNOSTICS_STATUS };
-
-/* Whether the object should be there. */
-bool object_is_wanted(struct engine *engine, struct node *node);
-void object_touch(struct engine *engine, struct node *node);
-/* The object is wanted no more. */
-void batch_give_up(struct engine *engine, struct node *node);
-/* The object is wanted again, or anew: the present batch may have passed it over before. */
-void batch_want_again(struct engine *engine, const struct node *node);
-/* The provider has everything. */
-bool batch_is_idle(const struct engine *engine);
-/* Has the diagnostics of the node looked at when there is room. */
-void diagnostics_ask(struct engine *engine, struct node *node, enum diagnostics_part part);
-void statuses_ask(struct engine *engine, struct ingress_node *ingress);
-/* After a snapshot of the watcher: it may have lost what it was told. */
-void statuses_ask_all(struct engine *engine);
-/* Has the claim settled. */
-void claims_ask(struct engine *engine, struct claim_node *claim);
-/* Has the holder of the name found anew, whatever was settled. */
-void claims_ask_name(struct engine *engine, struct balancer_node *balancer, struct str host);
-
-/* ---- classes.c ---- */
-
-void classes_init(struct engine *engine);
-void classes_fini(struct engine *engine);
-/* After the record of a class, or the settings, have changed: finds what classes there are, and has built again what depends on where they are
- * served. Returns the flags of the Ingresses and Services whose plans are to be made anew, for change_flagged(); -1: none, but for those of
- * `changed` (NULL: all are), which are made anew in any case. */
-int classes_update(struct engine *engine, const struct class_node *changed);
-/* The load balancer of the class; NULL: it has none now. */
-struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item);
-/* What the owner of the class should know. */
-void classes_diagnose(
-	struct engine *engine, const struct class_node *class, struct diag_list *diags);
-
-/* ---- plans.c ---- */
-
-void plans_init(struct engine *engine);
-void plans_fini(struct engine *engine);
-/* The plan of an ingress that has a record; good until the fourth other is asked for, or the record
- * changes. */
-const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress);
-/* A copy of the present plan that outlives a change of the record. There is one such place. NULL:
- * no record. */
-const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress);
-/* The plan in the arena. */
-const struct plan *plans_make(
-	struct engine *engine, struct ingress_node *ingress, struct arena *arena);
-void plans_forget(struct engine *engine, const struct ingress_node *ingress);
-void plans_forget_all(struct engine *engine);
-/* Whether to make the plan anew for each of its hosts would be more work than is done for one owner. */
-bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan);
-/* There is nothing to do for now: plans that take much memory go. */
-void plans_rest(struct engine *engine);
-
-/* ---- claims.c ---- */
-
-/* Finds who holds it. No batch is active. */
-void claims_settle(struct engine *engine, struct claim_node *claim);
-void claim_left(
-	struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress);
-/* Has those claims settled anew for which the ingress, with its present plan, may count. */
-void claims_ask_of(struct engine *engine, struct ingress_node *ingress);
-/* The same, when the socket has run dry and once for many Secrets: see change_by_secrets(). */
-void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress);
-/* The certificate is going. */
-void claims_forget_secret(struct engine *engine, struct secret_node *secret);
-/* What others have of what the plan claims. */
-void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
-	const struct plan *plan, struct diag_list *diags);
-
-/* ---- owners.c ---- */
-
-/* The Ingress to whose namespace the host belongs, and which says with whom it is shared; NULL: it belongs to nobody. */
-struct ingress_node *owners_find(
-	struct engine *engine, struct balancer_node *balancer, struct str host);
-/* The same of a virtual host that is built of it; what it says must be settled anew when it changes. */
-struct ingress_node *owners_of(struct engine *engine, struct host_node *host);
-/* Whether what belongs to that one may be had by the other. `owner`: of owners_find(). */
-bool owners_allow(const struct ingress_node *owner, const struct ingress_node *ingress);
-/* Tells the owner of one that may not. `field`: as of diag_add(). */
-void owners_tell(const struct ingress_node *owner, const struct object_ref *loser, struct str host,
-	const char *field, struct diag_list *diags);
-/* After it has become a user of the host, or is none any more. */
-void owners_joined(
-	struct engine *engine, struct host_node *host, const struct ingress_node *ingress);
-void owners_left(struct engine *engine, struct host_node *host, const struct ingress_node *ingress);
-/* Its age, or with whom it shares its hosts, is another. */
-void owners_changed(struct engine *engine, struct host_node *host);
-/* What follows from who owns the host now. No batch is active. */
-void owners_settle(struct engine *engine, struct host_node *host);
-/* Whether it has hosts, and none of them is served for it, nor anything else. */
-bool owners_have_all(struct engine *engine, struct ingress_node *ingress);
-
-/* ---- offers.c ---- */
-
-/* `secret` of a name, `protocol` of a port. */
-struct offer {
-	const struct claim_node *claim;
-	struct secret_node *secret;
-	enum listener_protocol protocol;
-};
-
-/* NULL: it has nothing for that claim of its. Good until offers_forget(). */
-const struct offer *offers_find(
-	struct engine *engine, struct ingress_node *ingress, const struct claim_node *claim);
-/* Its plan, or the facts of a Secret of it, are others. */
-void offers_forget(struct ingress_node *ingress);
-/* The Secret of the entry, or the administrator's; NULL: none that is usable. */
-struct secret_node *offers_secret(
-	struct engine *engine, const struct plan *plan, const struct plan_tls *tls);
-/* Whether the certificate of that usable Secret is good for the host. */
-bool offers_covers(const struct secret_node *secret, struct str host);
-
-/* ---- fronts.c ---- */
-
-/* After its targets were set by the plan. */
-void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan);
-void front_gone(struct engine *engine, struct ingress_node *front);
-/* Has the statuses of those on the load balancer told anew. */
-void fronts_ask(struct engine *engine, struct balancer_node *balancer);
-/* The provider says that the load balancer is as it was sent last. */
-void fronts_answered(struct engine *engine, struct balancer_node *balancer);
-
-/* ---- records.c ---- */
-
-int records_take(
-	struct engine *engine, const struct message *message, struct schema_error *ret_error);
-int records_delete(struct engine *engine, const struct record_key *key);
-/* It exists but cannot be read now: what is known of it counts as repeated. `payload`: of the message that says so. */
-int records_keep(struct engine *engine, const struct record_key *key, struct str payload);
-void records_begin(struct engine *engine, enum record_kind kind);
-/* Drops what was not named since records_begin(). */
-void records_end(struct engine *engine, enum record_kind kind);
-
-/* ---- changes.c ---- */
-
-/* After Secrets that it uses have changed: what looks at all that it needs. */
-void change_by_secrets(struct engine *engine, struct ingress_node *ingress);
-/* After the record of the node has changed, appeared or gone; `old`: the plan before, NULL when
- * there was none. */
-void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old);
-void change_service(struct engine *engine, struct service_node *service);
-void change_slice(struct engine *engine, struct slice_node *slice);
-void change_secret(struct engine *engine, struct secret_node *secret);
-void change_class(struct engine *engine, struct class_node *class);
-/* Makes the plans of all Ingresses and Services with these flags anew. */
-void change_flagged(struct engine *engine, uint16_t flags);
-/* Settings, grouping: everything may be different. */
-void change_all(struct engine *engine);
 
 /* ---- objects.c ---- */
 
@@ -296,36 +84,12 @@ struct path_claim *host_paths_gather(
 
 /* ---- batch.c ---- */
 
-void batch_init(struct engine *engine);
-void batch_fini(struct engine *engine);
+/* The provider has everything. */
+bool batch_is_idle(const struct engine *engine);
 void batch_provider_up(struct engine *engine);
 void batch_provider_down(struct engine *engine);
 /* True: there is more to do, and room. */
 bool batch_work(struct engine *engine);
-
-/* ---- diagnostics.c ---- */
-
-void diagnostics_init(struct engine *engine);
-void diagnostics_fini(struct engine *engine);
-/* Tells those of the list that have not been told. `keep`: the old ones still stand. */
-void diagnostics_update(struct engine *engine, struct node *node, enum diagnostics_part part,
-	const struct diag_list *diags, bool keep);
-/* The node has nothing to say any more. */
-void diagnostics_drop(struct engine *engine, struct node *node);
-void diagnostics_source_up(struct engine *engine);
-/* False: no room, or nobody there. */
-bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
-	enum event_type type, struct str reason, struct str message, bool standing);
-
-/* ---- publish.c ---- */
-
-/* Whether Ingresses show the addresses of a Service. */
-bool publish_is_on(const struct engine *engine);
-/* In the scratch arena; false: there is no such Service. */
-bool publish_read(struct engine *engine, struct lb_status *ret_status);
-/* Has statuses told anew when the addresses have changed. */
-void publish_check(struct engine *engine);
-void publish_service_changed(struct engine *engine, const struct record *service);
 
 /* ---- statuses.c ---- */
 

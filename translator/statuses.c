@@ -47,7 +47,7 @@ static void ask_users(struct engine *engine, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name)
-		statuses_ask(engine, user);
+		pending_tell_status(engine->pending, user);
 }
 
 static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
@@ -55,8 +55,8 @@ static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
-			STR("the load balancer works again"), false);
+		(void)diagnostics_event(engine->diagnostics, &self, EVENT_NORMAL,
+			STR("LoadBalancerRecovered"), STR("the load balancer works again"), false);
 	}
 }
 
@@ -100,7 +100,7 @@ static void note_answer(
 		      status->state == LB_STATE_APPLIED;
 	if (agrees && (node->flags & NODE_ANSWERED) == 0) {
 		node->flags |= NODE_ANSWERED;
-		fronts_answered(engine, balancer);
+		fronts_answered(engine->fronts, balancer);
 	} else if (!agrees && status->rev == balancer->rev) {
 		node->flags &= (uint16_t)~NODE_ANSWERED;
 	}
@@ -136,22 +136,22 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		balancer->node.flags |= NODE_FAILED;
 	else if (now.state == LB_STATE_APPLIED)
 		balancer->node.flags &= (uint16_t)~NODE_FAILED;
-	if (moved && publish_is_on(engine))
-		fronts_ask(engine, balancer);
+	if (moved && publish_is_on(engine->publish))
+		fronts_ask(engine->fronts, balancer);
 	else if (moved)
 		ask_users(engine, balancer);
-	if (recovered && engine->grouping != GROUPING_MERGED)
+	if (recovered && !provider_peer_is_merged(engine->provider))
 		tell_recovery(engine, balancer);
-	diagnostics_ask(engine, &balancer->node, DIAGNOSTICS_STATUS);
+	pending_diagnose(engine->pending, &balancer->node, DIAGNOSTICS_STATUS);
 	return 0;
 }
 
 void statuses_event(struct engine *engine, const struct lb_event *event)
 {
 	for (size_t i = 0; i < event->owners.count; i++)
-		(void)diagnostics_event(engine, &event->owners.items[i], event->type, event->reason,
-			event->message, false);
-	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
+		(void)diagnostics_event(engine->diagnostics, &event->owners.items[i], event->type,
+			event->reason, event->message, false);
+	if (event->owners.count != 0 || provider_peer_is_merged(engine->provider))
 		return;
 	struct ingress_node *user;
 	struct balancer_node *balancer = graph_find_balancer(&engine->graph, event->id);
@@ -159,8 +159,8 @@ void statuses_event(struct engine *engine, const struct lb_event *event)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(
-			engine, &self, event->type, event->reason, event->message, false);
+		(void)diagnostics_event(engine->diagnostics, &self, event->type, event->reason,
+			event->message, false);
 	}
 }
 
@@ -177,11 +177,11 @@ static void add_for(struct engine *engine, const struct ingress_node *ingress, c
 static void add_for_classes(struct engine *engine, const struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
-	const struct class_table *table = &engine->classes;
+	const struct class_table *table = classes_table(engine->classes);
 	size_t count = 0;
 	for (size_t i = 0; i < table->classes.count && count < STATUSES_TOLD_MAX; i++) {
 		const struct class_item *item = &table->classes.items[i];
-		if (classes_balancer(engine, item) != balancer)
+		if (classes_balancer(engine->classes, item) != balancer)
 			continue;
 		diag_add(diags, &item->self, reason, NULL, "%.*s", STR_FMT(message));
 		count++;
@@ -194,7 +194,7 @@ static void add_for_all(struct engine *engine, struct balancer_node *balancer, c
 	struct str message, struct diag_list *diags)
 {
 	struct ingress_node *user;
-	bool is_merged = engine->grouping == GROUPING_MERGED;
+	bool is_merged = provider_peer_is_merged(engine->provider);
 	size_t count = 0;
 	if (is_merged)
 		add_for_classes(engine, balancer, reason, message, diags);
@@ -215,8 +215,7 @@ static void add_for_certificate(struct engine *engine, struct balancer_node *bal
 	if (record == NULL)
 		return;
 	struct secret_node *secret = (struct secret_node *)(void *)record;
-	if (str_eq(node_name(&record->node), engine->config.default_name) &&
-		str_eq(node_namespace(&record->node), engine->config.default_namespace))
+	if (secrets_is_default(engine->secrets, &record->node))
 		add_for_classes(engine, balancer, reason, notice->message, diags);
 	SET_FOREACH (claim, &secret->shown, node_by_name) {
 		if (claim->balancer != balancer || claim->holder == NULL)
@@ -348,7 +347,7 @@ static void copy_addresses(
 static void send_front_status(struct engine *engine, struct ingress_node *front, struct buf *out)
 {
 	struct lb_status status = {0};
-	const struct plan *plan = &plans_get(engine, front)->plan;
+	const struct plan *plan = &plans_get(engine->plans, front)->plan;
 	struct status_update update = {
 		.key = {RECORD_SERVICE, plan->self.namespace, plan->self.name, plan->self.uid}};
 	if (plan->is_leaving) {
@@ -373,8 +372,8 @@ static void send_front_status(struct engine *engine, struct ingress_node *front,
 static bool read_addresses(
 	struct engine *engine, const struct balancer_node *balancer, struct lb_status *ret_status)
 {
-	if (publish_is_on(engine))
-		return publish_read(engine, ret_status);
+	if (publish_is_on(engine->publish))
+		return publish_read(engine->publish, ret_status);
 	return statuses_read(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
 }
 
@@ -390,7 +389,7 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	bool ours = ingress->balancer != NULL;
 	if (ours && !read_addresses(engine, ingress->balancer, &status))
 		return;
-	ingress->is_unserved = ours && owners_have_all(engine, ingress);
+	ingress->is_unserved = ours && owners_have_all(&engine->owners, ingress);
 	if (ingress->is_unserved)
 		status.addresses.count = 0;
 	struct object_ref self = ingress_ref(ingress, &engine->scratch);
@@ -406,12 +405,12 @@ bool statuses_work(struct engine *engine)
 	struct buf *out = NULL;
 	int steps = 0;
 	/* Whether a Service has its ports must be settled first. */
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
-		queue_len(&engine->claims) != 0)
+	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
-		(out = engine->ops->source_out(engine->ctx)) != NULL) {
-		struct node *node = queue_pop(&engine->statuses);
+	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_STATUSES) != 0 &&
+		(out = source_peer_out(engine->source)) != NULL) {
+		struct node *node = pending_take(engine->pending, PENDING_STATUSES);
 		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
 		if (ingress->record.payload != NULL)
 			send_status(engine, ingress, out);
@@ -420,6 +419,6 @@ bool statuses_work(struct engine *engine)
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->source_flush(engine->ctx);
+		source_peer_flush(engine->source);
 	return steps == WORK_STEPS_MAX;
 }
