@@ -4,7 +4,7 @@
 
 #include "provider-proxy/local.h"
 
-#define WINDOW_PORT "10244"
+#define ADMIN_PORT "10244"
 /* In the folder of the proxy. */
 #define HAPROXY_SOCKET "haproxy.sock"
 

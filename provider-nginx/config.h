@@ -5,7 +5,7 @@
 #include "provider-proxy/local.h"
 #include "provider-nginx/conf.h"
 
-#define WINDOW_PORT "10245"
+#define ADMIN_PORT "10245"
 
 struct config {
 	struct local_options local;

@@ -37,7 +37,7 @@ pid_t supervisor_start(const struct proxy_config *config)
 	char *const argv[] = {word(config->supervisor), word("--proxy"), word(config->kind),
 		word("--program"), word(config->program), word("--state-dir"),
 		word(config->state_dir), word("--proxy-dir"), word(config->proxy_dir),
-		word("--window"), word("off"), word("--window-dir"), word(config->proxy_dir),
+		word("--admin-address"), word("off"), word("--admin-dir"), word(config->proxy_dir),
 		word("--take-over"), word(config->take_over != NULL ? config->take_over : ""),
 		NULL};
 	char *log_file = xasprintf("%s/supervisor.log", config->proxy_dir);

@@ -4,7 +4,7 @@
 
 #include "common/daemon.h"
 
-#define WINDOW_PORT "10241"
+#define ADMIN_PORT "10241"
 
 struct config {
 	struct daemon_options common;

@@ -6,7 +6,7 @@
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its window, and
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its admin server, and
  * never writes a file.
  *
  * When a neighbour dies:
@@ -468,7 +468,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/window.h"
+#include "common/admin_server.h"
 
-#include "common/window_http.h"
+#include "common/admin_http.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { PATIENCE_S = 30, CLIENTS_MAX = WINDOW_CONNECTIONS_MAX + 8 };
+enum { PATIENCE_S = 30, CLIENTS_MAX = ADMIN_CONNECTIONS_MAX + 8 };
 
 /* ---- heads ---- */
 
@@ -59,25 +59,25 @@ static const struct head_case head_cases[] = {
 /* Feeds so many bytes at a time. */
 static void check_head(const struct head_case *want, size_t step)
 {
-	struct window_head head;
-	struct window_request request;
+	struct admin_head head;
+	struct admin_request request;
 	struct str text = str_from(want->text);
-	enum window_head_outcome outcome = WINDOW_HEAD_PARTIAL;
-	window_head_init(&head);
-	while (text.len != 0 && outcome == WINDOW_HEAD_PARTIAL) {
+	enum admin_head_outcome outcome = ADMIN_HEAD_PARTIAL;
+	admin_head_init(&head);
+	while (text.len != 0 && outcome == ADMIN_HEAD_PARTIAL) {
 		size_t used = 0;
-		outcome = window_head_feed(
+		outcome = admin_head_feed(
 			&head, (struct str){text.p, text.len < step ? text.len : step}, &used);
 		text = str_skip(text, used);
 	}
 	if (want->status != 0) {
-		assert_int_equal(outcome, want->status < 0 ? WINDOW_HEAD_PARTIAL : WINDOW_HEAD_BAD);
+		assert_int_equal(outcome, want->status < 0 ? ADMIN_HEAD_PARTIAL : ADMIN_HEAD_BAD);
 		assert_int_equal(head.status, want->status < 0 ? 0 : want->status);
 		return;
 	}
-	assert_int_equal(outcome, WINDOW_HEAD_READY);
+	assert_int_equal(outcome, ADMIN_HEAD_READY);
 	assert_int_equal(text.len, 0);
-	window_head_request(&head, &request);
+	admin_head_request(&head, &request);
 	assert_true(str_eq_c(request.path, want->path));
 	assert_true(str_eq_c(request.query, want->query));
 	assert_true(str_eq_c(request.accept, want->accept));
@@ -96,13 +96,13 @@ static void test_heads(void **state)
 /* Feeds `begin`, then `filler` until it is refused; returns the status. */
 static int status_when_full(const char *begin, const char *filler, size_t *ret_len)
 {
-	struct window_head head;
+	struct admin_head head;
 	size_t used = 0;
-	window_head_init(&head);
-	enum window_head_outcome outcome = window_head_feed(&head, str_from(begin), &used);
-	while (outcome == WINDOW_HEAD_PARTIAL)
-		outcome = window_head_feed(&head, str_from(filler), &used);
-	assert_int_equal(outcome, WINDOW_HEAD_BAD);
+	admin_head_init(&head);
+	enum admin_head_outcome outcome = admin_head_feed(&head, str_from(begin), &used);
+	while (outcome == ADMIN_HEAD_PARTIAL)
+		outcome = admin_head_feed(&head, str_from(filler), &used);
+	assert_int_equal(outcome, ADMIN_HEAD_BAD);
 	*ret_len = head.len;
 	return head.status;
 }
@@ -112,9 +112,9 @@ static void test_limits_of_heads(void **state)
 	size_t len = 0;
 	(void)state;
 	assert_int_equal(status_when_full("GET /", "a", &len), 414);
-	assert_true(len <= WINDOW_TARGET_LEN_MAX + 16);
+	assert_true(len <= ADMIN_TARGET_LEN_MAX + 16);
 	assert_int_equal(status_when_full("GET / HTTP/1.1\r\nA: b", "c", &len), 431);
-	assert_int_equal(len, WINDOW_HEAD_LEN_MAX);
+	assert_int_equal(len, ADMIN_HEAD_LEN_MAX);
 	assert_int_equal(status_when_full("GET / HTTP/1.1\r\n", "Accept: x\r\n", &len), 431);
 	assert_int_equal(status_when_full("", "\r\n", &len), 431);
 }
@@ -145,14 +145,14 @@ static void test_queries(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char value[8] = "";
 		bool is_there =
-			window_query(str_from(cases[i].query), cases[i].name, value, sizeof(value));
+			admin_query(str_from(cases[i].query), cases[i].name, value, sizeof(value));
 		assert_int_equal(is_there, cases[i].want != NULL);
 		if (is_there)
 			assert_string_equal(value, cases[i].want);
 	}
 }
 
-/* ---- a window, and its clients ---- */
+/* ---- an admin server, and its clients ---- */
 
 struct client {
 	int fd;
@@ -163,13 +163,13 @@ struct client {
 
 static struct {
 	struct ev_loop *loop;
-	struct window *window;
+	struct admin_server *admin;
 	char dir[32];
 	char path[64];
 	struct client clients[CLIENTS_MAX];
 	size_t client_count;
 	/* The answer in pieces: */
-	struct window_reply *reply;
+	struct admin_reply *reply;
 	size_t pieces_left;
 	size_t piece_len;
 	size_t produced;
@@ -217,7 +217,7 @@ static struct client *connect_unix(void)
 static struct client *connect_tcp(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
-		.sin_port = htons((uint16_t)window_port(world.window)),
+		.sin_port = htons((uint16_t)admin_port(world.admin)),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -255,30 +255,29 @@ static void wait_for(struct client *client, const char *text)
 	ev_timer_stop(world.loop, &patience);
 }
 
-static void answer_hello(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_hello(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	assert_ptr_equal(ctx, &world);
-	window_reply_text(reply, 200, "hello %.*s%s\n", STR_FMT(request->rest),
+	admin_reply_text(reply, 200, "hello %.*s%s\n", STR_FMT(request->rest),
 		request->is_local ? " locally" : "");
 }
 
-static void answer_long(void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_long(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	const size_t *len = ctx;
 	char *text = xmalloc(*len);
 	(void)request;
 	memset(text, 'x', *len);
-	window_reply_bytes(reply, 200, "text/x-long", (struct str){text, *len});
+	admin_reply_bytes(reply, 200, "text/x-long", (struct str){text, *len});
 	free(text);
 }
 
-static enum window_turn produce(void *state, struct buf *out)
+static enum admin_turn produce(void *state, struct buf *out)
 {
 	assert_ptr_equal(state, &world);
 	if (world.pieces_left == 0) {
 		world.waits++;
-		return world.piece_len == 0 ? WINDOW_END : WINDOW_WAIT;
+		return world.piece_len == 0 ? ADMIN_END : ADMIN_WAIT;
 	}
 	uint8_t *place = buf_reserve(out, world.piece_len);
 	assert_non_null(place);
@@ -286,13 +285,13 @@ static enum window_turn produce(void *state, struct buf *out)
 	buf_commit(out, world.piece_len);
 	world.pieces_left--;
 	world.produced += world.piece_len;
-	return WINDOW_MORE;
+	return ADMIN_MORE;
 }
 
-static enum window_turn produce_to_the_end(void *state, struct buf *out)
+static enum admin_turn produce_to_the_end(void *state, struct buf *out)
 {
-	enum window_turn turn = produce(state, out);
-	return turn == WINDOW_MORE && world.pieces_left == 0 ? WINDOW_END : turn;
+	enum admin_turn turn = produce(state, out);
+	return turn == ADMIN_MORE && world.pieces_left == 0 ? ADMIN_END : turn;
 }
 
 static void release(void *state)
@@ -302,12 +301,12 @@ static void release(void *state)
 	world.reply = NULL;
 }
 
-static void answer_live(void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_live(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	static const struct window_producer live = {produce, release};
-	static const struct window_producer finite = {produce_to_the_end, release};
+	static const struct admin_producer live = {produce, release};
+	static const struct admin_producer finite = {produce_to_the_end, release};
 	world.reply = reply;
-	window_reply_stream(
+	admin_reply_stream(
 		reply, 200, "text/x-live", str_eq_c(request->query, "end") ? &finite : &live, ctx);
 }
 
@@ -318,44 +317,42 @@ static void on_gone(void *state)
 	world.reply = NULL;
 }
 
-static void answer_later(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_later(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	world.reply = reply;
-	window_reply_later(reply, on_gone, ctx);
+	admin_reply_later(reply, on_gone, ctx);
 	if (str_eq_c(request->query, "now"))
-		window_reply_text(reply, 200, "at once\n");
+		admin_reply_text(reply, 200, "at once\n");
 }
 
-static size_t long_len = WINDOW_WHOLE_LEN_MAX;
-static size_t too_long_len = WINDOW_WHOLE_LEN_MAX + 1;
+static size_t long_len = ADMIN_WHOLE_LEN_MAX;
+static size_t too_long_len = ADMIN_WHOLE_LEN_MAX + 1;
 
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&world, 0, sizeof(world));
 	world.loop = ev_loop_new(EVFLAG_AUTO);
-	world.window = window_new(world.loop, NULL, 0);
-	strcpy(world.dir, "/tmp/window-test-XXXXXX");
+	world.admin = admin_server_new(world.loop, NULL, 0);
+	strcpy(world.dir, "/tmp/admin-test-XXXXXX");
 	assert_non_null(mkdtemp(world.dir));
-	snprintf(world.path, sizeof(world.path), "%s/it.window", world.dir);
-	assert_int_equal(window_listen_unix(world.window, world.path), 0);
-	assert_int_equal(window_listen_tcp(world.window, "127.0.0.1:0"), 0);
-	window_add_path(world.window, "/public", WINDOW_PUBLIC, answer_hello, &world);
-	window_add_path(world.window, "/local", WINDOW_LOCAL, answer_hello, &world);
-	window_add_path(
-		world.window, "/under/", WINDOW_PUBLIC | WINDOW_PREFIX, answer_hello, &world);
-	window_add_path(world.window, "/under/long", WINDOW_PUBLIC, answer_long, &long_len);
-	window_add_path(world.window, "/too-long", WINDOW_PUBLIC, answer_long, &too_long_len);
-	window_add_path(world.window, "/live", WINDOW_LOCAL, answer_live, &world);
-	window_add_path(world.window, "/later", WINDOW_PUBLIC, answer_later, &world);
+	snprintf(world.path, sizeof(world.path), "%s/it.admin", world.dir);
+	assert_int_equal(admin_listen_unix(world.admin, world.path), 0);
+	assert_int_equal(admin_listen_tcp(world.admin, "127.0.0.1:0"), 0);
+	admin_add_path(world.admin, "/public", ADMIN_PUBLIC, answer_hello, &world);
+	admin_add_path(world.admin, "/local", ADMIN_LOCAL, answer_hello, &world);
+	admin_add_path(world.admin, "/under/", ADMIN_PUBLIC | ADMIN_PREFIX, answer_hello, &world);
+	admin_add_path(world.admin, "/under/long", ADMIN_PUBLIC, answer_long, &long_len);
+	admin_add_path(world.admin, "/too-long", ADMIN_PUBLIC, answer_long, &too_long_len);
+	admin_add_path(world.admin, "/live", ADMIN_LOCAL, answer_live, &world);
+	admin_add_path(world.admin, "/later", ADMIN_PUBLIC, answer_later, &world);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	window_free(world.window);
+	admin_server_free(world.admin);
 	for (size_t i = 0; i < world.client_count; i++) {
 		ev_io_stop(world.loop, &world.clients[i].io);
 		buf_fini(&world.clients[i].got);
@@ -420,7 +417,7 @@ static void test_long_answers(void **state)
 	struct client *client = connect_tcp();
 	say(client, "GET /under/long HTTP/1.1\r\nConnection: close\r\n\r\n");
 	wait_for(client, NULL);
-	assert_true(buf_len(&client->got) > WINDOW_WHOLE_LEN_MAX);
+	assert_true(buf_len(&client->got) > ADMIN_WHOLE_LEN_MAX);
 	assert_true(has(client, "Content-Type: text/x-long\r\n"));
 	client = connect_tcp();
 	say(client, "GET /too-long HTTP/1.1\r\n\r\n");
@@ -468,16 +465,16 @@ static void test_a_peer_that_only_asks_is_cut_off(void **state)
 	}
 	ev_io_start(world.loop, &client->io);
 	wait_for(client, NULL);
-	assert_true(buf_len(&client->got) < (size_t)8 * WINDOW_WHOLE_LEN_MAX);
+	assert_true(buf_len(&client->got) < (size_t)8 * ADMIN_WHOLE_LEN_MAX);
 	say(other, "GET /public HTTP/1.1\r\n\r\n");
 	wait_for(other, "hello ");
 }
 
 static void test_silent_connections_give_way(void **state)
 {
-	struct client *silent[WINDOW_CONNECTIONS_MAX];
+	struct client *silent[ADMIN_CONNECTIONS_MAX];
 	(void)state;
-	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
+	for (size_t i = 0; i < ADMIN_CONNECTIONS_MAX; i++) {
 		silent[i] = connect_tcp();
 		say(silent[i], "GET /public HTTP/1.1\r\n\r\n");
 		wait_for(silent[i], "hello");
@@ -493,7 +490,7 @@ static void test_too_many_that_are_being_answered(void **state)
 {
 	(void)state;
 	world.piece_len = 1;
-	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++) {
+	for (size_t i = 0; i < ADMIN_CONNECTIONS_MAX; i++) {
 		struct client *client = connect_unix();
 		say(client, "GET /live HTTP/1.1\r\n\r\n");
 		wait_for(client, "text/x-live");
@@ -506,9 +503,9 @@ static void test_too_many_that_are_being_answered(void **state)
 	say(client, "GET /public HTTP/1.1\r\n\r\n");
 	wait_for(client, "hello");
 	assert_int_equal(world.releases, 0);
-	window_free(world.window);
-	world.window = NULL;
-	assert_int_equal(world.releases, WINDOW_CONNECTIONS_MAX);
+	admin_server_free(world.admin);
+	world.admin = NULL;
+	assert_int_equal(world.releases, ADMIN_CONNECTIONS_MAX);
 }
 
 /* ---- answers in pieces ---- */
@@ -565,12 +562,12 @@ static void test_an_answer_that_waits(void **state)
 		ev_run(world.loop, EVRUN_ONCE);
 	world.pieces_left = 1;
 	world.piece_len = 6;
-	window_reply_wake(world.reply);
-	window_reply_wake(world.reply);
+	admin_reply_wake(world.reply);
+	admin_reply_wake(world.reply);
 	wait_for(client, "000006\r\npppppp\r\n");
 	/* The peer goes: nobody is asked any more. */
 	assert_int_equal(world.releases, 0);
-	window_reply_wake(world.reply);
+	admin_reply_wake(world.reply);
 	(void)shutdown(client->fd, SHUT_RDWR);
 	while (world.releases == 0)
 		ev_run(world.loop, EVRUN_ONCE);
@@ -593,7 +590,7 @@ static void test_an_answer_that_is_put_off(void **state)
 	struct client *client = connect_tcp();
 	ask_later(client, "GET /later HTTP/1.1\r\n\r\nGET /public HTTP/1.1\r\n\r\n");
 	assert_int_equal(buf_len(&client->got), 0);
-	window_reply_text(world.reply, 503, "not now\n");
+	admin_reply_text(world.reply, 503, "not now\n");
 	wait_for(client, NULL);
 	assert_true(has(client, "HTTP/1.1 503 ") && has(client, "Connection: close\r\n"));
 	assert_true(has(client, "\r\n\r\nnot now\n"));
@@ -601,7 +598,7 @@ static void test_an_answer_that_is_put_off(void **state)
 	assert_false(has(client, "hello"));
 	client = connect_tcp();
 	ask_later(client, "HEAD /later HTTP/1.1\r\n\r\n");
-	window_reply_text(world.reply, 200, "good\n");
+	admin_reply_text(world.reply, 200, "good\n");
 	wait_for(client, NULL);
 	assert_true(has(client, "Content-Length: 5\r\n") && !has(client, "good"));
 	client = connect_tcp();
@@ -622,19 +619,19 @@ static void test_a_peer_that_does_not_wait(void **state)
 	assert_null(world.reply);
 }
 
-/* Whoever waits for an answer keeps the place, and loses it only with the window. */
+/* Whoever waits for an answer keeps the place, and loses it only with the admin server. */
 static void test_too_many_that_wait(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < WINDOW_CONNECTIONS_MAX; i++)
+	for (size_t i = 0; i < ADMIN_CONNECTIONS_MAX; i++)
 		ask_later(connect_tcp(), "GET /later HTTP/1.1\r\n\r\n");
 	struct client *client = connect_tcp();
 	wait_for(client, NULL);
 	assert_true(has(client, "HTTP/1.1 503 "));
 	assert_int_equal(world.releases, 0);
-	window_free(world.window);
-	world.window = NULL;
-	assert_int_equal(world.releases, WINDOW_CONNECTIONS_MAX);
+	admin_server_free(world.admin);
+	world.admin = NULL;
+	assert_int_equal(world.releases, ADMIN_CONNECTIONS_MAX);
 }
 
 /* ---- addresses ---- */
@@ -648,10 +645,10 @@ static void test_addresses(void **state)
 	char text[64];
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(window_listen_tcp(world.window, bad[i]), -EINVAL);
-	snprintf(text, sizeof(text), "127.0.0.1:%d", window_port(world.window));
-	assert_int_equal(window_listen_tcp(world.window, text), -EADDRINUSE);
-	int err = window_listen_tcp(world.window, "[::1]:0");
+		assert_int_equal(admin_listen_tcp(world.admin, bad[i]), -EINVAL);
+	snprintf(text, sizeof(text), "127.0.0.1:%d", admin_port(world.admin));
+	assert_int_equal(admin_listen_tcp(world.admin, text), -EADDRINUSE);
+	int err = admin_listen_tcp(world.admin, "[::1]:0");
 	assert_true(err == 0 || err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/window_http.h"
+#include "common/admin_http.h"
 
 #include "common/must.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- requests ---- */
 
-static int refuse(struct window_head *head, int status, const char *problem)
+static int refuse(struct admin_head *head, int status, const char *problem)
 {
 	head->status = status;
 	head->problem = problem;
@@ -17,7 +17,7 @@ static int refuse(struct window_head *head, int status, const char *problem)
 
 static int on_url(http_parser *parser, const char *text, size_t len)
 {
-	struct window_head *head = parser->data;
+	struct admin_head *head = parser->data;
 	if (len > sizeof(head->target) - head->target_len)
 		return refuse(head, 414, "the path and query are too long");
 	memcpy(head->target + head->target_len, text, len);
@@ -27,7 +27,7 @@ static int on_url(http_parser *parser, const char *text, size_t len)
 
 static int on_header_field(http_parser *parser, const char *text, size_t len)
 {
-	struct window_head *head = parser->data;
+	struct admin_head *head = parser->data;
 	if (head->is_in_value) {
 		head->is_in_value = false;
 		head->field_len = 0;
@@ -40,7 +40,7 @@ static int on_header_field(http_parser *parser, const char *text, size_t len)
 	return 0;
 }
 
-static void add_accept(struct window_head *head, const char *text, size_t len)
+static void add_accept(struct admin_head *head, const char *text, size_t len)
 {
 	size_t room = sizeof(head->accept) - head->accept_len;
 	size_t taken = len < room ? len : room;
@@ -51,7 +51,7 @@ static void add_accept(struct window_head *head, const char *text, size_t len)
 static int on_header_value(http_parser *parser, const char *text, size_t len)
 {
 	static const char accept[] = "accept";
-	struct window_head *head = parser->data;
+	struct admin_head *head = parser->data;
 	bool is_first = !head->is_in_value;
 	head->is_in_value = true;
 	if (head->field_len != sizeof(accept) - 1 ||
@@ -65,7 +65,7 @@ static int on_header_value(http_parser *parser, const char *text, size_t len)
 
 static int on_headers_complete(http_parser *parser)
 {
-	struct window_head *head = parser->data;
+	struct admin_head *head = parser->data;
 	if (parser->method != HTTP_GET && parser->method != HTTP_HEAD)
 		return refuse(head, 405, "only GET and HEAD are answered");
 	if (parser->uses_transfer_encoding ||
@@ -78,7 +78,7 @@ static int on_headers_complete(http_parser *parser)
 
 static int on_message_complete(http_parser *parser)
 {
-	struct window_head *head = parser->data;
+	struct admin_head *head = parser->data;
 	head->is_complete = true;
 	head->keeps_alive = http_should_keep_alive(parser) != 0;
 	/* What follows belongs to the next one. */
@@ -86,7 +86,7 @@ static int on_message_complete(http_parser *parser)
 	return 0;
 }
 
-void window_head_init(struct window_head *head)
+void admin_head_init(struct admin_head *head)
 {
 	head->len = head->target_len = head->accept_len = head->field_len = 0;
 	head->is_in_value = head->is_complete = head->keeps_alive = false;
@@ -96,8 +96,7 @@ void window_head_init(struct window_head *head)
 	head->parser.data = head;
 }
 
-enum window_head_outcome window_head_feed(
-	struct window_head *head, struct str data, size_t *ret_used)
+enum admin_head_outcome admin_head_feed(struct admin_head *head, struct str data, size_t *ret_used)
 {
 	static const http_parser_settings settings = {
 		.on_url = on_url,
@@ -106,23 +105,23 @@ enum window_head_outcome window_head_feed(
 		.on_headers_complete = on_headers_complete,
 		.on_message_complete = on_message_complete,
 	};
-	size_t room = WINDOW_HEAD_LEN_MAX - head->len;
+	size_t room = ADMIN_HEAD_LEN_MAX - head->len;
 	size_t len = data.len < room ? data.len : room;
 	*ret_used = http_parser_execute(&head->parser, &settings, data.p, len);
 	head->len += *ret_used;
 	if (head->is_complete)
-		return WINDOW_HEAD_READY;
+		return ADMIN_HEAD_READY;
 	if (head->status == 0 && HTTP_PARSER_ERRNO(&head->parser) != HPE_OK)
 		refuse(head, 400, http_errno_description(HTTP_PARSER_ERRNO(&head->parser)));
-	if (head->status == 0 && head->len >= WINDOW_HEAD_LEN_MAX)
+	if (head->status == 0 && head->len >= ADMIN_HEAD_LEN_MAX)
 		refuse(head, 431, "the request line and headers are too long");
-	return head->status != 0 ? WINDOW_HEAD_BAD : WINDOW_HEAD_PARTIAL;
+	return head->status != 0 ? ADMIN_HEAD_BAD : ADMIN_HEAD_PARTIAL;
 }
 
-void window_head_request(const struct window_head *head, struct window_request *ret_request)
+void admin_head_request(const struct admin_head *head, struct admin_request *ret_request)
 {
 	struct http_parser_url url;
-	*ret_request = (struct window_request){
+	*ret_request = (struct admin_request){
 		.path = STR(""),
 		.rest = STR(""),
 		.query = STR(""),
@@ -139,12 +138,12 @@ void window_head_request(const struct window_head *head, struct window_request *
 			head->target + url.field_data[UF_QUERY].off, url.field_data[UF_QUERY].len};
 }
 
-bool window_head_is_head(const struct window_head *head)
+bool admin_head_is_head(const struct admin_head *head)
 {
 	return head->parser.method == HTTP_HEAD;
 }
 
-bool window_head_is_http_1_0(const struct window_head *head)
+bool admin_head_is_http_1_0(const struct admin_head *head)
 {
 	return head->parser.http_major < 1 ||
 	       (head->parser.http_major == 1 && head->parser.http_minor == 0);
@@ -152,7 +151,7 @@ bool window_head_is_http_1_0(const struct window_head *head)
 
 /* ---- answers ---- */
 
-int window_print_head(struct buf *out, const struct window_answer_head *head)
+int admin_print_head(struct buf *out, const struct admin_answer_head *head)
 {
 	char text[512];
 	char date[64];
@@ -163,7 +162,7 @@ int window_print_head(struct buf *out, const struct window_answer_head *head)
 	if (head->length >= 0)
 		snprintf(length, sizeof(length), "Content-Length: %lld\r\n",
 			(long long)head->length);
-	else if (head->length == WINDOW_LENGTH_CHUNKED)
+	else if (head->length == ADMIN_LENGTH_CHUNKED)
 		snprintf(length, sizeof(length), "Transfer-Encoding: chunked\r\n");
 	int len = snprintf(text, sizeof(text),
 		"HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\n%s"
@@ -215,7 +214,7 @@ static bool decode(struct str text, char *ret_value, size_t size)
 	return true;
 }
 
-bool window_query(struct str query, const char *name, char *ret_value, size_t size)
+bool admin_query(struct str query, const char *name, char *ret_value, size_t size)
 {
 	must(name != NULL);
 	while (query.len != 0) {

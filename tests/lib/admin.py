@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks into a daemon through its window: its Unix socket, or its TCP port."""
+"""Looks into a daemon through its admin server: its Unix socket, or its TCP port."""
 from __future__ import annotations
 
 import http.client

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/window_connection.h"
+#include "common/admin_connection.h"
 
 #include "common/clock.h"
 #include "common/must.h"
 #include "common/stream.h"
-#include "common/window_http.h"
+#include "common/admin_http.h"
 #include "common/xalloc.h"
 
 #include <stdarg.h>
@@ -22,10 +22,10 @@ enum {
 	CHUNK_SIZE_DIGITS = 6,
 };
 
-struct window_reply {
+struct admin_reply {
 	struct ev_loop *loop;
 	struct stream *stream;
-	const struct window_connection_ops *ops;
+	const struct admin_connection_ops *ops;
 	void *ctx;
 	bool is_local;
 	enum state state;
@@ -33,7 +33,7 @@ struct window_reply {
 	double waits_since;
 	ev_timer deadline;
 	ev_timer waker; /* never started: only fed to the loop */
-	const struct window_producer *producer;
+	const struct admin_producer *producer;
 	void *producer_state;
 	void (*on_gone)(void *state); /* of an answer that was put off; NULL: none is */
 	void *gone_state;
@@ -41,14 +41,14 @@ struct window_reply {
 	bool is_chunked;
 	uint64_t put;   /* bytes of the answer in pieces that were given to the stream */
 	uint64_t taken; /* of those, written when the deadline was looked at last */
-	struct window_head head;
+	struct admin_head head;
 };
 
 /* ---- ending ---- */
 
-static void release(struct window_reply *c)
+static void release(struct admin_reply *c)
 {
-	const struct window_producer *producer = c->producer;
+	const struct admin_producer *producer = c->producer;
 	c->producer = NULL;
 	ev_clear_pending(c->loop, &c->waker);
 	if (producer != NULL)
@@ -58,7 +58,7 @@ static void release(struct window_reply *c)
 	c->on_gone = NULL;
 }
 
-void window_connection_free(struct window_reply *c)
+void admin_connection_free(struct admin_reply *c)
 {
 	if (c == NULL)
 		return;
@@ -68,30 +68,30 @@ void window_connection_free(struct window_reply *c)
 	free(c);
 }
 
-static void end(struct window_reply *c)
+static void end(struct admin_reply *c)
 {
 	c->ops->on_gone(c->ctx, c);
-	window_connection_free(c);
+	admin_connection_free(c);
 }
 
-static void set_deadline(struct window_reply *c, double after_s)
+static void set_deadline(struct admin_reply *c, double after_s)
 {
 	c->deadline.repeat = after_s;
 	ev_timer_again(c->loop, &c->deadline);
 }
 
 /* Closing at once, with input unread, would make the kernel take back what the peer has not read. */
-static void linger(struct window_reply *c)
+static void linger(struct admin_reply *c)
 {
 	c->state = LINGERING;
 	(void)shutdown(stream_fd(c->stream), SHUT_WR);
-	set_deadline(c, WINDOW_LINGER_S);
+	set_deadline(c, ADMIN_LINGER_S);
 }
 
-static void close_when_written(struct window_reply *c)
+static void close_when_written(struct admin_reply *c)
 {
 	c->state = CLOSING;
-	set_deadline(c, WINDOW_STALL_S);
+	set_deadline(c, ADMIN_STALL_S);
 	stream_flush_now(c->stream);
 	if (buf_len(stream_out(c->stream)) == 0)
 		linger(c);
@@ -101,23 +101,23 @@ static void close_when_written(struct window_reply *c)
 
 /* ---- answers ---- */
 
-static int print_head(struct window_reply *c, int status, const char *content_type, int64_t length)
+static int print_head(struct admin_reply *c, int status, const char *content_type, int64_t length)
 {
-	struct window_answer_head head = {
+	struct admin_answer_head head = {
 		.status = status,
 		.content_type = content_type,
 		.length = length,
 		.closes = !c->head.keeps_alive,
 		.now = (time_t)clock_wall_s(),
 	};
-	return window_print_head(stream_out(c->stream), &head);
+	return admin_print_head(stream_out(c->stream), &head);
 }
 
-void window_reply_bytes(
-	struct window_reply *reply, int status, const char *content_type, struct str body)
+void admin_reply_bytes(
+	struct admin_reply *reply, int status, const char *content_type, struct str body)
 {
 	must(!reply->is_answered);
-	if (body.len > WINDOW_WHOLE_LEN_MAX) {
+	if (body.len > ADMIN_WHOLE_LEN_MAX) {
 		status = 500;
 		content_type = "text/plain; charset=utf-8";
 		body = STR("the answer is too long\n");
@@ -125,7 +125,7 @@ void window_reply_bytes(
 	reply->is_answered = true;
 	/* There is room: see UNREAD_LEN_MAX. */
 	int err = print_head(reply, status, content_type, (int64_t)body.len);
-	if (err == 0 && !window_head_is_head(&reply->head))
+	if (err == 0 && !admin_head_is_head(&reply->head))
 		err = buf_append_str(stream_out(reply->stream), body);
 	must(err == 0);
 	stream_flush_now(reply->stream);
@@ -136,7 +136,7 @@ void window_reply_bytes(
 	}
 }
 
-void window_reply_later(struct window_reply *reply, void (*on_gone)(void *state), void *state)
+void admin_reply_later(struct admin_reply *reply, void (*on_gone)(void *state), void *state)
 {
 	must(!reply->is_answered && reply->state == READING);
 	reply->state = WAITING;
@@ -146,7 +146,7 @@ void window_reply_later(struct window_reply *reply, void (*on_gone)(void *state)
 	ev_timer_stop(reply->loop, &reply->deadline);
 }
 
-void window_reply_text(struct window_reply *reply, int status, const char *format, ...)
+void admin_reply_text(struct admin_reply *reply, int status, const char *format, ...)
 {
 	char *text = NULL;
 	va_list args;
@@ -154,38 +154,38 @@ void window_reply_text(struct window_reply *reply, int status, const char *forma
 	int len = vasprintf(&text, format, args);
 	va_end(args);
 	must(len >= 0);
-	window_reply_bytes(
+	admin_reply_bytes(
 		reply, status, "text/plain; charset=utf-8", (struct str){text, (size_t)len});
 	free(text);
 }
 
-void window_reply_stream(struct window_reply *reply, int status, const char *content_type,
-	const struct window_producer *producer, void *state)
+void admin_reply_stream(struct admin_reply *reply, int status, const char *content_type,
+	const struct admin_producer *producer, void *state)
 {
 	must(!reply->is_answered);
 	reply->is_answered = true;
-	reply->is_chunked = !window_head_is_http_1_0(&reply->head);
+	reply->is_chunked = !admin_head_is_http_1_0(&reply->head);
 	reply->head.keeps_alive = false;
 	must(print_head(reply, status, content_type,
-		     reply->is_chunked ? WINDOW_LENGTH_CHUNKED : WINDOW_LENGTH_CLOSE) == 0);
-	if (window_head_is_head(&reply->head)) {
+		     reply->is_chunked ? ADMIN_LENGTH_CHUNKED : ADMIN_LENGTH_CLOSE) == 0);
+	if (admin_head_is_head(&reply->head)) {
 		producer->release(state);
 		return;
 	}
 	reply->state = ANSWERING;
 	reply->producer = producer;
 	reply->producer_state = state;
-	set_deadline(reply, WINDOW_STALL_S);
-	window_reply_wake(reply);
+	set_deadline(reply, ADMIN_STALL_S);
+	admin_reply_wake(reply);
 }
 
-void window_reply_wake(struct window_reply *reply)
+void admin_reply_wake(struct admin_reply *reply)
 {
 	ev_feed_event(reply->loop, &reply->waker, EV_CUSTOM);
 }
 
 /* Appends one piece; as a chunk, whose size is filled in when it is known. */
-static enum window_turn produce_piece(struct window_reply *c)
+static enum admin_turn produce_piece(struct admin_reply *c)
 {
 	static const char blank[] = "000000\r\n";
 	struct buf *out = stream_out(c->stream);
@@ -193,9 +193,9 @@ static enum window_turn produce_piece(struct window_reply *c)
 	if (c->is_chunked)
 		must(buf_append(out, blank, sizeof(blank) - 1) == 0);
 	size_t start = buf_len(out);
-	enum window_turn turn = c->producer->produce(c->producer_state, out);
+	enum admin_turn turn = c->producer->produce(c->producer_state, out);
 	size_t len = buf_len(out) - start;
-	must(len <= WINDOW_PIECE_LEN_MAX && (turn != WINDOW_MORE || len != 0));
+	must(len <= ADMIN_PIECE_LEN_MAX && (turn != ADMIN_MORE || len != 0));
 	if (len == 0) {
 		buf_cut(out, before);
 	} else if (c->is_chunked) {
@@ -209,13 +209,13 @@ static enum window_turn produce_piece(struct window_reply *c)
 }
 
 /* Produces until there is enough for this turn of the loop. */
-static void produce(struct window_reply *c)
+static void produce(struct admin_reply *c)
 {
-	enum window_turn turn = WINDOW_MORE;
-	while (turn == WINDOW_MORE && buf_len(stream_out(c->stream)) < TURN_LEN)
+	enum admin_turn turn = ADMIN_MORE;
+	while (turn == ADMIN_MORE && buf_len(stream_out(c->stream)) < TURN_LEN)
 		turn = produce_piece(c);
-	c->is_waiting = turn == WINDOW_WAIT;
-	if (turn != WINDOW_END) {
+	c->is_waiting = turn == ADMIN_WAIT;
+	if (turn != ADMIN_END) {
 		stream_flush(c->stream);
 		return;
 	}
@@ -227,7 +227,7 @@ static void produce(struct window_reply *c)
 
 static void on_wake(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	struct window_reply *c = timer->data;
+	struct admin_reply *c = timer->data;
 	(void)loop;
 	(void)events;
 	/* While something is still to be written, what follows is asked for when it is. */
@@ -238,26 +238,26 @@ static void on_wake(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- requests ---- */
 
-static void refuse(struct window_reply *c, int status, const char *problem)
+static void refuse(struct admin_reply *c, int status, const char *problem)
 {
 	c->head.keeps_alive = false;
 	c->is_answered = false;
-	window_reply_text(c, status, "%s\n", problem);
+	admin_reply_text(c, status, "%s\n", problem);
 	close_when_written(c);
 }
 
-static void begin_reading(struct window_reply *c)
+static void begin_reading(struct admin_reply *c)
 {
 	c->state = READING;
-	window_head_init(&c->head);
+	admin_head_init(&c->head);
 	c->waits_since = clock_monotonic_s();
-	set_deadline(c, WINDOW_IDLE_S);
+	set_deadline(c, ADMIN_IDLE_S);
 }
 
-static void handle(struct window_reply *c)
+static void handle(struct admin_reply *c)
 {
-	struct window_request request;
-	window_head_request(&c->head, &request);
+	struct admin_request request;
+	admin_head_request(&c->head, &request);
 	request.is_local = c->is_local;
 	c->is_answered = false;
 	c->ops->on_request(c->ctx, &request, c);
@@ -270,7 +270,7 @@ static void handle(struct window_reply *c)
 		close_when_written(c);
 }
 
-static void read_head(struct window_reply *c, struct buf *in)
+static void read_head(struct admin_reply *c, struct buf *in)
 {
 	size_t used = 0;
 	bool is_begun = c->head.len != 0;
@@ -280,23 +280,23 @@ static void read_head(struct window_reply *c, struct buf *in)
 		linger(c);
 		return;
 	}
-	enum window_head_outcome outcome = window_head_feed(&c->head, buf_str(in), &used);
-	if (outcome == WINDOW_HEAD_BAD) {
+	enum admin_head_outcome outcome = admin_head_feed(&c->head, buf_str(in), &used);
+	if (outcome == ADMIN_HEAD_BAD) {
 		refuse(c, c->head.status, c->head.problem);
 		return;
 	}
 	buf_consume(in, used);
-	if (outcome == WINDOW_HEAD_READY)
+	if (outcome == ADMIN_HEAD_READY)
 		handle(c);
 	else if (!is_begun)
-		set_deadline(c, WINDOW_HEAD_S);
+		set_deadline(c, ADMIN_HEAD_S);
 }
 
 /* ---- the stream ---- */
 
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
-	struct window_reply *c = ctx;
+	struct admin_reply *c = ctx;
 	(void)stream;
 	while (c->state == READING && buf_len(in) != 0)
 		read_head(c, in);
@@ -312,10 +312,10 @@ static void on_dry(void *ctx, struct stream *stream)
 	(void)stream;
 }
 
-/* Everything is written: see the limits in window_connection_new(). */
+/* Everything is written: see the limits in admin_connection_new(). */
 static void on_room(void *ctx, struct stream *stream)
 {
-	struct window_reply *c = ctx;
+	struct admin_reply *c = ctx;
 	(void)stream;
 	if (c->state == CLOSING)
 		linger(c);
@@ -333,7 +333,7 @@ static void on_closed(void *ctx, struct stream *stream, int err)
 static const struct stream_ops stream_ops = {on_input, on_dry, on_room, on_closed};
 
 /* Whether the peer has taken something since this was asked last, or there was nothing to take. */
-static bool is_moving(struct window_reply *c)
+static bool is_moving(struct admin_reply *c)
 {
 	uint64_t waiting = buf_len(stream_out(c->stream));
 	uint64_t taken = c->put - (waiting < c->put ? waiting : c->put);
@@ -344,7 +344,7 @@ static bool is_moving(struct window_reply *c)
 
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	struct window_reply *c = timer->data;
+	struct admin_reply *c = timer->data;
 	(void)loop;
 	(void)events;
 	if (c->state == ANSWERING && is_moving(c))
@@ -357,20 +357,20 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- life ---- */
 
-struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is_local,
-	const struct window_connection_ops *ops, void *ctx)
+struct admin_reply *admin_connection_new(struct ev_loop *loop, int fd, bool is_local,
+	const struct admin_connection_ops *ops, void *ctx)
 {
 	/* Marks of nothing at all: on_room() then says that everything is written. */
 	static const struct stream_limits limits = {
-		.in_max = WINDOW_HEAD_LEN_MAX,
+		.in_max = ADMIN_HEAD_LEN_MAX,
 		.out_high = 0,
 		.out_low = 0,
-		.out_max = UNREAD_LEN_MAX + WINDOW_WHOLE_LEN_MAX + HEAD_ROOM_LEN,
+		.out_max = UNREAD_LEN_MAX + ADMIN_WHOLE_LEN_MAX + HEAD_ROOM_LEN,
 	};
-	_Static_assert(TURN_LEN + WINDOW_PIECE_LEN_MAX <= UNREAD_LEN_MAX + WINDOW_WHOLE_LEN_MAX,
+	_Static_assert(TURN_LEN + ADMIN_PIECE_LEN_MAX <= UNREAD_LEN_MAX + ADMIN_WHOLE_LEN_MAX,
 		"a piece must fit");
-	_Static_assert(WINDOW_PIECE_LEN_MAX < 1 << (4 * CHUNK_SIZE_DIGITS), "its size must fit");
-	struct window_reply *c = xcalloc(1, sizeof(*c));
+	_Static_assert(ADMIN_PIECE_LEN_MAX < 1 << (4 * CHUNK_SIZE_DIGITS), "its size must fit");
+	struct admin_reply *c = xcalloc(1, sizeof(*c));
 	c->loop = loop;
 	c->ops = ops;
 	c->ctx = ctx;
@@ -383,7 +383,7 @@ struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is
 	return c;
 }
 
-double window_connection_waits_since(const struct window_reply *c)
+double admin_connection_waits_since(const struct admin_reply *c)
 {
 	return c->producer == NULL && c->state != WAITING ? c->waits_since : -1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One connection to the window: one request after the other, each with its answer. A struct window_reply is such a connection, as whoever
+ * One connection to the admin server: one request after the other, each with its answer. A struct admin_reply is such a connection, as whoever
  * answers sees it.
  *
  *   READING --request--> answered whole: READING, or CLOSING
@@ -10,20 +10,20 @@
  */
 #pragma once
 
-#include "common/window.h"
+#include "common/admin_server.h"
 
-struct window_connection_ops {
-	/* Answer it now, by window_reply_...(). */
+struct admin_connection_ops {
+	/* Answer it now, by admin_reply_...(). */
 	void (*on_request)(
-		void *ctx, const struct window_request *request, struct window_reply *reply);
+		void *ctx, const struct admin_request *request, struct admin_reply *reply);
 	/* It has ended and is freed after this call. */
-	void (*on_gone)(void *ctx, struct window_reply *connection);
+	void (*on_gone)(void *ctx, struct admin_reply *connection);
 };
 
 /* Takes fd. The ops are kept. */
-struct window_reply *window_connection_new(struct ev_loop *loop, int fd, bool is_local,
-	const struct window_connection_ops *ops, void *ctx);
+struct admin_reply *admin_connection_new(struct ev_loop *loop, int fd, bool is_local,
+	const struct admin_connection_ops *ops, void *ctx);
 /* Ends it without on_gone(). */
-void window_connection_free(struct window_reply *connection);
+void admin_connection_free(struct admin_reply *connection);
 /* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces, or one that was put off, is under way. */
-double window_connection_waits_since(const struct window_reply *connection);
+double admin_connection_waits_since(const struct admin_reply *connection);
