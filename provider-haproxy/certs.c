@@ -413,7 +413,7 @@ int certs_write_default_list(struct certs *certs)
 	return err;
 }
 
-bool certs_blame(struct certs *certs, struct str output)
+bool certs_leave_out(struct certs *certs, struct str output)
 {
 	bool any = false;
 	struct cert *cert;

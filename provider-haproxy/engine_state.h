@@ -114,8 +114,8 @@ struct engine {
 	ev_timer next_reload; /* when it lets the next one be */
 	long old_worker;
 	bool is_reload_forced;
-	unsigned blames; /* certificates left out so far */
-	char *problem;   /* why the last change failed */
+	unsigned left_out; /* certificates left out so far */
+	char *problem;     /* why the last change failed */
 };
 
 /* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */

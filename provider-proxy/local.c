@@ -24,9 +24,10 @@ struct local {
 	struct routes *routes;
 	struct destinations *destinations;
 	struct publish *publish;
-	struct lacks *lacks;
+	struct unserved *unserved;
 	struct usable *usable;
-	struct ports *next_lacks; /* fewer, when what is wanted now is in force; NULL: the same */
+	struct ports
+		*next_unserved; /* fewer, when what is wanted now is in force; NULL: the same */
 	enum lb_state state;
 	char *supervisor;
 	char *message;
@@ -48,7 +49,7 @@ static void check_ready(struct local *local)
 	if (missing == NULL && !local->has_settled)
 		missing = "the first snapshot to be applied";
 	if (missing == NULL)
-		missing = lacks_missing(local->lacks);
+		missing = unserved_missing(local->unserved);
 	daemon_set_missing(local->daemon, missing);
 }
 
@@ -80,20 +81,20 @@ static void set_state(struct local *local, enum lb_state state, const char *mess
 	tell_all(local);
 }
 
-static void take_next_lacks(struct local *local)
+static void take_next_unserved(struct local *local)
 {
-	struct ports *next = local->next_lacks;
-	local->next_lacks = NULL;
+	struct ports *next = local->next_unserved;
+	local->next_unserved = NULL;
 	if (next == NULL)
 		return;
-	lacks_set(local->lacks, next);
+	unserved_set(local->unserved, next);
 	ports_free(next);
 	check_ready(local);
 }
 
 void local_applied(struct local *local)
 {
-	take_next_lacks(local);
+	take_next_unserved(local);
 	set_state(local, LB_STATE_APPLIED, NULL);
 }
 
@@ -146,14 +147,14 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 static void judge_listeners(const struct local *local, const struct load_balancer *value,
 	struct arena *arena, struct lb_status *status)
 {
-	struct str lack = lacks_of(local->lacks, value->key.id);
-	size_t count = lacks_count(local->lacks, value->key.id);
+	struct str reason = unserved_of(local->unserved, value->key.id);
+	size_t count = unserved_count(local->unserved, value->key.id);
 	if (status->state != LB_STATE_APPLIED || (count == 0 && value->listeners.count != 0))
 		return;
 	status->state = LB_STATE_FAILED;
 	status->message =
-		count > 1    ? arena_printf(arena, "%.*s; and %zu more", STR_FMT(lack), count - 1)
-		: count == 1 ? lack
+		count > 1    ? arena_printf(arena, "%.*s; and %zu more", STR_FMT(reason), count - 1)
+		: count == 1 ? reason
 			     : STR("it has no listener that can be had");
 }
 
@@ -168,7 +169,7 @@ static size_t own_addresses(const struct local *local, const struct load_balance
 		if (!check_ip(value->listeners.items[i].address, &ip))
 			continue;
 		struct str text = arena_str(arena, str_from(ip.text));
-		bool is_new = !lacks_address(local->lacks, text);
+		bool is_new = !unserved_address(local->unserved, text);
 		for (size_t k = 0; k < count && is_new; k++)
 			is_new = !str_eq(list[k].ip, text);
 		if (is_new)
@@ -190,7 +191,8 @@ static size_t shared_addresses(
 	size_t count = publish_list(local->publish, arena, &list);
 	size_t kept = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (publish_is_given(local->publish) || !lacks_address(local->lacks, list[i].ip))
+		if (publish_is_given(local->publish) ||
+			!unserved_address(local->unserved, list[i].ip))
 			list[kept++] = list[i];
 	}
 	*ret_addresses = list;
@@ -208,7 +210,7 @@ static bool has_any_port(const struct local *local, const struct load_balancer *
 		count += !str_is_empty(value->listeners.items[i].service)  ? 0
 			 : str_is_empty(value->listeners.items[i].address) ? bind_count
 									   : 1;
-	return lacks_taken(local->lacks, value->key.id) < count || count == 0;
+	return unserved_taken(local->unserved, value->key.id) < count || count == 0;
 }
 
 static bool fill_status(
@@ -326,11 +328,11 @@ static char *make_folder(const char *what, const char *path, mode_t mode)
 void local_set_ports(struct local *local, const struct ports *ports)
 {
 	local->knows_ports = true;
-	ports_free(local->next_lacks);
-	local->next_lacks = ports_copy(ports);
-	if (ports->lack_count < lacks_total(local->lacks))
+	ports_free(local->next_unserved);
+	local->next_unserved = ports_copy(ports);
+	if (ports->unserved_count < unserved_total(local->unserved))
 		return;
-	take_next_lacks(local);
+	take_next_unserved(local);
 	tell_all(local);
 }
 
@@ -355,7 +357,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	local->notices = notices_new(tell_all, local);
 	/* Before the sandbox, because OpenSSL reads its configuration. */
 	local->usable = usable_new(local->notices);
-	local->lacks = lacks_new(local->notices);
+	local->unserved = unserved_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);
 	local->supervisor =
 		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
@@ -392,8 +394,8 @@ void local_free(struct local *local)
 	local->provider = NULL;
 	provider_free(provider, "shutting down");
 	destinations_free(local->destinations);
-	lacks_free(local->lacks);
-	ports_free(local->next_lacks);
+	unserved_free(local->unserved);
+	ports_free(local->next_unserved);
 	notices_free(local->notices);
 	rows_free(local->rows);
 	publish_free(local->publish);

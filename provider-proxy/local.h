@@ -10,7 +10,7 @@
 #include "common/egress.h"
 #include "provider-common/provider.h"
 #include "provider-proxy/destinations.h"
-#include "provider-proxy/lacks.h"
+#include "provider-proxy/unserved.h"
 #include "provider-proxy/notices.h"
 #include "provider-proxy/publish.h"
 #include "provider-proxy/routes.h"
@@ -104,7 +104,7 @@ void local_applied(struct local *local);
 void local_pending(struct local *local, const char *why);
 /* It cannot be done now, and is tried again. Both texts are copied and become the status' message. */
 void local_failed(struct local *local, const char *why);
-/* What the proxy is to listen on, after ports_probe(): what it lacks is told. What it lacks no more is told with
+/* What the proxy is to listen on, after ports_probe(): what cannot be served is told. What can be again is told with
  * local_applied(), when it is served. */
 void local_set_ports(struct local *local, const struct ports *ports);
 /* What readiness waits for beside the first snapshot; NULL: nothing. */

@@ -20,7 +20,7 @@ char *offline_room_init(struct offline_room *room, const struct offline_job *job
 	buf_init(&room->text, TEXT_LEN_MAX);
 	room->rows = rows_new();
 	room->notices = notices_new(NULL, NULL);
-	room->lacks = lacks_new(room->notices);
+	room->unserved = unserved_new(room->notices);
 	room->routes = routes_new(room->rows, room->notices);
 	routes_on_commit(room->routes, job->state, job->commit);
 	return NULL;
@@ -29,7 +29,7 @@ char *offline_room_init(struct offline_room *room, const struct offline_job *job
 void offline_room_fini(struct offline_room *room)
 {
 	routes_free(room->routes, room->job->state);
-	lacks_free(room->lacks);
+	unserved_free(room->unserved);
 	notices_free(room->notices);
 	rows_free(room->rows);
 	publish_free(room->publish);
@@ -53,7 +53,7 @@ void offline_room_show_in(
 
 void offline_room_tell_ports(struct offline_room *room, const struct ports *ports)
 {
-	lacks_set(room->lacks, ports);
+	unserved_set(room->unserved, ports);
 }
 
 void offline_room_show_notices(struct offline_room *room)

@@ -14,7 +14,7 @@ struct offline_room {
 	struct arena arena; /* for the whole rendering */
 	struct rows *rows;
 	struct notices *notices;
-	struct lacks *lacks;
+	struct unserved *unserved;
 	struct routes *routes; /* as the commit of the job has them */
 	struct publish *publish;
 	struct buf text; /* of the next file; wiped at the end */

@@ -26,15 +26,15 @@ struct collecting {
 	struct ports *ports;
 };
 
-/* ---- lacks ---- */
+/* ---- unserved ---- */
 
-static void add_lack(struct arena *arena, struct ports *ports, struct str load_balancer,
-	struct str service, const struct socket_address *address, enum port_lack_cause cause,
+static void add_unserved(struct arena *arena, struct ports *ports, struct str load_balancer,
+	struct str service, const struct socket_address *address, enum unserved_cause cause,
 	const char *why)
 {
-	struct port_lack *lack =
-		arena_push(arena, (void **)&ports->lacks, &ports->lack_count, sizeof(*lack));
-	*lack = (struct port_lack){
+	struct unserved_port *port =
+		arena_push(arena, (void **)&ports->unserved, &ports->unserved_count, sizeof(*port));
+	*port = (struct unserved_port){
 		.cause = cause,
 		.load_balancer = load_balancer,
 		.service = service,
@@ -44,17 +44,17 @@ static void add_lack(struct arena *arena, struct ports *ports, struct str load_b
 	};
 }
 
-void ports_add_lack(struct arena *arena, struct ports *ports, const struct port *port,
-	const struct socket_address *address, enum port_lack_cause cause, const char *why)
+void ports_add_unserved(struct arena *arena, struct ports *ports, const struct port *port,
+	const struct socket_address *address, enum unserved_cause cause, const char *why)
 {
-	add_lack(arena, ports, port->load_balancer_id, port->service, address, cause, why);
+	add_unserved(arena, ports, port->load_balancer_id, port->service, address, cause, why);
 }
 
 static void lose(
-	struct collecting *c, const struct want *want, enum port_lack_cause cause, const char *why)
+	struct collecting *c, const struct want *want, enum unserved_cause cause, const char *why)
 {
-	add_lack(c->arena, c->ports, want->load_balancer, want->listener->service, &want->address,
-		cause, why);
+	add_unserved(c->arena, c->ports, want->load_balancer, want->listener->service,
+		&want->address, cause, why);
 }
 
 /* ---- what is wanted ---- */
@@ -109,7 +109,7 @@ static void settle_conflicts(struct collecting *c)
 		if (last == NULL || socket_compare(&last->address, &c->wants[i].address) != 0)
 			c->wants[kept++] = c->wants[i];
 		else if (last->listener != c->wants[i].listener)
-			lose(c, &c->wants[i], PORT_LACK_CONFLICT,
+			lose(c, &c->wants[i], UNSERVED_CONFLICT,
 				"it is served for another load balancer, which had it first");
 	}
 	c->want_count = kept;
@@ -188,7 +188,7 @@ static void join_ports(struct collecting *c)
 		bool is_next = port == NULL || port->port != want->address.port ||
 			       !str_eq(port->load_balancer_id, want->load_balancer);
 		if (is_next && c->ports->count == PORTS_MAX) {
-			lose(c, want, PORT_LACK_LIMIT, "there are more ports than can be served");
+			lose(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
 			continue;
 		}
 		if (is_next) {
@@ -196,7 +196,7 @@ static void join_ports(struct collecting *c)
 			port = add_port(c, want);
 		} else if (want->listener->protocol != first->protocol ||
 			   !str_eq(want->listener->pool, first->pool)) {
-			lose(c, want, PORT_LACK_CONFLICT,
+			lose(c, want, UNSERVED_CONFLICT,
 				"the load balancer has something else on that port");
 			continue;
 		}
@@ -364,8 +364,9 @@ struct ports *ports_copy(const struct ports *ports)
 	struct ports *copy = xcalloc(1, sizeof(*copy));
 	copy->count = ports->count;
 	copy->items = copy_items(ports->items, ports->count, sizeof(*copy->items));
-	copy->lack_count = ports->lack_count;
-	copy->lacks = copy_items(ports->lacks, ports->lack_count, sizeof(*copy->lacks));
+	copy->unserved_count = ports->unserved_count;
+	copy->unserved =
+		copy_items(ports->unserved, ports->unserved_count, sizeof(*copy->unserved));
 	for (size_t i = 0; i < copy->count; i++) {
 		struct port *item = &copy->items[i];
 		item->default_certificate = copy_text(item->default_certificate);
@@ -374,11 +375,11 @@ struct ports *ports_copy(const struct ports *ports)
 		item->binds = copy_items(item->binds, item->bind_count, sizeof(*item->binds));
 		item->ranges = copy_items(item->ranges, item->range_count, sizeof(*item->ranges));
 	}
-	for (size_t i = 0; i < copy->lack_count; i++) {
-		struct port_lack *lack = &copy->lacks[i];
-		lack->load_balancer = copy_text(lack->load_balancer);
-		lack->service = copy_text(lack->service);
-		lack->message = copy_text(lack->message);
+	for (size_t i = 0; i < copy->unserved_count; i++) {
+		struct unserved_port *port = &copy->unserved[i];
+		port->load_balancer = copy_text(port->load_balancer);
+		port->service = copy_text(port->service);
+		port->message = copy_text(port->message);
 	}
 	return copy;
 }
@@ -394,12 +395,12 @@ void ports_free(struct ports *ports)
 		free(ports->items[i].binds);
 		free(ports->items[i].ranges);
 	}
-	for (size_t i = 0; i < ports->lack_count; i++) {
-		free_text(ports->lacks[i].load_balancer);
-		free_text(ports->lacks[i].service);
-		free_text(ports->lacks[i].message);
+	for (size_t i = 0; i < ports->unserved_count; i++) {
+		free_text(ports->unserved[i].load_balancer);
+		free_text(ports->unserved[i].service);
+		free_text(ports->unserved[i].message);
 	}
 	free(ports->items);
-	free(ports->lacks);
+	free(ports->unserved);
 	free(ports);
 }

@@ -3,7 +3,7 @@
  * The listeners that a proxy on this machine has to have, from all load balancers. A port belongs to an address: one of the listener's own, or
  * each of those where the provider binds by default. The port of an address beside the same port of a wildcard is another one; the kernel
  * gives it the connections to that address, as both are bound with SO_REUSEPORT. Of two listeners that want the same port of the same
- * address the older has it. What cannot be had is left out alone, and is a lack (lacks.h tells it).
+ * address the older has it. What cannot be had is left out alone, and is unserved (unserved.h tells it).
  */
 #pragma once
 
@@ -34,16 +34,16 @@ struct port {
 	struct str load_balancer_id;
 };
 
-enum port_lack_cause {
-	PORT_LACK_CONFLICT, /* an older listener has it */
-	PORT_LACK_LIMIT,    /* there are too many */
-	PORT_LACK_TAKEN,    /* a program has it, or we may not have it */
-	PORT_LACK_ADDRESS,  /* the address is not one of this machine */
+enum unserved_cause {
+	UNSERVED_CONFLICT, /* an older listener has it */
+	UNSERVED_LIMIT,    /* there are too many */
+	UNSERVED_TAKEN,    /* a program has it, or we may not have it */
+	UNSERVED_ADDRESS,  /* the address is not one of this machine */
 };
 
 /* A port of an address that is wanted and is not served. */
-struct port_lack {
-	enum port_lack_cause cause;
+struct unserved_port {
+	enum unserved_cause cause;
 	struct str load_balancer; /* id */
 	struct str service;       /* as in struct port */
 	struct socket_address address;
@@ -53,8 +53,8 @@ struct port_lack {
 struct ports {
 	struct port *items; /* sorted by port, then load balancer */
 	size_t count;
-	struct port_lack *lacks;
-	size_t lack_count;
+	struct unserved_port *unserved;
+	size_t unserved_count;
 };
 
 /* What is wanted and can be had by the age of those who want it, in the arena; source ranges that are none are told. A load balancer with
@@ -70,13 +70,13 @@ struct ports_proxy {
 		*inherited; /* it gets them from the proxy that listens there now; may be NULL */
 	pid_t master;       /* 0: it does not run, or cannot be seen from here */
 };
-/* Leaves out what cannot be bound, or is not an address of this machine; those are lacks. Ports that our proxy has are not tried. */
+/* Leaves out what cannot be bound, or is not an address of this machine; those are unserved. Ports that our proxy has are not tried. */
 void ports_probe(struct ports *ports, const struct ports_proxy *proxy, struct arena *arena);
 /* Whether ports_probe() would find something else than it did. Cheap. */
 bool ports_have_changed(const struct ports *ports);
 /* For ports_probe(): `why` goes behind "port 80 of 0.0.0.0 is not served: ". */
-void ports_add_lack(struct arena *arena, struct ports *ports, const struct port *port,
-	const struct socket_address *address, enum port_lack_cause cause, const char *why);
+void ports_add_unserved(struct arena *arena, struct ports *ports, const struct port *port,
+	const struct socket_address *address, enum unserved_cause cause, const char *why);
 
 /* What stands for the port in names of sockets and parts of a configuration: its number, and behind that of an address of its own 40 bits of the
  * load balancer's name. */

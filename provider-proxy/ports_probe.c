@@ -171,8 +171,8 @@ void ports_probe(struct ports *ports, const struct ports_proxy *proxy, struct ar
 				port->binds[bind_count++] = port->binds[k];
 				continue;
 			}
-			ports_add_lack(arena, ports, port, &trial->address,
-				trial->is_absent ? PORT_LACK_ADDRESS : PORT_LACK_TAKEN, why);
+			ports_add_unserved(arena, ports, port, &trial->address,
+				trial->is_absent ? UNSERVED_ADDRESS : UNSERVED_TAKEN, why);
 		}
 		port->bind_count = bind_count;
 		if (bind_count != 0)
@@ -183,12 +183,12 @@ void ports_probe(struct ports *ports, const struct ports_proxy *proxy, struct ar
 
 bool ports_have_changed(const struct ports *ports)
 {
-	for (size_t i = 0; i < ports->lack_count; i++) {
-		const struct port_lack *lack = &ports->lacks[i];
-		const struct socket_address *address = &lack->address;
-		if (lack->cause == PORT_LACK_ADDRESS && !is_absent(&address->ip))
+	for (size_t i = 0; i < ports->unserved_count; i++) {
+		const struct unserved_port *unserved = &ports->unserved[i];
+		const struct socket_address *address = &unserved->address;
+		if (unserved->cause == UNSERVED_ADDRESS && !is_absent(&address->ip))
 			return true;
-		if (lack->cause == PORT_LACK_TAKEN &&
+		if (unserved->cause == UNSERVED_TAKEN &&
 			(is_absent(&address->ip) || try_bind(&address->ip, address->port) == 0))
 			return true;
 	}

@@ -457,7 +457,7 @@ bool proxy_is_known(const struct proxy *proxy)
 	return proxy->is_known;
 }
 
-const char *proxy_last_words(const struct proxy *proxy)
+const char *proxy_last_output(const struct proxy *proxy)
 {
 	return proxy->words;
 }

@@ -90,4 +90,4 @@ bool proxy_is_starting(const struct proxy *proxy);
 /* Its supervisor has told, once, whether it runs. */
 bool proxy_is_known(const struct proxy *proxy);
 /* The end of what it wrote since its start, in one line; good until the next event. */
-const char *proxy_last_words(const struct proxy *proxy);
+const char *proxy_last_output(const struct proxy *proxy);

@@ -5,15 +5,15 @@
  */
 #pragma once
 
-enum last_words_cause {
-	LAST_WORDS_BROKEN_INVARIANT,
-	LAST_WORDS_OUT_OF_MEMORY,
+enum fatal_cause {
+	FATAL_BROKEN_INVARIANT,
+	FATAL_OUT_OF_MEMORY,
 };
 
 /* `reason` is one line without its end. */
-typedef void last_words_writer(enum last_words_cause cause, const char *reason);
+typedef void fatal_writer(enum fatal_cause cause, const char *reason);
 
 /* Without a writer, or with NULL, the reason alone goes to standard error. */
-void last_words_set_writer(last_words_writer *writer);
+void fatal_set_writer(fatal_writer *writer);
 /* Returns: to end the process is up to the caller. */
-void last_words_say(enum last_words_cause cause, const char *reason);
+void fatal_tell(enum fatal_cause cause, const char *reason);

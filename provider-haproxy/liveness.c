@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Through its ports and its socket: probe.h for HAProxy. */
-#include "provider-haproxy/hearing.h"
+#include "provider-haproxy/liveness.h"
 
 #include "common/xalloc.h"
 
@@ -44,7 +44,7 @@ static void replace(void *ctx)
 		proxy_replace(engine->proxy);
 }
 
-void hearing_init(struct engine *engine)
+void liveness_init(struct engine *engine)
 {
 	static const struct probe_ops ops = {ask_control, is_ours, on_change, replace};
 	char *token_file = engine_path(engine, "probe");

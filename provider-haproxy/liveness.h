@@ -4,4 +4,4 @@
 
 #include "provider-haproxy/engine_state.h"
 
-void hearing_init(struct engine *engine);
+void liveness_init(struct engine *engine);

@@ -9,7 +9,7 @@
 #include "provider-nginx/feed.h"
 
 /* All must outlive what is made of it. */
-struct hearing {
+struct liveness {
 	struct local *local;
 	struct feed *feed;
 	struct proxy *proxy;
@@ -18,6 +18,6 @@ struct hearing {
 };
 
 /* To be freed by probe_free(). */
-struct probe *hearing_start(const struct hearing *hearing);
+struct probe *liveness_start(const struct liveness *liveness);
 /* nginx serves what stands in `file`, of which these were the ports: pieces that it refuses are not asked for. */
-void hearing_on_loaded(struct probe *probe, const struct ports *ports, struct str file);
+void liveness_on_loaded(struct probe *probe, const struct ports *ports, struct str file);

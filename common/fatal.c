@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "common/last_words.h"
+#include "common/fatal.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -7,14 +7,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static last_words_writer *write_words;
+static fatal_writer *write_words;
 
-void last_words_set_writer(last_words_writer *writer)
+void fatal_set_writer(fatal_writer *writer)
 {
 	write_words = writer;
 }
 
-void last_words_say(enum last_words_cause cause, const char *reason)
+void fatal_tell(enum fatal_cause cause, const char *reason)
 {
 	if (write_words != NULL) {
 		write_words(cause, reason);
