@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluicectl/jsontext.h"
+#include "common/json_text.h"
 
 #include <errno.h>
 
@@ -29,7 +29,7 @@ static int put_special(struct buf *out, struct str text)
 	return err;
 }
 
-int jsontext_put(struct buf *out, struct str text)
+int json_text_put(struct buf *out, struct str text)
 {
 	size_t plain = 0;
 	while (plain < text.len && !is_special(text.p[plain]))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluicectl/yamltext.h"
+#include "watcher/yamltext.h"
 
 #include "common/xalloc.h"
-#include "sluicectl/jsontext.h"
+#include "common/json_text.h"
 
 #include <stdlib.h>
 #include <yaml.h>
@@ -161,7 +161,7 @@ static bool put(struct walk *walk, const char *text)
 
 static bool put_text(struct walk *walk, struct str text)
 {
-	if (jsontext_put(walk->out, text) == 0)
+	if (json_text_put(walk->out, text) == 0)
 		return true;
 	walk->problem = "the document is too long";
 	return false;

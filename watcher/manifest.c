@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluicectl/manifest.h"
+#include "watcher/manifest.h"
 
+#include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-proxy/names.h"
-#include "sluicectl/yamltext.h"
+#include "watcher/yamltext.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,15 +33,35 @@ static void set_str(struct json *object, const char *name, struct str text)
 	json_free_wiped(room);
 }
 
+/* 64 bits of SHA-256, the length before each text, so that no two lists run together. */
+static uint64_t digest_of(const struct str *texts, size_t count)
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	uint64_t result = 0;
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	must(context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t len = texts[i].p != NULL ? texts[i].len : UINT64_MAX;
+		must(EVP_DigestUpdate(context, &len, sizeof(len)) == 1);
+		must(EVP_DigestUpdate(context, texts[i].p, texts[i].len) == 1);
+	}
+	must(EVP_DigestFinal_ex(context, digest, NULL) == 1);
+	EVP_MD_CTX_free(context);
+	for (size_t i = 0; i < 8; i++)
+		result = result << 8 | digest[i];
+	return result;
+}
+
 /* Equal objects get equal uids, so that the output of the same manifests is the same everywhere. */
 static void add_uid(struct json *metadata, struct str kind)
 {
 	char uid[40];
 	struct str parts[3] = {kind, text_of(metadata, "namespace"), text_of(metadata, "name")};
-	unsigned long long first = name_digest(parts, 3);
+	uint64_t first = digest_of(parts, 3);
 	struct str again[2] = {STR("uid"), {(const char *)&first, sizeof(first)}};
-	unsigned long long second = name_digest(again, 2);
-	snprintf(uid, sizeof(uid), "%08llx-%04llx-%04llx-%04llx-%012llx", first >> 32,
+	uint64_t second = digest_of(again, 2);
+	snprintf(uid, sizeof(uid),
+		"%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64, first >> 32,
 		first >> 16 & 0xffff, first & 0xffff, second >> 48, second & 0xffffffffffff);
 	set_str(metadata, "uid", str_from(uid));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluicectl/manifest.h"
+#include "watcher/manifest.h"
 
 #include "common/xalloc.h"
-#include "sluicectl/yamltext.h"
+#include "watcher/yamltext.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

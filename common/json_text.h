@@ -5,4 +5,4 @@
 #include "common/buf.h"
 
 /* Appends the text in quotes (RFC 8259, section 7). -EMSGSIZE. */
-[[nodiscard]] int jsontext_put(struct buf *out, struct str text);
+[[nodiscard]] int json_text_put(struct buf *out, struct str text);

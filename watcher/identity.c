@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sluicectl/identity.h"
+#include "watcher/identity.h"
 
 #include "common/clock.h"
 #include "proto/frame.h"
