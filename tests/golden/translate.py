@@ -87,7 +87,7 @@ class Case:
         assert not given, f"unknown: {', '.join(given)}"
 
     def engine(self) -> Engine:
-        engine = Engine(self.tool, [f"warn={14 * 86400}", *self.options])
+        engine = Engine(self.tool, self.options)
         engine.set_time(self.now)
         return engine
 

@@ -133,13 +133,12 @@ class SourceView:
 
 class Engine:
     def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
-        """`under`: a program that runs it, with its arguments."""
-        self.process = subprocess.Popen([*under, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        """`options`: of sluice-translator; `under`: a program that runs it, with its arguments."""
+        self.process = subprocess.Popen([*under, tool, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.provider = ProviderView()
         self.source = SourceView()
         self.missing = ""
         self.refused: list[str] = []
-        self.command("C", "\n".join(options or []).encode())
 
     def close(self) -> None:
         self.process.stdin.close()
