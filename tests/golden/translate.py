@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Golden cases of the translator: each folder of tests/golden/translate holds records.json, what they must lead to (expect.json), and
-why (why.md). Every case is run in several ways, all of which must end the same:
+"""Golden cases of the translator: each folder of tests/golden/translate holds records.json, what they must lead to (expect.yaml, in
+the form of brief.py), and why (why.md). Every case is run in several ways, all of which must end the same:
 
  - the watcher's snapshot first, then a provider;
  - the provider first, the records in other orders;
@@ -9,7 +9,7 @@ why (why.md). Every case is run in several ways, all of which must end the same:
 
 usage: translate.py [--update] ENGINE_TOOL [CASE...]
 
---update writes expect.json anew: read the difference before you commit it.
+--update writes expect.yaml anew: read the difference before you commit it.
 
 records.json: {"options": [...], "now": seconds, "settings": {...}, "capabilities": {...}, "records": [...], "answers": [...]}, all but
 the records optional. Records have the form of PROTOCOL.md; a namespace is "default", a uid is made up and `created` is 1000 unless given;
@@ -24,9 +24,13 @@ import pathlib
 import random
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import yaml
 
-from lib.engine import KINDS, ORDER, Engine  # noqa: E402  pylint: disable=wrong-import-position
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
+
+# pylint: disable=wrong-import-position
+from brief import Brief, text  # noqa: E402
+from lib.engine import KINDS, ORDER, Body, Engine  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 NOW = 1_767_000_000  # 2025-12-29
@@ -50,26 +54,12 @@ def complete(record: dict) -> dict:
     return full
 
 
-def show(body: dict) -> dict:
-    """For people: without revision, certificates by their file's name."""
-    names = {content: name for name, content in CERTIFICATES.items()}
-    names |= {content.strip(): name for content, name in names.items()}
-    shown = {key: value for key, value in body.items() if key != "rev"}
-    for key, value in shown.items():
-        if isinstance(value, bytes):
-            shown[key] = names.get(value) or names.get(value.strip()) or value.decode()
-        elif isinstance(value, dict):
-            shown[key] = show(value)
-    return shown
+def without(body: Body, *keys: str) -> Body:
+    return {key: value for key, value in body.items() if key not in keys}
 
 
-def without(body: dict, *keys: str) -> dict:
-    """Most are of Ingresses: only another kind is shown."""
-    return {key: value for key, value in body.items() if key not in keys and (key, value) != ("kind", "ingress")}
-
-
-def difference(expected: dict, got: dict) -> str:
-    lines = [json.dumps(part, indent=1, ensure_ascii=False, default=repr).splitlines() for part in (expected, got)]
+def difference(expected: Body, got: Body) -> str:
+    lines = [text(part).splitlines() for part in (expected, got)]
     return "\n".join(list(difflib.unified_diff(*lines, "expected", "got", lineterm="", n=2))[:SHOWN_LINES])
 
 
@@ -84,6 +74,7 @@ class Case:
         self.capabilities = given.pop("capabilities", {})
         self.records = [complete(record) for record in given.pop("records")]
         self.answers = given.pop("answers", [])
+        self.brief = Brief({(record["kind"], record.get("namespace", ""), record["name"]): record["uid"] for record in self.records})
         assert not given, f"unknown: {', '.join(given)}"
 
     def engine(self) -> Engine:
@@ -100,9 +91,7 @@ class Case:
         assert not engine.refused, engine.refused
         objects = sorted(engine.provider.objects.values(), key=lambda body: (ORDER[body["kind"]], body["id"]))
         events = [without(event, "standing") for event in engine.source.events]
-        statuses = [without(status) for status in engine.source.statuses]
-        by_text = {"key": json.dumps}
-        return {"objects": objects, "events": sorted(events, **by_text), "statuses": sorted(statuses, **by_text)}
+        return {"objects": objects, "events": sorted(events, key=repr), "statuses": sorted(engine.source.statuses, key=repr)}
 
     def kinds(self) -> list[str]:
         return self.settings.get("kinds", KINDS)
@@ -164,20 +153,19 @@ class Case:
 
     def run(self, update: bool) -> list[str]:
         first = self.watcher_first()
-        shown = {"objects": [show(body) for body in first["objects"]], "events": first["events"], "statuses": first["statuses"]}
-        expected = self.folder / "expect.json"
+        shown = self.brief.result(**first)
+        path = self.folder / "expect.yaml"
         if update:
-            expected.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n")
-        problems = []
-        if json.loads(expected.read_text()) != shown:
-            problems.append(difference(json.loads(expected.read_text()), shown))
+            path.write_text(text(shown))
+        expected = path.exists() and yaml.safe_load(path.read_text()) or {}
+        problems = [difference(expected, shown)] if expected != shown else []
         if not (self.folder / "why.md").exists():
             problems.append("no why.md")
         for seed in range(SHUFFLES):
             for way in (self.shuffled, self.one_by_one):
                 got = way(seed)
                 if got != first:
-                    problems.append(f"{way.__name__}({seed}):\n{difference(first, got)}")
+                    problems.append(f"{way.__name__}({seed}):\n{difference(shown, self.brief.result(**got)) or (first, got)}")
         return problems
 
 
