@@ -2,7 +2,7 @@
 #include "common/daemon.h"
 
 #include "common/clock.h"
-#include "common/daemon_window.h"
+#include "common/daemon_admin.h"
 #include "common/heap.h"
 #include "common/log_events.h"
 #include "common/must.h"
@@ -19,7 +19,7 @@
 enum {
 	MISSING_LEN_MAX = 16 * 1024,
 	READINESS_LEN_MAX = 2 * MISSING_LEN_MAX,
-	METRICS_LEN_MAX = WINDOW_WHOLE_LEN_MAX
+	METRICS_LEN_MAX = ADMIN_WHOLE_LEN_MAX
 };
 
 static const double TRIM_AFTER_S = 3;
@@ -33,7 +33,7 @@ struct daemon {
 	ev_timer watchdog;
 	struct heap_trimmer trimmer;
 	enum sandbox_mode sandbox;
-	struct window *window;
+	struct admin_server *admin;
 	bool is_stopping;
 	bool has_failed;
 	char *missing;                                /* a line each thing; NULL: ready */
@@ -48,9 +48,9 @@ struct ev_loop *daemon_loop(struct daemon *daemon)
 	return daemon->loop;
 }
 
-struct window *daemon_window(struct daemon *daemon)
+struct admin_server *daemon_admin(struct daemon *daemon)
 {
-	return daemon->window;
+	return daemon->admin;
 }
 
 char *daemon_runtime_path(const struct daemon_options *options, const char *name)
@@ -61,7 +61,7 @@ char *daemon_runtime_path(const struct daemon_options *options, const char *name
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 {
 	struct sandbox_outcome outcome = {0};
-	sandbox_allow_remove_beside(sandbox, window_made(daemon->window));
+	sandbox_allow_remove_beside(sandbox, admin_server_made(daemon->admin));
 	char *problem = sandbox_enter(sandbox, daemon->sandbox, &outcome);
 	if (problem == NULL)
 		log_event(&EV_SANDBOX, LOG_STR("files", outcome.files),
@@ -186,14 +186,13 @@ static void log_options(const struct option_table *table, const void *config)
 	}
 }
 
-/* ---- the window ---- */
+/* ---- the admin server ---- */
 
-static void answer_health(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_health(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	(void)ctx;
 	(void)request;
-	window_reply_text(reply, 200, "the event loop turns\n");
+	admin_reply_text(reply, 200, "the event loop turns\n");
 }
 
 static const char *readiness_of(const struct daemon *daemon)
@@ -203,8 +202,7 @@ static const char *readiness_of(const struct daemon *daemon)
 	return daemon->missing[0] != '\0' ? daemon->missing : "the start";
 }
 
-static void answer_ready(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_ready(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	const struct daemon *daemon = ctx;
 	(void)request;
@@ -213,14 +211,13 @@ static void answer_ready(
 	int err = buf_printf(&text, "%s\n", readiness_of(daemon));
 	if (err == 0 && daemon->describe != NULL)
 		daemon->describe(daemon->describe_ctx, &text);
-	window_reply_bytes(reply, daemon->missing == NULL ? 200 : 503, "text/plain; charset=utf-8",
+	admin_reply_bytes(reply, daemon->missing == NULL ? 200 : 503, "text/plain; charset=utf-8",
 		buf_str(&text));
 	buf_fini(&text);
 }
 
-/* See proto/WINDOW.md. */
-static void answer_about(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+/* See proto/ADMIN.md. */
+static void answer_about(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	const struct daemon *daemon = ctx;
 	struct log_problem problem = log_last_problem();
@@ -235,38 +232,38 @@ static void answer_about(
 		err = buf_printf(&text, "problem-at %lld\nproblem %.*s\nremedy %s\n",
 			(long long)problem.at_s, STR_FMT(problem.text), problem.remedy);
 	must(err == 0);
-	window_reply_bytes(reply, 200, "text/plain; charset=utf-8", buf_str(&text));
+	admin_reply_bytes(reply, 200, "text/plain; charset=utf-8", buf_str(&text));
 	buf_fini(&text);
 }
 
 static void answer_metrics(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+	void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	bool is_openmetrics = metrics_wants_openmetrics(request->accept);
 	struct buf text;
 	(void)ctx;
 	buf_init(&text, METRICS_LEN_MAX);
 	if (metrics_print(&text, is_openmetrics) != 0)
-		window_reply_text(reply, 500, "there are too many metrics\n");
+		admin_reply_text(reply, 500, "there are too many metrics\n");
 	else
-		window_reply_bytes(reply, 200,
+		admin_reply_bytes(reply, 200,
 			is_openmetrics ? metrics_type_openmetrics : metrics_type_text,
 			buf_str(&text));
 	buf_fini(&text);
 }
 
-static char *open_window(
+static char *open_admin(
 	struct daemon *daemon, const struct daemon_options *options, bool *ret_usage)
 {
 	char *problem = NULL;
-	daemon->window = daemon_window_open(daemon->loop, options, daemon->spec->options->program,
-		daemon->spec->window_port, &problem, ret_usage);
-	if (daemon->window == NULL)
+	daemon->admin = daemon_admin_open(daemon->loop, options, daemon->spec->options->program,
+		daemon->spec->admin_port, &problem, ret_usage);
+	if (daemon->admin == NULL)
 		return problem;
-	window_add_path(daemon->window, "/healthz", WINDOW_PUBLIC, answer_health, daemon);
-	window_add_path(daemon->window, "/readyz", WINDOW_PUBLIC, answer_ready, daemon);
-	window_add_path(daemon->window, "/metrics", WINDOW_PUBLIC, answer_metrics, daemon);
-	window_add_path(daemon->window, "/about", WINDOW_LOCAL, answer_about, daemon);
+	admin_add_path(daemon->admin, "/healthz", ADMIN_PUBLIC, answer_health, daemon);
+	admin_add_path(daemon->admin, "/readyz", ADMIN_PUBLIC, answer_ready, daemon);
+	admin_add_path(daemon->admin, "/metrics", ADMIN_PUBLIC, answer_metrics, daemon);
+	admin_add_path(daemon->admin, "/about", ADMIN_LOCAL, answer_about, daemon);
 	return NULL;
 }
 
@@ -284,7 +281,7 @@ static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 	process_metrics_start();
 	metric_set(&common_metrics[METRIC_READY], 0, 0);
 	metric_add(&common_metrics[METRIC_JSON_DUPLICATES], 0, 0);
-	char *problem = open_window(daemon, options, ret_usage);
+	char *problem = open_admin(daemon, options, ret_usage);
 	return problem != NULL ? problem : daemon->spec->start(daemon, config, ret_usage);
 }
 
@@ -295,7 +292,7 @@ static int run(struct daemon *daemon, void *config)
 	if (problem != NULL) {
 		log_event(usage ? &EV_BAD_USAGE : &EV_START_FAILED, LOG_STR("reason", problem));
 		free(problem);
-		window_free(daemon->window);
+		admin_server_free(daemon->admin);
 		return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 	}
 	log_event(&EV_STARTED, LOG_STR("version", SLUICE_VERSION));
@@ -307,10 +304,31 @@ static int run(struct daemon *daemon, void *config)
 	/* stop() may run the loop once more, and has freed what reload() looks at. */
 	daemon->is_stopping = true;
 	/* First, because its answers look at what stop() frees. */
-	window_free(daemon->window);
+	admin_server_free(daemon->admin);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
 	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- the same program as a filter ---- */
+
+static void drop_line(void *ctx, const struct log_event *event, struct str line)
+{
+	(void)ctx;
+	(void)event;
+	(void)line;
+}
+
+static int run_filter(const struct daemon_spec *spec, const void *config)
+{
+	bool usage = false;
+	log_set_sink(drop_line, NULL);
+	char *problem = spec->filter(config, &usage);
+	if (problem == NULL)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "%s: %s\n", spec->options->program, problem);
+	free(problem);
+	return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 }
 
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)
@@ -339,6 +357,8 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		fprintf(stderr, "%s%s: %s\n", log_prefix(LOG_LEVEL_ERROR), table->program, problem);
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
+	} else if (spec->is_filter != NULL && spec->is_filter(config)) {
+		code = run_filter(spec, config);
 	} else {
 		struct daemon daemon = {.spec = spec,
 			.loop = ev_default_loop(EVFLAG_AUTO),

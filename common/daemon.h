@@ -13,14 +13,14 @@
  * has started: it then watches itself, and with WATCHDOG_USEC the event loop feeds the watchdog, also
  * while a neighbour is away. STATUS= says in words what the process waits for.
  *
- * Whoever looks through the window finds /healthz, which is answered as long as the loop turns, whatever becomes of the
- * neighbours, /readyz, which says what is missing until everything is there, /metrics (metrics.h), and on the Unix socket /about (proto/WINDOW.md).
+ * The admin server has /healthz, which is answered as long as the loop turns, whatever becomes of the
+ * neighbours, /readyz, which says what is missing until everything is there, /metrics (metrics.h), and on the Unix socket /about (proto/ADMIN.md).
  */
 #pragma once
 
 #include "common/options.h"
 #include "common/sandbox.h"
-#include "common/window.h"
+#include "common/admin_server.h"
 
 #include <ev.h>
 #include <stdbool.h>
@@ -32,9 +32,9 @@ struct daemon_options {
 	int log_level;
 	int log_format;
 	int sandbox; /* enum sandbox_mode */
-	char *window;
-	char *window_dir;
-	struct option_list window_uids;
+	char *admin_address;
+	char *admin_dir;
+	struct option_list admin_uids;
 };
 
 struct daemon;
@@ -42,8 +42,8 @@ struct daemon;
 struct daemon_spec {
 	const struct option_table *options;
 	size_t common_offset; /* of struct daemon_options in the configuration */
-	/* Of the window, where the options name none. NULL: the process has no network, and does not start with a socket of it. */
-	const char *window_port;
+	/* Of the admin server, where the options name none. NULL: the process has no network, and does not start with a socket of it. */
+	const char *admin_port;
 	/* Sets the process up. NULL, or what is wrong in words for a person (allocated, freed by
 	 * the caller); wrong usage is told by *ret_usage = true. */
 	char *(*start)(struct daemon *daemon, void *config, bool *ret_usage);
@@ -51,6 +51,10 @@ struct daemon_spec {
 	void (*stop)(void);
 	/* SIGHUP: read again what can be; NULL: nothing. */
 	void (*reload)(void);
+	/* Options may ask for a filter in place of a daemon: it reads, writes and ends, without loop, signals or admin server, and what would be logged is
+	 * told nobody. NULL, or what is wrong, as of start(). Both NULL: there is none. */
+	bool (*is_filter)(const void *config);
+	char *(*filter)(const void *config, bool *ret_usage);
 };
 
 /* `config` is of spec->options->config_size. Returns the exit code. */
@@ -63,8 +67,8 @@ bool daemon_has_failed(const struct daemon *daemon);
 /* To be called by start() when files are read and listeners open, and before anything is connected or a thread started. Takes the
  * sandbox. NULL, or what is wrong in words (allocated). */
 char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox);
-/* The window into the process, open from before start() to before stop(). /healthz, /readyz and /metrics are there already. */
-struct window *daemon_window(struct daemon *daemon);
+/* The admin server of the process, open from before start() to before stop(). /healthz, /readyz and /metrics are there already. */
+struct admin_server *daemon_admin(struct daemon *daemon);
 /* Says what readiness waits for, a line each thing ("secret (403 from the API server)"), or with NULL that it waits for
  * nothing. Logged when it changes. */
 void daemon_set_missing(struct daemon *daemon, const char *missing);

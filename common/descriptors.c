@@ -12,6 +12,6 @@ void descriptors_check(int error)
 	int number = error < 0 ? -error : error;
 	if (number != EMFILE && number != ENFILE)
 		return;
-	log_last_words(&EV_OUT_OF_DESCRIPTORS, "no file descriptors are left; the process ends");
+	log_fatal(&EV_OUT_OF_DESCRIPTORS, "no file descriptors are left; the process ends");
 	_exit(EXIT_FAILURE);
 }

@@ -3,7 +3,7 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
-#include "common/last_words.h"
+#include "common/fatal.h"
 #include "common/log_events.h"
 #include "common/must.h"
 
@@ -53,10 +53,9 @@ static bool is_journal(void)
 	return strcmp(stream, named) == 0;
 }
 
-static void write_last_words(enum last_words_cause cause, const char *reason)
+static void write_fatal(enum fatal_cause cause, const char *reason)
 {
-	log_last_words(cause == LAST_WORDS_OUT_OF_MEMORY ? &EV_OUT_OF_MEMORY : &EV_BROKEN_INVARIANT,
-		reason);
+	log_fatal(cause == FATAL_OUT_OF_MEMORY ? &EV_OUT_OF_MEMORY : &EV_BROKEN_INVARIANT, reason);
 }
 
 void log_init(const char *program, enum log_level level, enum log_format format)
@@ -65,7 +64,7 @@ void log_init(const char *program, enum log_level level, enum log_format format)
 	logger.level = level;
 	logger.format = format;
 	logger.is_journal = is_journal();
-	last_words_set_writer(write_last_words);
+	fatal_set_writer(write_fatal);
 }
 
 const char *log_prefix(enum log_level level)
@@ -277,7 +276,7 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 	errno = saved_errno;
 }
 
-void log_last_words(const struct log_event *event, const char *reason)
+void log_fatal(const struct log_event *event, const char *reason)
 {
 	char line[LOG_LAST_LINE_MAX];
 	print_head(line, LOG_HEAD_MAX, event);

@@ -96,7 +96,7 @@ bool log_enabled(enum log_level level);
 /* What a line of that level begins with: "" or, in the journal, its priority. */
 const char *log_prefix(enum log_level level);
 /* A line of a process that ends because it cannot go on: needs neither the heap nor a token. */
-void log_last_words(const struct log_event *event, const char *reason);
+void log_fatal(const struct log_event *event, const char *reason);
 /* All events of this program, what they mean and what to do about them. */
 void log_print_events(FILE *out);
 struct str log_errno_text(int err);
@@ -109,7 +109,7 @@ struct log_problem {
 };
 struct log_problem log_last_problem(void);
 
-/* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
+/* For tests and filters: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
  */
 void log_set_sink(
 	void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/must.h"
 
-#include "common/last_words.h"
+#include "common/fatal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,6 @@ void must_fail(const char *cond, const char *file, int line)
 {
 	char reason[512];
 	snprintf(reason, sizeof(reason), "%s, at %s:%d", cond, file, line);
-	last_words_say(LAST_WORDS_BROKEN_INVARIANT, reason);
+	fatal_tell(FATAL_BROKEN_INVARIANT, reason);
 	abort();
 }

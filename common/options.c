@@ -18,6 +18,28 @@ enum {
 	FILE_LINE_MAX = OPTION_VALUE_LEN_MAX + 256,
 };
 
+/* What options and their variables were called in 0.1.0; taken still, and no longer documented but in the changelog. */
+static const struct renamed {
+	const char *name;
+	const char *former_name;
+	const char *former_env;
+} RENAMED[] = {
+	{"admin-address", "window", "SLUICE_WINDOW"},
+	{"admin-dir", "window-dir", "SLUICE_WINDOW_DIR"},
+	{"admin-allow-uid", "window-allow-uid", "SLUICE_WINDOW_ALLOW_UID"},
+};
+enum { RENAMED_COUNT = sizeof(RENAMED) / sizeof(RENAMED[0]) };
+
+/* NULL: the option has always had its name. */
+static const struct renamed *find_renamed(const struct option_spec *spec)
+{
+	for (size_t i = 0; i < RENAMED_COUNT; i++) {
+		if (strcmp(spec->name, RENAMED[i].name) == 0)
+			return &RENAMED[i];
+	}
+	return NULL;
+}
+
 static void *member_of(const struct option_spec *spec, void *config)
 {
 	return (char *)config + spec->offset;
@@ -196,6 +218,11 @@ static bool set_value(struct parse *p, enum source source, size_t index, const c
 			return true;
 		complain(p, source, spec, "(long list)", "short enough");
 		return false;
+	case OPTION_FILES:
+		if (first)
+			list_free(member);
+		list_add(member, text, strlen(text));
+		return true;
 	}
 	must(false);
 }
@@ -203,7 +230,9 @@ static bool set_value(struct parse *p, enum source source, size_t index, const c
 static bool find_option(const struct option_table *table, struct str name, size_t *ret_index)
 {
 	for (size_t i = 0; i < table->count; i++) {
-		if (str_eq_c(name, table->options[i].name)) {
+		const struct renamed *renamed = find_renamed(&table->options[i]);
+		if (str_eq_c(name, table->options[i].name) ||
+			(renamed != NULL && str_eq_c(name, renamed->former_name))) {
 			*ret_index = i;
 			return true;
 		}
@@ -278,7 +307,11 @@ static void build_getopt(const struct option_table *table, struct option *longs)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct option_spec *spec = &table->options[i];
 		int has_arg = spec->type == OPTION_BOOL ? optional_argument : required_argument;
+		const struct renamed *renamed = find_renamed(spec);
 		longs[n++] = (struct option){spec->name, has_arg, NULL, OPT_FIRST + (int)i};
+		if (renamed != NULL)
+			longs[n++] = (struct option){
+				renamed->former_name, has_arg, NULL, OPT_FIRST + (int)i};
 	}
 	longs[n] = (struct option){0};
 }
@@ -319,7 +352,7 @@ static bool take_option(struct parse *p, size_t index)
 
 static enum options_outcome parse_args(struct parse *p, int argc, char **argv, char **ret_file)
 {
-	struct option longs[OPTIONS_MAX + 4];
+	struct option longs[OPTIONS_MAX + RENAMED_COUNT + 4];
 	build_getopt(p->table, longs);
 	optind = 0;
 	opterr = 0;
@@ -358,13 +391,22 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 	return OPTIONS_OK;
 }
 
+/* NULL: not set. An empty variable is how compose files and unit files say so. */
+static const char *find_variable(
+	const struct option_spec *spec, char *(*environ_get)(const char *name))
+{
+	const struct renamed *renamed = find_renamed(spec);
+	const char *value = spec->env != NULL ? environ_get(spec->env) : NULL;
+	if ((value == NULL || *value == '\0') && renamed != NULL)
+		value = environ_get(renamed->former_env);
+	return value != NULL && *value != '\0' ? value : NULL;
+}
+
 static bool parse_environment(struct parse *p, char *(*environ_get)(const char *name))
 {
 	for (size_t i = 0; i < p->table->count; i++) {
-		const char *env = p->table->options[i].env;
-		const char *value = env != NULL ? environ_get(env) : NULL;
-		/* An empty variable is how compose files and unit files say "not set". */
-		if (value != NULL && *value != '\0' && !set_value(p, SOURCE_ENV, i, value))
+		const char *value = find_variable(&p->table->options[i], environ_get);
+		if (value != NULL && !set_value(p, SOURCE_ENV, i, value))
 			return false;
 	}
 	return true;
@@ -398,7 +440,7 @@ void options_free(const struct option_table *table, void *config)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct option_spec *spec = &table->options[i];
 		void *member = member_of(spec, config);
-		if (spec->type == OPTION_LIST) {
+		if (spec->type == OPTION_LIST || spec->type == OPTION_FILES) {
 			list_free(member);
 		} else if (spec->type == OPTION_STRING) {
 			char *text = *(char **)member;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/xalloc.h"
 
-#include "common/last_words.h"
+#include "common/fatal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 [[gnu::noreturn, gnu::cold]] static void out_of_memory(void)
 {
-	last_words_say(LAST_WORDS_OUT_OF_MEMORY, "no memory is left; the process ends");
+	fatal_tell(FATAL_OUT_OF_MEMORY, "no memory is left; the process ends");
 	_exit(EXIT_FAILURE);
 }
 

@@ -29,7 +29,7 @@ struct config {
 	int grouping;
 };
 
-#define WINDOW_PORT         "10246"
+#define ADMIN_PORT          "10246"
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 static const struct option_spec option_specs[] = {
 	OPTION(address, "address", "SLUICE_EXAMPLE_ADDRESS", STRING, NULL, 0, 0, NULL, "ADDRESS",
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &option_table,
 		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 	};

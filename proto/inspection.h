@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is told through the window of a program (WINDOW.md): structs of the answers, and their msgpack. An answer is one map, or a row of frames (frame.h)
+ * What is told through the admin server of a program (ADMIN.md): structs of the answers, and their msgpack. An answer is one map, or a row of frames (frame.h)
  * with one map or message each. Private keys are in none of them.
  */
 #pragma once

@@ -7,9 +7,9 @@
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
-#include "provider-local/externals.h"
-#include "provider-local/notices.h"
-#include "provider-local/rows.h"
+#include "provider-proxy/externals.h"
+#include "provider-proxy/notices.h"
+#include "provider-proxy/rows.h"
 #include "provider-common/state.h"
 
 /* All belong to the caller. */

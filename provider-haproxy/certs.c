@@ -3,8 +3,8 @@
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-local/checks.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checks.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
 
 #include <errno.h>
@@ -413,7 +413,7 @@ int certs_write_default_list(struct certs *certs)
 	return err;
 }
 
-bool certs_blame(struct certs *certs, struct str output)
+bool certs_leave_out(struct certs *certs, struct str output)
 {
 	bool any = false;
 	struct cert *cert;

@@ -10,8 +10,8 @@
 
 #include "common/tree.h"
 #include "provider-common/state.h"
-#include "provider-local/notices.h"
-#include "provider-local/pem.h"
+#include "provider-proxy/notices.h"
+#include "provider-proxy/pem.h"
 
 #include <bsd/sys/queue.h>
 
@@ -97,4 +97,4 @@ typedef void certs_damaged(void *ctx, const char *path, const char *problem);
 int certs_repair(struct certs *certs, bool is_known, certs_damaged *on_damage, void *ctx);
 char *certs_path(const struct certs *certs, const char *file_name);
 /* Refuses the certificates whose files a failed check of the configuration names; false when there are none. */
-bool certs_blame(struct certs *certs, struct str output);
+bool certs_leave_out(struct certs *certs, struct str output);

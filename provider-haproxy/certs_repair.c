@@ -3,9 +3,9 @@
 #include "provider-haproxy/certs.h"
 
 #include "common/xalloc.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
-#include "provider-local/placeholder.h"
+#include "provider-proxy/placeholder.h"
 
 #include <errno.h>
 

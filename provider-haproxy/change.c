@@ -14,10 +14,10 @@
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/sync.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
-#include "provider-local/log_events.h"
-#include "provider-local/metrics.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { BLAMES_MAX = 1000 };
+enum { LEFT_OUT_MAX = 1000 };
 
 static const double reload_deadline_s = 60;
 
@@ -309,7 +309,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	ev_timer_stop(loop, watcher);
 	if (engine->change == CHANGE_RELOADING) {
-		const char *words = engine->proxy != NULL ? proxy_last_words(engine->proxy) : "";
+		const char *words = engine->proxy != NULL ? proxy_last_output(engine->proxy) : "";
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
 			"HAProxy did not come back with the new configuration: %.300s", words);
@@ -366,9 +366,9 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	metric_add(&proxy_metrics[PROXY_RELOADS], 2, 1);
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
 	/* The certificates that are named are left out, and the rest is tried again at once. */
-	if (outcome == COMMAND_FAILED && engine->blames < BLAMES_MAX &&
-		(certs_blame(&engine->certs, output) || pools_blame(engine, output))) {
-		engine->blames++;
+	if (outcome == COMMAND_FAILED && engine->left_out < LEFT_OUT_MAX &&
+		(certs_leave_out(&engine->certs, output) || pools_leave_out(engine, output))) {
+		engine->left_out++;
 		engine->change = CHANGE_NONE;
 	} else {
 		char *why = xasprintf("`haproxy -c` %s: %.500s", refusal_of(outcome), text);
@@ -394,7 +394,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;
 	}
-	engine->blames = 0;
+	engine->left_out = 0;
 	start_or_reload(engine);
 	engine_wake(engine);
 }

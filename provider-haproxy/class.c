@@ -5,7 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/text.h"
-#include "provider-local/checks.h"
+#include "provider-proxy/checks.h"
 
 #include <stdio.h>
 

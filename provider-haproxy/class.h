@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/model.h"
-#include "provider-local/trust.h"
+#include "provider-proxy/trust.h"
 
 struct class_text {
 	char *lines; /* freed by class_text_fini() */

@@ -11,7 +11,7 @@
 #define common local.common
 static const struct option_spec options[] = {
 #include "provider-haproxy/config.def"
-#include "provider-local/local.def"
+#include "provider-proxy/local.def"
 #define EGRESS_OPTIONS local.egress
 #include "common/egress.def"
 #undef EGRESS_OPTIONS

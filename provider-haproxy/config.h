@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The provider's configuration; config.def and provider-local/local.def say what each member means. */
+/* The provider's configuration; config.def and provider-proxy/local.def say what each member means. */
 #pragma once
 
-#include "provider-local/local.h"
+#include "provider-proxy/local.h"
 
-#define WINDOW_PORT "10244"
+#define ADMIN_PORT "10244"
 /* In the folder of the proxy. */
 #define HAPROXY_SOCKET "haproxy.sock"
 

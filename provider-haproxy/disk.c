@@ -4,7 +4,7 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checksum.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
-#include "provider-haproxy/hearing.h"
+#include "provider-haproxy/liveness.h"
 #include "provider-haproxy/idle.h"
 #include "provider-haproxy/lifecycle.h"
 #include "provider-haproxy/log_events.h"
@@ -17,7 +17,7 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/sync.h"
 #include "common/files.h"
-#include "provider-local/trusted_file.h"
+#include "provider-proxy/trusted_file.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -298,7 +298,7 @@ struct engine *engine_new(
 	engine->keep.data = engine;
 	engine_read_trusted(engine);
 	make_files(engine);
-	hearing_init(engine);
+	liveness_init(engine);
 	sync_init(engine);
 	change_init(engine);
 	pump_init(engine);

@@ -7,7 +7,7 @@
  *   lifecycle.c   HAProxy came, ended, is to be started or to end
  *   change.c      checks, starts and reloads
  *   pump.c        commands for what differs                  pump_certs.c  those for certificates
- *   sync.c        connecting, reading back what HAProxy has  hearing.c     whether it answers
+ *   sync.c        connecting, reading back what HAProxy has  liveness.c     whether it answers
  *   flush.c       when files are written                     repair.c      damaged files
  *   pools.c       from pools to slots                        idle.c        slots that nobody needs
  *   disk.c        the files of the state folder              engine_state.c  what all of them share

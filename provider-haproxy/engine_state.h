@@ -13,12 +13,12 @@
 #include "provider-haproxy/render.h"
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
-#include "provider-local/local.h"
-#include "provider-local/pace.h"
-#include "provider-local/ports.h"
-#include "provider-local/probe.h"
-#include "provider-local/proxy.h"
-#include "provider-local/rowfile.h"
+#include "provider-proxy/local.h"
+#include "provider-proxy/pace.h"
+#include "provider-proxy/ports.h"
+#include "provider-proxy/probe.h"
+#include "provider-proxy/proxy.h"
+#include "provider-proxy/rowfile.h"
 
 enum engine_connection {
 	CONNECTION_DOWN,
@@ -114,8 +114,8 @@ struct engine {
 	ev_timer next_reload; /* when it lets the next one be */
 	long old_worker;
 	bool is_reload_forced;
-	unsigned blames; /* certificates left out so far */
-	char *problem;   /* why the last change failed */
+	unsigned left_out; /* certificates left out so far */
+	char *problem;     /* why the last change failed */
 };
 
 /* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */

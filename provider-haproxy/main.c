@@ -14,7 +14,7 @@
  *   this one    HAProxy goes on serving. The next one finds it by its pid file, reads back what it has, and changes only what differs.
  *   the disk    full or read-only: nothing is served that a restart would lose, but endpoints are followed; tried again.
  *
- * Read next: engine.h for the parts; slots.h and provider-local/routes.h for how routes come about without a reload.
+ * Read next: engine.h for the parts; slots.h and provider-proxy/routes.h for how routes come about without a reload.
  */
 #include "provider-haproxy/engine.h"
 
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, local.common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,

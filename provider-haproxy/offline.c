@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a first start with this state writes, in the steps of engine.c and change.c. */
-#include "provider-local/checksum.h"
-#include "provider-local/offline_room.h"
+#include "provider-proxy/checksum.h"
+#include "provider-proxy/offline_room.h"
 
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -9,8 +9,8 @@
 #include "provider-haproxy/certs.h"
 #include "provider-haproxy/config.h"
 #include "provider-haproxy/render.h"
-#include "provider-local/capabilities.h"
-#include "provider-local/rowfile.h"
+#include "provider-proxy/capabilities.h"
+#include "provider-proxy/rowfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

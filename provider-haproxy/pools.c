@@ -192,7 +192,7 @@ static bool refuse_servers(struct engine *engine, struct slot *slot)
 	return any;
 }
 
-bool pools_blame(struct engine *engine, struct str output)
+bool pools_leave_out(struct engine *engine, struct str output)
 {
 	bool any = false;
 	for (size_t i = 0; i < engine->slots.group_count && output.len != 0; i++) {

@@ -10,7 +10,7 @@ void pools_fini(struct engine *engine);
 /* Takes away the rows of pools that are gone, and empties slots that were left, when for a while nothing has led there. */
 void pools_finish_leaving(struct engine *engine);
 /* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
-bool pools_blame(struct engine *engine, struct str output);
+bool pools_leave_out(struct engine *engine, struct str output);
 /* The file of this name is damaged: its content is had again from a pool, see trust_files_write(). */
 void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */

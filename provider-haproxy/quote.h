@@ -10,7 +10,7 @@
 
 enum { QUOTE_WORD_LEN_MAX = 8 * 1024 };
 
-/* Appends a value of a template (provider-local/template.h), which then means itself and nothing more. Inside of double quotes it is escaped.
+/* Appends a value of a template (provider-proxy/template.h), which then means itself and nothing more. Inside of double quotes it is escaped.
  * Outside of them, where only part of a word may be the value, it is refused if it is empty or has a byte besides [A-Za-z0-9/._:-] and brackets.
  * Refused anywhere: NUL, and more than QUOTE_WORD_LEN_MAX bytes. */
 [[nodiscard]] int quote_escape(struct buf *out, struct str value, bool is_quoted);

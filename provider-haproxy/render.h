@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * HAProxy's configuration as text. Nothing of a tenant stands in it but what a check of provider-local/checks.h has let pass, and that only as
+ * HAProxy's configuration as text. Nothing of a tenant stands in it but what a check of provider-proxy/checks.h has let pass, and that only as
  * words of quote.h: hosts and paths stand in maps, pools and hosts are names of ours. No I/O.
  *
  * The main file's `description` is "sluice DIGEST GROUPS": which text HAProxy runs and with which groups, and how many groups of slots. It is read back by `show info`.
@@ -9,7 +9,7 @@
 
 #include "common/buf.h"
 #include "provider-haproxy/slots.h"
-#include "provider-local/ports.h"
+#include "provider-proxy/ports.h"
 
 enum { RENDER_DESCRIPTION_LEN = 48, RENDER_LEN_MAX = 64 * 1024 * 1024 };
 

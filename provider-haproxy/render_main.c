@@ -4,7 +4,7 @@
 #include "provider-haproxy/haproxy_cfg.tmpl.h"
 #include "provider-haproxy/quote.h"
 #include "provider-haproxy/render.h"
-#include "provider-local/probe.h"
+#include "provider-proxy/probe.h"
 
 #include <inttypes.h>
 #include <stdio.h>

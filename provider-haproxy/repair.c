@@ -5,10 +5,10 @@
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
-#include "provider-local/checksum.h"
+#include "provider-proxy/checksum.h"
 #include "common/files.h"
-#include "provider-local/log_events.h"
-#include "provider-local/placeholder.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/placeholder.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,9 +18,9 @@
 
 #include "common/arena.h"
 #include "common/tree.h"
-#include "provider-local/checks.h"
-#include "provider-local/names.h"
-#include "provider-local/trust.h"
+#include "provider-proxy/checks.h"
+#include "provider-proxy/names.h"
+#include "provider-proxy/trust.h"
 
 #include <bsd/sys/queue.h>
 

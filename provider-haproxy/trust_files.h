@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/tree.h"
-#include "provider-local/trust.h"
+#include "provider-proxy/trust.h"
 
 #include <bsd/sys/queue.h>
 

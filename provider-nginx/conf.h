@@ -10,9 +10,9 @@
 
 #include "common/buf.h"
 #include "proto/model.h"
-#include "provider-local/checks.h"
-#include "provider-local/names.h"
-#include "provider-local/ports.h"
+#include "provider-proxy/checks.h"
+#include "provider-proxy/names.h"
+#include "provider-proxy/ports.h"
 
 enum { CONF_LEN_MAX = 64 * 1024 * 1024 };
 

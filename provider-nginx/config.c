@@ -3,7 +3,7 @@
 
 #include "common/xalloc.h"
 #include "common/files.h"
-#include "provider-local/trusted_file.h"
+#include "provider-proxy/trusted_file.h"
 #include "provider-nginx/log_events.h"
 
 #include <pwd.h>
@@ -20,7 +20,7 @@ enum {
 static const struct option_spec options[] = {
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
 #include "provider-nginx/config.def"
-#include "provider-local/local.def"
+#include "provider-proxy/local.def"
 #define EGRESS_OPTIONS local.egress
 #include "common/egress.def"
 #undef EGRESS_OPTIONS

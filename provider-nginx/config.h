@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The provider's configuration; config.def and provider-local/local.def say what each member means. */
+/* The provider's configuration; config.def and provider-proxy/local.def say what each member means. */
 #pragma once
 
-#include "provider-local/local.h"
+#include "provider-proxy/local.h"
 #include "provider-nginx/conf.h"
 
-#define WINDOW_PORT "10245"
+#define ADMIN_PORT "10245"
 
 struct config {
 	struct local_options local;

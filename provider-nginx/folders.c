@@ -3,7 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
-#include "provider-local/log_events.h"
+#include "provider-proxy/log_events.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/temp_folders.h"
 

@@ -2,7 +2,7 @@
 /* The folders of nginx's sockets, and of what it starts from. */
 #pragma once
 
-#include "provider-local/local.h"
+#include "provider-proxy/local.h"
 #include "provider-nginx/config.h"
 
 /* Makes those that are not there; NULL, or what is wrong in words (allocated). */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "provider-common/state.h"
-#include "provider-local/notices.h"
+#include "provider-proxy/notices.h"
 #include "provider-nginx/objects.h"
 
 /* lua/sluice/late.lua names no more. */

@@ -20,12 +20,12 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "common/files.h"
-#include "provider-local/log_events.h"
-#include "provider-local/proxy.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/proxy.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
-#include "provider-nginx/hearing.h"
+#include "provider-nginx/liveness.h"
 #include "provider-nginx/kept_routes.h"
 #include "provider-nginx/late_checks.h"
 #include "provider-nginx/log_events.h"
@@ -56,7 +56,7 @@ static struct control_room {
 	struct wanted *wanted;
 	struct proxy *proxy;
 	struct repair repair;
-	struct hearing hearing;
+	struct liveness liveness;
 	struct probe *probe;
 	uint64_t heard; /* generation whose listeners are asked */
 	struct conf_options options;
@@ -83,7 +83,7 @@ static void listen_in(void)
 	if (!setup_is_settled(room.setup) || room.heard == room.told)
 		return;
 	room.heard = room.told;
-	hearing_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
+	liveness_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
 }
 
 static bool is_served(void)
@@ -268,10 +268,10 @@ static void ask(void *ctx)
 	feed_ask(room.feed);
 }
 
-static const char *last_words(void *ctx)
+static const char *last_output(void *ctx)
 {
 	(void)ctx;
-	return proxy_last_words(room.proxy);
+	return proxy_last_output(room.proxy);
 }
 
 static void check(void *ctx, command_done *on_done, void *done_ctx)
@@ -280,7 +280,7 @@ static void check(void *ctx, command_done *on_done, void *done_ctx)
 	proxy_check(room.proxy, config.local.check_timeout, on_done, done_ctx);
 }
 
-static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_words};
+static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_output};
 
 /* Whether ports can still be had, or again. */
 static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -435,12 +435,12 @@ static void make_rooms(struct ev_loop *loop)
 		.trusts = objects_trusts(room.objects)};
 	room.is_former = folders_are_former(room.local, &config, setup_file(room.setup));
 	make_proxy(loop);
-	room.hearing = (struct hearing){.local = room.local,
+	room.liveness = (struct liveness){.local = room.local,
 		.feed = room.feed,
 		.proxy = room.proxy,
 		.timeout_s = config.local.proxy_timeout,
 		.on_change = judge};
-	room.probe = hearing_start(&room.hearing);
+	room.probe = liveness_start(&room.liveness);
 	free(state_file);
 	free(socket);
 }
@@ -566,7 +566,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, local.common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload_files,

@@ -4,7 +4,7 @@
 #include "common/must.h"
 #include "common/tree.h"
 #include "common/xalloc.h"
-#include "provider-local/checks.h"
+#include "provider-proxy/checks.h"
 #include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
 #include "provider-nginx/speech.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From pools and certificates to rows, beside those of provider-local/routes.h. All are found by their whole key:
+ * From pools and certificates to rows, beside those of provider-proxy/routes.h. All are found by their whole key:
  *
  *   pool:<pool name>                        endpoints and how they are used, as lua/sluice/pools.lua reads it
  *   cert:<certificate name>                 digest of chain and key; objects_value() puts both in its place when it is sent
@@ -15,10 +15,10 @@
 
 #include "common/buf.h"
 #include "provider-common/state.h"
-#include "provider-local/externals.h"
-#include "provider-local/names.h"
-#include "provider-local/notices.h"
-#include "provider-local/rows.h"
+#include "provider-proxy/externals.h"
+#include "provider-proxy/names.h"
+#include "provider-proxy/notices.h"
+#include "provider-proxy/rows.h"
 #include "provider-nginx/pair.h"
 #include "provider-nginx/trusts.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The configuration that a first start with this state installs, and the rows that nginx gets. */
-#include "provider-local/checksum.h"
-#include "provider-local/offline_room.h"
+#include "provider-proxy/checksum.h"
+#include "provider-proxy/offline_room.h"
 
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "provider-local/capabilities.h"
+#include "provider-proxy/capabilities.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/wanted.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/pair.h"
 
-#include "provider-local/names.h"
+#include "provider-proxy/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

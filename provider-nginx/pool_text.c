@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/pool_text.h"
 
-#include "provider-local/checks.h"
-#include "provider-local/names.h"
+#include "provider-proxy/checks.h"
+#include "provider-proxy/names.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "common/arena.h"
 #include "common/buf.h"
 #include "proto/model.h"
-#include "provider-local/trust.h"
+#include "provider-proxy/trust.h"
 
 enum { POOL_TEXT_LEN_MAX = 3 * 1024 * 1024 };
 #define POOL_TEXT_SYSTEM "system" /* in place of a CA's name: those that the machine trusts */

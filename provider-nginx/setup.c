@@ -5,9 +5,9 @@
 #include "common/clock.h"
 #include "common/xalloc.h"
 #include "common/files.h"
-#include "provider-local/checksum.h"
-#include "provider-local/metrics.h"
-#include "provider-local/pace.h"
+#include "provider-proxy/checksum.h"
+#include "provider-proxy/metrics.h"
+#include "provider-proxy/pace.h"
 #include "provider-nginx/bisect.h"
 #include "provider-nginx/log_events.h"
 #include "provider-nginx/folders.h"
@@ -282,7 +282,7 @@ static void install(struct setup *setup)
 static void take_back(struct setup *setup)
 {
 	char words[1024];
-	const char *last = setup->ops->last_words(setup->ctx);
+	const char *last = setup->ops->last_output(setup->ctx);
 	snprintf(words, sizeof(words), "nginx does not take the new configuration: %.700s", last);
 	if (buf_len(&setup->installed) != 0 &&
 		checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0)
@@ -323,7 +323,7 @@ void setup_nginx_down(struct setup *setup)
 		return;
 	/* It may be the new configuration that it cannot start with, such as a port that somebody has taken: look again. */
 	char words[1024];
-	const char *last = setup->ops->last_words(setup->ctx);
+	const char *last = setup->ops->last_output(setup->ctx);
 	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %.700s",
 		last);
 	give_up(setup, words);

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "common/command.h"
-#include "provider-local/notices.h"
+#include "provider-proxy/notices.h"
 #include "provider-nginx/conf.h"
 
 #include <ev.h>
@@ -32,7 +32,7 @@ struct setup_ops {
 	/* It may have become settled, or what setup_trouble() says may be other. */
 	void (*on_change)(void *ctx);
 	/* The end of what nginx wrote; for messages. */
-	const char *(*last_words)(void *ctx);
+	const char *(*last_output)(void *ctx);
 };
 
 struct setup_config {

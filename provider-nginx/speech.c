@@ -3,7 +3,7 @@
 
 #include "common/buf.h"
 #include "common/xalloc.h"
-#include "provider-local/trust.h"
+#include "provider-proxy/trust.h"
 #include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
 

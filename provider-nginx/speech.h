@@ -7,8 +7,8 @@
 
 #include "common/arena.h"
 #include "proto/model.h"
-#include "provider-local/names.h"
-#include "provider-local/rows.h"
+#include "provider-proxy/names.h"
+#include "provider-proxy/rows.h"
 #include "provider-nginx/trusts.h"
 
 /* For all pools. */

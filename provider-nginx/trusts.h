@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "provider-local/names.h"
+#include "provider-proxy/names.h"
 
 struct trusts;
 

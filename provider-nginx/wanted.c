@@ -165,10 +165,10 @@ static void copy_texts(struct wanted *wanted)
 		port->default_certificate = arena_str(&wanted->arena, port->default_certificate);
 		port->load_balancer_id = arena_str(&wanted->arena, port->load_balancer_id);
 	}
-	for (size_t i = 0; i < wanted->ports.lack_count; i++) {
-		struct port_lack *lack = &wanted->ports.lacks[i];
-		lack->service = arena_str(&wanted->arena, lack->service);
-		lack->load_balancer = arena_str(&wanted->arena, lack->load_balancer);
+	for (size_t i = 0; i < wanted->ports.unserved_count; i++) {
+		struct unserved_port *unserved = &wanted->ports.unserved[i];
+		unserved->service = arena_str(&wanted->arena, unserved->service);
+		unserved->load_balancer = arena_str(&wanted->arena, unserved->load_balancer);
 	}
 }
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "provider-local/publish.h"
-#include "provider-local/routes.h"
+#include "provider-proxy/publish.h"
+#include "provider-proxy/routes.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/objects.h"
 

@@ -5,7 +5,7 @@
 #include "common/daemon.h"
 #include "common/http.h"
 
-#define WINDOW_PORT "10243"
+#define ADMIN_PORT "10243"
 
 struct config {
 	struct daemon_options common;

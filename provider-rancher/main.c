@@ -9,7 +9,7 @@
  *
  * Trusted with: Rancher's API keys, with which one may do anything in the project, and the private keys
  * of certificates. Neither is logged; both are wiped when they are not needed any more. It needs the network and
- * one Unix socket, and writes no files; it listens only for those who look in through its window.
+ * one Unix socket, and writes no files; it listens only for those who look in through its admin server.
  *
  * When a neighbour dies:
  *   translator  nothing is removed or changed; what was wanted last stays in force, and load balancers
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,

@@ -5,7 +5,7 @@
 #include "common/daemon.h"
 #include "provider-supervisor/kind.h"
 
-#define WINDOW_PORT "10246"
+#define ADMIN_PORT "10246"
 
 struct config {
 	struct daemon_options common;

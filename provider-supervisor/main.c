@@ -86,13 +86,13 @@ static void on_down(void *ctx, const char *why, double again_s)
 	output_look(supervisor.output);
 	daemon_set_missing(supervisor.daemon, "the proxy");
 	control_tell(supervisor.control, NULL, "down\t%.3f\t%s\t%s", again_s, why,
-		output_last_words(supervisor.output));
+		output_last(supervisor.output));
 }
 
 static void on_words(void *ctx)
 {
 	(void)ctx;
-	control_tell(supervisor.control, NULL, "words\t%s", output_last_words(supervisor.output));
+	control_tell(supervisor.control, NULL, "words\t%s", output_last(supervisor.output));
 }
 
 static void end_old_workers(size_t reloads_max)
@@ -309,7 +309,7 @@ static void on_client(void *ctx, struct client *client)
 		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
 	else
 		control_tell(supervisor.control, client, "none");
-	control_tell(supervisor.control, client, "words\t%s", output_last_words(supervisor.output));
+	control_tell(supervisor.control, client, "words\t%s", output_last(supervisor.output));
 }
 
 static void on_gone(void *ctx, struct client *client)
@@ -427,7 +427,7 @@ int main(int argc, char **argv)
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 	};

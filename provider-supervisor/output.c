@@ -27,13 +27,13 @@ struct output {
 	bool is_trimmed; /* since the last look: what was new then is not in the file any more */
 	off_t start;     /* of what the present proxy wrote */
 	off_t seen;
-	char words[OUTPUT_LAST_WORDS_MAX + 1];
+	char words[OUTPUT_LAST_LEN_MAX + 1];
 };
 
 static void read_words(struct output *output, int fd, off_t size)
 {
-	off_t from = size > OUTPUT_LAST_WORDS_MAX ? size - OUTPUT_LAST_WORDS_MAX : 0;
-	ssize_t got = pread(fd, output->words, OUTPUT_LAST_WORDS_MAX,
+	off_t from = size > OUTPUT_LAST_LEN_MAX ? size - OUTPUT_LAST_LEN_MAX : 0;
+	ssize_t got = pread(fd, output->words, OUTPUT_LAST_LEN_MAX,
 		from > output->start ? from : output->start);
 	output->words[got > 0 ? got : 0] = 0;
 	for (char *c = output->words; *c != 0; c++)
@@ -140,7 +140,7 @@ void output_mark(struct output *output)
 	output->words[0] = 0;
 }
 
-const char *output_last_words(const struct output *output)
+const char *output_last(const struct output *output)
 {
 	return output->words;
 }

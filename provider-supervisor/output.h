@@ -11,7 +11,7 @@
 #include <ev.h>
 #include <stdbool.h>
 
-enum { OUTPUT_LEN_MAX = 1024 * 1024, OUTPUT_LAST_WORDS_MAX = 2048 };
+enum { OUTPUT_LEN_MAX = 1024 * 1024, OUTPUT_LAST_LEN_MAX = 2048 };
 
 struct output;
 
@@ -25,4 +25,4 @@ void output_mark(struct output *output);
 /* Looks at what has come just now. */
 void output_look(struct output *output);
 /* The end of what it wrote since then, in one line; valid until the next look. */
-const char *output_last_words(const struct output *output);
+const char *output_last(const struct output *output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program says of itself: /about and /metrics of proto/WINDOW.md, as text, taken apart. No I/O. */
+/* What a program says of itself: /about and /metrics of proto/ADMIN.md, as text, taken apart. No I/O. */
 #pragma once
 
 #include "common/buf.h"

@@ -145,7 +145,7 @@ void args_print_man(FILE *out)
 			print_mdoc(out, command_specs[i].description);
 		print_man_options(out, i);
 	}
-	fputs(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa /run/sluice/*.window\n"
+	fputs(".El\n.Sh FILES\n.Bl -tag -width Ds\n.It Pa /run/sluice/*.admin\n"
 	      "Sockets by which programs of the line are asked.\n.El\n"
 	      ".Sh EXIT STATUS\n.Bl -tag -width Ds\n",
 		out);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char ending[] = ".window";
+static const char ending[] = ".admin";
 
 /* What curl reads at once. */
 static const long READ_LEN = 256L * 1024;
@@ -66,7 +66,7 @@ static char *first_line(const struct buf *body)
 static char *why_refused(const struct transfer *t)
 {
 	return xasprintf("%s: user %u may not look in; run this as root or as the user of "
-			 "sluice-%s, or start that with --window-allow-uid %u",
+			 "sluice-%s, or start that with --admin-allow-uid %u",
 		t->path, (unsigned)getuid(), t->program, (unsigned)getuid());
 }
 
@@ -91,7 +91,7 @@ static char *why_unconnected(const struct transfer *t)
 		return why_turned_away(t);
 	if (err == ENOENT)
 		return xasprintf("%s: there is no such socket; start sluice-%s, or name the folder "
-				 "of its --runtime-dir or --window-dir by --runtime-dir",
+				 "of its --runtime-dir or --admin-dir by --runtime-dir",
 			t->path, t->program);
 	if (err == EAGAIN)
 		return xasprintf("%s: sluice-%s takes no more connections: it hangs, or too many "

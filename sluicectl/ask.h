@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Questions to the programs of the line, by their windows: a Unix socket each, HTTP (proto/WINDOW.md). Waits for the answer. */
+/* Questions to the programs of the line, by their admin servers: a Unix socket each, HTTP (proto/ADMIN.md). Waits for the answer. */
 #pragma once
 
 #include "common/buf.h"
@@ -34,7 +34,7 @@ enum ask_outcome ask(const struct ask *question, const char *program, const char
 enum ask_outcome ask_frames(const struct ask *question, const char *program, const char *target,
 	bool is_endless, bool (*on_frame)(void *ctx, struct str payload), void *ctx,
 	char **ret_problem);
-/* The programs that have a window in the folder, sorted; returns how many. */
+/* The programs that have an admin server in the folder, sorted; returns how many. */
 size_t ask_programs(const struct ask *question, char (*ret_names)[ASK_NAME_LEN_MAX], size_t max);
 /* Text for a query, in which nothing means anything else; the caller frees it. */
 char *ask_escape(const char *text);

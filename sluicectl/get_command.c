@@ -185,7 +185,7 @@ static void add_certificate(struct getting *g, const void *value)
 
 struct sort {
 	const char *word;
-	const char *type; /* of WINDOW.md */
+	const char *type; /* of ADMIN.md */
 	const char *const head[8];
 	void (*add)(struct getting *g, const void *value);
 	bool by_name; /* otherwise by id, which begins with the namespace in most */

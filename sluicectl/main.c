@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluicectl: the human's window into a line of Sluice, and a line without processes for manifests.
+ * sluicectl: what people ask a line of Sluice with, and a line without processes for manifests.
  *
- * In:       the command line; manifests; answers of the programs on their Unix sockets (*.window in the runtime directory); with `serve` requests by TCP.
+ * In:       the command line; manifests; answers of the programs on their Unix sockets (*.admin in the runtime directory); with `serve` requests by TCP.
  * Out:      text, JSON or YAML on standard output; with `render --to` files.
  * Trusted:  with the private keys in manifests that it is given, while it runs. What it asks of the running line holds none.
  *           It can change nothing there, and needs no privilege but to open the sockets.

@@ -10,7 +10,7 @@ bool serve_is_program(const char *name)
 	return len != 0 && len <= SERVE_PROGRAM_LEN_MAX && name[len] == '\0';
 }
 
-/* What a window answers on these paths: there it is, it waits for something, or its metrics would break a limit. */
+/* What an admin server answers on these paths: there it is, it waits for something, or its metrics would break a limit. */
 static bool is_known(long status)
 {
 	return status == 200 || status == 503 || status == 500;
@@ -19,7 +19,7 @@ static bool is_known(long status)
 static const char *problem_of(const struct http_result *result)
 {
 	if (result->outcome == HTTP_E_CONNECT)
-		return "does not run, or has its window elsewhere";
+		return "does not run, or has its admin server elsewhere";
 	if (result->outcome == HTTP_E_TIMEOUT)
 		return "has not answered in time: it hangs, or is very busy";
 	if (result->outcome == HTTP_E_TOO_LONG)
@@ -41,7 +41,7 @@ void serve_answer_make(
 	*ret_answer = (struct serve_answer){0};
 	if (result->outcome == HTTP_ANSWERED && result->head.status == 403) {
 		fail(ret_answer, program,
-			"does not let this user look in: name it with --window-allow-uid");
+			"does not let this user look in: name it with --admin-allow-uid");
 		return;
 	}
 	bool is_good = result->outcome == HTTP_ANSWERED && is_known(result->head.status) &&

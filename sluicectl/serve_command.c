@@ -2,7 +2,7 @@
 /*
  * `serve`: shows /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network needs none.
  *
- * In:       requests by TCP; GET and HEAD of the three paths, everything else is refused (common/window.h has the limits).
+ * In:       requests by TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
  * Out:      one question to the Unix socket of the program for each; its answer, or a 503.
  * Trusted:  with nothing. After the start it can open no file, and no socket but to neighbours.
  *
@@ -14,7 +14,7 @@
 #include "common/notify.h"
 #include "common/sandbox.h"
 #include "common/signals.h"
-#include "common/window.h"
+#include "common/admin_server.h"
 #include "common/xalloc.h"
 #include "sluicectl/commands.h"
 #include "sluicectl/live.h"
@@ -28,7 +28,7 @@
 #include <string.h>
 
 enum {
-	/* At the program's socket, which has WINDOW_CONNECTIONS_MAX places for all who look in; further questions wait, within their time. */
+	/* At the program's socket, which has ADMIN_CONNECTIONS_MAX places for all who look in; further questions wait, within their time. */
 	QUESTIONS_MAX = 8,
 };
 
@@ -38,7 +38,7 @@ struct server {
 	const char *program;
 	struct http_peer peer;
 	struct http *http;
-	struct window *window;
+	struct admin_server *admin;
 	bool was_told; /* of the program's silence; it is told when that begins and ends */
 	ev_signal terminate;
 	ev_signal interrupt;
@@ -48,7 +48,7 @@ struct server {
 /* A page that somebody waits for. */
 struct visit {
 	struct server *server;
-	struct window_reply *reply;
+	struct admin_reply *reply;
 	struct http_request *request;
 };
 
@@ -85,9 +85,9 @@ static void on_answer(void *ctx, const struct http_result *result)
 	serve_answer_make(visit->server->program, result, &answer);
 	tell_silence(visit->server, &answer);
 	if (answer.is_heard)
-		window_reply_bytes(visit->reply, answer.status, answer.content_type, answer.body);
+		admin_reply_bytes(visit->reply, answer.status, answer.content_type, answer.body);
 	else
-		window_reply_text(visit->reply, answer.status, "%s\n", answer.problem);
+		admin_reply_text(visit->reply, answer.status, "%s\n", answer.problem);
 	free(visit);
 }
 
@@ -98,7 +98,7 @@ static void on_gone(void *ctx)
 	free(visit);
 }
 
-static void answer_page(void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_page(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	struct server *server = ctx;
 	struct visit *visit = xcalloc(1, sizeof(*visit));
@@ -110,14 +110,14 @@ static void answer_page(void *ctx, const struct window_request *request, struct 
 		.url = url,
 		.headers = headers,
 		.peer = &server->peer,
-		.body_max = WINDOW_WHOLE_LEN_MAX,
+		.body_max = ADMIN_WHOLE_LEN_MAX,
 		.connect_timeout_s = server->question.timeout_s,
 		.timeout_s = server->question.timeout_s,
 		.on_done = on_answer,
 		.ctx = visit,
 	};
 	*visit = (struct visit){.server = server, .reply = reply};
-	window_reply_later(reply, on_gone, visit);
+	admin_reply_later(reply, on_gone, visit);
 	visit->request = http_start(server->http, &call);
 	free(accept);
 	free(url);
@@ -139,17 +139,17 @@ static int complain_of_listen(const char *address, int err)
 
 static int listen_on(struct server *server, const char *address)
 {
-	unsigned inherited = window_listen_inherited(server->window);
-	if ((inherited & WINDOW_UNIX) != 0) {
+	unsigned inherited = admin_listen_inherited(server->admin);
+	if ((inherited & ADMIN_UNIX) != 0) {
 		tell(LOG_LEVEL_ERROR, "serve listens on TCP: hand over no Unix socket");
 		return CTL_EXIT_USAGE;
 	}
 	if (inherited == 0 && address == NULL) {
 		tell(LOG_LEVEL_ERROR, "serve needs --listen ADDRESS:PORT, or a socket of the "
-				      "service manager named \"window\"");
+				      "service manager named \"admin\"");
 		return CTL_EXIT_USAGE;
 	}
-	int err = address != NULL ? window_listen_tcp(server->window, address) : 0;
+	int err = address != NULL ? admin_listen_tcp(server->admin, address) : 0;
 	return err == 0 ? CTL_EXIT_GOOD : complain_of_listen(address, err);
 }
 
@@ -158,8 +158,7 @@ static void confine(const struct server *server)
 	struct sandbox_outcome outcome = {0};
 	free(sandbox_enter(sandbox_new(SANDBOX_NEIGHBOURS), SANDBOX_AUTO, &outcome));
 	tell(LOG_LEVEL_INFO, "shows %s at port %d (files %s, system calls %s)",
-		server->peer.unix_socket, window_port(server->window), outcome.files,
-		outcome.calls);
+		server->peer.unix_socket, admin_port(server->admin), outcome.files, outcome.calls);
 }
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
@@ -196,7 +195,7 @@ static void run(struct server *server)
 {
 	static const char *const paths[] = {"/healthz", "/readyz", "/metrics"};
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		window_add_path(server->window, paths[i], WINDOW_PUBLIC, answer_page, server);
+		admin_add_path(server->admin, paths[i], ADMIN_PUBLIC, answer_page, server);
 	start_watchers(server);
 	confine(server);
 	notify_ready();
@@ -219,13 +218,13 @@ int command_serve(const struct args *args)
 	server.program = args->rest.items[0];
 	server.loop = ev_default_loop(EVFLAG_AUTO);
 	server.peer.unix_socket =
-		xasprintf("%s/%s.window", server.question.runtime_dir, server.program);
+		xasprintf("%s/%s.admin", server.question.runtime_dir, server.program);
 	server.http = http_new(server.loop, "sluicectl", QUESTIONS_MAX);
-	server.window = window_new(server.loop, NULL, 0);
+	server.admin = admin_server_new(server.loop, NULL, 0);
 	int code = listen_on(&server, args->listen);
 	if (code == CTL_EXIT_GOOD)
 		run(&server);
-	window_free(server.window);
+	admin_server_free(server.admin);
 	http_free(server.http);
 	http_peer_fini(&server.peer);
 	ev_loop_destroy(server.loop);

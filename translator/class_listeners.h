@@ -8,7 +8,7 @@
  *   sluice.io/https-port     port for HTTPS; likewise
  *
  * Two that want the same port of the same address cannot both have it: the older class has it. Addresses that only the provider knows
- * are its matter (provider-local/ports.h). A value that is wrong opens nothing: what is meant for an inner network is never
+ * are its matter (provider-proxy/ports.h). A value that is wrong opens nothing: what is meant for an inner network is never
  * served on an outer one instead. Pure.
  */
 #pragma once

@@ -24,7 +24,7 @@ struct inspect_list {
 	bool has_begun;
 };
 
-/* By the name that WINDOW.md gives it; false: there is no such list. */
+/* By the name that ADMIN.md gives it; false: there is no such list. */
 bool inspect_init(struct inspect_list *list, struct str type);
 void inspect_fini(struct inspect_list *list);
 /* Appends the next frame. False: that was all. */

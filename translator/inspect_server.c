@@ -28,7 +28,7 @@ struct peer {
 struct follower {
 	LIST_ENTRY(follower) link;
 	struct inspect_server *server;
-	struct window_reply *reply;
+	struct admin_reply *reply;
 	uint64_t next; /* serial of the event to tell next */
 };
 
@@ -44,14 +44,14 @@ struct inspect_server {
 
 /* ---- whole answers ---- */
 
-static void reply_value(struct window_reply *reply, const struct schema *schema, const void *value)
+static void reply_value(struct admin_reply *reply, const struct schema *schema, const void *value)
 {
 	struct buf body;
 	buf_init(&body, FRAME_LEN_MAX);
 	if (inspection_encode(schema, value, &body) == 0)
-		window_reply_bytes(reply, 200, body_type, buf_str(&body));
+		admin_reply_bytes(reply, 200, body_type, buf_str(&body));
 	else
-		window_reply_text(reply, 500, "the answer breaks a limit\n");
+		admin_reply_text(reply, 500, "the answer breaks a limit\n");
 	buf_fini(&body);
 }
 
@@ -72,8 +72,7 @@ static void fill_counts(
 	status->counts.count = count;
 }
 
-static void answer_status(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_status(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	static const char *const roles[] = {"watcher", "provider"};
 	struct inspect_server *server = ctx;
@@ -113,14 +112,14 @@ struct made {
 	struct buf body;
 };
 
-static enum window_turn produce_made(void *state, struct buf *out)
+static enum admin_turn produce_made(void *state, struct buf *out)
 {
 	struct made *made = state;
 	size_t len = buf_len(&made->body) < PIECE_LEN ? buf_len(&made->body) : PIECE_LEN;
 	if (len != 0 && buf_append(out, buf_data(&made->body), len) != 0)
-		return WINDOW_END;
+		return ADMIN_END;
 	buf_consume(&made->body, len);
-	return buf_len(&made->body) != 0 ? WINDOW_MORE : WINDOW_END;
+	return buf_len(&made->body) != 0 ? ADMIN_MORE : ADMIN_END;
 }
 
 static void release_made(void *state)
@@ -131,9 +130,9 @@ static void release_made(void *state)
 }
 
 static void answer_explain(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+	void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	static const struct window_producer producer = {produce_made, release_made};
+	static const struct admin_producer producer = {produce_made, release_made};
 	struct inspect_server *server = ctx;
 	char namespace[NAMESPACE_LEN];
 	char name[NAME_LEN];
@@ -141,14 +140,14 @@ static void answer_explain(
 	enum record_kind kind = RECORD_INGRESS;
 	struct inspection_explanation explanation;
 	struct arena arena;
-	if (!window_query(request->query, "namespace", namespace, sizeof(namespace)) ||
-		!window_query(request->query, "name", name, sizeof(name))) {
-		window_reply_text(reply, 400, "namespace and name are needed\n");
+	if (!admin_query(request->query, "namespace", namespace, sizeof(namespace)) ||
+		!admin_query(request->query, "name", name, sizeof(name))) {
+		admin_reply_text(reply, 400, "namespace and name are needed\n");
 		return;
 	}
-	if (window_query(request->query, "kind", word, sizeof(word))) {
+	if (admin_query(request->query, "kind", word, sizeof(word))) {
 		if (strcmp(word, "service") != 0 && strcmp(word, "ingress") != 0) {
-			window_reply_text(reply, 400, "kind is ingress or service\n");
+			admin_reply_text(reply, 400, "kind is ingress or service\n");
 			return;
 		}
 		kind = strcmp(word, "service") == 0 ? RECORD_SERVICE : RECORD_INGRESS;
@@ -156,7 +155,7 @@ static void answer_explain(
 	arena_init(&arena);
 	if (!explain_object(server->engine, kind, str_from(namespace), str_from(name), &arena,
 		    &explanation)) {
-		window_reply_text(reply, 404, "there is no %s %s/%s\n",
+		admin_reply_text(reply, 404, "there is no %s %s/%s\n",
 			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name);
 	} else {
 		struct made *made = xcalloc(1, sizeof(*made));
@@ -165,10 +164,10 @@ static void answer_explain(
 		buf_init(&made->body, FRAME_LEN_MAX);
 		if (inspection_encode(&inspection_explanation_schema, &explanation, &made->body) ==
 			0) {
-			window_reply_stream(reply, 200, body_type, &producer, made);
+			admin_reply_stream(reply, 200, body_type, &producer, made);
 		} else {
 			release_made(made);
-			window_reply_text(reply, 500, "the answer breaks a limit\n");
+			admin_reply_text(reply, 500, "the answer breaks a limit\n");
 		}
 	}
 	arena_fini(&arena);
@@ -180,7 +179,7 @@ struct listing {
 	struct buf frame;
 };
 
-static enum window_turn produce_listing(void *state, struct buf *out)
+static enum admin_turn produce_listing(void *state, struct buf *out)
 {
 	struct listing *listing = state;
 	size_t before = buf_len(out);
@@ -188,14 +187,14 @@ static enum window_turn produce_listing(void *state, struct buf *out)
 		/* One that had no place is tried again in the next piece. */
 		if (buf_len(&listing->frame) == 0 &&
 			!inspect_next(&listing->list, listing->server->engine, &listing->frame))
-			return WINDOW_END;
-		size_t room = WINDOW_PIECE_LEN_MAX - (buf_len(out) - before);
+			return ADMIN_END;
+		size_t room = ADMIN_PIECE_LEN_MAX - (buf_len(out) - before);
 		size_t len = buf_len(&listing->frame) < room ? buf_len(&listing->frame) : room;
 		if (buf_append(out, buf_data(&listing->frame), len) != 0)
-			return WINDOW_END;
+			return ADMIN_END;
 		buf_consume(&listing->frame, len);
 	}
-	return WINDOW_MORE;
+	return ADMIN_MORE;
 }
 
 static void release_listing(void *state)
@@ -211,44 +210,44 @@ static bool read_key(struct str query, char key[ID_LEN])
 {
 	char namespace[NAMESPACE_LEN] = "";
 	char name[NAME_LEN];
-	if (window_query(query, "id", key, ID_LEN))
+	if (admin_query(query, "id", key, ID_LEN))
 		return true;
-	if (!window_query(query, "name", name, sizeof(name)))
+	if (!admin_query(query, "name", name, sizeof(name)))
 		return false;
-	(void)window_query(query, "namespace", namespace, sizeof(namespace));
+	(void)admin_query(query, "namespace", namespace, sizeof(namespace));
 	snprintf(key, ID_LEN, "%s%s%s", namespace, namespace[0] != '\0' ? "/" : "", name);
 	return true;
 }
 
 static void answer_objects(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+	void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	static const struct window_producer producer = {produce_listing, release_listing};
-	static const struct window_producer single = {produce_made, release_made};
+	static const struct admin_producer producer = {produce_listing, release_listing};
+	static const struct admin_producer single = {produce_made, release_made};
 	struct listing *listing = xcalloc(1, sizeof(*listing));
 	char key[ID_LEN];
 	listing->server = ctx;
 	buf_init(&listing->frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	if (!inspect_init(&listing->list, request->rest)) {
-		window_reply_text(reply, 404, "there is no such list; see proto/WINDOW.md\n");
+		admin_reply_text(reply, 404, "there is no such list; see proto/ADMIN.md\n");
 	} else if (!read_key(request->query, key)) {
-		window_reply_stream(reply, 200, stream_type, &producer, listing);
+		admin_reply_stream(reply, 200, stream_type, &producer, listing);
 		return;
 	} else if (!inspect_find(&listing->list, listing->server->engine, str_from(key),
 			   &listing->frame)) {
-		window_reply_text(reply, 404, "there is no %.*s %s\n", STR_FMT(request->rest), key);
+		admin_reply_text(reply, 404, "there is no %.*s %s\n", STR_FMT(request->rest), key);
 	} else {
 		struct made *made = xcalloc(1, sizeof(*made));
 		made->body = listing->frame;
 		buf_init(&listing->frame, 0);
-		window_reply_stream(reply, 200, stream_type, &single, made);
+		admin_reply_stream(reply, 200, stream_type, &single, made);
 	}
 	release_listing(listing);
 }
 
 /* ---- what happens ---- */
 
-static enum window_turn produce_events(void *state, struct buf *out)
+static enum admin_turn produce_events(void *state, struct buf *out)
 {
 	struct follower *follower = state;
 	struct inspect_server *server = follower->server;
@@ -261,10 +260,10 @@ static enum window_turn produce_events(void *state, struct buf *out)
 	while (follower->next < server->event_count && buf_len(out) - before < PIECE_LEN) {
 		const struct buf *frame = &server->events[follower->next % INSPECT_EVENTS_MAX];
 		if (buf_append_str(out, buf_str(frame)) != 0)
-			return WINDOW_END;
+			return ADMIN_END;
 		follower->next++;
 	}
-	return follower->next < server->event_count ? WINDOW_MORE : WINDOW_WAIT;
+	return follower->next < server->event_count ? ADMIN_MORE : ADMIN_WAIT;
 }
 
 static void release_events(void *state)
@@ -275,19 +274,18 @@ static void release_events(void *state)
 }
 
 /* ?past=true: those that are remembered first. */
-static void answer_events(
-	void *ctx, const struct window_request *request, struct window_reply *reply)
+static void answer_events(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	static const struct window_producer producer = {produce_events, release_events};
+	static const struct admin_producer producer = {produce_events, release_events};
 	struct inspect_server *server = ctx;
 	struct follower *follower = xcalloc(1, sizeof(*follower));
 	char past[8];
 	follower->server = server;
 	follower->reply = reply;
-	if (!window_query(request->query, "past", past, sizeof(past)))
+	if (!admin_query(request->query, "past", past, sizeof(past)))
 		follower->next = server->event_count;
 	LIST_INSERT_HEAD(&server->followers, follower, link);
-	window_reply_stream(reply, 200, stream_type, &producer, follower);
+	admin_reply_stream(reply, 200, stream_type, &producer, follower);
 }
 
 static void add_event(struct inspect_server *server, const struct inspection_event *event)
@@ -299,7 +297,7 @@ static void add_event(struct inspect_server *server, const struct inspection_eve
 		return;
 	server->event_count++;
 	LIST_FOREACH (follower, &server->followers, link)
-		window_reply_wake(follower->reply);
+		admin_reply_wake(follower->reply);
 }
 
 void inspect_server_event(struct inspect_server *server, const struct event_note *note)
@@ -353,7 +351,7 @@ void inspect_server_down(struct inspect_server *server, enum inspect_server_peer
 /* ---- life ---- */
 
 struct inspect_server *inspect_server_new(
-	struct ev_loop *loop, struct window *window, struct engine *engine)
+	struct ev_loop *loop, struct admin_server *admin, struct engine *engine)
 {
 	struct inspect_server *server = xcalloc(1, sizeof(*server));
 	server->loop = loop;
@@ -362,10 +360,10 @@ struct inspect_server *inspect_server_new(
 	LIST_INIT(&server->followers);
 	for (size_t i = 0; i < INSPECT_EVENTS_MAX; i++)
 		buf_init(&server->events[i], PIECE_LEN);
-	window_add_path(window, "/status", WINDOW_LOCAL, answer_status, server);
-	window_add_path(window, "/explain", WINDOW_LOCAL, answer_explain, server);
-	window_add_path(window, "/objects/", WINDOW_PREFIX, answer_objects, server);
-	window_add_path(window, "/events", WINDOW_LOCAL, answer_events, server);
+	admin_add_path(admin, "/status", ADMIN_LOCAL, answer_status, server);
+	admin_add_path(admin, "/explain", ADMIN_LOCAL, answer_explain, server);
+	admin_add_path(admin, "/objects/", ADMIN_PREFIX, answer_objects, server);
+	admin_add_path(admin, "/events", ADMIN_LOCAL, answer_events, server);
 	return server;
 }
 

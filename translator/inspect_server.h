@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the translator tells through its window, for sluicectl: /status, /objects/TYPE, /explain, /events (proto/WINDOW.md). Only on the Unix socket.
+ * What the translator tells through its admin server, for sluicectl: /status, /objects/TYPE, /explain, /events (proto/ADMIN.md). Only on the Unix socket.
  */
 #pragma once
 
-#include "common/window.h"
+#include "common/admin_server.h"
 #include "translator/engine.h"
 
 enum inspect_server_peer { INSPECT_WATCHER, INSPECT_PROVIDER, INSPECT_PEERS };
@@ -15,9 +15,9 @@ enum {
 
 struct inspect_server;
 
-/* The window and the engine must outlive it, and it every answer: it is freed after the window. */
+/* The admin server and the engine must outlive it, and it every answer: it is freed after the admin server. */
 struct inspect_server *inspect_server_new(
-	struct ev_loop *loop, struct window *window, struct engine *engine);
+	struct ev_loop *loop, struct admin_server *admin, struct engine *engine);
 void inspect_server_free(struct inspect_server *server);
 
 void inspect_server_up(

@@ -7,7 +7,7 @@
  * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
  *           source.sock.
  * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
- *           provider. It has no other credentials, no socket of the network (its window is a Unix socket, which `sluicectl serve`
+ *           provider. It has no other credentials, no socket of the network (its admin server is a Unix socket, which `sluicectl serve`
  *           shows by TCP), opens no file after the start, and runs no program.
  * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
  *
@@ -358,7 +358,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 	}
 	cert_setup();
 	self.engine = engine_new(&engine_config, &engine_ops, NULL);
-	self.server = inspect_server_new(daemon_loop(daemon), daemon_window(daemon), self.engine);
+	self.server = inspect_server_new(daemon_loop(daemon), daemon_admin(daemon), self.engine);
 	start_timers();
 	metrics_add(translator_metrics, TRANSLATOR_METRIC_COUNT);
 	metrics_collect_with(measure, NULL);

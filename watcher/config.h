@@ -4,7 +4,7 @@
 
 #include "common/daemon.h"
 
-#define WINDOW_PORT "10241"
+#define ADMIN_PORT "10241"
 
 struct config {
 	struct daemon_options common;
@@ -38,6 +38,10 @@ struct config {
 	double lease_duration;
 	double lease_renew_deadline;
 	double lease_retry;
+	struct option_list manifests;
+	char *records;
+	char *places;
+	char *manifest_namespace;
 };
 
 extern const struct option_table config_table;

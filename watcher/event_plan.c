@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const double REFILL_PER_S = 1.0 / 300.0;
-static const double SIMILAR_WINDOW_S = 600.0;
+static const double SIMILAR_ADMIN_S = 600.0;
 #define COMBINED_PREFIX "(combined from similar events): "
 
 struct seen_object {
@@ -63,7 +63,7 @@ static bool is_similar_to_many(
 	const struct str texts[] = {
 		note->key.uid, note->key.namespace, note->key.name, type_text(note), note->reason};
 	struct seen_reason *seen = digest_cache_get(&filter->reasons, digest_of(texts, 5), &is_new);
-	if (!is_new && now - seen->last_at > SIMILAR_WINDOW_S)
+	if (!is_new && now - seen->last_at > SIMILAR_ADMIN_S)
 		seen->count = 0;
 	seen->last_at = now;
 	uint64_t message = digest_of(&note->message, 1);

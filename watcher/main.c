@@ -6,7 +6,7 @@
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
  * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its window, and
+ * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its admin server, and
  * never writes a file.
  *
  * When a neighbour dies:
@@ -17,6 +17,8 @@
  * - SIGTERM: statuses stay as they are; addresses are taken away only when the translator says so.
  * - out of memory or descriptors: it ends with a line that says so, and its supervisor starts it again.
  *
+ * With --manifests it is a filter: it asks no server and has no neighbours (manifest_filter.h).
+ *
  * Read next: cluster.h (what is watched), reflector_fsm.def (how), project.h (what is kept), outlet.h (what is told), status_plan.h.
  */
 #include "common/xalloc.h"
@@ -26,6 +28,7 @@
 #include "watcher/events.h"
 #include "watcher/lease.h"
 #include "watcher/log_events.h"
+#include "watcher/manifest_filter.h"
 #include "watcher/metrics.h"
 #include "watcher/rights.h"
 #include "watcher/source.h"
@@ -463,15 +466,28 @@ static void reload(void)
 	cluster_hurry(watcher.cluster);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct config *config = ctx;
+	return config->manifests.count != 0 || config->records != NULL;
+}
+
+static char *filter(const void *ctx, bool *ret_usage)
+{
+	return manifest_filter(ctx, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
 		.options = &config_table,
 		.common_offset = offsetof(struct config, common),
-		.window_port = WINDOW_PORT,
+		.admin_port = ADMIN_PORT,
 		.start = start,
 		.stop = stop,
 		.reload = reload,
+		.is_filter = is_filter,
+		.filter = filter,
 	};
 	struct config config;
 	return daemon_main(&spec, &config, argc, argv);

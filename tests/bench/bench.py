@@ -283,7 +283,7 @@ def measure_rancher(count: int) -> None:
         budget("writes for 50 changed endpoints", line.writes(), 0, "")
 
 
-def measure_window(count: int) -> None:
+def measure_admin(count: int) -> None:
     """What sluicectl takes from its start to its end: the median, for what looks at one thing and for whole lists."""
     with Pair(count, answer=True) as pair, tempfile.TemporaryFile("w+") as out:
         def ask(*arguments: str) -> str:
@@ -321,7 +321,7 @@ def run(args: argparse.Namespace) -> None:
         "instructions": lambda: [measure_instructions(sizes, min(args.events, 100), grouping) for grouping in (PER_INGRESS, MERGED)],
         "memory": lambda: [measure_memory(size, 64 if size else 16) for size in [0, *sizes]],
         "rancher": lambda: measure_rancher(min(1000, count)),
-        "window": lambda: measure_window(count),
+        "admin": lambda: measure_admin(count),
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
                             for name in ([args.proxy] if args.proxy else PROXIES)],
     }
@@ -338,7 +338,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,window,proxies")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,proxies")
     parser.add_argument("--proxy", choices=PROXIES, help="proxies: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.

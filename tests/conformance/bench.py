@@ -317,7 +317,7 @@ class Bench:
     # The program
 
     def start(self) -> None:
-        environment = {"SLUICE_WINDOW": "off", **os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
+        environment = {"SLUICE_ADMIN_ADDRESS": "off", **os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
         try:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
         except (OSError, ValueError) as problem:

@@ -12,7 +12,7 @@ import pytest
 from lib.line import Line, build_folder
 from lib.wait import wait_for
 from lib.web import change, reaches, serve
-from lib.window import look
+from lib.admin import look
 
 DAY_S = 24 * 60 * 60
 
@@ -56,7 +56,7 @@ def year_month_day(log_line: str) -> str:
 
 def frames(line: Line) -> dict[str, int]:
     """How many the translator has had from each neighbour."""
-    text = look(line.runtime / "translator.window", "/metrics").text
+    text = look(line.runtime / "translator.admin", "/metrics").text
     return {peer: int(count) for peer, count in re.findall(r'sluice_link_frames_total\{peer="(\w+)",direction="received"\} ([0-9]+)', text)}
 
 

@@ -125,7 +125,7 @@ def running_provider(tmp_path_factory):
     listener.bind(os.fspath(folder / "provider.sock"))
     listener.listen()
     listener.settimeout(60)
-    daemon = Daemon(build_folder() / "examples/example-provider", ["--runtime-dir", str(folder), "--address", "192.0.2.7", "--window", "off"],
+    daemon = Daemon(build_folder() / "examples/example-provider", ["--runtime-dir", str(folder), "--address", "192.0.2.7", "--admin-address", "off"],
                     folder / "provider.log")
     daemon.start()
     try:

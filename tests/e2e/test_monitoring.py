@@ -20,7 +20,7 @@ from lib.line import Line
 from lib.proxy_line import ProxyLine
 from lib.served import Served
 from lib.wait import wait_for
-from lib.window import look, wait_ready
+from lib.admin import look, wait_ready
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MONITORING = ROOT / "examples/monitoring"
@@ -29,8 +29,8 @@ CATALOGUES = {
     "watcher": (*COMMON, "watcher"),
     "translator": (*COMMON, "translator"),
     "provider-rancher": (*COMMON, "provider-common", "provider-rancher"),
-    "provider-haproxy": (*COMMON, "provider-common", "provider-local"),
-    "provider-nginx": (*COMMON, "provider-common", "provider-local"),
+    "provider-haproxy": (*COMMON, "provider-common", "provider-proxy"),
+    "provider-nginx": (*COMMON, "provider-common", "provider-proxy"),
 }
 METRIC = re.compile(r'^METRIC\(\w+, (COUNTER|GAUGE|HISTOGRAM), "(\w+)", "(\w*)",\s', re.M)
 NAME = re.compile(r"\b(?:sluice|process)_\w+")
@@ -72,14 +72,14 @@ def places():
         daemons = {"watcher": line.watcher, "translator": line.translator, "provider-rancher": line.provider,
                    "provider-haproxy": haproxy.provider, "provider-nginx": nginx.provider}
         for daemon in daemons.values():
-            daemon.environment["SLUICE_WINDOW"] = "127.0.0.1:0"
+            daemon.environment["SLUICE_ADMIN_ADDRESS"] = "127.0.0.1:0"
         line.start()
         for proxy in (haproxy.provider, nginx.provider):
             proxy.stop()
             proxy.start()
         for program, daemon in daemons.items():
             if program != "translator":
-                ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("window-listening", "port="))[1])
+                ports[program] = int(re.search(r" port=(\d+)", daemon.wait_event("admin-listening", "port="))[1])
         ports["translator"] = shown.enter_context(Served(line.runtime, "translator", line.runtime / "serve.log")).port
         line.cluster.apply(line.cluster.service("web"), line.cluster.ingress(
             "first", [{"host": "foo.bar.com", "paths": [("/", "Prefix", "web", 80)]}]))

@@ -186,7 +186,7 @@ def test_what_a_proxy_listens_on_is_its_own_before_it_is_found(rooms):
             os.kill(one.pid, signal.SIGCONT)
         room.settle()
     assert load.failures == [] and load.good > 0
-    assert not proxy.provider.events("listener-lacking")
+    assert not proxy.provider.events("listener-unserved")
 
 
 @pytest.mark.parametrize("name", PROXIES)

@@ -14,7 +14,7 @@ from lib.proxies import PROXIES, proxy_class
 from lib.wait import wait_for
 
 TIMEOUT = "1"
-FLOOD_LEN = 5 * 1024 * 1024  # more than PROXY_LOG_LEN_MAX of provider-local/proxy_log.h
+FLOOD_LEN = 5 * 1024 * 1024  # more than PROXY_LOG_LEN_MAX of provider-proxy/proxy_log.h
 
 
 @pytest.fixture(params=PROXIES)

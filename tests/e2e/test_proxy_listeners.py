@@ -60,12 +60,12 @@ def test_a_program_that_has_the_port(pods, name):
         assert proxy.translator.notices(LB) == {"PortUnavailable": words}
         proxy.wait_answers("web.test")
         wait_for(lambda: words in missing(proxy), "the provider not to be ready", PATIENCE)
-        line = proxy.provider.wait_event("listener-lacking")
+        line = proxy.provider.wait_event("listener-unserved")
         assert str(pid) in line and f"address={proxy.address}" in line and f"port={proxy.https}" in line
         # A provider that starts anew finds the same, and believes no file.
         lines = len(proxy.provider.lines)
         proxy.restart()
-        proxy.provider.wait_event("listener-lacking", str(pid), PATIENCE, since=lines)
+        proxy.provider.wait_event("listener-unserved", str(pid), PATIENCE, since=lines)
         os.kill(pid, signal.SIGKILL)
         proxy.wait_applied()
         wait_for(lambda: missing(proxy) == "" and not proxy.translator.notices(LB), "all to be well", PATIENCE)

@@ -15,7 +15,7 @@ from lib.traffic import Traffic, request
 from lib.wait import wait_for
 
 OLD_MAX = 4  # WORKERS_OLD_MAX of provider-supervisor/workers.h
-FREE = 8  # PACE_FREE_COUNT of provider-local/pace.h
+FREE = 8  # PACE_FREE_COUNT of provider-proxy/pace.h
 LEAST_S, MOST_S = 0.2, 1.5
 PACE = ["--reload-interval", str(LEAST_S), "--reload-interval-max", str(MOST_S)]
 WORKERS = {"haproxy": 1, "nginx": 2}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No secret is told: not in a log at its most talkative, not in Events, metrics, answers of the window or of sluicectl, nor on a command line,
+"""No secret is told: not in a log at its most talkative, not in Events, metrics, answers of the admin server or of sluicectl, nor on a command line,
 whatever goes wrong with it."""
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lib.local_proxy import PATIENCE
 from lib.proxies import PROXIES
 from lib.proxy_line import ProxyLine
 from lib.wait import wait_for
-from lib.window import look
+from lib.admin import look
 
 PASSWORD = "hunter2-is-the-password"
 RUBBISH = "c2VjcmV0LXJ1YmJpc2g-no-key-at-all"
@@ -44,7 +44,7 @@ class Told:
             yield f"command line of {daemon.program.name}", pathlib.Path(f"/proc/{daemon.pid}/cmdline").read_text()
         for path in line.folder.rglob("*.log"):
             yield str(path), path.read_text(errors="replace")
-        for place in line.runtime.glob("*.window"):
+        for place in line.runtime.glob("*.admin"):
             for path in ("/readyz", "/metrics", "/healthz"):
                 yield f"{place.name} {path}", look(place, path).text
         yield "Events", json.dumps(line.cluster.list("events"))
@@ -60,8 +60,8 @@ class Told:
         pieces = dict(self.pieces())
         assert all(len(secret) >= 8 for secret in secrets)
         # Whoever looks in vain must have looked at something.
-        assert {"log of sluice-watcher", "translator.window /metrics", "watcher.window /readyz", "Events"} <= set(pieces)
-        assert "level=debug" in pieces["log of sluice-watcher"] and "sluice_" in pieces["translator.window /metrics"]
+        assert {"log of sluice-watcher", "translator.admin /metrics", "watcher.admin /readyz", "Events"} <= set(pieces)
+        assert "level=debug" in pieces["log of sluice-watcher"] and "sluice_" in pieces["translator.admin /metrics"]
         found = [(where, secret) for where, text in pieces.items() for secret in secrets if secret in text]
         assert found == []
 
@@ -128,8 +128,8 @@ def kubernetes_refuses(line: Any, token: str) -> None:
     since = len(line.watcher.lines)
     line.kube.end_streams("clean")
     line.watcher.wait_event("watch-failed", "no such token", since=since, timeout=PATIENCE)
-    wait_for(lambda: "no such token" in look(line.runtime / "watcher.window", "/readyz").text
-             or "401" in look(line.runtime / "watcher.window", "/readyz").text, "the refusal to be told", PATIENCE)
+    wait_for(lambda: "no such token" in look(line.runtime / "watcher.admin", "/readyz").text
+             or "401" in look(line.runtime / "watcher.admin", "/readyz").text, "the refusal to be told", PATIENCE)
     line.kube.clear(fault)
 
 
@@ -139,7 +139,7 @@ def rancher_refuses(line: Line) -> list[str]:
     encoded = base64.b64encode(pair.encode()).decode()
     fault = line.rancher.fault("error", status=401, code="Unauthorized", message=f"no such pair: {pair} (Basic {encoded})")
     line.provider.wait_event("rancher-outage", "no such pair", timeout=PATIENCE)
-    wait_for(lambda: look(line.runtime / "provider-rancher.window", "/readyz").status in (200, 503), "the window")
+    wait_for(lambda: look(line.runtime / "provider-rancher.admin", "/readyz").status in (200, 503), "the admin server")
     line.rancher.clear(fault)
     line.provider.wait_event("rancher-outage-over", timeout=PATIENCE)
     return [key, encoded]
@@ -167,13 +167,13 @@ def test_no_secret_is_told_when_an_option_is_wrong(tmp_path, program, arguments,
         (tmp_path / "options").write_text(file)
         arguments = ["--config", str(tmp_path / "options")]
     done = subprocess.run([build_folder() / program, "--runtime-dir", str(tmp_path), "--log-level", "debug", *arguments],
-                          env={"PATH": os.environ["PATH"], "SLUICE_WINDOW": "off", **environment}, capture_output=True, text=True, timeout=30,
+                          env={"PATH": os.environ["PATH"], "SLUICE_ADMIN_ADDRESS": "off", **environment}, capture_output=True, text=True, timeout=30,
                           stdin=subprocess.DEVNULL, check=False)
     assert done.returncode != 0 and done.stderr and PASSWORD not in done.stderr + done.stdout, done
 
 
 def test_a_secret_does_not_stay_on_the_command_line(tmp_path):
-    process = subprocess.Popen([build_folder() / RANCHER, "--runtime-dir", str(tmp_path), "--window", "off", "--cattle-url", "http://127.0.0.1:1",
+    process = subprocess.Popen([build_folder() / RANCHER, "--runtime-dir", str(tmp_path), "--admin-address", "off", "--cattle-url", "http://127.0.0.1:1",
                                 "--access-key", PASSWORD + "-1", f"--secret-key={PASSWORD}-2"], stderr=subprocess.PIPE, text=True)
     try:
         lines = []

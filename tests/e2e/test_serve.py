@@ -18,11 +18,11 @@ from lib.daemon import Daemon
 from lib.line import build_folder, is_sanitized
 from lib.served import SLUICECTL, Served
 from lib.wait import wait_for
-from lib.window import look
+from lib.admin import look
 
 TRANSLATOR = build_folder() / "translator/sluice-translator"
 PAGES = ("/healthz", "/readyz", "/metrics")
-CONNECTIONS_MAX = 32  # WINDOW_CONNECTIONS_MAX of common/window.h
+CONNECTIONS_MAX = 32  # ADMIN_CONNECTIONS_MAX of common/admin_server.h
 HEAD_LEN_MAX = 8 * 1024
 HEAD_S = 10
 PATIENCE = 60
@@ -64,11 +64,11 @@ def metrics(text: str) -> set[str]:
     return {line.split("{")[0].split()[0] for line in text.splitlines() if not line.startswith("#")}
 
 
-def test_the_pages_are_those_of_the_window(translator, serve, tmp_path):
-    server, window = serve(), tmp_path / "translator.window"
+def test_the_pages_are_those_of_the_admin_server(translator, serve, tmp_path):
+    server, admin = serve(), tmp_path / "translator.admin"
     for page in PAGES:
         for accept in ("text/plain", "application/openmetrics-text;version=1.0.0"):
-            here, there = look(window, page, Accept=accept), look(server.port, page, Accept=accept)
+            here, there = look(admin, page, Accept=accept), look(server.port, page, Accept=accept)
             assert (there.status, there.headers["content-type"]) == (here.status, here.headers["content-type"]), page
             assert metrics(there.text) == metrics(here.text), page
     assert look(server.port, "/healthz").text == "the event loop turns\n"
@@ -79,7 +79,7 @@ def test_the_pages_are_those_of_the_window(translator, serve, tmp_path):
 
 def test_nothing_else_is_shown(translator, serve, tmp_path):
     server = serve()
-    assert look(tmp_path / "translator.window", "/about").status == 200
+    assert look(tmp_path / "translator.admin", "/about").status == 200
     for path in ("/", "/status", "/objects/secret", "/events", "/about", "/explain?namespace=a&name=b", "/metrics/", "/healthz/../status", "/%68ealthz",
                  "//metrics", "/METRICS"):
         view = look(server.port, path)
@@ -119,7 +119,7 @@ def test_a_program_that_comes_and_goes(translator, serve):
     assert look(server.port, "/healthz").status == 200
     translator.kill()
     view = look(server.port, "/healthz")
-    assert (view.status, view.text) == (503, "sluice-translator does not run, or has its window elsewhere\n")
+    assert (view.status, view.text) == (503, "sluice-translator does not run, or has its admin server elsewhere\n")
     assert [look(server.port, page).status for page in PAGES] == [503, 503, 503]
     translator.start()
     wait_for(lambda: look(server.port, "/healthz").status == 200, "it to answer again", PATIENCE)
@@ -201,7 +201,7 @@ def test_a_flood_of_connections_keeps_no_probe_out(translator, serve):
 
 
 def program_at(path: pathlib.Path, answer: bytes) -> subprocess.Popen:
-    """Something else behind the socket of the window, which answers these bytes to whatever it is asked, and then so again without end if they say so."""
+    """Something else behind the socket of the admin server, which answers these bytes to whatever it is asked, and then so again without end if they say so."""
     script = ("import socket, sys\n"
               "server = socket.socket(socket.AF_UNIX); server.bind(sys.argv[1]); server.listen(); print('listens', flush=True)\n"
               "answer = bytes.fromhex(sys.argv[2])\n"
@@ -222,11 +222,11 @@ def program_at(path: pathlib.Path, answer: bytes) -> subprocess.Popen:
     (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nhalf", "turned us away, or ended before its answer did"),
     (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "has answered more than the limit"),
     (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\na", "are both of one version?"),
-    (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "name it with --window-allow-uid"),
+    (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "name it with --admin-allow-uid"),
     (b"SSH-2.0-OpenSSH_9.2\r\n", "turned us away, or ended before its answer did"),
 ])
 def test_an_answer_that_is_none(serve, tmp_path, answer, problem):
-    other = program_at(tmp_path / "translator.window", answer)
+    other = program_at(tmp_path / "translator.admin", answer)
     try:
         view = look(serve().port, "/metrics")
         assert view.status == 503 and view.text.startswith("sluice-translator ") and problem in view.text
@@ -265,7 +265,7 @@ def test_the_service_manager_hands_over_the_port(translator, tmp_path):
         manager.settimeout(PATIENCE)
         child = ("import os, sys\n"
                  "os.dup2(int(sys.argv[1]), 3); os.set_inheritable(3, True)\n"
-                 "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='window')\n"
+                 "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='admin')\n"
                  "os.execv(sys.argv[2], sys.argv[2:])\n")
         with subprocess.Popen([sys.executable, "-c", child, str(tcp.fileno()), str(SLUICECTL), "serve", "translator", "--runtime-dir", str(tmp_path)],
                               env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "1000000"}, pass_fds=[tcp.fileno()],

@@ -105,7 +105,7 @@ def test_status_says_of_each_program_how_it_is(line, ctl):
 
 
 def test_why_a_program_does_not_answer(line, ctl):
-    window = line.runtime / "translator.window"
+    admin = line.runtime / "translator.admin"
     # No socket.
     done = ctl("get", "ingress", "-r", "/nonexistent")
     assert done.returncode == 4 and "there is no such socket" in done.stderr and "start sluice-translator" in done.stderr
@@ -122,11 +122,11 @@ def test_why_a_program_does_not_answer(line, ctl):
         line.runtime.chmod(0o755)
         shutil.copy(build_folder() / "sluicectl/sluicectl", line.runtime)
         for mode in (0o666, 0o660):
-            window.chmod(mode)
+            admin.chmod(mode)
             done = subprocess.run(["./sluicectl", "get", "ingress", "-r", "."], cwd=line.runtime, user=65534, group=65534, extra_groups=[],
                                   capture_output=True, text=True, timeout=120, check=False)
             assert done.returncode == 4 and "user 65534 may not look in" in done.stderr, (mode, done.stderr)
-            assert "--window-allow-uid 65534" in done.stderr
+            assert "--admin-allow-uid 65534" in done.stderr
     # It has ended, and left its socket.
     line.translator.kill()
     done = ctl("get", "ingress")
@@ -138,7 +138,7 @@ def test_why_a_program_does_not_answer(line, ctl):
 def test_a_provider_that_was_replaced_is_not_missed(line, ctl):
     """It was killed and has left its socket; the one that is connected serves."""
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole", PATIENCE)
-    left = line.runtime / "provider-former.window"
+    left = line.runtime / "provider-former.admin"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(left))
         listener.listen()
@@ -263,7 +263,7 @@ def test_a_piece_of_the_line_is_gone(line, ctl):
         done = ctl(*command)
         assert done.returncode == 4 and "translator" in done.stdout + done.stderr, command
     done = ctl("get", "ingress", "-r", "/nonexistent")
-    assert done.returncode == 4 and "/nonexistent/translator.window" in done.stderr
+    assert done.returncode == 4 and "/nonexistent/translator.admin" in done.stderr
     line.translator.start()
     line.watcher.start()
     wait_for(lambda: ctl("status").returncode == 0, "the line to be whole again", PATIENCE)

@@ -72,7 +72,7 @@ def test_who_comes_second_is_sent_away_and_the_first_goes_on(line, served, link)
 @pytest.mark.parametrize("role", ["watcher", "provider"])
 def test_a_second_daemon_says_why_it_is_not_served(line, served, role, tmp_path):
     first = getattr(line, role)
-    second = Daemon(first.program, first.arguments, tmp_path / "second.log", {**first.environment, "SLUICE_WINDOW_DIR": str(tmp_path)}, first.stdin)
+    second = Daemon(first.program, first.arguments, tmp_path / "second.log", {**first.environment, "SLUICE_ADMIN_DIR": str(tmp_path)}, first.stdin)
     second.start()
     try:
         said = second.wait_event("link-down", f"another {role} is connected")
@@ -241,7 +241,7 @@ def alone(folder: pathlib.Path, *arguments: str) -> Daemon:
 
 
 def remove_folder(runtime: pathlib.Path) -> None:
-    shutil.rmtree(runtime, ignore_errors=True)  # the translator takes its window away meanwhile
+    shutil.rmtree(runtime, ignore_errors=True)  # the translator takes its admin server away meanwhile
 
 
 def move_folder(runtime: pathlib.Path) -> None:

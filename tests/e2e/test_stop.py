@@ -19,10 +19,10 @@ ORDERS = [(name,) for name in DAEMONS] + [DAEMONS, DAEMONS[::-1]]
 def stop(line, name: str) -> None:
     daemon = line.daemon(name)
     since = len(daemon.lines)
-    window = line.runtime / f"{daemon.program.name.removeprefix('sluice-')}.window"
-    assert window.exists()
+    admin = line.runtime / f"{daemon.program.name.removeprefix('sluice-')}.admin"
+    assert admin.exists()
     assert daemon.stop() == 0
-    assert not window.exists(), "who looks in is not to find one that has ended"
+    assert not admin.exists(), "who looks in is not to find one that has ended"
     assert any("event=stopped" in text for text in daemon.lines[since:]), daemon.lines[since:]
 
 

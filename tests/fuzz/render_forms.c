@@ -2,7 +2,7 @@
 #include "render_world.h"
 
 #include "common/must.h"
-#include "provider-local/names.h"
+#include "provider-proxy/names.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static bool is_tcp_key(struct str key)
 	       str_to_int(key, 1, 65535, &port);
 }
 
-/* As the table in provider-local/routes.h has them. */
+/* As the table in provider-proxy/routes.h has them. */
 static char value_of_key(enum row_table table, struct str key)
 {
 	if (take_name(&key, NAME_HOST)) {

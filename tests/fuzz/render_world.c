@@ -5,13 +5,13 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
-#include "provider-local/ports.h"
+#include "provider-proxy/ports.h"
 
 enum { OBJECTS_MAX = 12, ITEMS_MAX = 4, PORT_COUNT = 8 };
 
 static const uint16_t ports[PORT_COUNT] = {80, 443, 5432, 6379, 8443, 9000, 9443, 10000};
 
-/* ---- in place of provider-local/local.c ---- */
+/* ---- in place of provider-proxy/local.c ---- */
 
 struct local *world_local(struct world *world)
 {
@@ -65,7 +65,7 @@ size_t publish_binds(const struct publish *publish, const struct check_ip **ret_
 	return 3;
 }
 
-/* ---- in place of provider-local/externals.c: every name has been looked up ---- */
+/* ---- in place of provider-proxy/externals.c: every name has been looked up ---- */
 
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena)
 {

@@ -4,13 +4,13 @@
  * code. What comes out is taken apart into words by the rules of the proxy's grammar, and each group of words must have a form that a
  * harmless state brings forth too (world_fill_plain()).
  *
- * The functions of provider-local/local.h that give a provider its parts are defined here, so that its code runs without a link; and those of
- * provider-local/externals.h that a renderer calls, so that host names have addresses without anybody being asked.
+ * The functions of provider-proxy/local.h that give a provider its parts are defined here, so that its code runs without a link; and those of
+ * provider-proxy/externals.h that a renderer calls, so that host names have addresses without anybody being asked.
  */
 #pragma once
 
-#include "provider-local/local.h"
-#include "provider-local/ports.h"
+#include "provider-proxy/local.h"
+#include "provider-proxy/ports.h"
 
 struct world {
 	struct state *state;

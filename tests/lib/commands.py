@@ -21,7 +21,7 @@ from lib.reference import DAEMONS, printed
 
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_.-]*$|^\.\.\.$|^$")
 PROGRAMS = (*("sluice-" + daemon for daemon in DAEMONS), "sluicectl")
-WINDOW_PORTS = {"10241", "10242", "10243", "10244", "10245"}
+ADMIN_PORTS = {"10241", "10242", "10243", "10244", "10245"}
 FOREIGN_UNITS = {"haproxy.service", "nginx.service"}
 # Programs of the system, with the options that pages use of them.
 SYSTEM = {
@@ -178,8 +178,8 @@ def bad_path(word: str) -> str | None:
 
 def check_url(word: str) -> list[str]:
     match = re.match(r"http://127\.0\.0\.1:(\d+)(/\w*)", word)
-    if match and (match[1] not in WINDOW_PORTS or match[2] not in {"/healthz", "/readyz", "/metrics"}):
-        return [f"no window answers {word}"]
+    if match and (match[1] not in ADMIN_PORTS or match[2] not in {"/healthz", "/readyz", "/metrics"}):
+        return [f"no admin server answers {word}"]
     return []
 
 

@@ -19,7 +19,7 @@ class Daemon:
                  environment: dict[str, str] | None = None, stdin: bytes | None = None, leaves_children: bool = False):
         self.program = pathlib.Path(program)
         self.arguments = arguments
-        self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SLUICE_WINDOW": "off", **sanitizer_options(), **(environment or {})}
+        self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "SLUICE_ADMIN_ADDRESS": "off", **sanitizer_options(), **(environment or {})}
         self.stdin = stdin
         self.log_file = log_file
         self.leaves_children = leaves_children  # that may hold its standard error open

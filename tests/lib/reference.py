@@ -112,7 +112,7 @@ def metrics() -> str:
         "watcher": "The watcher",
         "translator": "The translator",
         "provider-common": "Every provider in C",
-        "provider-local": "The providers for HAProxy and nginx",
+        "provider-proxy": "The providers for HAProxy and nginx",
         "provider-rancher": "The provider for Rancher",
     }
     found = tables("metrics.def", "METRIC")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluicectl serve` as a child process: the window of a program, by a port of this machine."""
+"""`sluicectl serve` as a child process: the admin server of a program, by a port of this machine."""
 from __future__ import annotations
 
 import pathlib
@@ -27,7 +27,7 @@ class Served(Daemon):
 
     def start(self) -> "Served":
         super().start()
-        self.port = int(wait_for(lambda: self.told(r"\.window at port (\d+) "), "it to listen", 60)[0])
+        self.port = int(wait_for(lambda: self.told(r"\.admin at port (\d+) "), "it to listen", 60)[0])
         return self
 
     def told(self, pattern: str) -> list[str]:

@@ -97,7 +97,7 @@ static bool try_connect(const char *path)
 	return in;
 }
 
-// The window at a socket tells us something.
+// The admin server at a socket tells us something.
 static bool try_ask(const char *path)
 {
 	static const char request[] = "GET /healthz HTTP/1.0\r\n\r\n", wanted[] = "HTTP/1.1 200 ";

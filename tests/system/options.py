@@ -12,5 +12,5 @@ _OPTION = re.compile(r'^(?:OPTION|SECRET)\([\w.]+, "[\w-]+", "(\w+)"', re.MULTIL
 
 def environment_names() -> set[str]:
     found = {name for table in TABLES for name in _OPTION.findall((ROOT / table).read_text(encoding="utf-8"))}
-    assert {"KUBERNETES_URL", "CATTLE_SECRET_KEY", "SLUICE_ALLOW_PROVIDER_UID", "SLUICE_WINDOW"} <= found
+    assert {"KUBERNETES_URL", "CATTLE_SECRET_KEY", "SLUICE_ALLOW_PROVIDER_UID", "SLUICE_ADMIN_ADDRESS"} <= found
     return found

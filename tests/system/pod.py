@@ -152,7 +152,7 @@ class Pod:
     def _adapted(self, environment: dict[str, dict[str, str]]) -> dict:
         pod = yaml.safe_load((ROOT / "docker/pod.yaml").read_text(encoding="utf-8"))
         pod["metadata"]["name"] = self.name
-        names = {"sluice-sockets": self.volume, "sluice-windows": f"{self.name}-windows", "watcher-credentials": "watcher", "rancher-credentials": "provider"}
+        names = {"sluice-sockets": self.volume, "sluice-admin": f"{self.name}-admin", "watcher-credentials": "watcher", "rancher-credentials": "provider"}
         for container in pod["spec"]["containers"]:
             container["image"] = f"localhost/sluice-{IMAGES[container['name']]}:{os.environ['SLUICE_IMAGE_TAG']}"
             variables = {row["name"]: row["value"] for row in container.get("env", [])} | environment.get(container["name"], {})

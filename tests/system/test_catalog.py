@@ -2,7 +2,7 @@
 """docker/catalog: Rancher 1.6 could deploy it, and the containers that it asks for are the line.
 
 No Rancher server is here: the template is checked against the other files, and its containers are run by podman with the same options,
-environments and volumes. What Rancher does with labels is done by hand: keys for agents, a window asked as its health check asks.
+environments and volumes. What Rancher does with labels is done by hand: keys for agents, an admin server asked as its health check asks.
 """
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ def test_sidekicks_and_volumes_name_services():
     assert [name for name, service in all_of.items() if "access" in service.get("volumes_from", [])] == ["watcher"]
 
 
-def test_health_checks_ask_the_windows():
+def test_health_checks_ask_the_admin_server():
     all_of = services()
     assert CHECKS.keys() == CONTAINERS.keys() - {"translator"}
     ports = {name: check["port"] for name, check in CHECKS.items()}
     assert ports == {"watcher": 10241, "metrics": 10242, "provider": 10243}
     assert all_of["metrics"]["command"] == ["serve", "translator", "--listen", f"0.0.0.0:{CHECKS['metrics']['port']}"]
-    assert all_of["metrics"]["user"].split(":")[0] == all_of["translator"]["environment"]["SLUICE_WINDOW_ALLOW_UID"]
+    assert all_of["metrics"]["user"].split(":")[0] == all_of["translator"]["environment"]["SLUICE_ADMIN_ALLOW_UID"]
     for name, check in CHECKS.items():
-        assert name == "metrics" or all_of[name]["environment"]["SLUICE_WINDOW"] == f"0.0.0.0:{check['port']}"
+        assert name == "metrics" or all_of[name]["environment"]["SLUICE_ADMIN_ADDRESS"] == f"0.0.0.0:{check['port']}"
         assert check["request_line"] == "GET /healthz HTTP/1.0" and check["strategy"] == "recreate"
 
 
@@ -224,7 +224,7 @@ def test_a_container_has_no_rights(line, container, user):
 def test_only_the_translator_can_make_sockets(line, container):
     # Whichever container had the volume first: it belongs to the translator.
     assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice").stdout.split() == ["750", "65531", str(GROUP)]
-    assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice-windows").stdout.split() == ["1770", "0", str(GROUP)]
+    assert line.pod.run(container, "stat", "--format=%a %u %g", "/run/sluice-admin").stdout.split() == ["1770", "0", str(GROUP)]
     made = line.pod.run(container, "touch", "/run/sluice/mine").returncode == 0
     assert made == (container == "translator")
     assert line.pod.run(container, "touch", "/mine").returncode != 0

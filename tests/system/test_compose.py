@@ -18,7 +18,7 @@ from lib.backend import Backend
 from lib.cluster import Cluster
 from lib.traffic import Traffic
 from lib.wait import wait_for
-from lib.window import look
+from lib.admin import look
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
@@ -69,14 +69,14 @@ def test_only_the_watcher_has_the_token_and_only_the_provider_the_keys(line):
     assert line.rancher.secret_key not in line.pod.log("provider")
 
 
-def test_the_windows_are_where_they_may_be_looked_into(line):
-    shown = line.pod.run("translator", "stat", "--format=%a %u %g", "/run/sluice-windows").stdout.strip()
+def test_the_admin_servers_are_where_they_may_be_asked(line):
+    shown = line.pod.run("translator", "stat", "--format=%a %u %g", "/run/sluice-admin").stdout.strip()
     assert shown == f"1770 0 {GROUP}"
-    found = line.pod.run("translator", "ls", "/run/sluice-windows").stdout.split()
-    assert found == ["provider-rancher.window", "translator.window", "watcher.window"]
+    found = line.pod.run("translator", "ls", "/run/sluice-admin").stdout.split()
+    assert found == ["provider-rancher.admin", "translator.admin", "watcher.admin"]
 
 
-def test_the_translators_window_has_a_port_of_another_container(line):
+def test_the_translators_admin_server_has_a_port_of_another_container(line):
     assert look(10242, "/healthz").status == 200 and "sluice_translator_records" in look(10242, "/metrics").text
     assert look(10242, "/about").status == 404
 

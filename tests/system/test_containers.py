@@ -12,7 +12,7 @@ from typing import Callable
 import pytest
 from lib.cluster import Cluster
 from lib.wait import wait_for
-from lib.window import look
+from lib.admin import look
 from standins.kube.client import LOOPBACK_PODS, KubeStandin
 from standins.rancher.client import RancherStandin
 
@@ -97,7 +97,7 @@ def test_a_container_has_no_rights(line, container, user):
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/"] == ["ro"]
     # Only the translator makes sockets; nobody else can put one in the place of its.
     assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice"] == {"translator": ["rw"], "metrics": []}.get(container, ["ro"])
-    assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice-windows"] == ["ro" if container == "metrics" else "rw"]
+    assert [row[3].split(",")[0] for row in mounts if row[1] == "/run/sluice-admin"] == ["ro" if container == "metrics" else "rw"]
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -116,7 +116,7 @@ def test_credentials_are_where_they_are_needed(line):
         assert line.rancher.secret_key not in line.pod.log(container)
 
 
-def test_the_translators_window_has_a_port_of_another_container(line):
+def test_the_translators_admin_server_has_a_port_of_another_container(line):
     """And the port is there, and says so, while the translator is not."""
     assert look(10242, "/healthz").status == 200
     assert "sluice_translator_records" in look(10242, "/metrics").text
@@ -211,11 +211,11 @@ LINKS = {"connect=/run/sluice/source.sock", "connect=/run/sluice/provider.sock"}
 LINK = {"watcher": "connect=/run/sluice/source.sock", "provider": "connect=/run/sluice/provider.sock"}
 # And this is the option that would have to name its user for the link that is not its own.
 STRANGER_TO = {"watcher": "--allow-provider-uid", "provider": "--allow-watcher-uid"}
-WINDOWS = {name: f"ask=/run/sluice-windows/{file}.window" for name, file in
+ADMIN_SOCKETS = {name: f"ask=/run/sluice-admin/{file}.admin" for name, file in
            (("watcher", "watcher"), ("translator", "translator"), ("provider", "provider-rancher"))}
 # The containers of a pod share its network; no container sees the processes of another. podman's filter leaves it namespaces of users, as
 # Kubernetes' does not: what is tried after that, in one, is no more either.
-EVERYBODY = {"read=/etc/hostname", "write=/run/sluice-windows", "write=/dev/shm", "root=namespace"}
+EVERYBODY = {"read=/etc/hostname", "write=/run/sluice-admin", "write=/dev/shm", "root=namespace"}
 RIGHTS = {f"root={how}" for how in ("setuid", "mount", "hostname", "module", "device")} | {"family=17"}
 OTHERS = {"signal=-1", "see=2", "trace=2", "memory=2"}
 FOLDERS = {f"write={folder}" for folder in ("/", "/etc", "/etc/sluice", "/usr/bin", "/tmp", "/var/tmp", "/run", "/root", "/proc/sys/kernel")}
@@ -225,18 +225,18 @@ def _may(line: PodLine, container: str) -> set[str]:
     ports = {f"tcp={urllib.parse.urlsplit(url).port}" for url in (line.kube.url, line.rancher.url)}
     may = EVERYBODY | ports | CREDENTIALS.get(container, set())
     if container == "metrics":
-        # It looks into one window, and can put nothing in the place of any.
-        return may - {"write=/run/sluice-windows"} | {WINDOWS["translator"]}
+        # It looks into one admin server, and can put nothing in the place of any.
+        return may - {"write=/run/sluice-admin"} | {ADMIN_SOCKETS["translator"]}
     if container == "translator":
         # Its user is the one that sluicectl looks in as.
-        return may | {"write=/run/sluice", "listen=/run/sluice/attacker.sock"} | (set(WINDOWS.values()) - {WINDOWS[container]})
+        return may | {"write=/run/sluice", "listen=/run/sluice/attacker.sock"} | (set(ADMIN_SOCKETS.values()) - {ADMIN_SOCKETS[container]})
     return may | {LINK[container]}
 
 
 def _all(line: PodLine, container: str) -> set[str]:
     attempts = set().union(*CREDENTIALS.values(), EVERYBODY, RIGHTS, OTHERS, FOLDERS)
     attempts |= {"write=/run/sluice", "listen=/run/sluice/attacker.sock", "read=/etc/shadow", "list=/root"}
-    attempts |= {window for name, window in WINDOWS.items() if name != container}
+    attempts |= {admin for name, admin in ADMIN_SOCKETS.items() if name != container}
     if container != "translator":
         attempts |= LINKS
     return attempts | _may(line, container)
@@ -249,7 +249,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(container):
         wait_for(lambda: attack.is_over(pod.log(container)), f"the attacker to be done\n{pod.log(container)}")
         # Again in its next life, when all the others have long been there.
         for other in set(LINE) - {container}:
-            wait_for(lambda other=other: "event=window-listening" in pod.log(other), f"the window of {other}\n{pod.log(other)}")
+            wait_for(lambda other=other: "event=admin-listening" in pod.log(other), f"the admin server of {other}\n{pod.log(other)}")
         if container in LINK:
             other = "watcher" if container == "provider" else "provider"
             wait_for(lambda: "event=link-up" in pod.log(other), f"{other} to be connected\n{pod.log(other)}")

@@ -52,7 +52,7 @@ def containers(objects: list[dict]) -> dict[str, dict]:
 
 
 def ours(objects: list[dict]) -> dict[str, dict]:
-    """Without the proxy, and without what shows the translator's window."""
+    """Without the proxy, and without what shows the translator's admin server."""
     return {name: each for name, each in containers(objects).items() if name not in ("proxy", "metrics")}
 
 
@@ -88,29 +88,29 @@ def test_containers_are_confined(objects):
         assert each["resources"]["limits"]["memory"]
 
 
-def test_probes_ask_the_window_at_its_port(objects):
+def test_probes_ask_the_admin_server_at_its_port(objects):
     for name, each in ours(objects).items():
         if name == "translator":
             continue
         variables = {row["name"]: row["value"] for row in each["env"]}
-        assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_WINDOW"])]
+        assert [(port["name"], f"0.0.0.0:{port['containerPort']}") for port in each["ports"]] == [(name, variables["SLUICE_ADMIN_ADDRESS"])]
         assert each["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": name}
         # What the others lack must not lead clients away from a proxy that serves.
         assert ("readinessProbe" in each) == (name == "provider")
     assert containers(objects)["provider"]["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "provider"}
 
 
-def test_the_translator_has_no_network_and_another_shows_its_window(objects):
+def test_the_translator_has_no_network_and_another_shows_its_admin_server(objects):
     """Whether it lives is asked from within, so that no other container's end can be taken for its own."""
     translator, metrics = (containers(objects)[name] for name in ("translator", "metrics"))
     variables = {row["name"]: row["value"] for row in translator["env"]}
-    assert "ports" not in translator and "SLUICE_WINDOW" not in variables
+    assert "ports" not in translator and "SLUICE_ADMIN_ADDRESS" not in variables
     assert all(each["livenessProbe"]["exec"] == {"command": ["/usr/bin/sluice-alive"]} and "readinessProbe" not in each for each in (translator, metrics))
     (port,) = metrics["ports"]
     assert metrics["args"] == ["serve", "translator", "--listen", f"0.0.0.0:{port['containerPort']}"] and port["name"] == "translator"
-    assert variables["SLUICE_WINDOW_ALLOW_UID"] == str(metrics["securityContext"]["runAsUser"])
-    assert metrics["volumeMounts"] == [{"name": "windows", "mountPath": variables["SLUICE_WINDOW_DIR"], "readOnly": True}]
-    assert metrics["env"] == [{"name": "SLUICE_RUNTIME_DIR", "value": variables["SLUICE_WINDOW_DIR"]}]
+    assert variables["SLUICE_ADMIN_ALLOW_UID"] == str(metrics["securityContext"]["runAsUser"])
+    assert metrics["volumeMounts"] == [{"name": "admin", "mountPath": variables["SLUICE_ADMIN_DIR"], "readOnly": True}]
+    assert metrics["env"] == [{"name": "SLUICE_RUNTIME_DIR", "value": variables["SLUICE_ADMIN_DIR"]}]
 
 
 def test_the_translators_user_may_look_into_all(objects):
@@ -118,9 +118,9 @@ def test_the_translators_user_may_look_into_all(objects):
     for name, each in all_of.items():
         variables = {row["name"]: row["value"] for row in each["env"]}
         folders = {mount["mountPath"]: mount.get("readOnly", False) for mount in each["volumeMounts"]}
-        assert folders[variables["SLUICE_WINDOW_DIR"]] is False
+        assert folders[variables["SLUICE_ADMIN_DIR"]] is False
         if name != "translator":
-            assert variables["SLUICE_WINDOW_ALLOW_UID"] == str(all_of["translator"]["securityContext"]["runAsUser"])
+            assert variables["SLUICE_ADMIN_ALLOW_UID"] == str(all_of["translator"]["securityContext"]["runAsUser"])
 
 
 def test_the_translator_lets_each_in_at_its_own_socket(objects):

@@ -42,14 +42,14 @@ class Containers:
         self.address, self.port = self._address.ip, free_port(self._address.ip)
         self.manifest = {each["name"]: each for each in next(each for each in rendered(proxy) if each["kind"] == "Deployment")
                          ["spec"]["template"]["spec"]["containers"]}
-        for folder in ("run", "windows", "state", "proxy", "tmp"):
+        for folder in ("run", "admin", "state", "proxy", "tmp"):
             (self.folder / folder).mkdir(mode=0o770)
             os.chown(self.folder / folder, USER, GROUP)
         os.chown(self.folder, USER, GROUP)
         self.folder.chmod(0o711)
         self.translator = Translator(self.folder / "run")
         os.chown(self.folder / "run/provider.sock", USER, GROUP)
-        self.volumes = {"sockets": "run", "windows": "windows", "state": "state", "proxy": "proxy", "tmp": "tmp"}
+        self.volumes = {"sockets": "run", "admin": "admin", "state": "state", "proxy": "proxy", "tmp": "tmp"}
 
     def __enter__(self) -> "Containers":
         for container in ("proxy", "provider"):
@@ -69,7 +69,7 @@ class Containers:
     def start(self, container: str) -> None:
         of = self.manifest[container]
         limit = of["resources"]["limits"]["memory"].lower().removesuffix("i")
-        variables = {row["name"]: row["value"] for row in of["env"]} | {"SLUICE_WINDOW": "off"}
+        variables = {row["name"]: row["value"] for row in of["env"]} | {"SLUICE_ADMIN_ADDRESS": "off"}
         mounts = [f"{self.folder / self.volumes[mount['name']]}:{mount['mountPath']}:{'ro' if mount.get('readOnly') else 'rw'}"
                   for mount in of["volumeMounts"]]
         podman("run", "--detach", "--name", self.name_of(container), "--network=host", "--restart=always", "--read-only", "--cap-drop=all",

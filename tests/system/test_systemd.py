@@ -129,16 +129,16 @@ def test_credentials_are_for_their_process_alone(line):
 
 @pytest.mark.parametrize("unit,port", [("sluice-watcher.service", 10241), ("sluice-translator.service", 10242),
                                        ("sluice-provider-rancher.service", 10243)])
-def test_every_window_is_open(line, unit, port):
-    """On the loopback, and as a socket of its user; the translator has no network, and another unit shows its window."""
+def test_every_admin_server_is_open(line, unit, port):
+    """On the loopback, and as a socket of its user; the translator has no network, and another unit shows its admin server."""
     name = unit.removeprefix("sluice-").removesuffix(".service")
     user = {"watcher": "sluice-watcher", "translator": "sluice-translator"}.get(name, "sluice-provider")
     for path, words in (("/healthz", "the event loop turns"), ("/readyz", "ready"), ("/metrics", "sluice_build_info")):
         ask = f"exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET {path} HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
         answer = wait_for(lambda ask=ask: line.machine.run("bash", "-c", ask, check=False), f"an answer at {path}")
         assert answer.splitlines()[0] == "HTTP/1.1 200 OK" and words in answer, answer
-    assert line.machine.run("stat", "--format=%a %U %G", f"/run/sluice/{name}.window").strip() == f"660 {user} sluice"
-    assert "event=window-unavailable" not in line.machine.journal(unit)
+    assert line.machine.run("stat", "--format=%a %U %G", f"/run/sluice/{name}.admin").strip() == f"660 {user} sluice"
+    assert "event=admin-unavailable" not in line.machine.journal(unit)
 
 
 def test_the_port_of_the_translator_tells_of_it_while_it_is_away(line):
@@ -162,13 +162,13 @@ def test_the_port_of_the_translator_tells_of_it_while_it_is_away(line):
     wait_for(lambda: all(machine.show(unit, "StatusText") == "ready" for unit in UNITS), "the line to be ready")
 
 
-def test_a_window_does_not_start_what_was_stopped(line):
+def test_a_admin_does_not_start_what_was_stopped(line):
     machine = line.machine
     machine.systemctl("stop", "sluice-watcher.service")
-    assert not machine.run("bash", "-c", "ls /run/sluice/watcher.window", check=False)
+    assert not machine.run("bash", "-c", "ls /run/sluice/watcher.admin", check=False)
     assert not machine.is_active("sluice-watcher.service")
     machine.systemctl("start", "sluice-watcher.service")
-    wait_for(lambda: machine.run("bash", "-c", "ls /run/sluice/watcher.window", check=False), "the window to be back")
+    wait_for(lambda: machine.run("bash", "-c", "ls /run/sluice/watcher.admin", check=False), "the admin server to be back")
 
 
 def test_the_sockets_are_for_the_line_alone(line):
@@ -246,7 +246,7 @@ def _may(unit: str, ports: set[str]) -> set[str]:
     if unit in NETWORK:
         may |= ports | {INET}
     if unit == METRICS:
-        may.add("ask=/run/sluice/translator.window")
+        may.add("ask=/run/sluice/translator.admin")
     if unit in LINK:
         may.add(LINK[unit])
     elif unit == TRANSLATOR:  # its own folder
@@ -268,7 +268,7 @@ def _all(line: SystemdLine, unit: str, ports: set[str]) -> set[str]:
         if other == unit:
             continue
         attempts |= {f"{what}={pid}" for what in ("signal", "trace", "see", "memory")}
-        attempts.add(f"ask=/run/sluice/{other.removeprefix('sluice-').removesuffix('.service')}.window")
+        attempts.add(f"ask=/run/sluice/{other.removeprefix('sluice-').removesuffix('.service')}.admin")
     attempts |= {f"{what}=1" for what in ("signal", "trace", "see", "memory")}
     return attempts | FOLDERS | RIGHTS | ports | (LINKS if unit != TRANSLATOR else set())
 
@@ -289,7 +289,7 @@ def test_an_attacker_in_its_place_reaches_nothing_else(line, unit):
         attempts = _all(line, unit, ports)
         may = _may(unit, ports)
         if alone:
-            attempts = {word for word in attempts if not word.endswith(("=0", "provider-rancher.window"))}
+            attempts = {word for word in attempts if not word.endswith(("=0", "provider-rancher.admin"))}
         before = len(machine.journal(TRANSLATOR))
         attack.check(machine.attack(unit, sorted(attempts)), may, attempts - may)
         refused = attack.refused_users(machine.journal(TRANSLATOR)[before:])

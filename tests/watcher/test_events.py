@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lib.wait import stays, wait_for
-from lib.window import look
+from lib.admin import look
 
 CREATE = {"verb": "create", "resource": "events", "identity": "controller"}
 
@@ -159,8 +159,8 @@ def test_a_namespace_that_goes_takes_no_events_and_no_log_lines(rig):
     for number in range(5):
         rig.link.event(record, "A", f"x{number}")
     rig.kube.wait_requests(5, resource="events", verb="create", status=403)
-    window = rig.folder / "run/watcher.window"
-    wait_for(lambda: 'sluice_watcher_events_total{outcome="namespace-gone"} 5' in look(window, "/metrics").text, "them to be counted")
+    admin = rig.folder / "run/watcher.admin"
+    wait_for(lambda: 'sluice_watcher_events_total{outcome="namespace-gone"} 5' in look(admin, "/metrics").text, "them to be counted")
     assert not rig.watcher.events("event-failed")
 
 

@@ -256,6 +256,6 @@ def test_an_object_over_the_limit_is_left_out(make_rig, profile):
     rig.link.wait_record("ingress", "another")
 
 
-def test_the_folder_of_sockets_gets_the_window_and_nothing_else(rig):
+def test_the_folder_of_sockets_gets_the_admin_and_nothing_else(rig):
     rig.start()
-    assert {path.name for path in runtime_folder(rig.folder).iterdir()} == {"source.sock", "watcher.window"}
+    assert {path.name for path in runtime_folder(rig.folder).iterdir()} == {"source.sock", "watcher.admin"}

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from lib.wait import stays, wait_for
-from lib.window import look
+from lib.admin import look
 
 from .conftest import service
 
@@ -214,7 +214,7 @@ def test_410_in_both_forms(rig, as_status):
     assert "resourceVersionMatch=NotOlderThan" in rig.lists(mark)[0]["query"] and "resourceVersion=&" not in rig.lists(mark)[0]["query"]
 
 
-def test_bookmarks_keep_a_quiet_watch_within_the_window(rig):
+def test_bookmarks_keep_a_quiet_watch_within_the_admin(rig):
     rig.kube.settings(bookmark_period_s=0.1)
     rig.ingress()
     rig.start()
@@ -327,13 +327,13 @@ def test_a_restarted_api_server_is_followed_within_seconds(rig):
     no history: the pauses of its absence have nothing to do with either."""
     rig.ingress()
     rig.start("--backoff-first", "0.8", "--backoff-max", "30")
-    window = rig.folder / "run/watcher.window"
+    admin = rig.folder / "run/watcher.admin"
     rig.watcher.wait_event("ready")
-    assert look(window, "/readyz").text == "ready\n"
+    assert look(admin, "/readyz").text == "ready\n"
     mark = rig.kube.mark()
     rig.kube.network("gone", drop="rst")
     rig.watcher.wait_event("watch-failed", "retry_s=3.2", timeout=30)
-    assert re.search(r"^what is known is [0-9]+ s old: .*ingress", look(window, "/readyz").text, re.M)
+    assert re.search(r"^what is known is [0-9]+ s old: .*ingress", look(admin, "/readyz").text, re.M)
     rig.kube.bump(10)
     rig.kube.forget()
     rig.kube.fault("respond", {"identity": "controller"}, with_="forbidden", count=7)
@@ -342,7 +342,7 @@ def test_a_restarted_api_server_is_followed_within_seconds(rig):
     # At most one pause of a server that is away, and one of a failure that stands alone.
     rig.wait_host("b.example", timeout=8 + 1.6 + 2)
     rig.kube.wait_streams(5, identity="controller")
-    wait_for(lambda: look(window, "/readyz").text == "ready\n", "readiness")
+    wait_for(lambda: look(admin, "/readyz").text == "ready\n", "readiness")
     assert sorted(entry["resource"] for entry in rig.lists(mark)) == [
         "endpointslices", "ingressclasses", "ingresses", "secrets", "services"]
     assert not rig.watcher.events("forbidden")

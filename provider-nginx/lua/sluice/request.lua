@@ -99,7 +99,7 @@ local function location_of(var, pool)
 	return "@" .. pool.proto .. "_" .. tls.trust
 end
 
--- The provider asks whether we answer, through our own ports (provider-local/probe.h).
+-- The provider asks whether we answer, through our own ports (provider-proxy/probe.h).
 local function answer_probe()
 	ngx.header["Content-Type"] = "text/plain"
 	ngx.print(process.get_master_pid())

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- From listener, host and path to the name of a pool, by the rows that provider-local/routes.h describes. Rows that are found by their
+-- From listener, host and path to the name of a pool, by the rows that provider-proxy/routes.h describes. Rows that are found by their
 -- whole key stand in the dictionary under `W` and the key, those that are found by the longest prefix under `P` and the key.
 local store = require("sluice.store")
 local uri = require("sluice.uri")

@@ -55,9 +55,9 @@ static void print_event(int index)
 	log_event(&events[index], LOG_STR("path", "/a b"));
 }
 
-static void print_last_words(int index)
+static void print_fatal(int index)
 {
-	log_last_words(&events[index], "\"x\" \\ y");
+	log_fatal(&events[index], "\"x\" \\ y");
 }
 
 /* `line` behind the time. */
@@ -94,10 +94,10 @@ static void lines_fit_where_they_go(void **state)
 		{"JSON", NULL, LOG_FORMAT_JSON, 1, print_event, true,
 			"\"level\":\"warn\",\"program\":\"sluice-test\",\"event\":\"a-warning\","
 			"\"path\":\"/a b\"}\n"},
-		{"last words", "ours", LOG_FORMAT_LOGFMT, 0, print_last_words, false,
+		{"last words", "ours", LOG_FORMAT_LOGFMT, 0, print_fatal, false,
 			"<3>level=error program=sluice-test event=a-fault reason=\"\\\"x\\\" \\\\ "
 			"y\"\n"},
-		{"last words in JSON", "ours", LOG_FORMAT_JSON, 0, print_last_words, false,
+		{"last words in JSON", "ours", LOG_FORMAT_JSON, 0, print_fatal, false,
 			"<3>{\"level\":\"error\",\"program\":\"sluice-test\",\"event\":\"a-fault\","
 			"\"reason\":\"\\\"x\\\" \\\\ y\"}\n"},
 	};

@@ -4,7 +4,7 @@
  * files and processes of the others, and at its own.
  */
 #include "common/landlock.h"
-#include "provider-local/confine.h"
+#include "provider-proxy/confine.h"
 #include "provider-rancher/confine.h"
 #include "translator/confine.h"
 #include "watcher/confine.h"

@@ -77,7 +77,7 @@ static void a_flood_does_not_fill_the_memory(void **state)
 	for (ev_tstamp end = ev_time() + 10; told == before && ev_time() < end;)
 		turn(loop);
 	assert_int_not_equal(told, before);
-	const char *words = output_last_words(output);
+	const char *words = output_last(output);
 	assert_string_equal(words + strlen(words) - 7, "the end");
 	close(fd);
 	output_free(output);

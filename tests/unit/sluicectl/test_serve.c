@@ -11,7 +11,7 @@
 static void test_names_of_programs(void **ctx)
 {
 	static const char *const good[] = {"translator", "provider-haproxy", "x1"};
-	static const char *const bad[] = {"", "../translator", "a/b", "Translator", "a.window",
+	static const char *const bad[] = {"", "../translator", "a/b", "Translator", "a.admin",
 		"a b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
 	(void)ctx;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -43,7 +43,7 @@ static const struct answer_case answer_cases[] = {
 	{"killed while it answered", HTTP_E_CUT, 200, "text/plain", "", "ended before"},
 	{"endless", HTTP_E_TOO_LONG, 200, "text/plain", "", "more than the limit"},
 	{"no HTTP", HTTP_E_OTHER, 0, NULL, "", "turned us away"},
-	{"we are a stranger", HTTP_ANSWERED, 403, NULL, "", "--window-allow-uid"},
+	{"we are a stranger", HTTP_ANSWERED, 403, NULL, "", "--admin-allow-uid"},
 	{"no place", HTTP_ANSWERED, 503, NULL, "", "turned us away"},
 	{"an older program", HTTP_ANSWERED, 404, "text/plain", "there is nothing\n", "one version"},
 	{"a redirect", HTTP_ANSWERED, 302, "text/plain", "there\n", "one version"},

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HTTP of the admin server: heads of requests, taken apart as they arrive, and heads of answers. No input or output. */
+#pragma once
+
+#include "common/admin_server.h"
+
+#include <http_parser.h>
+#include <time.h>
+
+/* One request. */
+struct admin_head {
+	http_parser parser;
+	size_t len; /* of what was fed */
+	char target[ADMIN_TARGET_LEN_MAX];
+	size_t target_len;
+	char accept[ADMIN_ACCEPT_LEN_MAX];
+	size_t accept_len;
+	char field[16]; /* the beginning of the name of a header */
+	size_t field_len;
+	bool is_in_value;
+	bool is_complete;
+	bool keeps_alive; /* the peer may send another request */
+	int status;       /* of the refusal, when it is bad */
+	const char *problem;
+};
+
+enum admin_head_outcome { ADMIN_HEAD_PARTIAL, ADMIN_HEAD_READY, ADMIN_HEAD_BAD };
+
+void admin_head_init(struct admin_head *head);
+/* Feeds the next bytes; *ret_used says how many were this request's. Not to be called any more after READY, or BAD: `status` and `problem` then say
+ * what to answer. */
+enum admin_head_outcome admin_head_feed(struct admin_head *head, struct str data, size_t *ret_used);
+/* What a READY one asks for; the texts point into the head, or are empty. */
+void admin_head_request(const struct admin_head *head, struct admin_request *ret_request);
+bool admin_head_is_head(const struct admin_head *head);
+bool admin_head_is_http_1_0(const struct admin_head *head);
+
+enum { ADMIN_LENGTH_CHUNKED = -1, ADMIN_LENGTH_CLOSE = -2 };
+
+struct admin_answer_head {
+	int status;
+	const char *content_type;
+	int64_t length; /* of the body, or ADMIN_LENGTH_... */
+	bool closes;    /* the connection ends with this answer */
+	time_t now;
+};
+
+/* -EMSGSIZE: `out` has no room. */
+[[nodiscard]] int admin_print_head(struct buf *out, const struct admin_answer_head *head);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Through its ports and its socket: probe.h for HAProxy. */
+#include "provider-haproxy/liveness.h"
+
+#include "common/xalloc.h"
+
+/* What any answer to any command proves is all that is asked for; on a connection that is lost sync.c tries again. */
+static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
+{
+	struct engine *engine = ctx;
+	(void)what;
+	(void)command;
+	(void)reply;
+	probe_control_answered(engine->probe);
+}
+
+static void ask_control(void *ctx)
+{
+	struct engine *engine = ctx;
+	/* A reload has a time limit of its own. */
+	if (engine->change == CHANGE_RELOADING)
+		probe_control_answered(engine->probe);
+	if (engine->connection == CONNECTION_READY && cli_in_flight(engine->cli) == 0)
+		cli_send(engine->cli, STR("show version"), STR_NONE, 0, on_info);
+}
+
+/* The body is the pid of the worker that answers. */
+static bool is_ours(void *ctx, struct str body)
+{
+	const struct engine *engine = ctx;
+	int64_t pid = 0;
+	return str_to_int(body, 1, INT32_MAX, &pid) && pid == engine->worker;
+}
+
+static void on_change(void *ctx)
+{
+	engine_wake(ctx);
+}
+
+static void replace(void *ctx)
+{
+	struct engine *engine = ctx;
+	if (engine->proxy != NULL)
+		proxy_replace(engine->proxy);
+}
+
+void liveness_init(struct engine *engine)
+{
+	static const struct probe_ops ops = {ask_control, is_ours, on_change, replace};
+	char *token_file = engine_path(engine, "probe");
+	struct probe_config config = {
+		.loop = engine->loop,
+		.rows = local_rows(engine->local),
+		.token_file = token_file,
+		.timeout_s = engine->config->local.proxy_timeout,
+		.ops = &ops,
+		.ctx = engine,
+	};
+	engine->probe = probe_new(&config);
+	free(token_file);
+}

@@ -1,6 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "provider-local/log_events.h"
-
-#define LOG_EVENT LOG_EVENT_DEFINE
-#include "provider-local/log_events.def"
-#undef LOG_EVENT

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/* The events of provider-local/, see log_events.def. */
-#pragma once
-
-#include "common/log.h"
-
-#define LOG_EVENT LOG_EVENT_DECLARE
-#include "provider-local/log_events.def"
-#undef LOG_EVENT

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "provider-local/metrics.h"
-
-struct metric proxy_metrics[PROXY_METRIC_COUNT] = {
-#define METRIC METRIC_DEFINE
-#include "provider-local/metrics.def"
-#undef METRIC
-};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where the endpoints of pools may be: the egress policy, host names that are looked up (externals.h), and our own listeners, which are followed with
+ * what load balancers want and with the addresses of this machine (own_listeners.h). When an answer may be another one for a pool, the provider settles it again.
+ */
+#pragma once
+
+#include "common/egress.h"
+#include "provider-proxy/externals.h"
+
+struct destinations;
+
+/* All of it has to stay. */
+struct destinations_config {
+	struct ev_loop *loop;
+	const struct option_list *dns_servers; /* see dns_new() */
+	const struct egress_options *egress;
+	const struct publish *publish;
+	struct notices *notices;
+	struct state *state;
+	const char *file; /* where addresses of names are remembered; copied */
+	/* The pool's endpoints may be others: settle it again. */
+	void (*on_pool)(void *ctx, struct object *pool);
+	void *ctx;
+};
+
+/* NULL and *ret_problem, allocated: an option is wrong. */
+struct destinations *destinations_new(const struct destinations_config *config, char **ret_problem);
+void destinations_free(struct destinations *destinations);
+
+struct externals *destinations_externals(struct destinations *destinations);
+
+/* Before pools of the commit are settled. True: destinations_settle() has to follow when they are. */
+bool destinations_on_commit(struct destinations *destinations, const struct state_commit *commit);
+/* Has all pools settled again that our own listeners concern. */
+void destinations_settle(struct destinations *destinations);

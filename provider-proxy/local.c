@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-proxy/local.h"
+
+#include "common/xalloc.h"
+#include "provider-proxy/confine.h"
+#include "provider-proxy/capabilities.h"
+#include "common/files.h"
+#include "provider-proxy/log_events.h"
+#include "provider-proxy/metrics.h"
+#include "provider-proxy/supervisor.h"
+#include "provider-proxy/usable.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+struct local {
+	struct daemon *daemon;
+	const struct local_options *options;
+	const struct local_ops *ops;
+	void *ctx;
+	struct provider *provider;
+	struct rows *rows;
+	struct notices *notices;
+	struct routes *routes;
+	struct destinations *destinations;
+	struct publish *publish;
+	struct unserved *unserved;
+	struct usable *usable;
+	struct ports
+		*next_unserved; /* fewer, when what is wanted now is in force; NULL: the same */
+	enum lb_state state;
+	char *supervisor;
+	char *message;
+	char *missing;
+	mode_t folder_mode;
+	bool has_new_folder;
+	bool is_linked;
+	bool knows_ports; /* which of those that are wanted now can be had */
+	bool has_settled; /* the first snapshot was applied, or has failed: what there is serves */
+};
+
+/* ---- readiness and statuses ---- */
+
+static void check_ready(struct local *local)
+{
+	const char *missing = local->missing;
+	if (missing == NULL && !state_is_complete(provider_state(local->provider)))
+		missing = local->is_linked ? "the translator's first snapshot" : "the translator";
+	if (missing == NULL && !local->has_settled)
+		missing = "the first snapshot to be applied";
+	if (missing == NULL)
+		missing = unserved_missing(local->unserved);
+	daemon_set_missing(local->daemon, missing);
+}
+
+static void tell_all(void *ctx)
+{
+	struct local *local = ctx;
+	if (local->provider == NULL)
+		return;
+	struct object *object = state_first(provider_state(local->provider), LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(provider_state(local->provider), object))
+		provider_status_changed(local->provider, object);
+}
+
+static void set_state(struct local *local, enum lb_state state, const char *message)
+{
+	bool is_same = local->state == state && (local->message != NULL) == (message != NULL) &&
+		       (message == NULL || strcmp(local->message, message) == 0);
+	if (!is_same) {
+		free(local->message);
+		local->message = message != NULL ? str_dup_utf8(str_from(message)) : NULL;
+		local->state = state;
+	}
+	if (state != LB_STATE_PENDING && !local->has_settled &&
+		state_is_complete(provider_state(local->provider))) {
+		local->has_settled = true;
+		check_ready(local);
+	}
+	/* The revisions may be others although the words are the same; what was told is not told twice. */
+	tell_all(local);
+}
+
+static void take_next_unserved(struct local *local)
+{
+	struct ports *next = local->next_unserved;
+	local->next_unserved = NULL;
+	if (next == NULL)
+		return;
+	unserved_set(local->unserved, next);
+	ports_free(next);
+	check_ready(local);
+}
+
+void local_applied(struct local *local)
+{
+	take_next_unserved(local);
+	set_state(local, LB_STATE_APPLIED, NULL);
+}
+
+void local_pending(struct local *local, const char *why)
+{
+	set_state(local, LB_STATE_PENDING, why);
+}
+
+void local_failed(struct local *local, const char *why)
+{
+	set_state(local, LB_STATE_FAILED, why);
+}
+
+void local_set_missing(struct local *local, const char *missing)
+{
+	char *copy = missing != NULL ? xstrdup(missing) : NULL;
+	free(local->missing);
+	local->missing = copy;
+	if (local->provider != NULL)
+		check_ready(local);
+}
+
+/* ---- the translator ---- */
+
+static bool amend(
+	void *ctx, const struct object *old, enum lb_kind kind, void *value, struct arena *arena)
+{
+	struct local *local = ctx;
+	return kind == LB_CERTIFICATE &&
+	       usable_admit(local->usable, provider_state(local->provider), old, value,
+		       local->ops->drops_unusable, arena);
+}
+
+static void on_commit(void *ctx, const struct state_commit *commit)
+{
+	struct local *local = ctx;
+	usable_on_commit(local->usable, commit);
+	for (size_t i = 0; i < commit->change_count; i++)
+		local->knows_ports &= object_kind(commit->changes[i].object) != LB_LOAD_BALANCER;
+	bool is_elsewhere = destinations_on_commit(local->destinations, commit);
+	routes_on_commit(local->routes, provider_state(local->provider), commit);
+	local->ops->on_commit(local->ctx, commit);
+	if (is_elsewhere)
+		destinations_settle(local->destinations);
+	tell_all(local);
+	check_ready(local);
+}
+
+/* What it has promised and does not serve. */
+static void judge_listeners(const struct local *local, const struct load_balancer *value,
+	struct arena *arena, struct lb_status *status)
+{
+	struct str reason = unserved_of(local->unserved, value->key.id);
+	size_t count = unserved_count(local->unserved, value->key.id);
+	if (status->state != LB_STATE_APPLIED || (count == 0 && value->listeners.count != 0))
+		return;
+	status->state = LB_STATE_FAILED;
+	status->message =
+		count > 1    ? arena_printf(arena, "%.*s; and %zu more", STR_FMT(reason), count - 1)
+		: count == 1 ? reason
+			     : STR("it has no listener that can be had");
+}
+
+/* Of the addresses where it is bound, those that this machine has. */
+static size_t own_addresses(const struct local *local, const struct load_balancer *value,
+	struct arena *arena, struct address **ret_addresses)
+{
+	struct address *list = arena_calloc(arena, value->listeners.count + 1, sizeof(*list));
+	size_t count = 0;
+	for (size_t i = 0; i < value->listeners.count; i++) {
+		struct check_ip ip;
+		if (!check_ip(value->listeners.items[i].address, &ip))
+			continue;
+		struct str text = arena_str(arena, str_from(ip.text));
+		bool is_new = !unserved_address(local->unserved, text);
+		for (size_t k = 0; k < count && is_new; k++)
+			is_new = !str_eq(list[k].ip, text);
+		if (is_new)
+			list[count++].ip = text;
+	}
+	*ret_addresses = list;
+	return count;
+}
+
+static bool has_own_addresses(const struct load_balancer *value)
+{
+	return value->listeners.count != 0 && !str_is_empty(value->listeners.items[0].address);
+}
+
+static size_t shared_addresses(
+	const struct local *local, struct arena *arena, struct address **ret_addresses)
+{
+	struct address *list;
+	size_t count = publish_list(local->publish, arena, &list);
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (publish_is_given(local->publish) ||
+			!unserved_address(local->unserved, list[i].ip))
+			list[kept++] = list[i];
+	}
+	*ret_addresses = list;
+	return kept;
+}
+
+/* While other programs have all its ports nothing new is shown, and what is shown stays: it may be a provider that hands over to us. An address
+ * that this machine lacks is no such reason. */
+static bool has_any_port(const struct local *local, const struct load_balancer *value)
+{
+	const struct check_ip *binds;
+	size_t count = 0;
+	size_t bind_count = publish_binds(local->publish, &binds);
+	for (size_t i = 0; i < value->listeners.count; i++)
+		count += !str_is_empty(value->listeners.items[i].service)  ? 0
+			 : str_is_empty(value->listeners.items[i].address) ? bind_count
+									   : 1;
+	return unserved_taken(local->unserved, value->key.id) < count || count == 0;
+}
+
+static bool fill_status(
+	void *ctx, struct object *load_balancer, struct arena *arena, struct lb_status *status)
+{
+	struct local *local = ctx;
+	struct load_balancer value;
+	provider_decode(local->provider, load_balancer, arena, &value);
+	status->state = local->state;
+	status->message = str_from(local->message);
+	if (value.absent || value.keep)
+		return local->state == LB_STATE_APPLIED;
+	judge_listeners(local, &value, arena, status);
+	status->addresses.count =
+		has_own_addresses(&value)
+			? own_addresses(local, &value, arena, &status->addresses.items)
+			: shared_addresses(local, arena, &status->addresses.items);
+	status->addresses_known = local->knows_ports && has_any_port(local, &value) &&
+				  (status->addresses.count != 0 || has_own_addresses(&value));
+	status->notices.count =
+		notices_list(local->notices, value.key.id, arena, &status->notices.items);
+	return true;
+}
+
+static void on_link(void *ctx, bool is_up)
+{
+	struct local *local = ctx;
+	local->is_linked = is_up;
+	check_ready(local);
+	if (local->ops->on_link != NULL)
+		local->ops->on_link(local->ctx, is_up);
+}
+
+static void make_provider(struct local *local, const struct local_config *config)
+{
+	static const struct provider_ops ops = {
+		.amend = amend,
+		.on_commit = on_commit,
+		.fill_status = fill_status,
+		.on_link = on_link,
+	};
+	char *path = daemon_runtime_path(&config->options->common, "provider.sock");
+	struct provider_config provider_config = {
+		.loop = daemon_loop(config->daemon),
+		.socket_path = path,
+		.name = str_from(config->name),
+		.software = str_from(config->software),
+		.capabilities = local_capabilities(),
+		.ops = &ops,
+		.ctx = local,
+	};
+	local->provider = provider_new(&provider_config);
+	free(path);
+}
+
+static char *make_destinations(struct local *local)
+{
+	char *problem = NULL;
+	char *file = local_path(local, "externals");
+	struct destinations_config config = {
+		.loop = daemon_loop(local->daemon),
+		.dns_servers = &local->options->dns_servers,
+		.egress = &local->options->egress,
+		.publish = local->publish,
+		.notices = local->notices,
+		.state = provider_state(local->provider),
+		.file = file,
+		.on_pool = local->ops->on_pool,
+		.ctx = local->ctx,
+	};
+	local->destinations = destinations_new(&config, &problem);
+	free(file);
+	return problem;
+}
+
+/* ---- life ---- */
+
+static char *confine(const struct local *local, const struct local_config *config)
+{
+	const struct confine_paths paths = {
+		.state_dir = config->options->state_dir,
+		.proxy_dir = local_proxy_dir(config->options),
+		.runtime_dir = config->options->common.runtime_dir,
+		.supervisor = local->supervisor,
+		.proxy = {config->proxy[0], config->proxy[1], config->proxy[2], config->proxy[3]},
+	};
+	return daemon_confine(config->daemon, confine_local(&paths));
+}
+
+static void collect(void *ctx)
+{
+	const struct local *local = ctx;
+	metric_set(&proxy_metrics[PROXY_DIRTY_ROWS], 0, (double)rows_dirty_count(local->rows));
+}
+
+static void start_metrics(struct local *local)
+{
+	metrics_add(proxy_metrics, PROXY_METRIC_COUNT);
+	metrics_collect_with(collect, local);
+	metric_add(&proxy_metrics[PROXY_STARTS], 0, 0);
+	metric_add(&proxy_metrics[PROXY_ENDS], 0, 0);
+	for (unsigned i = 0; i < 3; i++)
+		metric_add(&proxy_metrics[PROXY_RELOADS], i, 0);
+}
+
+static char *make_folder(const char *what, const char *path, mode_t mode)
+{
+	int err = files_make_dir(path, mode);
+	/* One that is read-only is no reason to end: the proxy may start from it. */
+	return err == 0 || files_exist(path) ? NULL
+					     : xasprintf("the %s %.400s cannot be made: %s", what,
+						       path, files_problem(err));
+}
+
+void local_set_ports(struct local *local, const struct ports *ports)
+{
+	local->knows_ports = true;
+	ports_free(local->next_unserved);
+	local->next_unserved = ports_copy(ports);
+	if (ports->unserved_count < unserved_total(local->unserved))
+		return;
+	take_next_unserved(local);
+	tell_all(local);
+}
+
+struct local *local_start(const struct local_config *config, char **ret_problem, bool *ret_usage)
+{
+	const struct local_options *options = config->options;
+	struct local *local = xcalloc(1, sizeof(*local));
+	local->daemon = config->daemon;
+	local->options = options;
+	local->folder_mode = config->folder_mode;
+	local->ops = config->ops;
+	local->ctx = config->ctx;
+	local->state = LB_STATE_PENDING;
+	local->publish =
+		publish_new(&options->publish_addresses, &options->bind_addresses, ret_problem);
+	if (local->publish == NULL) {
+		*ret_usage = true;
+		free(local);
+		return NULL;
+	}
+	local->rows = rows_new();
+	local->notices = notices_new(tell_all, local);
+	/* Before the sandbox, because OpenSSL reads its configuration. */
+	local->usable = usable_new(local->notices);
+	local->unserved = unserved_new(local->notices);
+	local->routes = routes_new(local->rows, local->notices);
+	local->supervisor =
+		options->supervisor != NULL ? xstrdup(options->supervisor) : supervisor_find();
+	make_provider(local, config);
+	*ret_problem = make_destinations(local);
+	if (*ret_problem != NULL) {
+		*ret_usage = true;
+		local_free(local);
+		return NULL;
+	}
+	start_metrics(local);
+	local->has_new_folder = !files_exist(options->state_dir);
+	*ret_problem = make_folder("state folder", options->state_dir, config->folder_mode);
+	if (*ret_problem == NULL)
+		*ret_problem = make_folder(
+			"folder of the proxy", local_proxy_dir(options), config->folder_mode);
+	if (*ret_problem == NULL)
+		*ret_problem = confine(local, config);
+	if (*ret_problem != NULL) {
+		local_free(local);
+		return NULL;
+	}
+	check_ready(local);
+	return local;
+}
+
+void local_free(struct local *local)
+{
+	if (local == NULL)
+		return;
+	metrics_collect_without(collect, local);
+	routes_free(local->routes, provider_state(local->provider));
+	struct provider *provider = local->provider;
+	local->provider = NULL;
+	provider_free(provider, "shutting down");
+	destinations_free(local->destinations);
+	unserved_free(local->unserved);
+	ports_free(local->next_unserved);
+	notices_free(local->notices);
+	rows_free(local->rows);
+	publish_free(local->publish);
+	usable_free(local->usable);
+	free(local->supervisor);
+	free(local->message);
+	free(local->missing);
+	free(local);
+}
+
+bool local_has_new_folder(const struct local *local)
+{
+	return local->has_new_folder;
+}
+
+static void end_without_folder(struct local *local, const char *folder)
+{
+	if (daemon_has_failed(local->daemon))
+		return;
+	log_event(&EV_FOLDER_LOST, LOG_STR("folder", folder));
+	daemon_fail(local->daemon);
+}
+
+void local_end_without_folder(struct local *local)
+{
+	end_without_folder(local, local->options->state_dir);
+}
+
+bool local_keep_proxy_folder(struct local *local)
+{
+	const char *folder = local_proxy_dir(local->options);
+	int err = files_exist(folder) ? 0 : files_make_dir(folder, local->folder_mode);
+	if (err == -EACCES)
+		end_without_folder(local, folder);
+	return err == 0;
+}
+
+void local_yield(struct local *local, double seconds)
+{
+	provider_pause(local->provider, seconds);
+}
+
+void local_be_taken(struct local *local, const char *by)
+{
+	log_event(&EV_PROXY_TAKEN, LOG_STR("by", by));
+	ev_break(daemon_loop(local->daemon), EVBREAK_ALL);
+}
+
+struct state *local_state(struct local *local)
+{
+	return provider_state(local->provider);
+}
+
+struct rows *local_rows(struct local *local)
+{
+	return local->rows;
+}
+
+struct routes *local_routes(struct local *local)
+{
+	return local->routes;
+}
+
+struct externals *local_externals(struct local *local)
+{
+	return destinations_externals(local->destinations);
+}
+
+struct notices *local_notices(struct local *local)
+{
+	return local->notices;
+}
+
+const struct publish *local_publish(struct local *local)
+{
+	return local->publish;
+}
+
+struct ev_loop *local_loop(struct local *local)
+{
+	return daemon_loop(local->daemon);
+}
+
+char *local_path(const struct local *local, const char *name)
+{
+	return xasprintf("%s/%s", local->options->state_dir, name);
+}
+
+const char *local_proxy_dir(const struct local_options *options)
+{
+	return options->proxy_dir != NULL ? options->proxy_dir : options->state_dir;
+}
+
+const char *local_supervisor(const struct local *local)
+{
+	return local->options->start_supervisor ? local->supervisor : NULL;
+}
+
+char *local_proxy_path(const struct local *local, const char *name)
+{
+	return xasprintf("%s/%s", local_proxy_dir(local->options), name);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Certificate files: chain and key in one PEM file, mode 0600, in a folder of mode 0700. A certificate object gives one file for each
+ * group of at most PEM_HOSTS_MAX server names it is shown for; the file's name says which object and which names, so a file never
+ * changes whom it is shown to, and new names are a new file beside the old one.
+ */
+#pragma once
+
+#include "common/buf.h"
+#include "proto/model.h"
+#include "provider-proxy/names.h"
+
+enum {
+	PEM_HOSTS_MAX = 32,
+	PEM_NAME_LEN = NAME_LEN + 1 + 16 + 4, /* c<16>-<16 hex>.pem */
+	PEM_LEN_MAX = 2 * 1024 * 1024,
+};
+
+struct pem_name {
+	char text[PEM_NAME_LEN + 1];
+};
+
+/* Of the group of server names hosts[first .. first + PEM_HOSTS_MAX - 1]. */
+struct pem_name pem_name_of(const struct certificate *certificate, size_t first);
+/* Appends the file's content: PEM blocks of the chain, then the key, without anything between the blocks and without empty lines.
+ * -EBADMSG when it is not PEM. */
+int pem_content(const struct certificate *certificate, struct buf *out);
+/* Appends the blocks of a PEM text in the same way. */
+[[nodiscard]] int pem_blocks(struct str pem, struct buf *out);
+/* Removes files of the folder that have the form of such a name and for which is_wanted() says false; returns how many. */
+size_t pem_sweep(const char *dir, bool (*is_wanted)(void *ctx, struct str file_name), void *ctx);

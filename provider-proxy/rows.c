@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-proxy/rows.h"
+
+#include "common/must.h"
+#include "common/tree.h"
+#include "common/xalloc.h"
+
+#include <bsd/sys/queue.h>
+
+struct row {
+	RB_ENTRY(row) node;
+	TAILQ_ENTRY(row) dirty;
+	char *wanted; /* NULL: the row must not exist */
+	char *has;
+	uint64_t place; /* see rowfile.h */
+	uint64_t filed;
+	bool is_dirty;
+	uint8_t table;
+	uint32_t key_len;
+	char key[];
+};
+
+RB_HEAD(row_tree, row);
+TAILQ_HEAD(row_list, row);
+
+struct rows {
+	struct row_tree tree[ROW_TABLE_COUNT];
+	struct row_list dirty[ROW_TABLE_COUNT];
+	size_t wanted_count[ROW_TABLE_COUNT];
+	size_t dirty_count;
+};
+
+struct str row_key(const struct row *row)
+{
+	return (struct str){row->key, row->key_len};
+}
+
+static int compare_rows(const struct row *a, const struct row *b)
+{
+	return str_cmp(row_key(a), row_key(b));
+}
+
+RB_GENERATE_LOCAL(row_tree, row, node, compare_rows)
+
+struct row *rows_find(struct rows *rows, enum row_table table, struct str key)
+{
+	struct row *at = RB_ROOT(&rows->tree[table]);
+	while (at != NULL) {
+		int order = str_cmp(key, row_key(at));
+		if (order == 0)
+			return at;
+		at = order < 0 ? RB_LEFT(at, node) : RB_RIGHT(at, node);
+	}
+	return NULL;
+}
+
+static struct row *find_or_add(struct rows *rows, enum row_table table, struct str key)
+{
+	struct row *row = rows_find(rows, table, key);
+	if (row != NULL)
+		return row;
+	must(key.len != 0 && key.len <= UINT32_MAX);
+	row = xcalloc(1, sizeof(*row) + key.len);
+	row->table = (uint8_t)table;
+	row->key_len = (uint32_t)key.len;
+	str_put(row->key, key);
+	RB_INSERT(row_tree, &rows->tree[table], row);
+	return row;
+}
+
+static bool are_equal(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static char *copy(struct str value)
+{
+	return value.p != NULL ? str_dup(value) : NULL;
+}
+
+/* Puts the row on the list or takes it off, and frees it when nobody knows of it any more. */
+static void settle(struct rows *rows, struct row *row)
+{
+	bool differs =
+		!are_equal(row->wanted, row->has) || (row->wanted == NULL && row->place != 0);
+	if (differs && !row->is_dirty) {
+		TAILQ_INSERT_TAIL(&rows->dirty[row->table], row, dirty);
+		rows->dirty_count++;
+	} else if (!differs && row->is_dirty) {
+		TAILQ_REMOVE(&rows->dirty[row->table], row, dirty);
+		rows->dirty_count--;
+	}
+	row->is_dirty = differs;
+	if (differs || row->wanted != NULL)
+		return;
+	RB_REMOVE(row_tree, &rows->tree[row->table], row);
+	free(row);
+}
+
+/* No value is not the same as an empty one. */
+static bool is_same(struct str a, struct str b)
+{
+	return a.p == NULL || b.p == NULL ? a.p == b.p : str_eq(a, b);
+}
+
+void rows_want(struct rows *rows, enum row_table table, struct str key, struct str value)
+{
+	struct row *row =
+		value.p != NULL ? find_or_add(rows, table, key) : rows_find(rows, table, key);
+	if (row == NULL || is_same(row_wanted(row), value))
+		return;
+	rows->wanted_count[table] += (value.p != NULL) - (size_t)(row->wanted != NULL);
+	free(row->wanted);
+	row->wanted = copy(value);
+	settle(rows, row);
+}
+
+struct str rows_wanted(const struct rows *rows, enum row_table table, struct str key)
+{
+	const struct row *row = rows_find((struct rows *)(uintptr_t)rows, table, key);
+	return row != NULL ? row_wanted(row) : STR_NONE;
+}
+
+struct row *rows_first_dirty(struct rows *rows, enum row_table table)
+{
+	return TAILQ_FIRST(&rows->dirty[table]);
+}
+
+void rows_defer(struct rows *rows, struct row *row)
+{
+	must(row->is_dirty);
+	TAILQ_REMOVE(&rows->dirty[row->table], row, dirty);
+	TAILQ_INSERT_TAIL(&rows->dirty[row->table], row, dirty);
+}
+
+size_t rows_dirty_count(const struct rows *rows)
+{
+	return rows->dirty_count;
+}
+
+size_t rows_count(const struct rows *rows, enum row_table table)
+{
+	return rows->wanted_count[table];
+}
+
+void rows_has(struct rows *rows, struct row *row, struct str value)
+{
+	char *old = row->has;
+	row->has = copy(value);
+	free(old);
+	settle(rows, row);
+}
+
+void rows_found(struct rows *rows, enum row_table table, struct str key, struct str value)
+{
+	rows_has(rows, find_or_add(rows, table, key), value);
+}
+
+void rows_forget_has(struct rows *rows)
+{
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		struct row *row;
+		struct row *next;
+		RB_FOREACH_SAFE (row, row_tree, &rows->tree[table], next)
+			rows_has(rows, row, STR_NONE);
+	}
+}
+
+struct row *rows_first(struct rows *rows, enum row_table table)
+{
+	return RB_MIN(row_tree, &rows->tree[table]);
+}
+
+struct row *rows_next(struct row *row)
+{
+	return row_tree_RB_NEXT(row);
+}
+
+struct str row_wanted(const struct row *row)
+{
+	return str_from(row->wanted);
+}
+
+struct str row_has(const struct row *row)
+{
+	return str_from(row->has);
+}
+
+enum row_table row_table(const struct row *row)
+{
+	return (enum row_table)row->table;
+}
+
+uint64_t *row_place(struct row *row)
+{
+	return &row->place;
+}
+
+uint64_t *row_filed(struct row *row)
+{
+	return &row->filed;
+}
+
+struct rows *rows_new(void)
+{
+	struct rows *rows = xcalloc(1, sizeof(*rows));
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		RB_INIT(&rows->tree[table]);
+		TAILQ_INIT(&rows->dirty[table]);
+	}
+	return rows;
+}
+
+void rows_free(struct rows *rows)
+{
+	if (rows == NULL)
+		return;
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		struct row *row;
+		struct row *next;
+		RB_FOREACH_SAFE (row, row_tree, &rows->tree[table], next) {
+			RB_REMOVE(row_tree, &rows->tree[table], row);
+			free(row->wanted);
+			free(row->has);
+			free(row);
+		}
+	}
+	free(rows);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-proxy/template.h"
+
+struct rendering {
+	const struct template_node *nodes;
+	const struct template_source *source;
+	void *ctx;
+	struct buf *out;
+};
+
+static int render_nodes(const struct rendering *rendering, size_t begin, size_t end);
+
+static int render_block(const struct rendering *rendering, size_t at)
+{
+	const struct template_node *node = &rendering->nodes[at];
+	int err = 0;
+	for (size_t i = 0; err == 0 && rendering->source->turn(rendering->ctx, node->name, i); i++)
+		err = render_nodes(rendering, at + 1, node->end);
+	return err;
+}
+
+static int render_value(const struct rendering *rendering, const struct template_node *node)
+{
+	struct str value = rendering->source->value(rendering->ctx, node->name);
+	return rendering->source->escape(rendering->out, value, node->kind == TEMPLATE_QUOTED);
+}
+
+/* Calls itself no deeper than the template nests blocks. */
+static int render_nodes(const struct rendering *rendering, size_t begin, size_t end)
+{
+	int err = 0;
+	for (size_t i = begin; err == 0 && i < end;) {
+		const struct template_node *node = &rendering->nodes[i];
+		if (node->kind == TEMPLATE_BLOCK)
+			err = render_block(rendering, i);
+		else if (node->kind == TEMPLATE_TEXT)
+			err = buf_append(rendering->out, node->text.p, node->text.len);
+		else
+			err = render_value(rendering, node);
+		i = node->kind == TEMPLATE_BLOCK ? node->end : i + 1;
+	}
+	return err;
+}
+
+int template_render(const struct template *template, const struct template_source *source,
+	void *ctx, struct buf *out)
+{
+	const struct rendering rendering = {template->nodes, source, ctx, out};
+	size_t len = buf_len(out);
+	int err = render_nodes(&rendering, 0, template->count);
+	if (err != 0)
+		buf_cut(out, len);
+	return err;
+}

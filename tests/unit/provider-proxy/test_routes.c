@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-proxy/routes.h"
+
+#include "../provider-common/objects.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct fixture {
+	struct state *state;
+	struct rows *rows;
+	struct notices *notices;
+	struct routes *routes;
+	struct message_reader *reader;
+	struct arena arena;
+	struct buf buf;
+};
+
+static int set_up(void **ret_fixture)
+{
+	static const struct state_config config = {0};
+	struct fixture *f = calloc(1, sizeof(*f));
+	f->state = state_new(&config);
+	f->rows = rows_new();
+	f->notices = notices_new(NULL, NULL);
+	f->routes = routes_new(f->rows, f->notices);
+	f->reader = message_reader_new();
+	arena_init(&f->arena);
+	buf_init(&f->buf, FRAME_LEN_MAX);
+	*ret_fixture = f;
+	return 0;
+}
+
+static int tear_down(void **fixture)
+{
+	struct fixture *f = *fixture;
+	routes_free(f->routes, f->state);
+	state_free(f->state);
+	rows_free(f->rows);
+	notices_free(f->notices);
+	message_reader_free(f->reader);
+	arena_fini(&f->arena);
+	buf_fini(&f->buf);
+	free(f);
+	return 0;
+}
+
+static void commit(struct fixture *f)
+{
+	struct state_commit commit;
+	state_commit(f->state, &commit);
+	routes_on_commit(f->routes, f->state, &commit);
+	state_commit_done(f->state);
+}
+
+static void upsert(struct fixture *f, const void *object)
+{
+	struct schema_error error = {""};
+	struct message message;
+	struct str payload = encode_upsert(&f->buf, object);
+	assert_int_equal(message_open(f->reader, payload, &message, &error), 0);
+	assert_int_equal(state_stage_upsert(f->state, &message, &f->arena, &error), 0);
+}
+
+static void put_host(struct fixture *f, const char *name, struct path_rule *rules, size_t count,
+	bool passthrough)
+{
+	struct virtual_host host = {
+		.key = {.kind = LB_VIRTUAL_HOST, .id = STR("host")},
+		.load_balancer = STR("lb"),
+		.host = str_from(name),
+		.match = HOST_EXACT,
+		.rules = {rules, count},
+		.passthrough = passthrough,
+	};
+	upsert(f, &host);
+	commit(f);
+}
+
+static struct str wanted(struct fixture *f, enum row_table table, const char *format,
+	struct name name, const char *rest)
+{
+	char key[128];
+	int len = snprintf(key, sizeof(key), "%s%s%s", format, name.text, rest);
+	return rows_wanted(f->rows, table, (struct str){key, (size_t)len});
+}
+
+static void assert_pool(struct str value, const char *pool)
+{
+	struct name name = name_of(NAME_POOL, str_from(pool));
+	assert_true(str_eq(value, name_str(&name)));
+}
+
+static void a_host_becomes_rows(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name host = name_of(NAME_HOST, STR("host"));
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct path_rule rules[] = {
+		{.path = STR("/foo"), .match = PATH_EXACT, .pool = STR("exact")},
+		{.path = STR("/foo/"), .match = PATH_PREFIX, .pool = STR("first")},
+		{.path = STR("/foo"), .match = PATH_PREFIX, .pool = STR("second")},
+		{.path = STR("/"), .match = PATH_IMPLEMENTATION_SPECIFIC, .pool = STR("root")},
+	};
+	put_host(f, "a.test", rules, 4, false);
+	assert_true(str_eq(wanted(f, ROW_WHOLE, "host:", lb, ":a.test"), name_str(&host)));
+	assert_pool(wanted(f, ROW_WHOLE, "", host, "/foo"), "exact");
+	assert_pool(wanted(f, ROW_PREFIX, "", host, "/foo/"), "first");
+	assert_pool(wanted(f, ROW_PREFIX, "", host, "/"), "root");
+	assert_int_equal(rows_count(f->rows, ROW_PREFIX), 2);
+	assert_int_equal(rows_count(f->rows, ROW_WHOLE), 2);
+	/* Only what differs is touched. */
+	put_host(f, "b.test", rules, 1, false);
+	assert_null(wanted(f, ROW_WHOLE, "host:", lb, ":a.test").p);
+	assert_non_null(wanted(f, ROW_WHOLE, "host:", lb, ":b.test").p);
+	assert_int_equal(rows_count(f->rows, ROW_PREFIX), 0);
+	struct lb_remove gone = {LB_VIRTUAL_HOST, STR("host")};
+	struct schema_error error;
+	assert_int_equal(state_stage_remove(f->state, &gone, &error), 0);
+	commit(f);
+	assert_int_equal(rows_count(f->rows, ROW_WHOLE), 0);
+}
+
+static void the_first_rule_wins(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name host = name_of(NAME_HOST, STR("host"));
+	struct path_rule rules[] = {
+		{.path = STR("/a"), .match = PATH_PREFIX, .pool = STR("short")},
+		{.path = STR("/a/b"), .match = PATH_PREFIX, .pool = STR("hidden")},
+		{.path = STR("/a/c"), .match = PATH_EXACT, .pool = STR("hidden")},
+		{.path = STR("/ab"), .match = PATH_PREFIX, .pool = STR("other")},
+	};
+	put_host(f, "a.test", rules, 4, false);
+	assert_null(wanted(f, ROW_PREFIX, "", host, "/a/b/").p);
+	assert_null(wanted(f, ROW_WHOLE, "", host, "/a/c").p);
+	assert_pool(wanted(f, ROW_PREFIX, "", host, "/a/"), "short");
+	assert_pool(wanted(f, ROW_PREFIX, "", host, "/ab/"), "other");
+}
+
+static void plain_http_does_not_know_tls_only_rules(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name host = name_of(NAME_HOST, STR("host"));
+	struct path_rule rules[] = {
+		{.path = STR("/a"), .match = PATH_PREFIX, .pool = STR("tls"), .tls_only = true},
+		{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("all")},
+	};
+	put_host(f, "a.test", rules, 2, false);
+	struct str other = wanted(f, ROW_WHOLE, "plain:", host, "");
+	assert_true(name_is_one(NAME_HOST, other));
+	struct name plain;
+	memcpy(plain.text, other.p, NAME_LEN);
+	plain.text[NAME_LEN] = 0;
+	assert_null(wanted(f, ROW_PREFIX, "", plain, "/a/").p);
+	assert_pool(wanted(f, ROW_PREFIX, "", plain, "/"), "all");
+	assert_pool(wanted(f, ROW_PREFIX, "", host, "/a/"), "tls");
+	put_host(f, "a.test", rules + 1, 1, false);
+	assert_null(wanted(f, ROW_WHOLE, "plain:", host, "").p);
+	assert_int_equal(rows_count(f->rows, ROW_PREFIX), 1);
+}
+
+static void passthrough_is_counted(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct name lb = name_of(NAME_LOAD_BALANCER, STR("lb"));
+	struct path_rule rules[] = {{.path = STR("/"), .match = PATH_PREFIX, .pool = STR("tcp")}};
+	put_host(f, "a.test", rules, 1, true);
+	assert_pool(wanted(f, ROW_WHOLE, "sni:", lb, ":a.test"), "tcp");
+	assert_int_equal(routes_passthrough_count(f->routes, &lb), 1);
+	put_host(f, "a.test", rules, 1, false);
+	assert_int_equal(routes_passthrough_count(f->routes, &lb), 0);
+	assert_null(wanted(f, ROW_WHOLE, "sni:", lb, ":a.test").p);
+}
+
+static void what_breaks_a_check_is_told_alone(void **fixture)
+{
+	struct fixture *f = *fixture;
+	struct lb_notice *list;
+	struct path_rule rules[] = {
+		{.path = STR("/a b"), .pool = STR("p"), .ingress = STR("default/bad")},
+		{.path = STR("/good"), .pool = STR("p"), .ingress = STR("default/good")},
+	};
+	put_host(f, "a.test", rules, 2, false);
+	assert_int_equal(rows_count(f->rows, ROW_PREFIX), 1);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 1);
+	assert_true(str_eq_c(list[0].ingress, "default/bad"));
+	assert_true(str_eq_c(list[0].reason, "PathRefused"));
+	put_host(f, "a.test", rules + 1, 1, false);
+	assert_int_equal(notices_list(f->notices, STR(""), &f->arena, &list), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_host_becomes_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_first_rule_wins, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			plain_http_does_not_know_tls_only_rules, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(passthrough_is_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_breaks_a_check_is_told_alone, set_up, tear_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
