@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from typing import Any, Iterable
+from typing import Any, Iterable, Literal
 
 import msgpack
 
@@ -163,7 +163,7 @@ class Engine:
     def set_time(self, seconds: int) -> None:
         self.command("T", str(seconds).encode())
 
-    def watcher_up(self, settings: Body | None = None) -> None:
+    def watcher_up(self, settings: Body | None | Literal[False] = None) -> None:
         self.command("U")
         if settings is not False:
             self.say("settings", {**SETTINGS, **(settings or {})})
