@@ -2,10 +2,11 @@
 #include "proto/frame_stream.h"
 
 #include "common/xalloc.h"
-#include "proto/frame.h"
+#include "proto/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,6 +125,33 @@ char *frame_stream_read(int fd, const char *name,
 	buf_wipe_fini(&reading.in);
 	message_reader_free(reading.reader);
 	return problem;
+}
+
+int frame_stream_take_hello(const struct message *message, enum peer_role role, struct arena *arena,
+	struct hello *ret_hello, struct schema_error *ret_error)
+{
+	struct hello hello;
+	if (message->type != MESSAGE_HELLO) {
+		snprintf(ret_error->text, sizeof(ret_error->text), "the hello of a %s is expected",
+			peer_role_words[role]);
+		return -EPROTO;
+	}
+	int err = message_decode(message, arena, &hello, ret_error);
+	if (err != 0)
+		return err;
+	if (hello.role != role) {
+		snprintf(ret_error->text, sizeof(ret_error->text),
+			"a %s is expected here, and this is a %s", peer_role_words[role],
+			peer_role_words[hello.role]);
+		return -EPROTO;
+	}
+	if (hello.version_min > PROTO_VERSION_MAX || hello.version_max < PROTO_VERSION_MIN) {
+		snprintf(ret_error->text, sizeof(ret_error->text),
+			"no common protocol version: run releases that are closer to each other");
+		return -EPROTO;
+	}
+	*ret_hello = hello;
+	return 0;
 }
 
 /* ---- writing ---- */

@@ -20,6 +20,10 @@ char *frame_stream_read(int fd, const char *name,
 	int (*on_message)(void *ctx, const struct message *message, struct schema_error *ret_error),
 	void *ctx);
 
+/* The first message of a stream, which has to be the hello of such a peer. -EPROTO or -EBADMSG with *ret_error. Texts live in the message or in the arena. */
+[[nodiscard]] int frame_stream_take_hello(const struct message *message, enum peer_role role,
+	struct arena *arena, struct hello *ret_hello, struct schema_error *ret_error);
+
 /* Writes what stands in the buffer once it is so long (0: in any case), and empties it. Negative errno. */
 [[nodiscard]] int frame_stream_write(int fd, struct buf *from, size_t len_min);
 

@@ -112,3 +112,82 @@ def test_a_file_whose_name_has_a_comma(tmp_path):
     file.write_text(SERVICE)
     done = run("sluice-watcher", "--manifests", file, "--manifests", file)
     assert done.returncode == 0 and done.stdout.count(b"upsert") == 1
+
+
+HELLO = {"version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
+         "capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"]}}
+
+
+@pytest.fixture(name="hello")
+def fixture_hello(tmp_path) -> pathlib.Path:
+    (tmp_path / "hello").write_bytes(frame("hello", HELLO))
+    return tmp_path / "hello"
+
+
+def translate(hello: pathlib.Path, records: bytes, *arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return run("sluice-translator", "--once", "--hello", hello, *arguments, given=records)
+
+
+def test_records_become_objects(hello, tmp_path):
+    foreign = INGRESS.replace("name: web", "name: foreign").replace("spec: {", "spec: {ingressClassName: theirs, ")
+    missing = INGRESS.replace("name: web", "name: missing").replace("name: one", "name: none")
+    records = watch(INGRESS, SERVICE, foreign, missing)
+    done = translate(hello, records, "--reports", tmp_path / "reports")
+    assert done.returncode == 0 and done.stderr == b""
+    told = frames(done.stdout)
+    assert [told[0][0], told[1][0], told[-1][0]] == ["hello", "sync-begin", "commit"] and told[0][1]["role"] == "translator"
+    assert {body["id"] for kind, body in told if kind == "upsert" and body["kind"] == "load-balancer"} == {"default/web", "default/missing"}
+    reports = frames((tmp_path / "reports").read_bytes())
+    assert reports[0][0] == "hello" and ("missing", "ServiceNotFound") in {(body["name"], body["reason"]) for kind, body in reports if kind == "event"}
+    assert not any(body["name"] == "foreign" for kind, body in reports if kind == "event")
+    # Nothing depends on what came before: once more, it is the same.
+    assert translate(hello, records).stdout == done.stdout
+    translate(hello, records, "--reports", tmp_path / "reports", "--report-foreign")
+    [note] = [body for kind, body in frames((tmp_path / "reports").read_bytes()) if kind == "event" and body["name"] == "foreign"]
+    assert (note.get("type", "normal"), note["reason"]) == ("normal", "ClassNotOurs")
+
+
+def test_what_becomes_of_one_object(hello):
+    records = watch(INGRESS, SERVICE)
+    told = msgpack.unpackb(translate(hello, records, "--explain", "ingress/default/web").stdout, raw=False)
+    assert told["load_balancer"] == "default/web" and told["provider"] == "test"
+    done = translate(hello, records, "--explain", "service/default/web")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+RECORDS = [("hello", {**HELLO, "role": "watcher"}), ("settings", {"kinds": ["ingress"], "ingress_class": "rancher", "controller_name": "x"}),
+           ("sync-begin", {"kind": "ingress"}), ("sync-end", {"kind": "ingress"})]
+STREAM = [frame(kind, {key: value for key, value in body.items() if key != "capabilities"}) for kind, body in RECORDS]
+
+
+@pytest.mark.parametrize("given, words", [
+    (b"", "hello of a watcher"),
+    (STREAM[1], "frame 1: the hello of a watcher is expected"),
+    (frame("hello", HELLO), "a watcher is expected here, and this is a provider"),
+    (b"".join(STREAM[:3]), "records of kind ingress"),
+    (b"".join(STREAM)[:-1], "frame 4: it ends in the middle"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 4 * 1024 * 1024 + 1), "frame 3: it is longer than a frame may be"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 0), "frame 3: it is empty"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 1) + b"\xc1", "frame 3"),
+    (STREAM[0] + frame("upsert", {"kind": "ingress", "name": 7}), "frame 2"),
+])
+def test_the_translator_refuses_what_a_link_refuses(hello, given, words):
+    done = translate(hello, given)
+    assert done.returncode == 1 and words in done.stderr.decode(), done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (["--once"], 2, "--hello"),
+    (["--once", "--hello", "/nonexistent"], 1, "/nonexistent"),
+    (["--once", "--hello", "/dev/null"], 1, "no hello of a provider"),
+    (["--once", "--hello", "/dev/null", "--explain", "web"], 2, "ingress/NAMESPACE/NAME"),
+    (["--once", "--hello", "/dev/null", "--http-port=443"], 2, "must differ"),
+])
+def test_the_translator_says_what_is_wrong(arguments, code, words):
+    done = run("sluice-translator", *arguments, given=b"".join(STREAM))
+    assert done.returncode == code and words in done.stderr.decode() and done.stdout == b""
+
+
+def test_what_links_need_beside_the_records_is_passed_over(hello):
+    done = translate(hello, STREAM[0] + frame("ping", {"seq": 1}) + frame("from-the-future", {"x": 1}) + b"".join(STREAM[1:]))
+    assert done.returncode == 0 and [kind for kind, _ in frames(done.stdout)] == ["hello", "sync-begin", "commit"]
