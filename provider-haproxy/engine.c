@@ -292,6 +292,8 @@ struct engine *engine_new(
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
 	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
 	flush_init(engine);
+	engine->pools = pools_new(engine);
+	engine->repair = repair_new(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
 	ev_init(&engine->keep, on_kept_long);
@@ -301,10 +303,8 @@ struct engine *engine_new(
 	liveness_init(engine);
 	sync_init(engine);
 	change_init(engine);
-	pump_init(engine);
-	pools_init(engine);
-	idle_init(engine);
-	repair_init(engine);
+	engine->pump = pump_new(engine);
+	engine->idle = idle_new(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);
 	return engine;
@@ -318,9 +318,10 @@ void engine_free(struct engine *engine)
 		(void)flush_files(engine);
 	sync_disconnect(engine, NULL);
 	change_free(engine);
-	pump_free(engine);
-	idle_fini(engine);
-	repair_fini(engine);
+	pump_free(engine->pump);
+	free(engine->sending_problem);
+	idle_free(engine->idle);
+	repair_free(engine->repair);
 	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
@@ -336,7 +337,7 @@ void engine_free(struct engine *engine)
 	buf_fini(&engine->main);
 	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
-	pools_fini(engine);
+	pools_free(engine->pools);
 	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))
 		lifecycle_end(engine);
 	proxy_free(engine->proxy);

@@ -28,14 +28,6 @@ enum engine_connection {
 };
 enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 
-/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
-struct leaving {
-	struct slot *slot;
-	struct name pool;
-	bool is_pool_gone; /* and its row is still there */
-	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
-};
-
 struct engine {
 	void (*wake)(struct engine *engine); /* the one way up, see engine_wake() */
 	struct daemon *daemon;
@@ -66,15 +58,11 @@ struct engine {
 	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
 	bool is_main_stale;
 	bool had_default; /* a default certificate, when the main file was made */
-	struct leaving *leaving;
-	size_t leaving_count;
-	ev_timer leave;    /* when the next slot that was left may be emptied */
-	ev_timer idle;     /* the next look for slots that nobody needs */
-	size_t idle_count; /* groups of them at the last look */
+	struct pools *pools;
+	struct idle *idle;
 
 	/* Files. */
-	size_t damaged_count; /* in one look at them */
-	ev_timer look;        /* whether the folders are there */
+	struct repair *repair;
 	struct rowfile *files[ROW_TABLE_COUNT];
 	int disk_error;
 	ev_timer flush;
@@ -103,7 +91,7 @@ struct engine {
 	struct cert *sending; /* the certificate on its way */
 	uint64_t sending_digest;
 	char *sending_problem;
-	ev_timer undelete;
+	struct pump *pump;
 
 	/* The change under way. */
 	enum engine_change change;

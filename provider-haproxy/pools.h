@@ -5,8 +5,10 @@
 #include "provider-haproxy/engine_state.h"
 
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed);
-void pools_init(struct engine *engine);
-void pools_fini(struct engine *engine);
+struct pools *pools_new(struct engine *engine);
+void pools_free(struct pools *pools);
+/* Slots that pools have left and that are not empty yet. */
+size_t pools_leaving_count(const struct pools *pools);
 /* Takes away the rows of pools that are gone, and empties slots that were left, when for a while nothing has led there. */
 void pools_finish_leaving(struct engine *engine);
 /* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
