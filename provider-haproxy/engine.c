@@ -2,7 +2,6 @@
 #include "provider-haproxy/engine.h"
 
 #include "common/version.h"
-#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/disk.h"
@@ -146,12 +145,8 @@ static void step(struct engine *engine)
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
 		engine->change != CHANGE_RELOADING)
 		sync_begin(engine);
-	if (engine->connection == CONNECTION_READY && pump_certs_want_reload(engine)) {
-		log_event(&EV_CERTIFICATES_RETIRED,
-			LOG_INT("removed", (int64_t)engine->removed_certs));
-		engine->renewed = clock_monotonic_s();
-		engine->is_reload_forced = true;
-	}
+	if (engine->connection == CONNECTION_READY)
+		pump_certs_renew(engine);
 	/* Certificates on their way may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
@@ -303,6 +298,7 @@ struct engine *engine_new(
 	liveness_init(engine);
 	sync_init(engine);
 	change_init(engine);
+	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
 	engine->idle = idle_new(engine);
 	local_set_missing(engine->local, "HAProxy");
@@ -319,7 +315,7 @@ void engine_free(struct engine *engine)
 	sync_disconnect(engine, NULL);
 	change_free(engine);
 	pump_free(engine->pump);
-	free(engine->sending_problem);
+	pump_certs_free(engine->pump_certs);
 	idle_free(engine->idle);
 	repair_free(engine->repair);
 	probe_free(engine->probe);

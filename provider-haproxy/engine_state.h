@@ -78,19 +78,16 @@ struct engine {
 	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
 	struct cli *cli;
 	enum engine_connection connection;
+	unsigned connection_count; /* what was sent over a former one is not answered any more */
 	ev_timer reconnect;
 	struct backoff reconnect_backoff;
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
 	size_t live_groups;
-	size_t removed_certs; /* by the present worker, which leaks a little with each */
-	double renewed;       /* when HAProxy was reloaded for them last */
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
-	struct cert *sending; /* the certificate on its way */
-	uint64_t sending_digest;
-	char *sending_problem;
+	struct pump_certs *pump_certs;
 	struct pump *pump;
 
 	/* The change under way. */

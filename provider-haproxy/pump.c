@@ -90,7 +90,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 		return false;
 	}
 	/* Certificates have one transaction for all; a CA has another. */
-	if (needs_client && engine->sending != NULL)
+	if (needs_client && pump_certs_are_sending(engine))
 		return false;
 	if (needs_ca)
 		send_file(engine, "ca-file", &trust->ca);
@@ -382,7 +382,7 @@ void pump_run(struct engine *engine)
 
 bool pump_is_idle(const struct engine *engine)
 {
-	return engine->sending == NULL && cli_in_flight(engine->cli) == 0 &&
+	return !pump_certs_are_sending(engine) && cli_in_flight(engine->cli) == 0 &&
 	       rows_dirty_count(local_rows(engine->local)) == 0 &&
 	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty) &&
 	       pools_leaving_count(engine->pools) == 0;

@@ -187,9 +187,7 @@ void sync_disconnect(struct engine *engine, const char *why)
 	cli_close(engine->cli);
 	engine->cli = NULL;
 	engine->connection = CONNECTION_DOWN;
-	engine->sending = NULL;
-	free(engine->sending_problem);
-	engine->sending_problem = NULL;
+	engine->connection_count++;
 }
 
 static void on_lost(void *ctx, const char *why)
@@ -252,8 +250,6 @@ static void greet(struct engine *engine, long pid, struct str description)
 	/* That it had ended, say; a change that has failed waits for its next try. */
 	if (!ev_is_active(&engine->deadline))
 		engine_set_problem(engine, NULL);
-	if (is_other)
-		engine->removed_certs = 0;
 	if (engine->proxy != NULL)
 		proxy_is_well(engine->proxy);
 	if (!engine_is_complete(engine))
