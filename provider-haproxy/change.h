@@ -4,13 +4,10 @@
 
 #include "provider-haproxy/engine_state.h"
 
-void change_update_main(struct engine *engine);
 bool change_is_needed(const struct engine *engine);
 /* Whether what is needed may begin now: reloads have their pace. Comes back when it may. */
 bool change_may_begin(struct engine *engine);
 void change_begin(struct engine *engine);
-/* Reads from the main file that was installed which ports it has. */
-void change_read_held(struct engine *engine);
 /* The new worker has come, or has not: `worker` answers. */
 void change_on_worker(struct engine *engine, long worker);
 void change_free(struct engine *engine);

@@ -14,6 +14,7 @@
 #include "provider-haproxy/pump.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/repair.h"
+#include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
 #include "common/files.h"
 #include "provider-proxy/trusted_file.h"
@@ -141,7 +142,7 @@ static void step(struct engine *engine)
 	if (engine->had_default != certs_has_default(&engine->certs))
 		engine->is_main_stale = true;
 	if (engine->is_main_stale && engine->change == CHANGE_NONE)
-		change_update_main(engine);
+		staged_update_main(engine);
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
 		engine->change != CHANGE_RELOADING)
 		sync_begin(engine);
@@ -227,7 +228,7 @@ static void make_files(struct engine *engine)
 	trust_files_init(&engine->trust, dir);
 	free(dir);
 	repair_read(engine);
-	change_read_held(engine);
+	staged_read_held(engine);
 	pools_remember(engine);
 }
 

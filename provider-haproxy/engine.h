@@ -5,7 +5,7 @@
  *
  *   engine.c      commits of the translator; one step after another; statuses
  *   lifecycle.c   HAProxy came, ended, is to be started or to end
- *   change.c      checks, starts and reloads
+ *   change.c      checks, starts and reloads                 staged.c      a new configuration beside the one in use
  *   pump.c        commands for what differs                  pump_certs.c  those for certificates
  *   sync.c        connecting, reading back what HAProxy has  liveness.c     whether it answers
  *   flush.c       when files are written                     repair.c      damaged files
