@@ -9,7 +9,6 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
-#include "provider-haproxy/idle.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
@@ -18,6 +17,7 @@
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/metrics.h"
+#include "provider-proxy/pace.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,6 +26,19 @@
 enum { LEFT_OUT_MAX = 1000 };
 
 static const double reload_deadline_s = 60;
+
+enum change_state { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
+
+struct change {
+	struct engine *engine;
+	enum change_state state;
+	struct command *check; /* with --socket: run by us */
+	ev_timer deadline;     /* of a reload; or when to try a change again */
+	struct backoff backoff;
+	struct pace pace;     /* of reloads */
+	ev_timer next_reload; /* when it lets the next one be */
+	unsigned left_out;    /* certificates left out so far */
+};
 
 bool change_is_needed(const struct engine *engine)
 {
@@ -44,13 +57,19 @@ bool change_is_needed(const struct engine *engine)
 	return engine->is_reload_forced || strcmp(engine->running, engine->description) != 0;
 }
 
+static void end_change(struct engine *engine)
+{
+	engine->change->state = CHANGE_NONE;
+	sync_expect_any_worker(engine);
+}
+
 static void fail(struct engine *engine, const char *why)
 {
 	engine_set_problem(engine, xstrdup(why));
-	engine->change = CHANGE_NONE;
-	ev_timer_stop(engine->loop, &engine->deadline);
-	ev_timer_set(&engine->deadline, backoff_next(&engine->change_backoff), 0.);
-	ev_timer_start(engine->loop, &engine->deadline);
+	end_change(engine);
+	ev_timer_stop(engine->loop, &engine->change->deadline);
+	ev_timer_set(&engine->change->deadline, backoff_next(&engine->change->backoff), 0.);
+	ev_timer_start(engine->loop, &engine->change->deadline);
 	local_failed(engine->local, why);
 }
 
@@ -95,9 +114,9 @@ static int ask_reload(struct engine *engine)
 static void reload(struct engine *engine)
 {
 	log_event(&EV_RELOAD, LOG_STR("from", engine->running), LOG_STR("to", engine->description));
-	engine->change = CHANGE_RELOADING;
-	engine->old_worker = engine->worker;
-	pace_step(&engine->pace, clock_monotonic_s());
+	engine->change->state = CHANGE_RELOADING;
+	sync_expect_other_worker(engine);
+	pace_step(&engine->change->pace, clock_monotonic_s());
 	int err = ask_reload(engine);
 	if (err != 0) {
 		char *why =
@@ -109,16 +128,16 @@ static void reload(struct engine *engine)
 		return;
 	}
 	sync_disconnect(engine, NULL);
-	ev_timer_stop(engine->loop, &engine->deadline);
-	ev_timer_set(&engine->deadline, reload_deadline_s, 0.);
-	ev_timer_start(engine->loop, &engine->deadline);
+	ev_timer_stop(engine->loop, &engine->change->deadline);
+	ev_timer_set(&engine->change->deadline, reload_deadline_s, 0.);
+	ev_timer_start(engine->loop, &engine->change->deadline);
 	sync_connect(engine);
 }
 
 void change_on_worker(struct engine *engine, long worker)
 {
-	ev_timer_stop(engine->loop, &engine->deadline);
-	engine->change = CHANGE_NONE;
+	ev_timer_stop(engine->loop, &engine->change->deadline);
+	end_change(engine);
 	if (worker == 0)
 		return;
 	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
@@ -127,16 +146,16 @@ void change_on_worker(struct engine *engine, long worker)
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
 	disk_remove_former(engine);
-	backoff_succeeded(&engine->change_backoff);
+	backoff_succeeded(&engine->change->backoff);
 	engine_set_problem(engine, NULL);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	struct engine *engine = watcher->data;
+	struct engine *engine = ((struct change *)watcher->data)->engine;
 	(void)events;
 	ev_timer_stop(loop, watcher);
-	if (engine->change == CHANGE_RELOADING) {
+	if (engine->change->state == CHANGE_RELOADING) {
 		const char *words = engine->proxy != NULL ? proxy_last_output(engine->proxy) : "";
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
@@ -155,21 +174,21 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 static void start_or_reload(struct engine *engine)
 {
 	if (engine->proxy != NULL && !proxy_is_up(engine->proxy)) {
-		engine->change = CHANGE_NONE;
+		engine->change->state = CHANGE_NONE;
 		engine->deaths = 0;
 		/* Everything was written for it. */
 		engine->is_reload_forced = false;
 		slots_note_verified(&engine->slots);
 		proxy_start(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY && engine->is_elsewhere) {
-		engine->change = CHANGE_NONE;
+		engine->change->state = CHANGE_NONE;
 		log_event(&EV_PROXY_MOVED);
 		proxy_replace(engine->proxy);
 	} else if (engine->connection == CONNECTION_READY) {
 		reload(engine);
 	} else {
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
-		engine->change = CHANGE_NONE;
+		engine->change->state = CHANGE_NONE;
 		slots_note_verified(&engine->slots);
 		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
 	}
@@ -194,10 +213,10 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	metric_add(&proxy_metrics[PROXY_RELOADS], 2, 1);
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
 	/* The certificates that are named are left out, and the rest is tried again at once. */
-	if (outcome == COMMAND_FAILED && engine->left_out < LEFT_OUT_MAX &&
+	if (outcome == COMMAND_FAILED && engine->change->left_out < LEFT_OUT_MAX &&
 		(certs_leave_out(&engine->certs, output) || pools_leave_out(engine, output))) {
-		engine->left_out++;
-		engine->change = CHANGE_NONE;
+		engine->change->left_out++;
+		engine->change->state = CHANGE_NONE;
 	} else {
 		char *why = xasprintf("`haproxy -c` %s: %.500s", refusal_of(outcome), text);
 		fail(engine, why);
@@ -209,7 +228,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
 {
 	struct engine *engine = ctx;
-	engine->check = NULL;
+	engine->change->check = NULL;
 	if (outcome != COMMAND_SUCCEEDED) {
 		on_refused(engine, outcome, output);
 		engine_wake(engine);
@@ -222,7 +241,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 		disk_fail(engine, err, "the configuration cannot be put in place");
 		return;
 	}
-	engine->left_out = 0;
+	engine->change->left_out = 0;
 	start_or_reload(engine);
 	engine_wake(engine);
 }
@@ -231,7 +250,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 static void start_check(struct engine *engine)
 {
 	double timeout_s = engine->config->local.check_timeout;
-	engine->change = CHANGE_CHECKING;
+	engine->change->state = CHANGE_CHECKING;
 	if (engine->proxy != NULL) {
 		proxy_check(engine->proxy, timeout_s, on_checked, engine);
 		return;
@@ -239,7 +258,7 @@ static void start_check(struct engine *engine)
 	char *staged = engine_path(engine, "staged");
 	char *argv[] = {engine->config->haproxy, (char *)(uintptr_t) "-c", (char *)(uintptr_t) "-f",
 		staged, NULL};
-	engine->check = command_start(engine->loop, argv, timeout_s, on_checked, engine);
+	engine->change->check = command_start(engine->loop, argv, timeout_s, on_checked, engine);
 	free(staged);
 }
 
@@ -252,13 +271,14 @@ static bool is_offline_now(const struct engine *engine)
 bool change_may_begin(struct engine *engine)
 {
 	/* Nobody waits for a start. */
-	double wait_s =
-		is_offline_now(engine) ? 0 : pace_wait_s(&engine->pace, clock_monotonic_s());
+	double wait_s = is_offline_now(engine)
+				? 0
+				: pace_wait_s(&engine->change->pace, clock_monotonic_s());
 	if (wait_s <= 0)
 		return true;
-	if (!ev_is_active(&engine->next_reload)) {
-		ev_timer_set(&engine->next_reload, wait_s, 0.);
-		ev_timer_start(engine->loop, &engine->next_reload);
+	if (!ev_is_active(&engine->change->next_reload)) {
+		ev_timer_set(&engine->change->next_reload, wait_s, 0.);
+		ev_timer_start(engine->loop, &engine->change->next_reload);
 	}
 	return false;
 }
@@ -267,13 +287,13 @@ static void on_next_reload(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)events;
-	engine_wake(watcher->data);
+	engine_wake(((struct change *)watcher->data)->engine);
 }
 
 void change_begin(struct engine *engine)
 {
 	bool is_offline = is_offline_now(engine);
-	if (idle_release(engine))
+	if (pools_release_idle(engine))
 		staged_update_main(engine);
 	certs_begin(&engine->certs, !is_offline);
 	(void)repair_files(engine);
@@ -286,21 +306,41 @@ void change_begin(struct engine *engine)
 	start_check(engine);
 }
 
-void change_init(struct engine *engine)
+bool change_is_under_way(const struct engine *engine)
 {
-	ev_init(&engine->deadline, on_deadline);
-	engine->deadline.data = engine;
-	backoff_init(&engine->change_backoff, 1, 30);
-	pace_init(&engine->pace, engine->config->reload_interval,
-		engine->config->local.reload_interval_max);
-	ev_init(&engine->next_reload, on_next_reload);
-	engine->next_reload.data = engine;
+	return engine->change->state != CHANGE_NONE;
 }
 
-void change_free(struct engine *engine)
+bool change_is_reloading(const struct engine *engine)
 {
-	command_cancel(engine->check);
+	return engine->change->state == CHANGE_RELOADING;
+}
+
+bool change_is_waiting(const struct engine *engine)
+{
+	return ev_is_active(&engine->change->deadline);
+}
+
+struct change *change_new(struct engine *engine)
+{
+	struct change *change = xcalloc(1, sizeof(*change));
+	change->engine = engine;
+	ev_init(&change->deadline, on_deadline);
+	change->deadline.data = change;
+	backoff_init(&change->backoff, 1, 30);
+	pace_init(&change->pace, engine->config->reload_interval,
+		engine->config->local.reload_interval_max);
+	ev_init(&change->next_reload, on_next_reload);
+	change->next_reload.data = change;
+	return change;
+}
+
+void change_free(struct change *change)
+{
+	struct engine *engine = change->engine;
+	command_cancel(change->check);
 	proxy_cancel_check(engine->proxy);
-	ev_timer_stop(engine->loop, &engine->deadline);
-	ev_timer_stop(engine->loop, &engine->next_reload);
+	ev_timer_stop(engine->loop, &change->deadline);
+	ev_timer_stop(engine->loop, &change->next_reload);
+	free(change);
 }

@@ -102,7 +102,7 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static bool is_settled(const struct engine *engine)
 {
-	return engine->connection == CONNECTION_READY && engine->change == CHANGE_NONE &&
+	return engine->connection == CONNECTION_READY && !change_is_under_way(engine) &&
 	       pump_is_idle(engine) && !engine->is_flush_needed && engine->disk_error == 0 &&
 	       !change_is_needed(engine);
 }
@@ -132,19 +132,23 @@ static void tell(struct engine *engine)
 static void step(struct engine *engine)
 {
 	/* Another worker than before has greeted. */
-	if (engine->change == CHANGE_RELOADING && engine->connection == CONNECTION_GREETING &&
+	if (change_is_reloading(engine) && engine->connection == CONNECTION_GREETING &&
 		engine->running[0] != 0)
 		change_on_worker(engine, engine->worker);
+	/* That it had ended, say; a change that has failed waits for its next try. */
+	if (engine->has_greeted && !change_is_waiting(engine))
+		engine_set_problem(engine, NULL);
+	engine->has_greeted = false;
 	if (!engine_is_complete(engine))
 		return;
-	if (engine->are_ports_stale && engine->change == CHANGE_NONE)
+	if (engine->are_ports_stale && !change_is_under_way(engine))
 		update_ports(engine);
 	if (engine->had_default != certs_has_default(&engine->certs))
 		engine->is_main_stale = true;
-	if (engine->is_main_stale && engine->change == CHANGE_NONE)
+	if (engine->is_main_stale && !change_is_under_way(engine))
 		staged_update_main(engine);
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
-		engine->change != CHANGE_RELOADING)
+		!change_is_reloading(engine))
 		sync_begin(engine);
 	if (engine->connection == CONNECTION_READY)
 		pump_certs_renew(engine);
@@ -152,13 +156,13 @@ static void step(struct engine *engine)
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
 		       engine->disk_error == 0;
-	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
-		!ev_is_active(&engine->deadline) && change_may_begin(engine))
+	if (!change_is_under_way(engine) && change_is_needed(engine) && !is_busy &&
+		!change_is_waiting(engine) && change_may_begin(engine))
 		change_begin(engine);
-	if (engine->keeps_routes && !engine->are_ports_stale && engine->change == CHANGE_NONE &&
+	if (engine->keeps_routes && !engine->are_ports_stale && !change_is_under_way(engine) &&
 		engine->connection == CONNECTION_READY && !change_is_needed(engine))
 		end_keeping(engine);
-	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
+	if (engine->connection == CONNECTION_READY && !change_is_reloading(engine))
 		pump_run(engine);
 	pools_finish_leaving(engine);
 	arena_reset(&engine->arena);
@@ -298,7 +302,7 @@ struct engine *engine_new(
 	make_files(engine);
 	liveness_init(engine);
 	sync_init(engine);
-	change_init(engine);
+	engine->change = change_new(engine);
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
 	engine->idle = idle_new(engine);
@@ -314,7 +318,7 @@ void engine_free(struct engine *engine)
 	if (engine_is_complete(engine))
 		(void)flush_files(engine);
 	sync_disconnect(engine, NULL);
-	change_free(engine);
+	change_free(engine->change);
 	pump_free(engine->pump);
 	pump_certs_free(engine->pump_certs);
 	idle_free(engine->idle);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; the files of the folder
- * stand above each other as engine.h draws them, and what happens in a lower one reaches the upper ones through engine_wake() alone.
+ * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; what is nobody else's
+ * business is in its own file, behind a pointer. The files of the folder stand above each other as engine.h draws them, and what happens in a lower one
+ * reaches the upper ones through engine_wake() alone.
  */
 #pragma once
 
@@ -14,7 +15,6 @@
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
 #include "provider-proxy/local.h"
-#include "provider-proxy/pace.h"
 #include "provider-proxy/ports.h"
 #include "provider-proxy/probe.h"
 #include "provider-proxy/proxy.h"
@@ -26,7 +26,6 @@ enum engine_connection {
 	CONNECTION_READING,
 	CONNECTION_READY
 };
-enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 
 struct engine {
 	void (*wake)(struct engine *engine); /* the one way up, see engine_wake() */
@@ -83,6 +82,8 @@ struct engine {
 	struct backoff reconnect_backoff;
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
+	long former_worker; /* while a reload is under way: that of which another takes the place; 0: none */
+	bool has_greeted; /* since the last step */
 	size_t live_groups;
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
@@ -91,16 +92,9 @@ struct engine {
 	struct pump *pump;
 
 	/* The change under way. */
-	enum engine_change change;
-	struct command *check; /* with --socket: run by us */
-	ev_timer deadline;     /* of a reload; or when to try a change again */
-	struct backoff change_backoff;
-	struct pace pace;     /* of reloads */
-	ev_timer next_reload; /* when it lets the next one be */
-	long old_worker;
+	struct change *change;
 	bool is_reload_forced;
-	unsigned left_out; /* certificates left out so far */
-	char *problem;     /* why the last change failed */
+	char *problem; /* why the last change failed */
 };
 
 /* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */

@@ -2,7 +2,8 @@
 #include "provider-haproxy/idle.h"
 
 #include "common/xalloc.h"
-#include "provider-haproxy/log_events.h"
+#include "provider-haproxy/change.h"
+#include "provider-haproxy/pools.h"
 
 enum { RELOAD_SHARE = 4 /* a quarter of all groups is worth a reload of its own */ };
 
@@ -11,16 +12,6 @@ struct idle {
 	ev_timer look;
 	size_t count; /* groups at the last look */
 };
-
-bool idle_release(struct engine *engine)
-{
-	size_t count = slots_release_idle(&engine->slots);
-	if (count == 0)
-		return false;
-	log_event(&EV_SLOTS_RELEASED, LOG_INT("groups", (int64_t)count));
-	engine->is_main_stale = true;
-	return true;
-}
 
 static bool are_many_idle(struct idle *idle)
 {
@@ -40,8 +31,8 @@ static void on_idle(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)loop;
 	(void)events;
 	slots_look(&engine->slots);
-	if (!engine_is_complete(engine) || engine->change != CHANGE_NONE || !are_many_idle(idle) ||
-		!idle_release(engine))
+	if (!engine_is_complete(engine) || change_is_under_way(engine) || !are_many_idle(idle) ||
+		!pools_release_idle(engine))
 		return;
 	local_pending(engine->local, NULL);
 	engine_wake(engine);

@@ -6,5 +6,3 @@
 
 struct idle *idle_new(struct engine *engine);
 void idle_free(struct idle *idle);
-/* For a moment at which HAProxy loads its configuration anyway. False: there was nothing to give back; otherwise the main file is behind. */
-bool idle_release(struct engine *engine);

@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/disk.h"
+#include "provider-haproxy/log_events.h"
 
 /* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
@@ -256,4 +257,14 @@ void pools_provide(struct engine *engine)
 {
 	struct assign assign = assign_of(engine);
 	assign_provide(&assign);
+}
+
+bool pools_release_idle(struct engine *engine)
+{
+	size_t count = slots_release_idle(&engine->slots);
+	if (count == 0)
+		return false;
+	log_event(&EV_SLOTS_RELEASED, LOG_INT("groups", (int64_t)count));
+	engine->is_main_stale = true;
+	return true;
 }

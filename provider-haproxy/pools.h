@@ -17,5 +17,8 @@ bool pools_leave_out(struct engine *engine, struct str output);
 void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
+/* Gives back the groups of slots that nobody has needed for long, when HAProxy is to load its configuration. False: there were none; otherwise the
+ * main file is behind. */
+bool pools_release_idle(struct engine *engine);
 /* Keeps room for pools to come. */
 void pools_provide(struct engine *engine);
