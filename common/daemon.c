@@ -310,6 +310,27 @@ static int run(struct daemon *daemon, void *config)
 	return daemon->has_failed ? DAEMON_EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* ---- the same program as a filter ---- */
+
+static void drop_line(void *ctx, const struct log_event *event, struct str line)
+{
+	(void)ctx;
+	(void)event;
+	(void)line;
+}
+
+static int run_filter(const struct daemon_spec *spec, const void *config)
+{
+	bool usage = false;
+	log_set_sink(drop_line, NULL);
+	char *problem = spec->filter(config, &usage);
+	if (problem == NULL)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "%s: %s\n", spec->options->program, problem);
+	free(problem);
+	return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
+}
+
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)
 {
 	const struct option_table *table = spec->options;
@@ -336,6 +357,8 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		fprintf(stderr, "%s%s: %s\n", log_prefix(LOG_LEVEL_ERROR), table->program, problem);
 		free(problem);
 		code = DAEMON_EXIT_USAGE;
+	} else if (spec->is_filter != NULL && spec->is_filter(config)) {
+		code = run_filter(spec, config);
 	} else {
 		struct daemon daemon = {.spec = spec,
 			.loop = ev_default_loop(EVFLAG_AUTO),

@@ -51,6 +51,10 @@ struct daemon_spec {
 	void (*stop)(void);
 	/* SIGHUP: read again what can be; NULL: nothing. */
 	void (*reload)(void);
+	/* Options may ask for a filter in place of a daemon: it reads, writes and ends, without loop, signals or admin server, and what would be logged is
+	 * told nobody. NULL, or what is wrong, as of start(). Both NULL: there is none. */
+	bool (*is_filter)(const void *config);
+	char *(*filter)(const void *config, bool *ret_usage);
 };
 
 /* `config` is of spec->options->config_size. Returns the exit code. */

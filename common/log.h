@@ -109,7 +109,7 @@ struct log_problem {
 };
 struct log_problem log_last_problem(void);
 
-/* For tests: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
+/* For tests and filters: lines go to `sink` instead of standard error; NULL restores. The line has no newline.
  */
 void log_set_sink(
 	void (*sink)(void *ctx, const struct log_event *event, struct str line), void *ctx);

@@ -218,6 +218,11 @@ static bool set_value(struct parse *p, enum source source, size_t index, const c
 			return true;
 		complain(p, source, spec, "(long list)", "short enough");
 		return false;
+	case OPTION_FILES:
+		if (first)
+			list_free(member);
+		list_add(member, text, strlen(text));
+		return true;
 	}
 	must(false);
 }
@@ -435,7 +440,7 @@ void options_free(const struct option_table *table, void *config)
 	for (size_t i = 0; i < table->count; i++) {
 		const struct option_spec *spec = &table->options[i];
 		void *member = member_of(spec, config);
-		if (spec->type == OPTION_LIST) {
+		if (spec->type == OPTION_LIST || spec->type == OPTION_FILES) {
 			list_free(member);
 		} else if (spec->type == OPTION_STRING) {
 			char *text = *(char **)member;

@@ -16,14 +16,15 @@
 
 enum { OPTIONS_MAX = 64, OPTION_VALUE_LEN_MAX = 16 * 1024, OPTION_LIST_MAX = 1024 };
 
-/* The type decides the C type of the member: bool, int64_t, double, char *, struct option_list,
- * int. */
+/* The type decides the C type of the member: bool, int64_t, double, char *, struct option_list
+ * (of two types), int. */
 enum option_type {
 	OPTION_BOOL,    /* --name, --name=true|false, --no-name */
 	OPTION_INT,     /* whole number within [min, max] */
 	OPTION_SECONDS, /* number of seconds within [min, max], fractions allowed */
 	OPTION_STRING,  /* NULL when not given and without default */
 	OPTION_LIST,    /* may be given several times; commas separate too */
+	OPTION_FILES,   /* a list, each as it stands: may be given several times */
 	OPTION_CHOICE,  /* one of the words of `choices`, "a|b|c"; the member is the index */
 };
 

@@ -62,6 +62,8 @@ static void print_facts(
 		fprintf(out, "%sFrom %.15g to %.15g.", gap, spec->min, spec->max);
 	if (spec->type == OPTION_LIST)
 		fprintf(out, "%sMay be given several times, or as a list with commas.", gap);
+	if (spec->type == OPTION_FILES)
+		fprintf(out, "%sMay be given several times.", gap);
 	if (spec->fallback != NULL)
 		fprintf(out, "%sDefault: %s%s%s.", gap, code, spec->fallback, code);
 }

@@ -44,6 +44,7 @@ char *options_value_text(const struct option_spec *spec, const void *config)
 	case OPTION_CHOICE:
 		return choice_text(spec->choices, *(const int *)member);
 	case OPTION_LIST:
+	case OPTION_FILES:
 		return list_text(member);
 	case OPTION_STRING:
 		break;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "proto/model.h"
-#include "sluicectl/manifest.h"
+#include "watcher/manifest.h"
 
 struct findings;
 

@@ -7,7 +7,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "sluicectl/findings.h"
-#include "sluicectl/identity.h"
+#include "watcher/identity.h"
 #include "sluicectl/settings.h"
 #include "translator/engine.h"
 #include "translator/explain.h"

@@ -8,7 +8,7 @@
 #include "proto/inspection.h"
 #include "provider-common/offline.h"
 #include "sluicectl/findings.h"
-#include "sluicectl/manifest.h"
+#include "watcher/manifest.h"
 
 struct line;
 

@@ -8,7 +8,7 @@
 #include "common/files.h"
 #include "sluicectl/args_table.h"
 #include "sluicectl/commands.h"
-#include "sluicectl/jsontext.h"
+#include "common/json_text.h"
 #include "sluicectl/reasons.h"
 #include "sluicectl/show.h"
 
@@ -198,7 +198,7 @@ static void on_dropped(void *ctx, const char *name, struct str content)
 static int put_member(struct buf *out, const char *name, struct str text)
 {
 	int err = buf_printf(out, "\"%s\":", name);
-	return err == 0 ? jsontext_put(out, text) : err;
+	return err == 0 ? json_text_put(out, text) : err;
 }
 
 static int put_finding(struct buf *out, const struct line_finding *finding)

@@ -2,7 +2,7 @@
 #include "sluicectl/show.h"
 
 #include "common/must.h"
-#include "sluicectl/jsontext.h"
+#include "common/json_text.h"
 
 #include <errno.h>
 #include <strings.h>
@@ -50,8 +50,8 @@ static int put_item(const struct schema_field *field, const struct any_list *lis
 		return show_json(
 			field->sub, (const char *)list->items + index * field->sub->size, out);
 	if (field->type == SCHEMA_LIST_STR)
-		return jsontext_put(out, ((const struct str *)list->items)[index]);
-	return jsontext_put(out, str_from(field->words[((const int *)list->items)[index]]));
+		return json_text_put(out, ((const struct str *)list->items)[index]);
+	return json_text_put(out, str_from(field->words[((const int *)list->items)[index]]));
 }
 
 static int put_list(const struct schema_field *field, const struct any_list *list, struct buf *out)
@@ -80,15 +80,15 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	switch (field->type) {
 	case SCHEMA_STR:
 	case SCHEMA_BIN:
-		return jsontext_put(out, *(const struct str *)member);
+		return json_text_put(out, *(const struct str *)member);
 	case SCHEMA_BOOL:
 		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
 		return buf_append_uint(out, *(const uint64_t *)member);
 	case SCHEMA_REV:
-		return jsontext_put(out, rev_text(*(const uint64_t *)member, room));
+		return json_text_put(out, rev_text(*(const uint64_t *)member, room));
 	case SCHEMA_ENUM:
-		return jsontext_put(out, str_from(field->words[*(const int *)member]));
+		return json_text_put(out, str_from(field->words[*(const int *)member]));
 	case SCHEMA_STRUCT:
 		return show_json(field->sub, member, out);
 	case SCHEMA_POINTER:
@@ -212,7 +212,7 @@ static void write_spaces(struct buf *out, size_t count)
 
 static void write_scalar(struct buf *out, struct str text)
 {
-	must((is_plain(text) ? buf_append_str(out, text) : jsontext_put(out, text)) == 0);
+	must((is_plain(text) ? buf_append_str(out, text) : json_text_put(out, text)) == 0);
 }
 
 static void write_members(struct buf *out, const struct schema *schema, const void *value,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The translator's configuration; config.def says what each member means. For the process, and for sluicectl, which is one without a process. */
+/* The translator's configuration; config.def says what each member means. */
 #pragma once
 
 #include "common/daemon.h"
@@ -18,6 +18,12 @@ struct translator_config {
 	int64_t http_port;
 	int64_t https_port;
 	char *publish_service;
+	bool once;
+	char *hello;
+	char *reports;
+	char *explain;
+	bool report_foreign;
+	bool keyless_secrets;
 };
 
 extern const struct option_table translator_config_table;

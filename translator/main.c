@@ -21,6 +21,8 @@
  *   the folder  of the sockets: we end, and make them anew at the next start.
  * One that stops reading makes changes coalesce, and is cut off when it is silent for too long.
  *
+ * With --once it is a filter, without neighbours (filter.h).
+ *
  * Read next: engine.h.
  */
 #include "common/cert.h"
@@ -34,6 +36,7 @@
 #include "translator/config.h"
 #include "translator/confine.h"
 #include "translator/engine.h"
+#include "translator/filter.h"
 #include "translator/inspect_server.h"
 #include "translator/metrics.h"
 
@@ -384,6 +387,17 @@ static void stop(void)
 	egress_free(self.egress);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct translator_config *config = ctx;
+	return config->once;
+}
+
+static char *filter(const void *ctx, bool *ret_usage)
+{
+	return filter_run(ctx, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -391,6 +405,8 @@ int main(int argc, char **argv)
 		.common_offset = offsetof(struct translator_config, common),
 		.start = start,
 		.stop = stop,
+		.is_filter = is_filter,
+		.filter = filter,
 	};
 	struct translator_config config;
 	return daemon_main(&spec, &config, argc, argv);

@@ -38,6 +38,10 @@ struct config {
 	double lease_duration;
 	double lease_renew_deadline;
 	double lease_retry;
+	struct option_list manifests;
+	char *records;
+	char *places;
+	char *manifest_namespace;
 };
 
 extern const struct option_table config_table;

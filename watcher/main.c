@@ -17,6 +17,8 @@
  * - SIGTERM: statuses stay as they are; addresses are taken away only when the translator says so.
  * - out of memory or descriptors: it ends with a line that says so, and its supervisor starts it again.
  *
+ * With --manifests it is a filter: it asks no server and has no neighbours (manifest_filter.h).
+ *
  * Read next: cluster.h (what is watched), reflector_fsm.def (how), project.h (what is kept), outlet.h (what is told), status_plan.h.
  */
 #include "common/xalloc.h"
@@ -26,6 +28,7 @@
 #include "watcher/events.h"
 #include "watcher/lease.h"
 #include "watcher/log_events.h"
+#include "watcher/manifest_filter.h"
 #include "watcher/metrics.h"
 #include "watcher/rights.h"
 #include "watcher/source.h"
@@ -463,6 +466,17 @@ static void reload(void)
 	cluster_hurry(watcher.cluster);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct config *config = ctx;
+	return config->manifests.count != 0 || config->records != NULL;
+}
+
+static char *filter(const void *ctx, bool *ret_usage)
+{
+	return manifest_filter(ctx, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -472,6 +486,8 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload,
+		.is_filter = is_filter,
+		.filter = filter,
 	};
 	struct config config;
 	return daemon_main(&spec, &config, argc, argv);

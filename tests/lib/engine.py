@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from typing import Any, Iterable
+from typing import Any, Iterable, Literal
 
 import msgpack
 
@@ -133,13 +133,12 @@ class SourceView:
 
 class Engine:
     def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
-        """`under`: a program that runs it, with its arguments."""
-        self.process = subprocess.Popen([*under, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        """`options`: of sluice-translator; `under`: a program that runs it, with its arguments."""
+        self.process = subprocess.Popen([*under, tool, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.provider = ProviderView()
         self.source = SourceView()
         self.missing = ""
         self.refused: list[str] = []
-        self.command("C", "\n".join(options or []).encode())
 
     def close(self) -> None:
         self.process.stdin.close()
@@ -164,7 +163,7 @@ class Engine:
     def set_time(self, seconds: int) -> None:
         self.command("T", str(seconds).encode())
 
-    def watcher_up(self, settings: Body | None = None) -> None:
+    def watcher_up(self, settings: Body | None | Literal[False] = None) -> None:
         self.command("U")
         if settings is not False:
             self.say("settings", {**SETTINGS, **(settings or {})})

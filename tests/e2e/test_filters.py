@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of the line as filters: manifests to records, records to load balancer objects, those to files. No process listens, and none asks another."""
+from __future__ import annotations
+
+import json
+import pathlib
+import struct
+import subprocess
+
+import msgpack
+import pytest
+
+from lib.line import build_folder
+
+INGRESS = """apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec: {rules: [{host: web.test, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: one, port: {number: 80}}}}]}}]}
+"""
+SERVICE = """apiVersion: v1
+kind: Service
+metadata: {name: one}
+spec: {clusterIP: 10.9.0.1, ports: [{port: 80}]}
+"""
+BROKEN = """apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: broken}
+spec: {rules: 7}
+"""
+
+
+def run(program: str, *arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    folder = program.removeprefix("sluice-")
+    return subprocess.run([build_folder() / folder / program, *map(str, arguments)], input=given, capture_output=True, timeout=60, check=False)
+
+
+def frames(data: bytes) -> list[tuple[str, dict]]:
+    found = []
+    while data:
+        [length] = struct.unpack(">I", data[:4])
+        kind, body = msgpack.unpackb(data[4:4 + length], raw=False)
+        found.append((kind, body))
+        data = data[4 + length:]
+    return found
+
+
+def frame(kind: str, body: dict) -> bytes:
+    payload = msgpack.packb([kind, body], use_bin_type=True)
+    return struct.pack(">I", len(payload)) + payload
+
+
+def watch(*texts: str, arguments: tuple[object, ...] = ()) -> bytes:
+    done = run("sluice-watcher", "--manifests", "-", *arguments, given="---\n".join(texts).encode())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_manifests_become_records(tmp_path):
+    done = run("sluice-watcher", "--manifests", "-", "--places", tmp_path / "places", given="---\n".join([INGRESS, SERVICE, BROKEN]).encode())
+    assert done.returncode == 0 and done.stderr == b""
+    told = frames(done.stdout)
+    assert [kind for kind, _ in told[:2]] == ["hello", "settings"] and told[0][1]["role"] == "watcher"
+    marks = [body["kind"] for kind, body in told if kind == "sync-end"]
+    assert marks == told[1][1]["kinds"] == ["ingress", "service", "endpoints", "secret"]
+    upserts = {(body["kind"], body["namespace"], body["name"]) for kind, body in told if kind == "upsert"}
+    assert upserts == {("ingress", "default", "web"), ("service", "default", "one")}
+    [kept] = [body for kind, body in told if kind == "keep"]
+    assert kept["name"] == "broken"
+    *objects, counts = [json.loads(line) for line in (tmp_path / "places").read_text().splitlines()]
+    assert counts == {"counts": {"ingress": 2, "ingress-class": 0, "service": 1, "endpoints": 0, "secret": 0}}
+    assert [(o["kind"], o["name"], o["file"]) for o in objects] == [
+        ("Ingress", "web", "-"), ("Service", "one", "-"), ("Ingress", "broken", "-"), ("Ingress", "broken", "-")]
+    assert [o["line"] for o in objects] == [1, 6, 11, 11]
+    assert objects[-1]["reason"] == "Unusable" and "spec.rules" in objects[-1]["message"]
+
+
+def test_what_cannot_be_used_is_told_on_standard_error():
+    done = run("sluice-watcher", "--manifests", "-", given=(SERVICE + "---\n" + BROKEN).encode())
+    [line] = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 0 and (line["name"], line["type"], line["line"]) == ("broken", "Warning", 6)
+
+
+def test_manifests_over_records_of_a_running_line(tmp_path):
+    (tmp_path / "records").write_bytes(b"".join(frame(kind, body) for kind, body in frames(watch(INGRESS, SERVICE)) if kind == "upsert"))
+    [old] = [body for kind, body in frames(watch(INGRESS)) if kind == "upsert"]
+    told = frames(watch(INGRESS.replace("web.test", "new.test"), INGRESS.replace("name: web", "name: more"),
+                        arguments=("--records", tmp_path / "records")))
+    there = {body["name"]: body for kind, body in told if kind == "upsert"}
+    assert there.keys() == {"web", "more", "one"} and there["web"]["uid"] == old["uid"]
+    assert there["web"]["rules"][0]["host"] == "new.test"
+    # Who is new is the youngest; the other is as old as it was.
+    assert there["more"]["created"] > there["web"].get("created", 0)
+    (tmp_path / "records").write_bytes(frame("ping", {"seq": 1}))
+    done = run("sluice-watcher", "--manifests", "-", "--records", tmp_path / "records", given=INGRESS.encode())
+    assert done.returncode == 1 and b"frame 1" in done.stderr and done.stdout == b""
+
+
+@pytest.mark.parametrize("arguments, text, code, words", [
+    (["--manifests", "-"], "a: [", 1, "-: line 2"),
+    (["--manifests", "/nonexistent.yaml"], "", 1, "/nonexistent.yaml"),
+    (["--manifests", "-", "--places", "/nonexistent/places"], "", 1, "/nonexistent/places"),
+    (["--manifests", "-", "--load-balancer-class="], "", 2, "--load-balancer-class"),
+    (["--manifests", "-", "--page-size=0"], "", 2, "--page-size"),
+])
+def test_the_watcher_says_what_is_wrong(arguments, text, code, words):
+    done = run("sluice-watcher", *arguments, given=text.encode())
+    assert done.returncode == code and words in done.stderr.decode() and done.stdout == b""
+
+
+def test_a_file_whose_name_has_a_comma(tmp_path):
+    file = pathlib.Path(tmp_path / "a,b.yaml")
+    file.write_text(SERVICE)
+    done = run("sluice-watcher", "--manifests", file, "--manifests", file)
+    assert done.returncode == 0 and done.stdout.count(b"upsert") == 1
+
+
+HELLO = {"version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
+         "capabilities": {"grouping": "per-ingress", "protocols": ["http", "https"]}}
+
+
+@pytest.fixture(name="hello")
+def fixture_hello(tmp_path) -> pathlib.Path:
+    (tmp_path / "hello").write_bytes(frame("hello", HELLO))
+    return tmp_path / "hello"
+
+
+def translate(hello: pathlib.Path, records: bytes, *arguments: object) -> subprocess.CompletedProcess[bytes]:
+    return run("sluice-translator", "--once", "--hello", hello, *arguments, given=records)
+
+
+def test_records_become_objects(hello, tmp_path):
+    foreign = INGRESS.replace("name: web", "name: foreign").replace("spec: {", "spec: {ingressClassName: theirs, ")
+    missing = INGRESS.replace("name: web", "name: missing").replace("name: one", "name: none")
+    records = watch(INGRESS, SERVICE, foreign, missing)
+    done = translate(hello, records, "--reports", tmp_path / "reports")
+    assert done.returncode == 0 and done.stderr == b""
+    told = frames(done.stdout)
+    assert [told[0][0], told[1][0], told[-1][0]] == ["hello", "sync-begin", "commit"] and told[0][1]["role"] == "translator"
+    assert {body["id"] for kind, body in told if kind == "upsert" and body["kind"] == "load-balancer"} == {"default/web", "default/missing"}
+    reports = frames((tmp_path / "reports").read_bytes())
+    assert reports[0][0] == "hello" and ("missing", "ServiceNotFound") in {(body["name"], body["reason"]) for kind, body in reports if kind == "event"}
+    assert not any(body["name"] == "foreign" for kind, body in reports if kind == "event")
+    # Nothing depends on what came before: once more, it is the same.
+    assert translate(hello, records).stdout == done.stdout
+    translate(hello, records, "--reports", tmp_path / "reports", "--report-foreign")
+    [note] = [body for kind, body in frames((tmp_path / "reports").read_bytes()) if kind == "event" and body["name"] == "foreign"]
+    assert (note.get("type", "normal"), note["reason"]) == ("normal", "ClassNotOurs")
+
+
+def test_what_becomes_of_one_object(hello):
+    records = watch(INGRESS, SERVICE)
+    told = msgpack.unpackb(translate(hello, records, "--explain", "ingress/default/web").stdout, raw=False)
+    assert told["load_balancer"] == "default/web" and told["provider"] == "test"
+    done = translate(hello, records, "--explain", "service/default/web")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+RECORDS = [("hello", {**HELLO, "role": "watcher"}), ("settings", {"kinds": ["ingress"], "ingress_class": "rancher", "controller_name": "x"}),
+           ("sync-begin", {"kind": "ingress"}), ("sync-end", {"kind": "ingress"})]
+STREAM = [frame(kind, {key: value for key, value in body.items() if key != "capabilities"}) for kind, body in RECORDS]
+
+
+@pytest.mark.parametrize("given, words", [
+    (b"", "hello of a watcher"),
+    (STREAM[1], "frame 1: the hello of a watcher is expected"),
+    (frame("hello", HELLO), "a watcher is expected here, and this is a provider"),
+    (b"".join(STREAM[:3]), "records of kind ingress"),
+    (b"".join(STREAM)[:-1], "frame 4: it ends in the middle"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 4 * 1024 * 1024 + 1), "frame 3: it is longer than a frame may be"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 0), "frame 3: it is empty"),
+    (b"".join(STREAM[:2]) + struct.pack(">I", 1) + b"\xc1", "frame 3"),
+    (STREAM[0] + frame("upsert", {"kind": "ingress", "name": 7}), "frame 2"),
+])
+def test_the_translator_refuses_what_a_link_refuses(hello, given, words):
+    done = translate(hello, given)
+    assert done.returncode == 1 and words in done.stderr.decode(), done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (["--once"], 2, "--hello"),
+    (["--once", "--hello", "/nonexistent"], 1, "/nonexistent"),
+    (["--once", "--hello", "/dev/null"], 1, "no hello of a provider"),
+    (["--once", "--hello", "/dev/null", "--explain", "web"], 2, "ingress/NAMESPACE/NAME"),
+    (["--once", "--hello", "/dev/null", "--http-port=443"], 2, "must differ"),
+])
+def test_the_translator_says_what_is_wrong(arguments, code, words):
+    done = run("sluice-translator", *arguments, given=b"".join(STREAM))
+    assert done.returncode == code and words in done.stderr.decode() and done.stdout == b""
+
+
+def test_what_links_need_beside_the_records_is_passed_over(hello):
+    done = translate(hello, STREAM[0] + frame("ping", {"seq": 1}) + frame("from-the-future", {"x": 1}) + b"".join(STREAM[1:]))
+    assert done.returncode == 0 and [kind for kind, _ in frames(done.stdout)] == ["hello", "sync-begin", "commit"]

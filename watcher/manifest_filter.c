@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watcher/manifest_filter.h"
+
+#include "common/must.h"
+#include "common/version.h"
+#include "common/xalloc.h"
+#include "proto/frame_stream.h"
+#include "watcher/identity.h"
+#include "watcher/intake.h"
+#include "watcher/manifest_places.h"
+#include "watcher/outlet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct filter;
+
+/* Of an intake: which filter, and what its objects are called. */
+struct intake_owner {
+	struct filter *filter;
+	const char *kind;
+};
+
+struct filter {
+	const struct config *config;
+	struct project_ours ours;
+	struct store store;
+	struct intake intakes[RECORD_KIND_COUNT][KIND_VERSIONS_MAX];
+	struct intake_owner owners[RECORD_KIND_COUNT][KIND_VERSIONS_MAX];
+	struct outlet outlet;
+	struct message_reader *reader;
+	struct arena scratch;               /* of one object */
+	const struct manifest_place *place; /* of the object that is being taken */
+	struct manifest_places places;
+	bool has_records; /* of a running line, which the manifests are put over */
+	int kinds[RECORD_KIND_COUNT];
+	struct buf out;
+	int out_err; /* negative errno */
+};
+
+/* ---- objects of manifests ---- */
+
+static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
+{
+	const struct intake_owner *owner = ctx;
+	const struct manifest_object object = {
+		owner->kind, meta->namespace, meta->name, owner->filter->place};
+	manifest_places_refuse(&owner->filter->places, &object, why);
+}
+
+static bool is_watched_namespace(const struct config *config, struct str namespace)
+{
+	for (size_t i = 0; i < config->namespaces.count; i++) {
+		if (str_eq_c(namespace, config->namespaces.items[i]))
+			return true;
+	}
+	return config->namespaces.count == 0 || namespace.len == 0;
+}
+
+/* What cluster.c would list and watch. */
+static bool is_watched(
+	const struct config *config, const struct json *object, const struct kind_version *version)
+{
+	struct str namespace = STR_NONE;
+	struct str type = STR_NONE;
+	if (version->kind == RECORD_SECRET &&
+		(!json_get_str(object, "type", &type) || !str_eq_c(type, "kubernetes.io/tls")))
+		return false;
+	if (version->kind == RECORD_INGRESS_CLASS && !config->ingress_classes)
+		return false;
+	return !version->namespaced ||
+	       !json_get_str(json_get(object, "metadata"), "namespace", &namespace) ||
+	       is_watched_namespace(config, namespace);
+}
+
+static void tell_place(
+	struct filter *filter, const struct json *object, const struct kind_version *version)
+{
+	const struct json *metadata = json_get(object, "metadata");
+	struct manifest_object told = {.kind = version->object_kind, .place = filter->place};
+	(void)json_get_str(metadata, "namespace", &told.namespace);
+	(void)json_get_str(metadata, "name", &told.name);
+	if (!version->namespaced)
+		told.namespace = STR_NONE;
+	manifest_places_add(&filter->places, &told);
+}
+
+static void on_object(void *ctx, const struct json *object, const struct manifest_place *place)
+{
+	struct filter *filter = ctx;
+	struct str api = STR_NONE;
+	struct str kind = STR_NONE;
+	size_t index = 0;
+	(void)json_get_str(object, "apiVersion", &api);
+	(void)json_get_str(object, "kind", &kind);
+	const struct kind_version *version = kind_version_find(api, kind, &index);
+	if (version == NULL || !is_watched(filter->config, object, version))
+		return;
+	if (filter->has_records && json_is_object(json_get(object, "metadata")))
+		identity_settle(
+			object, version->kind, &filter->store, filter->reader, &filter->scratch);
+	filter->place = place;
+	tell_place(filter, object, version);
+	intake_put(&filter->intakes[version->kind][index], object);
+	filter->place = NULL;
+	arena_reset(&filter->scratch);
+}
+
+/* ---- records of a running line ---- */
+
+static int on_record(void *ctx, const struct message *message, struct schema_error *ret_error)
+{
+	struct filter *filter = ctx;
+	union project_record record;
+	const struct project_facts facts = {.status_is_ours = false};
+	struct buf frame;
+	if (message->type != MESSAGE_UPSERT || message->record_kind == RECORD_NONE)
+		return -EBADMSG;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	int err = message_decode(message, &filter->scratch, &record, ret_error);
+	if (err == 0)
+		err = message_encode_record(&record, &frame, ret_error);
+	if (err == 0)
+		(void)store_put(&filter->store, &record.key, buf_str(&frame), &facts);
+	buf_wipe_fini(&frame);
+	arena_reset(&filter->scratch);
+	filter->has_records = true;
+	return err;
+}
+
+static char *read_records(struct filter *filter)
+{
+	const char *path = filter->config->records;
+	if (path == NULL)
+		return NULL;
+	int fd = frame_stream_open_input(path);
+	if (fd < 0)
+		return xasprintf("%s: %s", path, strerrordesc_np(-fd));
+	char *problem = frame_stream_read(fd, path, on_record, filter);
+	frame_stream_close(fd);
+	return problem;
+}
+
+/* ---- to the translator ---- */
+
+static void write_out(struct filter *filter, size_t len_min)
+{
+	int err = frame_stream_write(STDOUT_FILENO, &filter->out, len_min);
+	if (err != 0) {
+		filter->out_err = err;
+		buf_clear(&filter->out);
+	}
+}
+
+static bool has_room(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static void send_value(struct filter *filter, enum message_type type, const void *value)
+{
+	struct schema_error error = {""};
+	/* Options are within the limits of the message. */
+	must(message_encode(type, value, &filter->out, &error) == 0);
+	write_out(filter, FRAME_STREAM_WRITE_LEN);
+}
+
+static void send_settings(void *ctx, const struct source_settings *settings)
+{
+	send_value(ctx, MESSAGE_SETTINGS, settings);
+}
+
+static void send_mark(void *ctx, bool begin, enum record_kind kind)
+{
+	struct sync_mark mark = {.kind = kind};
+	send_value(ctx, begin ? MESSAGE_SYNC_BEGIN : MESSAGE_SYNC_END, &mark);
+}
+
+static void send_object(void *ctx, const struct store_object *object)
+{
+	struct filter *filter = ctx;
+	store_encode(object, &filter->out);
+	write_out(filter, FRAME_STREAM_WRITE_LEN);
+}
+
+static void on_snapshot(void *ctx)
+{
+	write_out(ctx, 0);
+}
+
+static const struct outlet_ops outlet_ops = {
+	.has_room = has_room,
+	.send_settings = send_settings,
+	.send_mark = send_mark,
+	.send_object = send_object,
+	.on_snapshot = on_snapshot,
+};
+
+static void send_hello(struct filter *filter)
+{
+	const struct hello hello = {
+		.version_min = PROTO_VERSION_MIN,
+		.version_max = PROTO_VERSION_MAX,
+		.role = ROLE_WATCHER,
+		.name = STR("manifests"),
+		.software = STR("sluice-watcher " SLUICE_VERSION),
+	};
+	send_value(filter, MESSAGE_HELLO, &hello);
+}
+
+/* Manifests seldom hold an IngressClass; without any a class counts by its name, as in a cluster without such objects. */
+static void send_all(struct filter *filter)
+{
+	const struct config *config = filter->config;
+	bool has_classes = config->ingress_classes &&
+			   (filter->has_records || filter->store.counts[RECORD_INGRESS_CLASS] != 0);
+	size_t count = 0;
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		if (k != RECORD_INGRESS_CLASS || has_classes)
+			filter->kinds[count++] = k;
+	}
+	const struct source_settings settings = {
+		.kinds = {filter->kinds, count},
+		.ingress_class = str_from(config->ingress_class),
+		.controller_name = str_from(config->controller_name),
+		.without_class = config->without_class,
+		.load_balancer_class = filter->ours.load_balancer_class,
+		.without_load_balancer_class = filter->ours.without_class,
+	};
+	send_hello(filter);
+	outlet_set_settings(&filter->outlet, &settings);
+	outlet_link_up(&filter->outlet);
+	outlet_set_whole(&filter->outlet);
+}
+
+/* ---- life ---- */
+
+static void init_intakes(struct filter *filter)
+{
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		const struct kind_version *version;
+		for (size_t i = 0; (version = kind_version_at((enum record_kind)k, i)) != NULL;
+			i++) {
+			struct intake_owner *owner = &filter->owners[k][i];
+			*owner = (struct intake_owner){filter, version->object_kind};
+			intake_init(&filter->intakes[k][i], version, &filter->store, &filter->ours,
+				on_refused, owner);
+		}
+	}
+}
+
+static void filter_init(struct filter *filter, const struct config *config)
+{
+	*filter = (struct filter){.config = config};
+	project_ours_init(&filter->ours, str_from(config->load_balancer_class),
+		config->default_load_balancer_class);
+	store_init(&filter->store);
+	init_intakes(filter);
+	outlet_init(&filter->outlet, &filter->store, &outlet_ops, filter);
+	filter->reader = message_reader_new();
+	arena_init(&filter->scratch);
+	buf_init(&filter->out, FRAME_STREAM_BUF_MAX);
+}
+
+static void filter_fini(struct filter *filter)
+{
+	outlet_fini(&filter->outlet);
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
+			if (filter->intakes[k][i].version != NULL)
+				intake_fini(&filter->intakes[k][i]);
+		}
+	}
+	store_fini(&filter->store);
+	message_reader_free(filter->reader);
+	arena_fini(&filter->scratch);
+	buf_wipe_fini(&filter->out);
+}
+
+static char *read_all(struct filter *filter)
+{
+	const struct config *config = filter->config;
+	const struct manifest_options options = {
+		.namespace = config->manifest_namespace,
+		.on_object = on_object,
+		.ctx = filter,
+	};
+	char *problem = read_records(filter);
+	for (size_t i = 0; i < config->manifests.count && problem == NULL; i++)
+		problem = manifest_read_file(config->manifests.items[i], &options);
+	return problem;
+}
+
+static char *run(struct filter *filter)
+{
+	char *problem = read_all(filter);
+	if (problem == NULL) {
+		manifest_places_count(&filter->places, filter->store.counts);
+		send_all(filter);
+	}
+	if (filter->out_err != 0)
+		return xasprintf("standard output: %s", strerrordesc_np(-filter->out_err));
+	return problem;
+}
+
+char *manifest_filter(const struct config *config, bool *ret_usage)
+{
+	static struct filter filter;
+	char *problem = config_check(config);
+	*ret_usage = problem != NULL;
+	if (problem != NULL)
+		return problem;
+	filter_init(&filter, config);
+	int err = manifest_places_open(&filter.places, config->places);
+	if (err == 0) {
+		problem = run(&filter);
+		err = manifest_places_close(&filter.places);
+	}
+	if (err != 0 && problem == NULL)
+		problem = xasprintf("%s: %s",
+			config->places != NULL ? config->places : "standard error",
+			strerrordesc_np(-err));
+	filter_fini(&filter);
+	return problem;
+}
