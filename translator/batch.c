@@ -139,12 +139,11 @@ static void send_remove(struct batch *batch, struct node *node, struct buf *out)
 
 /* Finds one that the provider does not know, among those that wait for the next batch and come
  * before `order`. */
-static struct node *find_new(struct batch *batch, int order)
+static struct node *find_new(struct batch *batch, enum object_order order)
 {
-	for (int kind = 0; kind < order; kind++) {
+	for (enum object_order kind = 0; kind < order; kind++) {
 		struct node *node = NULL;
-		while ((node = pending_look_ahead(batch->parts.pending, (enum object_order)kind)) !=
-			NULL) {
+		while ((node = pending_look_ahead(batch->parts.pending, kind)) != NULL) {
 			if ((node->flags & NODE_SENT) == 0 &&
 				object_is_wanted(batch->parts.secrets, node))
 				return node;
@@ -154,29 +153,28 @@ static struct node *find_new(struct batch *batch, int order)
 }
 
 /* Returns false when the stage is through. */
-static bool step_send(struct batch *batch, int order, struct buf *out)
+static bool step_send(struct batch *batch, enum object_order order, struct buf *out)
 {
-	if (pending_left(batch->parts.pending, (enum object_order)order) == 0)
+	if (pending_left(batch->parts.pending, order) == 0)
 		return false;
 	struct node *ahead = find_new(batch, order);
 	if (ahead != NULL) {
 		send_object(batch, ahead, out);
 		return true;
 	}
-	struct node *node = pending_take_object(batch->parts.pending, (enum object_order)order);
+	struct node *node = pending_take_object(batch->parts.pending, order);
 	if (object_is_wanted(batch->parts.secrets, node))
 		send_object(batch, node, out);
-	else if ((node->flags & NODE_SENT) != 0 &&
-		 pending_was_given_up_now(batch->parts.pending, node))
-		batch->present.holds =
-			true; /* its old form stays for this batch, with all it refers to */
+	else if ((node->flags & NODE_SENT) != 0)
+		/* Its old form stays for this batch, with all it refers to. */
+		batch->present.holds |= pending_was_given_up_now(batch->parts.pending, node);
 	graph_settle(batch->parts.graph, node);
 	return true;
 }
 
-static bool step_remove(struct batch *batch, int order, struct buf *out)
+static bool step_remove(struct batch *batch, enum object_order order, struct buf *out)
 {
-	struct node *node = pending_take_removal(batch->parts.pending, (enum object_order)order);
+	struct node *node = pending_take_removal(batch->parts.pending, order);
 	if (node == NULL)
 		return false;
 	if ((node->flags & NODE_SENT) == 0) {
@@ -212,9 +210,11 @@ static void step(struct batch *batch, struct buf *out)
 {
 	bool more = false;
 	if (batch->present.stage < STAGE_REMOVE)
-		more = step_send(batch, batch->present.stage - STAGE_SEND, out);
+		more = step_send(
+			batch, (enum object_order)(batch->present.stage - STAGE_SEND), out);
 	else if (batch->present.stage < STAGE_COMMIT)
-		more = step_remove(batch, STAGE_COMMIT - 1 - batch->present.stage, out);
+		more = step_remove(
+			batch, (enum object_order)(STAGE_COMMIT - 1 - batch->present.stage), out);
 	else
 		commit(batch, out);
 	if (!more)
