@@ -5,7 +5,6 @@
 #include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
-#include "translator/targets.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,8 @@
 #include "common/xalloc.h"
 #include "translator/balancer.h"
 #include "translator/log_events.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
+#include "translator/work.h"
 #include "translator/record.h"
 
 #include <errno.h>
@@ -53,6 +54,46 @@ static void set_changes(struct engine *engine)
 		.scratch = &engine->scratch};
 }
 
+static void set_objects(struct engine *engine)
+{
+	engine->host_paths = (struct host_paths){
+		.plans = engine->plans, .owners = &engine->owners, .scratch = &engine->scratch};
+	engine->objects = (struct objects){.graph = &engine->graph,
+		.provider = engine->provider,
+		.config = &engine->config,
+		.secrets = engine->secrets,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.claims = &engine->claims,
+		.host_paths = &engine->host_paths,
+		.scratch = &engine->scratch};
+	engine->batch = batch_new(&(struct batch_parts){.graph = &engine->graph,
+		.source = engine->source,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.fronts = engine->fronts,
+		.objects = &engine->objects,
+		.scratch = &engine->scratch});
+}
+
+static void set_statuses(struct engine *engine)
+{
+	engine->statuses = (struct statuses){.graph = &engine->graph,
+		.source = engine->source,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.diagnostics = engine->diagnostics,
+		.owners = &engine->owners,
+		.fronts = engine->fronts,
+		.publish = engine->publish,
+		.scratch = &engine->scratch};
+}
+
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx)
 {
@@ -78,6 +119,8 @@ struct engine *engine_new(
 	engine->fronts = fronts_new(&engine->graph, engine->provider, engine->pending);
 	set_offers(engine);
 	set_changes(engine);
+	set_objects(engine);
+	set_statuses(engine);
 	engine->records =
 		records_new(&engine->graph, engine->plans, &engine->changes, &engine->scratch);
 	arena_init(&engine->scratch);
@@ -91,6 +134,7 @@ void engine_free(struct engine *engine)
 	diagnostics_free(engine->diagnostics);
 	graph_fini(&engine->graph);
 	arena_fini(&engine->scratch);
+	batch_free(engine->batch);
 	records_free(engine->records);
 	fronts_free(engine->fronts);
 	publish_free(engine->publish);
@@ -257,13 +301,13 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
 	 * of its load balancers, was there before. */
 	diagnostics_set_standing(engine->diagnostics, true);
-	batch_provider_up(engine);
+	batch_provider_up(engine->batch);
 }
 
 void engine_provider_down(struct engine *engine)
 {
 	provider_peer_down(engine->provider);
-	batch_provider_down(engine);
+	batch_provider_down(engine->batch);
 }
 
 int engine_provider_message(
@@ -275,12 +319,12 @@ int engine_provider_message(
 		struct lb_status status;
 		err = message_decode(message, &engine->scratch, &status, ret_error);
 		if (err == 0)
-			err = statuses_take(engine, &status);
+			err = statuses_take(&engine->statuses, &status);
 	} else if (message->type == MESSAGE_LB_EVENT) {
 		struct lb_event event;
 		err = message_decode(message, &engine->scratch, &event, ret_error);
 		if (err == 0)
-			statuses_event(engine, &event);
+			statuses_event(&engine->statuses, &event);
 	}
 	return finish(engine, message, err, ret_error);
 }
@@ -290,10 +334,10 @@ int engine_provider_message(
 bool engine_work(struct engine *engine)
 {
 	bool more = work_settle(engine);
-	more |= batch_work(engine);
+	more |= batch_work(engine->batch);
 	more |= work_release(engine);
 	more |= work_diagnose(engine);
-	more |= statuses_work(engine);
+	more |= statuses_work(&engine->statuses);
 	if (!more)
 		plans_rest(engine->plans);
 	return more;
@@ -317,5 +361,5 @@ void engine_count(const struct engine *engine, struct engine_counts *ret_counts)
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
 		ret_counts->records[kind] = records_count(engine->records, (enum record_kind)kind);
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
-		ret_counts->objects[kind] = engine->sent_counts[kind];
+		ret_counts->objects[kind] = batch_sent_count(engine->batch, (enum lb_kind)kind);
 }

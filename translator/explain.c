@@ -3,7 +3,7 @@
 
 #include "common/must.h"
 #include "translator/keys.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/claim_keys.h"
 #include "translator/record.h"
 
@@ -129,7 +129,7 @@ static void explain_pool(struct explaining *e, struct str id, struct inspection_
 		return;
 	struct pool_node *node = graph_get_pool((struct service_node *)(void *)service, wish->port);
 	diag_list_init(&diags, &engine->scratch);
-	const struct pool *pool = object_build(engine, &node->node, &diags);
+	const struct pool *pool = object_build(&engine->objects, &node->node, &diags);
 	add_endpoints(e, pool, route);
 	const struct diag *diag = own_diag(e, &diags);
 	if (diag != NULL && !route->is_served)
@@ -179,7 +179,7 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 	struct host_node *node = graph_get_host(e->ingress->balancer, wish->host);
 	struct diag_list diags;
 	diag_list_init(&diags, &engine->scratch);
-	const struct virtual_host *host = object_build(engine, &node->node, &diags);
+	const struct virtual_host *host = object_build(&engine->objects, &node->node, &diags);
 	bool is_allowed = owners_allow(owners_of(&engine->owners, node), e->ingress);
 	for (size_t i = 0; i < wish->claims.count; i++) {
 		const struct path_claim *claim = &wish->claims.items[i];
@@ -338,11 +338,11 @@ static void explain_balancer(struct explaining *e)
 	bool keeps = false;
 	e->to->load_balancer = keep(e, node_key(node));
 	diag_list_init(&diags, &engine->scratch);
-	explain_listeners(e, object_build(engine, node, &diags));
+	explain_listeners(e, object_build(&engine->objects, node, &diags));
 	add_problems(e, &diags);
 	explain_status(e);
 	diag_list_init(&diags, &engine->scratch);
-	statuses_diagnose(engine, e->ingress->balancer, &diags, &keeps);
+	statuses_diagnose(&engine->statuses, e->ingress->balancer, &diags, &keeps);
 	add_problems(e, &diags);
 }
 
@@ -418,7 +418,7 @@ static void explain_owner(struct explaining *e, struct record *record)
 	e->ingress = (struct ingress_node *)(void *)record;
 	e->plan = plans_make(engine->plans, e->ingress, e->arena);
 	diag_list_init(&diags, &engine->scratch);
-	object_diagnose(engine, &record->node, &diags);
+	object_diagnose(&engine->objects, &record->node, &diags);
 	if (e->ingress->balancer != NULL && e->plan->is_ours) {
 		explain_ours(e, &diags);
 	} else if ((record->node.flags & NODE_KEPT) != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/inspect.h"
 
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/record.h"
 
 enum { KEY_LEN_MAX = 4096 };
@@ -146,7 +146,7 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 	uint64_t rev = 0;
 	if (!object_is_wanted(engine->secrets, node))
 		return false;
-	const void *object = object_build(engine, node, NULL);
+	const void *object = object_build(&engine->objects, node, NULL);
 	if (node->kind == NODE_POOL)
 		return put_pool(object, out);
 	if (node->kind == NODE_SECRET) {

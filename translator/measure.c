@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/metrics.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/record.h"
 
 #include <math.h>
@@ -43,7 +43,8 @@ void engine_measure(struct engine *engine)
 		show(TRANSLATOR_RECORDS, kind - 1,
 			records_count(engine->records, (enum record_kind)kind));
 	for (unsigned kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
-		show(TRANSLATOR_OBJECTS, kind - 1, engine->sent_counts[kind]);
+		show(TRANSLATOR_OBJECTS, kind - 1,
+			batch_sent_count(engine->batch, (enum lb_kind)kind));
 		metric_add(&translator_metrics[TRANSLATOR_SENT], kind - 1, 0);
 		metric_add(&translator_metrics[TRANSLATOR_REMOVED], kind - 1, 0);
 		metric_add(&translator_metrics[TRANSLATOR_REFUSED], kind - 1, 0);

@@ -12,7 +12,10 @@
 #include "translator/provider_peer.h"
 #include "translator/queue.h"
 
-enum { OBJECT_KINDS = 4 };
+enum {
+	OBJECT_KINDS = 4,
+	PENDING_STEPS_MAX = 512, /* before others get their turn */
+};
 
 enum diagnostics_part { DIAGNOSTICS_CONTENT, DIAGNOSTICS_STATUS };
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What waits for the socket to run dry, besides the objects that batch.c sends and the statuses of statuses.c: claims and hosts are settled,
- * Services that may go are released, and owners are told. Each drains a queue of pending.c, and calls down to those who know how.
- */
-#include "translator/state.h"
+#include "translator/work.h"
+
+#include "translator/engine_parts.h"
 
 bool work_settle(struct engine *engine)
 {
@@ -12,7 +10,7 @@ bool work_settle(struct engine *engine)
 	 * of them. */
 	if (!source_peer_is_whole(engine->source) || pending_is_in_batch(engine->pending))
 		return false;
-	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
+	while (steps < PENDING_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
 		struct node *node = pending_take(engine->pending, PENDING_CLAIMS);
 		if (node->kind == NODE_CLAIM)
 			claims_settle(&engine->claims, (struct claim_node *)(void *)node);
@@ -24,7 +22,7 @@ bool work_settle(struct engine *engine)
 		arena_reset(&engine->scratch);
 		steps++;
 	}
-	return steps == WORK_STEPS_MAX;
+	return steps == PENDING_STEPS_MAX;
 }
 
 static bool release(struct engine *engine, struct ingress_node *front)
@@ -46,7 +44,7 @@ bool work_release(struct engine *engine)
 	struct record *record;
 	bool released = false;
 	if (!fronts_release_is_due(engine->fronts) || !provider_peer_is_up(engine->provider) ||
-		!source_peer_is_whole(engine->source) || !batch_is_idle(engine) ||
+		!source_peer_is_whole(engine->source) || !batch_is_idle(engine->batch) ||
 		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
 	if (!fronts_begin_release(engine->fronts))
@@ -63,13 +61,14 @@ static void speak(struct engine *engine, struct node *node)
 	node->flags &= (uint16_t)~asked;
 	if ((asked & NODE_TELL) != 0) {
 		diag_list_init(&diags, &engine->scratch);
-		object_diagnose(engine, node, &diags);
+		object_diagnose(&engine->objects, node, &diags);
 		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_CONTENT, &diags, false);
 	}
 	if ((asked & NODE_TELL_STATUS) != 0) {
 		bool keep = false;
 		diag_list_init(&diags, &engine->scratch);
-		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
+		statuses_diagnose(
+			&engine->statuses, (struct balancer_node *)(void *)node, &diags, &keep);
 		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_STATUS, &diags, keep);
 		/* After a restart the first status may be that nothing is known yet; what comes then
 		 * may have been told in the life before. */
@@ -86,7 +85,8 @@ bool work_diagnose(struct engine *engine)
 	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
 		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
+	while (steps < PENDING_STEPS_MAX &&
+		pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
 		source_peer_out(engine->source) != NULL) {
 		struct node *node = pending_take(engine->pending, PENDING_DIAGNOSES);
 		speak(engine, node);
@@ -94,7 +94,7 @@ bool work_diagnose(struct engine *engine)
 		steps++;
 	}
 	if (pending_count(engine->pending, PENDING_DIAGNOSES) == 0 &&
-		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine)))
+		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine->batch)))
 		diagnostics_set_standing(engine->diagnostics, false);
-	return steps == WORK_STEPS_MAX;
+	return steps == PENDING_STEPS_MAX;
 }
