@@ -191,9 +191,13 @@ def main() -> int:
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
-    folders = sorted(path.parent for path in HERE.glob("translate/*/manifests.yaml") if not args.cases or path.parent.name in args.cases)
+    folders = sorted(path.parent for path in HERE.glob("translate/*/manifests.yaml"))
+    if unknown := {*args.cases} - {folder.name for folder in folders}:
+        parser.error(f"there is no case {', '.join(sorted(unknown))}")
     bad = 0
     for folder in folders:
+        if args.cases and folder.name not in args.cases:
+            continue
         try:
             problems = Trial(args.build, Case(folder)).run(args.update)
         except (AssertionError, yaml.YAMLError) as problem:
