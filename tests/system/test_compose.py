@@ -14,8 +14,8 @@ import subprocess
 
 import pytest
 import yaml
-from lib.backend import Backend
 from lib.admin import look
+from lib.backend import Backend
 from lib.cluster import Cluster
 from lib.traffic import Traffic
 from lib.wait import wait_for
