@@ -229,7 +229,7 @@ def test_services_of_type_loadbalancer(line, ctl, tmp_path):
 
     wait_for(lambda: routes("second") == {f"tcp {port[0]}": "PortConflict", f"tcp {port[1]}": ""}, "the second to have one port", PATIENCE)
     done = ctl("explain", "service/default/second")
-    assert done.returncode == 1 and "the older Service default/first" in done.stdout and "→ Take another port" in done.stdout, done.stdout
+    assert done.returncode == 1 and "the older Service default/first" in done.stdout and "→ Use another port" in done.stdout, done.stdout
     assert done.stdout.count("PortConflict") == 1, "it is told once"
     assert wait_for(lambda: list(routes("bare").values()), "the Service without endpoints", PATIENCE) == ["NoEndpoints"]
     for name, reason in {"foreign": "LoadBalancerClassNotOurs", "inner": "ServiceNotLoadBalancer"}.items():
