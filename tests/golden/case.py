@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime
 import pathlib
 import re
-import struct
 import subprocess
-from typing import Any, Iterator
+from typing import Any
 
 import yaml
 
-from lib.engine import KINDS, Body, unpack
+from lib.engine import KINDS, Body, frames
 
 HERE = pathlib.Path(__file__).resolve().parent
 NOW = "2025-12-29T09:20:00Z"
@@ -57,14 +56,6 @@ def service_of(item: Body) -> str:
     return f"{namespace_of(item)}/{name}"
 
 
-def frames(data: bytes) -> Iterator[tuple[str, Body]]:
-    while data:
-        end = 4 + struct.unpack(">I", data[:4])[0]
-        assert len(data) >= end, "half a frame"
-        yield unpack(data[4:end])
-        data = data[end:]
-
-
 class Case:
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
@@ -96,13 +87,15 @@ class Case:
         done = subprocess.run(command, input=self.manifests().encode(), capture_output=True, check=False)
         assert done.returncode == 0 and not done.stderr, f"sluice-watcher: {done.stderr.decode()}"
         not_synced = [*self.given.get("not-synced", []), *(["ingress-class"] if "--ingress-classes=false" in options else [])]
-        return Told(list(frames(done.stdout)), [kind for kind in KINDS if kind not in not_synced])
+        return Told(done.stdout, [kind for kind in KINDS if kind not in not_synced])
 
 
 class Told:
     """What the watcher says; of a cluster, which has all kinds of objects, whether there are any or not."""
 
-    def __init__(self, said: list[tuple[str, Body]], kinds: list[str]):
+    def __init__(self, output: bytes, kinds: list[str]):
+        self.output = output
+        said = list(frames(output))
         self.settings = next(body for kind, body in said if kind == "settings") | {"kinds": kinds}
         self.records = [body for kind, body in said if kind == "upsert" and body["kind"] in kinds]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from typing import Any, Iterable, Literal
+from typing import Any, Iterable, Iterator, Literal
 
 import msgpack
 
@@ -24,6 +24,24 @@ def pack(kind: str, body: Body) -> bytes:
 def unpack(payload: bytes) -> tuple[str, Body]:
     kind, body = msgpack.unpackb(payload, raw=False)
     return kind, body
+
+
+def frame(payload: bytes) -> bytes:
+    return struct.pack(">I", len(payload)) + payload
+
+
+def frames(data: bytes) -> Iterator[tuple[str, Body]]:
+    while data:
+        end = 4 + struct.unpack(">I", data[:4])[0]
+        assert len(data) >= end, "half a frame"
+        yield unpack(data[4:end])
+        data = data[end:]
+
+
+def provider_hello(capabilities: Body | None = None) -> bytes:
+    return pack("hello", {
+        "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
+        "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}})
 
 
 class ProviderView:
@@ -196,9 +214,7 @@ class Engine:
 
     def provider_up(self, capabilities: Body | None = None) -> None:
         self.provider.connect()
-        self.command("V", pack("hello", {
-            "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
-            "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}}))
+        self.command("V", provider_hello(capabilities))
 
     def provider_down(self) -> None:
         self.command("v")
