@@ -18,7 +18,6 @@ struct changes {
 	struct classes *classes;
 	struct plans *plans;
 	struct diagnostics *diagnostics;
-	const struct offers *offers;
 	const struct owners *owners;
 	const struct claims *claims;
 	const struct targets *targets;

@@ -45,7 +45,6 @@ static void set_changes(struct engine *engine)
 		.classes = engine->classes,
 		.plans = engine->plans,
 		.diagnostics = engine->diagnostics,
-		.offers = &engine->offers,
 		.owners = &engine->owners,
 		.claims = &engine->claims,
 		.targets = &engine->targets,

@@ -15,7 +15,7 @@
  * A Service of type LoadBalancer is an owner as an Ingress is: its record stands twice, as a
  * Service, which others may use as a backend, and as a front, which has targets like an ingress.
  *
- * Records are kept packed (pack.h) and unpacked when something is built of them. A node exists
+ * Records are kept as the messages that told of them, and read when something is built of them. A node exists
  * while a record is there, or somebody refers to it, or a provider still has to hear that it is
  * gone. There are some sixty thousand of them in a cluster with ten thousand Ingresses, so every
  * word in them counts.
@@ -54,7 +54,7 @@ enum {
 	NODE_SHAPES = 1 << 8,      /* an ingress that its load balancer object depends on */
 	NODE_UNNAMED = 1 << 9,     /* an ingress that names no class */
 	NODE_FAILED = 1 << 9,      /* a balancer; not applied since, whatever came between */
-	NODE_TOLD = 1 << 10,       /* something of its content was told, see said.h */
+	NODE_TOLD = 1 << 10,       /* something of its content was told, see diagnostics.h */
 	NODE_TOLD_STATUS = 1 << 11,
 	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not told yet */
 	NODE_LEAVING = 1 << 12,    /* of a front: its load balancer has to go first */
