@@ -393,3 +393,12 @@ def test_a_generated_part_that_has_drifted_is_found():
         ("`sluice_link_up`", "`sluice_link_ups`"),
     ):
         assert old in text and renewed(text.replace(old, new)) == text
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "scripts").iterdir() if os.access(path, os.X_OK)))
+def test_each_script_says_how_it_is_used(script, option):
+    """And does nothing else: most take minutes."""
+    done = subprocess.run([str(ROOT / "scripts" / script), option], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"scripts/{script}" in done.stdout
