@@ -42,7 +42,6 @@ class Agent:
         self.cluster = cluster
         self.interval = interval
         self.only_ready = only_ready
-        self.paused = False
         self.synced = asyncio.Event()
         self.last_error: str | None = None
         self._lists: dict[str, list[dict[str, Any]]] = {}
@@ -51,7 +50,7 @@ class Agent:
         self._first_seen: dict[str, float] = {}
         self._known: set[str] = set()
         self._namespaces: set[str] = set()
-        # Some Services are not rows yet: not due, withheld, or an older one is in the way.
+        # Some Services are not rows yet: not due, or an older one is in the way.
         self._unfinished = False
         self._task: asyncio.Task | None = None
 
@@ -70,8 +69,7 @@ class Agent:
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers}
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
             while True:
-                if not self.paused:
-                    await self._poll(session)
+                await self._poll(session)
                 await asyncio.sleep(self.interval)
 
     async def _poll(self, session: aiohttp.ClientSession) -> None:

@@ -259,9 +259,6 @@ class Standin:
                           for port, address, real in self.builder.listening(container)]
         return found
 
-    def add_project(self, name: str) -> Row:
-        return self.store.add("project", {**_PROJECT, "name": name})
-
     # Inside
 
     def _first_rows(self) -> None:
