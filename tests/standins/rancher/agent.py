@@ -35,13 +35,11 @@ class Unavailable(Exception):
 
 
 class Agent:
-    def __init__(self, rows: KubernetesRows, behaviour: Behaviour, cluster: Cluster, interval: float = 0.3,
-                 only_ready: bool = False):
+    def __init__(self, rows: KubernetesRows, behaviour: Behaviour, cluster: Cluster, interval: float = 0.3):
         self.rows = rows
         self.behaviour = behaviour
         self.cluster = cluster
         self.interval = interval
-        self.only_ready = only_ready
         self.synced = asyncio.Event()
         self.last_error: str | None = None
         self._lists: dict[str, list[dict[str, Any]]] = {}
@@ -193,19 +191,14 @@ class Agent:
             return []
         pods = []
         for endpoint in item.get("endpoints") or []:
-            conditions = endpoint.get("conditions") or {}
-            if self._usable(conditions.get("ready")):
-                state = "stopping" if conditions.get("terminating") else "running"
-                pods += [Pod(ip, endpoint.get("nodeName"), state) for ip in endpoint.get("addresses") or []]
+            # Rancher looks at containers, not at readiness: an unready pod is a running container all the same.
+            state = "stopping" if (endpoint.get("conditions") or {}).get("terminating") else "running"
+            pods += [Pod(ip, endpoint.get("nodeName"), state) for ip in endpoint.get("addresses") or []]
         return pods
 
     def _from_endpoints(self, item: dict[str, Any]) -> list[Pod]:
         pods = []
         for subset in item.get("subsets") or []:
-            kinds = ["addresses"] if self.only_ready else ["addresses", "notReadyAddresses"]
-            pods += [Pod(a["ip"], a.get("nodeName")) for kind in kinds for a in subset.get(kind) or []]
+            for kind in ("addresses", "notReadyAddresses"):
+                pods += [Pod(a["ip"], a.get("nodeName")) for a in subset.get(kind) or []]
         return pods
-
-    def _usable(self, ready: bool | None) -> bool:
-        # Rancher looks at containers, not at readiness: an unready pod is a running container all the same.
-        return not self.only_ready or ready is None or ready
