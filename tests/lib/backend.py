@@ -94,11 +94,6 @@ class Pod:
         """Lets all that hold go on, now and later."""
         self.gate.set()
 
-    @property
-    def open_connections(self) -> int:
-        with self._lock:
-            return sum(1 for item in self._connections if item.fileno() >= 0)
-
     def stop(self) -> None:
         """As when the pod's process ends: nobody listens, and every connection is closed."""
         self.gate.set()

@@ -14,7 +14,6 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from .faults import BadFault
 from .profiles import Profile
 from .state import BadSetting
 from .standin import Options, Standin
@@ -35,81 +34,21 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 FLAG: dict[str, Any] = {"action": "store_true"}
-OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
-    "what to be": {
-        "--profile": dict(
-            type=_profile,
-            default=Profile.parse("1.34"),
-            metavar="1.N",
-            help="Kubernetes release to behave as, 1.16 to 1.37 (default 1.34)",
-        ),
-        "--namespace": dict(
-            action="append", default=[], metavar="NAME", help="namespace that exists from the start"
-        ),
-        "--strict-namespaces": FLAG
-        | {"help": "refuse objects in missing namespaces instead of making the namespace"},
-        "--first-revision": dict(
-            type=int, default=Options.first_revision, metavar="N", help="revision to start at"
-        ),
-        "--window-events": dict(
-            type=int,
-            default=Options.window_events,
-            metavar="N",
-            help="changes of one type that watches and pages can go back",
-        ),
-        "--seed": dict(type=int, metavar="N", help="makes random choices repeatable"),
-        "--setting": dict(
-            action="append",
-            default=[],
-            type=_setting,
-            metavar="NAME=JSON",
-            help="a knob turned from the start (see README.md)",
-        ),
-        "--fault": dict(
-            action="append",
-            default=[],
-            type=json.loads,
-            metavar="JSON",
-            help="a fault that acts from the start (see README.md)",
-        ),
-    },
-    "network": {
-        "--address": dict(default="127.0.0.1", help="loopback address to listen on (default 127.0.0.1)"),
-        "--https-port": dict(type=int, default=0, metavar="PORT", help="port of the API (default: any)"),
-        "--no-https": FLAG | {"help": "serve plain HTTP only"},
-        "--http-port": dict(type=int, metavar="PORT", help="serve plain HTTP too, on this port (0: any)"),
-        "--control": dict(default="", metavar="PATH", help="control socket (default DIR/control.sock)"),
-        "--until-eof": FLAG | {"help": "stop when standard input ends"},
-    },
-    "credentials and files": {
-        "--dir": dict(
-            type=Path, help="folder for certificates, tokens and the control socket (default: a new one)"
-        ),
-        "--kubeconfig-out": dict(
-            type=Path, metavar="FILE", help="administrator's kubeconfig (default DIR/kubeconfig)"
-        ),
-        "--controller-kubeconfig-out": dict(
-            type=Path,
-            metavar="FILE",
-            help="controller's kubeconfig with tokenFile (default DIR/controller.kubeconfig)",
-        ),
-        "--token-file": dict(type=Path, metavar="FILE", help="controller's token (default DIR/token)"),
-        "--ca-file": dict(type=Path, metavar="FILE", help="CA certificate (default DIR/ca.crt)"),
-        "--service-account-dir": dict(
-            type=Path,
-            metavar="DIR",
-            help="write token, ca.crt and namespace there behind a ..data link, as the kubelet does",
-        ),
-        "--controller-user": dict(
-            default=Options.controller_user, metavar="USER", help="user name of the controller's token"
-        ),
-        "--token": dict(metavar="TEXT", help="the first controller token (default: a random one)"),
-        "--token-expires-s": dict(
-            type=float, metavar="S", help="life of the first controller token (default: for ever)"
-        ),
-        "--anonymous-admin": FLAG
-        | {"help": "requests without credentials are the administrator's (kubectl sends none over HTTP)"},
-    },
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--profile": dict(type=_profile, default=Profile.parse("1.34"), metavar="1.N",
+                      help="Kubernetes release to behave as, 1.16 to 1.37 (default 1.34)"),
+    "--first-revision": dict(type=int, default=Options.first_revision, metavar="N", help="revision to start at"),
+    "--setting": dict(action="append", default=[], type=_setting, metavar="NAME=JSON",
+                      help="a knob turned from the start (see README.md)"),
+    "--https-port": dict(type=int, default=0, metavar="PORT", help="port of the API (default: any)"),
+    "--no-https": FLAG | {"help": "serve plain HTTP only; requests without credentials are the administrator's"},
+    "--http-port": dict(type=int, metavar="PORT", help="serve plain HTTP too, on this port (0: any)"),
+    "--until-eof": FLAG | {"help": "stop when standard input ends"},
+    "--dir": dict(type=Path, help="folder for certificates, tokens and the control socket (default: a new one)"),
+    "--service-account-dir": dict(type=Path, metavar="DIR",
+                                  help="write token, ca.crt and namespace there behind a ..data link, as the kubelet does"),
+    "--controller-user": dict(default=Options.controller_user, metavar="USER", help="user name of the controller's token"),
+    "--token": dict(metavar="TEXT", help="the first controller token (default: a random one)"),
 }
 
 
@@ -120,39 +59,24 @@ def arguments() -> argparse.Namespace:
         description="A Kubernetes API server for tests: faithful on the wire, faulty on demand. "
         "Prints one JSON line with addresses and files when it is ready.",
     )
-    for title, options in OPTIONS.items():
-        group = parser.add_argument_group(title)
-        for flag, details in options.items():
-            group.add_argument(flag, **details)
+    for flag, details in OPTIONS.items():
+        parser.add_argument(flag, **details)
     return parser.parse_args()
 
 
 def options_of(given: argparse.Namespace) -> Options:
     """Turns arguments into options."""
     folder = given.dir or Path(tempfile.mkdtemp(prefix="standin-kube-"))
-    http_port = given.http_port if given.http_port is not None else (0 if given.no_https else None)
     return Options(
         folder=folder.absolute(),
         profile=given.profile,
-        address=given.address,
         https_port=None if given.no_https else given.https_port,
-        http_port=http_port,
-        control=given.control,
-        kubeconfig=given.kubeconfig_out,
-        controller_kubeconfig=given.controller_kubeconfig_out,
-        token_file=given.token_file,
-        ca_file=given.ca_file,
+        http_port=given.http_port if given.http_port is not None else (0 if given.no_https else None),
         service_account_dir=given.service_account_dir,
         controller_user=given.controller_user,
         token=given.token,
-        token_expires_s=given.token_expires_s,
-        anonymous_admin=given.anonymous_admin or given.no_https,
-        namespaces=tuple(given.namespace),
-        strict_namespaces=given.strict_namespaces,
+        anonymous_admin=given.no_https,
         first_revision=given.first_revision,
-        window_events=given.window_events,
-        seed=given.seed,
-        faults=given.fault,
         settings=dict(given.setting),
     )
 
@@ -163,7 +87,7 @@ async def main() -> None:
     standin = Standin(options_of(given))
     try:
         await standin.start()
-    except (BadFault, BadSetting, OSError) as error:
+    except (BadSetting, OSError) as error:
         sys.exit(f"standins.kube: {error}")
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

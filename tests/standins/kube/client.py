@@ -262,10 +262,6 @@ class KubeStandin:
             if entry["verb"] not in ("get", "list", "watch") and entry["resource"] != "selfsubjectaccessreviews"
         ]
 
-    def counters(self) -> list[dict[str, Any]]:
-        """Requests by identity, verb, resource, subresource, status and effect."""
-        return self.control("GET", "counters")["counters"]
-
     def wait_streams(self, count: int, timeout_s: float = 60, **match: Any) -> list[dict[str, Any]]:
         """Waits until so many watches run with their initial part sent. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s

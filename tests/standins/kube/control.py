@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import traceback
 from typing import TYPE_CHECKING, Any, Awaitable, Callable
@@ -127,12 +126,6 @@ class Control:
         when = When.parse(body["when"]) if body.get("when") else None
         return {"connections": self.standin.network.drop(how, when)}
 
-    async def add_token(self, _request: Request, body: Any) -> Any:
-        """Adds a token for an identity."""
-        identity = self.state.authenticator.by_alias(body.get("identity", "controller"))
-        text = self.state.authenticator.issue(identity, body.get("expires_in_s"), body.get("token"))
-        return {"token": text}
-
     async def expire_tokens(self, _request: Request, body: Any) -> Any:
         """Ends all tokens of an identity."""
         identity = self.state.authenticator.by_alias(body.get("identity", "controller"))
@@ -157,14 +150,9 @@ class Control:
             self.state.authorizer.rules[alias] = rules
         return {"rules": self.state.authorizer.rules}
 
-    async def get_requests(self, request: Request, body: Any) -> Any:
+    async def get_requests(self, _request: Request, body: Any) -> Any:
         """The log, or the part of it that matches."""
-        body = body or {key: _number(value) for key, value in request.query.items()}
         return [entry.describe() for entry in self.state.journal.find(*_search(body), **_filters(body))]
-
-    async def reset_requests(self, _request: Request, _body: Any) -> Any:
-        """Forgets log and counters."""
-        return {"last": self.state.journal.reset()}
 
     async def wait_requests(self, _request: Request, body: Any) -> Any:
         """Waits until enough requests match."""
@@ -175,8 +163,8 @@ class Control:
         return [entry.describe() for entry in found]
 
     async def get_counters(self, _request: Request, _body: Any) -> Any:
-        """All counters."""
-        return {"last": self.state.journal.last, "counters": self.state.journal.counters()}
+        """The number of the latest request."""
+        return {"last": self.state.journal.last}
 
     async def get_objects(self, request: Request, _body: Any) -> Any:
         """Stored objects of a resource."""
@@ -237,14 +225,6 @@ class Control:
         """Moves the revision counter as writes to other types would."""
         return {"revision": self.state.store.bump(int(body.get("by", 1)))}
 
-    async def wait_revision(self, _request: Request, body: Any) -> Any:
-        """Waits until something was written after a revision."""
-        after, store = int(body.get("after", 0)), self.state.store
-        deadline = asyncio.get_running_loop().time() + min(float(body.get("timeout_s", 10)), WAIT_S_MAX)
-        while store.rev <= after and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            await asyncio.wait([store.changed()], timeout=left)
-        return {"revision": store.rev}
-
     async def forget(self, _request: Request, body: Any) -> Any:
         """Makes old revisions unusable."""
         before = int(body.get("before", self.state.store.rev))
@@ -278,12 +258,6 @@ class Control:
         """A steady stream of changes."""
         return await bulk.churn(self.state, body)
 
-    async def stop(self, _request: Request, _body: Any) -> Any:
-        """Ends the server."""
-        self.standin.stopping.set()
-        return {}
-
-
 COMMANDS: dict[tuple[str, str], Command] = {
     ("GET", "info"): Control.info,
     ("GET", "settings"): Control.get_settings,
@@ -295,14 +269,11 @@ COMMANDS: dict[tuple[str, str], Command] = {
     ("POST", "streams"): Control.act_on_streams,
     ("POST", "network"): Control.set_network,
     ("POST", "connections/drop"): Control.drop_connections,
-    ("POST", "tokens"): Control.add_token,
     ("POST", "tokens/expire"): Control.expire_tokens,
     ("POST", "tokens/rotate"): Control.rotate_token,
     ("POST", "authority/rotate"): Control.rotate_authority,
     ("POST", "rules"): Control.set_rules,
-    ("GET", "requests"): Control.get_requests,
     ("POST", "requests"): Control.get_requests,
-    ("DELETE", "requests"): Control.reset_requests,
     ("POST", "requests/wait"): Control.wait_requests,
     ("GET", "counters"): Control.get_counters,
     ("GET", "objects"): Control.get_objects,
@@ -310,13 +281,11 @@ COMMANDS: dict[tuple[str, str], Command] = {
     ("PATCH", "objects"): Control.patch_object,
     ("DELETE", "objects"): Control.delete_objects,
     ("POST", "revision"): Control.bump,
-    ("POST", "revision/wait"): Control.wait_revision,
     ("POST", "forget"): Control.forget,
     ("POST", "snapshot"): Control.snapshot,
     ("POST", "restore"): Control.restore,
     ("POST", "bulk"): Control.bulk,
     ("POST", "churn"): Control.churn,
-    ("POST", "stop"): Control.stop,
 }
 
 
@@ -340,10 +309,6 @@ def _search(body: dict[str, Any]) -> tuple[When, int]:
 
 def _filters(body: dict[str, Any]) -> dict[str, Any]:
     return {key: body[key] for key in ("status", "effect", "limit") if body.get(key) is not None}
-
-
-def _number(text: str) -> Any:
-    return int(text) if text.isdigit() else text
 
 
 def _resource(plural: Any) -> Resource:

@@ -5,16 +5,13 @@ A fault is a JSON object:
 
     {"when": {"verb": "list", "resource": "ingresses"}, "count": 3, "do": "respond", "with": "throttled"}
 
-`when` limits it (see When), `skip`, `count`, `chance` and `for_s` say how often and how long, and the
-rest depends on `do` (see ACTIONS). All faults that meet a request act on it together.
+`when` limits it (see When), `skip` and `count` say how often, and the rest depends on `do` (see ACTIONS). All faults that meet a request act on it together.
 """
 
 from __future__ import annotations
 
 import itertools
-import random
 import re
-import time
 from dataclasses import dataclass, field, fields
 from typing import Any, Callable
 
@@ -110,8 +107,6 @@ class Plan:
     page_max: int | None = None
     empty_page: bool = False
     null_items: bool = False
-    stale_rev: int | None = None
-    stale_by: int = 0
     race: bool = False
     bytes_per_s: float | None = None
     stream: StreamPlan = field(default_factory=StreamPlan)
@@ -127,14 +122,12 @@ class Fault:
     spec: dict[str, Any]
     skip: int = 0
     count: int | None = None
-    chance: float = 1.0
-    until: float | None = None
     hits: int = 0
 
     @property
     def spent(self) -> bool:
         """Whether it will never act again."""
-        return self.count == 0 or (self.until is not None and time.monotonic() >= self.until)
+        return self.count == 0
 
     def describe(self) -> dict[str, Any]:
         """The JSON form, with what is left of it."""
@@ -144,10 +137,9 @@ class Fault:
 class Faults:
     """The faults that are switched on."""
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self) -> None:
         self._faults: dict[str, Fault] = {}
         self._numbers = itertools.count(1)
-        self._random = random.Random(seed)
 
     def add(self, spec: Any) -> Fault:
         """Switches a fault on. Raises BadFault."""
@@ -156,10 +148,9 @@ class Faults:
         do = spec.get("do")
         if do not in ACTIONS:
             raise BadFault(f"`do` is one of {sorted(ACTIONS)}, not {do!r}")
-        known = {"id", "when", "do", "skip", "count", "chance", "for_s", *PARAMETERS[do]}
+        known = {"id", "when", "do", "skip", "count", *PARAMETERS[do]}
         if spec.keys() - known:
             raise BadFault(f"{do} knows {sorted(known)}, not {sorted(spec.keys() - known)}")
-        seconds = spec.get("for_s")
         fault = Fault(
             str(spec.get("id") or f"fault-{next(self._numbers)}"),
             When.parse(spec.get("when")),
@@ -167,8 +158,6 @@ class Faults:
             spec,
             spec.get("skip", 0),
             spec.get("count"),
-            spec.get("chance", 1.0),
-            None if seconds is None else time.monotonic() + seconds,
         )
         probe = RequestInfo("list", "/")
         ACTIONS[do](Plan(), spec, probe, None, Request("GET", "/", {}))
@@ -195,8 +184,6 @@ class Faults:
                 continue
             if fault.skip > 0:
                 fault.skip -= 1
-                continue
-            if fault.chance < 1 and self._random.random() >= fault.chance:
                 continue
             if fault.count is not None:
                 fault.count -= 1
@@ -250,7 +237,7 @@ def answer(spec: dict, info: RequestInfo, identity: Identity | None) -> ApiError
 
 
 def _delay(plan: Plan, spec: dict, *_: Any) -> None:
-    plan.delay_s += (_number(spec, "ms", 0) + random.uniform(0, _number(spec, "jitter_ms", 0))) / 1000
+    plan.delay_s += _number(spec, "ms", 0) / 1000
 
 
 def _hang(plan: Plan, _spec: dict, *_: Any) -> None:
@@ -275,11 +262,6 @@ def _page(plan: Plan, spec: dict, *_: Any) -> None:
         plan.page_max = max(1, int(_number(spec, "max")))
     plan.empty_page = plan.empty_page or bool(spec.get("empty"))
     plan.null_items = plan.null_items or bool(spec.get("null_items"))
-
-
-def _stale(plan: Plan, spec: dict, *_: Any) -> None:
-    plan.stale_by = int(_number(spec, "by", 0))
-    plan.stale_rev = spec.get("rev")
 
 
 def _race(plan: Plan, _spec: dict, *_: Any) -> None:
@@ -310,7 +292,6 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "close": _close,
     "cut": _cut,
     "page": _page,
-    "stale": _stale,
     "race": _race,
     "slow": _slow,
     "stream": _stream,
@@ -318,12 +299,11 @@ ACTIONS: dict[str, Callable[..., None]] = {
 ANSWER_PARAMETERS = ("with", "retry_after", "status", "headers", "body", "content_type")
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "respond": (*ANSWER_PARAMETERS, "after"),
-    "delay": ("ms", "jitter_ms"),
+    "delay": ("ms",),
     "hang": (),
     "close": ("how", "after"),
     "cut": ("bytes", "fraction", "how"),
     "page": ("max", "empty", "null_items"),
-    "stale": ("by", "rev"),
     "race": (),
     "slow": ("bytes_per_s",),
     "stream": ("after_frames", "end", "marker", "bookmarks", *ANSWER_PARAMETERS),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked of the server: a bounded log of requests, and counters.
+"""What was asked of the server: a bounded log of requests.
 
 Writes are told apart by their effect: `changed` (a new revision), `noop` (the object was so already),
 `refused`.
@@ -56,14 +56,13 @@ class Entry:
 
 
 class Journal:
-    """The log and the counters."""
+    """The log."""
 
     def __init__(self) -> None:
         self._log: collections.deque[tuple[Entry, RequestInfo, Identity | None, Request]] = collections.deque(
             maxlen=LOG_MAX
         )
         self._numbers = itertools.count(1)
-        self._counters: collections.Counter[tuple] = collections.Counter()
         self._waiting: list[asyncio.Future] = []
         self.last = 0
 
@@ -103,7 +102,6 @@ class Journal:
         """Notes the answer; for a watch, its start."""
         entry.status, entry.effect = status, effect
         entry.duration_us = (monotonic_ns() - entry.at_ns) // 1000
-        self._counters[entry.identity, entry.verb, entry.resource, entry.subresource, status, effect] += 1
         self._wake()
 
     def _wake(self) -> None:
@@ -142,14 +140,3 @@ class Journal:
             self._waiting.append(future)
             await asyncio.wait([future], timeout=left)
         return found
-
-    def counters(self) -> list[dict[str, Any]]:
-        """All counters, in order of their names."""
-        names = ("identity", "verb", "resource", "subresource", "status", "effect")
-        return [dict(zip(names, key)) | {"count": count} for key, count in sorted(self._counters.items())]
-
-    def reset(self) -> int:
-        """Forgets log and counters. Returns the number of the last request."""
-        self._log.clear()
-        self._counters.clear()
-        return self.last

@@ -117,15 +117,6 @@ def record_update(shape: Struct, old: dict | None, new: dict, writer: Writer) ->
     return _ordered(entries + [_entry(writer, owned - removed)])
 
 
-def same_but_time(old: list[dict] | None, new: list[dict] | None) -> bool:
-    """Whether two managedFields say the same."""
-
-    def bare(entries: list[dict] | None) -> list[dict]:
-        return [{key: value for key, value in entry.items() if key != "time"} for entry in entries or ()]
-
-    return bare(old) == bare(new)
-
-
 def _is_mine(entry: dict, writer: Writer) -> bool:
     return (entry.get("manager"), entry.get("subresource", "")) == (writer.manager, writer.subresource)
 

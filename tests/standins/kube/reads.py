@@ -102,7 +102,7 @@ def _check_parameters(call: Call) -> None:
         call.query("continue"),
     )
     errors = []
-    if call.query("sendInitialEvents") and call.state.streaming_lists not in ("ignored", "no-gate"):
+    if call.query("sendInitialEvents") and call.state.profile.streaming_lists not in ("ignored", "no-gate"):
         errors.append(statuses.forbids("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     if match and call.state.profile.match_parameter:
         if token:
@@ -162,20 +162,15 @@ async def _page(call: Call) -> Page:
 def _view(call: Call, page: Page) -> View:
     store = call.state.store
     table = store.table(call.served.resource)
-    plan = call.plan
     revision = store.rev if page.revision is None else page.revision
-    if page.revision is None and (plan.stale_by or plan.stale_rev is not None):
-        wanted = plan.stale_rev if plan.stale_rev is not None else store.rev - plan.stale_by
-        revision = max(table.list_floor, min(int(wanted), store.rev))
     return table.view(revision)
 
 
 def _collect(call: Call, view: View, selector: Selector, page: Page) -> tuple[list[Record], str, bool]:
     """The objects of a page, the last key looked at, and whether keys remain."""
     limit = page.limit
-    caps = [cap for cap in (call.plan.page_max, call.state.settings.page_max) if cap]
-    if limit and caps:
-        limit = min(limit, *caps)
+    if limit and call.plan.page_max:
+        limit = min(limit, call.plan.page_max)
     if call.plan.empty_page and page.limit:
         return [], page.after or "\x00", True
     items: list[Record] = []

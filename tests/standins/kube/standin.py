@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,15 +14,15 @@ from . import admission, auth, files, pki
 from .api import Api
 from .control import Control
 from .deletes import remove
-from .faults import Faults
 from .profiles import Profile
 from .resources import EVENTS
 from .server import Endpoint, Network, serve
-from .state import Settings, State
+from .state import State
 from .store import Store
 from .wire import Connection, WireSettings
 
 EVENT_SWEEP_S, EVENT_SWEEP_STEP_S = 15.0, 0.25
+WINDOW_EVENTS = 16384
 
 
 @dataclass
@@ -35,22 +34,11 @@ class Options:
     address: str = "127.0.0.1"
     https_port: int | None = 0
     http_port: int | None = None
-    control: str = ""
-    kubeconfig: Path | None = None
-    controller_kubeconfig: Path | None = None
-    token_file: Path | None = None
-    ca_file: Path | None = None
     service_account_dir: Path | None = None
     controller_user: str = "system:serviceaccount:sluice:sluice-watcher"
     token: str | None = None
-    token_expires_s: float | None = None
     anonymous_admin: bool = False
-    namespaces: tuple[str, ...] = ()
-    strict_namespaces: bool = False
     first_revision: int = 15000
-    window_events: int = 16384
-    seed: int | None = None
-    faults: list[dict[str, Any]] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -67,28 +55,23 @@ class Standin:
         authenticator = auth.Authenticator(admin, controller, options.anonymous_admin)
         self.state = State(
             options.profile,
-            Store(options.first_revision, options.window_events, options.seed),
+            Store(options.first_revision, WINDOW_EVENTS),
             authenticator,
-            Settings(strict_namespaces=options.strict_namespaces),
-            WireSettings(dice=random.Random(options.seed)),
-            faults=Faults(options.seed),
-            dice=random.Random(options.seed),
         )
         self._paths = {
-            "kubeconfig": options.kubeconfig or options.folder / "kubeconfig",
-            "controller_kubeconfig": options.controller_kubeconfig
-            or options.folder / "controller.kubeconfig",
-            "token_file": options.token_file or options.folder / "token",
-            "ca_file": options.ca_file or options.folder / "ca.crt",
+            "kubeconfig": options.folder / "kubeconfig",
+            "controller_kubeconfig": options.folder / "controller.kubeconfig",
+            "token_file": options.folder / "token",
+            "ca_file": options.folder / "ca.crt",
         }
-        self.control_path = options.control or str(options.folder / "control.sock")
+        self.control_path = str(options.folder / "control.sock")
         self._authority = pki.Authority()
         self._directory = (
             files.ServiceAccountDirectory(options.service_account_dir)
             if options.service_account_dir
             else None
         )
-        self._token = authenticator.issue(controller, options.token_expires_s, options.token)
+        self._token = authenticator.issue(controller, None, options.token)
         self._admin_token = authenticator.issue(admin)
         self._control_server: asyncio.AbstractServer | None = None
         self._control_connections: dict[int, Connection] = {}
@@ -97,11 +80,9 @@ class Standin:
         """Listens, and writes the files."""
         options = self.options
         options.folder.mkdir(parents=True, exist_ok=True)
-        for name in (*admission.PROTECTED_NAMESPACES, *options.namespaces):
+        for name in admission.PROTECTED_NAMESPACES:
             admission.make_namespace(self.state, name)
         self.state.set(options.settings)
-        for fault in options.faults:
-            self.state.faults.add(fault)
         api = Api(self.state)
         endpoints = []
         if options.https_port is not None:

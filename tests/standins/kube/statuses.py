@@ -189,11 +189,6 @@ def forbids(path: str, detail: str) -> FieldError:
     return FieldError("FieldValueForbidden", path, f"Forbidden: {detail}")
 
 
-def duplicate(path: str, value: Any) -> FieldError:
-    """The value occurs twice."""
-    return FieldError("FieldValueDuplicate", path, f"Duplicate value: {_quoted(value)}")
-
-
 def unsupported(path: str, value: Any, allowed: list[str]) -> FieldError:
     """The value is not one of the allowed ones."""
     choice = ", ".join(f'"{word}"' for word in sorted(allowed, key=lambda word: (not word, word)))

@@ -12,7 +12,6 @@ import asyncio
 import bisect
 import collections
 import json
-import random
 from typing import Any, Callable, Iterable, Protocol
 
 from . import convert
@@ -252,12 +251,9 @@ class Table:
 class Store:
     """All tables under one revision counter."""
 
-    def __init__(self, first_revision: int, window_events: int, seed: int | None = None):
+    def __init__(self, first_revision: int, window_events: int):
         self.rev = first_revision
         self.window_events = window_events
-        self.revision_step = 1
-        self.watch_order = "fifo"
-        self.random = random.Random(seed)
         self.tables = {resource.plural: Table(resource, first_revision) for resource in RESOURCES}
         self._changed: list[asyncio.Future] = []
 
@@ -309,20 +305,13 @@ class Store:
         return future
 
     def _next(self) -> int:
-        self.rev += 1 if self.revision_step <= 1 else self.random.randint(1, self.revision_step)
+        self.rev += 1
         return self.rev
 
     def _publish(self, table: Table, event: Event) -> None:
         table.apply(event)
         table.trim(self.window_events)
-        watchers = table.watchers
-        if self.watch_order != "fifo" and len(watchers) > 1:
-            watchers = (
-                watchers[::-1] if self.watch_order == "lifo" else self.random.sample(watchers, len(watchers))
-            )
-        else:
-            watchers = list(watchers)
-        for watcher in watchers:
+        for watcher in list(table.watchers):
             watcher.on_event(event)
         self._wake()
 

@@ -34,7 +34,7 @@ class Start:
         self.text = call.query("resourceVersion")
         self.revision = parse_revision(self.text)
         self.bookmarks = is_true(call.query("allowWatchBookmarks"))
-        mode = call.state.streaming_lists
+        mode = call.state.profile.streaming_lists
         given, match = call.query("sendInitialEvents"), call.query("resourceVersionMatch")
         if mode == "ignored":
             given = match = ""
@@ -111,7 +111,7 @@ class Stream:
         self._ended = asyncio.get_running_loop().create_future()
         encoding = call.request.headers.get("accept-encoding", "")
         self._gzip = (
-            self.start.streaming and self.start.bookmarks and self.state.gzip_streams and "gzip" in encoding
+            self.start.streaming and self.start.bookmarks and self.state.profile.gzip_streams and "gzip" in encoding
         )
         self._timeout_s = self._parse_timeout()
 

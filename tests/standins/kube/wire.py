@@ -65,7 +65,6 @@ class WireSettings:
 
     split: Split | None = None
     dice: random.Random = field(default_factory=random.Random)
-    read_bytes_per_s: float | None = None
 
 
 @dataclass
@@ -167,16 +166,10 @@ class Connection:
 
     async def _receive(self, idle: bool) -> bytes | None:
         """More bytes; empty at the end of the stream; None after too long an idle time."""
-        rate = self.settings.read_bytes_per_s
         try:
-            data = await asyncio.wait_for(
-                self._reader.read(int(rate // 20) + 1 if rate else 65536), IDLE_S if idle else None
-            )
+            return await asyncio.wait_for(self._reader.read(65536), IDLE_S if idle else None)
         except asyncio.TimeoutError:
             return None
-        if rate:
-            await asyncio.sleep(len(data) / rate)
-        return data
 
     async def gone(self) -> None:
         """Returns when the client has closed its side. Early bytes of a next request are kept."""

@@ -54,13 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--image", metavar="NAME", help="value of the setting lb.instance.image")
     add("--tls-certificate", metavar="FILE", help="serve the API by https")
     add("--tls-key", metavar="FILE")
-    add("--kubernetes-url", metavar="URL", help="follow this Kubernetes API, as kubernetes-agent does")
-    add("--kubernetes-token", metavar="TOKEN")
-    add("--kubeconfig", metavar="FILE", help="follow the Kubernetes API of this file")
-    add("--context", metavar="NAME", help="context in that file")
+    add("--kubeconfig", metavar="FILE", help="follow the Kubernetes API of this file, as kubernetes-agent does")
     add("--agent-interval", type=float, default=0.3, metavar="S", help="poll of the Kubernetes API (0.3)")
-    add("--agent-only-ready", action="store_true",
-        help="leave unready pods out (Rancher itself does not look at readiness)")
     add("--set", action="append", default=[], metavar="NAME=JSON", help="a behaviour setting; see README.md")
     add("--exit-with-stdin", action="store_true", help="end when standard input is closed")
     add("--log-level", default="warning", choices=("debug", "info", "warning", "error"))
@@ -68,14 +63,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    cluster = None
-    if arguments.kubeconfig:
-        cluster = kubeconfig.from_file(arguments.kubeconfig, arguments.context)
-    elif arguments.kubernetes_url:
-        cluster = kubeconfig.from_url(arguments.kubernetes_url, arguments.kubernetes_token)
+    cluster = kubeconfig.from_file(arguments.kubeconfig) if arguments.kubeconfig else None
     same = ("listen", "port", "control_port", "state", "hosts", "host_labels", "network", "port_offset",
             "dataplane", "haproxy", "run_directory", "access_key", "secret_key", "role", "security", "image",
-            "tls_certificate", "tls_key", "agent_interval", "agent_only_ready")
+            "tls_certificate", "tls_key", "agent_interval")
     options = Options(**{name: getattr(arguments, name) for name in same}, cluster=cluster)
     options.control_socket = arguments.control_socket
     return options

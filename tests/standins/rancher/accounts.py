@@ -52,10 +52,6 @@ class Accounts:
         old = self.keys.pop(access)
         return self.new(old.role, old.project, old.agent)
 
-    def forget(self, access: str) -> None:
-        del self.keys[access]
-        self._save()
-
     def authenticate(self, headers: Mapping[str, str]) -> Key | None:
         """The key of a request; None with access control turned off. Raises 401."""
         if not self.security:

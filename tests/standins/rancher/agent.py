@@ -35,14 +35,11 @@ class Unavailable(Exception):
 
 
 class Agent:
-    def __init__(self, rows: KubernetesRows, behaviour: Behaviour, cluster: Cluster, interval: float = 0.3,
-                 only_ready: bool = False):
+    def __init__(self, rows: KubernetesRows, behaviour: Behaviour, cluster: Cluster, interval: float = 0.3):
         self.rows = rows
         self.behaviour = behaviour
         self.cluster = cluster
         self.interval = interval
-        self.only_ready = only_ready
-        self.paused = False
         self.synced = asyncio.Event()
         self.last_error: str | None = None
         self._lists: dict[str, list[dict[str, Any]]] = {}
@@ -51,7 +48,7 @@ class Agent:
         self._first_seen: dict[str, float] = {}
         self._known: set[str] = set()
         self._namespaces: set[str] = set()
-        # Some Services are not rows yet: not due, withheld, or an older one is in the way.
+        # Some Services are not rows yet: not due, or an older one is in the way.
         self._unfinished = False
         self._task: asyncio.Task | None = None
 
@@ -70,8 +67,7 @@ class Agent:
         headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers}
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
             while True:
-                if not self.paused:
-                    await self._poll(session)
+                await self._poll(session)
                 await asyncio.sleep(self.interval)
 
     async def _poll(self, session: aiohttp.ClientSession) -> None:
@@ -195,19 +191,14 @@ class Agent:
             return []
         pods = []
         for endpoint in item.get("endpoints") or []:
-            conditions = endpoint.get("conditions") or {}
-            if self._usable(conditions.get("ready")):
-                state = "stopping" if conditions.get("terminating") else "running"
-                pods += [Pod(ip, endpoint.get("nodeName"), state) for ip in endpoint.get("addresses") or []]
+            # Rancher looks at containers, not at readiness: an unready pod is a running container all the same.
+            state = "stopping" if (endpoint.get("conditions") or {}).get("terminating") else "running"
+            pods += [Pod(ip, endpoint.get("nodeName"), state) for ip in endpoint.get("addresses") or []]
         return pods
 
     def _from_endpoints(self, item: dict[str, Any]) -> list[Pod]:
         pods = []
         for subset in item.get("subsets") or []:
-            kinds = ["addresses"] if self.only_ready else ["addresses", "notReadyAddresses"]
-            pods += [Pod(a["ip"], a.get("nodeName")) for kind in kinds for a in subset.get(kind) or []]
+            for kind in ("addresses", "notReadyAddresses"):
+                pods += [Pod(a["ip"], a.get("nodeName")) for a in subset.get(kind) or []]
         return pods
-
-    def _usable(self, ready: bool | None) -> bool:
-        # Rancher looks at containers, not at readiness: an unready pod is a running container all the same.
-        return not self.only_ready or ready is None or ready

@@ -24,7 +24,7 @@ from .operations import Caller, Operations, Outcome
 from .resources import Renderer, Urls
 from .store import Row, Store, TABLES
 from .subscribe import Subscriptions
-from .target import VERSIONS, Target, parse
+from .target import Target, parse
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class Api:
         elif target.id is None:
             raise not_allowed()
         elif method == "POST" and target.action is not None:
-            outcome = self.operations.action(self._row(target, caller), target.action, body, caller)
+            outcome = self.operations.action(self._row(target, caller), target.action, caller)
         elif method == "PUT":
             outcome = self.operations.update(self._row_to_write(method, target, caller), body, caller)
         elif method == "DELETE":
@@ -150,8 +150,6 @@ class Api:
 
     def _outcome(self, outcome: Outcome, target: Target, caller: Caller, entry: Entry) -> Answer:
         entry.changed = outcome.changed
-        if outcome.row is None:
-            return Answer(outcome.status, dumps(outcome.body))
         entry.type, entry.id, entry.name = outcome.row.type, outcome.row.id, outcome.row.name
         text = self.renderer.text(outcome.row, target.urls, caller.role, outcome.is_created)
         return Answer(outcome.status, text)
@@ -159,8 +157,6 @@ class Api:
     # Reading
 
     def _read(self, target: Target, caller: Caller, fault: Fault | None) -> Answer:
-        if target.version is None:
-            return Answer(200, self._versions(target))
         if target.type is None:
             return Answer(200, self._version(target))
         if target.type == "schema":
@@ -249,13 +245,6 @@ class Api:
             return "host", [r for r in found if r is not None]
         ids = row["serviceIds"] if link == "services" else (row["linkedServices"] or {}).values()
         return "service", [r for r in (store.get("service", i) for i in ids or []) if r is not None]
-
-    def _versions(self, target: Target) -> str:
-        data = [{"id": v, "type": "apiVersion", "links": {"self": f"{target.urls.base}/{v}"}, "actions": {}}
-                for v in VERSIONS]
-        return dumps({"type": "collection", "resourceType": "apiVersion",
-                      "links": {"self": target.urls.base + "/", "latest": f"{target.urls.base}/v2-beta"},
-                      "actions": {}, "data": data})
 
     def _version(self, target: Target) -> str:
         urls = target.urls

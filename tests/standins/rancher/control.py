@@ -15,7 +15,6 @@ from typing import Any, Callable
 
 from aiohttp import web
 
-from . import faults as fault_module
 from . import subscribe
 from .accounts import Key
 from .deployment import StartFailed
@@ -24,7 +23,7 @@ from .kubernetes_rows import Pod, selector_text
 from .resources import Renderer, Urls, setting_row
 from .seeding import STACK_EXTERNAL_ID, STACK_NAME
 from .server import PROJECT, Standin
-from .store import Row, TABLES, now_ms
+from .store import Row, TABLES
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,6 @@ class Control:
 
     def application(self) -> web.Application:
         application = web.Application(client_max_size=256 * 1024 * 1024)
-        application.router.add_get("/", self._help)
         application.router.add_post("/{command}", self._command)
         return application
 
@@ -116,10 +114,6 @@ class Control:
         """End one fault, or all."""
         return {"cleared": self.standin.faults.clear(number)}
 
-    def do_faults(self) -> dict[str, Any]:
-        """The faults in force, and all effects there are."""
-        return {"active": self.standin.faults.as_list(), "effects": fault_module.EFFECTS}
-
     async def do_api(self, state: str) -> dict[str, Any]:
         """`down`: connections are refused; `black-hole`: accepted, never answered; `up`: back to work."""
         if state == "down":
@@ -135,11 +129,6 @@ class Control:
     async def do_restart(self, down: float = 0.0) -> dict[str, Any]:
         """The server dies, stays away for `down` seconds and reads its state file. Balancers go on."""
         await self.standin.restart(down)
-        return {}
-
-    def do_retry_now(self) -> dict[str, Any]:
-        """Let failed processes make their next attempt at once."""
-        self.standin.engine.wake()
         return {}
 
     # Subscriptions
@@ -174,15 +163,6 @@ class Control:
         else:
             key = self.standin.accounts.new(role, project, agent)
         return {"access_key": key.access, "secret_key": key.secret}
-
-    def do_remove_key(self, access_key: str) -> dict[str, Any]:
-        """Refuse a key from now on."""
-        self.standin.accounts.forget(access_key)
-        return {}
-
-    def do_add_project(self, name: str) -> dict[str, Any]:
-        """A second project, to be foreign in."""
-        return {"id": self.standin.add_project(name).id}
 
     def do_set_setting(self, name: str, value: str | None) -> dict[str, Any]:
         """Change a setting; null removes it."""
@@ -222,10 +202,6 @@ class Control:
             self.standin.engine.start(row, "update")
         return self._show(row)
 
-    def do_set_health(self, id: str, health: str | None) -> dict[str, Any]:
-        """Set healthState of a service until its containers next change."""
-        return self.do_set_fields(id, {"healthState": health})
-
     def do_remove_row(self, id: str) -> dict[str, Any]:
         """Remove a stack, service or certificate as somebody in the UI would, whatever its state."""
         row = self._row(id)
@@ -252,15 +228,6 @@ class Control:
         self.standin.deployment.hosts_changed()
         return self._show(row)
 
-    async def do_remove_host(self, host: str) -> dict[str, Any]:
-        """Take a host away with everything on it; its containers are replaced elsewhere."""
-        row = self.standin.host(host)
-        row["state"] = "removed"
-        row["removed"] = now_ms()
-        self.store.touch(row)
-        await self.standin.deployment.host_lost(row)
-        return {}
-
     async def do_fail_host(self, host: str) -> dict[str, Any]:
         """The host is dead: its balancers stop at once and are replaced after host_failure_delay."""
         row = self.standin.host(host)
@@ -269,27 +236,11 @@ class Control:
         await self.standin.deployment.host_lost(row)
         return {}
 
-    def do_recover_host(self, host: str) -> dict[str, Any]:
-        """The host is back (or activated again), and may be used."""
-        row = self.standin.host(host)
-        row["state"] = "active"
-        self.store.touch(row)
-        self.standin.deployment.hosts_changed()
-        return {}
-
     def do_deactivate_host(self, host: str) -> dict[str, Any]:
         """No new containers on this host; those that are there stay."""
         row = self.standin.host(host)
         row["state"] = "inactive"
         self.store.touch(row)
-        return {}
-
-    def do_label_host(self, host: str, labels: dict[str, str]) -> dict[str, Any]:
-        """Replace a host's labels."""
-        row = self.standin.host(host)
-        row["labels"] = labels
-        self.store.touch(row)
-        self.standin.deployment.hosts_changed()
         return {}
 
     def do_hold_port(self, port: int, host: str | None = None, protocol: str = "tcp") -> dict[str, Any]:
@@ -327,53 +278,16 @@ class Control:
         """The Service is gone: its row is removed, and its rules from all balancers."""
         return {"removed": self.standin.kubernetes.remove(uid)}
 
-    def do_set_pods(self, pods: list[Any], uid: str | None = None, service: str | None = None,
-                    selector: str | None = None) -> dict[str, Any]:
-        """The pods of a kubernetesService (by UID or id), or of all with a selector: a list of IPs or of {ip,
-        host, state, ports}, where ports maps a container port to the real address behind it."""
-        parsed = [Pod.parse(p) for p in pods]
-        if selector is not None:
-            rows = self.standin.kubernetes.services_by_selector(selector)
-        else:
-            row = self.standin.kubernetes.find(uid) if uid else self.store.get("service", service)
-            rows = [row] if row is not None else []
-        if not rows:
+    def do_set_pods(self, pods: list[Any], uid: str) -> dict[str, Any]:
+        """The pods of a kubernetesService: a list of IPs or of {ip, host, state, ports}, where ports maps a
+        container port to the real address behind it."""
+        row = self.standin.kubernetes.find(uid)
+        if row is None:
             raise ValueError("there is no such kubernetesService")
-        for row in rows:
-            self.standin.kubernetes.set_pods(row, parsed)
-        return {"services": [row.id for row in rows]}
-
-    def do_map_address(self, addresses: dict[str, str | None]) -> dict[str, Any]:
-        """Where a pod's "ip:port" really listens, for all balancers; null: at that very address."""
-        known = self.standin.builder.address_map
-        for pod, real in addresses.items():
-            if real is None:
-                known.pop(pod, None)
-            else:
-                known[pod] = real
-        return {"addresses": known}
-
-    def do_withhold_service(self, service: str, withhold: bool = True) -> dict[str, Any]:
-        """A Service (UID or name) that never becomes a row; withhold false: it may from now on."""
-        withheld = self.standin.kubernetes.withheld
-        (withheld.add if withhold else withheld.discard)(service)
-        return {"withheld": sorted(withheld)}
-
-    def do_agent(self, paused: bool | None = None) -> dict[str, Any]:
-        """The state of the Kubernetes follower; `paused` stops and resumes it."""
-        agent = self.standin.agent
-        if agent is None:
-            return {"running": False}
-        if paused is not None:
-            agent.paused = paused
-        return {"running": True, "paused": agent.paused, "synced": agent.synced.is_set(),
-                "error": agent.last_error}
+        self.standin.kubernetes.set_pods(row, [Pod.parse(p) for p in pods])
+        return {"service": row.id}
 
     # Seeding
-
-    async def do_seed_services(self, items: list[dict[str, Any]]) -> list[str]:
-        """kubernetesServices, active at once."""
-        return [row.id for row in self.standin.seeding.services(items)]
 
     async def do_seed_balancers(self, items: list[dict[str, Any]], place: bool = True) -> list[str]:
         """Balancers as the Go controller left them, active and running."""
@@ -433,11 +347,3 @@ class Control:
             return web.json_response({"error": f"{type(problem).__name__}: {problem}"}, status=400)
         self.store.flush()
         return web.json_response(result)
-
-    async def _help(self, _request: web.Request) -> web.Response:
-        commands = {}
-        for name, method in inspect.getmembers(self, inspect.ismethod):
-            if name.startswith("do_"):
-                text = " ".join((method.__doc__ or "").split())
-                commands[name[3:].replace("_", "-")] = f"{inspect.signature(method)} {text}"
-        return web.json_response(commands)

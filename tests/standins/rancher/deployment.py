@@ -88,13 +88,6 @@ class Deployment:
                 await self._halt(container)
             self.refresh(service)
 
-    async def restart(self, service: Row) -> None:
-        async with self._locks[service.id]:
-            for container in self.of(service):
-                await self._halt(container)
-                await self._boot(service, container)
-            self.refresh(service)
-
     async def remove_all(self, service: Row) -> None:
         async with self._locks[service.id]:
             for container in self.store.find("instance_by_service", service.id):
@@ -103,36 +96,6 @@ class Deployment:
             service["instanceIds"] = []
             self.store.touch(service)
         self._locks.pop(service.id, None)
-
-    async def replace_all(self, service: Row) -> None:
-        """For an upgrade: stop the old containers and place new ones. The old are kept for a rollback."""
-        async with self._locks[service.id]:
-            if "upgrading" not in service.internal:
-                old = self.of(service)
-                service.internal["upgrading"] = [c.id for c in old]
-                for container in old:
-                    await self._halt(container)
-                    container.internal["leaving"] = True
-                    self.store.touch(container)
-            await self._reconcile(service)
-
-    async def drop_replaced(self, service: Row) -> None:
-        """The upgrade is accepted: the old containers go."""
-        for container in self._replaced(service):
-            await self.remove(container)
-        service.internal.pop("upgrading", None)
-        self.store.touch(service)
-
-    async def bring_back(self, service: Row) -> None:
-        """The upgrade is taken back: the new containers go, the old ones start again."""
-        async with self._locks[service.id]:
-            for container in self.of(service):
-                await self.remove(container)
-            for container in self._replaced(service):
-                container.internal.pop("leaving", None)
-                self.store.touch(container)
-            service.internal.pop("upgrading", None)
-            await self._reconcile(service)
 
     async def remove(self, container: Row, graceful: bool = True) -> None:
         if not container.live:
@@ -274,10 +237,6 @@ class Deployment:
                 await self._reconcile_scale(service)
         finally:
             self.refresh(service)
-
-    def _replaced(self, service: Row) -> list[Row]:
-        rows = (self.store.get("instance", i) for i in service.internal.get("upgrading", []))
-        return [row for row in rows if row is not None and row.live]
 
     async def _drop_lost(self, service: Row) -> None:
         for container in self.of(service):

@@ -114,6 +114,3 @@ class Faults:
                 self.active.pop(fault.number, None)
             return fault
         return None
-
-    def as_list(self) -> list[dict[str, Any]]:
-        return [{"number": f.number, "hits": f.hits, **f.spec} for f in self.active.values()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the Kubernetes API is and how to log in, from a URL or a kubeconfig file."""
+"""Where the Kubernetes API is and how to log in, from a kubeconfig file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,11 @@ class Cluster:
     tls: ssl.SSLContext | None = None
 
 
-def from_url(url: str, token: str | None = None) -> Cluster:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    tls = ssl._create_unverified_context() if url.startswith("https:") else None
-    return Cluster(url.rstrip("/"), headers, tls)
-
-
-def from_file(path: str, context: str | None = None) -> Cluster:
-    """The cluster of a kubeconfig's current (or the given) context."""
+def from_file(path: str) -> Cluster:
+    """The cluster of a kubeconfig's current context."""
     with open(path, encoding="utf-8") as file:
         config = yaml.safe_load(file)
-    chosen = _named(config, "contexts", context or config.get("current-context"), "context")
+    chosen = _named(config, "contexts", config.get("current-context"), "context")
     cluster = _named(config, "clusters", chosen["cluster"], "cluster")
     user = _named(config, "users", chosen["user"], "user") if chosen.get("user") else {}
     folder = os.path.dirname(os.path.abspath(path))

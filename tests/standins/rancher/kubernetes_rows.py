@@ -44,7 +44,6 @@ class KubernetesRows:
         self.store = store
         self.engine = engine
         self.project = project
-        self.withheld: set[str] = set()   # UIDs or names of Services that never become rows
 
     # Stacks
 
@@ -72,10 +71,8 @@ class KubernetesRows:
     def upsert(self, uid: str, name: str, namespace: str = "default", namespace_uid: str | None = None,
                selector: str | None = None, vip: str | None = None, template: dict[str, Any] | None = None,
                at_once: bool = False) -> Row | None:
-        """Create or update the row of a Service. `at_once` skips the states on the way to active. None: the
-        Service is withheld, or an older one of its name is still being removed (ask again)."""
-        if uid in self.withheld or name in self.withheld:
-            return None
+        """Create or update the row of a Service. `at_once` skips the states on the way to active. None: an
+        older one of its name is still being removed (ask again)."""
         row = self.find(uid)
         if row is None:
             stack = self.stack(namespace, namespace_uid)
@@ -113,12 +110,6 @@ class KubernetesRows:
         if service["instanceIds"] != ids or service["healthState"] != health:
             service.fields.update(instanceIds=ids, healthState=health)
             self.store.touch(service)
-
-    def services_by_selector(self, selector: str) -> list[Row]:
-        """Services whose container selector has the same terms, in whatever order."""
-        terms = set(selector.split(","))
-        return [s for s in self.store.live("kubernetesService")
-                if set((s["selectorContainer"] or "").split(",")) == terms]
 
     # Inside
 

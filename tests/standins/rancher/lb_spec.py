@@ -16,11 +16,10 @@ _TARGET_LABEL = "io.rancher.lb_service.target"
 
 
 class SpecBuilder:
-    def __init__(self, store: Store, port_offset: int = 0, address_map: dict[str, str] | None = None):
+    def __init__(self, store: Store, port_offset: int = 0):
         self.store = store
         self.port_offset = port_offset
         # "ip:port" of a pod -> where it really listens
-        self.address_map = address_map if address_map is not None else {}
 
     def build(self, container: Row, service: Row) -> Spec:
         config = service["lbConfig"] or {}
@@ -86,7 +85,7 @@ class SpecBuilder:
         near: list[Endpoint] = []
         far: list[Endpoint] = []
         for pod in self.store.find("instance_by_service", target.id):
-            if pod.state not in _SERVING or not pod["primaryIpAddress"] or pod.internal.get("leaving"):
+            if pod.state not in _SERVING or not pod["primaryIpAddress"]:
                 continue
             endpoint = self._endpoint(pod["primaryIpAddress"], port, weight, pod.internal.get("ports", {}))
             local = preference == "any" or pod["hostId"] == container["hostId"]
@@ -100,5 +99,5 @@ class SpecBuilder:
         return found
 
     def _endpoint(self, ip: str, port: int, weight: int | None, translated: dict[str, str]) -> Endpoint:
-        address = translated.get(str(port)) or self.address_map.get(f"{ip}:{port}") or f"{ip}:{port}"
+        address = translated.get(str(port)) or f"{ip}:{port}"
         return Endpoint(ip, address, weight)

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from . import certificates, ports, schema, states
+from . import certificates, schema, states
 from .deployment import RUNS_NOWHERE, Deployment
 from .engine import Engine
-from .errors import ApiError, conflict, invalid, not_allowed, not_found, server_error
+from .errors import ApiError, conflict, invalid, not_allowed, server_error
 from .processes import Processes
 from .service_rules import ServiceRules
 from .store import Row, Store
@@ -25,6 +25,8 @@ _SCHEDULES = {
 # Stored nested objects carry marks that a sent one lacks, and numbers are compared with what JSON made of them: these always compare as
 # different. A key is kept in another form than it came in.
 _SCHEDULES_EVEN_EQUAL = ("lbConfig", "launchConfig", "scale", "key")
+# Rows show all the actions that those of a real server do; of the others nobody makes use here.
+_CARRIED_OUT = ("activate", "deactivate")
 _UPDATABLE_AT_REST = ("upgraded", "canceled-upgrade")
 _COMMON_AT_CREATE = {"transitioningProgress": None, "description": None}
 
@@ -41,10 +43,9 @@ class Caller:
 class Outcome:
     """What came of a request: the row to show, the status, and whether anything was changed."""
 
-    row: Row | None
+    row: Row
     status: int
     changed: bool
-    body: dict[str, Any] | None = None
     is_created: bool = False
 
 
@@ -105,74 +106,17 @@ class Operations:
             raise not_allowed()
         return self._remove(row, caller, 200)
 
-    def action(self, row: Row, name: str, body: dict[str, Any], caller: Caller) -> Outcome:
+    def action(self, row: Row, name: str, caller: Caller) -> Outcome:
         if name not in schema.TYPES[row.type].actions:
             raise invalid("InvalidAction", "action")
         if name not in states.actions(row.type, row.state, self._hidden_by_system(row, caller)):
             raise invalid("ActionNotAvailable", "action")
-        special = getattr(self, f"_action_{name}", None)
-        if special is not None:
-            return special(row, body, caller)
+        if name == "remove":
+            return self._remove(row, caller, 202)
+        if name not in _CARRIED_OUT:
+            raise not_allowed()
         self.engine.start(row, name)
         return Outcome(row, 202, True)
-
-    # Actions that are more than the start of a process
-
-    def _action_remove(self, row: Row, _body: dict[str, Any], caller: Caller) -> Outcome:
-        return self._remove(row, caller, 202)
-
-    def _action_update(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
-        changes = clean(schema.TYPES[row.type], body, False, self._exists(caller))
-        self._check_update(row, changes, caller, cert_needed=False)
-        self._store_changes(row, changes)
-        self.engine.start(row, "update")
-        return Outcome(row, 202, True)
-
-    def _action_upgrade(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
-        if row.table == "service":
-            strategy = body.get("inServiceStrategy")
-            if not isinstance(strategy, dict) or not isinstance(strategy.get("launchConfig"), dict):
-                raise invalid("MissingRequired", "launchConfig")
-            fresh = self._launch_config(row, strategy["launchConfig"])
-            row.internal["previousLaunchConfig"] = row["launchConfig"]
-            row["launchConfig"] = fresh
-            row["upgrade"] = {"type": "serviceUpgrade", "inServiceStrategy": strategy}
-            self.store.touch(row)
-        self.engine.start(row, "upgrade")
-        return Outcome(row, 202, True)
-
-    def _action_addservicelink(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
-        name, target = self._link(body.get("serviceLink"), caller)
-        return self._set_links(row, {**row.internal.get("links", {}), name: target})
-
-    def _action_removeservicelink(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
-        _, target = self._link(body.get("serviceLink"), caller)
-        return self._set_links(row, {k: v for k, v in row.internal.get("links", {}).items() if v != target})
-
-    def _action_setservicelinks(self, row: Row, body: dict[str, Any], caller: Caller) -> Outcome:
-        return self._set_links(row, dict(self._link(item, caller) for item in body.get("serviceLinks") or []))
-
-    def _action_activateservices(self, row: Row, _body: dict[str, Any], _caller: Caller) -> Outcome:
-        return self._all_services(row, "activate")
-
-    def _action_deactivateservices(self, row: Row, _body: dict[str, Any], _caller: Caller) -> Outcome:
-        return self._all_services(row, "deactivate")
-
-    def _action_addoutputs(self, row: Row, body: dict[str, Any], _caller: Caller) -> Outcome:
-        row["outputs"] = {**(row["outputs"] or {}), **(body.get("outputs") or {})}
-        self.store.touch(row)
-        return Outcome(row, 200, True)
-
-    def _action_exportconfig(self, row: Row, _body: dict[str, Any], _caller: Caller) -> Outcome:
-        docker, rancher = ["version: '2'", "services:"], ["version: '2'", "services:"]
-        for service in self.store.find("service_by_stack", row.id):
-            image = (service["launchConfig"] or {}).get("imageUuid") or "rancher/none"
-            docker += [f"  {service.name}:", f"    image: {image.removeprefix('docker:')}"]
-            rancher += [f"  {service.name}:", f"    scale: {service['scale'] or 1}"]
-        body = {"type": "composeConfig", "baseType": "composeConfig", "links": {}, "actions": {},
-                "dockerComposeConfig": "\n".join(docker) + "\n",
-                "rancherComposeConfig": "\n".join(rancher) + "\n"}
-        return Outcome(None, 200, False, body)
 
     # Inside
 
@@ -181,15 +125,6 @@ class Operations:
             row = self.store.get(table, row_id)
             return row is not None and (row["accountId"] == caller.project or row.table == "project")
         return exists
-
-    def _launch_config(self, row: Row, body: dict[str, Any]) -> dict[str, Any]:
-        launch: dict[str, Any] = {"type": "launchConfig",
-                  **clean(schema.NESTED["launchConfig"], body, True, lambda _table, _id: True)}
-        if launch.get("ports"):
-            launch["ports"] = [str(p) for p in ports.parse_all(launch["ports"])]
-        if row.type == "loadBalancerService":
-            self.rules.fill_in(launch)
-        return launch
 
     def _hidden_by_system(self, row: Row, caller: Caller) -> bool:
         stack = self.store.get("stack", row["stackId"]) if row.table == "service" else None
@@ -201,15 +136,13 @@ class Operations:
         stack = self.store.get("stack", fields["stackId"])
         fields["system"] = bool(stack is not None and stack["system"])
 
-    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller,
-                      cert_needed: bool = True) -> None:
+    def _check_update(self, row: Row, changes: dict[str, Any], caller: Caller) -> None:
         if row.type == "stack" and "name" in changes:
             self._stack_name(changes["name"], caller.project, row)
         elif row.type == "certificate":
             if "name" in changes:
                 self._certificate_name(changes["name"], caller.project, row)
-            if cert_needed or "cert" in changes:
-                changes.update(certificates.derived(changes.get("cert")))
+            changes.update(certificates.derived(changes.get("cert")))
         elif row.table == "service":
             self.rules.update(row, changes, caller.role)
             # Written by the server alone, except for balancers that run nowhere.
@@ -281,27 +214,3 @@ class Operations:
         found = self.store.find("certificate_by_name", (project, str(name).lower()))
         if any(own is None or r.id != own.id for r in found):
             raise invalid("NotUnique", "name")
-
-    def _link(self, item: Any, caller: Caller) -> tuple[str, str]:
-        if not isinstance(item, dict):
-            raise invalid("MissingRequired", "serviceLink")
-        target_id = item.get("serviceId")
-        if not isinstance(target_id, str) or not self._exists(caller)("service", target_id):
-            raise invalid("InvalidReference", "serviceId")
-        target = self.store.get("service", target_id)
-        if target is None:
-            raise not_found()
-        return item.get("name") or target.name, target_id
-
-    def _set_links(self, row: Row, links: dict[str, str]) -> Outcome:
-        row.internal["links"] = links
-        self.store.touch(row)
-        self.processes.relink(row)
-        return Outcome(row, 200, True)
-
-    def _all_services(self, stack: Row, process: str) -> Outcome:
-        for service in self.store.find("service_by_stack", stack.id):
-            if self.engine.allowed(service, process):
-                self.engine.start(service, process)
-        return Outcome(stack, 202, True)
-

@@ -23,8 +23,7 @@ class Processes:
         self.behaviour = behaviour
         self.engine = engine
         self.deployment = deployment
-        for process in ("create", "activate", "update", "deactivate", "remove", "upgrade", "finishupgrade",
-                        "rollback", "continueupgrade", "restart"):
+        for process in ("create", "activate", "update", "deactivate", "remove"):
             engine.on("service", process, getattr(self, "service_" + process))
         engine.after("service", "create", self.service_created)
         engine.on("stack", "remove", self.stack_remove)
@@ -59,35 +58,12 @@ class Processes:
     async def service_deactivate(self, service: Row) -> None:
         await self.deployment.deactivate(service)
 
-    async def service_restart(self, service: Row) -> None:
-        await self.deployment.restart(service)
-
     async def service_remove(self, service: Row) -> None:
         await self.deployment.remove_all(service)
         self.strip_rules(service)
 
-    async def service_upgrade(self, service: Row) -> None:
-        await self.deployment.replace_all(service)
-        self._count(service)
-
-    async def service_continueupgrade(self, service: Row) -> None:
-        await self.service_upgrade(service)
-
-    async def service_finishupgrade(self, service: Row) -> None:
-        await self.deployment.drop_replaced(service)
-        service["upgrade"] = None
-
-    async def service_rollback(self, service: Row) -> None:
-        previous = service.internal.pop("previousLaunchConfig", None)
-        if previous is not None:
-            service["launchConfig"] = previous
-        await self.deployment.bring_back(service)
-        service["upgrade"] = None
-        self._count(service)
-
     def relink(self, service: Row) -> None:
-        """Derive linkedServices of a load balancer from its port rules and the links that were set by
-        hand."""
+        """Derive linkedServices of a load balancer from its port rules."""
         if service.type != "loadBalancerService":
             return
         linked: dict[str, str] = {}
@@ -95,7 +71,6 @@ class Processes:
             target = self.store.get("service", target_id)
             if target is not None:
                 linked[self._path(service, target)] = target_id
-        linked.update(service.internal.get("links", {}))
         if (service["linkedServices"] or {}) != linked:
             service["linkedServices"] = linked or None
             self.store.touch(service)

@@ -58,7 +58,7 @@ class Seeding:
                                          selector,
                                          item.get("vip"), item.get("template"), at_once=True)
             if row is None:
-                raise ValueError(f"{item['name']}: withheld, or an older Service of this name is in the way")
+                raise ValueError(f"{item['name']}: an older Service of this name is in the way")
             if item.get("pods"):
                 self.kubernetes.set_pods(row, [Pod.parse(p) for p in item["pods"]])
             rows.append(row)

@@ -75,7 +75,6 @@ class Options:
     tls_key: str | None = None
     cluster: Cluster | None = None
     agent_interval: float = 0.3
-    agent_only_ready: bool = False
 
 
 class Listener:
@@ -150,8 +149,7 @@ class Standin:
         self.api = Api(self.store, self.behaviour, self.accounts, self.operations, renderer,
                        self.subscriptions,
                        self.faults, self.journal)
-        self.agent = Agent(self.kubernetes, self.behaviour, options.cluster, options.agent_interval,
-                           options.agent_only_ready) if options.cluster else None
+        self.agent = Agent(self.kubernetes, self.behaviour, options.cluster, options.agent_interval) if options.cluster else None
         self.listener = Listener(options.listen, options.port, self._tls())
         self._keeper: asyncio.Task | None = None
 
@@ -258,9 +256,6 @@ class Standin:
                            "hostId": container["hostId"], "instanceId": container.id}
                           for port, address, real in self.builder.listening(container)]
         return found
-
-    def add_project(self, name: str) -> Row:
-        return self.store.add("project", {**_PROJECT, "name": name})
 
     # Inside
 

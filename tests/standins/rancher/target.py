@@ -16,7 +16,7 @@ VERSIONS = ("v1", "v2-beta")
 
 @dataclass
 class Target:
-    version: str | None
+    version: str
     urls: Urls
     project: str | None = None
     type: str | None = None
@@ -46,9 +46,7 @@ def parse(raw_path: str, headers: Mapping[str, str], scheme: str) -> Target:
     query = parse_qsl(query_text, keep_blank_values=True)
     parts = [unquote(part) for part in path.split("/") if part]
     base = base_url(headers, scheme)
-    if not parts:
-        return Target(None, Urls(base, VERSIONS[-1], None), query=query)
-    version = parts.pop(0)
+    version = parts.pop(0) if parts else ""
     if version not in VERSIONS:
         raise not_found()
     target = Target(version, Urls(base, version, None), query=query)

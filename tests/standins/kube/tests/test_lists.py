@@ -193,15 +193,6 @@ def test_null_items(kube: KubeStandin, raw: RawClient) -> None:
     assert b'"items":null' in raw.ask(INGRESSES).body
 
 
-def test_stale_list(five: KubeStandin, raw: RawClient) -> None:
-    before = int(raw.ask(INGRESSES).json()["metadata"]["resourceVersion"])
-    five.api.delete("ingresses", "a", "shop")
-    five.fault("stale", {"query": "resourceVersion=0"}, rev=before)
-    old = raw.ask(f"{INGRESSES}?resourceVersion=0").json()
-    assert old["metadata"]["resourceVersion"] == str(before) and len(old["items"]) == 5
-    assert len(raw.ask(INGRESSES).json()["items"]) == 4
-
-
 def test_rewind(five: KubeStandin, raw: RawClient) -> None:
     remembered = five.snapshot()
     five.api.delete("ingresses", "a", "shop")

@@ -92,7 +92,7 @@ def real() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def standin(real: Server) -> Iterator[Server]:
-    with KubeStandin(f"1.{real.running.minor}", "--strict-namespaces", "--controller-user", CONTROLLER) as running:
+    with KubeStandin(f"1.{real.running.minor}", "--setting", "strict_namespaces=true", "--controller-user", CONTROLLER) as running:
         running.rules(controller_rules(real))
         yield Server(running)
 

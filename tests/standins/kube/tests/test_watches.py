@@ -347,28 +347,6 @@ def test_slow_clients_are_ended(kube: KubeStandin, raw: RawClient) -> None:
         assert 0 < len(stream.answer.chunks) < 60
 
 
-def test_window_is_bounded(start: Callable[..., KubeStandin]) -> None:
-    kube = start("1.34", "--window-events", "3")
-    revisions = [
-        int(kube.api.create(ingress(f"a{number}"))["metadata"]["resourceVersion"]) for number in range(6)
-    ]
-    raw = RawClient(kube)
-    with raw.watch(f"{INGRESSES}?resourceVersion={revisions[1]}") as stream:
-        assert stream.frames(1)[0]["object"]["code"] == 410
-    with raw.watch(f"{INGRESSES}?resourceVersion={revisions[2]}") as stream:
-        assert brief(stream.frames(3)) == ["ADDED a3", "ADDED a4", "ADDED a5"]
-
-
-@pytest.mark.parametrize("order", ["fifo", "lifo", "random"])
-def test_every_watcher_gets_every_event(kube: KubeStandin, raw: RawClient, order: str) -> None:
-    kube.settings(watch_order=order)
-    with raw.watch_now() as one, raw.watch_now() as two, raw.watch_now() as three:
-        for number in range(10):
-            kube.api.create(ingress(f"a{number}"))
-        wanted = [f"ADDED a{number}" for number in range(10)]
-        assert brief(one.frames(10)) == brief(two.frames(10)) == brief(three.frames(10)) == wanted
-
-
 def test_tables_for_kubectl(kube: KubeStandin, raw: RawClient) -> None:
     kube.api.create(ingress("a"))
     with raw.watch(
