@@ -3,6 +3,7 @@
 
 #include "common/cert_names.h"
 #include "common/must.h"
+#include "common/xalloc.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -95,7 +96,8 @@ static const char *chain_read(struct chain *chain, struct str pem)
 	if (pem.len > CERT_PEM_LEN_MAX)
 		return "tls.crt is too long";
 	BIO *in = BIO_new_mem_buf(pem.p, (int)pem.len);
-	must(in != NULL);
+	if (in == NULL)
+		xalloc_fail();
 	const char *problem = NULL;
 	struct block block;
 	int found = 0;
@@ -135,7 +137,8 @@ static const char *key_read(struct str pem, EVP_PKEY **ret_key)
 	if (pem.len > CERT_PEM_LEN_MAX)
 		return "tls.key is too long";
 	BIO *in = BIO_new_mem_buf(pem.p, (int)pem.len);
-	must(in != NULL);
+	if (in == NULL)
+		xalloc_fail();
 	const char *problem = NULL;
 	struct block block;
 	int found = 0;
@@ -254,9 +257,12 @@ static struct str print_sha1(const X509 *leaf, struct arena *arena)
 static struct str print_chain(const struct chain *chain, struct arena *arena)
 {
 	BIO *out = BIO_new(BIO_s_mem());
-	must(out != NULL);
-	for (size_t i = 0; i < chain->order_count; i++)
-		must(PEM_write_bio_X509(out, chain->certs[chain->order[i]]) == 1);
+	if (out == NULL)
+		xalloc_fail();
+	for (size_t i = 0; i < chain->order_count; i++) {
+		if (PEM_write_bio_X509(out, chain->certs[chain->order[i]]) != 1)
+			xalloc_fail();
+	}
 	char *text = NULL;
 	long len = BIO_get_mem_data(out, &text);
 	struct str copy = arena_str(arena, (struct str){text, (size_t)len});

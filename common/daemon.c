@@ -159,7 +159,6 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void start_watchers(struct daemon *daemon)
 {
-	signal(SIGPIPE, SIG_IGN);
 	ev_signal_init(&daemon->terminate, on_stop_signal, SIGTERM);
 	ev_signal_init(&daemon->interrupt, on_stop_signal, SIGINT);
 	ev_signal_init(&daemon->hangup, on_hangup, SIGHUP);
@@ -167,6 +166,8 @@ static void start_watchers(struct daemon *daemon)
 	ev_signal_start(daemon->loop, &daemon->terminate);
 	ev_signal_start(daemon->loop, &daemon->interrupt);
 	ev_signal_start(daemon->loop, &daemon->hangup);
+	signals_reset(NULL);
+	signal(SIGPIPE, SIG_IGN);
 	heap_trimmer_start(&daemon->trimmer, daemon->loop, TRIM_AFTER_S, NULL);
 	double period_s = notify_watchdog_period();
 	if (period_s > 0) {
@@ -322,6 +323,7 @@ static void drop_line(void *ctx, const struct log_event *event, struct str line)
 static int run_filter(const struct daemon_spec *spec, const void *config)
 {
 	bool usage = false;
+	signals_reset(NULL);
 	log_set_sink(drop_line, NULL);
 	char *problem = spec->filter(config, &usage);
 	if (problem == NULL)
@@ -331,16 +333,29 @@ static int run_filter(const struct daemon_spec *spec, const void *config)
 	return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 }
 
+/* Who asks for the end, or for another look at the files, before the loop turns is heard when it does. */
+static void hold_requests(void)
+{
+	sigset_t held;
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGHUP);
+	signals_reset(&held);
+}
+
 int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **argv)
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
-	signals_reset();
+	hold_requests();
 	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =
 		(const void *)((const char *)config + spec->common_offset);
 	int code = EXIT_SUCCESS;
+	if (outcome != OPTIONS_OK)
+		signals_reset(NULL);
 	if (outcome == OPTIONS_HELP) {
 		options_print_help(table, stdout);
 	} else if (outcome == OPTIONS_MAN) {

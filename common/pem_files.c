@@ -2,7 +2,6 @@
 #include "common/pem_files.h"
 
 #include "common/buf.h"
-#include "common/must.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
@@ -54,7 +53,8 @@ static char *read_text(const char *path, char **ret_text)
 static BIO *open_text(const char *text)
 {
 	BIO *bio = BIO_new_mem_buf(text, -1);
-	must(bio != NULL);
+	if (bio == NULL)
+		xalloc_fail();
 	ERR_clear_error();
 	return bio;
 }

@@ -32,7 +32,7 @@ _Noreturn void program_become_with(
 	char *const *argv, int output, const int *kept, size_t kept_count)
 {
 	int null = open("/dev/null", O_RDONLY);
-	signals_reset();
+	signals_reset(NULL);
 	dup2(null, 0);
 	dup2(output, 1);
 	dup2(output, 2);

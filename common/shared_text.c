@@ -3,72 +3,41 @@
 
 #include "common/must.h"
 #include "common/slab.h"
-#include "common/xalloc.h"
+#include "common/tree.h"
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_LEN_MIN = 64 };
-
 struct entry {
-	struct entry *next; /* of the same place */
-	uint32_t hash;
+	RB_ENTRY(entry) entry;
+	struct str text; /* of `bytes`; or, to look for, of anything */
 	uint32_t holders;
-	uint32_t len;
-	char text[];
+	char bytes[];
 };
+RB_HEAD(entry_tree, entry);
 
-static struct {
-	struct entry **places;
-	size_t len; /* a power of two; 0: none yet */
-	size_t count;
-	uint64_t seed;
-} table;
+static struct entry_tree entries = RB_INITIALIZER(&entries);
+static size_t entry_count;
+
+/* Any order will do: by length is the cheapest. */
+static int compare_entries(const struct entry *a, const struct entry *b)
+{
+	if (a->text.len != b->text.len)
+		return a->text.len < b->text.len ? -1 : 1;
+	return memcmp(a->text.p, b->text.p, a->text.len);
+}
+
+RB_GENERATE_LOCAL(entry_tree, entry, entry, compare_entries)
 
 static size_t size_of(size_t len)
 {
-	return offsetof(struct entry, text) + len + 1;
-}
-
-/* FNV-1a from a random start, and the halves mixed. */
-static uint32_t hash_of(struct str text)
-{
-	uint64_t hash = table.seed;
-	for (size_t i = 0; i < text.len; i++)
-		hash = (hash ^ (unsigned char)text.p[i]) * UINT64_C(0x100000001b3);
-	hash ^= hash >> 29;
-	hash *= UINT64_C(0xbf58476d1ce4e5b9);
-	return (uint32_t)(hash >> 32);
-}
-
-static struct entry **place_of(uint32_t hash)
-{
-	return &table.places[hash & (table.len - 1)];
-}
-
-static void resize(size_t len)
-{
-	struct entry **old = table.places;
-	size_t old_len = table.len;
-	table.places = xcalloc(len, sizeof(struct entry *));
-	table.len = len;
-	for (size_t i = 0; i < old_len; i++) {
-		struct entry *entry;
-		while ((entry = old[i]) != NULL) {
-			old[i] = entry->next;
-			struct entry **place = place_of(entry->hash);
-			entry->next = *place;
-			*place = entry;
-		}
-	}
-	free(old);
+	return offsetof(struct entry, bytes) + len + 1;
 }
 
 static struct entry *entry_of(const char *text)
 {
-	return (struct entry *)(uintptr_t)(text - offsetof(struct entry, text));
+	return (struct entry *)(uintptr_t)(text - offsetof(struct entry, bytes));
 }
 
 const char *shared_text_hold(const char *text)
@@ -82,34 +51,19 @@ const char *shared_text_hold(const char *text)
 
 const char *shared_text_get(struct str text)
 {
-	return text.len != 0 ? shared_text_get_any(text) : NULL;
-}
-
-const char *shared_text_get_any(struct str text)
-{
-	must(text.len < UINT32_MAX);
-	if (table.len == 0) {
-		arc4random_buf(&table.seed, sizeof(table.seed));
-		resize(TABLE_LEN_MIN);
-	}
-	uint32_t hash = hash_of(text);
-	struct entry *entry = *place_of(hash);
-	for (; entry != NULL; entry = entry->next) {
-		if (entry->hash == hash && entry->len == text.len &&
-			(text.len == 0 || memcmp(entry->text, text.p, text.len) == 0))
-			return shared_text_hold(entry->text);
-	}
-	if (table.count >= table.len)
-		resize(2 * table.len);
-	entry = slab_alloc(size_of(text.len));
-	struct entry **place = place_of(hash);
-	*entry = (struct entry){
-		.next = *place, .hash = hash, .holders = 1, .len = (uint32_t)text.len};
-	str_put(entry->text, text);
-	entry->text[text.len] = '\0';
-	*place = entry;
-	table.count++;
-	return entry->text;
+	struct entry wanted = {.text = text};
+	if (text.len == 0)
+		return NULL;
+	struct entry *entry = RB_FIND(entry_tree, &entries, &wanted);
+	if (entry != NULL)
+		return shared_text_hold(entry->bytes);
+	entry = slab_zalloc(size_of(text.len));
+	str_put(entry->bytes, text);
+	entry->text = (struct str){entry->bytes, text.len};
+	entry->holders = 1;
+	RB_INSERT(entry_tree, &entries, entry);
+	entry_count++;
+	return entry->bytes;
 }
 
 void shared_text_drop(const char *text)
@@ -120,24 +74,17 @@ void shared_text_drop(const char *text)
 	must(entry->holders != 0);
 	if (--entry->holders != 0)
 		return;
-	struct entry **place = place_of(entry->hash);
-	while (*place != entry)
-		place = &(*place)->next;
-	*place = entry->next;
-	slab_free(entry, size_of(entry->len));
-	if (--table.count != 0)
-		return;
-	free(table.places);
-	table.places = NULL;
-	table.len = 0;
+	RB_REMOVE(entry_tree, &entries, entry);
+	slab_free(entry, size_of(entry->text.len));
+	entry_count--;
 }
 
 struct str shared_text_view(const char *text)
 {
-	return text != NULL ? (struct str){text, entry_of(text)->len} : STR_NONE;
+	return text != NULL ? entry_of(text)->text : STR_NONE;
 }
 
 size_t shared_text_count(void)
 {
-	return table.count;
+	return entry_count;
 }

@@ -3,8 +3,7 @@
  * One copy of each text, however many hold it: ten thousand Ingresses show the addresses of a handful of load
  * balancers. Texts are equal exactly when their pointers are.
  *
- * One pool for the process, which is not safe for threads. Hashes are seeded, so that nobody outside can choose texts
- * that collide. Not for secrets.
+ * One tree for the process, which is not safe for threads. Not for secrets.
  */
 #pragma once
 
@@ -12,8 +11,6 @@
 
 /* A copy that ends with a NUL, to be given back with shared_text_drop(). NULL for an empty text. */
 const char *shared_text_get(struct str text);
-/* Never NULL: an empty text is a text, too. */
-const char *shared_text_get_any(struct str text);
 /* Another holder of a text of shared_text_get(); NULL is none. */
 const char *shared_text_hold(const char *text);
 /* NULL is nothing. */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/signals.h"
 
-#include <signal.h>
 #include <stddef.h>
 
-void signals_reset(void)
+void signals_reset(const sigset_t *held)
 {
 	sigset_t none;
 	for (int signal = 1; signal < NSIG; signal++) {
@@ -16,5 +15,5 @@ void signals_reset(void)
 		(void)sigaction(signal, &action, NULL);
 	}
 	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)sigprocmask(SIG_SETMASK, held != NULL ? held : &none, NULL);
 }

@@ -310,7 +310,8 @@ static void begin_frames(struct ws *ws)
 		.on_msg_recv_callback = on_message,
 	};
 	ws->state = WS_OPEN;
-	must(wslay_event_context_client_init(&ws->frames, &callbacks, ws) == 0);
+	if (wslay_event_context_client_init(&ws->frames, &callbacks, ws) != 0)
+		xalloc_fail();
 	wslay_event_config_set_no_buffering(ws->frames, 1);
 	wslay_event_config_set_max_recv_msg_length(ws->frames, ws->call.message_max);
 	/* The request with its credentials is sent. */

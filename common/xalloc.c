@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-[[gnu::noreturn, gnu::cold]] static void out_of_memory(void)
+void xalloc_fail(void)
 {
 	fatal_tell(FATAL_OUT_OF_MEMORY, "no memory is left; the process ends");
 	_exit(EXIT_FAILURE);
@@ -18,7 +18,7 @@ void *xmalloc(size_t size)
 {
 	void *ptr = malloc(size != 0 ? size : 1);
 	if (ptr == NULL)
-		out_of_memory();
+		xalloc_fail();
 	return ptr;
 }
 
@@ -26,7 +26,7 @@ void *xcalloc(size_t count, size_t size)
 {
 	void *ptr = calloc(count != 0 ? count : 1, size != 0 ? size : 1);
 	if (ptr == NULL)
-		out_of_memory();
+		xalloc_fail();
 	return ptr;
 }
 
@@ -34,7 +34,7 @@ void *xrealloc(void *ptr, size_t size)
 {
 	void *grown = realloc(ptr, size != 0 ? size : 1);
 	if (grown == NULL)
-		out_of_memory();
+		xalloc_fail();
 	return grown;
 }
 
@@ -42,7 +42,7 @@ void *xreallocarray(void *ptr, size_t count, size_t size)
 {
 	size_t bytes = 0;
 	if (__builtin_mul_overflow(count, size, &bytes))
-		out_of_memory();
+		xalloc_fail();
 	return xrealloc(ptr, bytes);
 }
 
@@ -50,7 +50,7 @@ void *xaligned_alloc(size_t alignment, size_t size)
 {
 	void *ptr = aligned_alloc(alignment, size);
 	if (ptr == NULL)
-		out_of_memory();
+		xalloc_fail();
 	return ptr;
 }
 
@@ -84,6 +84,6 @@ char *xasprintf(const char *format, ...)
 	int len = vasprintf(&text, format, args);
 	va_end(args);
 	if (len < 0 || text == NULL)
-		out_of_memory();
+		xalloc_fail();
 	return text;
 }

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* What the others do when memory is out, for a library that allocates by itself and says that it could not. */
+[[gnu::noreturn, gnu::cold]] void xalloc_fail(void);
+
 [[gnu::malloc, gnu::returns_nonnull]] void *xmalloc(size_t size);
 /* Zeroed. Ends the process when count * size overflows. */
 [[gnu::malloc, gnu::returns_nonnull]] void *xcalloc(size_t count, size_t size);

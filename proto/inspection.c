@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proto/inspection.h"
 
+#include "common/xalloc.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -173,7 +174,10 @@ int inspection_decode(const struct schema *schema, struct str bytes, struct aren
 		return -EBADMSG;
 	}
 	msgpack_unpacked_init(&unpacked);
-	int err = msgpack_unpack_next(&unpacked, bytes.p, bytes.len, &at) == MSGPACK_UNPACK_SUCCESS
+	msgpack_unpack_return got = msgpack_unpack_next(&unpacked, bytes.p, bytes.len, &at);
+	if (got == MSGPACK_UNPACK_NOMEM_ERROR)
+		xalloc_fail();
+	int err = got == MSGPACK_UNPACK_SUCCESS
 			  ? schema_decode(schema, &unpacked.data, arena, ret_value, ret_error)
 			  : -EBADMSG;
 	msgpack_unpacked_destroy(&unpacked);

@@ -75,7 +75,7 @@ struct message_reader *message_reader_new(void)
 {
 	struct message_reader *reader = xcalloc(1, sizeof(*reader));
 	if (!msgpack_zone_init(&reader->zone, READER_ZONE_LEN))
-		xmalloc(SIZE_MAX / 2); /* ends the process with the line for out of memory */
+		xalloc_fail();
 	return reader;
 }
 
@@ -148,6 +148,16 @@ static int refuse(struct schema_error *error, const char *why)
 	return -EBADMSG;
 }
 
+/* Of a payload that frame_check() has taken: memory is all that can be lacking besides. */
+static bool unpack(struct str payload, msgpack_zone *zone, msgpack_object *ret_root)
+{
+	size_t at = 0;
+	msgpack_unpack_return got = msgpack_unpack(payload.p, payload.len, &at, zone, ret_root);
+	if (got == MSGPACK_UNPACK_NOMEM_ERROR)
+		xalloc_fail();
+	return got == MSGPACK_UNPACK_SUCCESS;
+}
+
 int message_open(struct message_reader *reader, struct str payload, struct message *ret_message,
 	struct schema_error *ret_error)
 {
@@ -155,10 +165,7 @@ int message_open(struct message_reader *reader, struct str payload, struct messa
 	if (problem != NULL)
 		return refuse(ret_error, problem);
 	msgpack_zone_clear(&reader->zone);
-	size_t at = 0;
-	msgpack_unpack_return got =
-		msgpack_unpack(payload.p, payload.len, &at, &reader->zone, &reader->root);
-	if (got != MSGPACK_UNPACK_SUCCESS)
+	if (!unpack(payload, &reader->zone, &reader->root))
 		return refuse(ret_error, "no msgpack");
 	const msgpack_object *root = &reader->root;
 	if (root->type != MSGPACK_OBJECT_ARRAY || root->via.array.size < 2 ||
@@ -190,10 +197,9 @@ void message_read_kept(
 	struct schema_error error = {""};
 	msgpack_object root;
 	msgpack_zone zone;
-	size_t at = 0;
 	if (!msgpack_zone_init(&zone, READER_ZONE_LEN))
-		xmalloc(SIZE_MAX / 2); /* ends the process with the line for out of memory */
-	must(msgpack_unpack(payload.p, payload.len, &at, &zone, &root) == MSGPACK_UNPACK_SUCCESS);
+		xalloc_fail();
+	must(unpack(payload, &zone, &root));
 	must(schema_decode(schema, &root.via.array.ptr[1], arena, ret_value, &error) == 0);
 	msgpack_zone_destroy(&zone);
 }

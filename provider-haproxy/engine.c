@@ -2,7 +2,6 @@
 #include "provider-haproxy/engine.h"
 
 #include "common/version.h"
-#include "common/clock.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/disk.h"
@@ -15,6 +14,7 @@
 #include "provider-haproxy/pump.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/repair.h"
+#include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
 #include "common/files.h"
 #include "provider-proxy/trusted_file.h"
@@ -102,7 +102,7 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static bool is_settled(const struct engine *engine)
 {
-	return engine->connection == CONNECTION_READY && engine->change == CHANGE_NONE &&
+	return engine->connection == CONNECTION_READY && !change_is_under_way(engine) &&
 	       pump_is_idle(engine) && !engine->is_flush_needed && engine->disk_error == 0 &&
 	       !change_is_needed(engine);
 }
@@ -132,37 +132,37 @@ static void tell(struct engine *engine)
 static void step(struct engine *engine)
 {
 	/* Another worker than before has greeted. */
-	if (engine->change == CHANGE_RELOADING && engine->connection == CONNECTION_GREETING &&
+	if (change_is_reloading(engine) && engine->connection == CONNECTION_GREETING &&
 		engine->running[0] != 0)
 		change_on_worker(engine, engine->worker);
+	/* That it had ended, say; a change that has failed waits for its next try. */
+	if (engine->has_greeted && !change_is_waiting(engine))
+		engine_set_problem(engine, NULL);
+	engine->has_greeted = false;
 	if (!engine_is_complete(engine))
 		return;
-	if (engine->are_ports_stale && engine->change == CHANGE_NONE)
+	if (engine->are_ports_stale && !change_is_under_way(engine))
 		update_ports(engine);
 	if (engine->had_default != certs_has_default(&engine->certs))
 		engine->is_main_stale = true;
-	if (engine->is_main_stale && engine->change == CHANGE_NONE)
-		change_update_main(engine);
+	if (engine->is_main_stale && !change_is_under_way(engine))
+		staged_update_main(engine);
 	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
-		engine->change != CHANGE_RELOADING)
+		!change_is_reloading(engine))
 		sync_begin(engine);
-	if (engine->connection == CONNECTION_READY && pump_certs_want_reload(engine)) {
-		log_event(&EV_CERTIFICATES_RETIRED,
-			LOG_INT("removed", (int64_t)engine->removed_certs));
-		engine->renewed = clock_monotonic_s();
-		engine->is_reload_forced = true;
-	}
+	if (engine->connection == CONNECTION_READY)
+		pump_certs_renew(engine);
 	/* Certificates on their way may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
 		       engine->disk_error == 0;
-	if (engine->change == CHANGE_NONE && change_is_needed(engine) && !is_busy &&
-		!ev_is_active(&engine->deadline) && change_may_begin(engine))
+	if (!change_is_under_way(engine) && change_is_needed(engine) && !is_busy &&
+		!change_is_waiting(engine) && change_may_begin(engine))
 		change_begin(engine);
-	if (engine->keeps_routes && !engine->are_ports_stale && engine->change == CHANGE_NONE &&
+	if (engine->keeps_routes && !engine->are_ports_stale && !change_is_under_way(engine) &&
 		engine->connection == CONNECTION_READY && !change_is_needed(engine))
 		end_keeping(engine);
-	if (engine->connection == CONNECTION_READY && engine->change != CHANGE_RELOADING)
+	if (engine->connection == CONNECTION_READY && !change_is_reloading(engine))
 		pump_run(engine);
 	pools_finish_leaving(engine);
 	arena_reset(&engine->arena);
@@ -232,7 +232,7 @@ static void make_files(struct engine *engine)
 	trust_files_init(&engine->trust, dir);
 	free(dir);
 	repair_read(engine);
-	change_read_held(engine);
+	staged_read_held(engine);
 	pools_remember(engine);
 }
 
@@ -292,6 +292,8 @@ struct engine *engine_new(
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
 	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
 	flush_init(engine);
+	engine->pools = pools_new(engine);
+	engine->repair = repair_new(engine);
 	ev_init(&engine->ports_again, on_ports_again);
 	engine->ports_again.data = engine;
 	ev_init(&engine->keep, on_kept_long);
@@ -300,11 +302,10 @@ struct engine *engine_new(
 	make_files(engine);
 	liveness_init(engine);
 	sync_init(engine);
-	change_init(engine);
-	pump_init(engine);
-	pools_init(engine);
-	idle_init(engine);
-	repair_init(engine);
+	engine->change = change_new(engine);
+	engine->pump_certs = pump_certs_new();
+	engine->pump = pump_new(engine);
+	engine->idle = idle_new(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);
 	return engine;
@@ -317,10 +318,11 @@ void engine_free(struct engine *engine)
 	if (engine_is_complete(engine))
 		(void)flush_files(engine);
 	sync_disconnect(engine, NULL);
-	change_free(engine);
-	pump_free(engine);
-	idle_fini(engine);
-	repair_fini(engine);
+	change_free(engine->change);
+	pump_free(engine->pump);
+	pump_certs_free(engine->pump_certs);
+	idle_free(engine->idle);
+	repair_free(engine->repair);
 	probe_free(engine->probe);
 	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
@@ -336,7 +338,7 @@ void engine_free(struct engine *engine)
 	buf_fini(&engine->main);
 	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
-	pools_fini(engine);
+	pools_free(engine->pools);
 	if (engine->config->local.stop_proxy && !daemon_has_failed(engine->daemon))
 		lifecycle_end(engine);
 	proxy_free(engine->proxy);

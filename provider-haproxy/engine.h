@@ -4,12 +4,14 @@
  * translator wants, what the files say, and what the running HAProxy has. From the top down, and nobody calls up:
  *
  *   engine.c      commits of the translator; one step after another; statuses
- *   lifecycle.c   HAProxy came, ended, is to be started or to end
- *   change.c      checks, starts and reloads
+ *   lifecycle.c   HAProxy came, ended, is to be started      idle.c        slots that nobody needs
+ *                 or to end
+ *   change.c      checks, starts and reloads                 staged.c      a new configuration beside the one in use
  *   pump.c        commands for what differs                  pump_certs.c  those for certificates
- *   sync.c        connecting, reading back what HAProxy has  liveness.c     whether it answers
+ *   liveness.c    whether it answers
+ *   sync.c        connecting, reading back what HAProxy has
  *   flush.c       when files are written                     repair.c      damaged files
- *   pools.c       from pools to slots                        idle.c        slots that nobody needs
+ *   pools.c       from pools to slots
  *   disk.c        the files of the state folder              engine_state.c  what all of them share
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY

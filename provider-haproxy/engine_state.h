@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; the files of the folder
- * stand above each other as engine.h draws them, and what happens in a lower one reaches the upper ones through engine_wake() alone.
+ * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; what is nobody else's
+ * business is in its own file, behind a pointer. The files of the folder stand above each other as engine.h draws them, and what happens in a lower one
+ * reaches the upper ones through engine_wake() alone.
  */
 #pragma once
 
@@ -14,7 +15,6 @@
 #include "provider-haproxy/slots.h"
 #include "provider-haproxy/trust_files.h"
 #include "provider-proxy/local.h"
-#include "provider-proxy/pace.h"
 #include "provider-proxy/ports.h"
 #include "provider-proxy/probe.h"
 #include "provider-proxy/proxy.h"
@@ -25,15 +25,6 @@ enum engine_connection {
 	CONNECTION_GREETING,
 	CONNECTION_READING,
 	CONNECTION_READY
-};
-enum engine_change { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
-
-/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
-struct leaving {
-	struct slot *slot;
-	struct name pool;
-	bool is_pool_gone; /* and its row is still there */
-	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
 };
 
 struct engine {
@@ -66,15 +57,11 @@ struct engine {
 	uint64_t trusted_digest; /* of --trusted-certificates; 0: not known */
 	bool is_main_stale;
 	bool had_default; /* a default certificate, when the main file was made */
-	struct leaving *leaving;
-	size_t leaving_count;
-	ev_timer leave;    /* when the next slot that was left may be emptied */
-	ev_timer idle;     /* the next look for slots that nobody needs */
-	size_t idle_count; /* groups of them at the last look */
+	struct pools *pools;
+	struct idle *idle;
 
 	/* Files. */
-	size_t damaged_count; /* in one look at them */
-	ev_timer look;        /* whether the folders are there */
+	struct repair *repair;
 	struct rowfile *files[ROW_TABLE_COUNT];
 	int disk_error;
 	ev_timer flush;
@@ -90,32 +77,24 @@ struct engine {
 	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
 	struct cli *cli;
 	enum engine_connection connection;
+	unsigned connection_count; /* what was sent over a former one is not answered any more */
 	ev_timer reconnect;
 	struct backoff reconnect_backoff;
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
+	long former_worker; /* while a reload is under way: that of which another takes the place; 0: none */
+	bool has_greeted; /* since the last step */
 	size_t live_groups;
-	size_t removed_certs; /* by the present worker, which leaks a little with each */
-	double renewed;       /* when HAProxy was reloaded for them last */
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
-	struct cert *sending; /* the certificate on its way */
-	uint64_t sending_digest;
-	char *sending_problem;
-	ev_timer undelete;
+	struct pump_certs *pump_certs;
+	struct pump *pump;
 
 	/* The change under way. */
-	enum engine_change change;
-	struct command *check; /* with --socket: run by us */
-	ev_timer deadline;     /* of a reload; or when to try a change again */
-	struct backoff change_backoff;
-	struct pace pace;     /* of reloads */
-	ev_timer next_reload; /* when it lets the next one be */
-	long old_worker;
+	struct change *change;
 	bool is_reload_forced;
-	unsigned left_out; /* certificates left out so far */
-	char *problem;     /* why the last change failed */
+	char *problem; /* why the last change failed */
 };
 
 /* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */

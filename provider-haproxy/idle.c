@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/idle.h"
 
-#include "provider-haproxy/log_events.h"
+#include "common/xalloc.h"
+#include "provider-haproxy/change.h"
+#include "provider-haproxy/pools.h"
 
 enum { RELOAD_SHARE = 4 /* a quarter of all groups is worth a reload of its own */ };
 
-bool idle_release(struct engine *engine)
-{
-	size_t count = slots_release_idle(&engine->slots);
-	if (count == 0)
-		return false;
-	log_event(&EV_SLOTS_RELEASED, LOG_INT("groups", (int64_t)count));
-	engine->is_main_stale = true;
-	return true;
-}
+struct idle {
+	struct engine *engine;
+	ev_timer look;
+	size_t count; /* groups at the last look */
+};
 
-static bool are_many_idle(struct engine *engine)
+static bool are_many_idle(struct idle *idle)
 {
-	size_t all = engine->slots.group_count - engine->slots.vacant_count;
-	size_t idle = slots_count_idle(&engine->slots);
+	struct slots *slots = &idle->engine->slots;
+	size_t all = slots->group_count - slots->vacant_count;
+	size_t count = slots_count_idle(slots);
 	/* Not while more and more of them are. */
-	bool is_steady = idle == engine->idle_count;
-	engine->idle_count = idle;
-	return idle != 0 && is_steady && idle * RELOAD_SHARE >= all;
+	bool is_steady = count == idle->count;
+	idle->count = count;
+	return count != 0 && is_steady && count * RELOAD_SHARE >= all;
 }
 
 static void on_idle(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	struct engine *engine = watcher->data;
+	struct idle *idle = watcher->data;
+	struct engine *engine = idle->engine;
 	(void)loop;
 	(void)events;
 	slots_look(&engine->slots);
-	if (!engine_is_complete(engine) || engine->change != CHANGE_NONE ||
-		!are_many_idle(engine) || !idle_release(engine))
+	if (!engine_is_complete(engine) || change_is_under_way(engine) || !are_many_idle(idle) ||
+		!pools_release_idle(engine))
 		return;
 	local_pending(engine->local, NULL);
 	engine_wake(engine);
 }
 
-void idle_init(struct engine *engine)
+struct idle *idle_new(struct engine *engine)
 {
+	struct idle *idle = xcalloc(1, sizeof(*idle));
 	double look_s = engine->config->slots_idle / SLOTS_IDLE_LOOKS;
-	ev_timer_init(&engine->idle, on_idle, look_s, look_s);
-	engine->idle.data = engine;
-	ev_timer_start(engine->loop, &engine->idle);
+	idle->engine = engine;
+	ev_timer_init(&idle->look, on_idle, look_s, look_s);
+	idle->look.data = idle;
+	ev_timer_start(engine->loop, &idle->look);
+	return idle;
 }
 
-void idle_fini(struct engine *engine)
+void idle_free(struct idle *idle)
 {
-	ev_timer_stop(engine->loop, &engine->idle);
+	ev_timer_stop(idle->engine->loop, &idle->look);
+	free(idle);
 }

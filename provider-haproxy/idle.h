@@ -4,7 +4,5 @@
 
 #include "provider-haproxy/engine_state.h"
 
-void idle_init(struct engine *engine);
-void idle_fini(struct engine *engine);
-/* For a moment at which HAProxy loads its configuration anyway. False: there was nothing to give back; otherwise the main file is behind. */
-bool idle_release(struct engine *engine);
+struct idle *idle_new(struct engine *engine);
+void idle_free(struct idle *idle);

@@ -76,7 +76,7 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	engine->certs.is_running = false;
 	sync_disconnect(engine, NULL);
 	probe_set_proxy(engine->probe, false);
-	if (engine->change == CHANGE_RELOADING)
+	if (change_is_reloading(engine))
 		change_on_worker(engine, 0);
 	local_set_missing(engine->local, "HAProxy");
 	engine_wake(engine);

@@ -3,6 +3,7 @@
 #include "provider-haproxy/liveness.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/sync.h"
 
 /* What any answer to any command proves is all that is asked for; on a connection that is lost sync.c tries again. */
 static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
@@ -18,7 +19,7 @@ static void ask_control(void *ctx)
 {
 	struct engine *engine = ctx;
 	/* A reload has a time limit of its own. */
-	if (engine->change == CHANGE_RELOADING)
+	if (sync_is_reloading(engine))
 		probe_control_answered(engine->probe);
 	if (engine->connection == CONNECTION_READY && cli_in_flight(engine->cli) == 0)
 		cli_send(engine->cli, STR("show version"), STR_NONE, 0, on_info);

@@ -5,9 +5,25 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/disk.h"
+#include "provider-haproxy/log_events.h"
 
 /* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
+
+/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
+struct leaving {
+	struct slot *slot;
+	struct name pool;
+	bool is_pool_gone; /* and its row is still there */
+	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
+};
+
+struct pools {
+	struct engine *engine;
+	struct leaving *leaving;
+	size_t leaving_count;
+	ev_timer leave; /* when the next slot that was left may be emptied */
+};
 
 static struct assign assign_of(struct engine *engine)
 {
@@ -26,23 +42,23 @@ static struct assign assign_of(struct engine *engine)
 	};
 }
 
-static void cancel_leaving(struct engine *engine, const struct slot *slot)
+static void cancel_leaving(struct pools *pools, const struct slot *slot)
 {
-	for (size_t i = 0; i < engine->leaving_count; i++) {
-		if (engine->leaving[i].slot != slot)
+	for (size_t i = 0; i < pools->leaving_count; i++) {
+		if (pools->leaving[i].slot != slot)
 			continue;
-		engine->leaving[i] = engine->leaving[--engine->leaving_count];
+		pools->leaving[i] = pools->leaving[--pools->leaving_count];
 		return;
 	}
 }
 
-static void leave(struct engine *engine, struct slot *slot, bool is_pool_gone)
+static void leave(struct pools *pools, struct slot *slot, bool is_pool_gone)
 {
 	/* One that is left twice must not be taken from whoever gets it meanwhile. */
-	cancel_leaving(engine, slot);
-	engine->leaving =
-		xreallocarray(engine->leaving, engine->leaving_count + 1, sizeof(*engine->leaving));
-	engine->leaving[engine->leaving_count++] =
+	cancel_leaving(pools, slot);
+	pools->leaving =
+		xreallocarray(pools->leaving, pools->leaving_count + 1, sizeof(*pools->leaving));
+	pools->leaving[pools->leaving_count++] =
 		(struct leaving){.slot = slot, .pool = slot->pool, .is_pool_gone = is_pool_gone};
 }
 
@@ -84,34 +100,44 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving, bool 
 
 static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	struct engine *engine = watcher->data;
+	struct pools *pools = watcher->data;
 	(void)events;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, leave_after_s, 0.);
-	pools_finish_leaving(engine);
-	engine_wake(engine);
+	pools_finish_leaving(pools->engine);
+	engine_wake(pools->engine);
 }
 
-void pools_init(struct engine *engine)
+struct pools *pools_new(struct engine *engine)
 {
-	ev_timer_init(&engine->leave, on_leave, leave_after_s, 0.);
-	engine->leave.data = engine;
+	struct pools *pools = xcalloc(1, sizeof(*pools));
+	pools->engine = engine;
+	ev_timer_init(&pools->leave, on_leave, leave_after_s, 0.);
+	pools->leave.data = pools;
+	return pools;
 }
 
-void pools_fini(struct engine *engine)
+void pools_free(struct pools *pools)
 {
-	ev_timer_stop(engine->loop, &engine->leave);
-	free(engine->leaving);
+	ev_timer_stop(pools->engine->loop, &pools->leave);
+	free(pools->leaving);
+	free(pools);
+}
+
+size_t pools_leaving_count(const struct pools *pools)
+{
+	return pools->leaving_count;
 }
 
 void pools_finish_leaving(struct engine *engine)
 {
+	struct pools *pools = engine->pools;
 	/* Before pools' rows become dirty here. */
 	bool has_dirty_rows = rows_dirty_count(local_rows(engine->local)) != 0;
 	size_t kept = 0;
 	bool is_waiting = false;
-	for (size_t i = 0; i < engine->leaving_count; i++) {
-		struct leaving *leaving = &engine->leaving[i];
+	for (size_t i = 0; i < pools->leaving_count; i++) {
+		struct leaving *leaving = &pools->leaving[i];
 		if (may_be_emptied(engine, leaving, has_dirty_rows)) {
 			struct trust old = leaving->slot->trust;
 			slots_leave(&engine->slots, leaving->slot);
@@ -120,13 +146,13 @@ void pools_finish_leaving(struct engine *engine)
 			continue;
 		}
 		is_waiting = is_waiting || leaving->since != 0;
-		engine->leaving[kept++] = *leaving;
+		pools->leaving[kept++] = *leaving;
 	}
-	if (is_waiting && !ev_is_active(&engine->leave))
-		ev_timer_start(engine->loop, &engine->leave);
-	if (engine->leaving_count != kept)
+	if (is_waiting && !ev_is_active(&pools->leave))
+		ev_timer_start(engine->loop, &pools->leave);
+	if (pools->leaving_count != kept)
 		disk_want_flush(engine);
-	engine->leaving_count = kept;
+	pools->leaving_count = kept;
 }
 
 void pools_on_change(struct engine *engine, struct object *object, bool is_removed)
@@ -139,10 +165,10 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 	} else {
 		struct slot *slot = assign_pool(&assign, object, &left);
 		if (slot != NULL)
-			cancel_leaving(engine, slot);
+			cancel_leaving(engine->pools, slot);
 	}
 	if (left != NULL)
-		leave(engine, left, is_removed);
+		leave(engine->pools, left, is_removed);
 	if (engine->slots.layout_changes != layout_changes)
 		engine->is_main_stale = true;
 	disk_want_flush(engine);
@@ -231,4 +257,14 @@ void pools_provide(struct engine *engine)
 {
 	struct assign assign = assign_of(engine);
 	assign_provide(&assign);
+}
+
+bool pools_release_idle(struct engine *engine)
+{
+	size_t count = slots_release_idle(&engine->slots);
+	if (count == 0)
+		return false;
+	log_event(&EV_SLOTS_RELEASED, LOG_INT("groups", (int64_t)count));
+	engine->is_main_stale = true;
+	return true;
 }

@@ -8,6 +8,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/pump_send.h"
 #include "provider-haproxy/quote.h"
@@ -17,6 +18,11 @@
 #include <stdio.h>
 
 static const double undelete_after_s = 1;
+
+struct pump {
+	struct engine *engine;
+	ev_timer undelete; /* when to try again to delete servers with connections */
+};
 
 enum what {
 	WHAT_SILENT,  /* success is no word */
@@ -84,7 +90,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 		return false;
 	}
 	/* Certificates have one transaction for all; a CA has another. */
-	if (needs_client && engine->sending != NULL)
+	if (needs_client && pump_certs_are_sending(engine))
 		return false;
 	if (needs_ca)
 		send_file(engine, "ca-file", &trust->ca);
@@ -203,14 +209,14 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 	} else {
 		/* Connections are running on it: they are left to end by themselves. */
 		server->is_busy = true;
-		ev_timer_start(engine->loop, &engine->undelete);
+		ev_timer_start(engine->loop, &engine->pump->undelete);
 	}
 	slots_settle(&engine->slots, slot);
 }
 
 static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	struct engine *engine = watcher->data;
+	struct engine *engine = ((struct pump *)watcher->data)->engine;
 	(void)events;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, undelete_after_s, 0.);
@@ -376,20 +382,23 @@ void pump_run(struct engine *engine)
 
 bool pump_is_idle(const struct engine *engine)
 {
-	return engine->sending == NULL && cli_in_flight(engine->cli) == 0 &&
+	return !pump_certs_are_sending(engine) && cli_in_flight(engine->cli) == 0 &&
 	       rows_dirty_count(local_rows(engine->local)) == 0 &&
 	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty) &&
-	       engine->leaving_count == 0;
+	       pools_leaving_count(engine->pools) == 0;
 }
 
-void pump_init(struct engine *engine)
+struct pump *pump_new(struct engine *engine)
 {
-	ev_timer_init(&engine->undelete, on_undelete, undelete_after_s, 0.);
-	engine->undelete.data = engine;
+	struct pump *pump = xcalloc(1, sizeof(*pump));
+	pump->engine = engine;
+	ev_timer_init(&pump->undelete, on_undelete, undelete_after_s, 0.);
+	pump->undelete.data = pump;
+	return pump;
 }
 
-void pump_free(struct engine *engine)
+void pump_free(struct pump *pump)
 {
-	ev_timer_stop(engine->loop, &engine->undelete);
-	free(engine->sending_problem);
+	ev_timer_stop(pump->engine->loop, &pump->undelete);
+	free(pump);
 }

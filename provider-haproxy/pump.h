@@ -7,5 +7,5 @@
 void pump_run(struct engine *engine);
 /* Nothing is left to do in HAProxy. */
 bool pump_is_idle(const struct engine *engine);
-void pump_init(struct engine *engine);
-void pump_free(struct engine *engine);
+struct pump *pump_new(struct engine *engine);
+void pump_free(struct pump *pump);

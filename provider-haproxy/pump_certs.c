@@ -31,10 +31,57 @@ enum { REMOVED_MAX = 500 };
 /* Somebody who adds and deletes them without end brings no more reloads than that: each may leave a process with long connections. */
 static const double renew_every_s = 60;
 
-bool pump_certs_want_reload(const struct engine *engine)
+struct pump_certs {
+	struct cert *sending; /* on its way over the connection with this number */
+	unsigned connection;
+	uint64_t digest; /* of what is sent; 0: it is to go */
+	char *problem;   /* what HAProxy says against it */
+	size_t removed;  /* by this worker, which leaks a little with each */
+	long worker;
+	double renewed; /* when HAProxy was reloaded for them last */
+};
+
+/* NULL: none. With the connection it goes that anything was on its way. */
+static struct cert *sending(const struct engine *engine)
 {
-	return engine->removed_certs >= REMOVED_MAX &&
-	       clock_monotonic_s() - engine->renewed >= renew_every_s;
+	const struct pump_certs *certs = engine->pump_certs;
+	return certs->connection == engine->connection_count ? certs->sending : NULL;
+}
+
+bool pump_certs_are_sending(const struct engine *engine)
+{
+	return sending(engine) != NULL;
+}
+
+static void begin_sending(struct engine *engine, struct cert *cert, uint64_t digest)
+{
+	struct pump_certs *certs = engine->pump_certs;
+	certs->sending = cert;
+	certs->connection = engine->connection_count;
+	certs->digest = digest;
+	free(certs->problem);
+	certs->problem = NULL;
+}
+
+static void count_removed(struct engine *engine, size_t count)
+{
+	struct pump_certs *certs = engine->pump_certs;
+	if (certs->worker != engine->worker)
+		certs->removed = 0;
+	certs->worker = engine->worker;
+	certs->removed += count;
+}
+
+void pump_certs_renew(struct engine *engine)
+{
+	struct pump_certs *certs = engine->pump_certs;
+	double now = clock_monotonic_s();
+	count_removed(engine, 0);
+	if (certs->removed < REMOVED_MAX || now - certs->renewed < renew_every_s)
+		return;
+	log_event(&EV_CERTIFICATES_RETIRED, LOG_INT("removed", (int64_t)certs->removed));
+	certs->renewed = now;
+	engine->is_reload_forced = true;
 }
 
 static void send_content(
@@ -82,8 +129,7 @@ static void send_cert(struct engine *engine, struct cert *cert)
 		load_by_reload(engine, cert);
 	} else {
 		bool is_sent = cert->has != cert->wanted;
-		engine->sending = cert;
-		engine->sending_digest = cert->wanted;
+		begin_sending(engine, cert, cert->wanted);
 		if (is_sent)
 			send_content(engine, cert, path, &content);
 		if (!cert->is_listed)
@@ -100,8 +146,7 @@ static void send_cert(struct engine *engine, struct cert *cert)
 static void remove_cert(struct engine *engine, struct cert *cert)
 {
 	char *path = certs_path(&engine->certs, cert->file.text);
-	engine->sending = cert;
-	engine->sending_digest = 0;
+	begin_sending(engine, cert, 0);
 	if (cert->is_listed)
 		SEND(engine, WHAT_REMOVE, "del ssl crt-list %s/list.txt %s", engine->certs.dir,
 			path);
@@ -113,7 +158,7 @@ void pump_certs_run(struct engine *engine)
 {
 	struct cert *cert = certs_first_dirty(&engine->certs);
 	/* HAProxy has one transaction for all: one at a time. */
-	if (cert == NULL || engine->sending != NULL || !cli_has_room(engine->cli))
+	if (cert == NULL || sending(engine) != NULL || !cli_has_room(engine->cli))
 		return;
 	if (cert->wanted != 0)
 		send_cert(engine, cert);
@@ -123,32 +168,32 @@ void pump_certs_run(struct engine *engine)
 
 static void note_problem(struct engine *engine, struct str reply)
 {
-	if (engine->sending_problem == NULL)
-		engine->sending_problem = str_dup_utf8(reply);
+	if (engine->pump_certs->problem == NULL)
+		engine->pump_certs->problem = str_dup_utf8(reply);
 }
 
 static void finish_refused(struct engine *engine, struct cert *cert)
 {
 	char *path = certs_path(&engine->certs, cert->file.text);
 	log_event(&EV_CERTIFICATE_REFUSED, LOG_STR("secret", cert->owner),
-		LOG_STR("reason", engine->sending_problem));
+		LOG_STR("reason", engine->pump_certs->problem));
 	SEND(engine, WHAT_IGNORED, "abort ssl cert %s", path);
 	if (!cert->is_listed) {
 		SEND(engine, WHAT_IGNORED, "del ssl cert %s", path);
 		cert->has = 0;
 	}
 	free(path);
-	if (cert->wanted == engine->sending_digest)
-		certs_refuse(&engine->certs, cert, engine->sending_problem);
+	if (cert->wanted == engine->pump_certs->digest)
+		certs_refuse(&engine->certs, cert, engine->pump_certs->problem);
 	else
 		certs_settle(&engine->certs, cert);
 }
 
 static void finish_accepted(struct engine *engine, struct cert *cert)
 {
-	cert->has = engine->sending_digest;
+	cert->has = engine->pump_certs->digest;
 	cert->is_listed = true;
-	if (cert->wanted == engine->sending_digest) {
+	if (cert->wanted == engine->pump_certs->digest) {
 		int err = certs_write_file(&engine->certs, cert);
 		if (err != 0)
 			disk_failed(engine, err, "a certificate");
@@ -159,24 +204,22 @@ static void finish_accepted(struct engine *engine, struct cert *cert)
 
 static void finish_cert(struct engine *engine)
 {
-	struct cert *cert = engine->sending;
-	engine->sending = NULL;
-	if (engine->sending_problem != NULL)
+	struct cert *cert = engine->pump_certs->sending;
+	engine->pump_certs->sending = NULL;
+	if (engine->pump_certs->problem != NULL)
 		finish_refused(engine, cert);
 	else
 		finish_accepted(engine, cert);
-	free(engine->sending_problem);
-	engine->sending_problem = NULL;
 	engine_wake(engine);
 }
 
 static void finish_removed(struct engine *engine)
 {
-	struct cert *cert = engine->sending;
-	engine->sending = NULL;
+	struct cert *cert = engine->pump_certs->sending;
+	engine->pump_certs->sending = NULL;
 	cert->has = 0;
 	cert->is_listed = false;
-	engine->removed_certs++;
+	count_removed(engine, 1);
 	engine->certs.is_list_changed = true;
 	disk_want_flush(engine);
 	certs_settle(&engine->certs, cert);
@@ -187,14 +230,14 @@ static void finish_removed(struct engine *engine)
 static bool names_file(const struct engine *engine, struct str reply)
 {
 	return pump_reply_has(reply, "Transaction") &&
-	       pump_reply_has(reply, engine->sending->file.text);
+	       pump_reply_has(reply, engine->pump_certs->sending->file.text);
 }
 
 static void take_answer(
 	struct engine *engine, enum what what, const char *command, struct str reply)
 {
 	bool is_good = false;
-	if (engine->sending == NULL)
+	if (sending(engine) == NULL)
 		return;
 	switch (what) {
 	case WHAT_NEW:
@@ -228,4 +271,15 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 		take_answer(engine, (enum what)what, command, reply);
 	else if (cli_in_flight(engine->cli) == 0)
 		engine_wake(engine);
+}
+
+struct pump_certs *pump_certs_new(void)
+{
+	return xcalloc(1, sizeof(struct pump_certs));
+}
+
+void pump_certs_free(struct pump_certs *certs)
+{
+	free(certs->problem);
+	free(certs);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-haproxy/quote.h"
 
+#include "provider-proxy/template.h"
+
 #include <errno.h>
 
 static int append_config_byte(struct buf *out, char c)
@@ -13,25 +15,12 @@ static int append_config_byte(struct buf *out, char c)
 	return buf_append(out, &c, 1);
 }
 
-/* Letters, digits and what addresses, paths and names are made of; nothing of it ends a word or an argument within one. */
-static int append_bare(struct buf *out, struct str value)
-{
-	for (size_t i = 0; i < value.len; i++) {
-		char c = value.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-				(c >= '0' && c <= '9') || (c != 0 && strchr("/._-:[]", c) != NULL);
-		if (!is_plain)
-			return -EINVAL;
-	}
-	return value.len != 0 ? buf_append_str(out, value) : -EINVAL;
-}
-
 int quote_escape(struct buf *out, struct str value, bool is_quoted)
 {
 	if (value.len > QUOTE_WORD_LEN_MAX || str_find(value, '\0') != NULL)
 		return -EINVAL;
 	if (!is_quoted)
-		return append_bare(out, value);
+		return template_append_bare(out, value);
 	int err = 0;
 	for (size_t i = 0; i < value.len && err == 0; i++)
 		err = append_config_byte(out, value.p[i]);

@@ -20,9 +20,15 @@ static const char list_name[] = "certs/list.txt";
 /* Each damaged file has a line, but not thousands of them at once. */
 enum { TOLD_MAX = 16 };
 
+struct repair {
+	struct engine *engine;
+	size_t damaged_count; /* in one look at the files */
+	ev_timer look;        /* whether the folders are there */
+};
+
 static void tell(struct engine *engine, const char *path, const char *problem)
 {
-	if (engine->damaged_count++ < TOLD_MAX)
+	if (engine->repair->damaged_count++ < TOLD_MAX)
 		log_event(&EV_FILE_DAMAGED, LOG_STR("file", path), LOG_STR("reason", problem));
 }
 
@@ -33,14 +39,14 @@ static void tell_path(void *ctx, const char *path, const char *problem)
 
 static void begin_telling(struct engine *engine)
 {
-	engine->damaged_count = 0;
+	engine->repair->damaged_count = 0;
 }
 
 static void end_telling(struct engine *engine)
 {
-	if (engine->damaged_count <= TOLD_MAX)
+	if (engine->repair->damaged_count <= TOLD_MAX)
 		return;
-	char *others = xasprintf("%zu more", engine->damaged_count - TOLD_MAX);
+	char *others = xasprintf("%zu more", engine->repair->damaged_count - TOLD_MAX);
 	log_event(&EV_FILE_DAMAGED, LOG_STR("file", others), LOG_STR("reason", "likewise"));
 	free(others);
 }
@@ -296,7 +302,7 @@ int repair_folders(struct engine *engine)
 
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	struct engine *engine = watcher->data;
+	struct engine *engine = ((struct repair *)watcher->data)->engine;
 	(void)loop;
 	(void)events;
 	if (!engine_is_complete(engine) || repair_is_whole(engine))
@@ -305,14 +311,18 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	engine_wake(engine);
 }
 
-void repair_init(struct engine *engine)
+struct repair *repair_new(struct engine *engine)
 {
-	ev_timer_init(&engine->look, on_look, look_every_s, look_every_s);
-	engine->look.data = engine;
-	ev_timer_start(engine->loop, &engine->look);
+	struct repair *repair = xcalloc(1, sizeof(*repair));
+	repair->engine = engine;
+	ev_timer_init(&repair->look, on_look, look_every_s, look_every_s);
+	repair->look.data = repair;
+	ev_timer_start(engine->loop, &repair->look);
+	return repair;
 }
 
-void repair_fini(struct engine *engine)
+void repair_free(struct repair *repair)
 {
-	ev_timer_stop(engine->loop, &engine->look);
+	ev_timer_stop(repair->engine->loop, &repair->look);
+	free(repair);
 }

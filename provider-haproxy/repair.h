@@ -22,5 +22,5 @@ bool repair_is_whole(const struct engine *engine);
 /* Makes again what repair_is_whole() misses; 0 or a negative errno. */
 int repair_folders(struct engine *engine);
 /* Looks every second whether the folders are there. */
-void repair_init(struct engine *engine);
-void repair_fini(struct engine *engine);
+struct repair *repair_new(struct engine *engine);
+void repair_free(struct repair *repair);

@@ -164,6 +164,21 @@ void sync_begin(struct engine *engine)
 
 /* ---- connecting ---- */
 
+void sync_expect_other_worker(struct engine *engine)
+{
+	engine->former_worker = engine->worker;
+}
+
+void sync_expect_any_worker(struct engine *engine)
+{
+	engine->former_worker = 0;
+}
+
+bool sync_is_reloading(const struct engine *engine)
+{
+	return engine->former_worker != 0;
+}
+
 static void connect_later(struct engine *engine, double after_s)
 {
 	ev_timer_stop(engine->loop, &engine->reconnect);
@@ -173,9 +188,8 @@ static void connect_later(struct engine *engine, double after_s)
 
 static void again(struct engine *engine)
 {
-	bool is_reloading = engine->change == CHANGE_RELOADING;
-	connect_later(
-		engine, is_reloading ? reload_poll_s : backoff_next(&engine->reconnect_backoff));
+	connect_later(engine, sync_is_reloading(engine) ? reload_poll_s
+							: backoff_next(&engine->reconnect_backoff));
 }
 
 void sync_disconnect(struct engine *engine, const char *why)
@@ -187,15 +201,13 @@ void sync_disconnect(struct engine *engine, const char *why)
 	cli_close(engine->cli);
 	engine->cli = NULL;
 	engine->connection = CONNECTION_DOWN;
-	engine->sending = NULL;
-	free(engine->sending_problem);
-	engine->sending_problem = NULL;
+	engine->connection_count++;
 }
 
 static void on_lost(void *ctx, const char *why)
 {
 	struct engine *engine = ctx;
-	sync_disconnect(engine, engine->change == CHANGE_RELOADING ? NULL : why);
+	sync_disconnect(engine, sync_is_reloading(engine) ? NULL : why);
 	again(engine);
 }
 
@@ -228,7 +240,7 @@ static bool read_groups(const char *description, size_t *ret_groups)
 static void greet(struct engine *engine, long pid, struct str description)
 {
 	size_t groups = 0;
-	if (engine->change == CHANGE_RELOADING && pid == engine->old_worker) {
+	if (sync_is_reloading(engine) && pid == engine->former_worker) {
 		sync_disconnect(engine, NULL);
 		again(engine);
 		return;
@@ -249,11 +261,7 @@ static void greet(struct engine *engine, long pid, struct str description)
 		probe_set_proxy(engine->probe, true);
 	probe_control_answered(engine->probe);
 	engine->deaths = 0;
-	/* That it had ended, say; a change that has failed waits for its next try. */
-	if (!ev_is_active(&engine->deadline))
-		engine_set_problem(engine, NULL);
-	if (is_other)
-		engine->removed_certs = 0;
+	engine->has_greeted = true;
 	if (engine->proxy != NULL)
 		proxy_is_well(engine->proxy);
 	if (!engine_is_complete(engine))
@@ -288,7 +296,7 @@ static void end_if_deaf(struct engine *engine)
 	double patience_s = engine->are_held_unknown ? deaf_of_damaged_s
 			    : engine->is_fresh       ? deaf_at_start_s
 						     : deaf_s;
-	if (!proxy_is_up(engine->proxy) || engine->change == CHANGE_RELOADING) {
+	if (!proxy_is_up(engine->proxy) || sync_is_reloading(engine)) {
 		engine->deaf_since = 0;
 		return;
 	}

@@ -4,7 +4,7 @@
  * names of TLS that is passed through. No I/O.
  *
  * Nothing reaches the text but numbers, names made by us (names.h), addresses and server names that were checked, and the administrator's
- * paths, all through quote.h where they are texts.
+ * paths, all through quote.h. nginx.conf.tmpl is what the text looks like.
  */
 #pragma once
 

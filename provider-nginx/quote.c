@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/quote.h"
 
+#include "provider-proxy/template.h"
+
 #include <errno.h>
 
 static bool is_harmless(struct str text)
@@ -13,21 +15,21 @@ static bool is_harmless(struct str text)
 	return true;
 }
 
-int quote_append(struct buf *out, struct str text)
+int quote_escape(struct buf *out, struct str value, bool is_quoted)
 {
-	if (text.len > QUOTE_LEN_MAX || !is_harmless(text))
+	if (value.len > QUOTE_LEN_MAX || !is_harmless(value))
 		return -EINVAL;
-	uint8_t *at = buf_reserve(out, 2 * text.len + 2);
+	if (!is_quoted)
+		return template_append_bare(out, value);
+	uint8_t *at = buf_reserve(out, 2 * value.len + 1);
 	if (at == NULL)
 		return -EMSGSIZE;
 	size_t len = 0;
-	at[len++] = '"';
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.p[i] == '"' || text.p[i] == '\\')
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.p[i] == '"' || value.p[i] == '\\')
 			at[len++] = '\\';
-		at[len++] = (uint8_t)text.p[i];
+		at[len++] = (uint8_t)value.p[i];
 	}
-	at[len++] = '"';
 	buf_commit(out, len);
 	return 0;
 }

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct temp_folder temp_folders[TEMP_FOLDER_COUNT] = {
-	{"client_body_temp_path", TEMP_FOLDER "/client_body"},
-	{"proxy_temp_path", TEMP_FOLDER "/proxy"},
-	{"fastcgi_temp_path", TEMP_FOLDER "/fastcgi"},
-	{"uwsgi_temp_path", TEMP_FOLDER "/uwsgi"},
-	{"scgi_temp_path", TEMP_FOLDER "/scgi"},
+const char *const temp_folders[TEMP_FOLDER_COUNT] = {
+	TEMP_FOLDER "/client_body",
+	TEMP_FOLDER "/proxy",
+	TEMP_FOLDER "/fastcgi",
+	TEMP_FOLDER "/uwsgi",
+	TEMP_FOLDER "/scgi",
 };
 
 static int make_one(const char *path, uid_t user)
@@ -34,7 +34,7 @@ int temp_folders_make(const char *state_dir, uid_t user)
 	int err = files_make_dir(parent, user == (uid_t)-1 ? 0700 : 0711);
 	free(parent);
 	for (size_t i = 0; i < TEMP_FOLDER_COUNT; i++) {
-		char *path = xasprintf("%s/%s", state_dir, temp_folders[i].path);
+		char *path = xasprintf("%s/%s", state_dir, temp_folders[i]);
 		int one = make_one(path, user);
 		err = err != 0 ? err : one;
 		free(path);

@@ -9,12 +9,8 @@
 
 enum { TEMP_FOLDER_COUNT = 5 };
 
-struct temp_folder {
-	const char *directive;
-	const char *path; /* below the state folder */
-};
-
-extern const struct temp_folder temp_folders[TEMP_FOLDER_COUNT];
+/* Below the state folder; nginx.conf.tmpl names each of them. */
+extern const char *const temp_folders[TEMP_FOLDER_COUNT];
 
 /* Makes them for that user, to whom each belongs alone, or with (uid_t)-1 for us. 0 or a negative errno; what can be made is made. */
 int temp_folders_make(const char *state_dir, uid_t user);

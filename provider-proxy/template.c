@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/template.h"
 
+#include <errno.h>
+
 struct rendering {
 	const struct template_node *nodes;
 	const struct template_source *source;
@@ -51,4 +53,16 @@ int template_render(const struct template *template, const struct template_sourc
 	if (err != 0)
 		buf_cut(out, len);
 	return err;
+}
+
+int template_append_bare(struct buf *out, struct str value)
+{
+	for (size_t i = 0; i < value.len; i++) {
+		char c = value.p[i];
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9') || (c != 0 && strchr("/._-:[]", c) != NULL);
+		if (!is_plain)
+			return -EINVAL;
+	}
+	return value.len != 0 ? buf_append_str(out, value) : -EINVAL;
 }

@@ -47,3 +47,7 @@ struct template_source {
 /* Appends. What `escape` returned for the first value that it refused, or -EMSGSIZE; `out` is then as it was before. */
 [[nodiscard]] int template_render(const struct template *template,
 	const struct template_source *source, void *ctx, struct buf *out);
+
+/* For `escape`: appends a value that stands outside of quotes if it is made of letters, digits and what addresses, paths and names have, [/._:-] and
+ * brackets. Neither HAProxy nor nginx ends a word or an argument at one of them. -EINVAL for others, and for an empty value. */
+[[nodiscard]] int template_append_bare(struct buf *out, struct str value);

@@ -24,5 +24,5 @@ void output_free(struct output *output);
 void output_mark(struct output *output);
 /* Looks at what has come just now. */
 void output_look(struct output *output);
-/* The end of what it wrote since then, in one line; valid until the next look. */
+/* The end of what it wrote since then, in one line that begins with a whole one of its own, or else with a whole word; valid until the next look. */
 const char *output_last(const struct output *output);

@@ -71,7 +71,7 @@ void pipeline_path(int fd, char path[static PIPELINE_PATH_LEN])
 _Noreturn static void become(const struct pipeline_program *program, int complaints)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-	signals_reset();
+	signals_reset(NULL);
 	if (program->input != 0 || !program->has_our_input)
 		dup2(program->input != 0 ? program->input : nothing, STDIN_FILENO);
 	dup2(program->output != 0 ? program->output : nothing, STDOUT_FILENO);

@@ -179,11 +179,12 @@ static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
 static void start_watchers(struct server *server)
 {
 	double period_s = notify_watchdog_period();
-	signal(SIGPIPE, SIG_IGN);
 	ev_signal_init(&server->terminate, on_stop_signal, SIGTERM);
 	ev_signal_init(&server->interrupt, on_stop_signal, SIGINT);
 	ev_signal_start(server->loop, &server->terminate);
 	ev_signal_start(server->loop, &server->interrupt);
+	signals_reset(NULL);
+	signal(SIGPIPE, SIG_IGN);
 	if (period_s > 0) {
 		/* From the loop itself, so that a loop that hangs is found. */
 		ev_timer_init(&server->watchdog, on_watchdog, 0., period_s);
@@ -203,6 +204,16 @@ static void run(struct server *server)
 	notify_stopping();
 }
 
+/* Who asks for the end before the loop turns is heard when it does. */
+static void hold_requests(void)
+{
+	sigset_t held;
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	signals_reset(&held);
+}
+
 int command_serve(const struct args *args)
 {
 	struct server server = {0};
@@ -212,7 +223,7 @@ int command_serve(const struct args *args)
 	}
 	if (!live_open(args, &server.question))
 		return CTL_EXIT_USAGE;
-	signals_reset();
+	hold_requests();
 	heap_configure();
 	log_init("sluicectl", LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 	server.program = args->rest.items[0];

@@ -11,6 +11,7 @@ import sys
 import time
 
 from lib.backend import Backend
+from lib.daemon import log_ends
 from lib.guardian import Asked, guarded
 from lib.line import DAEMONS, Line
 from lib.proxies import PROXIES
@@ -126,6 +127,12 @@ def keep(line: Line | ProxyLine) -> None:
             signal.pause()
 
 
+def show_logs() -> None:
+    for name, lines in log_ends():
+        say(f"the end of the log of {name}")
+        print(lines, flush=True)
+
+
 def demonstrate(args: argparse.Namespace) -> int:
     say("starting the stand-ins, two backends and the three daemons")
     is_rancher = args.provider == "rancher"
@@ -133,6 +140,8 @@ def demonstrate(args: argparse.Namespace) -> int:
             Line() if is_rancher else ProxyLine(args.provider, PORT, 443) as line:
         deploy(line, [one, two])
         failed = tell(line) if is_rancher else tell_of_proxy(line)
+        if failed != 0:
+            show_logs()
         if args.keep:
             keep(line)
         elif is_rancher:
@@ -143,12 +152,20 @@ def demonstrate(args: argparse.Namespace) -> int:
     return 0 if failed == 0 else 1
 
 
+def demonstrate_or_show_logs(args: argparse.Namespace) -> int:
+    try:
+        return demonstrate(args)
+    except Exception:
+        show_logs()
+        raise
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/demo", description="Shows the whole line at work on this machine.")
     parser.add_argument("--keep", action="store_true", help="leave it running for playing, until Ctrl-C")
     parser.add_argument("--provider", choices=["rancher", *PROXIES], default="rancher", help="what serves the traffic")
     args = parser.parse_args()
-    return guarded(lambda: demonstrate(args))
+    return guarded(lambda: demonstrate_or_show_logs(args))
 
 
 if __name__ == "__main__":

@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Objects to the provider, in batches:
- *
- *   certificates, pools, load balancers, virtual hosts
- *   gone: virtual hosts, load balancers, pools, certificates
- *   commit
- *
- * A batch takes what is dirty when it begins, and goes on whenever the provider has room; so
- * however slow that is, each object is sent at most once in a batch, in its newest form. At every
- * commit what was sent is consistent:
- *
- *  - What is sent refers only to what was sent. An object that became dirty meanwhile waits for the
- *    next batch; but when one of this batch may refer to it and the provider does not know it at
- *    all, it is sent ahead.
- *  - Nothing is removed that something sent may still refer to. What was given up before the batch
- *    began was let go of by objects that were dirty then, and all of those have been sent anew when
- *    removals begin. What was given up since waits for the next batch; and so does the rest, as
- *    soon as one of those to be removed turns out to be wanted again, for it was not sent anew.
- */
-#include "translator/state.h"
+#include "translator/batch.h"
 
 #include "translator/object_names.h"
 #include "common/must.h"
+#include "common/xalloc.h"
 #include "translator/log_events.h"
 #include "translator/metrics.h"
+
+#include <stdlib.h>
 
 enum batch_stage {
 	STAGE_SEND,                  /* + enum object_order */
@@ -31,20 +15,44 @@ enum batch_stage {
 	STAGE_COMMIT = 2 * OBJECT_KINDS,
 };
 
-void batch_init(struct engine *engine)
+/* The one that is under way. */
+struct present {
+	bool is_snapshot;
+	bool wrote; /* something since the last commit */
+	bool holds; /* an old form stays with the provider, and so does what it may refer to */
+	int stage;
+};
+
+struct batch {
+	struct batch_parts parts;
+	size_t sent_counts[LB_KIND_COUNT]; /* objects that the provider has */
+	bool snapshot_due;
+	uint64_t serial;
+	struct present present;
+};
+
+struct batch *batch_new(const struct batch_parts *parts)
 {
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		queue_init(&engine->dirty[i], NODE_DIRTY);
-		queue_init(&engine->going[i], NODE_GOING);
-	}
+	struct batch *batch = xcalloc(1, sizeof(*batch));
+	batch->parts = *parts;
+	return batch;
 }
 
-void batch_fini(struct engine *engine)
+void batch_free(struct batch *batch)
 {
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		queue_fini(&engine->dirty[i]);
-		queue_fini(&engine->going[i]);
-	}
+	free(batch);
+}
+
+size_t batch_sent_count(const struct batch *batch, enum lb_kind kind)
+{
+	return batch->sent_counts[kind];
+}
+
+bool batch_is_idle(const struct batch *batch)
+{
+	return !pending_is_in_batch(batch->parts.pending) && !batch->snapshot_due &&
+	       pending_count(batch->parts.pending, PENDING_OBJECTS) == 0 &&
+	       pending_count(batch->parts.pending, PENDING_REMOVALS) == 0;
 }
 
 /* ---- one object ---- */
@@ -60,23 +68,23 @@ static unsigned kind_series(const struct node *node)
 }
 
 /* The provider has it now, or has it no more. */
-static void set_sent(struct engine *engine, struct node *node, bool on)
+static void set_sent(struct batch *batch, struct node *node, bool on)
 {
-	size_t *count = &engine->sent_counts[object_lb_kind(node)];
+	size_t *count = &batch->sent_counts[object_lb_kind(node)];
 	*count -= (node->flags & NODE_SENT) != 0;
 	*count += on;
 	set_flag(node, NODE_SENT, on);
 }
 
 /* Whether it was told: that must not be forgotten while the watcher has no room. */
-static void say(struct engine *engine, struct node *node, struct diag_list *diags)
+static void say(struct batch *batch, struct node *node, struct diag_list *diags)
 {
 	if (node->kind == NODE_SECRET)
 		return;
 	if (diags->count == 0 && (node->flags & (NODE_TOLD | NODE_TELL)) == 0)
 		return;
 	set_flag(node, NODE_TELL, false);
-	diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, diags, false);
+	diagnostics_update(batch->parts.diagnostics, node, DIAGNOSTICS_CONTENT, diags, false);
 }
 
 /* Takes back what was appended since `before`; private keys are wiped. */
@@ -87,58 +95,57 @@ static void take_back(struct buf *out, size_t before)
 	explicit_bzero(out->data + out->end, len);
 }
 
-static void send_object(struct engine *engine, struct node *node, struct buf *out)
+static void send_object(struct batch *batch, struct node *node, struct buf *out)
 {
 	struct diag_list diags;
 	struct schema_error error = {""};
 	uint64_t rev = 0;
 	size_t before = buf_len(out);
-	diag_list_init(&diags, &engine->scratch);
-	const void *object = object_build(engine, node, &diags);
+	diag_list_init(&diags, batch->parts.scratch);
+	const void *object = object_build(batch->parts.objects, node, &diags);
 	int err = message_encode_object(object, out, &rev, &error);
 	if (err != 0) {
 		/* Every limit is kept where objects are built. The provider keeps what it has. */
 		metric_add(&translator_metrics[TRANSLATOR_REFUSED], kind_series(node), 1);
-		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, &engine->scratch)),
+		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, batch->parts.scratch)),
 			LOG_STR("reason", error.text));
 	} else if ((node->flags & NODE_SENT) != 0 && *node_rev(node) == rev) {
 		take_back(out, before);
 	} else {
 		*node_rev(node) = rev;
-		set_sent(engine, node, true);
+		set_sent(batch, node, true);
 		metric_add(&translator_metrics[TRANSLATOR_SENT], kind_series(node), 1);
 		if (node->kind == NODE_BALANCER)
 			set_flag(node, NODE_ANSWERED, false);
-		engine->batch.wrote = true;
+		batch->present.wrote = true;
 	}
-	say(engine, node, &diags);
-	arena_reset(&engine->scratch);
+	say(batch, node, &diags);
+	arena_reset(batch->parts.scratch);
 }
 
-static void send_remove(struct engine *engine, struct node *node, struct buf *out)
+static void send_remove(struct batch *batch, struct node *node, struct buf *out)
 {
 	struct schema_error error = {""};
 	struct lb_remove remove = {
-		.kind = object_lb_kind(node), .id = object_id(node, &engine->scratch)};
+		.kind = object_lb_kind(node), .id = object_id(node, batch->parts.scratch)};
 	must(message_encode(MESSAGE_REMOVE, &remove, out, &error) == 0);
-	set_sent(engine, node, false);
+	set_sent(batch, node, false);
 	metric_add(&translator_metrics[TRANSLATOR_REMOVED], kind_series(node), 1);
-	engine->batch.wrote = true;
-	arena_reset(&engine->scratch);
+	batch->present.wrote = true;
+	arena_reset(batch->parts.scratch);
 }
 
 /* ---- stages ---- */
 
 /* Finds one that the provider does not know, among those that wait for the next batch and come
  * before `order`. */
-static struct node *find_new(struct engine *engine, int order)
+static struct node *find_new(struct batch *batch, enum object_order order)
 {
-	for (int kind = 0; kind < order; kind++) {
-		struct queue *queue = &engine->dirty[kind];
-		uint64_t end = queue->popped + queue_len(queue);
-		while (engine->batch.seen[kind] < end) {
-			struct node *node = queue_at(queue, engine->batch.seen[kind]++);
-			if ((node->flags & NODE_SENT) == 0 && object_is_wanted(engine, node))
+	for (enum object_order kind = 0; kind < order; kind++) {
+		struct node *node = NULL;
+		while ((node = pending_look_ahead(batch->parts.pending, kind)) != NULL) {
+			if ((node->flags & NODE_SENT) == 0 &&
+				object_is_wanted(batch->parts.secrets, node))
 				return node;
 		}
 	}
@@ -146,198 +153,192 @@ static struct node *find_new(struct engine *engine, int order)
 }
 
 /* Returns false when the stage is through. */
-static bool step_send(struct engine *engine, int order, struct buf *out)
+static bool step_send(struct batch *batch, enum object_order order, struct buf *out)
 {
-	struct batch *batch = &engine->batch;
-	if (batch->left[order] == 0)
+	if (pending_left(batch->parts.pending, order) == 0)
 		return false;
-	struct node *ahead = find_new(engine, order);
+	struct node *ahead = find_new(batch, order);
 	if (ahead != NULL) {
-		send_object(engine, ahead, out);
+		send_object(batch, ahead, out);
 		return true;
 	}
-	struct node *node = queue_pop(&engine->dirty[order]);
-	batch->left[order]--;
-	if (object_is_wanted(engine, node))
-		send_object(engine, node, out);
-	else if ((node->flags & NODE_SENT) != 0 && node->batch == batch->number)
-		batch->holds = true; /* its old form stays for this batch, with all it refers to */
-	graph_settle(&engine->graph, node);
+	struct node *node = pending_take_object(batch->parts.pending, order);
+	if (object_is_wanted(batch->parts.secrets, node))
+		send_object(batch, node, out);
+	else if ((node->flags & NODE_SENT) != 0)
+		/* Its old form stays for this batch, with all it refers to. */
+		batch->present.holds |= pending_was_given_up_now(batch->parts.pending, node);
+	graph_settle(batch->parts.graph, node);
 	return true;
 }
 
-static bool step_remove(struct engine *engine, int order, struct buf *out)
+static bool step_remove(struct batch *batch, enum object_order order, struct buf *out)
 {
-	struct batch *batch = &engine->batch;
-	if (batch->left_going[order] == 0)
+	struct node *node = pending_take_removal(batch->parts.pending, order);
+	if (node == NULL)
 		return false;
-	struct node *node = queue_pop(&engine->going[order]);
-	batch->left_going[order]--;
 	if ((node->flags & NODE_SENT) == 0) {
-		graph_settle(&engine->graph, node);
-	} else if (object_is_wanted(engine, node)) {
-		batch->holds = true;
-	} else if (batch->holds || node->batch == batch->number) {
-		batch->holds = true;
-		queue_push(&engine->going[order], node);
+		graph_settle(batch->parts.graph, node);
+	} else if (object_is_wanted(batch->parts.secrets, node)) {
+		batch->present.holds = true;
+	} else if (batch->present.holds || pending_was_given_up_now(batch->parts.pending, node)) {
+		batch->present.holds = true;
+		pending_remove(batch->parts.pending, node);
 	} else {
-		send_remove(engine, node, out);
-		graph_settle(&engine->graph, node);
+		send_remove(batch, node, out);
+		graph_settle(batch->parts.graph, node);
 	}
 	return true;
 }
 
-static void commit(struct engine *engine, struct buf *out)
+static void commit(struct batch *batch, struct buf *out)
 {
 	struct schema_error error = {""};
-	struct lb_commit message = {.serial = engine->serial + 1};
-	engine->batch.active = false;
-	engine->releases_due = true;
-	if (!engine->batch.wrote && !engine->batch.is_snapshot)
+	struct lb_commit message = {.serial = batch->serial + 1};
+	pending_end_batch(batch->parts.pending);
+	fronts_release_again(batch->parts.fronts);
+	if (!batch->present.wrote && !batch->present.is_snapshot)
 		return;
 	must(message_encode(MESSAGE_COMMIT, &message, out, &error) == 0);
-	engine->serial++;
+	batch->serial++;
 	metric_add(&translator_metrics[TRANSLATOR_COMMITS], 0, 1);
-	if (engine->batch.is_snapshot)
-		log_event(&EV_SNAPSHOT_SENT, LOG_INT("serial", engine->serial));
+	if (batch->present.is_snapshot)
+		log_event(&EV_SNAPSHOT_SENT, LOG_INT("serial", batch->serial));
 }
 
-static void step(struct engine *engine, struct buf *out)
+static void step(struct batch *batch, struct buf *out)
 {
-	struct batch *batch = &engine->batch;
 	bool more = false;
-	if (batch->stage < STAGE_REMOVE)
-		more = step_send(engine, batch->stage - STAGE_SEND, out);
-	else if (batch->stage < STAGE_COMMIT)
-		more = step_remove(engine, STAGE_COMMIT - 1 - batch->stage, out);
+	if (batch->present.stage < STAGE_REMOVE)
+		more = step_send(
+			batch, (enum object_order)(batch->present.stage - STAGE_SEND), out);
+	else if (batch->present.stage < STAGE_COMMIT)
+		more = step_remove(
+			batch, (enum object_order)(STAGE_COMMIT - 1 - batch->present.stage), out);
 	else
-		commit(engine, out);
+		commit(batch, out);
 	if (!more)
-		batch->stage++;
+		batch->present.stage++;
 }
 
-static void begin(struct engine *engine)
+static void begin(struct batch *batch)
 {
-	struct batch *batch = &engine->batch;
-	*batch = (struct batch){.active = true, .number = (uint16_t)(batch->number + 1)};
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		batch->left[i] = queue_len(&engine->dirty[i]);
-		batch->left_going[i] = queue_len(&engine->going[i]);
-		batch->seen[i] = engine->dirty[i].popped + batch->left[i];
-	}
+	batch->present = (struct present){0};
+	pending_begin_batch(batch->parts.pending);
 }
 
 /* ---- snapshots ---- */
 
-static void push_balancers(struct engine *engine)
+static void push_balancers(struct batch *batch)
 {
 	struct balancer_node *balancer;
 	struct host_node *host;
-	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
-		queue_push(&engine->dirty[ORDER_BALANCER], &balancer->node);
+	SET_FOREACH (balancer, &batch->parts.graph->balancers, node_by_key) {
+		pending_send(batch->parts.pending, &balancer->node);
 		SET_FOREACH (host, &balancer->hosts, node_by_key)
-			queue_push(&engine->dirty[ORDER_HOST], &host->node);
+			pending_send(batch->parts.pending, &host->node);
 	}
 }
 
-static void push_pools(struct engine *engine)
+static void push_pools(struct batch *batch)
 {
 	struct record *record;
 	struct pool_node *pool;
-	SET_FOREACH (record, &engine->graph.records[NODE_SERVICE], node_by_key) {
+	SET_FOREACH (record, &batch->parts.graph->records[NODE_SERVICE], node_by_key) {
 		struct service_node *service = (struct service_node *)(void *)record;
 		SET_FOREACH (pool, &service->pools, node_by_key)
-			queue_push(&engine->dirty[ORDER_POOL], &pool->node);
+			pending_send(batch->parts.pending, &pool->node);
 	}
 }
 
-static void begin_snapshot(struct engine *engine, struct buf *out)
+static void begin_snapshot(struct batch *batch, struct buf *out)
 {
 	struct record *record;
 	struct schema_error error = {""};
 	struct sync_mark mark = {0};
 	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
-	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
+	SET_FOREACH (record, &batch->parts.graph->records[NODE_SECRET], node_by_key) {
 		if (node_has_users(&record->node))
-			queue_push(&engine->dirty[ORDER_CERTIFICATE], &record->node);
+			pending_send(batch->parts.pending, &record->node);
 	}
-	push_pools(engine);
-	push_balancers(engine);
-	begin(engine);
-	engine->batch.is_snapshot = true;
-	engine->snapshot_due = false;
+	push_pools(batch);
+	push_balancers(batch);
+	begin(batch);
+	batch->present.is_snapshot = true;
+	batch->snapshot_due = false;
 }
 
-void batch_provider_up(struct engine *engine)
+void batch_provider_up(struct batch *batch)
 {
-	engine->batch = (struct batch){.number = engine->batch.number};
-	engine->snapshot_due = true;
-	engine->serial = 0;
+	batch->present = (struct present){0};
+	pending_end_batch(batch->parts.pending);
+	batch->snapshot_due = true;
+	batch->serial = 0;
 }
 
 /* The next provider is sent everything. What waited still has something to say. */
-static void empty_queue(struct engine *engine, struct queue *queue)
+static void empty_queue(struct batch *batch, enum pending_queue queue)
 {
 	struct node *node = NULL;
-	while ((node = queue_pop(queue)) != NULL) {
+	while ((node = pending_take(batch->parts.pending, queue)) != NULL) {
 		set_flag(node, NODE_SENT, false);
-		if (queue->flag == NODE_DIRTY && node->kind != NODE_SECRET)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
-		graph_settle(&engine->graph, node);
+		if (queue == PENDING_OBJECTS && node->kind != NODE_SECRET)
+			pending_diagnose(batch->parts.pending, node, DIAGNOSTICS_CONTENT);
+		graph_settle(batch->parts.graph, node);
 	}
 }
 
-static void forget_sent(struct engine *engine)
+static void forget_sent(struct batch *batch)
 {
 	struct balancer_node *balancer;
 	struct host_node *host;
 	struct pool_node *pool;
 	struct record *record;
-	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key)
+	SET_FOREACH (record, &batch->parts.graph->records[NODE_SECRET], node_by_key)
 		set_flag(&record->node, NODE_SENT, false);
-	SET_FOREACH (record, &engine->graph.records[NODE_SERVICE], node_by_key) {
+	SET_FOREACH (record, &batch->parts.graph->records[NODE_SERVICE], node_by_key) {
 		SET_FOREACH (pool, &((struct service_node *)(void *)record)->pools, node_by_key)
 			set_flag(&pool->node, NODE_SENT, false);
 	}
-	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
+	SET_FOREACH (balancer, &batch->parts.graph->balancers, node_by_key) {
 		set_flag(&balancer->node, NODE_SENT | NODE_ANSWERED, false);
 		SET_FOREACH (host, &balancer->hosts, node_by_key)
 			set_flag(&host->node, NODE_SENT, false);
 	}
-	memset(engine->sent_counts, 0, sizeof(engine->sent_counts));
+	memset(batch->sent_counts, 0, sizeof(batch->sent_counts));
 }
 
-void batch_provider_down(struct engine *engine)
+void batch_provider_down(struct batch *batch)
 {
-	engine->batch.active = false;
+	pending_end_batch(batch->parts.pending);
 	/* Whatever is unwanted and was sent waits in one of the queues, so it is settled there. */
-	for (size_t i = 0; i < OBJECT_KINDS; i++) {
-		empty_queue(engine, &engine->dirty[i]);
-		empty_queue(engine, &engine->going[i]);
-	}
-	forget_sent(engine);
+	empty_queue(batch, PENDING_OBJECTS);
+	empty_queue(batch, PENDING_REMOVALS);
+	forget_sent(batch);
 }
 
-bool batch_work(struct engine *engine)
+bool batch_work(struct batch *batch)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	if (!engine->provider_up || !engine->is_whole || engine->is_syncing)
+	if (!provider_peer_is_up(batch->parts.provider) ||
+		!source_peer_is_whole(batch->parts.source))
 		return false;
-	while (steps < WORK_STEPS_MAX && !batch_is_idle(engine) &&
-		(out = engine->ops->provider_out(engine->ctx)) != NULL) {
-		if (engine->batch.active)
-			step(engine, out);
-		else if (queue_len(&engine->claims) != 0)
+	while (steps < PENDING_STEPS_MAX && !batch_is_idle(batch) &&
+		(out = provider_peer_out(batch->parts.provider)) != NULL) {
+		if (pending_is_in_batch(batch->parts.pending))
+			step(batch, out);
+		else if (pending_count(batch->parts.pending, PENDING_CLAIMS) != 0)
 			break; /* they are settled first */
-		else if (engine->snapshot_due)
-			begin_snapshot(engine, out);
+		else if (batch->snapshot_due)
+			begin_snapshot(batch, out);
 		else
-			begin(engine);
+			begin(batch);
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->provider_flush(engine->ctx);
-	return steps == WORK_STEPS_MAX ||
-	       (!engine->batch.active && queue_len(&engine->claims) != 0);
+		provider_peer_flush(batch->parts.provider);
+	return steps == PENDING_STEPS_MAX ||
+	       (!pending_is_in_batch(batch->parts.pending) &&
+		       pending_count(batch->parts.pending, PENDING_CLAIMS) != 0);
 }

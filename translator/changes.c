@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What a changed record changes. The targets of an ingress are set anew (targets.c), and what it needs differently is marked to be built
- * again; a Service, slice, Secret or class is looked up from, never searched for.
- */
-#include "translator/state.h"
+#include "translator/changes.h"
 
 #include "translator/record.h"
 #include "common/shared_text.h"
 #include "common/xalloc.h"
 #include "translator/keys.h"
-#include "translator/targets.h"
 
 #include <stdlib.h>
 
 /* ---- objects ---- */
 
-static void touch_pools(struct engine *engine, struct service_node *service)
+static void touch_pools(const struct changes *changes, struct service_node *service)
 {
 	struct pool_node *pool;
 	SET_FOREACH (pool, &service->pools, node_by_key)
-		object_touch(engine, &pool->node);
+		pending_build(changes->pending, &pool->node);
 }
 
 /* ---- what differs for those that stay ---- */
 
-static void touch_hosts(struct engine *engine, const struct plan *plan, const struct plan *old,
-	const struct targets *t, bool same_size)
+static void touch_hosts(const struct changes *changes, const struct plan *plan,
+	const struct plan *old, const struct target_list *t, bool same_size)
 {
 	bool same_place =
 		same_size && old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
@@ -34,12 +29,12 @@ static void touch_hosts(struct engine *engine, const struct plan *plan, const st
 		const struct plan_host *old_host =
 			same_place ? plan_find_host(old, host->host) : NULL;
 		if (old_host == NULL || !plan_same_host(old, old_host, plan, host))
-			object_touch(engine, &t->hosts[i]->node);
+			pending_build(changes->pending, &t->hosts[i]->node);
 	}
 }
 
-static void touch_balancer(struct engine *engine, const struct plan *plan, const struct plan *old,
-	struct balancer_node *balancer)
+static void touch_balancer(const struct changes *changes, const struct plan *plan,
+	const struct plan *old, struct balancer_node *balancer)
 {
 	bool same_place = old != NULL && old->is_ours && str_eq(old->balancer, plan->balancer);
 	bool shapes = plan_shapes_balancer(plan);
@@ -47,18 +42,18 @@ static void touch_balancer(struct engine *engine, const struct plan *plan, const
 	if (!shapes && !shaped)
 		return;
 	if (!same_place || shapes != shaped || !plan_same_balancer(old, plan))
-		object_touch(engine, &balancer->node);
+		pending_build(changes->pending, &balancer->node);
 }
 
 /* A new Ingress under an old name must hear what the old one heard. */
-static void say_again(struct engine *engine, const struct ingress_node *ingress)
+static void say_again(const struct changes *changes, const struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		if ((node->flags & NODE_TOLD) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(changes->pending, node, DIAGNOSTICS_CONTENT);
 		if ((node->flags & NODE_TOLD_STATUS) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+			pending_diagnose(changes->pending, node, DIAGNOSTICS_STATUS);
 	}
 }
 
@@ -89,25 +84,25 @@ static bool note_sharing(struct ingress_node *ingress, const struct plan *plan)
 }
 
 /* After its targets were set. */
-static void change_ownership(struct engine *engine, struct ingress_node *ingress,
-	const struct plan *plan, const struct targets *t, bool is_news)
+static void change_ownership(const struct changes *changes, struct ingress_node *ingress,
+	const struct plan *plan, const struct target_list *t, bool is_news)
 {
 	for (size_t i = 0; i < plan->hosts.count && is_news; i++)
-		owners_changed(engine, t->hosts[i]);
-	if (owners_have_all(engine, ingress) != ingress->is_unserved)
-		statuses_ask(engine, ingress);
+		owners_changed(changes->owners, t->hosts[i]);
+	if (owners_have_all(changes->owners, ingress) != ingress->is_unserved)
+		pending_tell_status(changes->pending, ingress);
 }
 
 static void change_present(
-	struct engine *engine, struct ingress_node *ingress, const struct plan *old)
+	const struct changes *changes, struct ingress_node *ingress, const struct plan *old)
 {
 	struct node *node = &ingress->record.node;
-	const struct plan_slot *slot = plans_get(engine, ingress);
+	const struct plan_slot *slot = plans_get(changes->plans, ingress);
 	if ((node->flags & NODE_RELEASED) != 0 && old != NULL &&
 		!str_eq(old->self.uid, slot->plan.self.uid)) {
 		node->flags &= (uint16_t)~NODE_RELEASED; /* that was another of the same name */
-		plans_forget(engine, ingress);
-		slot = plans_get(engine, ingress);
+		plans_forget(changes->plans, ingress);
+		slot = plans_get(changes->plans, ingress);
 	}
 	const struct plan *plan = &slot->plan;
 	struct balancer_node *old_balancer = ingress->balancer;
@@ -115,171 +110,173 @@ static void change_present(
 	bool was_ours = (node->flags & NODE_OURS) != 0;
 	bool was_large = ingress->is_large;
 	bool is_other = old == NULL || !str_eq(old->self.uid, plan->self.uid);
-	struct targets t = targets_gather(engine, plan);
+	struct target_list t = targets_gather(changes->targets, plan);
 	note_plan(ingress, plan);
 	bool shares_anew = note_sharing(ingress, plan);
 	offers_forget(ingress);
 	ingress->balancer = t.balancer;
-	targets_set(engine, ingress, &t, shaped);
+	targets_set(changes->targets, ingress, &t, shaped);
 	if (plan->is_ours) {
-		touch_hosts(engine, plan, old, &t, ingress->is_large == was_large);
-		touch_balancer(engine, plan, old, t.balancer);
+		touch_hosts(changes, plan, old, &t, ingress->is_large == was_large);
+		touch_balancer(changes, plan, old, t.balancer);
 		if (old == NULL || !old->is_ours || !plan_same_claims(old, plan))
-			claims_ask_of(engine, ingress);
-		change_ownership(engine, ingress, plan, &t,
+			claims_ask_of(changes->claims, ingress);
+		change_ownership(changes, ingress, plan, &t,
 			old != NULL && (shares_anew || old->created != plan->created));
 	}
 	if (is_other)
-		say_again(engine, ingress);
+		say_again(changes, ingress);
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
 		(node->flags & NODE_TOLD) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(changes->pending, node, DIAGNOSTICS_CONTENT);
 	if (node->kind == NODE_FRONT)
-		front_changed(engine, ingress, plan);
+		fronts_changed(changes->fronts, ingress, plan);
 	else if (plan->is_ours ? is_other || t.balancer != old_balancer : was_ours)
-		statuses_ask(engine, ingress);
+		pending_tell_status(changes->pending, ingress);
 }
 
-void change_ingress(struct engine *engine, struct ingress_node *ingress, const struct plan *old)
+void change_ingress(
+	const struct changes *changes, struct ingress_node *ingress, const struct plan *old)
 {
 	if (ingress->record.payload != NULL) {
-		change_present(engine, ingress, old);
+		change_present(changes, ingress, old);
 		return;
 	}
-	struct targets none = {0};
+	struct target_list none = {0};
 	bool shaped = (ingress->record.node.flags & NODE_SHAPES) != 0;
 	if (ingress->record.node.kind == NODE_FRONT)
-		front_gone(engine, ingress);
+		fronts_gone(changes->fronts, ingress);
 	note_plan(ingress, NULL);
 	note_sharing(ingress, NULL);
 	offers_forget(ingress);
 	ingress->balancer = NULL;
-	targets_set(engine, ingress, &none, shaped);
-	diagnostics_drop(engine, &ingress->record.node);
-	graph_settle(&engine->graph, &ingress->record.node);
+	targets_set(changes->targets, ingress, &none, shaped);
+	diagnostics_drop(changes->diagnostics, &ingress->record.node);
+	graph_settle(changes->graph, &ingress->record.node);
 }
 
 /* ---- the other kinds ---- */
 
-void change_service(struct engine *engine, struct service_node *service)
+void change_service(const struct changes *changes, struct service_node *service)
 {
-	touch_pools(engine, service);
-	publish_service_changed(engine, &service->record);
-	graph_settle(&engine->graph, &service->record.node);
+	touch_pools(changes, service);
+	publish_service_changed(changes->publish, &service->record);
+	graph_settle(changes->graph, &service->record.node);
 }
 
-void change_slice(struct engine *engine, struct slice_node *slice)
+void change_slice(const struct changes *changes, struct slice_node *slice)
 {
 	struct service_node *old = slice->service;
 	struct service_node *service = NULL;
 	if (slice->record.payload != NULL) {
 		struct endpoints_record record;
-		record_read(&slice->record, &engine->scratch, &record);
+		record_read(&slice->record, changes->scratch, &record);
 		if (!str_is_empty(record.service)) {
 			struct str key = key_join(
-				&engine->scratch, record.key.namespace, '/', record.service);
+				changes->scratch, record.key.namespace, '/', record.service);
 			bool stays = old != NULL && str_eq(node_key(&old->record.node), key);
 			service = stays ? old
 					: (struct service_node *)(void *)graph_get(
-						  &engine->graph, NODE_SERVICE, key);
+						  changes->graph, NODE_SERVICE, key);
 		}
 	}
 	if (service != old)
 		graph_move_slice(slice, service);
 	if (service != NULL)
-		touch_pools(engine, service);
+		touch_pools(changes, service);
 	if (old != NULL && old != service) {
-		touch_pools(engine, old);
-		graph_settle(&engine->graph, &old->record.node);
+		touch_pools(changes, old);
+		graph_settle(changes->graph, &old->record.node);
 	}
-	graph_settle(&engine->graph, &slice->record.node);
+	graph_settle(changes->graph, &slice->record.node);
 }
 
 /* Pools with settings of their own may hold something of the Secret. */
-static void touch_settled_pools(struct engine *engine, const struct ingress_node *ingress)
+static void touch_settled_pools(const struct changes *changes, const struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		struct str key = node_key(node);
 		if (node->kind == NODE_POOL && str_find(key, '+') != NULL)
-			object_touch(engine, node);
+			pending_build(changes->pending, node);
 	}
 }
 
-void change_by_secrets(struct engine *engine, struct ingress_node *ingress)
+void change_by_secrets(const struct changes *changes, struct ingress_node *ingress)
 {
 	if (ingress->record.payload == NULL)
 		return;
-	if (engine->grouping == GROUPING_MERGED)
-		claims_ask_of(engine, ingress);
-	touch_settled_pools(engine, ingress);
+	if (provider_peer_is_merged(changes->provider))
+		claims_ask_of(changes->claims, ingress);
+	touch_settled_pools(changes, ingress);
 }
 
-void change_secret(struct engine *engine, struct secret_node *secret)
+void change_secret(const struct changes *changes, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
 	struct secret_facts *old = secret->facts;
-	struct tls_context tls = object_tls_context(engine);
+	struct tls_context tls = secrets_context(changes->secrets);
 	struct ingress_node *user;
 	secret->facts = NULL;
 	if (node_has_users(node)) {
-		const struct secret_facts *facts = secret_facts_get(engine, secret);
+		const struct secret_facts *facts = secrets_facts(changes->secrets, secret);
 		bool usable = facts->view.problem == NULL;
 		bool flips = old == NULL || usable != (old->view.problem == NULL);
 		bool is_news = old == NULL || !facts_sound_alike(old, facts, &tls);
 		if (usable)
-			batch_want_again(engine, node);
+			pending_want_again(changes->pending, node);
 		else
-			batch_give_up(engine, node);
-		object_touch(engine, node);
+			pending_give_up(changes->pending, node);
+		pending_build(changes->pending, node);
 		SET_FOREACH (user, &secret->users, node_by_name) {
 			if (flips && user->balancer != NULL)
-				object_touch(engine, &user->balancer->node);
+				pending_build(changes->pending, &user->balancer->node);
 			offers_forget(user);
 			if (is_news)
-				diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
-			claims_ask_by_secrets(engine, user);
+				pending_diagnose(
+					changes->pending, &user->record.node, DIAGNOSTICS_CONTENT);
+			claims_ask_by_secrets(changes->claims, user);
 		}
 	}
 	facts_free(old);
-	graph_settle(&engine->graph, node);
+	graph_settle(changes->graph, node);
 }
 
-void change_flagged(struct engine *engine, uint16_t flags)
+void change_flagged(const struct changes *changes, uint16_t flags)
 {
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct record *record;
-		SET_FOREACH (record, &engine->graph.records[kinds[i]], node_by_key) {
+		SET_FOREACH (record, &changes->graph->records[kinds[i]], node_by_key) {
 			if (record->payload == NULL || (record->node.flags & flags) != flags)
 				continue;
-			change_ingress(engine, (struct ingress_node *)(void *)record, NULL);
-			arena_reset(&engine->scratch);
+			change_ingress(changes, (struct ingress_node *)(void *)record, NULL);
+			arena_reset(changes->scratch);
 		}
 	}
 }
 
-static void update_classes(struct engine *engine, const struct class_node *changed)
+static void update_classes(const struct changes *changes, const struct class_node *changed)
 {
-	int flags = classes_update(engine, changed);
+	int flags = classes_update(changes->classes, changed);
 	if (flags >= 0)
-		change_flagged(engine, (uint16_t)flags);
+		change_flagged(changes, (uint16_t)flags);
 }
 
-void change_class(struct engine *engine, struct class_node *class)
+void change_class(const struct changes *changes, struct class_node *class)
 {
 	struct ingress_node *user;
-	plans_forget_all(engine);
-	update_classes(engine, class);
+	plans_forget_all(changes->plans);
+	update_classes(changes, class);
 	SET_FOREACH (user, &class->users, node_by_name)
-		change_ingress(engine, user, NULL);
-	diagnostics_ask(engine, &class->record.node, DIAGNOSTICS_CONTENT);
-	graph_settle(&engine->graph, &class->record.node);
+		change_ingress(changes, user, NULL);
+	pending_diagnose(changes->pending, &class->record.node, DIAGNOSTICS_CONTENT);
+	graph_settle(changes->graph, &class->record.node);
 }
 
-void change_all(struct engine *engine)
+void change_all(const struct changes *changes)
 {
-	plans_forget_all(engine);
-	update_classes(engine, NULL);
+	plans_forget_all(changes->plans);
+	update_classes(changes, NULL);
 }

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What only one of several owners can have of a load balancer that a whole class shares: the
- * certificate shown for a server name, an extra port, the default backend. The oldest that can have
- * it holds it, and the others hear of it.
- *
- * Whatever changes about a claim puts it into a queue, and it is settled when the socket has run
- * dry and before the next batch begins, so that a thousand owners of one name who come together are
- * looked through once. Objects are built from holders, so none of them walks over owners.
- */
-#include "translator/state.h"
+#include "translator/claims.h"
 
 #include "translator/claim_keys.h"
 #include "translator/record.h"
@@ -21,40 +12,40 @@ static bool is_name(const struct claim_node *claim)
 
 /* ---- settling ---- */
 
-static void touch_balancer(struct engine *engine, struct claim_node *claim)
+static void touch_balancer(const struct claims *claims, struct claim_node *claim)
 {
 	if (!set_is_empty(&claim->balancer->users))
-		object_touch(engine, &claim->balancer->node);
+		pending_build(claims->pending, &claim->balancer->node);
 }
 
 /* A key goes to the provider only while it is shown for a name. No batch is active here, so what is
  * wanted does not change under it. */
-static void touch_secret(struct engine *engine, struct secret_node *secret)
+static void touch_secret(const struct claims *claims, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
 	if (set_is_empty(&secret->users))
 		return;
-	if (object_is_wanted(engine, node))
-		batch_want_again(engine, node);
+	if (object_is_wanted(claims->secrets, node))
+		pending_want_again(claims->pending, node);
 	else
-		batch_give_up(engine, node);
-	object_touch(engine, node);
+		pending_give_up(claims->pending, node);
+	pending_build(claims->pending, node);
 }
 
 /* What is left out when there are too many (objects.c), all who use it hear of. */
-static void count_shown(struct engine *engine, struct secret_node *secret, int by)
+static void count_shown(const struct claims *claims, struct secret_node *secret, int by)
 {
 	struct ingress_node *user;
 	bool was_over = secret->shown_count > CERTIFICATE_HOSTS_MAX;
 	secret->shown_count += (uint32_t)by;
-	touch_secret(engine, secret);
+	touch_secret(claims, secret);
 	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
 		return;
 	SET_FOREACH (user, &secret->users, node_by_name)
-		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(claims->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
-static void show(struct engine *engine, struct claim_node *claim, struct secret_node *secret)
+static void show(const struct claims *claims, struct claim_node *claim, struct secret_node *secret)
 {
 	struct balancer_node *balancer = claim->balancer;
 	bool shown = balancer->shown_count != 0;
@@ -62,31 +53,32 @@ static void show(struct engine *engine, struct claim_node *claim, struct secret_
 		return;
 	if (claim->shown != NULL) {
 		set_remove(&claim->shown->shown, claim, node_by_name);
-		count_shown(engine, claim->shown, -1);
+		count_shown(claims, claim->shown, -1);
 		balancer->shown_count--;
 	}
 	claim->shown = secret;
 	if (secret != NULL) {
 		set_add(&secret->shown, claim, node_by_name);
-		count_shown(engine, secret, 1);
+		count_shown(claims, secret, 1);
 		balancer->shown_count++;
 	}
 	if (shown != (balancer->shown_count != 0))
-		touch_balancer(engine, claim);
+		touch_balancer(claims, claim);
 }
 
-void claims_settle(struct engine *engine, struct claim_node *claim)
+void claims_settle(const struct claims *claims, struct claim_node *claim)
 {
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
 	struct ingress_node *user;
 	struct ingress_node *owner =
-		is_name(claim) ? owners_find(engine, claim->balancer, claim_host(claim)) : NULL;
+		is_name(claim) ? owners_find(claims->owners, claim->balancer, claim_host(claim))
+			       : NULL;
 	SET_FOREACH (user, &claim->users, node_by_name) {
 		if ((holder != NULL && ingress_is_older(holder, user)) ||
 			!owners_allow(owner, user))
 			continue;
-		const struct offer *offer = offers_find(engine, user, claim);
+		const struct offer *offer = offers_find(claims->offers, user, claim);
 		if (offer == NULL)
 			continue;
 		holder = user;
@@ -95,57 +87,58 @@ void claims_settle(struct engine *engine, struct claim_node *claim)
 	bool is_news = holder != claim->holder || best.protocol != claim->protocol;
 	claim->holder = holder;
 	claim->protocol = best.protocol;
-	show(engine, claim, best.secret);
+	show(claims, claim, best.secret);
 	if (!is_name(claim))
-		touch_balancer(engine, claim);
+		touch_balancer(claims, claim);
 	if (!is_news)
 		return;
 	SET_FOREACH (user, &claim->users, node_by_name)
-		diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(claims->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 /* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among
  * thousands costs no walk over them. */
 static bool may_win(
-	struct engine *engine, const struct claim_node *claim, struct ingress_node *ingress)
+	const struct claims *claims, const struct claim_node *claim, struct ingress_node *ingress)
 {
 	if (claim->holder == NULL || claim->holder == ingress)
 		return true;
 	return ingress_is_older(ingress, claim->holder) &&
-	       offers_find(engine, ingress, claim) != NULL;
+	       offers_find(claims->offers, ingress, claim) != NULL;
 }
 
-void claim_left(struct engine *engine, struct claim_node *claim, const struct ingress_node *ingress)
+void claims_left(
+	const struct claims *claims, struct claim_node *claim, const struct ingress_node *ingress)
 {
 	if (claim->holder == ingress)
 		claim->holder = NULL;
 	else if (!set_is_empty(&claim->users))
 		return;
-	claims_ask(engine, claim);
+	pending_settle(claims->pending, &claim->node);
 }
 
-void claims_ask_of(struct engine *engine, struct ingress_node *ingress)
+void claims_ask_of(const struct claims *claims, struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		struct claim_node *claim = (struct claim_node *)(void *)node;
 		if (node->kind == NODE_CLAIM && (node->flags & NODE_CLAIMED) == 0 &&
-			may_win(engine, claim, ingress))
-			claims_ask(engine, claim);
+			may_win(claims, claim, ingress))
+			pending_settle(claims->pending, &claim->node);
 	}
 }
 
-void claims_ask_by_secrets(struct engine *engine, struct ingress_node *ingress)
+void claims_ask_by_secrets(const struct claims *claims, struct ingress_node *ingress)
 {
-	queue_push(&engine->claims, &ingress->record.node);
+	pending_settle(claims->pending, &ingress->record.node);
 }
 
-void claims_forget_secret(struct engine *engine, struct secret_node *secret)
+void claims_forget_secret(const struct claims *claims, struct secret_node *secret)
 {
 	struct claim_node *claim;
 	while ((claim = set_first(&secret->shown)) != NULL) {
-		show(engine, claim, NULL);
-		claims_ask(engine, claim);
+		show(claims, claim, NULL);
+		pending_settle(claims->pending, &claim->node);
 	}
 }
 
@@ -163,13 +156,13 @@ static const struct claim_node *find_other(const struct ingress_node *ingress, s
 	return claim;
 }
 
-static void tell_name(struct engine *engine, const struct ingress_node *ingress,
+static void tell_name(const struct claims *claims, const struct ingress_node *ingress,
 	const struct plan *plan, const struct plan_tls *tls, struct str host,
 	struct diag_list *diags)
 {
 	struct str holder;
 	struct str key = claim_name_key(diags->arena, host);
-	const struct ingress_node *owner = owners_find(engine, ingress->balancer, host);
+	const struct ingress_node *owner = owners_find(claims->owners, ingress->balancer, host);
 	if (!owners_allow(owner, ingress))
 		owners_tell(owner, &plan->self, host,
 			arena_printf(diags->arena, "spec.tls[%zu]", tls->position).p, diags);
@@ -180,11 +173,11 @@ static void tell_name(struct engine *engine, const struct ingress_node *ingress,
 			STR_FMT(holder));
 }
 
-static void tell_names(struct engine *engine, const struct ingress_node *ingress,
+static void tell_names(const struct claims *claims, const struct ingress_node *ingress,
 	const struct plan *plan, const struct plan_tls *tls, struct diag_list *diags)
 {
 	bool is_used = !tls->is_open;
-	const struct secret_node *secret = offers_secret(engine, plan, tls);
+	const struct secret_node *secret = offers_secret(claims->offers, plan, tls);
 	if (secret == NULL)
 		return;
 	if (secret->shown_count > CERTIFICATE_HOSTS_MAX)
@@ -195,13 +188,13 @@ static void tell_names(struct engine *engine, const struct ingress_node *ingress
 			"Ingresses have it for; use a second Secret for others",
 			STR_FMT(node_key(&secret->record.node)), CERTIFICATE_HOSTS_MAX);
 	for (size_t i = 0; i < tls->hosts.count; i++)
-		tell_name(engine, ingress, plan, tls, tls->hosts.items[i], diags);
+		tell_name(claims, ingress, plan, tls, tls->hosts.items[i], diags);
 	for (size_t i = 0; tls->is_open && i < plan->names.count; i++) {
 		struct str host = plan->names.items[i];
 		if (!offers_covers(secret, host))
 			continue;
 		is_used = true;
-		tell_name(engine, ingress, plan, tls, host, diags);
+		tell_name(claims, ingress, plan, tls, host, diags);
 	}
 	if (!is_used && !str_is_empty(tls->secret))
 		diag_add(diags, &plan->self, "CertificateUnused",
@@ -229,17 +222,18 @@ static void tell_port(const struct ingress_node *ingress, const struct plan *pla
 		STR_FMT(holder));
 }
 
-void claims_diagnose(struct engine *engine, const struct ingress_node *ingress,
+void claims_diagnose(const struct claims *claims, const struct ingress_node *ingress,
 	const struct plan *plan, struct diag_list *diags)
 {
 	struct str holder;
 	if (ingress->balancer == NULL || plan->scope != BALANCER_OF_CLASS)
 		return;
-	if (plan->is_tls_only && plan->tls.count == 0 && str_is_empty(engine->config.default_name))
+	if (plan->is_tls_only && plan->tls.count == 0 &&
+		str_is_empty(secrets_default(claims->secrets).name))
 		diag_add(diags, &plan->self, "NoListener", "metadata.annotations[allow.http]",
 			"plain HTTP is forbidden, and the Ingress has no TLS: nothing is served");
 	for (size_t i = 0; i < plan->tls.count; i++)
-		tell_names(engine, ingress, plan, &plan->tls.items[i], diags);
+		tell_names(claims, ingress, plan, &plan->tls.items[i], diags);
 	for (size_t i = 0; i < plan->ports.count; i++)
 		tell_port(ingress, plan, &plan->ports.items[i], diags);
 	if (!str_is_empty(plan->default_pool) &&

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The classes of ours: which of them is the default, and on which load balancers they are served (class_listeners.h). They are few, and of the
- * administrator, so that all of them are looked at whenever one changes. */
-#include "translator/state.h"
+#include "translator/classes.h"
 
 #include "translator/record.h"
 #include "common/xalloc.h"
@@ -9,33 +7,68 @@
 
 #include <stdlib.h>
 
-void classes_init(struct engine *engine)
+struct classes {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	const struct engine_config *config;
+	struct pending *pending;
+	struct arena *scratch;
+	char *our_default; /* name of the default class that is ours; NULL: none */
+	struct class_table table;
+	struct arena table_arena;
+};
+
+struct classes *classes_new(struct graph *graph, const struct source_peer *source,
+	const struct provider_peer *provider, const struct engine_config *config,
+	struct pending *pending, struct arena *scratch)
 {
-	arena_init(&engine->classes_arena);
-	engine->classes = (struct class_table){0};
+	struct classes *classes = xcalloc(1, sizeof(*classes));
+	*classes = (struct classes){.graph = graph,
+		.source = source,
+		.provider = provider,
+		.config = config,
+		.pending = pending,
+		.scratch = scratch};
+	arena_init(&classes->table_arena);
+	return classes;
 }
 
-void classes_fini(struct engine *engine)
+void classes_free(struct classes *classes)
 {
-	arena_fini(&engine->classes_arena);
-	free(engine->our_default);
+	if (classes == NULL)
+		return;
+	arena_fini(&classes->table_arena);
+	free(classes->our_default);
+	free(classes);
+}
+
+const struct class_table *classes_table(const struct classes *classes)
+{
+	return &classes->table;
+}
+
+struct str classes_default(const struct classes *classes)
+{
+	return str_from(classes->our_default);
 }
 
 /* In the arena, which they stay views of. */
 static struct ingress_class_record *read_ours(
-	struct engine *engine, struct arena *arena, size_t *ret_count)
+	struct classes *classes, struct arena *arena, size_t *ret_count)
 {
 	struct ingress_class_record *list = NULL;
 	struct record *record;
 	*ret_count = 0;
-	SET_FOREACH (record, &engine->graph.records[NODE_CLASS], node_by_key) {
+	SET_FOREACH (record, &classes->graph->records[NODE_CLASS], node_by_key) {
 		struct ingress_class_record class;
 		void *items = list;
 		if (record->payload == NULL)
 			continue;
 		/* The record may be gone before the table is. */
 		record_read(record, arena, &class);
-		if (!str_eq(class.controller, engine->settings.controller_name))
+		if (!str_eq(class.controller,
+			    source_peer_settings(classes->source)->controller_name))
 			continue;
 		struct ingress_class_record *place =
 			arena_push(arena, &items, ret_count, sizeof(*place));
@@ -60,32 +93,33 @@ static char *find_default(const struct ingress_class_record *classes, size_t cou
 	return NULL;
 }
 
-struct balancer_node *classes_balancer(struct engine *engine, const struct class_item *item)
+struct balancer_node *classes_balancer(struct classes *classes, const struct class_item *item)
 {
-	struct str name = item->is_own ? item->self.name : engine->settings.ingress_class;
-	struct str id = arena_printf(&engine->scratch, "%s%.*s",
+	struct str name = item->is_own ? item->self.name
+				       : source_peer_settings(classes->source)->ingress_class;
+	struct str id = arena_printf(classes->scratch, "%s%.*s",
 		item->is_own ? PLAN_OWN_CLASS : PLAN_SHARED, STR_FMT(name));
-	struct balancer_node *balancer = graph_find_balancer(&engine->graph, id);
+	struct balancer_node *balancer = graph_find_balancer(classes->graph, id);
 	return balancer != NULL && !set_is_empty(&balancer->users) ? balancer : NULL;
 }
 
 /* Which listeners one has may depend on any of the others. */
-static void touch_all(struct engine *engine)
+static void touch_all(struct classes *classes)
 {
 	struct class_item shared = {0};
-	struct balancer_node *balancer = classes_balancer(engine, &shared);
-	if (engine->grouping != GROUPING_MERGED)
+	struct balancer_node *balancer = classes_balancer(classes, &shared);
+	if (!provider_peer_is_merged(classes->provider))
 		return;
 	if (balancer != NULL)
-		object_touch(engine, &balancer->node);
-	for (size_t i = 0; i < engine->classes.classes.count; i++) {
-		const struct class_item *item = &engine->classes.classes.items[i];
-		struct record *record = graph_find(&engine->graph, NODE_CLASS, item->self.name);
-		balancer = item->is_own ? classes_balancer(engine, item) : NULL;
+		pending_build(classes->pending, &balancer->node);
+	for (size_t i = 0; i < classes->table.classes.count; i++) {
+		const struct class_item *item = &classes->table.classes.items[i];
+		struct record *record = graph_find(classes->graph, NODE_CLASS, item->self.name);
+		balancer = item->is_own ? classes_balancer(classes, item) : NULL;
 		if (balancer != NULL)
-			object_touch(engine, &balancer->node);
+			pending_build(classes->pending, &balancer->node);
 		if (record != NULL)
-			diagnostics_ask(engine, &record->node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(classes->pending, &record->node, DIAGNOSTICS_CONTENT);
 	}
 }
 
@@ -95,44 +129,45 @@ static bool moves(const struct class_table *old, const struct class_table *now, 
 }
 
 /* As classes_update() returns them: of all, or of what names the class in another way than by spec.ingressClassName. */
-static int flags_of_changed(struct engine *engine, const struct class_table *old,
+static int flags_of_changed(struct classes *classes, const struct class_table *old,
 	const char *old_default, const struct class_node *changed)
 {
 	struct str before = str_from(old_default);
-	struct str now = str_from(engine->our_default);
-	if (changed == NULL || moves(old, &engine->classes, engine->settings.ingress_class))
+	struct str now = str_from(classes->our_default);
+	if (changed == NULL ||
+		moves(old, &classes->table, source_peer_settings(classes->source)->ingress_class))
 		return 0;
 	if (!str_eq(before, now) || (before.p == NULL) != (now.p == NULL) ||
-		(now.p != NULL && moves(old, &engine->classes, now)))
+		(now.p != NULL && moves(old, &classes->table, now)))
 		return NODE_UNNAMED;
 	return -1;
 }
 
-int classes_update(struct engine *engine, const struct class_node *changed)
+int classes_update(struct classes *classes, const struct class_node *changed)
 {
-	char *old_default = engine->our_default;
-	struct class_table old = engine->classes;
-	struct arena old_arena = engine->classes_arena;
+	char *old_default = classes->our_default;
+	struct class_table old = classes->table;
+	struct arena old_arena = classes->table_arena;
 	size_t count = 0;
-	arena_init(&engine->classes_arena);
-	struct ingress_class_record *classes = read_ours(engine, &engine->classes_arena, &count);
+	arena_init(&classes->table_arena);
+	struct ingress_class_record *list = read_ours(classes, &classes->table_arena, &count);
 	for (size_t i = 0; i < count; i++)
-		keep_texts(&classes[i], &engine->classes_arena);
-	engine->our_default = find_default(classes, count);
-	class_table_build(classes, count, engine->config.http_port, engine->config.https_port,
-		&engine->classes_arena, &engine->classes);
-	touch_all(engine);
-	int flags = flags_of_changed(engine, &old, old_default, changed);
+		keep_texts(&list[i], &classes->table_arena);
+	classes->our_default = find_default(list, count);
+	class_table_build(list, count, classes->config->http_port, classes->config->https_port,
+		&classes->table_arena, &classes->table);
+	touch_all(classes);
+	int flags = flags_of_changed(classes, &old, old_default, changed);
 	free(old_default);
 	arena_fini(&old_arena);
 	return flags;
 }
 
 void classes_diagnose(
-	struct engine *engine, const struct class_node *class, struct diag_list *diags)
+	struct classes *classes, const struct class_node *class, struct diag_list *diags)
 {
-	const struct diag_list *all = &engine->classes.diags;
-	if (class->record.payload == NULL || engine->grouping != GROUPING_MERGED)
+	const struct diag_list *all = &classes->table.diags;
+	if (class->record.payload == NULL || !provider_peer_is_merged(classes->provider))
 		return;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct diag *diag = &all->items[i];

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Diagnostics to the watcher, each told once while it stands. Of what was told only digests are
- * kept, by the node that has it to say; a diagnostic that comes back after it was gone is told
- * again. Nothing waits as text: while there is no room, or no watcher, the node waits, and what it
- * has to say is found out again.
- */
-#include "translator/state.h"
+#include "translator/diagnostics.h"
 
 #include "translator/record.h"
 #include "common/tree.h"
@@ -16,86 +10,104 @@
 
 enum { DIAGNOSTICS_KEPT_MAX = 64 };
 
-struct diagnostics {
-	RB_ENTRY(diagnostics) entry;
+/* What was told of a node. */
+struct told {
+	RB_ENTRY(told) entry;
 	struct node *node;
 	enum diagnostics_part part;
 	size_t count;
 	uint64_t digests[]; /* sorted */
 };
-RB_HEAD(diagnostics_tree, diagnostics);
+RB_HEAD(told_tree, told);
 
-static int compare_diagnostics(const struct diagnostics *a, const struct diagnostics *b)
+struct diagnostics {
+	struct source_peer *source;
+	struct pending *pending;
+	struct arena *scratch;
+	bool standing; /* what is found now may have been there before */
+	struct told_tree told;
+};
+
+static int compare_told(const struct told *a, const struct told *b)
 {
 	if (a->node != b->node)
 		return (uintptr_t)a->node < (uintptr_t)b->node ? -1 : 1;
 	return (int)a->part - (int)b->part;
 }
 
-RB_GENERATE_LOCAL(diagnostics_tree, diagnostics, entry, compare_diagnostics)
+RB_GENERATE_LOCAL(told_tree, told, entry, compare_told)
 
-static uint16_t diagnostics_flag(enum diagnostics_part part)
+static uint16_t told_flag(enum diagnostics_part part)
 {
 	return part == DIAGNOSTICS_CONTENT ? NODE_TOLD : NODE_TOLD_STATUS;
 }
 
-static struct diagnostics *diagnostics_find(
-	struct engine *engine, struct node *node, enum diagnostics_part part)
+static struct told *find_told(
+	struct diagnostics *diagnostics, struct node *node, enum diagnostics_part part)
 {
-	struct diagnostics wanted = {.node = node, .part = part};
-	if ((node->flags & diagnostics_flag(part)) == 0)
+	struct told wanted = {.node = node, .part = part};
+	if ((node->flags & told_flag(part)) == 0)
 		return NULL;
-	return RB_FIND(diagnostics_tree, engine->diagnostics, &wanted);
+	return RB_FIND(told_tree, &diagnostics->told, &wanted);
 }
 
-static void diagnostics_free(struct engine *engine, struct diagnostics *sent)
+static void free_told(struct diagnostics *diagnostics, struct told *sent)
 {
-	sent->node->flags &= (uint16_t)~diagnostics_flag(sent->part);
-	RB_REMOVE(diagnostics_tree, engine->diagnostics, sent);
+	sent->node->flags &= (uint16_t)~told_flag(sent->part);
+	RB_REMOVE(told_tree, &diagnostics->told, sent);
 	free(sent);
 }
 
 /* Takes the place of `old`. */
-static void diagnostics_store(struct engine *engine, struct diagnostics *old, struct node *node,
+static void store_told(struct diagnostics *diagnostics, struct told *old, struct node *node,
 	enum diagnostics_part part, const uint64_t *digests, size_t count)
 {
 	if (old != NULL)
-		diagnostics_free(engine, old);
+		free_told(diagnostics, old);
 	if (count == 0)
 		return;
-	struct diagnostics *sent = xcalloc(1, sizeof(*sent) + count * sizeof(uint64_t));
+	struct told *sent = xcalloc(1, sizeof(*sent) + count * sizeof(uint64_t));
 	sent->node = node;
 	sent->part = part;
 	sent->count = count;
 	memcpy(sent->digests, digests, count * sizeof(uint64_t));
-	node->flags |= diagnostics_flag(part);
-	RB_INSERT(diagnostics_tree, engine->diagnostics, sent);
+	node->flags |= told_flag(part);
+	RB_INSERT(told_tree, &diagnostics->told, sent);
 }
 
-void diagnostics_init(struct engine *engine)
+struct diagnostics *diagnostics_new(
+	struct source_peer *source, struct pending *pending, struct arena *scratch)
 {
-	queue_init(&engine->to_tell, NODE_TO_TELL);
-	engine->diagnostics = xcalloc(1, sizeof(*engine->diagnostics));
-	RB_INIT(engine->diagnostics);
+	struct diagnostics *diagnostics = xcalloc(1, sizeof(*diagnostics));
+	diagnostics->source = source;
+	diagnostics->pending = pending;
+	diagnostics->scratch = scratch;
+	RB_INIT(&diagnostics->told);
+	return diagnostics;
 }
 
-void diagnostics_fini(struct engine *engine)
+void diagnostics_free(struct diagnostics *diagnostics)
 {
-	struct diagnostics *sent;
-	struct diagnostics *next;
-	RB_FOREACH_SAFE (sent, diagnostics_tree, engine->diagnostics, next)
-		diagnostics_free(engine, sent);
-	free(engine->diagnostics);
-	queue_fini(&engine->to_tell);
+	struct told *sent;
+	struct told *next;
+	if (diagnostics == NULL)
+		return;
+	RB_FOREACH_SAFE (sent, told_tree, &diagnostics->told, next)
+		free_told(diagnostics, sent);
+	free(diagnostics);
 }
 
-void diagnostics_drop(struct engine *engine, struct node *node)
+void diagnostics_set_standing(struct diagnostics *diagnostics, bool on)
+{
+	diagnostics->standing = on;
+}
+
+void diagnostics_drop(struct diagnostics *diagnostics, struct node *node)
 {
 	for (int part = DIAGNOSTICS_CONTENT; part <= DIAGNOSTICS_STATUS; part++) {
-		struct diagnostics *sent =
-			diagnostics_find(engine, node, (enum diagnostics_part)part);
+		struct told *sent = find_told(diagnostics, node, (enum diagnostics_part)part);
 		if (sent != NULL)
-			diagnostics_free(engine, sent);
+			free_told(diagnostics, sent);
 	}
 }
 
@@ -108,7 +120,7 @@ static enum record_kind kind_of(const struct object_ref *owner)
 	return owner->is_service ? RECORD_SERVICE : RECORD_INGRESS;
 }
 
-bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
+bool diagnostics_event(struct diagnostics *diagnostics, const struct object_ref *ingress,
 	enum event_type type, struct str reason, struct str message, bool standing)
 {
 	struct schema_error error = {""};
@@ -119,15 +131,15 @@ bool diagnostics_event(struct engine *engine, const struct object_ref *ingress,
 		.message = diag_cut(message, DIAG_MESSAGE_MAX_LEN),
 		.standing = standing,
 	};
-	bool ready = engine->source_up && engine->is_whole && !engine->is_syncing;
-	struct buf *out = ready ? engine->ops->source_out(engine->ctx) : NULL;
+	bool ready =
+		source_peer_is_up(diagnostics->source) && source_peer_is_whole(diagnostics->source);
+	struct buf *out = ready ? source_peer_out(diagnostics->source) : NULL;
 	if (out == NULL)
 		return false;
 	/* What breaks a limit cannot be told, and is as good as told. */
 	if (message_encode(MESSAGE_EVENT, &note, out, &error) == 0)
-		engine->ops->source_flush(engine->ctx);
-	if (engine->ops->on_event != NULL)
-		engine->ops->on_event(engine->ctx, &note);
+		source_peer_flush(diagnostics->source);
+	source_peer_noted(diagnostics->source, &note);
 	return true;
 }
 
@@ -155,53 +167,53 @@ static int compare_digests(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static bool was_sent(const struct diagnostics *sent, uint64_t digest)
+static bool was_sent(const struct told *sent, uint64_t digest)
 {
 	return sent != NULL && bsearch(&digest, sent->digests, sent->count, sizeof(digest),
 				       compare_digests) != NULL;
 }
 
 /* Who was told why requests are answered with 503 is told when they are served again. False: there was no room for all. */
-static bool tell_recovery(struct engine *engine, const struct pool_node *pool)
+static bool tell_recovery(struct diagnostics *diagnostics, const struct pool_node *pool)
 {
 	const struct ingress_node *user;
 	struct str service = node_name(&pool->service->record.node);
 	SET_FOREACH (user, &pool->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, &engine->scratch);
-		struct str text = arena_printf(&engine->scratch,
+		struct object_ref self = ingress_ref(user, diagnostics->scratch);
+		struct str text = arena_printf(diagnostics->scratch,
 			"Service %.*s: what was amiss is over, requests reach it",
 			STR_FMT(service));
 		if (!diagnostics_event(
-			    engine, &self, EVENT_NORMAL, STR("BackendRecovered"), text, false))
+			    diagnostics, &self, EVENT_NORMAL, STR("BackendRecovered"), text, false))
 			return false;
 	}
 	return true;
 }
 
 static bool has_recovered(const struct node *node, enum diagnostics_part part,
-	const struct diagnostics *old, const struct diag_list *diags)
+	const struct told *old, const struct diag_list *diags)
 {
 	return node->kind == NODE_POOL && part == DIAGNOSTICS_CONTENT && old != NULL &&
 	       diags->count == 0;
 }
 
 static bool is_standing(
-	const struct engine *engine, const struct node *node, enum diagnostics_part part)
+	const struct diagnostics *diagnostics, const struct node *node, enum diagnostics_part part)
 {
-	return engine->standing ||
+	return diagnostics->standing ||
 	       (part == DIAGNOSTICS_STATUS && (node->flags & NODE_NEW_STATUS) != 0);
 }
 
-void diagnostics_update(struct engine *engine, struct node *node, enum diagnostics_part part,
-	const struct diag_list *diags, bool keep)
+void diagnostics_update(struct diagnostics *diagnostics, struct node *node,
+	enum diagnostics_part part, const struct diag_list *diags, bool keep)
 {
-	struct diagnostics *old = diagnostics_find(engine, node, part);
+	struct told *old = find_told(diagnostics, node, part);
 	size_t most = diags->count + (old != NULL ? old->count : 0);
 	if (most == 0)
 		return;
 	if (has_recovered(node, part, old, diags) &&
-		!tell_recovery(engine, (struct pool_node *)(void *)node)) {
-		diagnostics_ask(engine, node, part);
+		!tell_recovery(diagnostics, (struct pool_node *)(void *)node)) {
+		pending_diagnose(diagnostics->pending, node, part);
 		return;
 	}
 	uint64_t *digests = xcalloc(most, sizeof(*digests));
@@ -210,9 +222,9 @@ void diagnostics_update(struct engine *engine, struct node *node, enum diagnosti
 		const struct diag *diag = &diags->items[i];
 		uint64_t digest = digest_of(diag);
 		if (!was_sent(old, digest) &&
-			!diagnostics_event(engine, &diag->ingress, EVENT_WARNING, diag->reason,
-				diag->message, is_standing(engine, node, part)))
-			diagnostics_ask(engine, node, part);
+			!diagnostics_event(diagnostics, &diag->ingress, EVENT_WARNING, diag->reason,
+				diag->message, is_standing(diagnostics, node, part)))
+			pending_diagnose(diagnostics->pending, node, part);
 		else
 			digests[count++] = digest;
 	}
@@ -225,21 +237,21 @@ void diagnostics_update(struct engine *engine, struct node *node, enum diagnosti
 			digests[count++] = old->digests[i];
 	}
 	qsort(digests, count, sizeof(*digests), compare_digests);
-	diagnostics_store(engine, old, node, part, digests, count);
+	store_told(diagnostics, old, node, part, digests, count);
 	free(digests);
 }
 
 /* ---- turns ---- */
 
-void diagnostics_source_up(struct engine *engine)
+void diagnostics_source_up(struct diagnostics *diagnostics)
 {
-	struct diagnostics *sent;
-	struct diagnostics *next;
-	engine->standing = true;
-	RB_FOREACH_SAFE (sent, diagnostics_tree, engine->diagnostics, next) {
+	struct told *sent;
+	struct told *next;
+	diagnostics->standing = true;
+	RB_FOREACH_SAFE (sent, told_tree, &diagnostics->told, next) {
 		struct node *node = sent->node;
 		enum diagnostics_part part = sent->part;
-		diagnostics_free(engine, sent);
-		diagnostics_ask(engine, node, part);
+		free_told(diagnostics, sent);
+		pending_diagnose(diagnostics->pending, node, part);
 	}
 }

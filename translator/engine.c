@@ -5,12 +5,94 @@
 #include "common/xalloc.h"
 #include "translator/balancer.h"
 #include "translator/log_events.h"
-#include "translator/policies.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
+#include "translator/work.h"
 #include "translator/record.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+static void set_offers(struct engine *engine)
+{
+	engine->offers = (struct offers){.graph = &engine->graph,
+		.secrets = engine->secrets,
+		.plans = engine->plans,
+		.scratch = &engine->scratch};
+	engine->owners = (struct owners){.provider = engine->provider,
+		.config = &engine->config,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.scratch = &engine->scratch};
+	engine->claims = (struct claims){.secrets = engine->secrets,
+		.pending = engine->pending,
+		.owners = &engine->owners,
+		.offers = &engine->offers};
+}
+
+static void set_changes(struct engine *engine)
+{
+	engine->targets = (struct targets){.graph = &engine->graph,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.owners = &engine->owners,
+		.claims = &engine->claims,
+		.scratch = &engine->scratch};
+	engine->changes = (struct changes){.graph = &engine->graph,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.diagnostics = engine->diagnostics,
+		.offers = &engine->offers,
+		.owners = &engine->owners,
+		.claims = &engine->claims,
+		.targets = &engine->targets,
+		.fronts = engine->fronts,
+		.publish = engine->publish,
+		.scratch = &engine->scratch};
+}
+
+static void set_objects(struct engine *engine)
+{
+	engine->host_paths = (struct host_paths){
+		.plans = engine->plans, .owners = &engine->owners, .scratch = &engine->scratch};
+	engine->objects = (struct objects){.graph = &engine->graph,
+		.provider = engine->provider,
+		.config = &engine->config,
+		.secrets = engine->secrets,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.claims = &engine->claims,
+		.host_paths = &engine->host_paths,
+		.scratch = &engine->scratch};
+	engine->batch = batch_new(&(struct batch_parts){.graph = &engine->graph,
+		.source = engine->source,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.diagnostics = engine->diagnostics,
+		.fronts = engine->fronts,
+		.objects = &engine->objects,
+		.scratch = &engine->scratch});
+}
+
+static void set_statuses(struct engine *engine)
+{
+	engine->statuses = (struct statuses){.graph = &engine->graph,
+		.source = engine->source,
+		.provider = engine->provider,
+		.secrets = engine->secrets,
+		.pending = engine->pending,
+		.classes = engine->classes,
+		.plans = engine->plans,
+		.diagnostics = engine->diagnostics,
+		.owners = &engine->owners,
+		.fronts = engine->fronts,
+		.publish = engine->publish,
+		.scratch = &engine->scratch};
+}
 
 struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx)
@@ -21,52 +103,47 @@ struct engine *engine_new(
 		engine->config.http_port = BALANCER_HTTP_PORT;
 	if (config->https_port == 0)
 		engine->config.https_port = BALANCER_HTTPS_PORT;
-	engine->has_source_ranges = true; /* nothing is refused while no provider is known */
-	queue_init(&engine->claims, NODE_CLAIMED);
-	engine->ops = ops;
-	engine->ctx = ctx;
-	engine->next_change_s = INT64_MAX;
+	engine->source = source_peer_new(ops, ctx);
+	engine->provider = provider_peer_new(ops, ctx);
 	graph_init(&engine->graph);
-	classes_init(engine);
-	plans_init(engine);
-	batch_init(engine);
-	diagnostics_init(engine);
-	queue_init(&engine->statuses, NODE_STATUS);
+	engine->secrets = secrets_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, &engine->scratch);
+	engine->pending = pending_new(&engine->graph, engine->provider, &engine->scratch);
+	engine->classes = classes_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, engine->pending, &engine->scratch);
+	engine->plans = plans_new(
+		&engine->graph, engine->source, engine->provider, &engine->config, engine->classes);
+	engine->diagnostics = diagnostics_new(engine->source, engine->pending, &engine->scratch);
+	engine->publish = publish_new(&engine->graph, engine->source, engine->provider,
+		&engine->config, engine->pending, &engine->scratch);
+	engine->fronts = fronts_new(&engine->graph, engine->provider, engine->pending);
+	set_offers(engine);
+	set_changes(engine);
+	set_objects(engine);
+	set_statuses(engine);
+	engine->records =
+		records_new(&engine->graph, engine->plans, &engine->changes, &engine->scratch);
 	arena_init(&engine->scratch);
 	return engine;
-}
-
-static void free_text(struct str *text)
-{
-	free((void *)(uintptr_t)text->p);
-	*text = STR_NONE;
-}
-
-static void free_protocols(struct engine *engine)
-{
-	for (size_t i = 0; i < engine->protocols.count; i++)
-		free_text(&engine->protocols.items[i]);
-	free(engine->protocols.items);
-	engine->protocols = (struct str_list){0};
 }
 
 void engine_free(struct engine *engine)
 {
 	if (engine == NULL)
 		return;
-	diagnostics_fini(engine);
-	batch_fini(engine);
-	queue_fini(&engine->statuses);
-	queue_fini(&engine->claims);
+	diagnostics_free(engine->diagnostics);
 	graph_fini(&engine->graph);
-	plans_fini(engine);
 	arena_fini(&engine->scratch);
-	free_protocols(engine);
-	free_text(&engine->settings.ingress_class);
-	free_text(&engine->settings.controller_name);
-	free_text(&engine->settings.load_balancer_class);
-	classes_fini(engine);
-	free(engine->published);
+	batch_free(engine->batch);
+	records_free(engine->records);
+	fronts_free(engine->fronts);
+	publish_free(engine->publish);
+	plans_free(engine->plans);
+	classes_free(engine->classes);
+	pending_free(engine->pending);
+	secrets_free(engine->secrets);
+	provider_peer_free(engine->provider);
+	source_peer_free(engine->source);
 	free(engine);
 }
 
@@ -74,23 +151,14 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 {
 	struct record *record;
 	struct ingress_node *user;
-	/* What has been told by a clock that was ahead is looked at again. */
-	bool due = now_s >= engine->next_change_s || now_s < engine->now_s;
-	engine->now_s = now_s;
-	if (!due)
+	if (!secrets_set_time(engine->secrets, now_s))
 		return;
-	/* A few times in the life of a certificate. */
-	engine->next_change_s = INT64_MAX;
-	struct tls_context tls = object_tls_context(engine);
 	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		struct secret_node *secret = (struct secret_node *)(void *)record;
 		if (secret->facts == NULL)
 			continue;
-		int64_t next_s = tls_next_change(&secret->facts->view, &tls);
-		if (next_s < engine->next_change_s)
-			engine->next_change_s = next_s;
 		SET_FOREACH (user, &secret->users, node_by_name)
-			diagnostics_ask(engine, &user->record.node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 	}
 }
 
@@ -98,103 +166,48 @@ void engine_set_time(struct engine *engine, int64_t now_s)
 
 void engine_source_up(struct engine *engine)
 {
-	engine->source_up = true;
-	engine->has_settings = false;
-	engine->is_syncing = true;
-	engine->awaited = 0;
-	engine->begun = 0;
-	diagnostics_source_up(engine);
+	source_peer_up(engine->source);
+	diagnostics_source_up(engine->diagnostics);
 }
 
 void engine_source_down(struct engine *engine)
 {
-	engine->source_up = false;
-	/* What was taken of a snapshot that is not whole stays unsent until there is a whole one; a
-	 * whole state stays in force. */
+	source_peer_down(engine->source);
 }
 
 void engine_repeat(struct engine *engine)
 {
-	diagnostics_source_up(engine);
-}
-
-static bool same_settings(const struct source_settings *a, const struct source_settings *b)
-{
-	return str_eq(a->ingress_class, b->ingress_class) &&
-	       str_eq(a->controller_name, b->controller_name) &&
-	       a->without_class == b->without_class &&
-	       str_eq(a->load_balancer_class, b->load_balancer_class) &&
-	       a->without_load_balancer_class == b->without_load_balancer_class;
-}
-
-static struct str copy_text(struct str text)
-{
-	return (struct str){str_dup(text), text.len};
-}
-
-static void log_settings(const struct source_settings *settings)
-{
-	log_event(&EV_SETTINGS, LOG_TEXT("ingress_class", settings->ingress_class),
-		LOG_TEXT("controller", settings->controller_name),
-		LOG_STR("without_class", settings->without_class ? "true" : "false"));
-}
-
-static void set_kinds(struct engine *engine, const struct source_settings *settings)
-{
-	unsigned kinds = 0;
-	for (size_t i = 0; i < settings->kinds.count; i++) {
-		int kind = settings->kinds.items[i];
-		if (kind > RECORD_NONE && kind < RECORD_KIND_COUNT)
-			kinds |= 1U << kind;
-	}
-	engine->awaited = kinds;
-	engine->synced = kinds;
+	diagnostics_source_up(engine->diagnostics);
 }
 
 /* Records of kinds that are not synced any more would never be corrected. */
 static void drop_unsynced(struct engine *engine)
 {
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
-		if ((engine->synced & 1U << kind) == 0) {
-			records_begin(engine, (enum record_kind)kind);
-			records_end(engine, (enum record_kind)kind);
+		if (!source_peer_syncs(engine->source, (enum record_kind)kind)) {
+			records_begin(engine->records, (enum record_kind)kind);
+			records_end(engine->records, (enum record_kind)kind);
 		}
 	}
 }
 
 static void check_whole(struct engine *engine)
 {
-	if (engine->awaited != 0 || !engine->is_syncing)
+	if (!source_peer_complete(engine->source))
 		return;
-	engine->is_syncing = false;
-	engine->is_whole = true;
-	statuses_ask_all(engine);
-	publish_check(engine);
+	pending_tell_all_statuses(engine->pending);
+	publish_check(engine->publish);
 	log_event(&EV_STATE_WHOLE);
 }
 
 static int take_settings(struct engine *engine, const struct source_settings *settings)
 {
-	unsigned old_kinds = engine->synced;
-	if (engine->has_settings)
-		return -EPROTO;
-	engine->has_settings = true;
-	set_kinds(engine, settings);
-	bool same = same_settings(&engine->settings, settings) && old_kinds == engine->synced;
-	if (!same) {
-		free_text(&engine->settings.ingress_class);
-		free_text(&engine->settings.controller_name);
-		free_text(&engine->settings.load_balancer_class);
-		engine->settings = (struct source_settings){
-			.ingress_class = copy_text(settings->ingress_class),
-			.controller_name = copy_text(settings->controller_name),
-			.without_class = settings->without_class,
-			.load_balancer_class = copy_text(settings->load_balancer_class),
-			.without_load_balancer_class = settings->without_load_balancer_class,
-		};
-		log_settings(settings);
-		change_all(engine);
-	}
+	bool is_news = false;
+	int err = source_peer_take_settings(engine->source, settings, &is_news);
+	if (err != 0)
+		return err;
+	if (is_news)
+		change_all(&engine->changes);
 	drop_unsynced(engine);
 	check_whole(engine);
 	return 0;
@@ -202,20 +215,18 @@ static int take_settings(struct engine *engine, const struct source_settings *se
 
 static int take_sync_begin(struct engine *engine, enum record_kind kind)
 {
-	if (kind == RECORD_NONE || (engine->synced & 1U << kind) == 0)
-		return -EPROTO;
-	engine->begun |= 1U << kind;
-	records_begin(engine, kind);
-	return 0;
+	int err = source_peer_begin(engine->source, kind);
+	if (err == 0)
+		records_begin(engine->records, kind);
+	return err;
 }
 
 static int take_sync_end(struct engine *engine, enum record_kind kind)
 {
-	if (kind == RECORD_NONE || (engine->begun & 1U << kind) == 0)
-		return -EPROTO;
-	engine->begun &= ~(1U << kind);
-	engine->awaited &= ~(1U << kind);
-	records_end(engine, kind);
+	int err = source_peer_end(engine->source, kind);
+	if (err != 0)
+		return err;
+	records_end(engine->records, kind);
 	check_whole(engine);
 	return 0;
 }
@@ -229,7 +240,7 @@ static int take_source(
 		struct record_key key;
 	} body;
 	if (message->type == MESSAGE_UPSERT && message->record_kind != RECORD_NONE)
-		return records_take(engine, message, ret_error);
+		return records_take(engine->records, message, ret_error);
 	if (message->type != MESSAGE_SETTINGS && message->type != MESSAGE_SYNC_BEGIN &&
 		message->type != MESSAGE_SYNC_END && message->type != MESSAGE_DELETE &&
 		message->type != MESSAGE_KEEP)
@@ -245,9 +256,9 @@ static int take_source(
 	case MESSAGE_SYNC_END:
 		return take_sync_end(engine, body.mark.kind);
 	case MESSAGE_KEEP:
-		return records_keep(engine, &body.key, message->payload);
+		return records_keep(engine->records, &body.key, message->payload);
 	default:
-		return records_delete(engine, &body.key);
+		return records_delete(engine->records, &body.key);
 	}
 }
 
@@ -266,7 +277,7 @@ int engine_source_message(
 {
 	int err = -EPROTO;
 	ret_error->text[0] = '\0';
-	if (engine->has_settings || message->type == MESSAGE_SETTINGS)
+	if (source_peer_has_settings(engine->source) || message->type == MESSAGE_SETTINGS)
 		err = take_source(engine, message, ret_error);
 	else
 		snprintf(ret_error->text, sizeof(ret_error->text), "%s before settings",
@@ -276,59 +287,27 @@ int engine_source_message(
 
 /* ---- provider ---- */
 
-static bool has_word(const struct str_list *list, const char *word)
-{
-	for (size_t i = 0; i < list->count; i++) {
-		if (str_eq_c(list->items[i], word))
-			return true;
-	}
-	return false;
-}
-
-static bool same_capabilities(const struct engine *engine, const struct capabilities *now)
-{
-	return engine->grouping == now->grouping &&
-	       engine->policies_missing == policies_missing(&now->policies) &&
-	       engine->has_source_ranges == has_word(&now->features, "source-ranges") &&
-	       str_list_eq(&engine->protocols, &now->protocols);
-}
-
-static void set_capabilities(struct engine *engine, const struct capabilities *capabilities)
-{
-	free_protocols(engine);
-	engine->policies_missing = policies_missing(&capabilities->policies);
-	engine->has_source_ranges = has_word(&capabilities->features, "source-ranges");
-	engine->grouping = capabilities->grouping;
-	engine->protocols.items = xcalloc(capabilities->protocols.count, sizeof(struct str));
-	engine->protocols.count = capabilities->protocols.count;
-	for (size_t i = 0; i < capabilities->protocols.count; i++)
-		engine->protocols.items[i] = copy_text(capabilities->protocols.items[i]);
-	log_event(&EV_GROUPING,
-		LOG_STR("grouping",
-			engine->grouping == GROUPING_MERGED ? "merged" : "per-ingress"));
-	if (engine->has_settings || engine->is_whole)
-		change_all(engine);
-	publish_check(engine);
-	arena_reset(&engine->scratch);
-}
-
 void engine_provider_up(struct engine *engine, const struct hello *peer)
 {
 	static const struct capabilities none = {0};
-	const struct capabilities *now = peer->capabilities != NULL ? peer->capabilities : &none;
-	if (!same_capabilities(engine, now))
-		set_capabilities(engine, now);
-	engine->provider_up = true;
+	if (provider_peer_take_capabilities(
+		    engine->provider, peer->capabilities != NULL ? peer->capabilities : &none)) {
+		if (source_peer_is_known(engine->source))
+			change_all(&engine->changes);
+		publish_check(engine->publish);
+		arena_reset(&engine->scratch);
+	}
+	provider_peer_up(engine->provider);
 	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
 	 * of its load balancers, was there before. */
-	engine->standing = true;
-	batch_provider_up(engine);
+	diagnostics_set_standing(engine->diagnostics, true);
+	batch_provider_up(engine->batch);
 }
 
 void engine_provider_down(struct engine *engine)
 {
-	engine->provider_up = false;
-	batch_provider_down(engine);
+	provider_peer_down(engine->provider);
+	batch_provider_down(engine->batch);
 }
 
 int engine_provider_message(
@@ -340,12 +319,12 @@ int engine_provider_message(
 		struct lb_status status;
 		err = message_decode(message, &engine->scratch, &status, ret_error);
 		if (err == 0)
-			err = statuses_take(engine, &status);
+			err = statuses_take(&engine->statuses, &status);
 	} else if (message->type == MESSAGE_LB_EVENT) {
 		struct lb_event event;
 		err = message_decode(message, &engine->scratch, &event, ret_error);
 		if (err == 0)
-			statuses_event(engine, &event);
+			statuses_event(&engine->statuses, &event);
 	}
 	return finish(engine, message, err, ret_error);
 }
@@ -355,36 +334,23 @@ int engine_provider_message(
 bool engine_work(struct engine *engine)
 {
 	bool more = work_settle(engine);
-	more |= batch_work(engine);
+	more |= batch_work(engine->batch);
 	more |= work_release(engine);
 	more |= work_diagnose(engine);
-	more |= statuses_work(engine);
+	more |= statuses_work(&engine->statuses);
 	if (!more)
-		plans_rest(engine);
+		plans_rest(engine->plans);
 	return more;
+}
+
+bool engine_is_whole(const struct engine *engine)
+{
+	return source_peer_is_whole(engine->source);
 }
 
 const char *engine_missing(struct engine *engine)
 {
-	char *text = engine->missing;
-	size_t room = sizeof(engine->missing);
-	if (!engine->source_up) {
-		snprintf(text, room, "%s",
-			engine_is_whole(engine) ? "the watcher; the last state stays in force"
-						: "the watcher");
-		return text;
-	}
-	if (!engine->has_settings)
-		return "the settings of the watcher";
-	if (!engine->is_syncing)
-		return NULL;
-	int len = snprintf(text, room, "records of kind");
-	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
-		if ((engine->awaited & 1U << kind) != 0)
-			len += snprintf(text + len, room - (size_t)len, " %s",
-				record_kind_word((enum record_kind)kind));
-	}
-	return text;
+	return source_peer_missing(engine->source);
 }
 
 /* ---- counts ---- */
@@ -393,8 +359,7 @@ void engine_count(const struct engine *engine, struct engine_counts *ret_counts)
 {
 	*ret_counts = (struct engine_counts){0};
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
-		ret_counts->records[kind] =
-			engine->record_counts[record_node_kind((enum record_kind)kind)];
+		ret_counts->records[kind] = records_count(engine->records, (enum record_kind)kind);
 	for (int kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++)
-		ret_counts->objects[kind] = engine->sent_counts[kind];
+		ret_counts->objects[kind] = batch_sent_count(engine->batch, (enum lb_kind)kind);
 }

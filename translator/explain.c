@@ -3,7 +3,7 @@
 
 #include "common/must.h"
 #include "translator/keys.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/claim_keys.h"
 #include "translator/record.h"
 
@@ -129,7 +129,7 @@ static void explain_pool(struct explaining *e, struct str id, struct inspection_
 		return;
 	struct pool_node *node = graph_get_pool((struct service_node *)(void *)service, wish->port);
 	diag_list_init(&diags, &engine->scratch);
-	const struct pool *pool = object_build(engine, &node->node, &diags);
+	const struct pool *pool = object_build(&engine->objects, &node->node, &diags);
 	add_endpoints(e, pool, route);
 	const struct diag *diag = own_diag(e, &diags);
 	if (diag != NULL && !route->is_served)
@@ -179,8 +179,8 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 	struct host_node *node = graph_get_host(e->ingress->balancer, wish->host);
 	struct diag_list diags;
 	diag_list_init(&diags, &engine->scratch);
-	const struct virtual_host *host = object_build(engine, &node->node, &diags);
-	bool is_allowed = owners_allow(owners_of(engine, node), e->ingress);
+	const struct virtual_host *host = object_build(&engine->objects, &node->node, &diags);
+	bool is_allowed = owners_allow(owners_of(&engine->owners, node), e->ingress);
 	for (size_t i = 0; i < wish->claims.count; i++) {
 		const struct path_claim *claim = &wish->claims.items[i];
 		void *items = e->to->routes.items;
@@ -307,7 +307,7 @@ static void explain_status(struct explaining *e)
 		[LB_STATE_APPLIED] = "applied",
 		[LB_STATE_FAILED] = "failed"};
 	struct lb_status status;
-	if (!e->engine->provider_up)
+	if (!provider_peer_is_up(e->engine->provider))
 		add_problem(e, STR("ProviderAway"),
 			STR("no provider is connected: what was served last goes on"));
 	if (!statuses_read(e->ingress->balancer, &e->engine->scratch, &status))
@@ -320,7 +320,8 @@ static void explain_status(struct explaining *e)
 		add_problem(e, STR("LoadBalancerPending"),
 			status.message.len != 0 ? status.message
 						: STR("the provider is at work on it"));
-	if (!e->is_service && publish_is_on(e->engine) && !publish_read(e->engine, &status))
+	if (!e->is_service && publish_is_on(e->engine->publish) &&
+		!publish_read(e->engine->publish, &status))
 		status.addresses.count = 0;
 	for (size_t i = 0; i < status.addresses.count; i++) {
 		const struct address *address = &status.addresses.items[i];
@@ -337,11 +338,11 @@ static void explain_balancer(struct explaining *e)
 	bool keeps = false;
 	e->to->load_balancer = keep(e, node_key(node));
 	diag_list_init(&diags, &engine->scratch);
-	explain_listeners(e, object_build(engine, node, &diags));
+	explain_listeners(e, object_build(&engine->objects, node, &diags));
 	add_problems(e, &diags);
 	explain_status(e);
 	diag_list_init(&diags, &engine->scratch);
-	statuses_diagnose(engine, e->ingress->balancer, &diags, &keeps);
+	statuses_diagnose(&engine->statuses, e->ingress->balancer, &diags, &keeps);
 	add_problems(e, &diags);
 }
 
@@ -349,7 +350,7 @@ static void explain_balancer(struct explaining *e)
 
 static void explain_foreign(struct explaining *e)
 {
-	const struct source_settings *settings = &e->engine->settings;
+	const struct source_settings *settings = source_peer_settings(e->engine->source);
 	if (e->plan->is_unnamed)
 		add_problem(e, STR("ClassNotOurs"),
 			STR("it names no class, and the watcher was told not to take such "
@@ -381,7 +382,7 @@ static void explain_inner_service(struct explaining *e)
 
 static void explain_foreign_service(struct explaining *e, const struct service_record *service)
 {
-	const struct source_settings *settings = &e->engine->settings;
+	const struct source_settings *settings = source_peer_settings(e->engine->source);
 	struct str class = service->load_balancer_class;
 	if (service->type != SERVICE_LOAD_BALANCER)
 		explain_inner_service(e);
@@ -415,9 +416,9 @@ static void explain_owner(struct explaining *e, struct record *record)
 	struct engine *engine = e->engine;
 	struct diag_list diags;
 	e->ingress = (struct ingress_node *)(void *)record;
-	e->plan = plans_make(engine, e->ingress, e->arena);
+	e->plan = plans_make(engine->plans, e->ingress, e->arena);
 	diag_list_init(&diags, &engine->scratch);
-	object_diagnose(engine, &record->node, &diags);
+	object_diagnose(&engine->objects, &record->node, &diags);
 	if (e->ingress->balancer != NULL && e->plan->is_ours) {
 		explain_ours(e, &diags);
 	} else if ((record->node.flags & NODE_KEPT) != 0) {
@@ -448,7 +449,7 @@ bool explain_object(struct engine *engine, enum record_kind kind, struct str nam
 	struct record *record = graph_find(&engine->graph, record_node_kind(kind), e.self);
 	if (record == NULL || record->payload == NULL)
 		return false;
-	if (!engine_is_whole(engine))
+	if (!source_peer_is_whole(engine->source))
 		ret_explanation->missing = keep(&e, str_from(engine_missing(engine)));
 	struct record *front =
 		e.is_service ? graph_find(&engine->graph, NODE_FRONT, e.self) : record;

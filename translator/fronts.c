@@ -1,64 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Services of type LoadBalancer as owners. Being ours is told with addresses, like an Ingress. One
- * that is ours no longer, but held by our finalizer, is leaving: when the provider has said of the
- * load balancer, as it was sent last, that it is applied, nothing of the Service is left in it, and
- * it is released (Kubernetes' cloud-provider, service controller: the finalizer goes last).
- */
-#include "translator/state.h"
+#include "translator/fronts.h"
 
-static void set_leaving(struct engine *engine, struct node *node, bool on)
+#include "common/xalloc.h"
+
+#include <stdlib.h>
+
+struct fronts {
+	struct graph *graph;
+	const struct provider_peer *provider;
+	struct pending *pending;
+	bool releases_due; /* one that is leaving may be able to go */
+	size_t leaving_count;
+};
+
+struct fronts *fronts_new(
+	struct graph *graph, const struct provider_peer *provider, struct pending *pending)
+{
+	struct fronts *fronts = xcalloc(1, sizeof(*fronts));
+	fronts->graph = graph;
+	fronts->provider = provider;
+	fronts->pending = pending;
+	return fronts;
+}
+
+void fronts_free(struct fronts *fronts)
+{
+	free(fronts);
+}
+
+static void set_leaving(struct fronts *fronts, struct node *node, bool on)
 {
 	bool was = (node->flags & NODE_LEAVING) != 0;
 	if (on == was)
 		return;
 	node->flags ^= NODE_LEAVING;
 	if (on)
-		engine->leaving_count++;
+		fronts->leaving_count++;
 	else
-		engine->leaving_count--;
+		fronts->leaving_count--;
 }
 
-void front_changed(struct engine *engine, struct ingress_node *front, const struct plan *plan)
+void fronts_changed(struct fronts *fronts, struct ingress_node *front, const struct plan *plan)
 {
 	struct node *node = &front->record.node;
 	bool waits = plan->is_leaving && plan->is_ours;
-	set_leaving(engine, node, waits);
+	set_leaving(fronts, node, waits);
 	if (!plan->is_leaving)
 		node->flags &= (uint16_t)~NODE_RELEASED;
 	else if (!waits)
 		node->flags |= NODE_RELEASED; /* nothing of it was ever with this provider */
-	engine->releases_due |= waits;
-	statuses_ask(engine, front);
+	fronts->releases_due |= waits;
+	pending_tell_status(fronts->pending, front);
 }
 
-void front_gone(struct engine *engine, struct ingress_node *front)
+void fronts_gone(struct fronts *fronts, struct ingress_node *front)
 {
-	set_leaving(engine, &front->record.node, false);
+	set_leaving(fronts, &front->record.node, false);
 	front->record.node.flags &= (uint16_t)~NODE_RELEASED;
 }
 
-void fronts_ask(struct engine *engine, struct balancer_node *balancer)
+void fronts_ask(struct fronts *fronts, struct balancer_node *balancer)
 {
 	struct record *record;
 	struct ingress_node *user;
-	if (engine->grouping != GROUPING_MERGED) {
+	if (!provider_peer_is_merged(fronts->provider)) {
 		SET_FOREACH (user, &balancer->users, node_by_name) {
 			if (user->record.node.kind == NODE_FRONT)
-				statuses_ask(engine, user);
+				pending_tell_status(fronts->pending, user);
 		}
 		return;
 	}
 	/* Few among the thousands that use it. */
-	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key) {
+	SET_FOREACH (record, &fronts->graph->records[NODE_FRONT], node_by_key) {
 		struct ingress_node *front = (struct ingress_node *)(void *)record;
 		if (front->balancer == balancer)
-			statuses_ask(engine, front);
+			pending_tell_status(fronts->pending, front);
 	}
 }
 
-void fronts_answered(struct engine *engine, struct balancer_node *balancer)
+void fronts_answered(struct fronts *fronts, struct balancer_node *balancer)
 {
-	engine->releases_due = true;
-	fronts_ask(engine, balancer);
+	fronts->releases_due = true;
+	fronts_ask(fronts, balancer);
+}
+
+void fronts_release_again(struct fronts *fronts)
+{
+	fronts->releases_due = true;
+}
+
+bool fronts_release_is_due(const struct fronts *fronts)
+{
+	return fronts->releases_due;
+}
+
+bool fronts_begin_release(struct fronts *fronts)
+{
+	fronts->releases_due = false;
+	return fronts->leaving_count != 0;
 }

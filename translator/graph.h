@@ -95,13 +95,13 @@ struct record {
 };
 
 struct balancer_node;
-struct offers;
+struct offer_list;
 
 struct ingress_node {
 	struct record record;
 	struct balancer_node *balancer; /* one of the targets; NULL: not ours */
 	struct set targets;             /* nodes that it needs, by address */
-	struct offers *offers;          /* see offers.c; NULL: not looked at */
+	struct offer_list *offers;      /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
 	char *uid;                      /* of the object; NULL: none was told */
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The paths of a virtual host, gathered from the plans of the Ingresses that share it. */
-#include "translator/state.h"
+#include "translator/host_paths.h"
 
 #include "translator/record.h"
 #include "common/must.h"
@@ -46,24 +45,24 @@ static int compare_owners(const void *left, const void *right)
 }
 
 /* Those to whom it belongs, and of large ones (plans.c) only the oldest, up to the limit. */
-static struct ingress_node **list_owners(
-	struct engine *engine, struct host_node *node, size_t *ret_count, struct diag_list *diags)
+static struct ingress_node **list_owners(const struct host_paths *host_paths,
+	struct host_node *node, size_t *ret_count, struct diag_list *diags)
 {
 	struct ingress_node **owners = NULL;
 	struct ingress_node **large = NULL;
 	size_t large_count = 0;
 	struct ingress_node *user;
-	const struct ingress_node *owner = owners_of(engine, node);
+	const struct ingress_node *owner = owners_of(host_paths->owners, node);
 	SET_FOREACH (user, &node->users, node_by_name) {
 		if (!owners_allow(owner, user)) {
-			struct object_ref self = ingress_ref(user, &engine->scratch);
+			struct object_ref self = ingress_ref(user, host_paths->scratch);
 			owners_tell(owner, &self, node_host(&node->node), NULL, diags);
 			continue;
 		}
 		void *items = user->is_large ? large : owners;
 		size_t *count = user->is_large ? &large_count : ret_count;
 		struct ingress_node **place =
-			arena_push(&engine->scratch, &items, count, sizeof(*place));
+			arena_push(host_paths->scratch, &items, count, sizeof(*place));
 		*(user->is_large ? &large : &owners) = items;
 		*place = user;
 	}
@@ -72,7 +71,7 @@ static struct ingress_node **list_owners(
 	for (size_t i = 0; large != NULL && i < large_count; i++) {
 		void *items = owners;
 		if (i >= PLAN_LARGE_SLOTS) {
-			struct object_ref self = ingress_ref(large[i], &engine->scratch);
+			struct object_ref self = ingress_ref(large[i], host_paths->scratch);
 			diag_add(diags, &self, "HostOverloaded", NULL,
 				"its paths of %.*s are left out: of Ingresses with as many hosts "
 				"and rules as this one "
@@ -81,26 +80,26 @@ static struct ingress_node **list_owners(
 			continue;
 		}
 		struct ingress_node **place =
-			arena_push(&engine->scratch, &items, ret_count, sizeof(*place));
+			arena_push(host_paths->scratch, &items, ret_count, sizeof(*place));
 		owners = items;
 		*place = large[i];
 	}
 	return owners;
 }
 
-struct path_claim *host_paths_gather(
-	struct engine *engine, struct host_node *node, size_t *ret_count, struct diag_list *diags)
+struct path_claim *host_paths_gather(const struct host_paths *host_paths, struct host_node *node,
+	size_t *ret_count, struct diag_list *diags)
 {
 	struct path_claim *claims = NULL;
 	size_t owner_count = 0;
-	struct ingress_node **owners = list_owners(engine, node, &owner_count, diags);
+	struct ingress_node **owners = list_owners(host_paths, node, &owner_count, diags);
 	for (size_t i = 0; i < owner_count; i++) {
-		const struct plan *plan = &plans_get(engine, owners[i])->plan;
+		const struct plan *plan = &plans_get(host_paths->plans, owners[i])->plan;
 		const struct plan_host *host = plan_find_host(plan, node_key(&node->node));
 		must(host != NULL);
 		if (owner_count == 1)
-			return take_claims(&engine->scratch, host, ret_count);
-		copy_claims(&engine->scratch, plan, host, &claims, ret_count);
+			return take_claims(host_paths->scratch, host, ret_count);
+		copy_claims(host_paths->scratch, plan, host, &claims, ret_count);
 	}
 	return claims;
 }

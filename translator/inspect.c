@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/inspect.h"
 
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/record.h"
 
 enum { KEY_LEN_MAX = 4096 };
@@ -144,9 +144,9 @@ static bool put_object(struct engine *engine, struct node *node, struct buf *out
 {
 	struct schema_error error = {""};
 	uint64_t rev = 0;
-	if (!object_is_wanted(engine, node))
+	if (!object_is_wanted(engine->secrets, node))
 		return false;
-	const void *object = object_build(engine, node, NULL);
+	const void *object = object_build(&engine->objects, node, NULL);
 	if (node->kind == NODE_POOL)
 		return put_pool(object, out);
 	if (node->kind == NODE_SECRET) {
@@ -224,15 +224,14 @@ bool inspect_find(
 
 size_t inspect_waiting_down(const struct engine *engine)
 {
-	size_t count = 0;
-	for (int order = 0; order < OBJECT_KINDS; order++)
-		count += queue_len(&engine->dirty[order]) + queue_len(&engine->going[order]);
-	return count;
+	return pending_count(engine->pending, PENDING_OBJECTS) +
+	       pending_count(engine->pending, PENDING_REMOVALS);
 }
 
 size_t inspect_waiting_up(const struct engine *engine)
 {
-	return queue_len(&engine->to_tell) + queue_len(&engine->statuses);
+	return pending_count(engine->pending, PENDING_DIAGNOSES) +
+	       pending_count(engine->pending, PENDING_STATUSES);
 }
 
 struct str inspect_trouble(struct engine *engine, struct arena *arena)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/metrics.h"
-#include "translator/state.h"
+#include "translator/engine_parts.h"
 #include "translator/record.h"
 
 #include <math.h>
@@ -19,6 +19,7 @@ static void measure_certificates(struct engine *engine)
 	size_t counts[COUNT] = {0};
 	int64_t first = 0;
 	struct record *record;
+	int64_t now_s = secrets_context(engine->secrets).now_s;
 	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
 		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
 		if (facts == NULL || (record->node.flags & NODE_SENT) == 0)
@@ -27,7 +28,7 @@ static void measure_certificates(struct engine *engine)
 		if (first == 0 || end < first)
 			first = end;
 		for (int i = 0; i < COUNT; i++)
-			counts[i] += end - engine->now_s <= within_days[i] * DAY_S;
+			counts[i] += end - now_s <= within_days[i] * DAY_S;
 	}
 	for (unsigned i = 0; i < COUNT; i++)
 		show(TRANSLATOR_EXPIRING, i, counts[i]);
@@ -36,29 +37,22 @@ static void measure_certificates(struct engine *engine)
 		&translator_metrics[TRANSLATOR_EXPIRY], 0, first != 0 ? (double)first : HUGE_VAL);
 }
 
-static size_t waiting(const struct queue queues[static OBJECT_KINDS])
-{
-	size_t sum = 0;
-	for (int i = 0; i < OBJECT_KINDS; i++)
-		sum += queue_len(&queues[i]);
-	return sum;
-}
-
 void engine_measure(struct engine *engine)
 {
 	for (unsigned kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++)
 		show(TRANSLATOR_RECORDS, kind - 1,
-			engine->record_counts[record_node_kind((enum record_kind)kind)]);
+			records_count(engine->records, (enum record_kind)kind));
 	for (unsigned kind = LB_NONE + 1; kind < LB_KIND_COUNT; kind++) {
-		show(TRANSLATOR_OBJECTS, kind - 1, engine->sent_counts[kind]);
+		show(TRANSLATOR_OBJECTS, kind - 1,
+			batch_sent_count(engine->batch, (enum lb_kind)kind));
 		metric_add(&translator_metrics[TRANSLATOR_SENT], kind - 1, 0);
 		metric_add(&translator_metrics[TRANSLATOR_REMOVED], kind - 1, 0);
 		metric_add(&translator_metrics[TRANSLATOR_REFUSED], kind - 1, 0);
 	}
-	show(TRANSLATOR_QUEUE, 0, waiting(engine->dirty));
-	show(TRANSLATOR_QUEUE, 1, waiting(engine->going));
-	show(TRANSLATOR_QUEUE, 2, queue_len(&engine->to_tell));
-	show(TRANSLATOR_QUEUE, 3, queue_len(&engine->statuses));
+	show(TRANSLATOR_QUEUE, 0, pending_count(engine->pending, PENDING_OBJECTS));
+	show(TRANSLATOR_QUEUE, 1, pending_count(engine->pending, PENDING_REMOVALS));
+	show(TRANSLATOR_QUEUE, 2, pending_count(engine->pending, PENDING_DIAGNOSES));
+	show(TRANSLATOR_QUEUE, 3, pending_count(engine->pending, PENDING_STATUSES));
 	show(TRANSLATOR_WHOLE, 0, engine_is_whole(engine));
 	metric_add(&translator_metrics[TRANSLATOR_COMMITS], 0, 0);
 	measure_certificates(engine);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a node of the graph to the object that a provider is sent: unpacks what the pure modules
- * need, and lets them build. */
-#include "translator/state.h"
+#include "translator/objects.h"
 
 #include "translator/object_names.h"
 #include "translator/claim_keys.h"
@@ -20,40 +18,40 @@
 /* ---- virtual host ---- */
 
 static const void *build_host(
-	struct engine *engine, struct host_node *node, struct diag_list *diags)
+	const struct objects *objects, struct host_node *node, struct diag_list *diags)
 {
-	struct virtual_host *host = arena_alloc(&engine->scratch, sizeof(*host));
+	struct virtual_host *host = arena_alloc(objects->scratch, sizeof(*host));
 	size_t count = 0;
-	struct path_claim *claims = host_paths_gather(engine, node, &count, diags);
+	struct path_claim *claims = host_paths_gather(objects->host_paths, node, &count, diags);
 	struct str name = node_host(&node->node);
 	host->passthrough = str_starts_with(node_key(&node->node), STR(PLAN_PASSTHROUGH));
 	host->key = (struct lb_key){
-		.kind = LB_VIRTUAL_HOST, .id = object_id(&node->node, &engine->scratch)};
+		.kind = LB_VIRTUAL_HOST, .id = object_id(&node->node, objects->scratch)};
 	host->load_balancer = node_key(&node->balancer->node);
 	host->host = name;
 	host->match = str_is_empty(name)                 ? HOST_ANY
 		      : str_starts_with(name, STR("*.")) ? HOST_WILDCARD
 							 : HOST_EXACT;
-	rules_merge(claims, count, name, &engine->scratch, host, diags);
+	rules_merge(claims, count, name, objects->scratch, host, diags);
 	return host;
 }
 
 /* ---- load balancer ---- */
 
-static bool passes_through(struct engine *engine, struct balancer_node *balancer)
+static bool passes_through(const struct objects *objects, struct balancer_node *balancer)
 {
 	/* They stand side by side in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (object_is_wanted(engine, &host->node))
+		if (object_is_wanted(objects->secrets, &host->node))
 			return true;
 		host = set_next(&balancer->hosts, host, node_by_key);
 	}
 	return false;
 }
 
-static void gather_ports(
-	struct engine *engine, struct balancer_node *balancer, struct shared_request *request)
+static void gather_ports(const struct objects *objects, struct balancer_node *balancer,
+	struct shared_request *request)
 {
 	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
 	struct shared_port *ports = NULL;
@@ -66,26 +64,26 @@ static void gather_ports(
 			continue;
 		void *items = ports;
 		struct shared_port *port =
-			arena_push(&engine->scratch, &items, &request->port_count, sizeof(*port));
+			arena_push(objects->scratch, &items, &request->port_count, sizeof(*port));
 		ports = items;
 		*port = (struct shared_port){.port = number,
 			.protocol = claim->protocol,
-			.created = plans_get(engine, claim->holder)->plan.created};
+			.created = plans_get(objects->plans, claim->holder)->plan.created};
 		if (claim->protocol == LISTENER_TCP)
-			port->holder = plans_make(engine, claim->holder, &engine->scratch);
+			port->holder = plans_make(objects->plans, claim->holder, objects->scratch);
 	}
 	request->ports = ports;
 }
 
 /* Where all its ports are, and which are those of HTTP and HTTPS. */
-static void set_listeners(
-	struct engine *engine, const struct balancer_node *node, struct shared_request *request)
+static void set_listeners(const struct objects *objects, const struct balancer_node *node,
+	struct shared_request *request)
 {
 	struct str key = node_key(&node->node);
 	if (str_starts_with(key, STR(PLAN_OWN_CLASS))) {
 		request->class_name = str_skip(key, sizeof(PLAN_OWN_CLASS) - 1);
 		const struct class_item *item =
-			class_table_find_own(&engine->classes, request->class_name);
+			class_table_find_own(classes_table(objects->classes), request->class_name);
 		if (item == NULL)
 			return; /* it is about to go */
 		request->listeners = item->listeners.items;
@@ -94,60 +92,61 @@ static void set_listeners(
 		request->created = item->created;
 		return;
 	}
-	struct class_listener *both = arena_calloc(&engine->scratch, 2, sizeof(*both));
-	both[0] = (struct class_listener){STR(""), engine->config.http_port, LISTENER_HTTP};
-	both[1] = (struct class_listener){STR(""), engine->config.https_port, LISTENER_HTTPS};
+	struct class_listener *both = arena_calloc(objects->scratch, 2, sizeof(*both));
+	both[0] = (struct class_listener){STR(""), objects->config->http_port, LISTENER_HTTP};
+	both[1] = (struct class_listener){STR(""), objects->config->https_port, LISTENER_HTTPS};
 	request->class_name = str_skip(key, sizeof(PLAN_SHARED) - 1);
 	request->listeners = both;
 	request->listener_count = 2;
-	request->addresses.items = arena_calloc(&engine->scratch, 1, sizeof(struct str));
+	request->addresses.items = arena_calloc(objects->scratch, 1, sizeof(struct str));
 	request->addresses.count = 1;
-	request->created = engine->classes.shared_created;
+	request->created = classes_table(objects->classes)->shared_created;
 }
 
 static const void *build_shared(
-	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
+	const struct objects *objects, struct balancer_node *node, struct diag_list *diags)
 {
-	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
+	struct load_balancer *lb = arena_alloc(objects->scratch, sizeof(*lb));
+	struct tls_context tls = secrets_context(objects->secrets);
 	const struct claim_node *fallback = graph_find_claim(node, STR(CLAIM_DEFAULT));
 	struct shared_request request = {
 		.shows_certificate = node->shown_count != 0,
-		.passes_through = passes_through(engine, node),
-		.default_certificate = tls_default_id(&tls, &engine->scratch),
-		.https_is_possible = engine_can_serve(engine, STR("https")),
+		.passes_through = passes_through(objects, node),
+		.default_certificate = tls_default_id(&tls, objects->scratch),
+		.https_is_possible = provider_peer_can_serve(objects->provider, STR("https")),
 	};
-	set_listeners(engine, node, &request);
-	gather_ports(engine, node, &request);
+	set_listeners(objects, node, &request);
+	gather_ports(objects, node, &request);
 	if (fallback != NULL && fallback->holder != NULL)
 		request.default_pool =
-			plans_make(engine, fallback->holder, &engine->scratch)->default_pool;
-	shared_build(&request, &engine->scratch, lb, diags);
+			plans_make(objects->plans, fallback->holder, objects->scratch)
+				->default_pool;
+	shared_build(&request, objects->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
 	return lb;
 }
 
 static const void *build_balancer(
-	struct engine *engine, struct balancer_node *node, struct diag_list *diags)
+	const struct objects *objects, struct balancer_node *node, struct diag_list *diags)
 {
-	if (engine->grouping == GROUPING_MERGED)
-		return build_shared(engine, node, diags);
-	struct load_balancer *lb = arena_alloc(&engine->scratch, sizeof(*lb));
-	struct tls_context tls = object_tls_context(engine);
-	struct balancer_request request = {
-		.tls = &tls, .https_is_possible = engine_can_serve(engine, STR("https"))};
+	if (provider_peer_is_merged(objects->provider))
+		return build_shared(objects, node, diags);
+	struct load_balancer *lb = arena_alloc(objects->scratch, sizeof(*lb));
+	struct tls_context tls = secrets_context(objects->secrets);
+	struct balancer_request request = {.tls = &tls,
+		.https_is_possible = provider_peer_can_serve(objects->provider, STR("https"))};
 	struct ingress_node *user;
 	size_t most = 0;
 	SET_FOREACH (user, &node->users, node_by_name)
 		most++;
 	must(most != 0);
-	request.plans = arena_calloc(&engine->scratch, most, sizeof(*request.plans));
+	request.plans = arena_calloc(objects->scratch, most, sizeof(*request.plans));
 	SET_FOREACH (user, &node->users, node_by_name)
 		request.plans[request.count++] =
-			most == 1 ? &plans_get(engine, user)->plan
-				  : plans_make(engine, user, &engine->scratch);
+			most == 1 ? &plans_get(objects->plans, user)->plan
+				  : plans_make(objects->plans, user, objects->scratch);
 	request.scope = request.plans[0]->scope;
-	balancer_build(&request, &engine->scratch, lb, diags);
+	balancer_build(&request, objects->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
 	return lb;
 }
@@ -155,73 +154,73 @@ static const void *build_balancer(
 /* ---- pool ---- */
 
 static const struct endpoints_record *const *read_slices(
-	struct engine *engine, const struct service_node *service, size_t *ret_count)
+	const struct objects *objects, const struct service_node *service, size_t *ret_count)
 {
 	const struct slice_node *slice;
 	const struct endpoints_record **slices = NULL;
 	size_t count = 0;
 	SET_FOREACH (slice, &service->slices, node_by_key) {
-		struct endpoints_record *record = arena_alloc(&engine->scratch, sizeof(*record));
+		struct endpoints_record *record = arena_alloc(objects->scratch, sizeof(*record));
 		void *items = slices;
 		const struct endpoints_record **place =
-			arena_push(&engine->scratch, &items, &count, sizeof(*place));
+			arena_push(objects->scratch, &items, &count, sizeof(*place));
 		slices = items;
-		record_read(&slice->record, &engine->scratch, record);
+		record_read(&slice->record, objects->scratch, record);
 		*place = record;
 	}
 	*ret_count = count;
 	return slices;
 }
 
-static void tell_users(struct engine *engine, const struct pool_node *node,
+static void tell_users(const struct objects *objects, const struct pool_node *node,
 	const struct backend_problem *problem, struct diag_list *diags)
 {
 	const struct ingress_node *user;
 	if (diags == NULL || problem->reason == NULL)
 		return;
 	SET_FOREACH (user, &node->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, &engine->scratch);
+		struct object_ref self = ingress_ref(user, objects->scratch);
 		diag_add(diags, &self, problem->reason, NULL, "%.*s", STR_FMT(problem->text));
 	}
 }
 
 /* NULL: there is none. */
 static const struct secret_record *read_secret(
-	struct engine *engine, struct str namespace, struct str name)
+	const struct objects *objects, struct str namespace, struct str name)
 {
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
+	struct str key = tls_certificate_id(objects->scratch, namespace, name);
 	struct record *record =
-		str_is_empty(name) ? NULL : graph_find(&engine->graph, NODE_SECRET, key);
+		str_is_empty(name) ? NULL : graph_find(objects->graph, NODE_SECRET, key);
 	if (record == NULL || record->payload == NULL)
 		return NULL;
-	struct secret_record *secret = arena_alloc(&engine->scratch, sizeof(*secret));
-	record_read(record, &engine->scratch, secret);
+	struct secret_record *secret = arena_alloc(objects->scratch, sizeof(*secret));
+	record_read(record, objects->scratch, secret);
 	return secret;
 }
 
-static void settle_tls(struct engine *engine, const struct backend_wish *wish, struct pool *pool,
-	struct backend_problem *problem)
+static void settle_tls(const struct objects *objects, const struct backend_wish *wish,
+	struct pool *pool, struct backend_problem *problem)
 {
 	static const struct backend_wish none = {0};
-	struct backend_tls_request request = {
-		.wish = wish != NULL ? wish : &none, .takes_keyless = engine->config.takes_keyless};
-	if (engine->grouping != GROUPING_MERGED ||
-		(engine->policies_missing & POLICY_BACKEND_TLS) != 0) {
+	struct backend_tls_request request = {.wish = wish != NULL ? wish : &none,
+		.takes_keyless = secrets_take_keyless(objects->secrets)};
+	if (!provider_peer_is_merged(objects->provider) ||
+		(provider_peer_limits(objects->provider).policies & POLICY_BACKEND_TLS) != 0) {
 		pool->tls = NULL;
 		return;
 	}
-	request.ca = read_secret(engine, pool->service.namespace, request.wish->ca);
-	request.client = read_secret(engine, pool->service.namespace, request.wish->client);
-	backend_tls_settle(&request, &engine->scratch, pool, problem);
+	request.ca = read_secret(objects, pool->service.namespace, request.wish->ca);
+	request.client = read_secret(objects, pool->service.namespace, request.wish->client);
+	backend_tls_settle(&request, objects->scratch, pool, problem);
 }
 
 /* All its users have the same settings for it. Returns how it is to be spoken to; NULL: nothing is said. */
 static const struct backend_wish *settle_pool(
-	struct engine *engine, const struct pool_node *node, struct pool *pool)
+	const struct objects *objects, const struct pool_node *node, struct pool *pool)
 {
 	struct ingress_node *first = set_first(&node->users);
 	must(first != NULL);
-	const struct plan *plan = &plans_get(engine, first)->plan;
+	const struct plan *plan = &plans_get(objects->plans, first)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
@@ -230,10 +229,10 @@ static const struct backend_wish *settle_pool(
 }
 
 static const void *build_pool(
-	struct engine *engine, struct pool_node *node, struct diag_list *diags)
+	const struct objects *objects, struct pool_node *node, struct diag_list *diags)
 {
 	struct service_node *service = node->service;
-	struct pool *pool = arena_alloc(&engine->scratch, sizeof(*pool));
+	struct pool *pool = arena_alloc(objects->scratch, sizeof(*pool));
 	const struct backend_wish *wish = NULL;
 	struct backend_problem problem;
 	struct service_record record;
@@ -241,20 +240,20 @@ static const void *build_pool(
 		.namespace = node_namespace(&service->record.node),
 		.service = node_name(&service->record.node),
 		.port = node_key(&node->node),
-		.allow_external_name = engine->config.allow_external_name,
-		.egress = engine->config.egress,
+		.allow_external_name = objects->config->allow_external_name,
+		.egress = objects->config->egress,
 	};
 	if (service->record.payload != NULL) {
-		record_read(&service->record, &engine->scratch, &record);
+		record_read(&service->record, objects->scratch, &record);
 		request.record = &record;
-		request.slices = read_slices(engine, service, &request.slice_count);
+		request.slices = read_slices(objects, service, &request.slice_count);
 	}
-	backend_build(&request, &engine->scratch, pool, &problem);
-	pool->key.id = object_id(&node->node, &engine->scratch);
+	backend_build(&request, objects->scratch, pool, &problem);
+	pool->key.id = object_id(&node->node, objects->scratch);
 	if (str_find(request.port, '+') != NULL)
-		wish = settle_pool(engine, node, pool);
-	settle_tls(engine, wish, pool, &problem);
-	tell_users(engine, node, &problem, diags);
+		wish = settle_pool(objects, node, pool);
+	settle_tls(objects, wish, pool, &problem);
+	tell_users(objects, node, &problem, diags);
 	return pool;
 }
 
@@ -265,8 +264,8 @@ static int compare_hosts(const void *left, const void *right)
 	return str_cmp(*(const struct str *)left, *(const struct str *)right);
 }
 
-static void list_hosts(
-	struct engine *engine, const struct secret_node *node, struct certificate *certificate)
+static void list_hosts(const struct objects *objects, const struct secret_node *node,
+	struct certificate *certificate)
 {
 	const struct claim_node *claim;
 	struct str_list hosts = {0};
@@ -274,7 +273,7 @@ static void list_hosts(
 	SET_FOREACH (claim, &node->shown, node_by_name) {
 		void *items = hosts.items;
 		struct str *host =
-			arena_push(&engine->scratch, &items, &hosts.count, sizeof(*host));
+			arena_push(objects->scratch, &items, &hosts.count, sizeof(*host));
 		hosts.items = items;
 		*host = claim_host(claim);
 	}
@@ -288,15 +287,15 @@ static void list_hosts(
 	certificate->hosts = (struct str_list){hosts.items, kept};
 }
 
-static const void *build_certificate(struct engine *engine, struct secret_node *node)
+static const void *build_certificate(const struct objects *objects, struct secret_node *node)
 {
-	struct certificate *certificate = arena_alloc(&engine->scratch, sizeof(*certificate));
+	struct certificate *certificate = arena_alloc(objects->scratch, sizeof(*certificate));
 	struct secret_record record;
 	struct cert_info info;
-	record_read(&node->record, &engine->scratch, &record);
+	record_read(&node->record, objects->scratch, &record);
 	/* It was found good when it became wanted. */
 	struct str key = record.private_key.len != 0 ? record.private_key : STR_NONE;
-	must(cert_check(record.certificate, key, &engine->scratch, &info) == NULL);
+	must(cert_check(record.certificate, key, objects->scratch, &info) == NULL);
 	*certificate = (struct certificate){
 		.key = {.kind = LB_CERTIFICATE, .id = node_key(&node->record.node)},
 		.namespace = record.key.namespace,
@@ -306,27 +305,27 @@ static const void *build_certificate(struct engine *engine, struct secret_node *
 		.names = {info.names, info.name_count},
 		.not_after = info.not_after > 0 ? (uint64_t)info.not_after : 0,
 	};
-	list_hosts(engine, node, certificate);
+	list_hosts(objects, node, certificate);
 	return certificate;
 }
 
 /* ---- any ---- */
 
-const void *object_build(struct engine *engine, struct node *node, struct diag_list *diags)
+const void *object_build(const struct objects *objects, struct node *node, struct diag_list *diags)
 {
 	const void *object = NULL;
 	switch (object_order(node)) {
 	case ORDER_CERTIFICATE:
-		object = build_certificate(engine, (struct secret_node *)(void *)node);
+		object = build_certificate(objects, (struct secret_node *)(void *)node);
 		break;
 	case ORDER_POOL:
-		object = build_pool(engine, (struct pool_node *)(void *)node, diags);
+		object = build_pool(objects, (struct pool_node *)(void *)node, diags);
 		break;
 	case ORDER_BALANCER:
-		object = build_balancer(engine, (struct balancer_node *)(void *)node, diags);
+		object = build_balancer(objects, (struct balancer_node *)(void *)node, diags);
 		break;
 	case ORDER_HOST:
-		object = build_host(engine, (struct host_node *)(void *)node, diags);
+		object = build_host(objects, (struct host_node *)(void *)node, diags);
 		break;
 	}
 	if (diags != NULL)
@@ -335,12 +334,12 @@ const void *object_build(struct engine *engine, struct node *node, struct diag_l
 }
 
 static void diagnose_ingress(
-	struct engine *engine, struct ingress_node *ingress, struct diag_list *diags)
+	const struct objects *objects, struct ingress_node *ingress, struct diag_list *diags)
 {
 	if (ingress->record.payload == NULL)
 		return;
-	const struct plan_slot *slot = plans_get(engine, ingress);
-	struct tls_context tls = object_tls_context(engine);
+	const struct plan_slot *slot = plans_get(objects->plans, ingress);
+	struct tls_context tls = secrets_context(objects->secrets);
 	for (size_t i = 0; i < slot->diags.count; i++) {
 		const struct diag *diag = &slot->diags.items[i];
 		/* Already worded; the reason is text with a NUL behind it. */
@@ -348,19 +347,19 @@ static void diagnose_ingress(
 			STR_FMT(diag->message));
 	}
 	tls_check(&slot->plan, &tls, diags);
-	claims_diagnose(engine, ingress, &slot->plan, diags);
+	claims_diagnose(objects->claims, ingress, &slot->plan, diags);
 	diag_list_finish(diags);
 }
 
-void object_diagnose(struct engine *engine, struct node *node, struct diag_list *diags)
+void object_diagnose(const struct objects *objects, struct node *node, struct diag_list *diags)
 {
 	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
-		diagnose_ingress(engine, (struct ingress_node *)(void *)node, diags);
+		diagnose_ingress(objects, (struct ingress_node *)(void *)node, diags);
 	else if (node->kind == NODE_CLASS)
-		classes_diagnose(engine, (struct class_node *)(void *)node, diags);
+		classes_diagnose(objects->classes, (struct class_node *)(void *)node, diags);
 	else if (node->kind == NODE_HOST
 			 ? node_has_users(node)
-			 : node->kind != NODE_SECRET && object_is_wanted(engine, node))
+			 : node->kind != NODE_SECRET && object_is_wanted(objects->secrets, node))
 		(void)object_build(
-			engine, node, diags); /* nobody's host has something to tell, too */
+			objects, node, diags); /* nobody's host has something to tell, too */
 }

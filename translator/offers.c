@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What an Ingress or a Service has to offer for each of its claims (claims.c): the certificate for a server name, the
- * protocol of a port. It is found out for all of its claims at once, in one pass over its plan, and kept until the plan or
- * a Secret of it changes: a claim that is settled looks it up, so that thousands of names cost no walk of each over all.
- */
-#include "translator/state.h"
+#include "translator/offers.h"
 
 #include "translator/claim_keys.h"
 #include "common/cert.h"
@@ -13,27 +8,28 @@
 
 #include <stdlib.h>
 
-struct offers {
+struct offer_list {
 	size_t count;
 	struct offer items[]; /* sorted by the address of the claim */
 };
 
 /* ---- certificates for names ---- */
 
-static struct secret_node *find_secret(struct engine *engine, struct str namespace, struct str name)
+static struct secret_node *find_secret(
+	const struct offers *offers, struct str namespace, struct str name)
 {
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
-	return (struct secret_node *)(void *)graph_find(&engine->graph, NODE_SECRET, key);
+	struct str key = tls_certificate_id(offers->scratch, namespace, name);
+	return (struct secret_node *)(void *)graph_find(offers->graph, NODE_SECRET, key);
 }
 
 struct secret_node *offers_secret(
-	struct engine *engine, const struct plan *plan, const struct plan_tls *tls)
+	const struct offers *offers, const struct plan *plan, const struct plan_tls *tls)
 {
 	bool own = !str_is_empty(tls->secret);
-	struct secret_node *secret =
-		find_secret(engine, own ? plan->self.namespace : engine->config.default_namespace,
-			own ? tls->secret : engine->config.default_name);
-	if (secret == NULL || secret_facts_get(engine, secret)->view.problem != NULL)
+	struct secret_node *secret = find_secret(offers,
+		own ? plan->self.namespace : secrets_default(offers->secrets).namespace,
+		own ? tls->secret : secrets_default(offers->secrets).name);
+	if (secret == NULL || secrets_facts(offers->secrets, secret)->view.problem != NULL)
 		return NULL;
 	return secret;
 }
@@ -50,15 +46,15 @@ static int compare_names(const void *left, const void *right)
 }
 
 /* For each of the plan's names the Secret of the first entry that is for it; NULL: none. In the scratch arena. */
-static struct secret_node **match_names(struct engine *engine, const struct plan *plan)
+static struct secret_node **match_names(const struct offers *offers, const struct plan *plan)
 {
 	size_t count = plan->names.count;
 	const struct str *names = plan->names.items;
 	struct secret_node **found =
-		arena_calloc(&engine->scratch, count, sizeof(struct secret_node *));
+		arena_calloc(offers->scratch, count, sizeof(struct secret_node *));
 	for (size_t i = 0; i < plan->tls.count; i++) {
 		const struct plan_tls *tls = &plan->tls.items[i];
-		struct secret_node *secret = offers_secret(engine, plan, tls);
+		struct secret_node *secret = offers_secret(offers, plan, tls);
 		if (secret == NULL)
 			continue;
 		for (size_t k = 0; k < tls->hosts.count; k++) {
@@ -79,11 +75,11 @@ static struct secret_node **match_names(struct engine *engine, const struct plan
 /* ---- all of an owner ---- */
 
 static void add(
-	struct offers *offers, struct ingress_node *ingress, struct str key, struct offer offer)
+	struct offer_list *list, struct ingress_node *ingress, struct str key, struct offer offer)
 {
 	offer.claim = graph_find_claim(ingress->balancer, key);
 	if (offer.claim != NULL)
-		offers->items[offers->count++] = offer;
+		list->items[list->count++] = offer;
 }
 
 static int compare_offers(const void *left, const void *right)
@@ -92,34 +88,34 @@ static int compare_offers(const void *left, const void *right)
 		((const struct offer *)left)->claim, ((const struct offer *)right)->claim);
 }
 
-static struct offers *make(struct engine *engine, struct ingress_node *ingress)
+static struct offer_list *make(const struct offers *offers, struct ingress_node *ingress)
 {
-	const struct plan *plan = &plans_get(engine, ingress)->plan;
-	struct secret_node **secrets = match_names(engine, plan);
-	struct arena *arena = &engine->scratch;
+	const struct plan *plan = &plans_get(offers->plans, ingress)->plan;
+	struct secret_node **secrets = match_names(offers, plan);
+	struct arena *arena = offers->scratch;
 	size_t most = plan->names.count + plan->ports.count + 1;
-	struct offers *offers = xcalloc(1, sizeof(*offers) + most * sizeof(struct offer));
+	struct offer_list *list = xcalloc(1, sizeof(*list) + most * sizeof(struct offer));
 	for (size_t i = 0; i < plan->names.count; i++) {
 		if (secrets[i] != NULL)
-			add(offers, ingress, claim_name_key(arena, plan->names.items[i]),
+			add(list, ingress, claim_name_key(arena, plan->names.items[i]),
 				(struct offer){.secret = secrets[i]});
 	}
 	for (size_t i = 0; i < plan->ports.count; i++)
-		add(offers, ingress, claim_port_key(arena, plan->ports.items[i].port),
+		add(list, ingress, claim_port_key(arena, plan->ports.items[i].port),
 			(struct offer){.protocol = plan->ports.items[i].protocol});
 	if (!str_is_empty(plan->default_pool))
-		add(offers, ingress, STR(CLAIM_DEFAULT), (struct offer){0});
-	if (offers->count > 1)
-		qsort(offers->items, offers->count, sizeof(struct offer), compare_offers);
-	return offers;
+		add(list, ingress, STR(CLAIM_DEFAULT), (struct offer){0});
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(struct offer), compare_offers);
+	return list;
 }
 
 const struct offer *offers_find(
-	struct engine *engine, struct ingress_node *ingress, const struct claim_node *claim)
+	const struct offers *offers, struct ingress_node *ingress, const struct claim_node *claim)
 {
 	struct offer wanted = {.claim = claim};
 	if (ingress->offers == NULL)
-		ingress->offers = make(engine, ingress);
+		ingress->offers = make(offers, ingress);
 	return bsearch(&wanted, ingress->offers->items, ingress->offers->count, sizeof(wanted),
 		compare_offers);
 }

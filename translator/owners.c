@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Whose a host is. On a load balancer that classes share, a host belongs to the namespace of the oldest Ingress that has it in a
- * rule, whether its TLS is opened or passed through; with the host goes the certificate that is shown for it. A wildcard covers the
- * names directly below it: where it is older than all that have such a name, and of another namespace, that name is its, too; the
- * other way round, a name that was there first stays whose it is, and the wildcard has the rest. The rules without a host are one
- * host like any other, which covers nothing. Ingresses of other namespaces have nothing of a host, unless its owner, or the
- * administrator for all hosts, allows it: the owner is the oldest Ingress with the name, or the one with the wildcard.
- *
- * The answer follows from the oldest users of at most four hosts, which the hosts remember. Whoever changes one of these asks for
- * the host to be settled, in the queue of the claims: then what is sent, shown and told of it, and of what it covers, is made anew.
- */
-#include "translator/state.h"
+#include "translator/owners.h"
 
 #include "translator/claim_keys.h"
 #include "translator/record.h"
@@ -18,9 +7,9 @@
 #include "translator/digest.h"
 #include "translator/keys.h"
 
-static bool is_on(const struct engine *engine)
+static bool is_on(const struct owners *owners)
 {
-	return engine->grouping == GROUPING_MERGED && !engine->config.shared_hosts;
+	return provider_peer_is_merged(owners->provider) && !owners->config->shared_hosts;
 }
 
 /* ---- who it is ---- */
@@ -44,30 +33,30 @@ static struct ingress_node *oldest_user(struct host_node *host)
 
 /* The host as it is where its TLS is passed through. */
 static struct host_node *find_passed(
-	struct engine *engine, struct balancer_node *balancer, struct str host)
+	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
 	if (balancer->passed_count == 0)
 		return NULL;
 	struct str before = STR(PLAN_PASSTHROUGH);
 	before.len--; /* the slash */
-	return graph_find_host(balancer, key_join(&engine->scratch, before, '/', host));
+	return graph_find_host(balancer, key_join(owners->scratch, before, '/', host));
 }
 
 static struct ingress_node *oldest_with(
-	struct engine *engine, struct balancer_node *balancer, struct str host)
+	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
 	return older(oldest_user(graph_find_host(balancer, host)),
-		oldest_user(find_passed(engine, balancer, host)));
+		oldest_user(find_passed(owners, balancer, host)));
 }
 
 /* Of the wildcard that covers it; NULL: there is none. */
 static struct ingress_node *oldest_above(
-	struct engine *engine, struct balancer_node *balancer, struct str host)
+	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
 	struct str domain = host_domain(host);
 	if (balancer->wildcard_count == 0 || str_is_empty(domain))
 		return NULL;
-	return oldest_with(engine, balancer, key_join(&engine->scratch, STR("*"), '.', domain));
+	return oldest_with(owners, balancer, key_join(owners->scratch, STR("*"), '.', domain));
 }
 
 static bool same_namespace(const struct ingress_node *a, const struct ingress_node *b)
@@ -84,24 +73,24 @@ static bool covers(const struct ingress_node *above, const struct ingress_node *
 }
 
 struct ingress_node *owners_find(
-	struct engine *engine, struct balancer_node *balancer, struct str host)
+	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
-	if (!is_on(engine))
+	if (!is_on(owners))
 		return NULL;
-	struct ingress_node *own = oldest_with(engine, balancer, host);
-	struct ingress_node *above = oldest_above(engine, balancer, host);
+	struct ingress_node *own = oldest_with(owners, balancer, host);
+	struct ingress_node *above = oldest_above(owners, balancer, host);
 	return covers(above, own) ? above : own;
 }
 
-struct ingress_node *owners_of(struct engine *engine, struct host_node *host)
+struct ingress_node *owners_of(const struct owners *owners, struct host_node *host)
 {
 	struct str name = node_host(&host->node);
-	if (!is_on(engine))
+	if (!is_on(owners))
 		return NULL;
 	bool is_opened = name.len == host->node.key_len;
 	struct ingress_node *own = oldest_user(host);
-	struct ingress_node *above = oldest_above(engine, host->balancer, name);
-	own = older(own, oldest_user(is_opened ? find_passed(engine, host->balancer, name)
+	struct ingress_node *above = oldest_above(owners, host->balancer, name);
+	own = older(own, oldest_user(is_opened ? find_passed(owners, host->balancer, name)
 					       : graph_find_host(host->balancer, name)));
 	if (!covers(above, own))
 		return own;
@@ -147,54 +136,55 @@ void owners_tell(const struct ingress_node *owner, const struct object_ref *lose
 
 /* ---- changes ---- */
 
-static void ask(struct engine *engine, struct host_node *host)
+static void ask(const struct owners *owners, struct host_node *host)
 {
-	if (is_on(engine))
-		queue_push(&engine->claims, &host->node);
+	if (is_on(owners))
+		pending_settle(owners->pending, &host->node);
 }
 
 void owners_joined(
-	struct engine *engine, struct host_node *host, const struct ingress_node *ingress)
+	const struct owners *owners, struct host_node *host, const struct ingress_node *ingress)
 {
 	bool is_oldest = host->oldest == NULL || ingress_is_older(ingress, host->oldest);
 	if (is_oldest)
 		host->oldest = NULL;
 	if (is_oldest || host->is_unserved)
-		ask(engine, host);
+		ask(owners, host);
 }
 
 /* Where the oldest may not have the host, the one that left may have been the last that may. */
-static bool may_be_last(struct engine *engine, struct host_node *host)
+static bool may_be_last(const struct owners *owners, struct host_node *host)
 {
 	const struct ingress_node *oldest = oldest_user(host);
 	return oldest == NULL ||
-	       !owners_allow(owners_find(engine, host->balancer, node_host(&host->node)), oldest);
+	       !owners_allow(owners_find(owners, host->balancer, node_host(&host->node)), oldest);
 }
 
-void owners_left(struct engine *engine, struct host_node *host, const struct ingress_node *ingress)
+void owners_left(
+	const struct owners *owners, struct host_node *host, const struct ingress_node *ingress)
 {
 	bool was_oldest = host->oldest == NULL || host->oldest == ingress;
 	if (was_oldest)
 		host->oldest = NULL;
 	if (set_is_empty(&host->users))
 		host->owner = 0; /* who comes then takes it from nobody */
-	if (was_oldest || may_be_last(engine, host))
-		ask(engine, host);
+	if (was_oldest || may_be_last(owners, host))
+		ask(owners, host);
 }
 
-void owners_changed(struct engine *engine, struct host_node *host)
+void owners_changed(const struct owners *owners, struct host_node *host)
 {
 	host->oldest = NULL;
-	ask(engine, host);
+	ask(owners, host);
 }
 
 /* ---- what follows ---- */
 
-bool owners_have_all(struct engine *engine, struct ingress_node *ingress)
+bool owners_have_all(const struct owners *owners, struct ingress_node *ingress)
 {
 	struct node *node;
 	bool has_hosts = false;
-	if (!is_on(engine) || ingress->balancer == NULL)
+	if (!is_on(owners) || ingress->balancer == NULL)
 		return false;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		if (node->kind == NODE_CLAIM && str_eq(node_key(node), STR(CLAIM_DEFAULT)) &&
@@ -203,7 +193,7 @@ bool owners_have_all(struct engine *engine, struct ingress_node *ingress)
 		if (node->kind != NODE_HOST)
 			continue;
 		has_hosts = true;
-		if (owners_allow(owners_of(engine, (struct host_node *)(void *)node), ingress))
+		if (owners_allow(owners_of(owners, (struct host_node *)(void *)node), ingress))
 			return false;
 	}
 	return has_hosts;
@@ -223,21 +213,21 @@ static bool is_for_any(struct host_node *host, const struct ingress_node *owner)
 }
 
 /* A host that is to none of its users is not there, so that its requests go to the wildcard that covers it. */
-static void set_unserved(struct engine *engine, struct host_node *host, bool on)
+static void set_unserved(const struct owners *owners, struct host_node *host, bool on)
 {
 	if (host->is_unserved == on)
 		return;
 	host->is_unserved = on;
 	if (on)
-		batch_give_up(engine, &host->node);
+		pending_give_up(owners->pending, &host->node);
 	else
-		batch_want_again(engine, &host->node);
+		pending_want_again(owners->pending, &host->node);
 	if (str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH)))
-		object_touch(engine, &host->balancer->node); /* it may bring a listener */
+		pending_build(owners->pending, &host->balancer->node); /* it may bring a listener */
 }
 
 static void tell_next(
-	struct engine *engine, struct host_node *host, const struct ingress_node *owner)
+	const struct owners *owners, struct host_node *host, const struct ingress_node *owner)
 {
 	struct str namespace = owner != NULL ? node_namespace(&owner->record.node) : STR("");
 	uint32_t now = owner != NULL
@@ -247,63 +237,65 @@ static void tell_next(
 	host->owner = now;
 	if (before == 0 || before == now || owner != oldest_user(host))
 		return;
-	struct object_ref self = ingress_ref(owner, &engine->scratch);
+	struct object_ref self = ingress_ref(owner, owners->scratch);
 	struct str name = node_host(&host->node);
-	(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("HostTakenOver"),
-		arena_printf(&engine->scratch,
+	(void)diagnostics_event(owners->diagnostics, &self, EVENT_NORMAL, STR("HostTakenOver"),
+		arena_printf(owners->scratch,
 			"%.*s belongs to this namespace now, by this Ingress, and is served for it",
 			STR_FMT(str_is_empty(name) ? STR("the host of rules without one") : name)),
 		false);
 }
 
-static void settle_one(struct engine *engine, struct host_node *host)
+static void settle_one(const struct owners *owners, struct host_node *host)
 {
 	struct ingress_node *user;
 	if (host == NULL || set_is_empty(&host->users))
 		return;
 	host->is_covered = false;
-	struct ingress_node *owner = owners_of(engine, host);
-	set_unserved(engine, host, !is_for_any(host, owner));
-	object_touch(engine, &host->node);
-	tell_next(engine, host, owner);
+	struct ingress_node *owner = owners_of(owners, host);
+	set_unserved(owners, host, !is_for_any(host, owner));
+	pending_build(owners->pending, &host->node);
+	tell_next(owners, host, owner);
 	SET_FOREACH (user, &host->users, node_by_name) {
 		bool may_differ = user->is_unserved || !owners_allow(owner, user);
-		if (may_differ && owners_have_all(engine, user) != user->is_unserved)
-			statuses_ask(engine, user);
+		if (may_differ && owners_have_all(owners, user) != user->is_unserved)
+			pending_tell_status(owners->pending, user);
 	}
 }
 
-static void settle_name(struct engine *engine, struct balancer_node *balancer, struct str host)
+static void settle_name(
+	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
-	settle_one(engine, graph_find_host(balancer, host));
-	settle_one(engine, find_passed(engine, balancer, host));
-	claims_ask_name(engine, balancer, host);
+	settle_one(owners, graph_find_host(balancer, host));
+	settle_one(owners, find_passed(owners, balancer, host));
+	pending_settle_name(owners->pending, balancer, host);
 }
 
 /* Of the names that a wildcard may cover those that it takes, or has taken. */
-static void settle_below(struct engine *engine, struct balancer_node *balancer, struct str domain)
+static void settle_below(
+	const struct owners *owners, struct balancer_node *balancer, struct str domain)
 {
-	struct str wildcard = key_join(&engine->scratch, STR("*"), '.', domain);
-	struct ingress_node *above = oldest_with(engine, balancer, wildcard);
+	struct str wildcard = key_join(owners->scratch, STR("*"), '.', domain);
+	struct ingress_node *above = oldest_with(owners, balancer, wildcard);
 	struct node *node = graph_first_below(balancer, domain);
 	for (; node != NULL; node = graph_next_below(balancer, node)) {
 		struct str name = node_host(node);
-		struct ingress_node *own = oldest_with(engine, balancer, name);
+		struct ingress_node *own = oldest_with(owners, balancer, name);
 		if (node->kind == NODE_CLAIM) {
 			if (own == NULL)
-				claims_ask_name(engine, balancer, name);
+				pending_settle_name(owners->pending, balancer, name);
 			continue;
 		}
 		struct host_node *host = (struct host_node *)(void *)node;
 		if (own != NULL && (host->is_covered || covers(above, own)))
-			settle_name(engine, balancer, name);
+			settle_name(owners, balancer, name);
 	}
 }
 
-void owners_settle(struct engine *engine, struct host_node *host)
+void owners_settle(const struct owners *owners, struct host_node *host)
 {
 	struct str name = node_host(&host->node);
-	settle_name(engine, host->balancer, name);
+	settle_name(owners, host->balancer, name);
 	if (str_starts_with(name, STR("*.")))
-		settle_below(engine, host->balancer, str_skip(name, 2));
+		settle_below(owners, host->balancer, str_skip(name, 2));
 }

@@ -1,42 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Plans are made anew from the record whenever they are needed: keeping all of them would take more
- * memory than everything else together. The few last ones stay, because a changed ingress is asked
- * for by its load balancer and each of its hosts in turn.
- *
- * A host that several share needs the plans of all of them. Where these have many hosts and many rules, to make each plan anew for
- * each host would be work that grows with the square of what its owners wrote. So large ones have slots of their own, which
- * small ones cannot take from them, and as many of them as there are slots can share one host (objects.c).
- */
-#include "translator/state.h"
+#include "translator/plans.h"
 
 #include "translator/record.h"
 #include "common/must.h"
+#include "common/xalloc.h"
 #include "translator/layer4.h"
+
+#include <stdlib.h>
 
 /* Bytes of records that are read to make one plan for each of its hosts. */
 enum { PLAN_SMALL_MAX_LEN = 1024 * 1024 };
 
-void plans_init(struct engine *engine)
+enum {
+	PLAN_SMALL_SLOTS = 4,
+	PLAN_SLOTS = PLAN_SMALL_SLOTS + PLAN_LARGE_SLOTS,
+};
+
+struct plans {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	const struct engine_config *config;
+	const struct classes *classes;
+	struct plan_slot slots[PLAN_SLOTS];
+	struct plan_slot old;
+	uint64_t clock;
+};
+
+struct plans *plans_new(struct graph *graph, const struct source_peer *source,
+	const struct provider_peer *provider, const struct engine_config *config,
+	const struct classes *classes)
 {
+	struct plans *plans = xcalloc(1, sizeof(*plans));
+	*plans = (struct plans){.graph = graph,
+		.source = source,
+		.provider = provider,
+		.config = config,
+		.classes = classes};
 	for (size_t i = 0; i < PLAN_SLOTS; i++)
-		arena_init(&engine->plans[i].arena);
-	arena_init(&engine->old_plan.arena);
+		arena_init(&plans->slots[i].arena);
+	arena_init(&plans->old.arena);
+	return plans;
 }
 
-void plans_fini(struct engine *engine)
+void plans_free(struct plans *plans)
 {
+	if (plans == NULL)
+		return;
 	for (size_t i = 0; i < PLAN_SLOTS; i++)
-		arena_fini(&engine->plans[i].arena);
-	arena_fini(&engine->old_plan.arena);
+		arena_fini(&plans->slots[i].arena);
+	arena_fini(&plans->old.arena);
+	free(plans);
 }
 
 static const struct ingress_class_record *named_class(
-	struct engine *engine, struct str name, struct arena *arena)
+	struct plans *plans, struct str name, struct arena *arena)
 {
 	if (str_is_empty(name))
 		return NULL;
-	struct record *record = graph_find(&engine->graph, NODE_CLASS, name);
+	struct record *record = graph_find(plans->graph, NODE_CLASS, name);
 	if (record == NULL || record->payload == NULL)
 		return NULL;
 	struct ingress_class_record *class = arena_alloc(arena, sizeof(*class));
@@ -44,33 +66,24 @@ static const struct ingress_class_record *named_class(
 	return class;
 }
 
-static struct plan_limits limits_of(const struct engine *engine)
-{
-	return (struct plan_limits){
-		.policies = engine->policies_missing,
-		.tcp = !engine_can_serve(engine, STR("tcp")),
-		.tls_passthrough = !engine_can_serve(engine, STR("tls-passthrough")),
-		.source_ranges = !engine->has_source_ranges,
-	};
-}
-
-static void make(struct engine *engine, struct ingress_node *ingress, struct arena *arena,
+static void make(struct plans *plans, struct ingress_node *ingress, struct arena *arena,
 	struct plan *ret_plan, struct diag_list *diags)
 {
 	struct plan_context context = {
-		.class = {.settings = &engine->settings,
-			.classes_are_synced = (engine->synced & 1U << RECORD_INGRESS_CLASS) != 0,
-			.our_default = str_from(engine->our_default)},
-		.grouping = engine->grouping,
-		.cannot = limits_of(engine),
-		.http_port = engine->config.http_port,
-		.https_port = engine->config.https_port,
-		.classes = &engine->classes,
+		.class = {.settings = source_peer_settings(plans->source),
+			.classes_are_synced =
+				source_peer_syncs(plans->source, RECORD_INGRESS_CLASS),
+			.our_default = classes_default(plans->classes)},
+		.grouping = provider_peer_grouping(plans->provider),
+		.cannot = provider_peer_limits(plans->provider),
+		.http_port = plans->config->http_port,
+		.https_port = plans->config->https_port,
+		.classes = classes_table(plans->classes),
 		.is_released = (ingress->record.node.flags & NODE_RELEASED) != 0,
 	};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0) {
 		struct object_ref self = ingress_ref(ingress, arena);
-		plan_keep(&self, engine->grouping, arena, ret_plan);
+		plan_keep(&self, provider_peer_grouping(plans->provider), arena, ret_plan);
 		return;
 	}
 	if (ingress->record.node.kind == NODE_FRONT) {
@@ -81,16 +94,16 @@ static void make(struct engine *engine, struct ingress_node *ingress, struct are
 	}
 	struct ingress_record *record = arena_alloc(arena, sizeof(*record));
 	record_read(&ingress->record, arena, record);
-	context.class.named = named_class(engine, record->class_name, arena);
+	context.class.named = named_class(plans, record->class_name, arena);
 	plan_make(record, &context, arena, ret_plan, diags);
 }
 
-static void fill(struct engine *engine, struct plan_slot *slot, struct ingress_node *ingress)
+static void fill(struct plans *plans, struct plan_slot *slot, struct ingress_node *ingress)
 {
 	arena_reset(&slot->arena);
 	diag_list_init(&slot->diags, &slot->arena);
 	slot->ingress = ingress;
-	make(engine, ingress, &slot->arena, &slot->plan, &slot->diags);
+	make(plans, ingress, &slot->arena, &slot->plan, &slot->diags);
 }
 
 static struct plan_slot *oldest_of(struct plan_slot *slots, size_t count)
@@ -103,21 +116,21 @@ static struct plan_slot *oldest_of(struct plan_slot *slots, size_t count)
 	return oldest;
 }
 
-const struct plan_slot *plans_get(struct engine *engine, struct ingress_node *ingress)
+const struct plan_slot *plans_get(struct plans *plans, struct ingress_node *ingress)
 {
-	struct plan_slot *slots = engine->plans;
+	struct plan_slot *slots = plans->slots;
 	must(ingress->record.payload != NULL);
 	for (size_t i = 0; i < PLAN_SLOTS; i++) {
 		if (slots[i].ingress == ingress) {
-			slots[i].used_at = ++engine->plan_clock;
+			slots[i].used_at = ++plans->clock;
 			return &slots[i];
 		}
 	}
 	struct plan_slot *slot = ingress->is_large
 					 ? oldest_of(slots + PLAN_SMALL_SLOTS, PLAN_LARGE_SLOTS)
 					 : oldest_of(slots, PLAN_SMALL_SLOTS);
-	fill(engine, slot, ingress);
-	slot->used_at = ++engine->plan_clock;
+	fill(plans, slot, ingress);
+	slot->used_at = ++plans->clock;
 	return slot;
 }
 
@@ -127,10 +140,10 @@ bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan)
 	return plan->hosts.count != 0 && len > PLAN_SMALL_MAX_LEN / plan->hosts.count;
 }
 
-void plans_rest(struct engine *engine)
+void plans_rest(struct plans *plans)
 {
 	for (size_t i = PLAN_SMALL_SLOTS; i < PLAN_SLOTS; i++) {
-		struct plan_slot *slot = &engine->plans[i];
+		struct plan_slot *slot = &plans->slots[i];
 		if (slot->ingress == NULL)
 			continue;
 		slot->ingress = NULL;
@@ -138,32 +151,32 @@ void plans_rest(struct engine *engine)
 	}
 }
 
-const struct plan *plans_save_old(struct engine *engine, struct ingress_node *ingress)
+const struct plan *plans_save_old(struct plans *plans, struct ingress_node *ingress)
 {
 	if (ingress->record.payload == NULL)
 		return NULL;
-	fill(engine, &engine->old_plan, ingress);
-	return &engine->old_plan.plan;
+	fill(plans, &plans->old, ingress);
+	return &plans->old.plan;
 }
 
 const struct plan *plans_make(
-	struct engine *engine, struct ingress_node *ingress, struct arena *arena)
+	struct plans *plans, struct ingress_node *ingress, struct arena *arena)
 {
 	struct plan *plan = arena_alloc(arena, sizeof(*plan));
-	make(engine, ingress, arena, plan, NULL);
+	make(plans, ingress, arena, plan, NULL);
 	return plan;
 }
 
-void plans_forget(struct engine *engine, const struct ingress_node *ingress)
+void plans_forget(struct plans *plans, const struct ingress_node *ingress)
 {
 	for (size_t i = 0; i < PLAN_SLOTS; i++) {
-		if (engine->plans[i].ingress == ingress)
-			engine->plans[i].ingress = NULL;
+		if (plans->slots[i].ingress == ingress)
+			plans->slots[i].ingress = NULL;
 	}
 }
 
-void plans_forget_all(struct engine *engine)
+void plans_forget_all(struct plans *plans)
 {
 	for (size_t i = 0; i < PLAN_SLOTS; i++)
-		engine->plans[i].ingress = NULL;
+		plans->slots[i].ingress = NULL;
 }

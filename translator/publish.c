@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The Service whose addresses the Ingresses of a shared load balancer show: the administrator names
- * it where traffic enters through something in front of the provider. Its addresses are copied, as
- * peers do it; while it does not exist, statuses stay as they are.
- */
-#include "translator/state.h"
+#include "translator/publish.h"
 
 #include "translator/record.h"
 #include "common/xalloc.h"
@@ -12,30 +7,66 @@
 #include "translator/keys.h"
 #include "translator/log_events.h"
 
-bool publish_is_on(const struct engine *engine)
+#include <stdlib.h>
+
+struct publish {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	const struct engine_config *config;
+	struct pending *pending;
+	struct arena *scratch;
+	char *shown; /* as one text; NULL: nothing */
+	bool was_checked;
+};
+
+struct publish *publish_new(struct graph *graph, const struct source_peer *source,
+	const struct provider_peer *provider, const struct engine_config *config,
+	struct pending *pending, struct arena *scratch)
 {
-	return engine->grouping == GROUPING_MERGED && !str_is_empty(engine->config.publish_name);
+	struct publish *publish = xcalloc(1, sizeof(*publish));
+	*publish = (struct publish){.graph = graph,
+		.source = source,
+		.provider = provider,
+		.config = config,
+		.pending = pending,
+		.scratch = scratch};
+	return publish;
 }
 
-static struct record *find(struct engine *engine)
+void publish_free(struct publish *publish)
 {
-	struct str key = key_join(&engine->scratch, engine->config.publish_namespace, '/',
-		engine->config.publish_name);
-	struct record *record = graph_find(&engine->graph, NODE_SERVICE, key);
+	if (publish == NULL)
+		return;
+	free(publish->shown);
+	free(publish);
+}
+
+bool publish_is_on(const struct publish *publish)
+{
+	return provider_peer_is_merged(publish->provider) &&
+	       !str_is_empty(publish->config->publish_name);
+}
+
+static struct record *find(struct publish *publish)
+{
+	struct str key = key_join(publish->scratch, publish->config->publish_namespace, '/',
+		publish->config->publish_name);
+	struct record *record = graph_find(publish->graph, NODE_SERVICE, key);
 	return record != NULL && record->payload != NULL ? record : NULL;
 }
 
-bool publish_read(struct engine *engine, struct lb_status *ret_status)
+bool publish_read(struct publish *publish, struct lb_status *ret_status)
 {
-	struct record *record = find(engine);
+	struct record *record = find(publish);
 	struct service_record service;
 	if (record == NULL)
 		return false;
-	record_read(record, &engine->scratch, &service);
+	record_read(record, publish->scratch, &service);
 	struct lb_status status = {0};
 	status.addresses.items = service.addresses.items;
 	status.addresses.count = service.addresses.count;
-	addresses_normalise(&status, &engine->scratch, ret_status);
+	addresses_normalise(&status, publish->scratch, ret_status);
 	/* The ports are the Service's, and those of the Ingress may be others. */
 	for (size_t i = 0; i < ret_status->addresses.count; i++)
 		ret_status->addresses.items[i].ports.count = 0;
@@ -43,40 +74,40 @@ bool publish_read(struct engine *engine, struct lb_status *ret_status)
 }
 
 /* What is shown, as one text; NULL: there is no such Service. */
-static char *describe(struct engine *engine)
+static char *describe(struct publish *publish)
 {
 	struct lb_status status = {0};
-	if (!publish_read(engine, &status))
+	if (!publish_read(publish, &status))
 		return NULL;
 	struct str text = STR("");
 	for (size_t i = 0; i < status.addresses.count; i++)
-		text = arena_printf(&engine->scratch, "%.*s %.*s%.*s", STR_FMT(text),
+		text = arena_printf(publish->scratch, "%.*s %.*s%.*s", STR_FMT(text),
 			STR_FMT(status.addresses.items[i].ip),
 			STR_FMT(status.addresses.items[i].hostname));
 	return str_dup(text);
 }
 
-void publish_check(struct engine *engine)
+void publish_check(struct publish *publish)
 {
-	if (!publish_is_on(engine) || !engine->is_whole || engine->is_syncing)
+	if (!publish_is_on(publish) || !source_peer_is_whole(publish->source))
 		return;
-	char *now = describe(engine);
-	bool same = now == NULL || engine->published == NULL ? now == engine->published
-							     : strcmp(now, engine->published) == 0;
-	if (now == NULL && (!same || !engine->publish_was_checked))
+	char *now = describe(publish);
+	bool same = now == NULL || publish->shown == NULL ? now == publish->shown
+							  : strcmp(now, publish->shown) == 0;
+	if (now == NULL && (!same || !publish->was_checked))
 		log_event(&EV_PUBLISH_MISSING,
-			LOG_TEXT("namespace", engine->config.publish_namespace),
-			LOG_TEXT("name", engine->config.publish_name));
-	engine->publish_was_checked = true;
-	free(engine->published);
-	engine->published = now;
+			LOG_TEXT("namespace", publish->config->publish_namespace),
+			LOG_TEXT("name", publish->config->publish_name));
+	publish->was_checked = true;
+	free(publish->shown);
+	publish->shown = now;
 	if (!same)
-		statuses_ask_all(engine);
+		pending_tell_all_statuses(publish->pending);
 }
 
-void publish_service_changed(struct engine *engine, const struct record *service)
+void publish_service_changed(struct publish *publish, const struct record *service)
 {
-	if (str_eq(node_name(&service->node), engine->config.publish_name) &&
-		str_eq(node_namespace(&service->node), engine->config.publish_namespace))
-		publish_check(engine);
+	if (str_eq(node_name(&service->node), publish->config->publish_name) &&
+		str_eq(node_namespace(&service->node), publish->config->publish_namespace))
+		publish_check(publish);
 }

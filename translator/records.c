@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "translator/state.h"
+#include "translator/records.h"
 
 #include "translator/record.h"
 #include "common/must.h"
@@ -9,6 +9,37 @@
 #include "translator/log_events.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+struct records {
+	struct graph *graph;
+	struct plans *plans;
+	const struct changes *changes;
+	struct arena *scratch;
+	size_t counts[NODE_RECORD_KINDS];
+	uint8_t marks[RECORD_KIND_COUNT]; /* of each kind, the present sync */
+};
+
+struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
+	struct arena *scratch)
+{
+	struct records *records = xcalloc(1, sizeof(*records));
+	records->graph = graph;
+	records->plans = plans;
+	records->changes = changes;
+	records->scratch = scratch;
+	return records;
+}
+
+void records_free(struct records *records)
+{
+	free(records);
+}
+
+size_t records_count(const struct records *records, enum record_kind kind)
+{
+	return records->counts[record_node_kind(kind)];
+}
 
 static struct str key_text(const struct record_key *key, struct arena *arena)
 {
@@ -19,24 +50,24 @@ static struct str key_text(const struct record_key *key, struct arena *arena)
 
 /* ---- one record ---- */
 
-static void change(struct engine *engine, struct record *record, const struct plan *old)
+static void change(struct records *records, struct record *record, const struct plan *old)
 {
 	switch ((enum node_kind)record->node.kind) {
 	case NODE_INGRESS:
 	case NODE_FRONT:
-		change_ingress(engine, (struct ingress_node *)(void *)record, old);
+		change_ingress(records->changes, (struct ingress_node *)(void *)record, old);
 		return;
 	case NODE_CLASS:
-		change_class(engine, (struct class_node *)(void *)record);
+		change_class(records->changes, (struct class_node *)(void *)record);
 		return;
 	case NODE_SERVICE:
-		change_service(engine, (struct service_node *)(void *)record);
+		change_service(records->changes, (struct service_node *)(void *)record);
 		return;
 	case NODE_SLICE:
-		change_slice(engine, (struct slice_node *)(void *)record);
+		change_slice(records->changes, (struct slice_node *)(void *)record);
 		return;
 	case NODE_SECRET:
-		change_secret(engine, (struct secret_node *)(void *)record);
+		change_secret(records->changes, (struct secret_node *)(void *)record);
 		return;
 	case NODE_BALANCER:
 	case NODE_HOST:
@@ -56,15 +87,15 @@ static void note_uid(struct ingress_node *ingress, struct str uid)
 }
 
 /* Absent: the record is gone. `flag`: NODE_KEPT for the message of a record that cannot be read. */
-static void replace(struct engine *engine, struct record *record, struct str payload, uint16_t flag,
-	struct str uid)
+static void replace(struct records *records, struct record *record, struct str payload,
+	uint16_t flag, struct str uid)
 {
 	const struct plan *old = NULL;
 	enum node_kind kind = (enum node_kind)record->node.kind;
 	if (kind == NODE_INGRESS || kind == NODE_FRONT) {
 		struct ingress_node *ingress = (struct ingress_node *)(void *)record;
-		old = plans_save_old(engine, ingress);
-		plans_forget(engine, ingress);
+		old = plans_save_old(records->plans, ingress);
+		plans_forget(records->plans, ingress);
 		record->node.flags = (uint16_t)((record->node.flags & ~NODE_KEPT) | flag);
 		if (payload.p != NULL)
 			note_uid(ingress, uid);
@@ -73,9 +104,9 @@ static void replace(struct engine *engine, struct record *record, struct str pay
 	size_t old_len = record->payload_len;
 	record->payload = payload.p != NULL ? xmemdup(payload.p, payload.len) : NULL;
 	record->payload_len = payload.len;
-	engine->record_counts[kind] += record->payload != NULL;
-	engine->record_counts[kind] -= old_payload != NULL;
-	change(engine, record, old); /* which may free the node */
+	records->counts[kind] += record->payload != NULL;
+	records->counts[kind] -= old_payload != NULL;
+	change(records, record, old); /* which may free the node */
 	record_free_payload(kind, old_payload, old_len);
 }
 
@@ -85,48 +116,48 @@ static bool is_same(const struct record *record, struct str payload, uint16_t fl
 	       str_eq((struct str){record->payload, record->payload_len}, payload);
 }
 
-static void store(struct engine *engine, struct record *record, struct str payload, uint16_t flag,
+static void store(struct records *records, struct record *record, struct str payload, uint16_t flag,
 	struct str uid)
 {
 	if (!is_same(record, payload, flag))
-		replace(engine, record, payload, flag, uid);
+		replace(records, record, payload, flag, uid);
 }
 
-static void forget(struct engine *engine, struct record *record)
+static void forget(struct records *records, struct record *record)
 {
-	replace(engine, record, STR_NONE, 0, STR_NONE);
+	replace(records, record, STR_NONE, 0, STR_NONE);
 }
 
 /* A Service that may want a load balancer has a second record, as an owner. */
 static void put_front(
-	struct engine *engine, struct str key, bool is_front, struct str payload, struct str uid)
+	struct records *records, struct str key, bool is_front, struct str payload, struct str uid)
 {
-	struct record *front = graph_find(&engine->graph, NODE_FRONT, key);
+	struct record *front = graph_find(records->graph, NODE_FRONT, key);
 	if (is_front) {
-		front = graph_get(&engine->graph, NODE_FRONT, key);
-		front->node.mark = engine->marks[RECORD_SERVICE];
-		store(engine, front, payload, 0, uid);
+		front = graph_get(records->graph, NODE_FRONT, key);
+		front->node.mark = records->marks[RECORD_SERVICE];
+		store(records, front, payload, 0, uid);
 	} else if (front != NULL && front->payload != NULL) {
-		forget(engine, front);
+		forget(records, front);
 	}
 }
 
-static void drop(struct engine *engine, struct record *record)
+static void drop(struct records *records, struct record *record)
 {
 	if (record->node.kind == NODE_SERVICE)
-		put_front(engine, node_key(&record->node), false, STR_NONE, STR_NONE);
-	forget(engine, record);
+		put_front(records, node_key(&record->node), false, STR_NONE, STR_NONE);
+	forget(records, record);
 }
 
-static void put(struct engine *engine, struct str key, struct str payload, const void *value)
+static void put(struct records *records, struct str key, struct str payload, const void *value)
 {
 	const struct record_key *record_key = value;
 	enum record_kind kind = record_key->kind;
-	struct record *record = graph_get(&engine->graph, record_node_kind(kind), key);
-	record->node.mark = engine->marks[kind];
-	store(engine, record, payload, 0, record_key->uid);
+	struct record *record = graph_get(records->graph, record_node_kind(kind), key);
+	record->node.mark = records->marks[kind];
+	store(records, record, payload, 0, record_key->uid);
 	if (kind == RECORD_SERVICE)
-		put_front(engine, key, layer4_is_front(value), payload, record_key->uid);
+		put_front(records, key, layer4_is_front(value), payload, record_key->uid);
 }
 
 /* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids are made of them:
@@ -153,100 +184,100 @@ static bool is_usable(const struct record_key *key)
 }
 
 int records_take(
-	struct engine *engine, const struct message *message, struct schema_error *ret_error)
+	struct records *records, const struct message *message, struct schema_error *ret_error)
 {
-	void *value = arena_alloc(&engine->scratch, record_schema(message->record_kind)->size);
-	int err = message_decode(message, &engine->scratch, value, ret_error);
+	void *value = arena_alloc(records->scratch, record_schema(message->record_kind)->size);
+	int err = message_decode(message, records->scratch, value, ret_error);
 	if (err != 0)
 		return err;
 	const struct record_key *key = value;
 	if (is_usable(key))
-		put(engine, key_text(key, &engine->scratch), message->payload, value);
+		put(records, key_text(key, records->scratch), message->payload, value);
 	return 0;
 }
 
 /* NULL: nothing is known of it. Of a Service that cannot be read there is only a front. */
-static struct record *find(struct engine *engine, const struct record_key *key)
+static struct record *find(struct records *records, const struct record_key *key)
 {
-	struct str text = key_text(key, &engine->scratch);
-	struct record *record = graph_find(&engine->graph, record_node_kind(key->kind), text);
+	struct str text = key_text(key, records->scratch);
+	struct record *record = graph_find(records->graph, record_node_kind(key->kind), text);
 	if (key->kind == RECORD_SERVICE && (record == NULL || record->payload == NULL))
-		record = graph_find(&engine->graph, NODE_FRONT, text);
+		record = graph_find(records->graph, NODE_FRONT, text);
 	return record != NULL && record->payload != NULL ? record : NULL;
 }
 
-int records_delete(struct engine *engine, const struct record_key *key)
+int records_delete(struct records *records, const struct record_key *key)
 {
 	if (key->kind == RECORD_NONE)
 		return -EPROTO;
-	struct record *record = is_usable(key) ? find(engine, key) : NULL;
+	struct record *record = is_usable(key) ? find(records, key) : NULL;
 	if (record == NULL)
 		return 0;
 	if (!str_is_empty(key->uid)) {
-		void *value = arena_alloc(&engine->scratch, record_schema(key->kind)->size);
-		record_read(record, &engine->scratch, value);
+		void *value = arena_alloc(records->scratch, record_schema(key->kind)->size);
+		record_read(record, records->scratch, value);
 		/* The end of one that was made anew under the same name in the meantime. */
 		struct str uid = ((const struct record_key *)value)->uid;
 		if (!str_is_empty(uid) && !str_eq(uid, key->uid))
 			return 0;
 	}
-	drop(engine, record);
+	drop(records, record);
 	return 0;
 }
 
 /* Nothing is known of it but that it is there, so that a load balancer of its own is not taken for
  * one that nobody wants. Of other kinds nothing can be said. */
-static void keep_unknown(struct engine *engine, const struct record_key *key, struct str payload)
+static void keep_unknown(struct records *records, const struct record_key *key, struct str payload)
 {
 	enum node_kind kind = key->kind == RECORD_INGRESS ? NODE_INGRESS : NODE_FRONT;
 	if (key->kind != RECORD_INGRESS && key->kind != RECORD_SERVICE)
 		return;
-	struct record *record = graph_get(&engine->graph, kind, key_text(key, &engine->scratch));
-	record->node.mark = engine->marks[key->kind];
-	store(engine, record, payload, NODE_KEPT, key->uid);
+	struct record *record = graph_get(records->graph, kind, key_text(key, records->scratch));
+	record->node.mark = records->marks[key->kind];
+	store(records, record, payload, NODE_KEPT, key->uid);
 }
 
-int records_keep(struct engine *engine, const struct record_key *key, struct str payload)
+int records_keep(struct records *records, const struct record_key *key, struct str payload)
 {
 	if (key->kind == RECORD_NONE)
 		return -EPROTO;
 	if (!is_usable(key))
 		return 0;
-	struct record *record = find(engine, key);
+	struct record *record = find(records, key);
 	if (record == NULL) {
-		keep_unknown(engine, key, payload);
+		keep_unknown(records, key, payload);
 		return 0;
 	}
-	record->node.mark = engine->marks[key->kind];
+	record->node.mark = records->marks[key->kind];
 	if (record->node.kind == NODE_SERVICE)
-		record = graph_find(&engine->graph, NODE_FRONT, node_key(&record->node));
+		record = graph_find(records->graph, NODE_FRONT, node_key(&record->node));
 	if (record != NULL)
-		record->node.mark = engine->marks[key->kind];
+		record->node.mark = records->marks[key->kind];
 	return 0;
 }
 
 /* ---- snapshots ---- */
 
-void records_begin(struct engine *engine, enum record_kind kind)
+void records_begin(struct records *records, enum record_kind kind)
 {
-	engine->marks[kind]++;
+	records->marks[kind]++;
 }
 
-static void sweep(struct engine *engine, enum node_kind node_kind, uint8_t mark)
+static void sweep(struct records *records, enum node_kind node_kind, uint8_t mark)
 {
-	const struct set *records = &engine->graph.records[node_kind];
+	const struct set *all = &records->graph->records[node_kind];
 	struct record *next = NULL;
-	for (struct record *record = set_first(records); record != NULL; record = next) {
+	for (struct record *record = set_first(all); record != NULL; record = next) {
 		/* Dropping a record may free others, but none of its own kind. */
-		next = set_next(records, record, node_by_key);
+		next = set_next(all, record, node_by_key);
 		if (record->payload != NULL && record->node.mark != mark)
-			drop(engine, record);
+			drop(records, record);
 	}
 }
 
-void records_end(struct engine *engine, enum record_kind kind)
+void records_end(struct records *records, enum record_kind kind)
 {
-	sweep(engine, record_node_kind(kind), engine->marks[kind]);
+	sweep(records, record_node_kind(kind), records->marks[kind]);
 	if (kind == RECORD_SERVICE)
-		sweep(engine, NODE_FRONT, engine->marks[kind]);
+		sweep(records, NODE_FRONT, records->marks[kind]);
 }

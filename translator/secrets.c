@@ -1,34 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Secrets as those see them who need certificates: looked at once, until they change. */
-#include "translator/state.h"
+#include "translator/secrets.h"
 
+#include "common/xalloc.h"
 #include "translator/record.h"
+
+#include <stdlib.h>
+
+struct secrets {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	const struct engine_config *config;
+	struct arena *scratch;
+	int64_t now_s;
+	int64_t next_change_s; /* when the date of a certificate is to be told */
+};
+
+struct secrets *secrets_new(struct graph *graph, const struct source_peer *source,
+	const struct provider_peer *provider, const struct engine_config *config,
+	struct arena *scratch)
+{
+	struct secrets *secrets = xcalloc(1, sizeof(*secrets));
+	*secrets = (struct secrets){.graph = graph,
+		.source = source,
+		.provider = provider,
+		.config = config,
+		.scratch = scratch,
+		.next_change_s = INT64_MAX};
+	return secrets;
+}
+
+void secrets_free(struct secrets *secrets)
+{
+	free(secrets);
+}
+
+/* ---- what is known of one ---- */
 
 static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
 {
 	static const struct tls_secret missing = {.problem = ""};
-	struct engine *engine = ctx;
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
-	struct record *record = graph_find(&engine->graph, NODE_SECRET, key);
+	struct secrets *secrets = ctx;
+	struct str key = tls_certificate_id(secrets->scratch, namespace, name);
+	struct record *record = graph_find(secrets->graph, NODE_SECRET, key);
 	if (record == NULL)
 		return &missing;
-	return &secret_facts_get(engine, (struct secret_node *)(void *)record)->view;
+	return &secrets_facts(secrets, (struct secret_node *)(void *)record)->view;
 }
 
-struct tls_context object_tls_context(struct engine *engine)
+struct tls_context secrets_context(struct secrets *secrets)
 {
 	return (struct tls_context){
 		.find = find_secret,
-		.ctx = engine,
-		.secrets_are_synced = (engine->synced & 1U << RECORD_SECRET) != 0,
-		.default_namespace = engine->config.default_namespace,
-		.default_name = engine->config.default_name,
-		.now_s = engine->now_s,
-		.warn_s = engine->config.certificate_warn_s,
+		.ctx = secrets,
+		.secrets_are_synced = source_peer_syncs(secrets->source, RECORD_SECRET),
+		.default_namespace = secrets->config->default_namespace,
+		.default_name = secrets->config->default_name,
+		.now_s = secrets->now_s,
+		.warn_s = secrets->config->certificate_warn_s,
 	};
 }
 
-const struct secret_facts *secret_facts_get(struct engine *engine, struct secret_node *secret)
+static void note_time(struct secrets *secrets, const struct secret_facts *facts)
+{
+	struct tls_context tls = secrets_context(secrets);
+	int64_t next_s = tls_next_change(&facts->view, &tls);
+	if (next_s < secrets->next_change_s)
+		secrets->next_change_s = next_s;
+}
+
+const struct secret_facts *secrets_facts(struct secrets *secrets, struct secret_node *secret)
 {
 	if (secret->facts == NULL) {
 		struct arena work;
@@ -38,12 +79,62 @@ const struct secret_facts *secret_facts_get(struct engine *engine, struct secret
 		if (is_there)
 			record_read(&secret->record, &work, &record);
 		secret->facts =
-			facts_new(is_there ? &record : NULL, engine->config.takes_keyless, &work);
+			facts_new(is_there ? &record : NULL, secrets->config->takes_keyless, &work);
 		arena_fini(&work);
-		struct tls_context tls = object_tls_context(engine);
-		int64_t next_s = tls_next_change(&secret->facts->view, &tls);
-		if (next_s < engine->next_change_s)
-			engine->next_change_s = next_s;
+		note_time(secrets, secret->facts);
 	}
 	return secret->facts;
+}
+
+bool secrets_set_time(struct secrets *secrets, int64_t now_s)
+{
+	struct record *record;
+	/* What has been told by a clock that was ahead is looked at again. */
+	bool due = now_s >= secrets->next_change_s || now_s < secrets->now_s;
+	secrets->now_s = now_s;
+	if (!due)
+		return false;
+	/* A few times in the life of a certificate. */
+	secrets->next_change_s = INT64_MAX;
+	SET_FOREACH (record, &secrets->graph->records[NODE_SECRET], node_by_key) {
+		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
+		if (facts != NULL)
+			note_time(secrets, facts);
+	}
+	return true;
+}
+
+/* ---- which of them are sent ---- */
+
+struct secret_name secrets_default(const struct secrets *secrets)
+{
+	return (struct secret_name){
+		secrets->config->default_namespace, secrets->config->default_name};
+}
+
+bool secrets_is_default(const struct secrets *secrets, const struct node *secret)
+{
+	return str_eq(node_name(secret), secrets->config->default_name) &&
+	       str_eq(node_namespace(secret), secrets->config->default_namespace);
+}
+
+bool secrets_take_keyless(const struct secrets *secrets)
+{
+	return secrets->config->takes_keyless;
+}
+
+bool object_is_wanted(struct secrets *secrets, struct node *node)
+{
+	if (!node_has_users(node))
+		return false;
+	if (node->kind == NODE_HOST)
+		return !((struct host_node *)(void *)node)->is_unserved;
+	if (node->kind != NODE_SECRET)
+		return true;
+	/* A key goes nowhere where nobody asks for it. */
+	struct secret_node *secret = (struct secret_node *)(void *)node;
+	bool is_shown = !provider_peer_is_merged(secrets->provider) ||
+			!set_is_empty(&secret->shown) || secrets_is_default(secrets, node);
+	return is_shown && provider_peer_can_serve(secrets->provider, STR("https")) &&
+	       secrets_facts(secrets, secret)->view.problem == NULL;
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Statuses from the provider to the watcher. What a provider says of a load balancer is kept, so
- * that a watcher that comes back hears it again; an Ingress whose load balancer nobody has spoken
- * of is told nothing, so that its old addresses stay. An Ingress that is not ours is released: the
- * watcher then takes away what we wrote, and nothing else.
- */
-#include "translator/state.h"
+#include "translator/statuses.h"
 
 #include "translator/claim_keys.h"
 #include "translator/record.h"
@@ -43,20 +37,20 @@ bool statuses_has_failed(const struct balancer_node *balancer)
 
 /* ---- from the provider ---- */
 
-static void ask_users(struct engine *engine, struct balancer_node *balancer)
+static void ask_users(const struct statuses *statuses, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name)
-		statuses_ask(engine, user);
+		pending_tell_status(statuses->pending, user);
 }
 
-static void tell_recovery(struct engine *engine, struct balancer_node *balancer)
+static void tell_recovery(const struct statuses *statuses, struct balancer_node *balancer)
 {
 	struct ingress_node *user;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(engine, &self, EVENT_NORMAL, STR("LoadBalancerRecovered"),
-			STR("the load balancer works again"), false);
+		struct object_ref self = ingress_ref(user, statuses->scratch);
+		(void)diagnostics_event(statuses->diagnostics, &self, EVENT_NORMAL,
+			STR("LoadBalancerRecovered"), STR("the load balancer works again"), false);
 	}
 }
 
@@ -92,34 +86,34 @@ static void store(struct balancer_node *balancer, struct str frame)
 	balancer->status_len = frame.len;
 }
 
-static void note_answer(
-	struct engine *engine, struct balancer_node *balancer, const struct lb_status *status)
+static void note_answer(const struct statuses *statuses, struct balancer_node *balancer,
+	const struct lb_status *status)
 {
 	struct node *node = &balancer->node;
 	bool agrees = (node->flags & NODE_SENT) != 0 && status->rev == balancer->rev &&
 		      status->state == LB_STATE_APPLIED;
 	if (agrees && (node->flags & NODE_ANSWERED) == 0) {
 		node->flags |= NODE_ANSWERED;
-		fronts_answered(engine, balancer);
+		fronts_answered(statuses->fronts, balancer);
 	} else if (!agrees && status->rev == balancer->rev) {
 		node->flags &= (uint16_t)~NODE_ANSWERED;
 	}
 }
 
-int statuses_take(struct engine *engine, const struct lb_status *status)
+int statuses_take(const struct statuses *statuses, const struct lb_status *status)
 {
 	struct lb_status old;
 	struct lb_status now = *status;
-	struct balancer_node *balancer = graph_find_balancer(&engine->graph, status->id);
+	struct balancer_node *balancer = graph_find_balancer(statuses->graph, status->id);
 	if (balancer == NULL || set_is_empty(&balancer->users))
 		return 0; /* the provider has not heard yet that it is gone */
-	note_answer(engine, balancer, status);
+	note_answer(statuses, balancer, status);
 	struct buf frame;
-	(void)statuses_read(balancer, &engine->scratch, &old);
+	(void)statuses_read(balancer, statuses->scratch, &old);
 	now.addresses.items = old.addresses.items;
 	now.addresses.count = old.addresses.count;
 	if (status->addresses_known)
-		addresses_normalise(status, &engine->scratch, &now);
+		addresses_normalise(status, statuses->scratch, &now);
 	now.addresses_known |= old.addresses_known;
 	encode(&now, &frame);
 	if (is_known(balancer, buf_str(&frame))) {
@@ -136,52 +130,52 @@ int statuses_take(struct engine *engine, const struct lb_status *status)
 		balancer->node.flags |= NODE_FAILED;
 	else if (now.state == LB_STATE_APPLIED)
 		balancer->node.flags &= (uint16_t)~NODE_FAILED;
-	if (moved && publish_is_on(engine))
-		fronts_ask(engine, balancer);
+	if (moved && publish_is_on(statuses->publish))
+		fronts_ask(statuses->fronts, balancer);
 	else if (moved)
-		ask_users(engine, balancer);
-	if (recovered && engine->grouping != GROUPING_MERGED)
-		tell_recovery(engine, balancer);
-	diagnostics_ask(engine, &balancer->node, DIAGNOSTICS_STATUS);
+		ask_users(statuses, balancer);
+	if (recovered && !provider_peer_is_merged(statuses->provider))
+		tell_recovery(statuses, balancer);
+	pending_diagnose(statuses->pending, &balancer->node, DIAGNOSTICS_STATUS);
 	return 0;
 }
 
-void statuses_event(struct engine *engine, const struct lb_event *event)
+void statuses_event(const struct statuses *statuses, const struct lb_event *event)
 {
 	for (size_t i = 0; i < event->owners.count; i++)
-		(void)diagnostics_event(engine, &event->owners.items[i], event->type, event->reason,
-			event->message, false);
-	if (event->owners.count != 0 || engine->grouping == GROUPING_MERGED)
+		(void)diagnostics_event(statuses->diagnostics, &event->owners.items[i], event->type,
+			event->reason, event->message, false);
+	if (event->owners.count != 0 || provider_peer_is_merged(statuses->provider))
 		return;
 	struct ingress_node *user;
-	struct balancer_node *balancer = graph_find_balancer(&engine->graph, event->id);
+	struct balancer_node *balancer = graph_find_balancer(statuses->graph, event->id);
 	if (balancer == NULL)
 		return;
 	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, &engine->scratch);
-		(void)diagnostics_event(
-			engine, &self, event->type, event->reason, event->message, false);
+		struct object_ref self = ingress_ref(user, statuses->scratch);
+		(void)diagnostics_event(statuses->diagnostics, &self, event->type, event->reason,
+			event->message, false);
 	}
 }
 
 /* ---- diagnostics ---- */
 
-static void add_for(struct engine *engine, const struct ingress_node *ingress, const char *reason,
-	struct str message, struct diag_list *diags)
+static void add_for(const struct statuses *statuses, const struct ingress_node *ingress,
+	const char *reason, struct str message, struct diag_list *diags)
 {
-	struct object_ref self = ingress_ref(ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, statuses->scratch);
 	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
 }
 
 /* What classes share is the administrator's matter: it is told on the IngressClasses. */
-static void add_for_classes(struct engine *engine, const struct balancer_node *balancer,
+static void add_for_classes(const struct statuses *statuses, const struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
-	const struct class_table *table = &engine->classes;
+	const struct class_table *table = classes_table(statuses->classes);
 	size_t count = 0;
 	for (size_t i = 0; i < table->classes.count && count < STATUSES_TOLD_MAX; i++) {
 		const struct class_item *item = &table->classes.items[i];
-		if (classes_balancer(engine, item) != balancer)
+		if (classes_balancer(statuses->classes, item) != balancer)
 			continue;
 		diag_add(diags, &item->self, reason, NULL, "%.*s", STR_FMT(message));
 		count++;
@@ -190,87 +184,86 @@ static void add_for_classes(struct engine *engine, const struct balancer_node *b
 
 /* To all, but of a load balancer with thousands of them to a few, by name: so many Events at once would tell less than they cost. Whoever
  * asks about another is told by `sluicectl explain`. */
-static void add_for_all(struct engine *engine, struct balancer_node *balancer, const char *reason,
-	struct str message, struct diag_list *diags)
+static void add_for_all(const struct statuses *statuses, struct balancer_node *balancer,
+	const char *reason, struct str message, struct diag_list *diags)
 {
 	struct ingress_node *user;
-	bool is_merged = engine->grouping == GROUPING_MERGED;
+	bool is_merged = provider_peer_is_merged(statuses->provider);
 	size_t count = 0;
 	if (is_merged)
-		add_for_classes(engine, balancer, reason, message, diags);
+		add_for_classes(statuses, balancer, reason, message, diags);
 	SET_FOREACH (user, &balancer->users, node_by_name) {
 		if (is_merged && count++ == STATUSES_TOLD_MAX)
 			return;
-		add_for(engine, user, reason, message, diags);
+		add_for(statuses, user, reason, message, diags);
 	}
 }
 
 /* To those whose certificate is shown for a name. */
-static void add_for_certificate(struct engine *engine, struct balancer_node *balancer,
+static void add_for_certificate(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
 {
-	struct record *record = graph_find(&engine->graph, NODE_SECRET, notice->certificate);
+	struct record *record = graph_find(statuses->graph, NODE_SECRET, notice->certificate);
 	struct claim_node *claim;
 	size_t count = 0;
 	if (record == NULL)
 		return;
 	struct secret_node *secret = (struct secret_node *)(void *)record;
-	if (str_eq(node_name(&record->node), engine->config.default_name) &&
-		str_eq(node_namespace(&record->node), engine->config.default_namespace))
-		add_for_classes(engine, balancer, reason, notice->message, diags);
+	if (secrets_is_default(statuses->secrets, &record->node))
+		add_for_classes(statuses, balancer, reason, notice->message, diags);
 	SET_FOREACH (claim, &secret->shown, node_by_name) {
 		if (claim->balancer != balancer || claim->holder == NULL)
 			continue;
 		if (count++ == STATUSES_TOLD_MAX)
 			return;
-		add_for(engine, claim->holder, reason, notice->message, diags);
+		add_for(statuses, claim->holder, reason, notice->message, diags);
 	}
 }
 
 /* To who has a load balancer for the Service, and to all whose backend it is. */
-static void add_for_service(struct engine *engine, struct balancer_node *balancer,
+static void add_for_service(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
 {
-	struct record *front = graph_find(&engine->graph, NODE_FRONT, notice->service);
-	struct record *record = graph_find(&engine->graph, NODE_SERVICE, notice->service);
+	struct record *front = graph_find(statuses->graph, NODE_FRONT, notice->service);
+	struct record *record = graph_find(statuses->graph, NODE_SERVICE, notice->service);
 	struct service_node *service = (struct service_node *)(void *)record;
 	struct ingress_node *owner = (struct ingress_node *)(void *)front;
 	struct pool_node *pool;
 	struct ingress_node *user;
 	if (owner != NULL && owner->balancer == balancer)
-		add_for(engine, owner, reason, notice->message, diags);
+		add_for(statuses, owner, reason, notice->message, diags);
 	if (service == NULL)
 		return;
 	SET_FOREACH (pool, &service->pools, node_by_key) {
 		SET_FOREACH (user, &pool->users, node_by_name) {
 			if (user != owner && user->balancer == balancer)
-				add_for(engine, user, reason, notice->message, diags);
+				add_for(statuses, user, reason, notice->message, diags);
 		}
 	}
 }
 
-static void add_notice(struct engine *engine, struct balancer_node *balancer,
+static void add_notice(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, struct diag_list *diags)
 {
-	const char *reason = arena_str(&engine->scratch, notice->reason).p;
+	const char *reason = arena_str(statuses->scratch, notice->reason).p;
 	if (!str_is_empty(notice->service)) {
-		add_for_service(engine, balancer, notice, reason, diags);
+		add_for_service(statuses, balancer, notice, reason, diags);
 		return;
 	}
 	if (!str_is_empty(notice->certificate)) {
-		add_for_certificate(engine, balancer, notice, reason, diags);
+		add_for_certificate(statuses, balancer, notice, reason, diags);
 		return;
 	}
 	if (str_is_empty(notice->ingress)) {
-		add_for_all(engine, balancer, reason, notice->message, diags);
+		add_for_all(statuses, balancer, reason, notice->message, diags);
 		return;
 	}
-	struct record *record = graph_find(&engine->graph, NODE_INGRESS, notice->ingress);
+	struct record *record = graph_find(statuses->graph, NODE_INGRESS, notice->ingress);
 	if (record == NULL)
 		return;
 	struct ingress_node *ingress = (struct ingress_node *)(void *)record;
 	if (ingress->balancer == balancer)
-		add_for(engine, ingress, reason, notice->message, diags);
+		add_for(statuses, ingress, reason, notice->message, diags);
 }
 
 /* A notice of the load balancer itself says the same, with a reason of its own. */
@@ -286,21 +279,21 @@ static bool is_noticed(const struct lb_status *status)
 	return false;
 }
 
-void statuses_diagnose(struct engine *engine, struct balancer_node *balancer,
+void statuses_diagnose(const struct statuses *statuses, struct balancer_node *balancer,
 	struct diag_list *diags, bool *ret_keep)
 {
 	struct lb_status status;
-	if (!statuses_read(balancer, &engine->scratch, &status))
+	if (!statuses_read(balancer, statuses->scratch, &status))
 		return;
-	struct str message = arena_printf(&engine->scratch, "the load balancer %s: %.*s",
+	struct str message = arena_printf(statuses->scratch, "the load balancer %s: %.*s",
 		status.state == LB_STATE_FAILED ? "failed" : "is not ready",
 		STR_FMT(status.message));
 	if (status.state == LB_STATE_FAILED && !is_noticed(&status))
-		add_for_all(engine, balancer, "LoadBalancerFailed", message, diags);
+		add_for_all(statuses, balancer, "LoadBalancerFailed", message, diags);
 	else if (status.state == LB_STATE_PENDING && !str_is_empty(status.message))
-		add_for_all(engine, balancer, "LoadBalancerPending", message, diags);
+		add_for_all(statuses, balancer, "LoadBalancerPending", message, diags);
 	for (size_t i = 0; i < status.notices.count; i++)
-		add_notice(engine, balancer, &status.notices.items[i], diags);
+		add_notice(statuses, balancer, &status.notices.items[i], diags);
 	diag_list_finish(diags);
 	/* While it does not work, each message is told once, even if two of them take turns. */
 	*ret_keep = status.state != LB_STATE_APPLIED;
@@ -319,12 +312,12 @@ static void put_status(
 
 /* Whether it has at least one of the ports it wants. */
 static bool has_port(
-	struct engine *engine, const struct ingress_node *front, const struct plan *plan)
+	const struct statuses *statuses, const struct ingress_node *front, const struct plan *plan)
 {
 	if (plan->scope != BALANCER_OF_CLASS)
 		return plan->ports.count != 0;
 	for (size_t i = 0; i < plan->ports.count; i++) {
-		struct str key = claim_port_key(&engine->scratch, plan->ports.items[i].port);
+		struct str key = claim_port_key(statuses->scratch, plan->ports.items[i].port);
 		const struct claim_node *claim = graph_find_claim(front->balancer, key);
 		if (claim != NULL && claim->holder == front)
 			return true;
@@ -345,10 +338,11 @@ static void copy_addresses(
 	}
 }
 
-static void send_front_status(struct engine *engine, struct ingress_node *front, struct buf *out)
+static void send_front_status(
+	const struct statuses *statuses, struct ingress_node *front, struct buf *out)
 {
 	struct lb_status status = {0};
-	const struct plan *plan = &plans_get(engine, front)->plan;
+	const struct plan *plan = &plans_get(statuses->plans, front)->plan;
 	struct status_update update = {
 		.key = {RECORD_SERVICE, plan->self.namespace, plan->self.name, plan->self.uid}};
 	if (plan->is_leaving) {
@@ -359,41 +353,43 @@ static void send_front_status(struct engine *engine, struct ingress_node *front,
 	}
 	if (!plan->is_ours)
 		return;
-	if (has_port(engine, front, plan)) {
+	if (has_port(statuses, front, plan)) {
 		/* It is told when its connections are served, not before. */
-		bool known = statuses_read(front->balancer, &engine->scratch, &status);
+		bool known = statuses_read(front->balancer, statuses->scratch, &status);
 		if (!known || !status.addresses_known ||
 			(front->balancer->node.flags & NODE_ANSWERED) == 0)
 			return;
-		copy_addresses(&engine->scratch, &status, &update);
+		copy_addresses(statuses->scratch, &status, &update);
 	}
 	put_status(front, &update, out);
 }
 
-static bool read_addresses(
-	struct engine *engine, const struct balancer_node *balancer, struct lb_status *ret_status)
+static bool read_addresses(const struct statuses *statuses, const struct balancer_node *balancer,
+	struct lb_status *ret_status)
 {
-	if (publish_is_on(engine))
-		return publish_read(engine, ret_status);
-	return statuses_read(balancer, &engine->scratch, ret_status) && ret_status->addresses_known;
+	if (publish_is_on(statuses->publish))
+		return publish_read(statuses->publish, ret_status);
+	return statuses_read(balancer, statuses->scratch, ret_status) &&
+	       ret_status->addresses_known;
 }
 
-static void send_status(struct engine *engine, struct ingress_node *ingress, struct buf *out)
+static void send_status(
+	const struct statuses *statuses, struct ingress_node *ingress, struct buf *out)
 {
 	struct lb_status status = {0};
 	if ((ingress->record.node.flags & NODE_KEPT) != 0)
 		return;
 	if (ingress->record.node.kind == NODE_FRONT) {
-		send_front_status(engine, ingress, out);
+		send_front_status(statuses, ingress, out);
 		return;
 	}
 	bool ours = ingress->balancer != NULL;
-	if (ours && !read_addresses(engine, ingress->balancer, &status))
+	if (ours && !read_addresses(statuses, ingress->balancer, &status))
 		return;
-	ingress->is_unserved = ours && owners_have_all(engine, ingress);
+	ingress->is_unserved = ours && owners_have_all(statuses->owners, ingress);
 	if (ingress->is_unserved)
 		status.addresses.count = 0;
-	struct object_ref self = ingress_ref(ingress, &engine->scratch);
+	struct object_ref self = ingress_ref(ingress, statuses->scratch);
 	struct status_update update = {
 		.key = {RECORD_INGRESS, self.namespace, self.name, self.uid}, .release = !ours};
 	update.addresses.items = status.addresses.items;
@@ -401,25 +397,26 @@ static void send_status(struct engine *engine, struct ingress_node *ingress, str
 	put_status(ingress, &update, out);
 }
 
-bool statuses_work(struct engine *engine)
+bool statuses_work(const struct statuses *statuses)
 {
 	struct buf *out = NULL;
 	int steps = 0;
 	/* Whether a Service has its ports must be settled first. */
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
-		queue_len(&engine->claims) != 0)
+	if (!source_peer_is_up(statuses->source) || !source_peer_is_whole(statuses->source) ||
+		pending_count(statuses->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->statuses) != 0 &&
-		(out = engine->ops->source_out(engine->ctx)) != NULL) {
-		struct node *node = queue_pop(&engine->statuses);
+	while (steps < PENDING_STEPS_MAX &&
+		pending_count(statuses->pending, PENDING_STATUSES) != 0 &&
+		(out = source_peer_out(statuses->source)) != NULL) {
+		struct node *node = pending_take(statuses->pending, PENDING_STATUSES);
 		struct ingress_node *ingress = (struct ingress_node *)(void *)node;
 		if (ingress->record.payload != NULL)
-			send_status(engine, ingress, out);
-		graph_settle(&engine->graph, node);
-		arena_reset(&engine->scratch);
+			send_status(statuses, ingress, out);
+		graph_settle(statuses->graph, node);
+		arena_reset(statuses->scratch);
 		steps++;
 	}
 	if (steps != 0)
-		engine->ops->source_flush(engine->ctx);
-	return steps == WORK_STEPS_MAX;
+		source_peer_flush(statuses->source);
+	return steps == PENDING_STEPS_MAX;
 }

@@ -15,7 +15,7 @@ static int compare_addresses(const void *left, const void *right)
 	return node_by_address(*(struct node *const *)left, *(struct node *const *)right);
 }
 
-static void sort_targets(struct targets *t)
+static void sort_targets(struct target_list *t)
 {
 	size_t kept = 0;
 	if (t->count > 1)
@@ -27,41 +27,45 @@ static void sort_targets(struct targets *t)
 	t->count = kept;
 }
 
-static struct node *secret_target(struct engine *engine, struct str namespace, struct str name)
+static struct node *secret_target(
+	const struct targets *targets, struct str namespace, struct str name)
 {
-	struct str key = tls_certificate_id(&engine->scratch, namespace, name);
-	return &graph_get(&engine->graph, NODE_SECRET, key)->node;
+	struct str key = tls_certificate_id(targets->scratch, namespace, name);
+	return &graph_get(targets->graph, NODE_SECRET, key)->node;
 }
 
 static struct node *pool_target(
-	struct engine *engine, const struct plan *plan, const struct plan_pool *pool)
+	const struct targets *targets, const struct plan *plan, const struct plan_pool *pool)
 {
-	struct str key = key_join(&engine->scratch, plan->self.namespace, '/', pool->service);
+	struct str key = key_join(targets->scratch, plan->self.namespace, '/', pool->service);
 	struct service_node *service =
-		(struct service_node *)(void *)graph_get(&engine->graph, NODE_SERVICE, key);
+		(struct service_node *)(void *)graph_get(targets->graph, NODE_SERVICE, key);
 	return &graph_get_pool(service, pool->port)->node;
 }
 
-static void gather_secrets(struct engine *engine, const struct plan *plan, struct targets *t)
+static void gather_secrets(
+	const struct targets *targets, const struct plan *plan, struct target_list *t)
 {
 	for (size_t i = 0; i < plan->tls.count; i++) {
 		if (!str_is_empty(plan->tls.items[i].secret))
 			t->items[t->count++] = secret_target(
-				engine, plan->self.namespace, plan->tls.items[i].secret);
+				targets, plan->self.namespace, plan->tls.items[i].secret);
 	}
 	struct str names[BACKEND_SECRETS_MAX];
 	size_t count = backend_secrets(plan, names);
 	for (size_t i = 0; i < count; i++)
-		t->items[t->count++] = secret_target(engine, plan->self.namespace, names[i]);
+		t->items[t->count++] = secret_target(targets, plan->self.namespace, names[i]);
 	bool may_use_default = plan->tls.count != 0 || plan->scope == BALANCER_OF_CLASS;
-	if (may_use_default && !str_is_empty(engine->config.default_name))
-		t->items[t->count++] = secret_target(
-			engine, engine->config.default_namespace, engine->config.default_name);
+	if (may_use_default && !str_is_empty(secrets_default(targets->secrets).name))
+		t->items[t->count++] =
+			secret_target(targets, secrets_default(targets->secrets).namespace,
+				secrets_default(targets->secrets).name);
 }
 
-static void gather_claims(struct engine *engine, const struct plan *plan, struct targets *t)
+static void gather_claims(
+	const struct targets *targets, const struct plan *plan, struct target_list *t)
 {
-	struct arena *arena = &engine->scratch;
+	struct arena *arena = targets->scratch;
 	for (size_t i = 0; i < plan->names.count; i++)
 		t->items[t->count++] =
 			&graph_get_claim(t->balancer, claim_name_key(arena, plan->names.items[i]))
@@ -74,30 +78,30 @@ static void gather_claims(struct engine *engine, const struct plan *plan, struct
 		t->items[t->count++] = &graph_get_claim(t->balancer, STR(CLAIM_DEFAULT))->node;
 }
 
-struct targets targets_gather(struct engine *engine, const struct plan *plan)
+struct target_list targets_gather(const struct targets *targets, const struct plan *plan)
 {
-	struct targets t = {0};
+	struct target_list t = {0};
 	if (plan == NULL)
 		return t;
 	size_t most = 4 + BACKEND_SECRETS_MAX + plan->hosts.count + plan->pools.count +
 		      plan->tls.count + plan->names.count + plan->ports.count;
-	t.items = arena_calloc(&engine->scratch, most, sizeof(*t.items));
-	t.hosts = arena_calloc(&engine->scratch, plan->hosts.count, sizeof(struct host_node *));
+	t.items = arena_calloc(targets->scratch, most, sizeof(*t.items));
+	t.hosts = arena_calloc(targets->scratch, plan->hosts.count, sizeof(struct host_node *));
 	if (!str_is_empty(plan->named_class))
 		t.items[t.count++] =
-			&graph_get(&engine->graph, NODE_CLASS, plan->named_class)->node;
+			&graph_get(targets->graph, NODE_CLASS, plan->named_class)->node;
 	if (plan->is_ours) {
-		t.balancer = graph_get_balancer(&engine->graph, plan->balancer);
+		t.balancer = graph_get_balancer(targets->graph, plan->balancer);
 		t.items[t.count++] = &t.balancer->node;
 		for (size_t i = 0; i < plan->hosts.count; i++) {
 			t.hosts[i] = graph_get_host(t.balancer, plan->hosts.items[i].host);
 			t.items[t.count++] = &t.hosts[i]->node;
 		}
 		for (size_t i = 0; i < plan->pools.count; i++)
-			t.items[t.count++] = pool_target(engine, plan, &plan->pools.items[i]);
-		gather_secrets(engine, plan, &t);
+			t.items[t.count++] = pool_target(targets, plan, &plan->pools.items[i]);
+		gather_secrets(targets, plan, &t);
 		if (plan->scope == BALANCER_OF_CLASS)
-			gather_claims(engine, plan, &t);
+			gather_claims(targets, plan, &t);
 	}
 	must(t.count <= most);
 	sort_targets(&t);
@@ -107,15 +111,15 @@ struct targets targets_gather(struct engine *engine, const struct plan *plan)
 /* ---- joining and leaving ---- */
 
 /* A server name for which TLS is passed through may bring a listener, or take it away. */
-static void touch_listeners(struct engine *engine, const struct node *node)
+static void touch_listeners(const struct targets *targets, const struct node *node)
 {
 	const struct host_node *host = (const void *)node;
 	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)) &&
 		node_has_users(&host->balancer->node))
-		object_touch(engine, &host->balancer->node);
+		pending_build(targets->pending, &host->balancer->node);
 }
 
-static void joined(struct engine *engine, struct node *node, bool is_first)
+static void joined(const struct targets *targets, struct node *node, bool is_first)
 {
 	switch ((enum node_kind)node->kind) {
 	case NODE_POOL:
@@ -124,18 +128,18 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 		/* Its content is the same for one user more; but one that has something to complain
 		 * of says it to the new one, too. */
 		if (is_first)
-			batch_want_again(engine, node);
+			pending_want_again(targets->pending, node);
 		if (is_first || (node->flags & (NODE_SENT | NODE_DIRTY)) == 0)
-			object_touch(engine, node);
+			pending_build(targets->pending, node);
 		else if ((node->flags & NODE_TOLD) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+			pending_diagnose(targets->pending, node, DIAGNOSTICS_CONTENT);
 		if (node->kind == NODE_BALANCER && (node->flags & NODE_TOLD_STATUS) != 0)
-			diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+			pending_diagnose(targets->pending, node, DIAGNOSTICS_STATUS);
 		return;
 	case NODE_HOST:
-		object_touch(engine, node);
+		pending_build(targets->pending, node);
 		if (is_first)
-			touch_listeners(engine, node);
+			touch_listeners(targets, node);
 		return;
 	case NODE_CLAIM: /* claims_ask_of() */
 	case NODE_CLASS:
@@ -149,44 +153,45 @@ static void joined(struct engine *engine, struct node *node, bool is_first)
 	}
 }
 
-static void give_up(struct engine *engine, struct node *node)
+static void give_up(const struct targets *targets, struct node *node)
 {
 	if (node->kind == NODE_SECRET && !node_has_users(node)) {
 		struct secret_node *secret = (struct secret_node *)(void *)node;
-		claims_forget_secret(engine, secret);
+		claims_forget_secret(targets->claims, secret);
 		facts_free(secret->facts);
 		secret->facts = NULL;
 	}
-	diagnostics_drop(engine, node);
+	diagnostics_drop(targets->diagnostics, node);
 	if (node->kind == NODE_HOST)
-		touch_listeners(engine, node);
+		touch_listeners(targets, node);
 	if (node->kind != NODE_CLASS)
-		batch_give_up(engine, node);
-	graph_settle(&engine->graph, node);
+		pending_give_up(targets->pending, node);
+	graph_settle(targets->graph, node);
 }
 
-static void left(struct engine *engine, struct node *node, bool shaped_balancer)
+static void left(const struct targets *targets, struct node *node, bool shaped_balancer)
 {
 	if (!node_has_users(node)) {
-		give_up(engine, node);
+		give_up(targets, node);
 		return;
 	}
 	if (node->kind == NODE_HOST || (node->kind == NODE_BALANCER && shaped_balancer))
-		object_touch(engine, node);
+		pending_build(targets->pending, node);
 	else if ((node->flags & NODE_TOLD) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_CONTENT);
+		pending_diagnose(targets->pending, node, DIAGNOSTICS_CONTENT);
 	if ((node->flags & NODE_TOLD_STATUS) != 0)
-		diagnostics_ask(engine, node, DIAGNOSTICS_STATUS);
+		pending_diagnose(targets->pending, node, DIAGNOSTICS_STATUS);
 }
 
-static struct targets present_targets(struct engine *engine, const struct ingress_node *ingress)
+static struct target_list present_targets(
+	const struct targets *targets, const struct ingress_node *ingress)
 {
-	struct targets t = {0};
+	struct target_list t = {0};
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
 		void *items = t.items;
 		struct node **place =
-			arena_push(&engine->scratch, &items, &t.count, sizeof(*place));
+			arena_push(targets->scratch, &items, &t.count, sizeof(*place));
 		t.items = items;
 		*place = node;
 	}
@@ -194,11 +199,11 @@ static struct targets present_targets(struct engine *engine, const struct ingres
 }
 
 /* Those of `a` that are none of `b`, in the arena. */
-static struct targets subtract_targets(
-	struct engine *engine, const struct targets *a, const struct targets *b)
+static struct target_list subtract_targets(
+	const struct targets *targets, const struct target_list *a, const struct target_list *b)
 {
-	struct targets t = {
-		.items = arena_calloc(&engine->scratch, a->count, sizeof(struct node *))};
+	struct target_list t = {
+		.items = arena_calloc(targets->scratch, a->count, sizeof(struct node *))};
 	for (size_t i = 0, k = 0; i < a->count; i++) {
 		while (k < b->count && node_by_address(b->items[k], a->items[i]) < 0)
 			k++;
@@ -209,54 +214,56 @@ static struct targets subtract_targets(
 }
 
 static void join_all(
-	struct engine *engine, struct ingress_node *ingress, const struct targets *news)
+	const struct targets *targets, struct ingress_node *ingress, const struct target_list *news)
 {
-	bool *was_used = arena_calloc(&engine->scratch, news->count, sizeof(bool));
+	bool *was_used = arena_calloc(targets->scratch, news->count, sizeof(bool));
 	for (size_t i = 0; i < news->count; i++) {
 		was_used[i] = node_has_users(news->items[i]);
 		set_add(node_users(news->items[i]), ingress, node_by_name);
 		if (news->items[i]->kind == NODE_HOST)
-			owners_joined(engine, (struct host_node *)(void *)news->items[i], ingress);
+			owners_joined(targets->owners, (struct host_node *)(void *)news->items[i],
+				ingress);
 	}
 	for (size_t i = 0; i < news->count; i++)
-		joined(engine, news->items[i], !was_used[i]);
+		joined(targets, news->items[i], !was_used[i]);
 }
 
-static void leave_all(struct engine *engine, struct ingress_node *ingress,
-	const struct targets *gone, bool shaped_balancer)
+static void leave_all(const struct targets *targets, struct ingress_node *ingress,
+	const struct target_list *gone, bool shaped_balancer)
 {
 	for (size_t i = 0; i < gone->count; i++) {
 		set_remove(node_users(gone->items[i]), ingress, node_by_name);
 		if (gone->items[i]->kind == NODE_HOST)
-			owners_left(engine, (struct host_node *)(void *)gone->items[i], ingress);
+			owners_left(targets->owners, (struct host_node *)(void *)gone->items[i],
+				ingress);
 	}
 	/* Hosts last: one that goes may take its load balancer with it. */
-	struct node **hosts = arena_calloc(&engine->scratch, gone->count, sizeof(*hosts));
+	struct node **hosts = arena_calloc(targets->scratch, gone->count, sizeof(*hosts));
 	size_t host_count = 0;
 	for (size_t i = 0; i < gone->count; i++) {
 		struct node *node = gone->items[i];
 		if (node->kind == NODE_HOST)
 			hosts[host_count++] = node;
 		else if (node->kind == NODE_CLAIM)
-			claim_left(engine, (struct claim_node *)(void *)node, ingress);
+			claims_left(targets->claims, (struct claim_node *)(void *)node, ingress);
 		else
-			left(engine, node, shaped_balancer);
+			left(targets, node, shaped_balancer);
 	}
 	for (size_t i = 0; i < host_count; i++)
-		left(engine, hosts[i], shaped_balancer);
+		left(targets, hosts[i], shaped_balancer);
 }
 
 /* New targets come before old ones go, so that nothing is freed and made again in between. */
-void targets_set(struct engine *engine, struct ingress_node *ingress, const struct targets *t,
-	bool shaped_balancer)
+void targets_set(const struct targets *targets, struct ingress_node *ingress,
+	const struct target_list *t, bool shaped_balancer)
 {
-	struct targets old = present_targets(engine, ingress);
-	struct targets news = subtract_targets(engine, t, &old);
-	struct targets gone = subtract_targets(engine, &old, t);
+	struct target_list old = present_targets(targets, ingress);
+	struct target_list news = subtract_targets(targets, t, &old);
+	struct target_list gone = subtract_targets(targets, &old, t);
 	for (size_t i = 0; i < gone.count; i++)
 		set_remove(&ingress->targets, gone.items[i], node_by_address);
 	for (size_t i = 0; i < news.count; i++)
 		set_add(&ingress->targets, news.items[i], node_by_address);
-	join_all(engine, ingress, &news);
-	leave_all(engine, ingress, &gone, shaped_balancer);
+	join_all(targets, ingress, &news);
+	leave_all(targets, ingress, &gone, shaped_balancer);
 }

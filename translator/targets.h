@@ -5,10 +5,21 @@
  */
 #pragma once
 
-#include "translator/state.h"
+#include "translator/claims.h"
+
+/* What it needs of the parts before it; it has no state of its own. */
+struct targets {
+	struct graph *graph;
+	struct secrets *secrets;
+	struct pending *pending;
+	struct diagnostics *diagnostics;
+	const struct owners *owners;
+	const struct claims *claims;
+	struct arena *scratch;
+};
 
 /* In the scratch arena. */
-struct targets {
+struct target_list {
 	struct node **items; /* by address, each once */
 	size_t count;
 	struct host_node **hosts; /* of the plan's hosts, in its order */
@@ -16,7 +27,7 @@ struct targets {
 };
 
 /* `plan` NULL: no record, no targets. */
-struct targets targets_gather(struct engine *engine, const struct plan *plan);
+struct target_list targets_gather(const struct targets *targets, const struct plan *plan);
 /* `shaped_balancer`: its load balancer object was made from it, too. */
-void targets_set(struct engine *engine, struct ingress_node *ingress, const struct targets *t,
-	bool shaped_balancer);
+void targets_set(const struct targets *targets, struct ingress_node *ingress,
+	const struct target_list *t, bool shaped_balancer);

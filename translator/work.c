@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What waits for the socket to run dry, besides the objects that batch.c sends and the statuses of statuses.c: claims and hosts are settled,
- * Services that may go are released, and owners are told. Each drains a queue of pending.c, and calls down to those who know how.
- */
-#include "translator/state.h"
+#include "translator/work.h"
+
+#include "translator/engine_parts.h"
 
 bool work_settle(struct engine *engine)
 {
 	int steps = 0;
 	/* Not within a batch: a name must not pass from one certificate to another between the two
 	 * of them. */
-	if (!engine->is_whole || engine->is_syncing || engine->batch.active)
+	if (!source_peer_is_whole(engine->source) || pending_is_in_batch(engine->pending))
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->claims) != 0) {
-		struct node *node = queue_pop(&engine->claims);
+	while (steps < PENDING_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
+		struct node *node = pending_take(engine->pending, PENDING_CLAIMS);
 		if (node->kind == NODE_CLAIM)
-			claims_settle(engine, (struct claim_node *)(void *)node);
+			claims_settle(&engine->claims, (struct claim_node *)(void *)node);
 		else if (node->kind == NODE_HOST)
-			owners_settle(engine, (struct host_node *)(void *)node);
+			owners_settle(&engine->owners, (struct host_node *)(void *)node);
 		else
-			change_by_secrets(engine, (struct ingress_node *)(void *)node);
+			change_by_secrets(&engine->changes, (struct ingress_node *)(void *)node);
 		graph_settle(&engine->graph, node);
 		arena_reset(&engine->scratch);
 		steps++;
 	}
-	return steps == WORK_STEPS_MAX;
+	return steps == PENDING_STEPS_MAX;
 }
 
 static bool release(struct engine *engine, struct ingress_node *front)
@@ -35,8 +33,8 @@ static bool release(struct engine *engine, struct ingress_node *front)
 		(front->balancer->node.flags & agreed) != agreed)
 		return false;
 	node->flags |= NODE_RELEASED;
-	plans_forget(engine, front);
-	change_ingress(engine, front, NULL);
+	plans_forget(engine->plans, front);
+	change_ingress(&engine->changes, front, NULL);
 	arena_reset(&engine->scratch);
 	return true;
 }
@@ -45,11 +43,11 @@ bool work_release(struct engine *engine)
 {
 	struct record *record;
 	bool released = false;
-	if (!engine->releases_due || !engine->provider_up || !engine_is_whole(engine) ||
-		!batch_is_idle(engine) || queue_len(&engine->claims) != 0)
+	if (!fronts_release_is_due(engine->fronts) || !provider_peer_is_up(engine->provider) ||
+		!source_peer_is_whole(engine->source) || !batch_is_idle(engine->batch) ||
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	engine->releases_due = false;
-	if (engine->leaving_count == 0)
+	if (!fronts_begin_release(engine->fronts))
 		return false;
 	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
 		released |= release(engine, (struct ingress_node *)(void *)record);
@@ -63,14 +61,15 @@ static void speak(struct engine *engine, struct node *node)
 	node->flags &= (uint16_t)~asked;
 	if ((asked & NODE_TELL) != 0) {
 		diag_list_init(&diags, &engine->scratch);
-		object_diagnose(engine, node, &diags);
-		diagnostics_update(engine, node, DIAGNOSTICS_CONTENT, &diags, false);
+		object_diagnose(&engine->objects, node, &diags);
+		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_CONTENT, &diags, false);
 	}
 	if ((asked & NODE_TELL_STATUS) != 0) {
 		bool keep = false;
 		diag_list_init(&diags, &engine->scratch);
-		statuses_diagnose(engine, (struct balancer_node *)(void *)node, &diags, &keep);
-		diagnostics_update(engine, node, DIAGNOSTICS_STATUS, &diags, keep);
+		statuses_diagnose(
+			&engine->statuses, (struct balancer_node *)(void *)node, &diags, &keep);
+		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_STATUS, &diags, keep);
 		/* After a restart the first status may be that nothing is known yet; what comes then
 		 * may have been told in the life before. */
 		if ((node->flags & NODE_TELL_STATUS) == 0 && !keep)
@@ -83,17 +82,19 @@ bool work_diagnose(struct engine *engine)
 {
 	int steps = 0;
 	/* Who has what must be settled before it is told. */
-	if (!engine->source_up || !engine->is_whole || engine->is_syncing ||
-		queue_len(&engine->claims) != 0)
+	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
+		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
-	while (steps < WORK_STEPS_MAX && queue_len(&engine->to_tell) != 0 &&
-		engine->ops->source_out(engine->ctx) != NULL) {
-		struct node *node = queue_pop(&engine->to_tell);
+	while (steps < PENDING_STEPS_MAX &&
+		pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
+		source_peer_out(engine->source) != NULL) {
+		struct node *node = pending_take(engine->pending, PENDING_DIAGNOSES);
 		speak(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}
-	if (queue_len(&engine->to_tell) == 0 && (!engine->provider_up || batch_is_idle(engine)))
-		engine->standing = false;
-	return steps == WORK_STEPS_MAX;
+	if (pending_count(engine->pending, PENDING_DIAGNOSES) == 0 &&
+		(!provider_peer_is_up(engine->provider) || batch_is_idle(engine->batch)))
+		diagnostics_set_standing(engine->diagnostics, false);
+	return steps == PENDING_STEPS_MAX;
 }

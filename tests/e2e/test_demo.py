@@ -18,6 +18,22 @@ from lib.own_disk import IS_ROOT
 from lib.processes import children, descendants
 from lib.wait import wait_for
 
+# A story that fails while a daemon runs.
+FAILING = """
+import pathlib, sys, tempfile
+import demo
+from lib.daemon import Daemon
+from lib.line import build_folder
+
+def demonstrate(args):
+    folder = pathlib.Path(tempfile.gettempdir())
+    translator = Daemon(build_folder() / "translator/sluice-translator", ["--runtime-dir", str(folder)], folder / "translator.log").start()
+    translator.wait_event("started")
+    raise TimeoutError("what was waited for")
+
+demo.demonstrate = demonstrate
+sys.exit(demo.main())
+"""
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "demo.py"
 pytestmark = pytest.mark.plain
 
@@ -83,3 +99,12 @@ def test_the_second_signal_ends_it_at_once(demo):
     demo.process.send_signal(signal.SIGINT)
     demo.process.send_signal(signal.SIGTERM)
     assert demo.wait_gone() == 128 + signal.SIGKILL
+
+
+def test_what_fails_shows_the_logs(tmp_path):
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                          env={**os.environ, "PYTHONPATH": str(DEMO.parent), "TMPDIR": str(tmp_path), "SLUICE_BUILD": str(build_folder())})
+    assert done.returncode == 1
+    assert "the end of the log of sluice-translator" in done.stdout and " event=started " in done.stdout
+    assert "TimeoutError: what was waited for" in done.stderr
+    assert list(tmp_path.iterdir()) == []

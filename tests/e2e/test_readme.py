@@ -22,7 +22,7 @@ from lib.network import own_network
 from lib.own_disk import IS_ROOT
 from lib.traffic import answers
 from lib.wait import wait_for
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 README = next(page for page in pages() if page.path == ROOT / "README.md")
@@ -109,7 +109,7 @@ def test_the_line_from_the_source(provider):
         folder = pathlib.Path(room.enter_context(tempfile.TemporaryDirectory(prefix="t-")))
         folder.chmod(0o755)
         room.enter_context(own_network())
-        kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
+        kube = KubeStandin("1.34").start()
         room.callback(kube.stop)
         rancher = RancherStandin(listen="127.0.0.1", port=8080, kubeconfig=kube.kubeconfig, agent_interval=0.1,
                                  access_key="...", secret_key="...")

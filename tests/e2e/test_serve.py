@@ -50,14 +50,18 @@ def serve(tmp_path):
     assert [code for server in made if server.is_running() and (code := server.stop()) != 0] == []
 
 
+def read_answer(connection: socket.socket) -> bytes:
+    """All of it: the connection ends behind it."""
+    got = b""
+    while piece := connection.recv(65536):
+        got += piece
+    return got
+
+
 def say(port: int, request: bytes) -> bytes:
-    """All that is answered until the connection ends."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
         connection.sendall(request)
-        got = b""
-        while piece := connection.recv(65536):
-            got += piece
-        return got
+        return read_answer(connection)
 
 
 def metrics(text: str) -> set[str]:
@@ -110,7 +114,7 @@ def test_who_drips_is_cut_off(translator, serve):
         slow.sendall(b"GET /hea")
         # Another one is answered meanwhile.
         assert look(server.port, "/healthz").status == 200
-        assert slow.recv(65536).startswith(b"HTTP/1.1 408 ")
+        assert read_answer(slow).startswith(b"HTTP/1.1 408 ")
     assert time.monotonic() - began > HEAD_S - 1
 
 
@@ -148,7 +152,7 @@ def is_turned_away(connection: socket.socket) -> bool:
     """Rather than waiting as all the others do."""
     connection.settimeout(0.2)
     try:
-        return connection.recv(65536).startswith(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n")
+        return read_answer(connection).startswith(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n")
     except ConnectionResetError:
         return True  # before it could read that
     except TimeoutError:
@@ -171,7 +175,7 @@ def test_a_program_that_hangs(translator, serve):
     for connection in waiting:
         connection.settimeout(PATIENCE)
         with connection, contextlib.suppress(ConnectionResetError):
-            answers.append(connection.recv(65536))
+            answers.append(read_answer(connection))
     told = [answer for answer in answers if answer]
     assert len(told) == CONNECTIONS_MAX and all(answer.startswith(b"HTTP/1.1 503 ") and b"it hangs, or is very busy" in answer for answer in told)
     assert time.monotonic() - began < PATIENCE / 2

@@ -23,6 +23,13 @@ for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 os.execv(sys.argv[1], sys.argv[1:])
 """
+# Asked to end before the program's first step: what is pending outlives exec.
+IMPATIENT = """import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+os.kill(os.getpid(), signal.SIGHUP)
+os.kill(os.getpid(), int(sys.argv[1]))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 KUBECONFIG = """{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}],
 clusters: [{name: x, cluster: {server: "http://127.0.0.1:1"}}], users: [{name: x, user: {token: x}}]}"""
 RANCHER = {"CATTLE_URL": "http://127.0.0.1:1/v2-beta", "CATTLE_ACCESS_KEY": "x", "CATTLE_SECRET_KEY": "x"}
@@ -43,10 +50,14 @@ def signals(pid: int) -> dict[str, int]:
     return {name: int(re.search(rf"^{name}:\s*(\w+)$", status, re.MULTILINE)[1], 16) for name in ("SigBlk", "SigIgn")}
 
 
-def run(program: str, folder: pathlib.Path, is_deaf: bool) -> dict[str, int]:
+def make(program: str, folder: pathlib.Path) -> Daemon:
     (folder / "kubeconfig").write_text(KUBECONFIG)
     arguments = [str(folder / word) if word == "kubeconfig" else word for word in PROGRAMS[program]]
-    daemon = Daemon(build_folder() / program, ["--runtime-dir", str(folder), *arguments], folder / "log", RANCHER)
+    return Daemon(build_folder() / program, ["--runtime-dir", str(folder), *arguments], folder / "log", RANCHER)
+
+
+def run(program: str, folder: pathlib.Path, is_deaf: bool) -> dict[str, int]:
+    daemon = make(program, folder)
     if is_deaf:
         make_deaf(daemon)
     daemon.start()
@@ -65,6 +76,18 @@ def test_each_daemon(program, tmp_path):
     heard = run(program, tmp_path, is_deaf=False)
     assert heard["SigBlk"] == 0 and heard["SigIgn"] == 1 << signal.SIGPIPE - 1
     assert run(program, tmp_path, is_deaf=True) == heard
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_asked_to_end_before_the_first_step(program, number, tmp_path):
+    """It ends in order, as ever; a hangup before does not end it in another way."""
+    daemon = make(program, tmp_path)
+    daemon.arguments = ["-c", IMPATIENT, str(int(number)), str(daemon.program), *daemon.arguments]
+    daemon.program = pathlib.Path(sys.executable)
+    daemon.start()
+    assert daemon.reap() == 0, daemon.lines
+    assert len(daemon.events("started")) == len(daemon.events("stopped")) == 1
 
 
 @pytest.mark.parametrize("name", PROXIES)

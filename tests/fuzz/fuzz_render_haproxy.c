@@ -384,7 +384,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	slots_init(&side.engine.slots);
 	trust_files_init(&side.engine.trust, WORLD_STATE_DIR "/trust");
 	certs_init(&side.certs, world.state, world.notices, "/nowhere");
-	pools_init(&side.engine);
+	side.engine.pools = pools_new(&side.engine);
 	pools_provide(&side.engine);
 	if (forms->is_learning) {
 		world_fill_plain(&world);
@@ -398,7 +398,7 @@ static void run(const uint8_t *data, size_t len, struct forms *forms)
 	}
 	check(&world, forms, &side, false);
 	check_classes(&world, forms);
-	pools_fini(&side.engine);
+	pools_free(side.engine.pools);
 	trust_files_fini(&side.engine.trust);
 	slots_fini(&side.engine.slots);
 	arena_fini(&side.engine.arena);

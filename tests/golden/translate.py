@@ -1,95 +1,86 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Golden cases of the translator: each folder of tests/golden/translate holds records.json, what they must lead to (expect.json), and
-why (why.md). Every case is run in several ways, all of which must end the same:
+"""Golden cases of the translator: each folder of tests/golden/translate holds manifests.yaml, which begins with the reason why the case exists,
+and expect.yaml, what becomes of it. sluice-watcher makes records of the manifests; with these every case is run in several ways, all of which must
+end the same:
 
  - the watcher's snapshot first, then a provider;
  - the provider first, the records in other orders;
- - one record after the other, then all of them gone again, one by one.
+ - one record after the other, then all of them gone again, one by one;
+ - sluice-watcher and sluice-translator as filters, which lead to the same objects.
 
-usage: translate.py [--update] ENGINE_TOOL [CASE...]
+usage: translate.py [--update] BUILD [CASE...]
 
---update writes expect.json anew: read the difference before you commit it.
+--update writes expect.yaml anew: read the difference before you commit it. How it is written says brief.py.
 
-records.json: {"options": [...], "now": seconds, "settings": {...}, "capabilities": {...}, "records": [...], "answers": [...]}, all but
-the records optional. Records have the form of PROTOCOL.md; a namespace is "default", a uid is made up and `created` is 1000 unless given;
-"@a.crt" is the content of tests/golden/certs/a.crt. "answers" are lb-status messages that the provider sends, with a rev made up.
+In manifests.yaml "@a.crt" is the content of tests/golden/certs/a.crt, and a Service with a selector gets an EndpointSlice NAME-1 with the
+endpoint 10.0.0.1 unless one is written. case.yaml, if it is there, holds what is not as usual:
+
+ watcher, translator  options of these programs
+ provider             what it is capable of: otherwise it has a load balancer for each Ingress, and all policies
+ answers              lb-status messages that it sends, with a rev made up
+ now                  the time
+ without-endpoints    Services, as NAMESPACE/NAME, for which no EndpointSlice is made
+ not-synced           kinds that the watcher cannot read
 """
 from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import pathlib
 import random
+import subprocess
 import sys
+import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import yaml
 
-from lib.engine import KINDS, ORDER, Engine  # noqa: E402  pylint: disable=wrong-import-position
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
+
+# pylint: disable=wrong-import-position
+from brief import Brief, text  # noqa: E402
+from case import Case, Loader  # noqa: E402
+from lib.engine import ORDER, Body, Engine, ProviderView, frame, frames, provider_hello  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-NOW = 1_767_000_000  # 2025-12-29
-CERTIFICATES = {f"@{path.name}": path.read_bytes() for path in (HERE / "certs").glob("*.[ck]*")}
 SHUFFLES = 4
 SHOWN_LINES = 40
 
 
-def complete(record: dict) -> dict:
-    kind = record["kind"]
-    assert kind in KINDS, kind
-    full = dict(record)
-    if kind != "ingress-class":
-        full.setdefault("namespace", "default")
-    full.setdefault("uid", f"{kind}-{full.get('namespace', '')}-{full['name']}")
-    if kind in ("ingress", "endpoints"):
-        full.setdefault("created", 1000)
-    for field in ("certificate", "private_key", "ca"):
-        if field in full:
-            full[field] = CERTIFICATES.get(full[field], full[field].encode())
-    return full
+def without(body: Body, *keys: str) -> Body:
+    return {key: value for key, value in body.items() if key not in keys}
 
 
-def show(body: dict) -> dict:
-    """For people: without revision, certificates by their file's name."""
-    names = {content: name for name, content in CERTIFICATES.items()}
-    names |= {content.strip(): name for content, name in names.items()}
-    shown = {key: value for key, value in body.items() if key != "rev"}
-    for key, value in shown.items():
-        if isinstance(value, bytes):
-            shown[key] = names.get(value) or names.get(value.strip()) or value.decode()
-        elif isinstance(value, dict):
-            shown[key] = show(value)
-    return shown
-
-
-def without(body: dict, *keys: str) -> dict:
-    """Most are of Ingresses: only another kind is shown."""
-    return {key: value for key, value in body.items() if key not in keys and (key, value) != ("kind", "ingress")}
-
-
-def difference(expected: dict, got: dict) -> str:
-    lines = [json.dumps(part, indent=1, ensure_ascii=False, default=repr).splitlines() for part in (expected, got)]
+def difference(expected: Body, got: Body) -> str:
+    lines = [text(part).splitlines() for part in (expected, got)]
     return "\n".join(list(difflib.unified_diff(*lines, "expected", "got", lineterm="", n=2))[:SHOWN_LINES])
 
 
-class Case:
-    def __init__(self, tool: str, folder: pathlib.Path):
-        self.tool = tool
-        self.folder = folder
-        given = json.loads((folder / "records.json").read_text())
-        self.options = given.pop("options", [])
-        self.now = given.pop("now", NOW)
-        self.settings = given.pop("settings", {})
-        self.capabilities = given.pop("capabilities", {})
-        self.records = [complete(record) for record in given.pop("records")]
-        self.answers = given.pop("answers", [])
-        assert not given, f"unknown: {', '.join(given)}"
+def in_order(provider: ProviderView) -> list[Body]:
+    return sorted(provider.objects.values(), key=lambda body: (ORDER[body["kind"]], body["id"]))
+
+
+class Trial:
+    def __init__(self, build: pathlib.Path, case: Case):
+        self.case = case
+        self.tool = str(build / "tests/translate/engine-tool")
+        self.options = case.given.get("translator", [])
+        self.capabilities = case.given.get("provider", {})
+        self.answers = case.given.get("answers", [])
+        self.translator = str(build / "translator/sluice-translator")
+        self.told = case.from_watcher(str(build / "watcher/sluice-watcher"))
+        self.settings = self.told.settings
+        self.records = self.told.records
+        self.brief = Brief(self.told.uids())
 
     def engine(self) -> Engine:
-        engine = Engine(self.tool, [f"warn={14 * 86400}", *self.options])
-        engine.set_time(self.now)
+        engine = Engine(self.tool, self.options)
+        engine.set_time(self.case.seconds)
         return engine
+
+    def watcher_up(self, engine: Engine) -> None:
+        engine.watcher_up(False)
+        engine.say("settings", self.settings)
 
     def answer(self, engine: Engine) -> None:
         for answer in self.answers:
@@ -98,18 +89,15 @@ class Case:
 
     def result(self, engine: Engine) -> dict:
         assert not engine.refused, engine.refused
-        objects = sorted(engine.provider.objects.values(), key=lambda body: (ORDER[body["kind"]], body["id"]))
         events = [without(event, "standing") for event in engine.source.events]
-        statuses = [without(status) for status in engine.source.statuses]
-        by_text = {"key": json.dumps}
-        return {"objects": objects, "events": sorted(events, **by_text), "statuses": sorted(statuses, **by_text)}
+        return {"objects": in_order(engine.provider), "events": sorted(events, key=repr), "statuses": sorted(engine.source.statuses, key=repr)}
 
     def kinds(self) -> list[str]:
-        return self.settings.get("kinds", KINDS)
+        return self.settings["kinds"]
 
     def watcher_first(self) -> dict:
         with self.engine() as engine:
-            engine.watcher_up(self.settings)
+            self.watcher_up(engine)
             engine.snapshot(self.records, self.kinds())
             engine.work()
             engine.source.take_events()  # made without knowing the provider
@@ -119,7 +107,7 @@ class Case:
             engine.source.take_events()
             engine.source.take_statuses()
             engine.watcher_down()
-            engine.watcher_up(self.settings)
+            self.watcher_up(engine)
             engine.snapshot(self.records, self.kinds())
             engine.work()
             assert engine.provider.commits <= 1, "a re-list changes nothing"
@@ -130,7 +118,7 @@ class Case:
         records = draw.sample(self.records, len(self.records))
         with self.engine() as engine:
             engine.provider_up(self.capabilities)
-            engine.watcher_up(self.settings)
+            self.watcher_up(engine)
             engine.snapshot(records, draw.sample(self.kinds(), len(self.kinds())))
             engine.work()
             self.answer(engine)
@@ -141,7 +129,7 @@ class Case:
         draw = random.Random(seed)
         records = draw.sample(self.records, len(self.records))
         with self.engine() as engine:
-            engine.watcher_up(self.settings)
+            self.watcher_up(engine)
             engine.snapshot([], self.kinds())
             engine.provider_up(self.capabilities)
             engine.work()
@@ -152,7 +140,7 @@ class Case:
             engine.source.take_events()
             engine.source.take_statuses()
             engine.watcher_down()
-            engine.watcher_up(self.settings)
+            self.watcher_up(engine)
             engine.snapshot(records, self.kinds())
             engine.work()
             result = self.result(engine)
@@ -162,39 +150,57 @@ class Case:
             assert not engine.provider.objects, engine.provider.objects
             return result
 
+    def filtered(self) -> list[Body]:
+        """The objects only: there are no answers, and the time is that of this machine."""
+        with tempfile.NamedTemporaryFile() as hello:
+            hello.write(frame(provider_hello(self.capabilities)))
+            hello.flush()
+            command = [self.translator, "--once", "--hello", hello.name, *self.options]
+            done = subprocess.run(command, input=self.told.output, capture_output=True, check=False)
+        assert done.returncode == 0 and not done.stderr, f"sluice-translator: {done.stderr.decode()}"
+        provider = ProviderView()
+        for kind, body in frames(done.stdout):
+            if kind != "hello":
+                provider.take(kind, body)
+        return in_order(provider)
+
     def run(self, update: bool) -> list[str]:
         first = self.watcher_first()
-        shown = {"objects": [show(body) for body in first["objects"]], "events": first["events"], "statuses": first["statuses"]}
-        expected = self.folder / "expect.json"
+        shown = self.brief.result(**first)
+        path = self.case.folder / "expect.yaml"
         if update:
-            expected.write_text(json.dumps(shown, indent=1, ensure_ascii=False) + "\n")
-        problems = []
-        if json.loads(expected.read_text()) != shown:
-            problems.append(difference(json.loads(expected.read_text()), shown))
-        if not (self.folder / "why.md").exists():
-            problems.append("no why.md")
+            path.write_text(text(shown))
+        problems = [] if self.case.has_reason else ["manifests.yaml does not begin with the reason why the case exists"]
+        expected = path.exists() and yaml.load(path.read_text(), Loader) or {}
+        if expected != shown:
+            problems.append(difference(expected, shown))
         for seed in range(SHUFFLES):
             for way in (self.shuffled, self.one_by_one):
                 got = way(seed)
                 if got != first:
-                    problems.append(f"{way.__name__}({seed}):\n{difference(first, got)}")
+                    problems.append(f"{way.__name__}({seed}):\n{difference(shown, self.brief.result(**got)) or (first, got)}")
+        # A filter cannot be told that a kind is not readable.
+        if "not-synced" not in self.case.given and (objects := self.filtered()) != first["objects"]:
+            problems.append(f"--once:\n{difference(shown, self.brief.result(**first | {'objects': objects})) or (first, objects)}")
         return problems
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("tool")
+    parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
-    folders = sorted(path.parent for path in HERE.glob("translate/*/records.json"))
+    folders = sorted(path.parent for path in HERE.glob("translate/*/manifests.yaml"))
+    if unknown := {*args.cases} - {folder.name for folder in folders}:
+        parser.error(f"there is no case {', '.join(sorted(unknown))}")
     bad = 0
     for folder in folders:
         if args.cases and folder.name not in args.cases:
             continue
         try:
-            problems = Case(args.tool, folder).run(args.update)
-        except AssertionError as problem:
+            problems = Trial(args.build, Case(folder)).run(args.update)
+        except (AssertionError, yaml.YAMLError) as problem:
             problems = [f"{type(problem).__name__}: {problem}"]
         print(f"{'FAILED' if problems else 'ok'} {folder.name}")
         print(*problems, sep="\n", end="\n" if problems else "")

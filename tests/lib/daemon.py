@@ -11,7 +11,10 @@ import weakref
 
 from .wait import wait_for
 
-living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for lib.report
+LINES_MAX = 60  # of a log at the end of what has failed
+COLUMNS_MAX = 400
+
+living: weakref.WeakSet[Daemon] = weakref.WeakSet()  # all that somebody still holds, for log_ends()
 
 
 class Daemon:
@@ -105,6 +108,17 @@ class Daemon:
         found = wait_for(lambda: [line for line in self.lines[since:] if is_of_event(line, name) and text in line],
                          f"{self.program.name} to log {name} {text}", timeout)
         return found[0]
+
+
+def log_ends(begun: dict[int, int] | None = None) -> list[tuple[str, str]]:
+    """The name of each daemon that has logged something, and its last lines; those that `begun` counts for its id() were there before."""
+    ends = []
+    for each in list(living):
+        lines = each.lines[(begun or {}).get(id(each), 0):]
+        if lines:
+            left_out = [f"({len(lines) - LINES_MAX} lines before)"] if len(lines) > LINES_MAX else []
+            ends.append((each.program.name, "\n".join(left_out + [line[:COLUMNS_MAX] for line in lines[-LINES_MAX:]])))
+    return ends
 
 
 def is_of_event(line: str, name: str) -> bool:

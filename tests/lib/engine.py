@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from typing import Any, Iterable
+from typing import Any, Iterable, Iterator, Literal
 
 import msgpack
 
@@ -24,6 +24,24 @@ def pack(kind: str, body: Body) -> bytes:
 def unpack(payload: bytes) -> tuple[str, Body]:
     kind, body = msgpack.unpackb(payload, raw=False)
     return kind, body
+
+
+def frame(payload: bytes) -> bytes:
+    return struct.pack(">I", len(payload)) + payload
+
+
+def frames(data: bytes) -> Iterator[tuple[str, Body]]:
+    while data:
+        end = 4 + struct.unpack(">I", data[:4])[0]
+        assert len(data) >= end, "half a frame"
+        yield unpack(data[4:end])
+        data = data[end:]
+
+
+def provider_hello(capabilities: Body | None = None) -> bytes:
+    return pack("hello", {
+        "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
+        "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}})
 
 
 class ProviderView:
@@ -133,13 +151,12 @@ class SourceView:
 
 class Engine:
     def __init__(self, tool: str, options: list[str] | None = None, under: Iterable[str] = ()):
-        """`under`: a program that runs it, with its arguments."""
-        self.process = subprocess.Popen([*under, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        """`options`: of sluice-translator; `under`: a program that runs it, with its arguments."""
+        self.process = subprocess.Popen([*under, tool, *(options or [])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.provider = ProviderView()
         self.source = SourceView()
         self.missing = ""
         self.refused: list[str] = []
-        self.command("C", "\n".join(options or []).encode())
 
     def close(self) -> None:
         self.process.stdin.close()
@@ -164,7 +181,7 @@ class Engine:
     def set_time(self, seconds: int) -> None:
         self.command("T", str(seconds).encode())
 
-    def watcher_up(self, settings: Body | None = None) -> None:
+    def watcher_up(self, settings: Body | None | Literal[False] = None) -> None:
         self.command("U")
         if settings is not False:
             self.say("settings", {**SETTINGS, **(settings or {})})
@@ -197,9 +214,7 @@ class Engine:
 
     def provider_up(self, capabilities: Body | None = None) -> None:
         self.provider.connect()
-        self.command("V", pack("hello", {
-            "version_min": 1, "version_max": 1, "role": "provider", "name": "test", "software": "test 1",
-            "capabilities": {"grouping": "per-ingress", "protocols": PROTOCOLS, "policies": POLICIES, **(capabilities or {})}}))
+        self.command("V", provider_hello(capabilities))
 
     def provider_down(self) -> None:
         self.command("v")

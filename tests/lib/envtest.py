@@ -20,7 +20,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.kube.public import KubeApi
 
 from .addresses import free_port
@@ -40,7 +40,7 @@ def assets() -> pathlib.Path | None:
 
 def kube_server() -> KubeStandin | RealKube:
     """A started API server: the real one if there is one, else the stand-in. Who starts it by this runs against both."""
-    return (RealKube() if assets() else KubeStandin("1.34", *LOOPBACK_PODS)).start()
+    return (RealKube() if assets() else KubeStandin("1.34")).start()
 
 
 def needs_standin(to: str) -> pytest.MarkDecorator:

@@ -107,5 +107,4 @@ def repository_files(*patterns: str) -> list[str]:
 
 
 def pages() -> list[Page]:
-    """All pages, without the one-line reasons of golden cases."""
-    return [Page(ROOT / name) for name in repository_files("*.md") if not name.endswith("/why.md")]
+    return [Page(ROOT / name) for name in repository_files("*.md")]

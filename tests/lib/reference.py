@@ -117,7 +117,7 @@ def metrics() -> str:
     }
     found = tables("metrics.def", "METRIC")
     for folder in sorted(found, key=list(owners).index):
-        text += f"### {owners[folder]}\n\n| figure | type | labels | meaning |\n| --- | --- | --- | --- |\n"
+        text += f"### {owners[folder]}\n\n| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n"
         for _, kind, name, _, choices, meaning in found[folder]:
             shown = name + {"COUNTER": "_total", "HISTOGRAM": "_bucket"}.get(kind, "")
             names = re.findall(r"(\w+)=", choices.replace("SLUICE_VERSION", "")) + (

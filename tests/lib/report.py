@@ -12,9 +12,6 @@ import pytest
 
 from . import daemon
 
-LINES_MAX = 60  # of a daemon's log in a failure
-COLUMNS_MAX = 400
-
 _outcomes: dict[str, str] = {}
 _told: dict[int, int] = {}  # lines that a daemon had logged when the test began
 
@@ -29,12 +26,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
     report = (yield).get_result()
     if not report.failed:
         return
-    for each in list(daemon.living):
-        lines = each.lines[_told.get(id(each), 0):]
-        if lines:
-            shown = [line[:COLUMNS_MAX] for line in lines[-LINES_MAX:]]
-            left_out = [f"({len(lines) - LINES_MAX} lines before)"] if len(lines) > LINES_MAX else []
-            report.sections.append((f"log of {each.program.name}", "\n".join(left_out + shown)))
+    report.sections += [(f"log of {name}", lines) for name, lines in daemon.log_ends(_told)]
 
 
 def pytest_runtest_logreport(report: Any) -> None:

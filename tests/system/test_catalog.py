@@ -23,7 +23,7 @@ from lib.backend import Backend
 from lib.cluster import Cluster
 from lib.traffic import Traffic, answers, request
 from lib.wait import wait_for
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .catalog import AGENT, ENTRY, ONCE, ROLE, SIDEKICKS, TEMPLATE, VARIABLE, Stack, questions, rancher_compose, security_words, services, text_of
@@ -138,7 +138,7 @@ class StackLine(PodLine):
         self.backend = Backend("web-0")
         key = secrets.token_hex(100).encode() + b"\n"
         self.token = hashlib.sha256(key).hexdigest()
-        self.kube = KubeStandin("1.21", *LOOPBACK_PODS, "--token", self.token).start()
+        self.kube = KubeStandin("1.21", "--token", self.token).start()
         self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))

@@ -14,12 +14,12 @@ import subprocess
 
 import pytest
 import yaml
+from lib.admin import look
 from lib.backend import Backend
 from lib.cluster import Cluster
 from lib.traffic import Traffic
 from lib.wait import wait_for
-from lib.admin import look
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 from .compose import FOLDER, Compose, filled, names
@@ -38,7 +38,7 @@ HOST = "foo.bar.com"
 class ComposeLine(PodLine):
     def __init__(self) -> None:
         # pylint: disable=super-init-not-called
-        self.kube = KubeStandin("1.21", *LOOPBACK_PODS).start()
+        self.kube = KubeStandin("1.21").start()
         self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))

@@ -10,10 +10,10 @@ import urllib.parse
 from typing import Callable
 
 import pytest
+from lib.admin import look
 from lib.cluster import Cluster
 from lib.wait import wait_for
-from lib.admin import look
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 from . import attack
@@ -29,7 +29,7 @@ class PodLine:
     """With `attack`, the program of one container is replaced by an attacker that tries `attack(line)`."""
 
     def __init__(self, victim: str = "", attack: Callable[["PodLine"], set[str]] = lambda line: set()) -> None:
-        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
+        self.kube = KubeStandin("1.34").start()
         self.kube.rules(rules(rendered("rancher")))
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from lib.cluster import Cluster
 from lib.wait import wait_for
-from standins.kube.client import LOOPBACK_PODS, KubeStandin
+from standins.kube.client import KubeStandin
 from standins.rancher.client import RancherStandin
 
 from . import attack
@@ -41,7 +41,7 @@ def self_contained(path: pathlib.Path) -> str:
 
 class SystemdLine:
     def __init__(self) -> None:
-        self.kube = KubeStandin("1.34", *LOOPBACK_PODS).start()
+        self.kube = KubeStandin("1.34").start()
         self.rancher = RancherStandin(kubeconfig=self.kube.kubeconfig, agent_interval=0.1, hosts=3)
         self.cluster = Cluster(str(self.kube.kubeconfig))
         self.machine = Machine()

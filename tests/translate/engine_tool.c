@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The engine of the translator without sockets and clock, for tests: commands on standard input,
- * frames on standard output.
+ * The engine of the translator without sockets and clock, for tests: the translator's options as
+ * arguments, commands on standard input, frames on standard output.
  *
  *   command = letter, 4-byte big-endian length, that many bytes
  *
- *   C text     options "allow-external-name", "shared-hosts", "default=NAMESPACE/NAME",
- * "allow-egress=CIDR", "refuse-egress=CIDR" (each once),
- * "publish=NAMESPACE/NAME", "http=PORT", "https=PORT", "warn=SECONDS", one a line;
- * comes first, once T text     the time, seconds since 1970 U / u      a watcher connects / is gone
+ *   T text     the time, seconds since 1970
+ *   U / u      a watcher connects / is gone
  *   S payload  a message from it
  *   V payload  a provider connects and says this hello
  *   v          it is gone
  *   P payload  a message from it
  *   W text     work; "source N" and "provider N", one a line, limit how many frames each takes,
- * none otherwise
+ *              none otherwise
  *
  * Answers have the same form: `s` and `p` are frames to the watcher and to the provider, `e` is the
  * text with which a message was refused, `w` ends the answers to a W and holds what is missing, if
@@ -24,6 +22,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "proto/frame.h"
+#include "translator/config.h"
 #include "translator/engine.h"
 
 #include <errno.h>
@@ -43,9 +42,8 @@ struct side {
 static struct side source = {.letter = 's'};
 static struct side provider = {.letter = 'p'};
 static struct engine *engine;
-static char *default_certificate; /* kept for the engine */
-static char *publish_service;     /* likewise */
-static struct egress *egress;     /* likewise */
+static struct translator_config config; /* kept for the engine */
+static struct egress *egress;           /* likewise */
 static struct message_reader *reader;
 
 static void answer(char letter, struct str bytes)
@@ -111,73 +109,22 @@ static char *next_line(struct str *text)
 	return line;
 }
 
-static void split(const char *text, struct str *ret_namespace, struct str *ret_name)
+/* What this machine's environment says is no part of a test. */
+static char *no_variable(const char *name)
 {
-	const char *slash = strchr(text, '/');
-	must(slash != NULL);
-	*ret_namespace = (struct str){text, (size_t)(slash - text)};
-	*ret_name = str_from(slash + 1);
+	(void)name;
+	return NULL;
 }
 
-/* An option that may be given several times, here once. Takes the line. */
-static void add_to_list(struct option_list *list, char *line, const char *value)
+static void configure(int argc, char **argv)
 {
-	must(list->count == 0);
-	list->items = xcalloc(1, sizeof(*list->items));
-	list->items[list->count++] = xstrdup(value);
-	free(line);
-}
-
-static struct egress *make_egress(struct egress_options *options)
-{
-	struct option_list *lists[] = {&options->refused, &options->allowed};
+	struct engine_config engine_config;
 	char *problem = NULL;
-	struct egress *made = egress_new(options, &problem);
-	must(made != NULL);
-	for (size_t i = 0; i < 2; i++) {
-		if (lists[i]->count != 0)
-			free(lists[i]->items[0]);
-		free(lists[i]->items);
-	}
-	return made;
-}
-
-static void configure(struct str text)
-{
-	struct egress_options egress_options = {0};
-	struct engine_config config = {0};
-	char *line = NULL;
-	while ((line = next_line(&text)) != NULL) {
-		struct str option = str_from(line);
-		if (str_eq(option, STR("allow-external-name"))) {
-			config.allow_external_name = true;
-		} else if (str_eq(option, STR("shared-hosts"))) {
-			config.shared_hosts = true;
-		} else if (str_starts_with(option, STR("allow-egress="))) {
-			add_to_list(&egress_options.allowed, line, line + 13);
-			continue;
-		} else if (str_starts_with(option, STR("refuse-egress="))) {
-			add_to_list(&egress_options.refused, line, line + 14);
-			continue;
-		} else if (str_starts_with(option, STR("warn="))) {
-			config.certificate_warn_s = strtoll(line + 5, NULL, 10);
-		} else if (str_starts_with(option, STR("http="))) {
-			config.http_port = strtoull(line + 5, NULL, 10);
-		} else if (str_starts_with(option, STR("https="))) {
-			config.https_port = strtoull(line + 6, NULL, 10);
-		} else if (str_starts_with(option, STR("default="))) {
-			default_certificate = line;
-			split(line + 8, &config.default_namespace, &config.default_name);
-			continue;
-		} else if (str_starts_with(option, STR("publish="))) {
-			publish_service = line;
-			split(line + 8, &config.publish_namespace, &config.publish_name);
-			continue;
-		}
-		free(line);
-	}
-	config.egress = egress = make_egress(&egress_options);
-	engine = engine_new(&config, &ops, NULL);
+	must(options_parse(&translator_config_table, &config, argc, argv, no_variable, &problem) ==
+		OPTIONS_OK);
+	must(translator_config_check(&config, &engine_config) == NULL);
+	egress = engine_config.egress;
+	engine = engine_new(&engine_config, &ops, NULL);
 }
 
 static void take(struct str payload, bool from_source)
@@ -238,9 +185,6 @@ static void ignore_line(void *ctx, const struct log_event *event, struct str lin
 static void obey(char letter, struct str bytes)
 {
 	switch (letter) {
-	case 'C':
-		configure(bytes);
-		return;
 	case 'T': {
 		char *text = str_dup(bytes);
 		engine_set_time(engine, strtoll(text, NULL, 10));
@@ -276,10 +220,11 @@ static void obey(char letter, struct str bytes)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	unsigned char head[5];
 	log_set_sink(ignore_line, NULL);
+	configure(argc, argv);
 	reader = message_reader_new();
 	buf_init(&source.out, OUT_MAX);
 	buf_init(&provider.out, OUT_MAX);
@@ -295,8 +240,7 @@ int main(void)
 	}
 	engine_free(engine);
 	egress_free(egress);
-	free(default_certificate);
-	free(publish_service);
+	options_free(&translator_config_table, &config);
 	message_reader_free(reader);
 	buf_fini(&source.out);
 	buf_fini(&provider.out);

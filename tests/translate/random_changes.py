@@ -17,8 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib.engine import POLICIES, PROTOCOLS, Engine  # noqa: E402  pylint: disable=wrong-import-position
 from translate.cluster import Certificates, RandomCluster  # noqa: E402  pylint: disable=wrong-import-position
 
-OPTIONS = ["default=a/t0", "warn=0"]
-SHARED = "shared-hosts"
+OPTIONS = ["--default-certificate=a/t0", "--certificate-warning-days=0"]
+SHARED = "--shared-hosts"
 NOW = 1_800_000_000
 
 

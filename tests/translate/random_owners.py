@@ -101,7 +101,7 @@ class Run:
     def __init__(self, tool: str, seed: int):
         self.draw = random.Random(seed)
         self.is_shared = self.draw.random() < 0.15
-        self.engine = Engine(tool, ["shared-hosts"] if self.is_shared else [])
+        self.engine = Engine(tool, ["--shared-hosts"] if self.is_shared else [])
         self.engine.set_time(1_800_000_000)
         self.ingresses: dict[str, Body] = {}
         self.shown: dict[str, list] = {}

@@ -388,6 +388,18 @@ def a_name_that_no_object_can_have_is_ignored(line: Line) -> None:
         ("load-balancer", "class/rancher"), ("virtual-host", "class/rancher|x.org"), ("pool", "a/web:80")}
 
 
+@story
+def published_addresses_are_cleaned_whoever_sends_them(line: Line) -> None:
+    """A watcher sends them clean; what comes over the link need not be."""
+    publisher = Line(line.tool, options=["--publish-service=a/edge"])
+    addresses = [{"hostname": "Edge.Example.com."}, {"ip": "FD00:0:0::1"}, {"ip": "192.0.2.1"}, {"hostname": "192.0.2.1"}, {"ip": "no address"}]
+    edge = balancer("edge", [80], load_balancer_class="cloud.io/x", addresses=addresses)
+    publisher.begin([ingress("web"), service("web", [80]), edge])
+    [status] = publisher.engine.source.take_statuses()
+    assert status["addresses"] == [{"hostname": "edge.example.com"}, {"ip": "192.0.2.1"}, {"ip": "fd00::1"}], status
+    publisher.engine.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")

@@ -14,7 +14,7 @@ from .resources import INGRESS_CLASSES, NAMESPACES
 from .schema import decode
 from .state import State
 from .statuses import details, forbidden
-from .validate_networking import CLASS_ANNOTATION
+from .validate import CLASS_ANNOTATION
 
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")

@@ -9,13 +9,13 @@ import re
 import traceback
 import uuid
 
-from . import deletes, discovery, openapi, reads, statuses, writes
+from . import deletes, discovery, reads, statuses, writes
 from .auth import Identity
 from .call import DROPPED, READ, REFUSED, Answer, Call
 from .encoding import to_json
 from .faults import Plan, deadline_error
 from .journal import Entry
-from .negotiate import form_of
+from .negotiate import wants_table
 from .request_info import RequestInfo, of_request
 from .resources import Served
 from .state import State
@@ -37,7 +37,6 @@ HANDLERS = {
     "update": writes.update,
     "patch": writes.patch_,
     "delete": deletes.delete,
-    "deletecollection": deletes.delete_collection,
 }
 
 
@@ -144,23 +143,17 @@ class Api:
         if not info.is_resource:
             return self._outside(request)
         served = self._served(info)
-        form = form_of(request, watch=info.verb == "watch")
-        call = Call(self.state, connection, request, info, identity, served, form, plan, entry)
+        call = Call(self.state, connection, request, info, identity, served, wants_table(request), plan, entry)
         _check_method(served, info, request)
-        notice = served.warning(self.state.profile.minor) if self.state.profile.warnings else ""
-        warnings = [("Warning", f'299 - "{notice}"')] if notice else []
         if info.verb == "watch":
-            stream = Stream(call)
-            await stream.run([*headers, *self._pf_headers(), *warnings])
+            await Stream(call).run([*headers, *self._pf_headers()])
             return None
-        answer = await HANDLERS[info.verb](call)
-        answer.headers += warnings
-        return answer
+        return await HANDLERS[info.verb](call)
 
     def _outside(self, request: Request) -> Answer:
         if request.path.rstrip("/") in HEALTH_PATHS:
             return Answer(200, b"ok", "text/plain; charset=utf-8")
-        answer = discovery.answer(self.state, request) or openapi.answer(self.state, request)
+        answer = discovery.answer(self.state, request)
         if answer is None:
             raise statuses.no_such_path()
         return answer
@@ -260,7 +253,7 @@ def _check_method(served: Served, info: RequestInfo, request: Request) -> None:
     """405 for verbs that the resource, or this part of it, does not have."""
     verbs = ("get", "patch", "update") if info.subresource else served.resource.verbs
     on_object = info.verb in ("get", "update", "patch", "delete")
-    if request.method == "HEAD" or info.verb not in verbs or (info.verb == "create" and info.name) or on_object is not bool(info.name):
+    if request.method == "HEAD" or info.verb not in (*HANDLERS, "watch") or info.verb not in verbs or (info.verb == "create" and info.name) or on_object is not bool(info.name):
         raise statuses.method_not_allowed()
 
 

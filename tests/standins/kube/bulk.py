@@ -110,7 +110,7 @@ class _Maker:
 
     def _put(self, resource: Resource, manager: str, meta: dict[str, Any], rest: dict[str, Any]) -> Record:
         if resource.plural not in self._managed:
-            writer = Writer(manager, "Update", resource.hub.api_version, "", self._now)
+            writer = Writer(manager, resource.hub.api_version, "", self._now)
             shaped = decode(resource.hub.shape, {"metadata": meta} | rest)
             self._managed[resource.plural] = managed.record_update(resource.hub.shape, None, shaped, writer)
         head = {"name": meta["name"]} | (

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from .auth import Identity
 from .faults import Plan
 from .journal import Entry
-from .negotiate import Form
 from .request_info import RequestInfo
 from .resources import Served
 from .state import State
@@ -27,7 +26,7 @@ class Call:
     info: RequestInfo
     identity: Identity
     served: Served
-    form: Form
+    as_table: bool
     plan: Plan
     entry: Entry
 

@@ -23,8 +23,6 @@ from typing import Any
 from .profiles import Profile
 from .public import KubeApi
 
-# For tests whose pods listen on this machine: a departure from real servers, so it has to be asked for.
-LOOPBACK_PODS = ("--setting", "loopback_pods=true")
 START_S_MAX = 60.0
 STOP_S_MAX = 30.0
 TESTS_FOLDER = Path(__file__).resolve().parents[2]

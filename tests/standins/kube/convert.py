@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from .resources import ENDPOINT_SLICES, EVENTS, INGRESSES, Served
-from .schema import Reader, decode
+from .resources import ENDPOINT_SLICES, INGRESSES, Served
+from .schema import decode
 
 Convert = Callable[[dict], None]
 
@@ -20,13 +20,13 @@ def from_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
     return decode(served.shape, obj)
 
 
-def to_hub(served: Served, obj: dict[str, Any], reader: Reader | None = None) -> dict[str, Any]:
+def to_hub(served: Served, obj: dict[str, Any]) -> dict[str, Any]:
     """Turns a decoded object of version `served` (changed in place) into the stored form, canonical."""
     convert = _TO.get((served.resource, served.api_version))
     if convert is None:
         return obj
     convert(obj)
-    return decode(served.resource.hub.shape, obj, reader)
+    return decode(served.resource.hub.shape, obj)
 
 
 def _rename(obj: dict | None, *pairs: tuple[str, str]) -> None:
@@ -93,29 +93,9 @@ def _slice_from_beta(obj: dict) -> None:
         endpoint["deprecatedTopology"] = topology
 
 
-_EVENT_NAMES = (
-    ("involvedObject", "regarding"),
-    ("message", "note"),
-    ("source", "deprecatedSource"),
-    ("firstTimestamp", "deprecatedFirstTimestamp"),
-    ("lastTimestamp", "deprecatedLastTimestamp"),
-    ("count", "deprecatedCount"),
-    ("reportingComponent", "reportingController"),
-)
-
-
-def _event_to_v1(obj: dict) -> None:
-    _rename(obj, *_EVENT_NAMES)
-
-
-def _event_from_v1(obj: dict) -> None:
-    _rename(obj, *((new, old) for old, new in _EVENT_NAMES))
-
-
 _FROM: dict[tuple, Convert] = {}
 _TO: dict[tuple, Convert] = {}
 for _version in ("networking.k8s.io/v1beta1", "extensions/v1beta1"):
     _FROM[INGRESSES, _version], _TO[INGRESSES, _version] = _ingress_to_beta, _ingress_from_beta
 _FROM[ENDPOINT_SLICES, "discovery.k8s.io/v1beta1"] = _slice_to_beta
 _TO[ENDPOINT_SLICES, "discovery.k8s.io/v1beta1"] = _slice_from_beta
-_FROM[EVENTS, "events.k8s.io/v1"], _TO[EVENTS, "events.k8s.io/v1"] = _event_to_v1, _event_from_v1

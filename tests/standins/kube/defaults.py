@@ -93,10 +93,6 @@ def _namespace(obj: dict, profile: Profile) -> None:
         labels["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
 
 
-def _pod(obj: dict, _: Profile) -> None:
-    obj["status"].setdefault("phase", "Pending")
-
-
 _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
     "services": _service,
     "ingresses": _ingress,
@@ -105,7 +101,6 @@ _DEFAULTS: dict[str, Callable[[dict, Profile], None]] = {
     "secrets": _secret,
     "ingressclasses": _ingress_class,
     "namespaces": _namespace,
-    "pods": _pod,
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""delete and deletecollection, finalizers, and the end of namespaces."""
+"""delete, finalizers, and the end of namespaces."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 from . import admission, negotiate, statuses
 from .call import CHANGED, NOOP, Answer, Call
-from .encoding import MalformedDocument, from_json, from_yaml
+from .encoding import MalformedDocument, from_json, to_json
 from .resources import NAMESPACES, RESOURCES, SERVICES
 from .schema import decode
-from .selection import Selector
 from .state import State
 from .statuses import details
 from .store import Record
@@ -27,33 +26,19 @@ async def delete(call: Call) -> Answer:
     if record is None:
         raise statuses.not_found(call.served, call.info.name)
     _preconditions(call, options, record)
-    if call.query("dryRun") == "All" or options.get("dryRun"):
-        return Answer(200, call.form.encode(_done(call, record)), call.form.content_type, effect=NOOP)
     left = _delete(call.state, record)
     if left is None:
-        return Answer(200, call.form.encode(_done(call, record)), call.form.content_type, effect=CHANGED)
+        gone = details(record.name, call.served.group, call.served.resource.plural, uid=record.uid)
+        return Answer(200, to_json(statuses.success(gone)) + b"\n", effect=CHANGED)
     effect = CHANGED if left is not record else NOOP
-    return Answer(200, negotiate.one(call.served, left, call.form), call.form.content_type, effect=effect)
-
-
-async def delete_collection(call: Call) -> Answer:
-    """DELETE of a collection, or of what selectors leave of it."""
-    selector = Selector(call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector"))
-    view = call.state.store.table(call.served.resource).view()
-    doomed = [record for record in view.range(call.namespace) if selector.matches(record)]
-    for record in doomed:
-        _delete(call.state, record)
-    meta = {"resourceVersion": str(call.state.store.rev)}
-    body = negotiate.many(call.served, doomed, call.form, meta)
-    return Answer(200, body, call.form.content_type, effect=CHANGED if doomed else NOOP)
+    return Answer(200, negotiate.one(call.served, left, call.as_table), effect=effect)
 
 
 def _options(call: Call) -> dict[str, Any]:
     if not call.request.body or "protobuf" in call.request.headers.get("content-type", ""):
         return {}
     try:
-        yaml = "yaml" in call.request.headers.get("content-type", "")
-        options = (from_yaml if yaml else from_json)(call.request.body)
+        options = from_json(call.request.body)
     except MalformedDocument as error:
         raise statuses.bad_request(f"invalid DeleteOptions: {error}") from None
     return options if isinstance(options, dict) else {}
@@ -72,12 +57,6 @@ def _preconditions(call: Call, options: dict[str, Any], record: Record) -> None:
                 f"Precondition failed: {label} in precondition: {wanted[key]}, {label} in object "
                 f"meta: {have}",
             )
-
-
-def _done(call: Call, record: Record) -> dict[str, Any]:
-    return statuses.success(
-        details(record.name, call.served.group, call.served.resource.plural, uid=record.uid)
-    )
 
 
 def _delete(state: State, record: Record) -> Record | None:

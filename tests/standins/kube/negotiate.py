@@ -1,154 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which form an answer goes out: the object itself, a Table for kubectl, or its metadata alone; JSON or
-YAML."""
+"""In which form an answer goes out: the object itself, or a Table for `kubectl get`."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+import datetime
 from typing import Any, Iterable
 
-from . import tables
-from .encoding import to_json, to_yaml
+from .encoding import to_json
 from .resources import Served
 from .statuses import ApiError
 from .store import Record
 from .wire import Request
 
-INDENTED_AGENTS = ("curl", "Wget", "Mozilla/5.0")
-
-
-@dataclass(frozen=True)
-class Form:
-    """kind: object, table or partial; media: json or yaml."""
-
-    kind: str = "object"
-    meta_version: str = "v1"
-    media: str = "json"
-    pretty: bool = False
-    include: str = "Metadata"
-
-    @property
-    def content_type(self) -> str:
-        """The Content-Type of the answer."""
-        return f"application/{self.media}"
-
-    def encode(self, document: dict[str, Any]) -> bytes:
-        """A whole document as the body of an answer."""
-        if self.media == "yaml":
-            return to_yaml(document)
-        return to_json(document, indent=self.pretty) + b"\n"
-
-    def body(self, json_text: bytes) -> bytes:
-        """A document that is encoded already, as the body of an answer."""
-        if self.media == "yaml" or self.pretty:
-            return self.encode(json.loads(json_text))
-        return json_text + b"\n"
+TABLE = {"as": "Table", "g": "meta.k8s.io", "v": "v1"}
+TYPES = ("*/*", "application/*", "application/json")
+HOSTS_SHOWN = 3
 
 
 def clauses(accept: str) -> Iterable[tuple[str, dict[str, str]]]:
-    """Media types of an Accept header with their parameters, best first."""
-    found = []
-    for order, clause in enumerate(accept.split(",")):
+    """Media types of an Accept header with their parameters, as they come: clients name the best one first."""
+    for clause in accept.split(","):
         media, *rest = [part.strip() for part in clause.split(";")]
-        parameters = dict(part.split("=", 1) for part in rest if "=" in part)
-        try:
-            quality = float(parameters.get("q", "1"))
-        except ValueError:
-            quality = 1.0
-        found.append((-quality, order, media, parameters))
-    return [(media, parameters) for _, _, media, parameters in sorted(found, key=lambda entry: entry[:2])]
+        yield media, dict(part.split("=", 1) for part in rest if "=" in part)
 
 
-def form_of(request: Request, watch: bool = False) -> Form:
-    """The best form that the client accepts. Raises 406."""
-    pretty = not watch and (
-        request.user_agent.startswith(INDENTED_AGENTS)
-        if "pretty" not in request.query
-        else request.query["pretty"] not in ("0", "false")
-    )
-    include = request.query.get("includeObject", "") or "Metadata"
+def wants_table(request: Request) -> bool:
+    """Whether the first form of those accepted that there is is a Table. Raises 406."""
     for media, parameters in clauses(request.headers.get("accept", "") or "*/*"):
-        if media in ("*/*", "application/*", "application/json"):
-            kind = "json"
-        elif media == "application/yaml" and not watch:
-            kind = "yaml"
-        else:
-            continue
-        wanted = parameters.get("as", "")
-        version = parameters.get("v", "v1")
-        if not wanted:
-            return Form(media=kind, pretty=pretty)
-        if parameters.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1"):
-            if wanted == "Table":
-                return Form("table", version, kind, pretty, include)
-            if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-                return Form("partial", version, kind, pretty)
-    raise ApiError(
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: application/json, application/yaml",
-    )
+        if media in TYPES and parameters.keys() <= {"q"}:
+            return False
+        if media in TYPES and parameters.items() >= TABLE.items():
+            return True
+    raise ApiError(406, "NotAcceptable", "only the following media types are accepted: application/json")
 
 
-def partial(record: Record, form: Form) -> dict[str, Any]:
-    """Metadata alone."""
+def _age(meta: dict[str, Any]) -> str:
+    made = datetime.datetime.fromisoformat(meta["creationTimestamp"])
+    return f"{int((datetime.datetime.now(datetime.timezone.utc) - made).total_seconds())}s"
+
+
+def _hosts(spec: dict[str, Any]) -> str:
+    hosts = [rule["host"] for rule in spec.get("rules") or () if rule.get("host")]
+    more = f" + {len(hosts) - HOSTS_SHOWN} more..." if len(hosts) > HOSTS_SHOWN else ""
+    return ",".join(hosts[:HOSTS_SHOWN]) + more if hosts else "*"
+
+
+def _cells(plural: str, obj: dict[str, Any]) -> dict[str, str]:
+    """Columns and what stands in them: those of an Ingress, and of everything else what is said of types that no server knows."""
+    meta, spec = obj["metadata"], obj.get("spec") or {}
+    if plural != "ingresses":
+        return {"Name": meta["name"], "Created At": meta.get("creationTimestamp", "")}
+    entries = (obj.get("status", {}).get("loadBalancer") or {}).get("ingress") or ()
     return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": f"meta.k8s.io/{form.meta_version}",
-        "metadata": record.obj()["metadata"],
+        "Name": meta["name"],
+        "Class": spec.get("ingressClassName", "<none>"),
+        "Hosts": _hosts(spec),
+        "Address": ",".join(sorted({entry.get("ip") or entry.get("hostname", "") for entry in entries} - {""})),
+        "Ports": "80, 443" if spec.get("tls") else "80",
+        "Age": _age(meta),
     }
 
 
-def table(
-    served: Served, records: Iterable[Record], form: Form, meta: dict[str, Any], headers: bool = True
-) -> dict[str, Any]:
+EMPTY = {"metadata": {"name": "", "creationTimestamp": "1970-01-01T00:00:00+00:00"}}
+
+
+def table(served: Served, records: list[Record], meta: dict[str, Any], headers: bool = True) -> bytes:
     """A Table of objects."""
-    out: dict[str, Any] = {
-        "kind": "Table",
-        "apiVersion": f"meta.k8s.io/{form.meta_version}",
-        "metadata": meta,
-    }
-    resource = served.resource
-    out["columnDefinitions"] = (
-        [column.definition() for column in tables.columns(resource)] if headers else None
-    )
-    out["rows"] = []
+    plural, rows = served.resource.plural, []
     for record in records:
-        entry: dict[str, Any] = {"cells": tables.row(resource, record.obj())}
-        if form.include == "Object":
-            entry["object"] = json.loads(record.full(served))
-        elif form.include != "None":
-            entry["object"] = partial(record, form)
-        out["rows"].append(entry)
-    return out
+        obj = record.obj()
+        shown = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
+        rows.append({"cells": list(_cells(plural, obj).values()), "object": shown})
+    columns = [
+        {"name": name, "type": "string", "format": "name" if name == "Name" else "", "description": name, "priority": 0}
+        for name in _cells(plural, EMPTY)
+    ]
+    return to_json(
+        {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns if headers else None, "rows": rows}
+    )
 
 
-def one(served: Served, record: Record, form: Form) -> bytes:
+def one(served: Served, record: Record, as_table: bool) -> bytes:
     """The body that shows one object."""
-    if form.kind == "table":
-        return form.encode(table(served, [record], form, {"resourceVersion": str(record.rev)}))
-    if form.kind == "partial":
-        return form.encode(partial(record, form))
-    return form.body(record.full(served))
+    return (table(served, [record], {"resourceVersion": str(record.rev)}) if as_table else record.full(served)) + b"\n"
 
 
-def many(
-    served: Served, records: list[Record], form: Form, meta: dict[str, Any], null_items: bool = False
-) -> bytes:
+def many(served: Served, records: list[Record], as_table: bool, meta: dict[str, Any], null_items: bool = False) -> bytes:
     """The body that shows a list."""
-    if form.kind == "table":
-        return form.encode(table(served, records, form, meta))
-    if form.kind == "partial":
-        items = [partial(record, form) for record in records]
-        return form.encode(
-            {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": f"meta.k8s.io/{form.meta_version}",
-                "metadata": meta,
-                "items": items,
-            }
-        )
+    if as_table:
+        return table(served, records, meta) + b"\n"
     head = {"kind": served.resource.kind + "List", "apiVersion": served.api_version, "metadata": meta}
     inner = b"null" if null_items else b"[" + b",".join(record.item(served) for record in records) + b"]"
-    return form.body(to_json(head)[:-1] + b',"items":' + inner + b"}")
+    return to_json(head)[:-1] + b',"items":' + inner + b"}\n"

@@ -49,13 +49,6 @@ class Profile:
         return self.minor >= 37
 
     @property
-    def aggregated_discovery(self) -> tuple[str, ...]:
-        """The versions of the aggregated discovery document, best first."""
-        if self.minor >= 30:
-            return ("v2", "v2beta1")
-        return ("v2beta1",) if self.minor >= 27 else ()
-
-    @property
     def match_parameter(self) -> bool:
         """resourceVersionMatch is known."""
         return self.minor >= 19
@@ -74,16 +67,6 @@ class Profile:
     def openapi_v3(self) -> bool:
         """/openapi/v3 is served."""
         return self.minor >= 24
-
-    @property
-    def field_validation(self) -> bool:
-        """fieldValidation is known and its default is Warn."""
-        return self.minor >= 25
-
-    @property
-    def warnings(self) -> bool:
-        """Warning headers are sent."""
-        return self.minor >= 19
 
     @property
     def ip_mode(self) -> bool:
@@ -106,34 +89,14 @@ class Profile:
         return self.minor >= 27
 
     @property
-    def strict_addresses(self) -> bool:
-        """IPv6 addresses of endpoints must be in canonical form."""
-        return self.minor >= 36
-
-    @property
-    def relaxed_service_names(self) -> bool:
-        """Names of Services may begin with a digit."""
-        return self.minor >= 36
-
-    @property
     def metadata_checks(self) -> int:
         """How often metadata is compared with that of before, and complained of."""
         return 1 if self.minor >= 37 else 2
 
     @property
-    def declares_validation(self) -> bool:
-        """EndpointSlices are checked by what their types declare, which complains in other words (1.36 was looked at, and does not)."""
-        return self.minor >= 37
-
-    @property
     def null_creation_timestamp(self) -> bool:
         """Objects that were never created show "creationTimestamp": null."""
         return self.minor < 34
-
-    @property
-    def equal_class_pair(self) -> bool:
-        """Creation with class annotation and field is allowed if both are equal; before (1.24 was looked at), never."""
-        return self.minor >= 25
 
     def version(self) -> dict[str, str]:
         """The answer of /version."""

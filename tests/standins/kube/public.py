@@ -24,15 +24,12 @@ API_VERSIONS = {
     "ingressclasses": "networking.k8s.io/v1",
     "endpointslices": "discovery.k8s.io/v1",
     "leases": "coordination.k8s.io/v1",
-    "deployments": "apps/v1",
     "services": "v1",
     "endpoints": "v1",
     "secrets": "v1",
-    "configmaps": "v1",
     "namespaces": "v1",
     "events": "v1",
     "pods": "v1",
-    "serviceaccounts": "v1",
 }
 CLUSTER_SCOPED = ("namespaces", "ingressclasses", "nodes")
 KINDS = {
@@ -40,22 +37,14 @@ KINDS = {
     "IngressClass": "ingressclasses",
     "EndpointSlice": "endpointslices",
     "Lease": "leases",
-    "Deployment": "deployments",
     "Service": "services",
     "Endpoints": "endpoints",
     "Secret": "secrets",
-    "ConfigMap": "configmaps",
     "Namespace": "namespaces",
     "Event": "events",
     "Pod": "pods",
-    "ServiceAccount": "serviceaccounts",
 }
-MERGE, JSON, STRATEGIC, APPLY = (
-    "application/merge-patch+json",
-    "application/json-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-)
+MERGE, JSON, STRATEGIC = (f"application/{kind}+json" for kind in ("merge-patch", "json-patch", "strategic-merge-patch"))
 
 
 class ApiFailure(Exception):
@@ -225,11 +214,6 @@ class KubeApi:
             f"/{subresource}" if subresource else ""
         )
         return self._done(self.request("PUT", path, obj))
-
-    def apply(self, obj: dict[str, Any], manager: str = "sluice-tests") -> dict[str, Any]:
-        """Server-side apply, forced."""
-        path = f"{self._collection(obj)}/{obj['metadata']['name']}?fieldManager={manager}&force=true"
-        return self._done(self.request("PATCH", path, obj, APPLY))
 
     def patch(
         self,

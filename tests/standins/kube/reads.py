@@ -35,7 +35,7 @@ async def get(call: Call) -> Answer:
     record = call.state.store.get(call.served.resource, call.namespace, call.info.name)
     if record is None:
         raise statuses.not_found(call.served, call.info.name)
-    return Answer(200, negotiate.one(call.served, record, call.form), call.form.content_type)
+    return Answer(200, negotiate.one(call.served, record, call.as_table))
 
 
 def parse_revision(text: str) -> int:
@@ -90,8 +90,8 @@ async def list_(call: Call) -> Answer:
         meta["continue"] = _token(view.rev, call.namespace, last)
         if not selector.narrows:
             meta["remainingItemCount"] = _remaining(view, call.namespace, last)
-    body = negotiate.many(call.served, items, call.form, meta, null_items=call.plan.null_items and not items)
-    return Answer(200, body, call.form.content_type)
+    null_items = call.plan.null_items and not items
+    return Answer(200, negotiate.many(call.served, items, call.as_table, meta, null_items))
 
 
 def _check_parameters(call: Call) -> None:

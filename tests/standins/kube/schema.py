@@ -3,7 +3,7 @@
 
 One description of each type drives everything that needs to know the shape: decoding requests the way the
 API server's Go structs do (unknown fields dropped, wrong types refused, zero values left out, keys in a
-fixed order), the OpenAPI documents, strategic merge patches and server-side apply.
+fixed order), strategic merge patches and managedFields.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class MapOf:
-    """A map with string keys. atomic: server-side apply owns it as a whole."""
+    """A map with string keys. atomic: managedFields name it as a whole."""
 
     value: Any
     atomic: bool = False
@@ -42,7 +42,7 @@ class ListOf:
     """A list.
 
     merge_key: field by which a strategic merge patch finds the element to merge into; "" with strategy
-    "merge" for lists of scalars. keys: the fields that name an element for server-side apply. kind:
+    "merge" for lists of scalars. keys: the fields that name an element in managedFields. kind:
     atomic, set or map.
     """
 
@@ -68,16 +68,12 @@ class Field:
 class Struct:
     """An object with known members, kept in the order in which they are emitted.
 
-    open: unknown members are kept instead of dropped. atomic: server-side apply owns it as a whole.
-    numbers: the members' protobuf field numbers where they are not 1, 2, 3... in order (kind and
-    apiVersion have none).
+    atomic: managedFields name it as a whole.
     """
 
     name: str
     fields: dict[str, Field] = field(default_factory=dict)
-    open: bool = False
     atomic: bool = False
-    numbers: tuple[int, ...] = ()
 
 
 STRING, INT, BOOL = Scalar("string"), Scalar("int"), Scalar("bool")
@@ -86,11 +82,9 @@ BYTES, ANY = Scalar("bytes"), Scalar("any")
 STRING_MAP = MapOf(STRING)
 
 
-def struct(
-    name: str, /, *, open_: bool = False, atomic: bool = False, numbers_: tuple[int, ...] = (), **members: Any
-) -> Struct:
+def struct(name: str, /, *, atomic: bool = False, **members: Any) -> Struct:
     """Makes a struct of `name=type` pairs; a bare type is an omitempty member, a bare struct a pointer."""
-    return Struct(name, {key: _member(m) for key, m in members.items()}, open_, atomic, numbers_)
+    return Struct(name, {key: _member(m) for key, m in members.items()}, atomic)
 
 
 def _member(given: Any) -> Field:
@@ -120,19 +114,10 @@ def string_set() -> ListOf:
 
 
 class Reader:
-    """How to read, and what was found. issues: what a strict reader would complain of and a lenient one
-    drops.
+    """What was found on the way. issues: what a strict reader would complain of and a lenient one drops."""
 
-    sparse: members that were not given stay away, as server-side apply needs it.
-    """
-
-    def __init__(self, sparse: bool = False) -> None:
+    def __init__(self) -> None:
         self.issues: list[str] = []
-        self.sparse = sparse
-
-    def unknown(self, path: str) -> None:
-        """Notes a field that the type does not have."""
-        self.issues.append(f'unknown field "{path}"')
 
 
 def decode(schema: Any, value: Any, reader: Reader | None = None, path: str = "", depth: int = 0) -> Any:
@@ -167,25 +152,16 @@ def _decode_struct(schema: Struct, value: Any, reader: Reader, path: str, depth:
     for key, member in schema.fields.items():
         given = value.get(key)
         if given is None:
-            if member.emit == "always" and not reader.sparse:
+            if member.emit == "always":
                 out[key] = zero(member.type)
             continue
         got = decode(member.type, given, reader, f"{path}.{key}" if path else key, depth + 1)
-        if member.emit != "omitempty" or reader.sparse or not _is_zero(got):
+        if member.emit != "omitempty" or not _is_zero(got):
             out[key] = got
-    if not value.keys() <= schema.fields.keys():
-        _unknown_members(schema, value, out, reader, path)
+    for key in value:
+        if key not in schema.fields:
+            reader.issues.append(f'unknown field "{path}.{key}"' if path else f'unknown field "{key}"')
     return out
-
-
-def _unknown_members(schema: Struct, value: dict, out: dict, reader: Reader, path: str) -> None:
-    for key, given in value.items():
-        if key in schema.fields:
-            continue
-        if schema.open:
-            out[key] = given
-        else:
-            reader.unknown(f"{path}.{key}" if path else key)
 
 
 def _decode_list(schema: ListOf, value: Any, reader: Reader, path: str, depth: int) -> list | None:
@@ -193,7 +169,7 @@ def _decode_list(schema: ListOf, value: Any, reader: Reader, path: str, depth: i
         return None
     if not isinstance(value, list):
         raise _wrong(value, path, "[]" + type_name(schema.item))
-    if not value and not reader.sparse:
+    if not value:
         # Storage knows no difference between an empty list and none.
         return None
     return [

@@ -41,7 +41,6 @@ class Settings:
     gzip_streams: bool | None = None
     page_max: int | None = None
     strict_namespaces: bool = False
-    loopback_pods: bool = False
     event_ttl_s: float = 3600.0
     pf_headers: bool = True
 

@@ -91,22 +91,12 @@ def _event_fields(obj: dict) -> dict[str, str]:
     involved = obj.get("involvedObject") or {}
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
     fields = {f"involvedObject.{name}": involved.get(name, "") for name in names}
-    fields |= {f"regarding.{name}": involved.get(name, "") for name in names}
     source = (obj.get("source") or {}).get("component", "")
     return fields | {
         "reason": obj.get("reason", ""),
         "type": obj.get("type", ""),
         "source": source,
         "reportingComponent": obj.get("reportingComponent", ""),
-    }
-
-
-def _pod_fields(obj: dict) -> dict[str, str]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return {
-        "spec.nodeName": spec.get("nodeName", ""),
-        "status.phase": status.get("phase", ""),
-        "status.podIP": status.get("podIP", ""),
     }
 
 
@@ -118,7 +108,6 @@ _FIELDS: dict[str, Callable[[dict], dict[str, str]]] = {
         "spec.clusterIP": obj["spec"].get("clusterIP", ""),
     },
     "events": _event_fields,
-    "pods": _pod_fields,
 }
 
 

@@ -94,7 +94,7 @@ class Stream:
     def __init__(self, call: Call):
         self.id = next(_numbers)
         self.call, self.state, self.connection = call, call.state, call.connection
-        self.served, self.form, self.entry = call.served, call.form, call.entry
+        self.served, self.entry = call.served, call.entry
         self.start = Start(call)
         self.selector = Selector(
             call.served, call.namespace, call.query("labelSelector"), call.query("fieldSelector")
@@ -104,7 +104,6 @@ class Stream:
         self.frames = 0
         self.silent = False
         self._opened_ahead = self.state.store.rev < self.start.revision
-        self._plain = self.form.kind == "object"
         self._everything = not self.selector.narrows and not self.selector.namespace
         self._headers_due = True
         self._backlog: list[tuple[str, Event]] | None = []
@@ -313,24 +312,16 @@ class Stream:
 
     def _frame(self, type_: str, change: Record | Event) -> bytes:
         if isinstance(change, Record):
-            if self._plain:
+            if not self.call.as_table:
                 return watch_frame(type_, change.full(self.served))
-            return self._other_frame(type_, change)
-        if self._plain:
+            record = change
+        elif not self.call.as_table:
             return change.frame(self.served, type_)
-        record = change.record
-        if type_ == "DELETED" and change.type != "DELETED" and change.before is not None:
-            record = change.before.at_revision(change.rev)
-        return self._other_frame(type_, record)
-
-    def _other_frame(self, type_: str, record: Record) -> bytes:
-        """A frame that shows a Table or metadata alone."""
-        if self.form.kind == "partial":
-            return watch_frame(type_, to_json(negotiate.partial(record, self.form)))
-        meta = {"resourceVersion": str(record.rev)}
-        shown = negotiate.table(self.served, [record], self.form, meta, headers=self._headers_due)
+        else:
+            record = change.record
+        shown = negotiate.table(self.served, [record], {"resourceVersion": str(record.rev)}, self._headers_due)
         self._headers_due = False
-        return watch_frame(type_, to_json(shown))
+        return watch_frame(type_, shown)
 
     def _due(self) -> bool:
         return (
@@ -370,21 +361,7 @@ class Stream:
             | shape
             | {"metadata": meta}
         )
-        if self.form.kind != "object":
-            obj = self._bare_form(meta)
         self._send(watch_frame("BOOKMARK", to_json(obj)))
-
-    def _bare_form(self, meta: dict[str, Any]) -> dict[str, Any]:
-        version = f"meta.k8s.io/{self.form.meta_version}"
-        if self.form.kind == "partial":
-            return {"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": meta}
-        return {
-            "kind": "Table",
-            "apiVersion": version,
-            "metadata": {"resourceVersion": meta["resourceVersion"]},
-            "columnDefinitions": None,
-            "rows": [],
-        }
 
     def _error(self, error: ApiError) -> None:
         """An ERROR frame and the end."""

@@ -9,57 +9,95 @@ from __future__ import annotations
 
 import copy
 import json
-import random
-import string
 import uuid
 from typing import Any
 
-from . import admission, documents, managed, negotiate, patch, statuses
+from . import admission, convert, managed, negotiate, patch, statuses
 from .call import CHANGED, NOOP, Answer, Call
 from .defaults import apply_defaults, drop_service_fields
 from .deletes import remove
-from .encoding import to_json
+from .encoding import MalformedDocument, from_json, to_json
 from .managed import Writer
-from .names import LOOPBACK
-from .resources import ACCESS_REVIEWS, INGRESSES, NAMESPACES, SERVICES
 from .request_info import RequestInfo
-from .schema import decode
+from .resources import ACCESS_REVIEWS, INGRESSES, NAMESPACES, SERVICES
+from .schema import DecodeError, Reader, decode
 from .statuses import ApiError, FieldError
 from .store import Record
 from .validate import validate, validate_status
 
 OBJECT_MAX = 1536 * 1024
 MANAGER_MAX = 128
-SYSTEM_FIELDS = (
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-)
+SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+PLAIN_TYPES = ("", "application/json")
+PATCHES = {
+    "application/json-patch+json": lambda shape, current, document: patch.json_patch(current, document),
+    "application/merge-patch+json": lambda shape, current, document: patch.merge(current, document),
+    "application/strategic-merge-patch+json": patch.strategic,
+}
 
-Headers = list[tuple[str, str]]
 
+# Request bodies
+
+def _media(call: Call) -> str:
+    return call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _document(call: Call, types: Any) -> Any:
+    """The body as a document. Raises 415 and 400."""
+    if _media(call) not in types:
+        text = "the body of the request was in an unknown format - accepted media types include: "
+        raise ApiError(415, "UnsupportedMediaType", text + ", ".join(filter(None, types)))
+    try:
+        return from_json(call.request.body)
+    except MalformedDocument as error:
+        raise statuses.bad_request(
+            f"the object provided is unrecognized: couldn't get version/kind; json parse error: {error}"
+        ) from None
+
+
+def _to_stored(call: Call, document: Any) -> dict[str, Any]:
+    """An object of the request's version in stored form. Unknown fields are dropped or refused."""
+    served, kind = call.served, call.served.resource.kind
+    handled = f'{kind} in version "{served.version}" cannot be handled as a {kind}'
+    if not isinstance(document, dict):
+        raise statuses.bad_request(
+            "the object provided is unrecognized: couldn't get version/kind; json parse error: not an object"
+        )
+    if document.get("kind") not in (None, "", kind):
+        raise statuses.bad_request(
+            f'{document.get("kind")} in version "{served.version}" cannot be handled as a {kind}: '
+            f"the object provided is unrecognized (must be of type {kind})"
+        )
+    if document.get("apiVersion") not in (None, "", served.api_version):
+        raise statuses.bad_request(
+            f"the API version in the data ({document.get('apiVersion')}) does not match the expected API "
+            f"version ({served.api_version})"
+        )
+    reader = Reader()
+    try:
+        obj = decode(served.shape, document, reader)
+    except DecodeError as error:
+        raise statuses.bad_request(f"{handled}: {error}") from None
+    if reader.issues and call.query("fieldValidation") == "Strict":
+        raise statuses.bad_request(f"{handled}: strict decoding error: " + ", ".join(reader.issues))
+    obj.setdefault("metadata", {})
+    return convert.to_hub(served, obj)
+
+
+# Verbs
 
 async def create(call: Call) -> Answer:
     """POST to a collection."""
-    headers: Headers = []
-    obj = documents.to_stored(call, documents.parse(call, documents.PLAIN_TYPES), headers)
+    obj = _to_stored(call, _document(call, PLAIN_TYPES))
     if call.served.resource is ACCESS_REVIEWS:
         return _review(call, obj)
-    meta = obj["metadata"]
-    if meta.get("resourceVersion"):
+    if obj["metadata"].get("resourceVersion"):
         raise ApiError(500, "InternalError", "resourceVersion should not be set on objects to be created")
-    if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = meta["generateName"] + "".join(
-            random.choices(string.ascii_lowercase[:6] + "2456789", k=5)
-        )
-    _same_namespace(call, meta)
-    return _answer(call, *_create(call, obj, _writer(call, "Update")), headers, 201)
+    _same_namespace(call, obj["metadata"])
+    return _answer(call, *_create(call, obj), 201)
 
 
-def _create(call: Call, obj: dict[str, Any], writer: Writer) -> tuple[Record, str]:
+def _create(call: Call, obj: dict[str, Any]) -> tuple[Record, str]:
     meta = obj["metadata"]
     admission.namespace_exists(call)
     if call.served.resource is INGRESSES:
@@ -75,276 +113,79 @@ def _create(call: Call, obj: dict[str, Any], writer: Writer) -> tuple[Record, st
     obj["metadata"] |= {"uid": str(uuid.uuid4()), "creationTimestamp": admission.now()}
     if call.served.resource.generation:
         obj["metadata"]["generation"] = 1
-    return _store(call, obj, None, writer)
+    return _store(call, obj, None)
 
 
 async def update(call: Call) -> Answer:
     """PUT of a whole object, or of its status."""
-    headers: Headers = []
-    obj = documents.to_stored(call, documents.parse(call, documents.PLAIN_TYPES), headers)
+    obj = _to_stored(call, _document(call, PLAIN_TYPES))
     meta = obj["metadata"]
-    if meta.get("name") != call.info.name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
-            f"({call.info.name})"
-        )
+    _same_name(call, meta)
     _same_namespace(call, meta)
     old = _current(call)
     if old is None:
         if not call.served.resource.create_on_update or call.info.subresource:
             raise statuses.not_found(call.served, call.info.name)
-        return _answer(call, *_create(call, obj, _writer(call, "Update")), headers, 201)
-    _preconditions(call, meta, old)
-    return _answer(call, *_replace(call, obj, old, _writer(call, "Update")), headers, 200)
-
-
-def _preconditions(call: Call, meta: dict[str, Any], old: Record) -> None:
-    """uid and revision that a PUT carries."""
-    name = call.info.name
+        return _answer(call, *_create(call, obj), 201)
     uid, revision = meta.get("uid", ""), meta.get("resourceVersion", "")
     if uid and uid != old.uid:
         key = f"/registry/{call.served.resource.plural}/{old.key}"
         raise statuses.conflict(
             call.served,
-            name,
+            call.info.name,
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.uid}",
         )
     if not revision and not call.served.resource.unconditional_update:
-        raise _invalid(
-            call, name, [statuses.invalid("metadata.resourceVersion", 0, "must be specified for an update")]
-        )
-    _same_revision(call, revision, old)
-
-
-def _same_revision(call: Call, revision: str, old: Record) -> None:
-    if revision and revision != str(old.rev):
-        raise statuses.conflict(call.served, call.info.name, statuses.MODIFIED)
+        complaint = statuses.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise _invalid(call, call.info.name, [complaint])
+    _same_revision(call, meta, old)
+    return _answer(call, *_replace(call, obj, old), 200)
 
 
 async def patch_(call: Call) -> Answer:
-    """PATCH in any of its four formats."""
-    headers: Headers = []
-    document = documents.parse(call, documents.PATCH_TYPES)
-    if documents.content_type(call) == documents.APPLY_TYPE:
-        return _apply(call, document, headers)
-    if call.query("force"):
-        raise statuses.unprocessable(
-            "meta.k8s.io",
-            "PatchOptions",
-            "",
-            [statuses.forbids("force", "may not be specified for non-apply patch")],
-        )
+    """PATCH in any of its formats."""
+    document = _document(call, PATCHES)
     old = _current(call)
     if old is None:
         raise statuses.not_found(call.served, call.info.name)
-    current = json.loads(old.full(call.served))
-    obj = _patched_object(call, _patched(call, current, document), headers)
+    try:
+        if _media(call) != "application/json-patch+json" and not isinstance(document, dict):
+            raise patch.PatchError("the patch must be an object")
+        patched = PATCHES[_media(call)](call.served.shape, json.loads(old.full(call.served)), document)
+    except patch.PatchError as error:
+        if error.invalid:
+            text = "the server rejected our request due to an error in our request"
+            raise ApiError(422, "Invalid", text, {}) from None
+        raise statuses.bad_request(str(error)) from None
+    obj = _patched(call, patched)
     meta = obj["metadata"]
+    _same_name(call, meta)
+    _same_namespace(call, meta)
+    _same_revision(call, meta, old)
+    if meta.get("uid", old.uid) != old.uid:
+        complaint = statuses.invalid("metadata.uid", meta["uid"], "field is immutable")
+        raise _invalid(call, call.info.name, call.state.profile.metadata_checks * [complaint])
+    return _answer(call, *_replace(call, obj, old), 200)
+
+
+def _patched(call: Call, patched: Any) -> dict[str, Any]:
+    """What has come of a patch must still be an object of its type."""
+    try:
+        return _to_stored(call, patched)
+    except ApiError as error:
+        if call.query("fieldValidation") == "Strict":
+            raise
+        complaint = statuses.invalid("patch", to_json(patched).decode(), error.message)
+        raise statuses.unprocessable("", "", "", [complaint]) from None
+
+
+def _same_name(call: Call, meta: dict[str, Any]) -> None:
     if meta.get("name") != call.info.name:
         raise statuses.bad_request(
             f"the name of the object ({meta.get('name', '')}) does not match the name on the URL "
             f"({call.info.name})"
         )
-    _same_namespace(call, meta)
-    _same_revision(call, meta.get("resourceVersion", ""), old)
-    if meta.get("uid", old.uid) != old.uid:
-        complaint = statuses.invalid("metadata.uid", meta["uid"], "field is immutable")
-        raise _invalid(call, call.info.name, call.state.profile.metadata_checks * [complaint])
-    return _answer(call, *_replace(call, obj, old, _writer(call, "Update")), headers, 200)
-
-
-def _patched_object(call: Call, patched: Any, headers: Headers) -> dict[str, Any]:
-    """What has come of a patch must still be an object of its type."""
-    try:
-        return documents.to_stored(call, patched, headers)
-    except ApiError as error:
-        if call.query("fieldValidation") == "Strict":
-            raise
-        raise statuses.unprocessable("", "", "", [statuses.invalid("patch", to_json(patched).decode(), error.message)]) from None
-
-
-def _patched(call: Call, current: dict[str, Any], document: Any) -> Any:
-    media = documents.content_type(call)
-    try:
-        if media == "application/json-patch+json":
-            return patch.json_patch(current, document)
-        if not isinstance(document, dict):
-            raise patch.PatchError("the patch must be an object")
-        if media == "application/merge-patch+json":
-            return patch.merge(current, document)
-        return patch.strategic(call.served.shape, current, document)
-    except patch.PatchError as error:
-        if error.invalid:
-            raise ApiError(
-                422, "Invalid", "the server rejected our request due to an error in our request", {}
-            ) from None
-        raise statuses.bad_request(str(error)) from None
-
-
-def _apply(call: Call, document: Any, headers: Headers) -> Answer:
-    """Server-side apply."""
-    if not call.query("fieldManager"):
-        raise statuses.unprocessable(
-            "meta.k8s.io",
-            "PatchOptions",
-            "",
-            [statuses.required("fieldManager", "is required for apply patch")],
-        )
-    config = documents.to_stored(call, document, headers, sparse=True)
-    meta = config["metadata"]
-    if meta.get("managedFields"):
-        raise statuses.bad_request("metadata.managedFields must be nil")
-    meta.setdefault("name", call.info.name)
-    if meta["name"] != call.info.name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL "
-            f"({call.info.name})"
-        )
-    _same_namespace(call, meta)
-    old = _current(call)
-    if old is None and call.info.subresource:
-        raise statuses.not_found(call.served, call.info.name)
-    if old is not None:
-        _same_revision(call, meta.get("resourceVersion", ""), old)
-    writer = _writer(call, "Apply")
-    shape = call.served.resource.hub.shape
-    new, clashes = managed.apply(
-        shape, old.obj() if old else None, config, writer, call.query("force") in ("true", "1")
-    )
-    if clashes:
-        raise _clash_error(clashes)
-    if old is None:
-        return _answer(call, *_create(call, new, writer), headers, 201)
-    return _answer(call, *_replace(call, new, old, writer), headers, 200)
-
-
-def _clash_error(clashes: list[managed.Clash]) -> ApiError:
-    """409 that names the other owners."""
-    causes: list[dict[str, str]] = []
-    by_owner: dict[str, list[str]] = {}
-    for clash in clashes:
-        entry = clash.entry
-        who = f'"{entry.get("manager", "")}"'
-        if entry.get("subresource"):
-            who += f' with subresource "{entry["subresource"]}"'
-        who += f' using {entry.get("apiVersion", "")}'
-        if entry.get("time"):
-            who += f' at {entry["time"]}'
-        field = managed.display(clash.path)
-        causes.append({"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field})
-        by_owner.setdefault(who, []).append(field)
-    texts = [
-        f"conflict with {who}: {fields[0]}"
-        if len(fields) == 1
-        else f"conflicts with {who}:\n" + "\n".join(f"- {field}" for field in fields)
-        for who, fields in by_owner.items()
-    ]
-    count = f"{len(clashes)} conflict" + ("s" if len(clashes) > 1 else "")
-    return ApiError(409, "Conflict", f"Apply failed with {count}: " + "\n".join(texts), {"causes": causes})
-
-
-def _replace(call: Call, obj: dict[str, Any], old: Record, writer: Writer) -> tuple[Record, str]:
-    """Puts `obj` in the place of `old`, as far as the subresource lets it."""
-    before = old.obj()
-    resource = call.served.resource
-    if call.info.subresource == "status":
-        obj = before | {"metadata": obj["metadata"], "status": obj.get("status")}
-    elif resource.status:
-        obj = obj | {"status": before.get("status")}
-    meta, kept = obj["metadata"], before["metadata"]
-    for key in SYSTEM_FIELDS:
-        if key in kept:
-            meta[key] = kept[key]
-        else:
-            meta.pop(key, None)
-    if writer.operation != "Apply":
-        meta["managedFields"] = kept.get("managedFields")
-    return _store(call, decode(resource.hub.shape, obj), old, writer)
-
-
-def _content(plural: str, obj: dict[str, Any]) -> Any:
-    """The part whose changes move metadata.generation."""
-    if plural == "endpointslices":
-        return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
-    return obj.get("spec")
-
-
-def _store(call: Call, obj: dict[str, Any], old: Record | None, writer: Writer) -> tuple[Record, str]:
-    """Completes, validates and stores. Returns the record and the effect."""
-    state, resource = call.state, call.served.resource
-    before = old.obj() if old else None
-    apply_defaults(resource, obj, state.profile)
-    given = obj
-    if resource is SERVICES and not call.info.subresource:
-        # What the server allots or drops from here on is not the writer's.
-        given = copy.deepcopy(obj)
-        drop_service_fields(obj, before, state.profile)
-        state.allocator.fill(obj, before, state.profile)
-    if (
-        before is not None
-        and resource.generation
-        and _content(resource.plural, obj) != _content(resource.plural, before)
-    ):
-        obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
-    if call.info.subresource == "status" and before is not None:
-        errors = validate_status(resource, obj, before, state.profile)
-    else:
-        errors = validate(resource, obj, before, state.profile)
-    if state.settings.loopback_pods:
-        errors = [error for error in errors if not error.body.endswith(LOOPBACK)]
-    if errors:
-        raise _invalid(call, obj["metadata"].get("name", ""), errors)
-    if not state.profile.managed_fields:
-        obj["metadata"].pop("managedFields", None)
-    elif writer.operation == "Update":
-        obj["metadata"]["managedFields"] = managed.record_update(resource.hub.shape, before, given, writer)
-    # The store overwrites the revision in its place; the order of members is settled here.
-    obj["metadata"]["resourceVersion"] = str(old.rev) if old else "0"
-    obj = decode(resource.hub.shape, obj)
-    for key in ("kind", "apiVersion"):
-        obj.pop(key, None)
-    if old is not None and before is not None and _same(before, obj):
-        return old, NOOP
-    if len(to_json(obj)) > OBJECT_MAX:
-        raise statuses.internal("etcdserver: request is too large")
-    return _commit(call, obj), CHANGED
-
-
-def _same(before: dict[str, Any], obj: dict[str, Any]) -> bool:
-    """Whether nothing but times in managedFields would change."""
-    if not managed.same_but_time(
-        before["metadata"].get("managedFields"), obj["metadata"].get("managedFields")
-    ):
-        return False
-    ours, theirs = dict(obj["metadata"]), dict(before["metadata"])
-    ours.pop("managedFields", None)
-    theirs.pop("managedFields", None)
-    return to_json(obj | {"metadata": ours}) == to_json(before | {"metadata": theirs})
-
-
-def _commit(call: Call, obj: dict[str, Any]) -> Record:
-    resource, meta = call.served.resource, obj["metadata"]
-    if call.query("dryRun") == "All":
-        return Record(resource, obj)
-    record = call.state.store.put(resource, obj)
-    if resource is not NAMESPACES and meta.get("deletionTimestamp") and not meta.get("finalizers"):
-        remove(call.state, record)
-    return record
-
-
-def _current(call: Call) -> Record | None:
-    """The stored object, after a rival write when the test wants a race."""
-    store = call.state.store
-    record = store.get(call.served.resource, call.namespace, call.info.name)
-    if record is not None and call.plan.race:
-        obj = record.obj()
-        meta = obj["metadata"]
-        meta["annotations"] = dict(
-            sorted(((meta.get("annotations") or {}) | {"standin.test/race": str(store.rev)}).items())
-        )
-        return store.put(call.served.resource, decode(call.served.resource.hub.shape, obj))
-    return record
 
 
 def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
@@ -358,44 +199,123 @@ def _same_namespace(call: Call, meta: dict[str, Any]) -> None:
     meta["namespace"] = call.namespace
 
 
-def _writer(call: Call, operation: str) -> Writer:
+def _same_revision(call: Call, meta: dict[str, Any], old: Record) -> None:
+    if meta.get("resourceVersion", "") not in ("", str(old.rev)):
+        raise statuses.conflict(call.served, call.info.name, statuses.MODIFIED)
+
+
+# Into the store
+
+def _replace(call: Call, obj: dict[str, Any], old: Record) -> tuple[Record, str]:
+    """Puts `obj` in the place of `old`, as far as the subresource lets it."""
+    before = old.obj()
+    resource = call.served.resource
+    if call.info.subresource == "status":
+        obj = before | {"metadata": obj["metadata"], "status": obj.get("status")}
+    elif resource.status:
+        obj = obj | {"status": before.get("status")}
+    meta, kept = obj["metadata"], before["metadata"]
+    for key in SYSTEM_FIELDS:
+        if key in kept:
+            meta[key] = kept[key]
+        else:
+            meta.pop(key, None)
+    meta["managedFields"] = kept.get("managedFields")
+    return _store(call, decode(resource.hub.shape, obj), old)
+
+
+def _content(plural: str, obj: dict[str, Any]) -> Any:
+    """The part whose changes move metadata.generation."""
+    if plural == "endpointslices":
+        return {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
+    return obj.get("spec")
+
+
+def _store(call: Call, obj: dict[str, Any], old: Record | None) -> tuple[Record, str]:
+    """Completes, validates and stores. Returns the record and the effect."""
+    state, resource = call.state, call.served.resource
+    before = old.obj() if old else None
+    apply_defaults(resource, obj, state.profile)
+    given = obj
+    if resource is SERVICES and not call.info.subresource:
+        # What the server allots or drops from here on is not the writer's.
+        given = copy.deepcopy(obj)
+        drop_service_fields(obj, before, state.profile)
+        state.allocator.fill(obj, before, state.profile)
+    moves = before is not None and resource.generation
+    if moves and _content(resource.plural, obj) != _content(resource.plural, before):
+        obj["metadata"]["generation"] = before["metadata"].get("generation", 0) + 1
+    check = validate_status if call.info.subresource == "status" else validate
+    errors = check(resource, obj, before, state.profile)
+    if errors:
+        raise _invalid(call, obj["metadata"].get("name", ""), errors)
+    if state.profile.managed_fields:
+        entries = managed.record_update(resource.hub.shape, before, given, _writer(call))
+        obj["metadata"]["managedFields"] = entries
+    else:
+        obj["metadata"].pop("managedFields", None)
+    # The store overwrites the revision in its place; the order of members is settled here.
+    obj["metadata"]["resourceVersion"] = str(old.rev) if old else "0"
+    obj = decode(resource.hub.shape, obj)
+    for key in ("kind", "apiVersion"):
+        obj.pop(key, None)
+    if old is not None and _same(before, obj):
+        return old, NOOP
+    if len(to_json(obj)) > OBJECT_MAX:
+        raise statuses.internal("etcdserver: request is too large")
+    record = state.store.put(resource, obj)
+    meta = obj["metadata"]
+    if resource is not NAMESPACES and meta.get("deletionTimestamp") and not meta.get("finalizers"):
+        remove(state, record)
+    return record, CHANGED
+
+
+def _same(before: dict[str, Any], obj: dict[str, Any]) -> bool:
+    """Whether nothing but times in managedFields would change."""
+
+    def bare(document: dict[str, Any]) -> bytes:
+        meta = dict(document["metadata"])
+        entries = meta.pop("managedFields", None) or ()
+        timeless = [{key: value for key, value in entry.items() if key != "time"} for entry in entries]
+        return to_json([document | {"metadata": meta}, timeless])
+
+    return bare(before) == bare(obj)
+
+
+def _current(call: Call) -> Record | None:
+    """The stored object, after a rival write when the test wants a race."""
+    store = call.state.store
+    record = store.get(call.served.resource, call.namespace, call.info.name)
+    if record is not None and call.plan.race:
+        obj = record.obj()
+        annotations = (obj["metadata"].get("annotations") or {}) | {"standin.test/race": str(store.rev)}
+        obj["metadata"]["annotations"] = dict(sorted(annotations.items()))
+        return store.put(call.served.resource, decode(call.served.resource.hub.shape, obj))
+    return record
+
+
+def _writer(call: Call) -> Writer:
     manager = call.query("fieldManager") or call.request.user_agent.partition("/")[0][:MANAGER_MAX]
-    if len(manager) > MANAGER_MAX or not manager.isprintable():
-        raise statuses.unprocessable(
-            "meta.k8s.io", "PatchOptions", "", [statuses.too_long("fieldManager", MANAGER_MAX)]
-        )
-    return Writer(
-        manager or "unknown", operation, call.served.api_version, call.info.subresource, admission.now()
-    )
+    return Writer(manager or "unknown", call.served.api_version, call.info.subresource, admission.now())
 
 
 def _invalid(call: Call, name: str, errors: list[FieldError]) -> ApiError:
     return statuses.unprocessable(call.served.group, call.served.resource.kind, name, errors)
 
 
-def _answer(call: Call, record: Record, effect: str, headers: Headers, status: int) -> Answer:
+def _answer(call: Call, record: Record, effect: str, status: int) -> Answer:
     call.entry.name = record.name
-    body = negotiate.one(call.served, record, call.form)
-    return Answer(status, body, call.form.content_type, headers, effect)
+    return Answer(status, negotiate.one(call.served, record, call.as_table), effect=effect)
 
 
 def _review(call: Call, obj: dict[str, Any]) -> Answer:
-    """SelfSubjectAccessReview: what `kubectl auth can-i` asks."""
+    """SelfSubjectAccessReview: what the watcher asks, and `kubectl auth can-i`."""
     wanted = obj["spec"].get("resourceAttributes")
     if wanted:
-        info = RequestInfo(
-            wanted.get("verb", ""),
-            "",
-            wanted.get("group", ""),
-            wanted.get("version", ""),
-            wanted.get("resource", ""),
-            wanted.get("subresource", ""),
-            wanted.get("namespace", ""),
-            wanted.get("name", ""),
-        )
+        info = RequestInfo(path="", **{"verb": "", **wanted})
     else:
         outside = obj["spec"].get("nonResourceAttributes") or {}
         info = RequestInfo(outside.get("verb", ""), outside.get("path", ""))
     obj["status"] = {"allowed": call.state.authorizer.allows(call.identity, info)}
     shown = {"kind": call.served.resource.kind, "apiVersion": call.served.api_version} | obj
-    return Answer(201, call.form.encode(shown), call.form.content_type)
+    return Answer(201, to_json(shown) + b"\n")

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Every vector decodes into its struct and encodes back to the same bytes; every refused frame is
  * refused. */
+#include "common/fatal.h"
 #include "proto/frame.h"
+#include "proto/inspection.h"
 #include "proto/message.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <msgpack.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 enum { VALUE_MAX = 1024 };
@@ -229,6 +236,96 @@ static void a_value_over_its_limit_leaves_the_buffer_as_it_was(void **state)
 	buf_fini(&out);
 }
 
+/* ---- no memory is left ---- */
+
+static bool is_memory_out;
+
+/* Stands before msgpack-c's own, which it calls. Its name and types are msgpack-c's. */
+[[gnu::visibility("default")]] void *msgpack_zone_malloc_expand(msgpack_zone *zone, size_t size)
+{
+	void *(*expand)(msgpack_zone *, size_t) = NULL;
+	*(void **)&expand = dlsym(RTLD_NEXT, "msgpack_zone_malloc_expand");
+	return is_memory_out ? NULL : expand(zone, size);
+}
+
+static void open_it(struct str payload)
+{
+	struct message message;
+	struct schema_error error;
+	(void)message_open(message_reader_new(), payload, &message, &error);
+}
+
+static void read_it_again(struct str payload)
+{
+	struct arena arena;
+	struct pool pool;
+	arena_init(&arena);
+	message_read_kept(
+		message_schema(MESSAGE_UPSERT, RECORD_NONE, LB_POOL), payload, &arena, &pool);
+}
+
+static void inspect_it(struct str payload)
+{
+	struct arena arena;
+	struct pool pool;
+	struct schema_error error;
+	arena_init(&arena);
+	(void)inspection_decode(message_schema(MESSAGE_UPSERT, RECORD_NONE, LB_POOL), payload,
+		&arena, &pool, &error);
+}
+
+static void tell_cause(enum fatal_cause cause, const char *reason)
+{
+	printf("%s: %s\n", cause == FATAL_OUT_OF_MEMORY ? "out of memory" : "something else",
+		reason);
+	fflush(stdout);
+}
+
+static void ends_out_of_memory(void (*use)(struct str payload), struct str payload)
+{
+	int ends[2];
+	char told[256] = "";
+	int status = 0;
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		fatal_set_writer(tell_cause);
+		is_memory_out = true;
+		use(payload);
+		_exit(EXIT_SUCCESS);
+	}
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(read(ends[0], told, sizeof(told) - 1) > 0);
+	close(ends[0]);
+	assert_string_equal(told, "out of memory: no memory is left; the process ends\n");
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+}
+
+/* What is kept was good once: that it cannot be read says nothing against it. */
+static void no_memory_is_told_as_such(void **state)
+{
+	static struct pool_endpoint endpoints[1000];
+	struct pool pool = {.key = {.kind = LB_POOL, .id = STR("a")},
+		.service = {.name = STR("s")},
+		.endpoints = {endpoints, 1000}};
+	struct buf out;
+	struct schema_error error;
+	uint64_t rev = 0;
+	(void)state;
+	for (size_t i = 0; i < 1000; i++)
+		endpoints[i] = (struct pool_endpoint){.ip = STR("10.0.0.1"), .port = i + 1};
+	buf_init(&out, 1024 * 1024);
+	assert_int_equal(message_encode_object(&pool, &out, &rev, &error), 0);
+	struct str payload = str_skip(buf_str(&out), FRAME_HEAD_LEN);
+	ends_out_of_memory(open_it, payload);
+	ends_out_of_memory(read_it_again, payload);
+	ends_out_of_memory(inspect_it, payload);
+	buf_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +335,7 @@ int main(void)
 		cmocka_unit_test(unknown_types_kinds_and_keys_are_skipped),
 		cmocka_unit_test(revisions_tell_contents_apart),
 		cmocka_unit_test(a_value_over_its_limit_leaves_the_buffer_as_it_was),
+		cmocka_unit_test(no_memory_is_told_as_such),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/conf.h"
 #include "provider-nginx/quote.h"
+#include "provider-nginx/temp_folders.h"
 #include "provider-nginx/trusts.h"
 
 #include <errno.h>
@@ -83,6 +84,14 @@ static bool has(const struct fixture *f, const char *words)
 	return strstr(buf_str(&f->text).p, words) != NULL;
 }
 
+static size_t count_of(const struct fixture *f, const char *words)
+{
+	size_t count = 0;
+	for (const char *at = buf_str(&f->text).p; (at = strstr(at, words)) != NULL; at++)
+		count++;
+	return count;
+}
+
 static void test_listeners(void **state)
 {
 	struct fixture f;
@@ -119,6 +128,13 @@ static void test_own_folders(void **state)
 	assert_true(has(&f, "\tfastcgi_temp_path \"/state/temp/fastcgi\";\n"));
 	assert_true(has(&f, "\tuwsgi_temp_path \"/state/temp/uwsgi\";\n"));
 	assert_true(has(&f, "\tscgi_temp_path \"/state/temp/scgi\";\n"));
+	/* The folders that are made are these. */
+	for (size_t i = 0; i < TEMP_FOLDER_COUNT; i++) {
+		char path[64];
+		snprintf(path, sizeof(path), "_temp_path \"/state/%s\";\n", temp_folders[i]);
+		assert_true(has(&f, path));
+	}
+	assert_int_equal(count_of(&f, "_temp_path "), TEMP_FOLDER_COUNT);
 	assert_true(has(&f, "\npid \"/run/proxy/nginx.master\";\n"));
 	assert_true(has(&f, "\nlock_file \"/run/proxy/nginx.lock\";\n"));
 	assert_true(has(&f, "\nerror_log stderr "));
@@ -150,6 +166,20 @@ static void test_pieces(void **state)
 	render(&f, is_out);
 	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
 	assert_false(has(&f, "proxy_protocol on"));
+	buf_fini(&f.text);
+}
+
+static void test_refused_option(void **state)
+{
+	struct fixture f;
+	uint64_t generation = 1;
+	(void)state;
+	set_up(&f);
+	f.options.state_dir = STR("/a$b");
+	assert_int_equal(buf_append(&f.text, "before", 6), 0);
+	assert_int_equal(conf_render(&f.conf, NULL, &f.text, &generation), -EINVAL);
+	assert_true(str_eq_c(buf_str(&f.text), "before"));
+	assert_true(generation == 1);
 	buf_fini(&f.text);
 }
 
@@ -238,19 +268,42 @@ static void test_where_it_listens(void **state)
 
 static void test_quote(void **state)
 {
+	static const struct {
+		struct str in;
+		const char *quoted;
+		bool is_plain;
+	} cases[] = {
+		{STR("/run/a-1_b.sock"), "/run/a-1_b.sock", true},
+		{STR("[fd00::1]"), "[fd00::1]", true},
+		{STR(""), "", false},
+		{STR("a b"), "a b", false},
+		{STR("a;"), "a;", false},
+		{STR("a{"), "a{", false},
+		{STR("a#"), "a#", false},
+		{STR("a'"), "a'", false},
+		{STR("a\"; b\\{}#'"), "a\\\"; b\\\\{}#'", false},
+	};
 	struct buf out;
 	(void)state;
 	buf_init(&out, 4096);
-	assert_int_equal(quote_append(&out, STR("a\"; b\\{}#'")), 0);
-	assert_true(str_eq(buf_str(&out), STR("\"a\\\"; b\\\\{}#'\"")));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		buf_clear(&out);
+		assert_int_equal(quote_escape(&out, cases[i].in, true), 0);
+		assert_true(str_eq_c(buf_str(&out), cases[i].quoted));
+		buf_clear(&out);
+		assert_int_equal(
+			quote_escape(&out, cases[i].in, false), cases[i].is_plain ? 0 : -EINVAL);
+		assert_true(str_eq(buf_str(&out), cases[i].is_plain ? cases[i].in : STR("")));
+	}
 	const struct str bad[] = {STR("$x"), STR("a\nb"), STR("\r"), STR("\0"), STR("\x7f"),
 		STR("\xc3\xbc"), STR("\xff"), STR("\t")};
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(quote_append(&out, bad[i]), -EINVAL);
+	for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(quote_escape(&out, bad[i / 2], i % 2 == 0), -EINVAL);
 	static char long_text[QUOTE_LEN_MAX + 1];
 	memset(long_text, 'x', sizeof(long_text));
-	assert_int_equal(quote_append(&out, (struct str){long_text, sizeof(long_text)}), -EINVAL);
-	assert_int_equal(quote_append(&out, (struct str){long_text, QUOTE_LEN_MAX}), 0);
+	assert_int_equal(
+		quote_escape(&out, (struct str){long_text, sizeof(long_text)}, true), -EINVAL);
+	assert_int_equal(quote_escape(&out, (struct str){long_text, QUOTE_LEN_MAX}, true), 0);
 	buf_fini(&out);
 }
 
@@ -262,14 +315,6 @@ static void test_paths(void **state)
 		STR("/a\"b"), STR("/a{b"), STR("/a\nb"), STR("/a?b")};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(conf_check_path(bad[i]));
-}
-
-static size_t count_of(const struct fixture *f, const char *words)
-{
-	size_t count = 0;
-	for (const char *at = buf_str(&f->text).p; (at = strstr(at, words)) != NULL; at++)
-		count++;
-	return count;
 }
 
 static void test_trusts(void **state)
@@ -344,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_refused_option),
 		cmocka_unit_test(test_what_is_held),
 		cmocka_unit_test(test_two_load_balancers_on_one_port),
 		cmocka_unit_test(test_where_it_listens),

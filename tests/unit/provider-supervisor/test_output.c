@@ -83,8 +83,52 @@ static void a_flood_does_not_fill_the_memory(void **state)
 	output_free(output);
 }
 
+/* What is repeated is longer than what is kept of it. */
+static void the_last_words_begin_with_a_whole_one(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *first;
+		const char *repeated;
+		const char *begins;
+		size_t len_min;
+	} cases[] = {
+		{"short", "one two", "", "one two", 7},
+		{"lines", "", "[alert] the worker has died\n", "[alert] the worker", 2000},
+		{"a line of words", "", "worker ", "worker worker", 2000},
+		{"a line with tabs", "", "directive\t", "directive directive", 2000},
+		{"no blank at all", "", "xyz", "", OUTPUT_LAST_LEN_MAX},
+	};
+	struct ev_loop *loop = ev_default_loop(0);
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* Each place in what is repeated is once where the cut falls. */
+		for (size_t shift = 0; shift < 40; shift++) {
+			FILE *file = fopen(path, "w");
+			assert_non_null(file);
+			struct output *output = output_new(loop, path, false, on_words, NULL);
+			fprintf(file, "%s", cases[i].first);
+			for (size_t at = 0; cases[i].repeated[0] != '\0' && at < 4000;)
+				at += (size_t)fprintf(file, "%s", cases[i].repeated);
+			fprintf(file, "%.*s", cases[i].repeated[0] != '\0' ? (int)shift : 0,
+				"1234567890123456789012345678901234567890");
+			assert_int_equal(fclose(file), 0);
+			output_look(output);
+			const char *words = output_last(output);
+			if (strncmp(words, cases[i].begins, strlen(cases[i].begins)) != 0 ||
+				strlen(words) < cases[i].len_min)
+				fail_msg("%s: %zu bytes from \"%.30s\"", cases[i].name,
+					strlen(words), words);
+			output_free(output);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_flood_does_not_fill_the_memory)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flood_does_not_fill_the_memory),
+		cmocka_unit_test(the_last_words_begin_with_a_whole_one),
+	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

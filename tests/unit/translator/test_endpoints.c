@@ -28,6 +28,7 @@ struct row {
 static const struct row rows[] = {
 	{"nothing", {.target_number = 8080}, {{0}}, "", 8080, false},
 	{"nothing, named target", {.target_name = STR("x")}, {{0}}, "", 0, false},
+	{"nothing, no target, which no watcher says", {.port = 80}, {{0}}, "", 0, false},
 	{"name and protocol must fit", {.name = STR("main"), .target_number = 1},
 		{{"a", 1, "main", 8080, PROTOCOL_TCP, {"10.0.0.1 p RS"}},
 			{"b", 1, "other", 8080, PROTOCOL_TCP, {"10.0.0.2 p RS"}},
@@ -45,7 +46,7 @@ static const struct row rows[] = {
 		80, false},
 	{"what is no address is left out", {.target_number = 1},
 		{{"a", 1, "", 80, PROTOCOL_TCP,
-			{"pod.example p RS", "1.2.3 p RS", "1.2.3.4.5 p RS"}}},
+			{"pod.example p RS", "1.2.3 p RS", "1.2.3.4.5 p RS", "999.1.1.1 p RS"}}},
 		"", 1, false},
 	{"not ready and not serving is left out", {.target_number = 1},
 		{{"a", 1, "", 80, PROTOCOL_TCP, {"10.0.0.1 p T", "10.0.0.2 q -"}}}, "", 1, false},

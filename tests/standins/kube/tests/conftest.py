@@ -19,7 +19,6 @@ KINDS_CLEANED = (
     "endpointslices",
     "endpoints",
     "secrets",
-    "configmaps",
     "events",
     "leases",
     "ingressclasses",

@@ -446,7 +446,7 @@ def test_log_counters_and_waiting(kube: KubeStandin, raw: RawClient) -> None:
     }
     assert kube.requests(effect="noop") == found[1:] and kube.requests(mark, limit=1) == found[1:]
     with pytest.raises(TimeoutError):
-        kube.wait_requests(verb="deletecollection", timeout_s=0.05)
+        kube.wait_requests(verb="delete", timeout_s=0.05)
 
 
 def test_start_faults_and_refused_arguments(start: Callable[..., KubeStandin]) -> None:

@@ -166,41 +166,12 @@ def test_field_selectors(five: KubeStandin, raw: RawClient) -> None:
     assert names(raw.ask("/api/v1/secrets?fieldSelector=type%3Dkubernetes.io/tls")) == ["default/one"]
 
 
-def test_indented_for_curl_only(five: KubeStandin, raw: RawClient) -> None:
-    assert raw.ask(INGRESSES, user_agent="curl/8").body.startswith(b'{\n  "kind": "IngressList",\n')
-    assert raw.ask(INGRESSES).body.count(b"\n") == 1
-    assert raw.ask(INGRESSES + "?pretty=true").body.count(b"\n") > 1
-
-
 def test_gzip_over_its_limit_and_when_asked(five: KubeStandin, raw: RawClient) -> None:
     assert "content-encoding" not in raw.ask(INGRESSES, accept_encoding="gzip").headers
     five.settings(gzip_from_bytes=100)
     packed = raw.ask(INGRESSES, accept_encoding="gzip")
     assert packed.headers["content-encoding"] == "gzip" and packed.headers["vary"] == "Accept-Encoding"
     assert gzip.decompress(packed.body) == raw.ask(INGRESSES).body
-
-
-def test_forms(five: KubeStandin, raw: RawClient) -> None:
-    table = raw.ask(INGRESSES, accept="application/json;as=Table;v=v1;g=meta.k8s.io,application/json").json()
-    assert [column["name"] for column in table["columnDefinitions"]] == [
-        "Name",
-        "Class",
-        "Hosts",
-        "Address",
-        "Ports",
-        "Age",
-    ]
-    assert table["rows"][0]["cells"][:5] == ["y", "<none>", "y.example.org", "", "80"]
-    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
-    bare = raw.ask(
-        INGRESSES, accept="application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-    ).json()
-    assert bare["kind"] == "PartialObjectMetadataList" and "spec" not in bare["items"][0]
-    assert raw.ask(INGRESSES, accept="application/yaml").body.startswith(
-        b"apiVersion: networking.k8s.io/v1\n"
-    )
-    assert raw.ask(INGRESSES, accept="text/html").status == 406
-    assert raw.ask(INGRESSES, accept="application/vnd.kubernetes.protobuf, application/json").status == 200
 
 
 def test_page_faults(five: KubeStandin, raw: RawClient) -> None:
@@ -268,19 +239,10 @@ def test_unserved_things(raw: RawClient) -> None:
         ("1.16", {"extensions/v1beta1", "networking.k8s.io/v1beta1", "discovery.k8s.io/v1beta1"}),
         (
             "1.20",
-            {
-                "extensions/v1beta1",
-                "networking.k8s.io/v1beta1",
-                "networking.k8s.io/v1",
-                "discovery.k8s.io/v1beta1",
-                "events.k8s.io/v1",
-            },
+            {"extensions/v1beta1", "networking.k8s.io/v1beta1", "networking.k8s.io/v1", "discovery.k8s.io/v1beta1"},
         ),
-        (
-            "1.22",
-            {"networking.k8s.io/v1", "discovery.k8s.io/v1beta1", "discovery.k8s.io/v1", "events.k8s.io/v1"},
-        ),
-        ("1.28", {"networking.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1"}),
+        ("1.22", {"networking.k8s.io/v1", "discovery.k8s.io/v1beta1", "discovery.k8s.io/v1"}),
+        ("1.28", {"networking.k8s.io/v1", "discovery.k8s.io/v1"}),
     ],
 )
 def test_profiles_serve_what_their_release_did(
@@ -292,23 +254,7 @@ def test_profiles_serve_what_their_release_did(
         for group in raw.ask("/apis").json()["groups"]
         for version in group["versions"]
     }
-    of_interest = ("extensions", "networking.k8s.io", "discovery.k8s.io", "events.k8s.io")
+    of_interest = ("extensions", "networking.k8s.io", "discovery.k8s.io")
     assert {name for name in found if name.startswith(of_interest)} == groups
     resources: list[Any] = raw.ask(f"/apis/{sorted(groups)[-1]}").json()["resources"]
     assert "ingresses" in [resource["name"] for resource in resources]
-
-
-def test_aggregated_discovery(start: Callable[..., KubeStandin], raw: RawClient) -> None:
-    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
-    answer = raw.ask("/apis", accept=accept)
-    assert answer.json()["kind"] == "APIGroupDiscoveryList" and answer.headers["vary"] == "Accept"
-    group = next(item for item in answer.json()["items"] if item["metadata"]["name"] == "networking.k8s.io")
-    assert {resource["resource"] for resource in group["versions"][0]["resources"]} == {
-        "ingresses",
-        "ingressclasses",
-    }
-    old = RawClient(start("1.28"))
-    assert old.ask("/apis", accept=accept).json()["kind"] == "APIGroupList"
-    assert (
-        old.ask("/apis", accept=accept.replace("v=v2", "v=v2beta1")).json()["kind"] == "APIGroupDiscoveryList"
-    )

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "provider-haproxy/staged.h"
+
+#include "common/xalloc.h"
+#include "provider-haproxy/pools.h"
+#include "provider-proxy/checksum.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void staged_update_main(struct engine *engine)
+{
+	pools_provide(engine);
+	engine->had_default = certs_has_default(&engine->certs);
+	struct render_input input = {
+		.state_dir = engine->config->local.state_dir,
+		.proxy_dir = engine->proxy_dir,
+		.socket = engine->socket,
+		.system_ca = engine->config->trusted_certificates,
+		.system_ca_digest = engine->trusted_digest,
+		.ports = engine->ports,
+		.group_count = engine->slots.group_count,
+		.groups_layout = slots_layout(&engine->slots),
+		.has_default = engine->had_default,
+		.hard_stop_after_s = (unsigned)engine->config->hard_stop_after,
+	};
+	buf_clear(&engine->main);
+	render_main(&engine->main, &input, engine->description);
+	engine->is_main_stale = false;
+}
+
+static int clear_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	if (folder == NULL)
+		return -errno;
+	while ((entry = readdir(folder)) != NULL) {
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	closedir(folder);
+	return 0;
+}
+
+static int link_all(const char *from, const char *to)
+{
+	DIR *folder = opendir(from);
+	DIR *target = opendir(to);
+	struct dirent *entry;
+	int err = folder == NULL || target == NULL ? -errno : 0;
+	while (folder != NULL && target != NULL && err == 0 && (entry = readdir(folder)) != NULL) {
+		if (str_ends_with(str_from(entry->d_name), STR(".cfg")) &&
+			linkat(dirfd(folder), entry->d_name, dirfd(target), entry->d_name, 0) != 0)
+			err = -errno;
+	}
+	if (folder != NULL)
+		closedir(folder);
+	if (target != NULL)
+		closedir(target);
+	return err;
+}
+
+static int write_staged(struct engine *engine, const char *name, struct str content)
+{
+	char *file = xasprintf("staged/%s", name);
+	char *path = engine_path(engine, file);
+	/* Of a linked file the other name keeps the old content: the new one is renamed over this name. */
+	int err = checksum_write(path, content, 0600);
+	free(path);
+	free(file);
+	return err;
+}
+
+static void group_name(const struct group *group, char name[32])
+{
+	snprintf(name, 32, "slots-%05u.cfg", group->number);
+}
+
+static int stage_groups(struct engine *engine, bool is_all)
+{
+	int err = 0;
+	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		struct buf content;
+		char name[32];
+		group->is_staged = !group->is_written || is_all;
+		if (!group->is_staged)
+			continue;
+		group_name(group, name);
+		buf_init(&content, RENDER_LEN_MAX);
+		render_group(&content, group);
+		err = write_staged(engine, name, buf_str(&content));
+		buf_fini(&content);
+	}
+	return err;
+}
+
+/* Files beside the configuration that it names. */
+static int write_rest(struct engine *engine, bool is_offline)
+{
+	int err = trust_files_write(&engine->trust);
+	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
+		if (is_offline || !rowfile_is_written(engine->files[table]))
+			err = rowfile_write(engine->files[table]);
+	}
+	if (err == 0 && is_offline) {
+		err = certs_write_all(&engine->certs);
+		/* The default certificate may be in the list now. */
+		staged_update_main(engine);
+	}
+	return err;
+}
+
+int staged_write(struct engine *engine, bool is_offline)
+{
+	char *live = engine_path(engine, "haproxy.d");
+	char *staged = engine_path(engine, "staged");
+	int err = write_rest(engine, is_offline);
+	if (err == 0)
+		err = clear_folder(staged);
+	if (err == 0)
+		err = link_all(live, staged);
+	if (err == 0)
+		err = stage_groups(engine, is_offline);
+	if (err == 0)
+		err = write_staged(engine, "00-main.cfg", buf_str(&engine->main));
+	free(live);
+	free(staged);
+	return err;
+}
+
+void staged_read_held(struct engine *engine)
+{
+	free(engine->held.items);
+	engine->held = ports_read_sockets(buf_str(&engine->installed), RENDER_BIND);
+}
+
+static int move_one(struct engine *engine, const char *name)
+{
+	char *from_name = xasprintf("staged/%s", name);
+	char *to_name = xasprintf("haproxy.d/%s", name);
+	char *from = engine_path(engine, from_name);
+	char *to = engine_path(engine, to_name);
+	int err = rename(from, to) == 0 || errno == ENOENT ? 0 : -errno;
+	free(from_name);
+	free(to_name);
+	free(from);
+	free(to);
+	return err;
+}
+
+/* Slots first: a main file never names what is not there. */
+int staged_install(struct engine *engine)
+{
+	int err = 0;
+	for (size_t i = 0; i < engine->slots.group_count && err == 0; i++) {
+		struct group *group = engine->slots.groups[i];
+		char name[32];
+		group_name(group, name);
+		/* One that was made while the check ran waits for the next. */
+		if (!group->is_staged)
+			continue;
+		err = move_one(engine, name);
+		group->is_written = group->is_written || err == 0;
+		group->is_staged = false;
+	}
+	if (err == 0)
+		err = move_one(engine, "00-main.cfg");
+	if (err != 0)
+		return err;
+	buf_clear(&engine->installed);
+	err = buf_append_str(&engine->installed, buf_str(&engine->main));
+	engine->are_held_unknown = false;
+	staged_read_held(engine);
+	return err;
+}

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What stands in the blocks and values of nginx.conf.tmpl. */
+#include "common/must.h"
+#include "provider-nginx/conf.h"
+#include "provider-nginx/nginx_conf.tmpl.h"
+#include "provider-nginx/pool_text.h"
+#include "provider-nginx/quote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Where in the template rendering stands. */
+struct view {
+	const struct conf *conf;
+	const bool *is_out; /* NULL: no piece */
+	const struct buf *out;
+	size_t begin;            /* of our text in `out` */
+	uint64_t generation;     /* set before the control server */
+	size_t listener;         /* index of `port` in conf->ports */
+	const struct port *port; /* NULL: only an address that leaves */
+	struct port_label label; /* of `port` */
+	bool has_hops;           /* its hosts are passed through or opened */
+	uint16_t port_number;
+	bool is_shared;  /* the port has more than one socket */
+	bool has_any_v4; /* among the addresses */
+	const struct check_ip *bind;
+	const struct check_cidr *range;
+	const struct conf_pool *pool;
+	const struct conf_peer *peer;
+	size_t pass; /* index of the next one to look at */
+	struct str host;
+	struct str host_rest; /* behind `host_label` */
+	struct str host_label;
+	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
+	const struct name *trust;
+	uint16_t split;
+	char text[64]; /* of the last value, if it stands nowhere else */
+};
+
+[[gnu::format(printf, 2, 3)]] static struct str format(struct view *view, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(view->text, sizeof(view->text), format, args);
+	va_end(args);
+	must(len >= 0 && (size_t)len < sizeof(view->text));
+	return (struct str){view->text, (size_t)len};
+}
+
+/* ---- values ---- */
+
+static struct str address(struct view *view, const struct check_ip *ip)
+{
+	return ip->family == AF_INET6 ? format(view, "[%s]", ip->text) : str_from(ip->text);
+}
+
+/* A pool that is not known, or has no endpoints, is none. */
+static struct str target(const struct view *view)
+{
+	const struct conf *conf = view->conf;
+	for (size_t i = 0; i < conf->pool_count && view->target != NULL; i++) {
+		const struct conf_pool *pool = &conf->pools[i];
+		if (strcmp(pool->name.text, view->target->text) == 0 && pool->peer_count != 0)
+			return str_from(pool->name.text);
+	}
+	return STR("sluice_none");
+}
+
+static struct str option(struct view *view, enum nginx_conf_value name)
+{
+	const struct conf_options *options = view->conf->options;
+	switch (name) {
+	case NGINX_CONF_VALUE_CONTROL:
+		return format(view, "%c", options->control);
+	case NGINX_CONF_VALUE_DICTIONARY_MB:
+		return format(view, "%" PRId64, options->dictionary_mb);
+	case NGINX_CONF_VALUE_LUA_DIR:
+		return options->lua_dir;
+	case NGINX_CONF_VALUE_MODULES_DIR:
+		return options->modules_dir;
+	case NGINX_CONF_VALUE_OPEN_FILES:
+		return format(view, "%" PRId64, options->open_files);
+	case NGINX_CONF_VALUE_PROXY_DIR:
+		return options->proxy_dir;
+	case NGINX_CONF_VALUE_RELOAD_COUNT:
+		return format(view, "%u", options->reloads);
+	case NGINX_CONF_VALUE_SHUTDOWN_S:
+		return format(view, "%" PRId64, options->shutdown_s);
+	case NGINX_CONF_VALUE_STATE_DIR:
+		return options->state_dir;
+	case NGINX_CONF_VALUE_SYSTEM_CA:
+		return options->system_ca;
+	case NGINX_CONF_VALUE_SYSTEM_CA_DIGEST:
+		return format(view, "%016" PRIx64, options->system_ca_digest);
+	case NGINX_CONF_VALUE_USER:
+		return options->user;
+	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
+		return format(view, "%" PRId64, options->open_files / 2);
+	case NGINX_CONF_VALUE_WORKERS:
+		return options->workers > 0 ? format(view, "%" PRId64, options->workers)
+					    : STR("auto");
+	default:
+		must(false);
+	}
+}
+
+static struct str value(void *ctx, unsigned name)
+{
+	struct view *view = ctx;
+	switch ((enum nginx_conf_value)name) {
+	case NGINX_CONF_VALUE_ADDRESS:
+		return address(view, view->bind);
+	case NGINX_CONF_VALUE_CIDR:
+		return format(view, "%s/%u", view->range->ip.text, view->range->bits);
+	case NGINX_CONF_VALUE_GENERATION:
+		return format(view, "%016" PRIx64, view->generation);
+	case NGINX_CONF_VALUE_HOST:
+		return view->host;
+	case NGINX_CONF_VALUE_HOST_LABEL_TEXT:
+		return view->host_label;
+	case NGINX_CONF_VALUE_IS_TLS:
+		return format(view, "%d", view->port->protocol == LISTENER_HTTPS);
+	case NGINX_CONF_VALUE_LABEL:
+		return str_from(view->label.text);
+	case NGINX_CONF_VALUE_LOAD_BALANCER:
+		return str_from(view->port->load_balancer.text);
+	case NGINX_CONF_VALUE_PEER_ADDRESS:
+		return address(view, &view->peer->ip);
+	case NGINX_CONF_VALUE_PEER_PORT:
+		return format(view, "%u", view->peer->port);
+	case NGINX_CONF_VALUE_POOL_NAME:
+		return str_from(view->pool->name.text);
+	case NGINX_CONF_VALUE_PORT_NUMBER:
+		return format(view, "%u", view->port_number);
+	case NGINX_CONF_VALUE_SPLIT_PORT:
+		return format(view, "%u", view->split);
+	case NGINX_CONF_VALUE_TARGET:
+		return target(view);
+	case NGINX_CONF_VALUE_TRUST_NAME:
+		return str_from(view->trust->text);
+	case NGINX_CONF_VALUE_CONTROL:
+	case NGINX_CONF_VALUE_DICTIONARY_MB:
+	case NGINX_CONF_VALUE_LUA_DIR:
+	case NGINX_CONF_VALUE_MODULES_DIR:
+	case NGINX_CONF_VALUE_OPEN_FILES:
+	case NGINX_CONF_VALUE_PROXY_DIR:
+	case NGINX_CONF_VALUE_RELOAD_COUNT:
+	case NGINX_CONF_VALUE_SHUTDOWN_S:
+	case NGINX_CONF_VALUE_STATE_DIR:
+	case NGINX_CONF_VALUE_SYSTEM_CA:
+	case NGINX_CONF_VALUE_SYSTEM_CA_DIGEST:
+	case NGINX_CONF_VALUE_USER:
+	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
+	case NGINX_CONF_VALUE_WORKERS:
+		return option(view, (enum nginx_conf_value)name);
+	}
+	must(false);
+}
+
+/* ---- listeners ---- */
+
+static bool has_piece(const struct view *view, size_t piece)
+{
+	return view->is_out == NULL || !view->is_out[piece];
+}
+
+static bool has_pass(const struct view *view, size_t pass, const struct port *port)
+{
+	const struct conf *conf = view->conf;
+	return strcmp(conf->passes[pass].load_balancer.text, port->load_balancer.text) == 0 &&
+	       has_piece(view, conf->ports->count + pass);
+}
+
+/* Whether some hosts of the port are passed through unopened, and others opened. */
+static bool needs_hops(const struct view *view, const struct port *port)
+{
+	bool is_found = false;
+	if (port->protocol != LISTENER_HTTPS)
+		return false;
+	for (size_t i = 0; i < view->conf->pass_count && !is_found; i++)
+		is_found = has_pass(view, i, port);
+	return is_found;
+}
+
+static bool is_http(const struct port *port)
+{
+	return port->protocol == LISTENER_HTTP || port->protocol == LISTENER_HTTPS;
+}
+
+static bool is_split(const struct conf *conf, uint16_t port)
+{
+	bool is_found = false;
+	for (size_t i = 0; i < conf->split_count && !is_found; i++)
+		is_found = conf->split[i] == port;
+	return is_found;
+}
+
+static bool is_any_v4(const struct check_ip *ip)
+{
+	return ip->family == AF_INET && socket_is_wildcard(ip);
+}
+
+static void enter_listener(struct view *view, size_t index)
+{
+	const struct port *port = &view->conf->ports->items[index];
+	view->listener = index;
+	view->port = port;
+	view->label = port_label_of(port);
+	view->port_number = port->port;
+	view->is_shared = is_split(view->conf, port->port);
+	view->has_any_v4 = false;
+	for (size_t i = 0; i < port->bind_count; i++)
+		view->has_any_v4 |= is_any_v4(&port->binds[i]);
+	view->target = NULL;
+}
+
+/* The first from there on that has a server in the http block, or in the stream block. */
+static bool find_listener(struct view *view, size_t index, bool in_stream)
+{
+	for (; index < view->conf->ports->count; index++) {
+		const struct port *port = &view->conf->ports->items[index];
+		if (!has_piece(view, index) || (!in_stream && !is_http(port)))
+			continue;
+		view->has_hops = needs_hops(view, port);
+		if (in_stream && is_http(port) && !view->has_hops)
+			continue;
+		enter_listener(view, index);
+		return true;
+	}
+	return false;
+}
+
+static bool next_listener(struct view *view, size_t index, bool in_stream)
+{
+	return find_listener(view, index == 0 ? 0 : view->listener + 1, in_stream);
+}
+
+static bool next_bind(struct view *view, size_t index)
+{
+	view->bind = index < view->port->bind_count ? &view->port->binds[index] : NULL;
+	return view->bind != NULL;
+}
+
+static bool next_range(struct view *view, size_t index)
+{
+	view->range = index < view->port->range_count ? &view->port->ranges[index] : NULL;
+	return view->range != NULL;
+}
+
+static bool next_leaving_socket(struct view *view, size_t index)
+{
+	const struct socket_list *leaving = &view->conf->leaving;
+	if (index == leaving->count)
+		return false;
+	view->bind = &leaving->items[index].ip;
+	view->port_number = leaving->items[index].port;
+	view->is_shared = is_split(view->conf, view->port_number);
+	view->has_any_v4 = false;
+	return true;
+}
+
+/* ---- pools and hosts of the stream block ---- */
+
+static bool next_pool(struct view *view, size_t index)
+{
+	const struct conf *conf = view->conf;
+	size_t at = index == 0 ? 0 : (size_t)(view->pool - conf->pools) + 1;
+	while (at < conf->pool_count && conf->pools[at].peer_count == 0)
+		at++;
+	view->pool = at < conf->pool_count ? &conf->pools[at] : NULL;
+	return view->pool != NULL;
+}
+
+static bool next_peer(struct view *view, size_t index)
+{
+	view->peer = index < view->pool->peer_count ? &view->pool->peers[index] : NULL;
+	return view->peer != NULL;
+}
+
+static bool next_stream_listener(struct view *view, size_t index)
+{
+	const struct conf *conf = view->conf;
+	if (!next_listener(view, index, true))
+		return false;
+	for (size_t i = 0; i < conf->tcp_count; i++) {
+		if (conf->tcp[i].port == view->listener)
+			view->target = &conf->tcp[i].pool;
+	}
+	return true;
+}
+
+static bool next_pass(struct view *view, size_t index)
+{
+	const struct conf *conf = view->conf;
+	size_t at = index == 0 ? 0 : view->pass + 1;
+	while (at < conf->pass_count && !has_pass(view, at, view->port))
+		at++;
+	if (at == conf->pass_count)
+		return false;
+	view->pass = at;
+	view->host = conf->passes[at].host;
+	view->target = &conf->passes[at].pool;
+	return true;
+}
+
+/* Of a host with `*.`: each label behind the asterisk. */
+static bool next_host_label(struct view *view, size_t index)
+{
+	struct str rest = index == 0 ? str_skip(view->host, 1) : view->host_rest;
+	if (rest.len == 0)
+		return false;
+	rest = str_skip(rest, 1);
+	const char *end = str_find(rest, '.');
+	size_t len = end != NULL ? (size_t)(end - rest.p) : rest.len;
+	view->host_label = (struct str){rest.p, len};
+	view->host_rest = str_skip(rest, len);
+	return true;
+}
+
+/* ---- blocks ---- */
+
+static bool next_split(struct view *view, size_t index)
+{
+	if (index == view->conf->split_count)
+		return false;
+	view->split = view->conf->split[index];
+	return true;
+}
+
+static bool next_trust(struct view *view, size_t index)
+{
+	view->trust = index < view->conf->trust_count ? &view->conf->trusts[index] : NULL;
+	return view->trust != NULL;
+}
+
+static bool is_wildcard(const struct view *view)
+{
+	return str_starts_with(view->host, STR("*."));
+}
+
+/* A wildcard of IPv6 serves both families where it is alone. */
+static bool is_dual_stack(const struct view *view)
+{
+	return view->bind->family == AF_INET6 && socket_is_wildcard(view->bind) &&
+	       !view->has_any_v4;
+}
+
+static bool trusts_system(const struct view *view)
+{
+	return strcmp(view->trust->text, POOL_TEXT_SYSTEM) == 0;
+}
+
+static bool begin_control_server(struct view *view)
+{
+	struct str text = str_skip(buf_str(view->out), view->begin);
+	view->generation = name_digest(&text, 1);
+	return true;
+}
+
+/* Blocks that are there or not. */
+static bool has_block(struct view *view, enum nginx_conf_block block)
+{
+	const struct conf_options *options = view->conf->options;
+	switch (block) {
+	case NGINX_CONF_BLOCK_BY_SOURCE:
+		return view->pool->algorithm == ALGORITHM_SOURCE;
+	case NGINX_CONF_BLOCK_CHOSEN_USER:
+		return !str_is_empty(options->user);
+	case NGINX_CONF_BLOCK_CONTROL_SERVER:
+		return begin_control_server(view);
+	case NGINX_CONF_BLOCK_DUAL_STACK:
+		return is_dual_stack(view);
+	case NGINX_CONF_BLOCK_EXACT_HOST:
+		return !is_wildcard(view);
+	case NGINX_CONF_BLOCK_HOPS:
+		return view->has_hops;
+	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
+		return options->system_ca_digest != 0;
+	case NGINX_CONF_BLOCK_LEAST_CONN:
+		return view->pool->algorithm == ALGORITHM_LEAST_CONNECTIONS;
+	case NGINX_CONF_BLOCK_LEAVING:
+		return view->conf->leaving.count != 0;
+	case NGINX_CONF_BLOCK_LUA_MODULE:
+		return options->has_lua_module;
+	case NGINX_CONF_BLOCK_NDK_MODULE:
+		return options->has_ndk_module;
+	case NGINX_CONF_BLOCK_NO_HOPS:
+		return !view->has_hops;
+	case NGINX_CONF_BLOCK_PASSING:
+		return view->port->protocol != LISTENER_TCP;
+	case NGINX_CONF_BLOCK_RELOADED:
+		return options->reloads != 0;
+	case NGINX_CONF_BLOCK_RESTRICTED:
+		return view->port->range_count != 0 || view->port->is_closed;
+	case NGINX_CONF_BLOCK_SHARED:
+		return view->is_shared;
+	case NGINX_CONF_BLOCK_STREAM:
+		return find_listener(view, 0, true);
+	case NGINX_CONF_BLOCK_STREAM_MODULE:
+		return options->has_stream_module;
+	case NGINX_CONF_BLOCK_TCP:
+		return view->port->protocol == LISTENER_TCP;
+	case NGINX_CONF_BLOCK_TLS:
+		return view->port->protocol == LISTENER_HTTPS;
+	case NGINX_CONF_BLOCK_TRUSTS_FILE:
+		return !trusts_system(view);
+	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
+		return trusts_system(view);
+	case NGINX_CONF_BLOCK_WILDCARD_HOST:
+		return is_wildcard(view);
+	default:
+		must(false);
+	}
+}
+
+static bool turn(void *ctx, unsigned block, size_t index)
+{
+	struct view *view = ctx;
+	switch ((enum nginx_conf_block)block) {
+	case NGINX_CONF_BLOCK_BIND:
+		return next_bind(view, index);
+	case NGINX_CONF_BLOCK_HOST_LABEL:
+		return next_host_label(view, index);
+	case NGINX_CONF_BLOCK_HTTP_LISTENER:
+		return next_listener(view, index, false);
+	case NGINX_CONF_BLOCK_LEAVING_SOCKET:
+		return next_leaving_socket(view, index);
+	case NGINX_CONF_BLOCK_PASS:
+		return next_pass(view, index);
+	case NGINX_CONF_BLOCK_PEER:
+		return next_peer(view, index);
+	case NGINX_CONF_BLOCK_POOL:
+		return next_pool(view, index);
+	case NGINX_CONF_BLOCK_RANGE:
+		return next_range(view, index);
+	case NGINX_CONF_BLOCK_SPLIT:
+		return next_split(view, index);
+	case NGINX_CONF_BLOCK_STREAM_LISTENER:
+		return next_stream_listener(view, index);
+	case NGINX_CONF_BLOCK_TRUST:
+		return next_trust(view, index);
+	case NGINX_CONF_BLOCK_BY_SOURCE:
+	case NGINX_CONF_BLOCK_CHOSEN_USER:
+	case NGINX_CONF_BLOCK_CONTROL_SERVER:
+	case NGINX_CONF_BLOCK_DUAL_STACK:
+	case NGINX_CONF_BLOCK_EXACT_HOST:
+	case NGINX_CONF_BLOCK_HOPS:
+	case NGINX_CONF_BLOCK_KNOWN_SYSTEM_CA:
+	case NGINX_CONF_BLOCK_LEAST_CONN:
+	case NGINX_CONF_BLOCK_LEAVING:
+	case NGINX_CONF_BLOCK_LUA_MODULE:
+	case NGINX_CONF_BLOCK_NDK_MODULE:
+	case NGINX_CONF_BLOCK_NO_HOPS:
+	case NGINX_CONF_BLOCK_PASSING:
+	case NGINX_CONF_BLOCK_RELOADED:
+	case NGINX_CONF_BLOCK_RESTRICTED:
+	case NGINX_CONF_BLOCK_SHARED:
+	case NGINX_CONF_BLOCK_STREAM:
+	case NGINX_CONF_BLOCK_STREAM_MODULE:
+	case NGINX_CONF_BLOCK_TCP:
+	case NGINX_CONF_BLOCK_TLS:
+	case NGINX_CONF_BLOCK_TRUSTS_FILE:
+	case NGINX_CONF_BLOCK_TRUSTS_SYSTEM:
+	case NGINX_CONF_BLOCK_WILDCARD_HOST:
+		return index == 0 && has_block(view, (enum nginx_conf_block)block);
+	}
+	must(false);
+}
+
+int conf_render(
+	const struct conf *conf, const bool *is_out, struct buf *out, uint64_t *ret_generation)
+{
+	static const struct template_source source = {value, turn, quote_escape};
+	struct view view = {.conf = conf, .is_out = is_out, .out = out, .begin = buf_len(out)};
+	int err = template_render(&nginx_conf_template, &source, &view, out);
+	if (err == 0)
+		*ret_generation = view.generation;
+	return err;
+}

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a golden case of the translator leads to, as short as people want to read it: what follows from the rest of the line, or is so in almost
+every case, is left out, and `null` stands where it is missing. No two results look alike: each omission has one meaning only.
+
+ load-balancers  of class rancher, owned by the object after which they are named, with one listener: HTTP on port 80
+ virtual-hosts   rules match by prefix and are those of the Ingress after which the load balancer is named
+ pools           of the Service and port after which they are named, which has a selector; an endpoint that is ready is ADDRESS:PORT
+ certificates    named after their Secret; the key is that of the chain
+ events          warnings: [KIND] NAMESPACE/NAME REASON: MESSAGE, where Ingress is the usual kind
+ statuses        what the objects show
+ uid             that of the manifest; times are written as in manifests
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+from typing import Any
+
+import yaml
+
+Body = dict[str, Any]
+Uids = dict[tuple[str, str, str], str]  # by kind, namespace and name
+SECTIONS = {"load-balancer": "load-balancers", "virtual-host": "virtual-hosts", "pool": "pools", "certificate": "certificates"}
+WIDTH = 120
+FILES = {path.read_bytes().strip(): f"@{path.name}" for path in (pathlib.Path(__file__).parent / "certs").glob("*.[ck]*")}
+
+
+def without(body: Body, usual: Body) -> Body:
+    """What differs from the usual."""
+    told = {key: value for key, value in body.items() if key not in usual or usual[key] != value}
+    return told | {key: False if value is True else None for key, value in usual.items() if key not in body}
+
+
+def time(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def plain(value: Any) -> Any:
+    """Certificates by their file's name, times in words."""
+    if isinstance(value, bytes):
+        return FILES.get(value.strip()) or value.decode()
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: time(item) if key in ("created", "not_after") else plain(item) for key, item in value.items()}
+    return value
+
+
+class Brief:
+    def __init__(self, uids: Uids):
+        self.uids = uids
+
+    def reference(self, kind: str, namespace: str, name: str) -> Body:
+        """An object as messages name it."""
+        uid = self.uids.get((kind, namespace, name))
+        return {"namespace": namespace, "name": name} | ({"uid": uid} if uid else {})
+
+    def load_balancer(self, body: Body) -> Body:
+        namespace, _, name = body["id"].partition("/")
+        kind, _, named = name.rpartition(":")
+        usual: Body = {"name": named, "class": "rancher", "listeners": [{"port": 80, "protocol": "http"}]}
+        if namespace not in ("class", "own-class"):
+            usual["namespace"] = namespace
+            owner = self.reference(kind or "ingress", namespace, named)
+            usual["owners"] = [owner | ({"is_service": True} if kind == "service" else {})]
+        if kind == "group":
+            usual["group"] = True
+        told = without(body, usual)
+        if told.get("owners"):
+            told["owners"] = [self.owner(owner) for owner in told["owners"]]
+        return told
+
+    def owner(self, body: Body) -> str | Body:
+        kind = "service" if body.get("is_service") else "ingress"
+        told = without(body, self.reference(kind, body["namespace"], body["name"]))
+        return told or f"{body['namespace']}/{body['name']}"
+
+    def virtual_host(self, body: Body) -> Body:
+        balancer, _, host = body["id"].partition("|")
+        match = "wildcard" if host.startswith("*.") else "exact"
+        told = without(body, {"load_balancer": balancer, "host": host, "match": match} if host else {"load_balancer": balancer, "match": "any"})
+        usual = {"match": "prefix"} | ({"ingress": balancer} if balancer.split("/")[0] not in ("class", "own-class") else {})
+        if "rules" in told:
+            told["rules"] = [without(rule | {"match": rule.get("match", "implementation-specific")}, usual) for rule in told["rules"]]
+        return told
+
+    def pool(self, body: Body) -> Body:
+        namespace, _, rest = body["id"].partition("/")
+        name, _, port = rest.partition(":")
+        number = port.split("+")[0].rpartition(":")[2]
+        usual: Body = {"service": self.reference("service", namespace, name), "has_selector": True}
+        if number.isdigit():
+            usual["port"] = int(number)
+        told = without(body, usual)
+        if "endpoints" in told:
+            told["endpoints"] = [endpoint(item) for item in told["endpoints"]]
+        return told
+
+    def certificate(self, body: Body) -> Body:
+        namespace, _, name = body["id"].partition("/")
+        return without(body, {"namespace": namespace, "name": name, "private_key": body["chain"].replace(".crt", ".key")})
+
+    def whose(self, body: Body) -> tuple[str, Body]:
+        """Of an event or status: the object it is about, and the rest."""
+        kind = body.get("kind", "ingress")
+        namespace = body.get("namespace", "")
+        name = f"{namespace}/{body['name']}" if namespace else body["name"]
+        rest = {key: value for key, value in body.items() if key not in ("kind", "namespace", "name")}
+        uid = self.uids.get((kind, namespace, body["name"]))
+        return name if kind == "ingress" else f"{kind} {name}", without(rest, {"uid": uid} if uid else {})
+
+    def event(self, body: Body) -> Body:
+        who, rest = self.whose(body)
+        message = rest.pop("message")
+        reason = rest.pop("reason")
+        rest = without(rest, {"type": "warning"})
+        return {f"{who} {reason}": {"message": message, **rest} if rest else message}
+
+    def result(self, objects: list[Body], events: list[Body], statuses: list[Body]) -> Body:
+        shown: Body = {section: {} for section in SECTIONS.values()}
+        for body in objects:
+            told = getattr(self, body["kind"].replace("-", "_"))(plain(body))
+            rest = {key: value for key, value in told.items() if key not in ("kind", "id", "rev")}
+            shown[SECTIONS[body["kind"]]][body["id"]] = rest["rules"] if rest.keys() == {"rules"} else rest
+        shown["events"] = sorted((self.event(body) for body in events), key=json.dumps)
+        shown["statuses"] = {}
+        for body in statuses:
+            who, rest = self.whose(body)
+            assert who not in shown["statuses"], f"{who} has two statuses"
+            shown["statuses"][who] = plain(rest)
+        return {key: value for key, value in shown.items() if value}
+
+
+def endpoint(body: Body) -> str | Body:
+    told = without(body, {"active": True, "ready": True, "serving": True})
+    if set(told) != {"ip", "port"}:
+        return told
+    return f"[{told['ip']}]:{told['port']}" if ":" in told["ip"] else f"{told['ip']}:{told['port']}"
+
+
+# As text
+
+class Dumper(yaml.SafeDumper):
+    """Each element in one line if it fits, and only then."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def flow(value: Any) -> str:
+    return yaml.dump(value, Dumper=Dumper, default_flow_style=True, sort_keys=False, width=1 << 30, allow_unicode=True).split("\n...")[0].rstrip("\n")
+
+
+def lines(value: Any, indent: str = "") -> list[str]:
+    """Below one another, as far as they do not fit beside one another."""
+    result = []
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        head = f"{indent}{flow(key)}:" if isinstance(value, dict) else f"{indent}-"
+        line = f"{head} {flow(item)}"
+        if not isinstance(item, (dict, list)) or not item or (indent and len(line) <= WIDTH):
+            result.append(line)
+        elif isinstance(value, dict):
+            result += [head, *lines(item, indent + ("  " if isinstance(item, dict) else ""))]
+        else:
+            first, *others = lines(item, indent + "  ")
+            result += [f"{indent}- {first.lstrip()}", *others]
+    return result
+
+
+def text(shown: Body) -> str:
+    return "".join(f"{line}\n" for line in lines(shown))

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The records of the watcher, as they come, go, and are said to be all there. Each is kept as its message (graph.h); what follows from a change of
+ * one is the matter of changes.h.
+ */
+#pragma once
+
+#include "translator/changes.h"
+
+struct records;
+
+/* All must stay valid. */
+struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
+	struct arena *scratch);
+void records_free(struct records *records);
+
+/* How many there are. */
+size_t records_count(const struct records *records, enum record_kind kind);
+int records_take(
+	struct records *records, const struct message *message, struct schema_error *ret_error);
+int records_delete(struct records *records, const struct record_key *key);
+/* It exists but cannot be read now: what is known of it counts as repeated. `payload`: of the message that says so. */
+int records_keep(struct records *records, const struct record_key *key, struct str payload);
+void records_begin(struct records *records, enum record_kind kind);
+/* Drops what was not named since records_begin(). */
+void records_end(struct records *records, enum record_kind kind);

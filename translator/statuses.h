@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Statuses from the provider to the watcher. What a provider says of a load balancer is kept, so
+ * that a watcher that comes back hears it again; an Ingress whose load balancer nobody has spoken
+ * of is told nothing, so that its old addresses stay. An Ingress that is not ours is released: the
+ * watcher then takes away what we wrote, and nothing else.
+ */
+#pragma once
+
+#include "translator/fronts.h"
+#include "translator/owners.h"
+#include "translator/plans.h"
+#include "translator/publish.h"
+#include "translator/secrets.h"
+
+/* What it needs of the parts before it; what was said stands at the load balancers. */
+struct statuses {
+	struct graph *graph;
+	const struct source_peer *source;
+	const struct provider_peer *provider;
+	struct secrets *secrets;
+	struct pending *pending;
+	struct classes *classes;
+	struct plans *plans;
+	struct diagnostics *diagnostics;
+	const struct owners *owners;
+	struct fronts *fronts;
+	struct publish *publish;
+	struct arena *scratch;
+};
+
+/* What the provider said last; lists in the arena. False: nothing. */
+bool statuses_read(
+	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
+/* It has failed, and has not been applied since. */
+bool statuses_has_failed(const struct balancer_node *balancer);
+int statuses_take(const struct statuses *statuses, const struct lb_status *status);
+void statuses_event(const struct statuses *statuses, const struct lb_event *event);
+/* Diagnostics of the load balancer's status. */
+void statuses_diagnose(const struct statuses *statuses, struct balancer_node *balancer,
+	struct diag_list *diags, bool *ret_keep);
+bool statuses_work(const struct statuses *statuses);
