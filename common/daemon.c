@@ -364,6 +364,8 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 		options_print_markdown(table, stdout);
 	} else if (outcome == OPTIONS_EVENTS) {
 		log_print_events(stdout);
+	} else if (outcome == OPTIONS_NAMES) {
+		options_print_names(table, stdout);
 	} else if (outcome == OPTIONS_VERSION) {
 		printf("%s %s\n", table->program, SLUICE_VERSION);
 	} else if (outcome == OPTIONS_BAD) {

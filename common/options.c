@@ -336,8 +336,11 @@ static enum options_outcome take_help(struct parse *p, const char *form)
 		return OPTIONS_MARKDOWN;
 	if (strcmp(form, "events") == 0)
 		return OPTIONS_EVENTS;
+	if (strcmp(form, "options") == 0)
+		return OPTIONS_NAMES;
 	p->problem = xasprintf(
-		"option --help: \"%.200s\" is no form; text, man, markdown and events are", form);
+		"option --help: \"%.200s\" is no form; text, man, markdown, events and options are",
+		form);
 	return OPTIONS_BAD;
 }
 

@@ -62,6 +62,7 @@ enum options_outcome {
 	OPTIONS_MAN,      /* --help=man; options_print_man() */
 	OPTIONS_MARKDOWN, /* --help=markdown; options_print_markdown() */
 	OPTIONS_EVENTS,   /* --help=events; log_print_events() */
+	OPTIONS_NAMES,    /* --help=options; options_print_names() */
 	OPTIONS_VERSION,  /* --version was asked for */
 	OPTIONS_BAD,      /* *ret_problem says what and what to do; the caller frees it */
 };
@@ -72,6 +73,8 @@ enum options_outcome options_parse(const struct option_table *table, void *confi
 	char **argv, char *(*environ_get)(const char *name), char **ret_problem);
 void options_free(const struct option_table *table, void *config);
 void options_print_help(const struct option_table *table, FILE *out);
+/* The names of the options, a line each, for programs. */
+void options_print_names(const struct option_table *table, FILE *out);
 /* A manual page, in mdoc(7). */
 void options_print_man(const struct option_table *table, FILE *out);
 /* A section of the configuration reference. */

@@ -111,3 +111,9 @@ void options_print_help(const struct option_table *table, FILE *out)
 	if (table->details != NULL)
 		fprintf(out, "\n%s\n", table->details);
 }
+
+void options_print_names(const struct option_table *table, FILE *out)
+{
+	for (size_t i = 0; i < table->count; i++)
+		fprintf(out, "%s\n", table->options[i].name);
+}

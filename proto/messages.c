@@ -20,7 +20,8 @@ static const struct schema_field capabilities_fields[] = {
 	ROW(LIST_STR, capabilities, policies, "policies", ITEMS_MAX,
 		"what it can do of what annotations ask for: words of the table below"),
 	ROW(LIST_STR, capabilities, features, "features", ITEMS_MAX,
-		"anything else, by name: `source-ranges`, `lead`; unknown ones are ignored"),
+		"anything else, by name: `source-ranges`, `lead`, `own-endpoints`; unknown ones "
+		"are ignored"),
 };
 static const struct schema capabilities_schema =
 	SCHEMA("capabilities", capabilities, capabilities_fields);

@@ -16,6 +16,9 @@ static const struct option_spec options[] = {
 #include "common/egress.def"
 #undef EGRESS_OPTIONS
 
+#define FILTER_OPTIONS filter
+#include "provider-common/filter.def"
+#undef FILTER_OPTIONS
 #include "common/common_options.def"
 };
 #undef common

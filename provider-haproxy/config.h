@@ -2,6 +2,7 @@
 /* The provider's configuration; config.def and provider-proxy/local.def say what each member means. */
 #pragma once
 
+#include "provider-common/filter.h"
 #include "provider-proxy/local.h"
 
 #define ADMIN_PORT "10244"
@@ -10,6 +11,7 @@
 
 struct config {
 	struct local_options local;
+	struct filter_options filter;
 	char *haproxy;
 	char *socket;
 	char *cookie_key;

@@ -17,6 +17,7 @@
  * Read next: engine.h for the parts; slots.h and provider-proxy/routes.h for how routes come about without a reload.
  */
 #include "provider-haproxy/engine.h"
+#include "provider-haproxy/filter.h"
 
 static struct config config;
 static struct engine *engine;
@@ -43,6 +44,21 @@ static void reload(void)
 	engine_read_trusted(engine);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct config *given = ctx;
+	return filter_is_wanted(&given->filter);
+}
+
+static char *run_filter(const void *ctx, bool *ret_usage)
+{
+	const struct config *given = ctx;
+	char *problem = given->filter.hello ? NULL : config_check(given);
+	*ret_usage = problem != NULL;
+	return problem != NULL ? problem
+			       : filter_run(&haproxy_filter, &given->filter, given, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -52,6 +68,8 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload,
+		.is_filter = is_filter,
+		.filter = run_filter,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

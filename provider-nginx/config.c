@@ -24,6 +24,9 @@ static const struct option_spec options[] = {
 #define EGRESS_OPTIONS local.egress
 #include "common/egress.def"
 #undef EGRESS_OPTIONS
+#define FILTER_OPTIONS filter
+#include "provider-common/filter.def"
+#undef FILTER_OPTIONS
 #undef OPTION
 #define OPTION(member, ...) OPTION_SPEC(struct config, local.member, __VA_ARGS__)
 #include "common/common_options.def"

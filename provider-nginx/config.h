@@ -2,6 +2,7 @@
 /* The provider's configuration; config.def and provider-proxy/local.def say what each member means. */
 #pragma once
 
+#include "provider-common/filter.h"
 #include "provider-proxy/local.h"
 #include "provider-nginx/conf.h"
 
@@ -9,6 +10,7 @@
 
 struct config {
 	struct local_options local;
+	struct filter_options filter;
 	char *nginx;
 	char *lua_dir;
 	char *modules_dir;

@@ -25,6 +25,7 @@
 #include "provider-nginx/config.h"
 #include "provider-nginx/feed.h"
 #include "provider-nginx/folders.h"
+#include "provider-nginx/filter.h"
 #include "provider-nginx/liveness.h"
 #include "provider-nginx/kept_routes.h"
 #include "provider-nginx/late_checks.h"
@@ -561,6 +562,21 @@ static void stop(void)
 	proxy_free(room.proxy);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct config *given = ctx;
+	return filter_is_wanted(&given->filter);
+}
+
+static char *run_filter(const void *ctx, bool *ret_usage)
+{
+	const struct config *given = ctx;
+	char *problem = given->filter.hello ? NULL : config_check(&config);
+	*ret_usage = problem != NULL;
+	return problem != NULL ? problem
+			       : filter_run(&nginx_filter, &given->filter, given, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -570,6 +586,8 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload_files,
+		.is_filter = is_filter,
+		.filter = run_filter,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -7,11 +7,11 @@ struct capabilities *rancher_capabilities(void)
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
 	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
 		STR("labels"), STR("custom-config")};
-	/* Several lines beside each other drive the same Rancher environment. */
-	static struct str features[] = {STR("lead")};
+	/* Several lines beside each other drive the same Rancher environment, and Rancher finds endpoints by itself. */
+	static struct str features[] = {STR("lead"), STR("own-endpoints")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_PER_INGRESS,
-		.features = {features, 1},
+		.features = {features, 2},
 		.protocols = {protocols, sizeof(protocols) / sizeof(protocols[0])},
 		.policies = {policies, sizeof(policies) / sizeof(policies[0])},
 	};

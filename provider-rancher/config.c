@@ -17,6 +17,9 @@
 		.is_secret = true},
 static const struct option_spec options[] = {
 #include "provider-rancher/config.def"
+#define FILTER_OPTIONS filter
+#include "provider-common/filter.def"
+#undef FILTER_OPTIONS
 #include "common/common_options.def"
 };
 #undef OPTION

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "common/daemon.h"
+#include "provider-common/filter.h"
 #include "common/http.h"
 
 #define ADMIN_PORT "10243"
 
 struct config {
 	struct daemon_options common;
+	struct filter_options filter;
 	char *url;
 	char *access_key;
 	char *access_key_file;

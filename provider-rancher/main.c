@@ -23,6 +23,7 @@
  */
 #include "provider-rancher/confine.h"
 #include "provider-rancher/controller.h"
+#include "provider-rancher/filter.h"
 
 static struct config config;
 static struct controller *controller;
@@ -53,6 +54,18 @@ static void stop(void)
 	controller_free(controller);
 }
 
+static bool is_filter(const void *ctx)
+{
+	const struct config *given = ctx;
+	return filter_is_wanted(&given->filter);
+}
+
+static char *run_filter(const void *ctx, bool *ret_usage)
+{
+	const struct config *given = ctx;
+	return filter_run(&rancher_filter, &given->filter, given, ret_usage);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct daemon_spec spec = {
@@ -62,6 +75,8 @@ int main(int argc, char **argv)
 		.start = start,
 		.stop = stop,
 		.reload = reload,
+		.is_filter = is_filter,
+		.filter = run_filter,
 	};
 	return daemon_main(&spec, &config, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "sluicectl/args_print.h"
 #include "sluicectl/args_table.h"
+#include "sluicectl/programs.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,13 @@ static bool is_choice(const char *choices, const char *value)
 		choices += word_len + (choices[word_len] == ' ');
 	}
 	return false;
+}
+
+static bool is_provider(const char *name)
+{
+	char *program = program_find_provider(name);
+	free(program);
+	return program != NULL;
 }
 
 static void add(struct text_list *list, char *text)
@@ -35,7 +43,9 @@ static char *set(struct args *args, const struct ctl_option_spec *spec, char *va
 		return xasprintf("%s does not know --%s; see sluicectl %s --help",
 			command_specs[args->command].name, spec->name,
 			command_specs[args->command].name);
-	if (choices != NULL && (value == NULL || !is_choice(choices, value)))
+	/* There may be a provider that nobody here has heard of. */
+	if (choices != NULL && (value == NULL || !is_choice(choices, value)) &&
+		(spec->value != VALUE_PROVIDER || value == NULL || !is_provider(value)))
 		return xasprintf("--%s must be one of: %s", spec->name, choices);
 	if (spec->arg == NULL)
 		*(bool *)member = true;

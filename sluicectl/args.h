@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The command line, read by the one table of commands.def. No I/O but printing help. */
+/* The command line, read by the one table of commands.def. No I/O but printing help, and looking for
+ * the program of a provider. */
 #pragma once
 
 #include <stdbool.h>

@@ -7,19 +7,22 @@
 #include "sluicectl/compare.h"
 #include "sluicectl/live.h"
 #include "sluicectl/offline_commands.h"
+#include "sluicectl/programs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The provider that is connected, for what it can do; NULL: not known. */
-static const char *connected_provider(const struct ask *question)
+enum { RECORDS_LEN_MAX = 1024 * 1024 * 1024 };
+
+/* The provider that is connected, for what it can do; NULL: it is not known, or not installed. The caller frees it. */
+static char *connected_provider(const struct ask *question)
 {
 	struct inspection_status status;
 	struct schema_error error = {""};
 	struct arena arena;
 	struct buf body;
 	char *problem = NULL;
-	const char *name = NULL;
+	char *name = NULL;
 	buf_init(&body, ASK_LEN_MAX);
 	arena_init(&arena);
 	if (ask(question, "translator", "/status", &body, &problem) == ASK_GOOD &&
@@ -27,9 +30,11 @@ static const char *connected_provider(const struct ask *question)
 			&inspection_status_schema, buf_str(&body), &arena, &status, &error) == 0 &&
 		status.peers.count == 2) {
 		char *given = str_dup(status.peers.items[1].name);
-		const struct offline *provider = line_provider(given);
-		name = provider != NULL ? provider->name : NULL;
-		free(given);
+		char *program = program_find_provider(given);
+		name = program != NULL ? given : NULL;
+		free(program);
+		if (name == NULL)
+			free(given);
 	}
 	arena_fini(&arena);
 	buf_fini(&body);
@@ -37,22 +42,29 @@ static const char *connected_provider(const struct ask *question)
 	return name;
 }
 
-/* Every record of a list into both lines. */
-static int take_records(struct buf *body, struct line *before, struct line *after)
+/* True when there are whole records, and nothing else. */
+static bool are_records(struct str frames)
 {
+	struct message_reader *reader = message_reader_new();
+	struct buf view;
+	bool is_good = true;
+	buf_init(&view, ASK_LEN_MAX);
+	is_good = buf_append_str(&view, frames) == 0;
 	struct str payload;
-	while (frame_next(body, &payload) == FRAME_READY) {
-		if (line_put_record(before, payload) != 0 || line_put_record(after, payload) != 0) {
-			command_complain(
-				xstrdup("the translator's list holds something else than records"));
-			return CTL_EXIT_AWAY;
-		}
-		buf_consume(body, frame_len_of(payload));
+	while (is_good && frame_next(&view, &payload) == FRAME_READY) {
+		struct schema_error error = {""};
+		struct message message;
+		is_good = message_open(reader, payload, &message, &error) == 0 &&
+			  message.type == MESSAGE_UPSERT && message.record_kind != RECORD_NONE;
+		buf_consume(&view, frame_len_of(payload));
 	}
-	return CTL_EXIT_GOOD;
+	is_good = is_good && buf_len(&view) == 0;
+	buf_wipe_fini(&view);
+	message_reader_free(reader);
+	return is_good;
 }
 
-static int take_running(const struct ask *question, struct line *before, struct line *after)
+static int take_running(const struct ask *question, struct buf *records)
 {
 	static const char *const types[] = {
 		"ingress-class", "ingress", "service", "endpoints", "secret"};
@@ -61,9 +73,14 @@ static int take_running(const struct ask *question, struct line *before, struct 
 		struct buf body;
 		buf_init(&body, ASK_LEN_MAX);
 		code = live_fetch(question, types[i], "", &body);
-		if (code == CTL_EXIT_GOOD)
-			code = take_records(&body, before, after);
-		buf_fini(&body);
+		if (code == CTL_EXIT_GOOD &&
+			(!are_records(buf_str(&body)) ||
+				buf_append_str(records, buf_str(&body)) != 0)) {
+			command_complain(
+				xstrdup("the translator's list holds something else than records"));
+			code = CTL_EXIT_AWAY;
+		}
+		buf_wipe_fini(&body);
 	}
 	return code;
 }
@@ -97,8 +114,6 @@ static void print_new_findings(struct line *before, struct line *after)
 static int compare(const struct args *args, struct line *before, struct line *after)
 {
 	struct comparison counts;
-	line_run(before);
-	line_run(after);
 	compare_print(
 		stdout, line_state(before), line_state(after), command_has_color(args), &counts);
 	print_new_findings(before, after);
@@ -108,22 +123,42 @@ static int compare(const struct args *args, struct line *before, struct line *af
 								   : CTL_EXIT_GOOD;
 }
 
+/* Runs both and compares them. */
+static int run(const struct line_request *old, const struct line_request *new)
+{
+	int code = CTL_EXIT_GOOD;
+	struct line *before = line_run(old, &code);
+	struct line *after = before != NULL ? line_run(new, &code) : NULL;
+	if (after != NULL)
+		code = compare(new->args, before, after);
+	line_free(before);
+	line_free(after);
+	return code;
+}
+
 static int with_running(const struct args *args, const struct ask *question)
 {
 	static const struct text_list none = {0};
-	int code = CTL_EXIT_GOOD;
-	const char *provider = connected_provider(question);
-	const char *fallback = provider != NULL ? provider : "haproxy";
-	struct line *before = offline_open(args, &none, fallback, &code);
-	struct line *after = before != NULL ? offline_open(args, &none, fallback, &code) : NULL;
-	if (after != NULL)
-		code = take_running(question, before, after);
-	if (after != NULL && code == CTL_EXIT_GOOD)
-		code = offline_read(after, args, &args->files);
-	if (after != NULL && code == CTL_EXIT_GOOD)
-		code = compare(args, before, after);
-	line_free(before);
-	line_free(after);
+	struct buf records;
+	buf_init(&records, RECORDS_LEN_MAX);
+	char *connected = args->provider == NULL ? connected_provider(question) : NULL;
+	struct line_request request = {
+		.goal = LINE_STATE,
+		.args = args,
+		.provider = args->provider != NULL ? args->provider
+			    : connected != NULL    ? connected
+						   : OFFLINE_PROVIDER,
+		.files = &none,
+		.has_records = true,
+	};
+	int code = take_running(question, &records);
+	request.records = buf_str(&records);
+	struct line_request new = request;
+	new.files = &args->files;
+	if (code == CTL_EXIT_GOOD)
+		code = run(&request, &new);
+	free(connected);
+	buf_wipe_fini(&records);
 	return code;
 }
 
@@ -137,12 +172,13 @@ int command_diff(const struct args *args)
 	}
 	if (args->against.count == 0)
 		return live_open(args, &question) ? with_running(args, &question) : code;
-	struct line *before = offline_open(args, &args->against, "haproxy", &code);
-	struct line *after =
-		before != NULL ? offline_open(args, &args->files, "haproxy", &code) : NULL;
-	if (after != NULL)
-		code = compare(args, before, after);
-	line_free(before);
-	line_free(after);
-	return code;
+	const struct line_request old = {
+		.goal = LINE_STATE,
+		.args = args,
+		.provider = args->provider != NULL ? args->provider : OFFLINE_PROVIDER,
+		.files = &args->against,
+	};
+	struct line_request new = old;
+	new.files = &args->files;
+	return run(&old, &new);
 }

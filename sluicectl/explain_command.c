@@ -247,22 +247,25 @@ static int explain_offline(
 	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
 {
 	struct inspection_explanation explanation;
-	struct arena arena;
 	int code = CTL_EXIT_GOOD;
-	struct line *line = offline_open(args, &args->files, "haproxy", &code);
-	if (line == NULL)
-		return code;
-	arena_init(&arena);
-	line_run(line);
-	if (line_explain(line, kind, namespace, name, &arena, &explanation)) {
+	char *explained = xasprintf("%s/%s/%s", record_kind_word(kind), namespace, name);
+	const struct line_request request = {
+		.goal = LINE_EXPLANATION,
+		.args = args,
+		.provider = args->provider != NULL ? args->provider : OFFLINE_PROVIDER,
+		.files = &args->files,
+		.explained = explained,
+	};
+	struct line *line = line_run(&request, &code);
+	if (line != NULL && line_explanation(line, &explanation)) {
 		code = show(args, &explanation);
-	} else {
+	} else if (line != NULL) {
 		command_complain(xasprintf("there is no %s %s/%s in these manifests",
 			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name));
 		code = CTL_EXIT_NOT_FOUND;
 	}
-	arena_fini(&arena);
 	line_free(line);
+	free(explained);
 	return code;
 }
 

@@ -19,6 +19,7 @@ struct findings {
 	struct place_tree places;
 	struct line_finding *items;
 	size_t count;
+	struct str file; /* that was named last */
 	struct arena arena;
 };
 
@@ -30,12 +31,20 @@ static int compare_places(const struct place_node *a, const struct place_node *b
 RB_GENERATE_LOCAL(place_tree, place_node, node, compare_places)
 
 static struct str place_key(
-	struct arena *arena, const char *kind, struct str namespace, struct str name)
+	struct arena *arena, struct str kind, struct str namespace, struct str name)
 {
-	return arena_printf(arena, "%s %.*s/%.*s", kind, STR_FMT(namespace), STR_FMT(name));
+	return arena_printf(
+		arena, "%.*s %.*s/%.*s", STR_FMT(kind), STR_FMT(namespace), STR_FMT(name));
 }
 
-void findings_note_place(struct findings *findings, const char *kind, struct str namespace,
+const char *findings_file(struct findings *findings, struct str name)
+{
+	if (findings->file.p == NULL || !str_eq(findings->file, name))
+		findings->file = arena_str(&findings->arena, name);
+	return findings->file.p;
+}
+
+void findings_note_place(struct findings *findings, struct str kind, struct str namespace,
 	struct str name, const struct manifest_place *place)
 {
 	struct place_node *node = arena_alloc(&findings->arena, sizeof(*node));
@@ -49,7 +58,7 @@ void findings_note_place(struct findings *findings, const char *kind, struct str
 static struct manifest_place find_place(
 	struct findings *findings, const struct line_finding *finding)
 {
-	struct place_node wanted = {.key = place_key(&findings->arena, finding->kind.p,
+	struct place_node wanted = {.key = place_key(&findings->arena, finding->kind,
 					    finding->namespace, finding->name)};
 	const struct place_node *found = RB_FIND(place_tree, &findings->places, &wanted);
 	return found != NULL ? found->place : (struct manifest_place){NULL, 0};

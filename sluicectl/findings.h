@@ -6,9 +6,13 @@
 #pragma once
 
 #include "proto/model.h"
-#include "watcher/manifest.h"
 
 struct findings;
+
+struct manifest_place {
+	const char *file; /* "-": standard input; NULL: not known */
+	unsigned line;    /* 0: not known */
+};
 
 /* What somebody should know of an object. */
 struct line_finding {
@@ -18,14 +22,16 @@ struct line_finding {
 	struct str name;
 	struct str reason;
 	struct str message;
-	struct manifest_place place; /* file NULL: not known */
+	struct manifest_place place;
 };
 
 struct findings *findings_new(void);
 void findings_free(struct findings *findings);
 
+/* The name of a file, kept as long as the findings. */
+const char *findings_file(struct findings *findings, struct str name);
 /* Where an object stands; the last one of its name counts. */
-void findings_note_place(struct findings *findings, const char *kind, struct str namespace,
+void findings_note_place(struct findings *findings, struct str kind, struct str namespace,
 	struct str name, const struct manifest_place *place);
 /* Without a place it gets the one that was noted for its object. */
 void findings_add(struct findings *findings, const struct line_finding *given);

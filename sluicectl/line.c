@@ -1,93 +1,477 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/line.h"
 
-#include "common/cert.h"
-#include "common/clock.h"
+#include "common/json.h"
 #include "common/must.h"
+#include "common/tar.h"
 #include "common/xalloc.h"
-#include "proto/frame.h"
-#include "sluicectl/findings.h"
-#include "watcher/identity.h"
-#include "sluicectl/settings.h"
-#include "translator/engine.h"
-#include "translator/explain.h"
-#include "watcher/intake.h"
-#include "watcher/outlet.h"
+#include "proto/frame_stream.h"
+#include "sluicectl/command_output.h"
+#include "sluicectl/line_outcome.h"
+#include "sluicectl/pipeline.h"
+#include "sluicectl/programs.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-enum { FRAMES_MAX = 1024 * 1024 * 1024 };
-
-extern const struct offline haproxy_offline;
-extern const struct offline nginx_offline;
-extern const struct offline rancher_offline;
-
-static const struct offline *const providers[] = {
-	&haproxy_offline, &nginx_offline, &rancher_offline};
-
-/* Of an intake: which line, and what its objects are called. */
-struct intake_owner {
-	struct line *line;
-	const char *kind;
+enum {
+	OUTPUT_LEN_MAX = 1024 * 1024 * 1024,
+	PROGRAM_COUNT = 3,
+	COUNT_MAX = INT32_MAX,
 };
+
+/* In the order of the line. */
+enum { WATCHER, TRANSLATOR, PROVIDER };
 
 struct line {
-	const struct offline *provider;
-	struct settings *settings;
-	struct project_ours ours;
-	struct store store;
-	struct intake intakes[RECORD_KIND_COUNT][KIND_VERSIONS_MAX];
-	struct outlet outlet;
-	struct engine *engine;
-	struct message_reader *reader; /* of what the engine says */
-	struct message_reader *source_reader;
-	struct buf to_watcher;
-	struct buf to_provider;
+	const struct line_request *request;
+	char *paths[PROGRAM_COUNT];
+	struct argument_list arguments[PROGRAM_COUNT];
+	struct pipeline pipeline;
+	struct buf hello;
+	struct buf places; /* lines of JSON */
+	struct buf events; /* frames */
+	struct buf notices;
+	struct buf output; /* of the last program */
+	struct hello provider;
+	bool finds_endpoints; /* the provider does, and has no use for those of pools */
+	struct findings *findings;
+	size_t counts[RECORD_KIND_COUNT];
+	size_t foreign_count;
 	struct state *state;
 	struct state_commit commit;
-	struct arena arena;                 /* for as long as the line */
-	struct arena scratch;               /* of a message */
-	const struct manifest_place *place; /* of the object that is being taken */
-	struct findings *findings;
-	int kinds[RECORD_KIND_COUNT];
-	bool wants_classes;
-	bool is_running;             /* records of a running line are in it */
-	struct intake_owner *owners; /* of the intakes */
+	struct arena arena;   /* for as long as the line */
+	struct arena scratch; /* of a message */
 };
 
-const struct offline *line_provider(const char *name)
+/* ---- what the programs say ---- */
+
+static const char *const kind_names[RECORD_KIND_COUNT] = {
+	[RECORD_NONE] = "object",
+	[RECORD_INGRESS] = "Ingress",
+	[RECORD_INGRESS_CLASS] = "IngressClass",
+	[RECORD_SERVICE] = "Service",
+	[RECORD_ENDPOINTS] = "EndpointSlice",
+	[RECORD_SECRET] = "Secret",
+};
+
+/* Calls on_message with each message of a program's output. NULL, or what is wrong with it (allocated). */
+static char *read_frames(const struct line *line, int program, struct buf *from,
+	int (*on_message)(void *ctx, const struct message *message, struct schema_error *ret_error),
+	void *ctx)
 {
-	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++) {
-		if (strcmp(providers[i]->name, name) == 0)
-			return providers[i];
+	struct message_reader *reader = message_reader_new();
+	struct schema_error error = {""};
+	struct str payload;
+	int err = 0;
+	while (err == 0 && frame_next(from, &payload) == FRAME_READY) {
+		struct message message;
+		err = message_open(reader, payload, &message, &error);
+		if (err == 0)
+			err = on_message(ctx, &message, &error);
+		buf_consume(from, err == 0 ? frame_len_of(payload) : 0);
+	}
+	message_reader_free(reader);
+	if (err == 0 && buf_len(from) == 0)
+		return NULL;
+	return xasprintf("%s writes what cannot be read: %s", line->paths[program],
+		error.text[0] != '\0' ? error.text : "no whole frame");
+}
+
+static int on_event(void *ctx, const struct message *message, struct schema_error *ret_error)
+{
+	struct line *line = ctx;
+	struct event_note note;
+	if (message->type != MESSAGE_EVENT)
+		return 0;
+	int err = message_decode(message, &line->scratch, &note, ret_error);
+	/* A cluster makes endpoints of pods; manifests seldom hold any. */
+	bool is_told = err == 0 && (!str_eq(note.reason, STR("NoEndpoints")) ||
+					   line->counts[RECORD_ENDPOINTS] != 0);
+	if (is_told) {
+		findings_add(line->findings, &(struct line_finding){
+						     .type = note.type,
+						     .kind = str_from(kind_names[note.key.kind]),
+						     .namespace = note.key.namespace,
+						     .name = note.key.name,
+						     .reason = note.reason,
+						     .message = note.message,
+					     });
+		line->foreign_count += note.type == EVENT_NORMAL;
+	}
+	arena_reset(&line->scratch);
+	return err;
+}
+
+static void add_notice(struct line *line, const struct lb_notice *notice)
+{
+	struct str who = notice->ingress.len != 0 ? notice->ingress : notice->service;
+	const char *slash = str_find(who, '/');
+	size_t len = slash != NULL ? (size_t)(slash - who.p) : 0;
+	bool is_service = notice->ingress.len == 0 && who.len != 0;
+	findings_add(
+		line->findings, &(struct line_finding){
+					.type = EVENT_WARNING,
+					.kind = is_service ? STR("Service") : STR("Ingress"),
+					.namespace = {who.p, len},
+					.name = slash != NULL ? str_skip(who, len + 1) : STR_NONE,
+					.reason = notice->reason,
+					.message = notice->message,
+				});
+}
+
+static int on_status(void *ctx, const struct message *message, struct schema_error *ret_error)
+{
+	struct line *line = ctx;
+	struct lb_status status;
+	if (message->type != MESSAGE_LB_STATUS)
+		return 0;
+	int err = message_decode(message, &line->scratch, &status, ret_error);
+	for (size_t i = 0; err == 0 && i < status.notices.count; i++)
+		add_notice(line, &status.notices.items[i]);
+	arena_reset(&line->scratch);
+	return err;
+}
+
+/* ---- the watcher's lines of JSON ---- */
+
+static struct str text_of(const struct json *object, const char *name)
+{
+	struct str text = STR_NONE;
+	(void)json_get_str(object, name, &text);
+	return text;
+}
+
+static void take_counts(struct line *line, const struct json *counts)
+{
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		int64_t count = 0;
+		if (json_get_int(
+			    counts, record_kind_word((enum record_kind)k), 0, COUNT_MAX, 0, &count))
+			line->counts[k] = (size_t)count;
+	}
+}
+
+static void take_place(struct line *line, const struct json *object)
+{
+	struct manifest_place place = {.file = NULL};
+	int64_t number = 0;
+	struct str file = text_of(object, "file");
+	struct str kind = text_of(object, "kind");
+	struct str namespace = text_of(object, "namespace");
+	struct str name = text_of(object, "name");
+	struct str reason = text_of(object, "reason");
+	if (json_get_int(object, "line", 0, UINT32_MAX, 0, &number))
+		place.line = (unsigned)number;
+	if (!str_is_empty(file))
+		place.file = findings_file(line->findings, file);
+	if (str_is_empty(reason)) {
+		findings_note_place(line->findings, kind, namespace, name, &place);
+		return;
+	}
+	findings_add(line->findings, &(struct line_finding){EVENT_WARNING, kind, namespace, name,
+					     reason, text_of(object, "message"), place});
+}
+
+static char *read_places(struct line *line)
+{
+	struct str rest = buf_str(&line->places);
+	while (rest.len != 0) {
+		const char *end = str_find(rest, '\n');
+		size_t len = end != NULL ? (size_t)(end - rest.p) : rest.len;
+		const char *problem = NULL;
+		struct json *object = json_parse((struct str){rest.p, len}, &problem, NULL);
+		if (object == NULL)
+			return xasprintf(
+				"%s writes what cannot be read: %s", line->paths[WATCHER], problem);
+		if (json_is_object(json_get(object, "counts")))
+			take_counts(line, json_get(object, "counts"));
+		else
+			take_place(line, object);
+		json_free(object);
+		rest = str_skip(rest, len + (end != NULL));
 	}
 	return NULL;
 }
 
-/* ---- findings ---- */
+/* ---- what the provider can, and what it would be told ---- */
 
-static const char *kind_name(enum record_kind kind)
+static int on_hello(void *ctx, const struct message *message, struct schema_error *ret_error)
 {
-	const struct kind_version *version =
-		kind > RECORD_NONE && kind < RECORD_KIND_COUNT ? kind_version_at(kind, 0) : NULL;
-	return version != NULL ? version->object_kind : "object";
+	struct line *line = ctx;
+	int err = frame_stream_take_hello(
+		message, ROLE_PROVIDER, &line->scratch, &line->provider, ret_error);
+	const struct capabilities *capabilities = err == 0 ? line->provider.capabilities : NULL;
+	for (size_t i = 0; capabilities != NULL && i < capabilities->features.count; i++)
+		line->finds_endpoints |=
+			str_eq(capabilities->features.items[i], STR("own-endpoints"));
+	arena_reset(&line->scratch);
+	return err;
 }
 
-static void add_finding(struct line *line, const char *kind, struct str namespace, struct str name,
-	enum event_type type, struct str reason, struct str message)
+static bool drop_endpoints(enum lb_kind kind, void *value)
 {
-	const struct line_finding finding = {
-		.type = type,
-		.kind = str_from(kind),
-		.namespace = namespace,
-		.name = name,
-		.reason = reason,
-		.message = message,
-		.place = line->place != NULL ? *line->place : (struct manifest_place){NULL, 0},
-	};
-	findings_add(line->findings, &finding);
+	struct pool *pool = value;
+	if (kind != LB_POOL || pool->endpoints.count == 0)
+		return false;
+	pool->endpoints.count = 0;
+	return true;
+}
+
+static int on_object(void *ctx, const struct message *message, struct schema_error *ret_error)
+{
+	struct line *line = ctx;
+	int err = 0;
+	if (message->type == MESSAGE_UPSERT && message->lb_kind != LB_NONE)
+		err = state_stage_upsert(line->state, message, &line->scratch, ret_error);
+	arena_reset(&line->scratch);
+	return err;
+}
+
+static char *read_state(struct line *line)
+{
+	line->state = state_new(
+		&(struct state_config){.reduce = line->finds_endpoints ? drop_endpoints : NULL});
+	state_begin_snapshot(line->state);
+	char *problem = read_frames(line, TRANSLATOR, &line->output, on_object, line);
+	state_commit(line->state, &line->commit);
+	return problem;
+}
+
+/* ---- command lines ---- */
+
+static void add(struct line *line, int program, const char *option, const char *value)
+{
+	arguments_add(&line->arguments[program], xstrdup(option));
+	if (value != NULL)
+		arguments_add(&line->arguments[program], xstrdup(value));
+}
+
+/* A descriptor that the program finds by its path. */
+static void add_kept(
+	struct line *line, struct pipeline_program *program, int index, const char *option, int fd)
+{
+	char path[PIPELINE_PATH_LEN];
+	pipeline_path(fd, path);
+	add(line, index, option, path);
+	program->kept[program->kept_count++] = fd;
+}
+
+static int find_programs(struct line *line)
+{
+	static const char *const names[] = {"sluice-watcher", "sluice-translator"};
+	char *provider = xasprintf("sluice-provider-%s", line->request->provider);
+	int code = CTL_EXIT_GOOD;
+	for (int i = 0; i < PROGRAM_COUNT && code == CTL_EXIT_GOOD; i++) {
+		const char *name = i == PROVIDER ? provider : names[i];
+		line->paths[i] = i == PROVIDER ? program_find_provider(line->request->provider)
+					       : program_find(name);
+		if (line->paths[i] == NULL) {
+			command_complain(program_missing(name));
+			code = CTL_EXIT_USAGE;
+		} else {
+			add(line, i, line->paths[i], NULL);
+		}
+	}
+	free(provider);
+	if (code != CTL_EXIT_GOOD)
+		return code;
+	char *problem = programs_deal_settings(
+		&line->request->args->settings, line->paths, line->arguments, PROGRAM_COUNT);
+	if (problem == NULL)
+		return CTL_EXIT_GOOD;
+	command_complain(problem);
+	return CTL_EXIT_USAGE;
+}
+
+/* ---- running ---- */
+
+static int ask_hello(struct line *line)
+{
+	static char option[] = "--hello";
+	struct pipeline pipeline;
+	char *words[] = {line->paths[PROVIDER], option, NULL};
+	pipeline_init(&pipeline);
+	int output = pipeline_output(&pipeline, &line->hello);
+	pipeline_start(&pipeline, &(struct pipeline_program){.words = words, .output = output});
+	int code = line_outcome(&pipeline);
+	pipeline_fini(&pipeline);
+	return code == CTL_EXIT_GOOD ? code : CTL_EXIT_AWAY;
+}
+
+static bool reads_input(const struct line *line)
+{
+	for (size_t i = 0; i < line->request->files->count; i++) {
+		if (strcmp(line->request->files->items[i], "-") == 0)
+			return true;
+	}
+	return false;
+}
+
+static void start_watcher(struct line *line, int output)
+{
+	const struct line_request *request = line->request;
+	struct pipeline_program program = {.output = output, .has_our_input = reads_input(line)};
+	for (size_t i = 0; i < request->files->count; i++)
+		add(line, WATCHER, "--manifests", request->files->items[i]);
+	if (request->args->namespace != NULL)
+		add(line, WATCHER, "--manifest-namespace", request->args->namespace);
+	if (request->has_records)
+		add_kept(line, &program, WATCHER, "--records", pipeline_file(request->records));
+	add_kept(line, &program, WATCHER, "--places",
+		pipeline_output(&line->pipeline, &line->places));
+	program.words = line->arguments[WATCHER].words;
+	pipeline_start(&line->pipeline, &program);
+}
+
+static void start_translator(struct line *line, int input, int output)
+{
+	const struct line_request *request = line->request;
+	struct pipeline_program program = {.input = input, .output = output};
+	add(line, TRANSLATOR, "--once", NULL);
+	add_kept(line, &program, TRANSLATOR, "--hello", pipeline_file(buf_str(&line->hello)));
+	add_kept(line, &program, TRANSLATOR, "--reports",
+		pipeline_output(&line->pipeline, &line->events));
+	if (request->goal == LINE_EXPLANATION)
+		add(line, TRANSLATOR, "--explain", request->explained);
+	if (request->goal == LINE_FINDINGS)
+		add(line, TRANSLATOR, "--report-foreign", NULL);
+	if (request->args->command == COMMAND_DIFF)
+		add(line, TRANSLATOR, "--keyless-secrets", NULL);
+	program.words = line->arguments[TRANSLATOR].words;
+	pipeline_start(&line->pipeline, &program);
+}
+
+static void start_provider(struct line *line, int input)
+{
+	const struct line_request *request = line->request;
+	struct pipeline_program program = {.input = input};
+	if (request->goal == LINE_FILES)
+		add(line, PROVIDER, "--render", request->folder != NULL ? request->folder : "-");
+	if (request->goal == LINE_FILES && request->folder == NULL)
+		program.output = pipeline_output(&line->pipeline, &line->output);
+	add_kept(line, &program, PROVIDER, "--reports",
+		pipeline_output(&line->pipeline, &line->notices));
+	program.words = line->arguments[PROVIDER].words;
+	pipeline_start(&line->pipeline, &program);
+}
+
+static int run_programs(struct line *line)
+{
+	bool has_provider =
+		line->request->goal == LINE_FINDINGS || line->request->goal == LINE_FILES;
+	int records_out = 0;
+	int records_in = 0;
+	int objects_out = 0;
+	int objects_in = 0;
+	pipeline_join(&records_out, &records_in);
+	start_watcher(line, records_out);
+	if (has_provider)
+		pipeline_join(&objects_out, &objects_in);
+	else
+		objects_out = pipeline_output(&line->pipeline, &line->output);
+	start_translator(line, records_in, objects_out);
+	if (has_provider)
+		start_provider(line, objects_in);
+	return line_outcome(&line->pipeline);
+}
+
+static char *read_all(struct line *line)
+{
+	char *problem = read_places(line);
+	if (problem == NULL)
+		problem = read_frames(line, TRANSLATOR, &line->events, on_event, line);
+	if (problem == NULL)
+		problem = read_frames(line, PROVIDER, &line->notices, on_status, line);
+	if (problem == NULL && line->request->goal == LINE_STATE)
+		problem = read_state(line);
+	return problem;
+}
+
+static int run(struct line *line)
+{
+	int code = find_programs(line);
+	if (code == CTL_EXIT_GOOD)
+		code = ask_hello(line);
+	if (code == CTL_EXIT_GOOD)
+		code = run_programs(line);
+	if (code != CTL_EXIT_GOOD)
+		return code;
+	char *problem = read_frames(line, PROVIDER, &line->hello, on_hello, line);
+	if (problem == NULL)
+		problem = read_all(line);
+	if (problem == NULL)
+		return CTL_EXIT_GOOD;
+	command_complain(problem);
+	return CTL_EXIT_AWAY;
+}
+
+struct line *line_run(const struct line_request *request, int *ret_code)
+{
+	struct line *line = xcalloc(1, sizeof(*line));
+	struct buf *const outputs[] = {
+		&line->hello, &line->places, &line->events, &line->notices, &line->output};
+	line->request = request;
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++)
+		buf_init(outputs[i], OUTPUT_LEN_MAX);
+	arena_init(&line->arena);
+	arena_init(&line->scratch);
+	line->findings = findings_new();
+	pipeline_init(&line->pipeline);
+	*ret_code = run(line);
+	if (*ret_code == CTL_EXIT_GOOD)
+		return line;
+	line_free(line);
+	return NULL;
+}
+
+void line_free(struct line *line)
+{
+	if (line == NULL)
+		return;
+	pipeline_fini(&line->pipeline);
+	for (int i = 0; i < PROGRAM_COUNT; i++) {
+		arguments_free(&line->arguments[i]);
+		free(line->paths[i]);
+	}
+	if (line->commit.is_snapshot)
+		state_commit_done(line->state);
+	state_free(line->state);
+	findings_free(line->findings);
+	buf_fini(&line->hello);
+	buf_fini(&line->places);
+	buf_fini(&line->events);
+	buf_fini(&line->notices);
+	buf_wipe_fini(&line->output);
+	arena_fini(&line->arena);
+	arena_fini(&line->scratch);
+	free(line);
+}
+
+/* ---- what came of it ---- */
+
+struct state *line_state(struct line *line)
+{
+	return line->state;
+}
+
+bool line_explanation(struct line *line, struct inspection_explanation *ret_explanation)
+{
+	struct schema_error error = {""};
+	return buf_len(&line->output) != 0 &&
+	       inspection_decode(&inspection_explanation_schema, buf_str(&line->output),
+		       &line->arena, ret_explanation, &error) == 0;
+}
+
+bool line_files(const struct line *line,
+	void (*on_file)(void *ctx, struct str name, struct str content), void *ctx)
+{
+	struct str archive = buf_str(&line->output);
+	struct tar_file file;
+	enum tar_outcome outcome = TAR_BAD;
+	while ((outcome = tar_next(&archive, &file)) == TAR_FILE)
+		on_file(ctx, file.name, file.content);
+	return outcome == TAR_END;
 }
 
 size_t line_findings(struct line *line, const struct line_finding **ret_findings)
@@ -95,405 +479,12 @@ size_t line_findings(struct line *line, const struct line_finding **ret_findings
 	return findings_list(line->findings, ret_findings);
 }
 
-/* ---- the watcher's part ---- */
-
-static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
+size_t line_foreign_count(const struct line *line)
 {
-	const struct intake_owner *owner = ctx;
-	add_finding(owner->line, owner->kind, meta->namespace, meta->name, EVENT_WARNING,
-		STR("Unusable"),
-		arena_printf(&owner->line->scratch, "this object cannot be read: %s", why));
-}
-
-static bool is_watched(
-	const struct line *line, const struct json *object, const struct kind_version *version)
-{
-	const struct json *metadata = json_get(object, "metadata");
-	struct str namespace = STR_NONE;
-	struct str type = STR_NONE;
-	if (version->kind == RECORD_SECRET &&
-		(!json_get_str(object, "type", &type) || !str_eq_c(type, "kubernetes.io/tls")))
-		return false;
-	if (version->kind == RECORD_INGRESS_CLASS && !line->wants_classes)
-		return false;
-	return !version->namespaced || !json_get_str(metadata, "namespace", &namespace) ||
-	       settings_sees(line->settings, namespace);
-}
-
-static void note_place(struct line *line, const struct json *object,
-	const struct kind_version *version, const struct manifest_place *place)
-{
-	const struct json *metadata = json_get(object, "metadata");
-	struct str namespace = STR_NONE;
-	struct str name = STR_NONE;
-	(void)json_get_str(metadata, "namespace", &namespace);
-	(void)json_get_str(metadata, "name", &name);
-	struct str within = version->namespaced ? namespace : STR_NONE;
-	findings_note_place(line->findings, version->object_kind, within, name, place);
-}
-
-void line_put(struct line *line, const struct json *object, const struct manifest_place *place)
-{
-	struct str api = STR_NONE;
-	struct str kind = STR_NONE;
-	size_t index = 0;
-	(void)json_get_str(object, "apiVersion", &api);
-	(void)json_get_str(object, "kind", &kind);
-	const struct kind_version *version = kind_version_find(api, kind, &index);
-	if (version == NULL || !is_watched(line, object, version))
-		return;
-	if (line->is_running && json_is_object(json_get(object, "metadata")))
-		identity_settle(object, version->kind, &line->store, line->reader, &line->scratch);
-	note_place(line, object, version, place);
-	line->place = place;
-	intake_put(&line->intakes[version->kind][index], object);
-	line->place = NULL;
-	arena_reset(&line->scratch);
-}
-
-int line_put_record(struct line *line, struct str payload)
-{
-	struct schema_error error = {""};
-	struct message message;
-	union project_record record;
-	const struct project_facts facts = {.status_is_ours = false};
-	struct buf frame;
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	int err = message_open(line->reader, payload, &message, &error);
-	if (err == 0 && (message.type != MESSAGE_UPSERT || message.record_kind == RECORD_NONE))
-		err = -EBADMSG;
-	if (err == 0)
-		err = message_decode(&message, &line->scratch, &record, &error);
-	if (err == 0 && (err = message_encode_record(&record, &frame, &error)) == 0)
-		(void)store_put(&line->store, &record.key, buf_str(&frame), &facts);
-	buf_wipe_fini(&frame);
-	arena_reset(&line->scratch);
-	line->is_running |= err == 0;
-	return err == 0 ? 0 : -EBADMSG;
-}
-
-static bool has_room(void *ctx)
-{
-	(void)ctx;
-	return true;
-}
-
-static void tell_engine(struct line *line, struct str payload)
-{
-	struct schema_error error = {""};
-	struct message message;
-	must(message_open(line->source_reader, payload, &message, &error) == 0);
-	must(engine_source_message(line->engine, &message, &error) == 0);
-}
-
-static void send_value(struct line *line, enum message_type type, const void *value)
-{
-	struct schema_error error = {""};
-	struct buf frame;
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	must(message_encode(type, value, &frame, &error) == 0);
-	tell_engine(line, str_skip(buf_str(&frame), FRAME_HEAD_LEN));
-	buf_fini(&frame);
-}
-
-static void send_settings(void *ctx, const struct source_settings *settings)
-{
-	send_value(ctx, MESSAGE_SETTINGS, settings);
-}
-
-static void send_mark(void *ctx, bool begin, enum record_kind kind)
-{
-	struct sync_mark mark = {.kind = kind};
-	send_value(ctx, begin ? MESSAGE_SYNC_BEGIN : MESSAGE_SYNC_END, &mark);
-}
-
-static void send_object(void *ctx, const struct store_object *object)
-{
-	struct line *line = ctx;
-	struct buf frame;
-	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
-	store_encode(object, &frame);
-	tell_engine(line, str_skip(buf_str(&frame), FRAME_HEAD_LEN));
-	buf_wipe_fini(&frame);
-}
-
-static void on_snapshot(void *ctx)
-{
-	(void)ctx;
-}
-
-static const struct outlet_ops outlet_ops = {
-	.has_room = has_room,
-	.send_settings = send_settings,
-	.send_mark = send_mark,
-	.send_object = send_object,
-	.on_snapshot = on_snapshot,
-};
-
-/* ---- the translator's part ---- */
-
-static struct buf *source_out(void *ctx)
-{
-	return &((struct line *)ctx)->to_watcher;
-}
-
-static struct buf *provider_out(void *ctx)
-{
-	return &((struct line *)ctx)->to_provider;
-}
-
-static void flush(void *ctx)
-{
-	(void)ctx;
-}
-
-static const struct engine_ops engine_ops = {
-	.source_out = source_out,
-	.source_flush = flush,
-	.provider_out = provider_out,
-	.provider_flush = flush,
-};
-
-static void take_event(struct line *line, const struct message *message)
-{
-	struct schema_error error = {""};
-	struct event_note note;
-	must(message_decode(message, &line->scratch, &note, &error) == 0);
-	/* A cluster makes endpoints of pods; manifests seldom hold any. */
-	if (str_eq(note.reason, STR("NoEndpoints")) && line->store.counts[RECORD_ENDPOINTS] == 0)
-		return;
-	add_finding(line, kind_name(note.key.kind), note.key.namespace, note.key.name, note.type,
-		note.reason, note.message);
-}
-
-static void take_object(struct line *line, const struct message *message)
-{
-	struct schema_error error = {""};
-	must(state_stage_upsert(line->state, message, &line->scratch, &error) == 0);
-}
-
-static void drain(struct line *line, struct buf *from)
-{
-	struct str payload;
-	while (frame_next(from, &payload) == FRAME_READY) {
-		struct schema_error error = {""};
-		struct message message;
-		must(message_open(line->reader, payload, &message, &error) == 0);
-		if (message.type == MESSAGE_EVENT)
-			take_event(line, &message);
-		else if (message.type == MESSAGE_UPSERT)
-			take_object(line, &message);
-		buf_consume(from, frame_len_of(payload));
-		arena_reset(&line->scratch);
-	}
-}
-
-/* Manifests seldom hold an IngressClass; without any a class counts by its name, as in a cluster without such objects. */
-static void settle_kinds(struct line *line)
-{
-	struct source_settings settings;
-	bool takes_unclassed = false;
-	size_t count = 0;
-	settings_watcher(line->settings, &settings, &line->wants_classes, &takes_unclassed);
-	bool has_classes = line->wants_classes &&
-			   (line->is_running || line->store.counts[RECORD_INGRESS_CLASS] != 0);
-	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		if (k != RECORD_INGRESS_CLASS || has_classes)
-			line->kinds[count++] = k;
-	}
-	settings.kinds.items = line->kinds;
-	settings.kinds.count = count;
-	outlet_set_settings(&line->outlet, &settings);
-}
-
-void line_run(struct line *line)
-{
-	struct hello hello = {
-		.version_min = PROTO_VERSION_MIN,
-		.version_max = PROTO_VERSION_MAX,
-		.role = ROLE_PROVIDER,
-		.name = str_from(line->provider->name),
-		.software = STR("sluicectl"),
-		.capabilities = line->provider->capabilities(),
-	};
-	settle_kinds(line);
-	engine_source_up(line->engine);
-	outlet_link_up(&line->outlet);
-	outlet_set_whole(&line->outlet);
-	engine_provider_up(line->engine, &hello);
-	state_begin_snapshot(line->state);
-	bool is_more = true;
-	while (is_more) {
-		is_more = engine_work(line->engine);
-		drain(line, &line->to_watcher);
-		drain(line, &line->to_provider);
-	}
-	must(engine_missing(line->engine) == NULL);
-	state_commit(line->state, &line->commit);
-}
-
-/* ---- the provider's part ---- */
-
-struct rendering {
-	struct line *line;
-	void (*on_file)(void *ctx, const char *name, struct str content);
-	void *ctx;
-};
-
-static void on_rendered(void *ctx, const char *name, struct str content)
-{
-	const struct rendering *rendering = ctx;
-	rendering->on_file(rendering->ctx, name, content);
-}
-
-static void on_notice(void *ctx, const struct lb_notice *notice)
-{
-	struct line *line = ((struct rendering *)ctx)->line;
-	struct str who = notice->ingress.len != 0 ? notice->ingress : notice->service;
-	const char *slash = str_find(who, '/');
-	size_t len = slash != NULL ? (size_t)(slash - who.p) : 0;
-	add_finding(line, notice->ingress.len != 0 || who.len == 0 ? "Ingress" : "Service",
-		(struct str){who.p, len}, slash != NULL ? str_skip(who, len + 1) : STR_NONE,
-		EVENT_WARNING, notice->reason, notice->message);
-	arena_reset(&line->scratch);
-}
-
-char *line_render(struct line *line,
-	void (*on_file)(void *ctx, const char *name, struct str content), void *ctx)
-{
-	struct rendering rendering = {line, on_file, ctx};
-	struct offline_job job = {
-		.state = line->state,
-		.commit = &line->commit,
-		.on_file = on_rendered,
-		.on_notice = on_notice,
-		.ctx = &rendering,
-	};
-	settings_provider(line->settings, &job.argc, &job.argv);
-	char *problem = offline_render(line->provider, &job);
-	// cppcheck-suppress returnDanglingLifetime // it is allocated, and no part of the job
-	return problem;
-}
-
-struct state *line_state(struct line *line)
-{
-	return line->state;
-}
-
-bool line_explain(struct line *line, enum record_kind kind, const char *namespace, const char *name,
-	struct arena *arena, struct inspection_explanation *ret_explanation)
-{
-	if (!explain_object(line->engine, kind, str_from(namespace), str_from(name), arena,
-		    ret_explanation))
-		return false;
-	ret_explanation->provider = str_from(line->provider->name);
-	return true;
-}
-
-size_t line_note_foreign(struct line *line)
-{
-	size_t count = 0;
-	const struct store_object *object = store_first(&line->store, RECORD_INGRESS);
-	for (; object != NULL; object = store_next(&line->store, object)) {
-		struct str namespace = store_namespace(object);
-		struct str name = store_name(object);
-		struct inspection_explanation explained;
-		if (explain_foreign_object(line->engine, RECORD_INGRESS, namespace, name,
-			    &line->scratch, &explained) &&
-			explained.problems.count != 0) {
-			add_finding(line, "Ingress", namespace, name, EVENT_NORMAL,
-				explained.problems.items[0].reason,
-				explained.problems.items[0].message);
-			count++;
-		}
-		arena_reset(&line->scratch);
-	}
-	return count;
+	return line->foreign_count;
 }
 
 size_t line_count(const struct line *line, enum record_kind kind)
 {
-	return line->store.counts[kind];
-}
-
-/* ---- life ---- */
-
-static void open_watcher(struct line *line)
-{
-	struct source_settings settings;
-	bool takes_unclassed = false;
-	settings_watcher(line->settings, &settings, &line->wants_classes, &takes_unclassed);
-	project_ours_init(&line->ours, settings.load_balancer_class, takes_unclassed);
-	store_init(&line->store);
-	line->owners =
-		xcalloc((size_t)RECORD_KIND_COUNT * KIND_VERSIONS_MAX, sizeof(*line->owners));
-	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
-			const struct kind_version *version =
-				kind_version_at((enum record_kind)k, i);
-			struct intake_owner *owner =
-				&line->owners[(size_t)k * KIND_VERSIONS_MAX + i];
-			if (version == NULL)
-				break;
-			*owner = (struct intake_owner){line, version->object_kind};
-			intake_init(&line->intakes[k][i], version, &line->store, &line->ours,
-				on_refused, owner);
-		}
-	}
-	outlet_init(&line->outlet, &line->store, &outlet_ops, line);
-}
-
-struct line *line_new(const struct offline *provider, char *const *settings, size_t setting_count,
-	bool takes_keyless, char **ret_problem)
-{
-	struct settings *given = settings_new(provider, settings, setting_count, ret_problem);
-	struct engine_config config;
-	if (given == NULL)
-		return NULL;
-	struct line *line = xcalloc(1, sizeof(*line));
-	line->provider = provider;
-	line->settings = given;
-	arena_init(&line->arena);
-	arena_init(&line->scratch);
-	line->findings = findings_new();
-	buf_init(&line->to_watcher, FRAMES_MAX);
-	buf_init(&line->to_provider, FRAMES_MAX);
-	line->reader = message_reader_new();
-	line->source_reader = message_reader_new();
-	cert_setup();
-	settings_translator(given, &config);
-	config.takes_keyless = takes_keyless;
-	line->engine = engine_new(&config, &engine_ops, line);
-	engine_set_time(line->engine, clock_wall_s());
-	line->state = state_new(&(struct state_config){.reduce = provider->reduce});
-	open_watcher(line);
-	return line;
-}
-
-void line_free(struct line *line)
-{
-	if (line == NULL)
-		return;
-	outlet_fini(&line->outlet);
-	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
-			if (line->intakes[k][i].version != NULL)
-				intake_fini(&line->intakes[k][i]);
-		}
-	}
-	store_fini(&line->store);
-	engine_free(line->engine);
-	if (line->commit.is_snapshot)
-		state_commit_done(line->state);
-	state_free(line->state);
-	message_reader_free(line->reader);
-	message_reader_free(line->source_reader);
-	buf_wipe_fini(&line->to_watcher);
-	buf_wipe_fini(&line->to_provider);
-	arena_fini(&line->arena);
-	arena_fini(&line->scratch);
-	findings_free(line->findings);
-	free(line->owners);
-	settings_free(line->settings);
-	free(line);
+	return line->counts[kind];
 }

@@ -5,7 +5,6 @@
 #include "common/buf.h"
 #include "common/must.h"
 #include "common/xalloc.h"
-#include "common/files.h"
 #include "sluicectl/args_table.h"
 #include "sluicectl/commands.h"
 #include "common/json_text.h"
@@ -17,46 +16,16 @@
 
 enum { JSON_MAX = 1024 * 1024 * 1024 };
 
-static void on_object(void *ctx, const struct json *object, const struct manifest_place *place)
+struct line *offline_run(const struct args *args, enum line_goal goal, int *ret_code)
 {
-	line_put(ctx, object, place);
-}
-
-int offline_read(struct line *line, const struct args *args, const struct text_list *files)
-{
-	struct manifest_options options = {
-		.namespace = args->namespace != NULL ? args->namespace : "default",
-		.on_object = on_object,
-		.ctx = line,
+	const struct line_request request = {
+		.goal = goal,
+		.args = args,
+		.provider = args->provider != NULL ? args->provider : OFFLINE_PROVIDER,
+		.files = &args->files,
+		.folder = args->to,
 	};
-	for (size_t i = 0; i < files->count; i++) {
-		char *problem = manifest_read_file(files->items[i], &options);
-		if (problem != NULL) {
-			command_complain(problem);
-			return CTL_EXIT_INPUT;
-		}
-	}
-	return CTL_EXIT_GOOD;
-}
-
-struct line *offline_open(
-	const struct args *args, const struct text_list *files, const char *fallback, int *ret_code)
-{
-	char *problem = NULL;
-	const struct offline *provider =
-		line_provider(args->provider != NULL ? args->provider : fallback);
-	struct line *line = line_new(provider, args->settings.items, args->settings.count,
-		args->command == COMMAND_DIFF, &problem);
-	if (line == NULL) {
-		command_complain(problem);
-		*ret_code = CTL_EXIT_USAGE;
-		return NULL;
-	}
-	*ret_code = offline_read(line, args, files);
-	if (*ret_code == CTL_EXIT_GOOD)
-		return line;
-	line_free(line);
-	return NULL;
+	return line_run(&request, ret_code);
 }
 
 static bool check(const struct args *args)
@@ -102,11 +71,6 @@ static size_t print_findings(FILE *out, struct line *line)
 
 /* ---- render ---- */
 
-struct output {
-	const struct args *args;
-	int code;
-};
-
 /* What stands up to the end of the mark; all of it when there is none, *ret_found says which. */
 static struct str up_to(struct str content, const char *mark, bool *ret_found)
 {
@@ -141,59 +105,32 @@ static void print_masked(struct str content)
 	}
 }
 
-static void on_printed(void *ctx, const char *name, struct str content)
+static void print_file(void *ctx, struct str name, struct str content)
 {
-	const struct output *output = ctx;
-	printf("==> %s <==\n", name);
-	if (output->args->secrets)
+	const struct args *args = ctx;
+	printf("==> %.*s <==\n", STR_FMT(name));
+	if (args->secrets)
 		fwrite(content.p, 1, content.len, stdout);
 	else
 		print_masked(content);
 }
 
-static void on_written(void *ctx, const char *name, struct str content)
-{
-	struct output *output = ctx;
-	char *path = xasprintf("%s/%s", output->args->to, name);
-	char *folder = str_dup((struct str){path, (size_t)(strrchr(path, '/') - path)});
-	int err = files_make_dir(folder, 0700);
-	if (err == 0)
-		err = files_write_loose(path, content, 0600);
-	if (err != 0) {
-		command_complain(xasprintf("%s: %s", path, files_problem(err)));
-		output->code = CTL_EXIT_INPUT;
-	}
-	free(folder);
-	free(path);
-}
-
 int command_render(const struct args *args)
 {
-	struct output output = {args, CTL_EXIT_GOOD};
 	int code = CTL_EXIT_USAGE;
-	struct line *line = check(args) ? offline_open(args, &args->files, "haproxy", &code) : NULL;
+	struct line *line = check(args) ? offline_run(args, LINE_FILES, &code) : NULL;
 	if (line == NULL)
 		return code;
-	line_run(line);
-	char *problem = line_render(line, args->to != NULL ? on_written : on_printed, &output);
-	if (problem != NULL) {
-		command_complain(problem);
-		output.code = CTL_EXIT_USAGE;
-	} else {
-		print_findings(stderr, line);
+	if (args->to == NULL && !line_files(line, print_file, (void *)(uintptr_t)args)) {
+		command_complain(xstrdup("the provider breaks off what it writes"));
+		code = CTL_EXIT_AWAY;
 	}
+	print_findings(stderr, line);
 	line_free(line);
-	return output.code;
+	return code;
 }
 
 /* ---- lint ---- */
-
-static void on_dropped(void *ctx, const char *name, struct str content)
-{
-	(void)ctx;
-	(void)name;
-	(void)content;
-}
 
 static int put_member(struct buf *out, const char *name, struct str text)
 {
@@ -261,22 +198,14 @@ static void print_summary(struct line *line, size_t foreign, size_t warnings)
 int command_lint(const struct args *args)
 {
 	int code = CTL_EXIT_USAGE;
-	struct line *line = check(args) ? offline_open(args, &args->files, "haproxy", &code) : NULL;
+	struct line *line = check(args) ? offline_run(args, LINE_FINDINGS, &code) : NULL;
 	if (line == NULL)
 		return code;
 	bool is_yaml = args->output != NULL && strcmp(args->output, "yaml") == 0;
 	bool is_data = is_yaml || (args->output != NULL && strcmp(args->output, "json") == 0);
-	line_run(line);
-	char *problem = line_render(line, on_dropped, NULL);
-	if (problem != NULL) {
-		command_complain(problem);
-		line_free(line);
-		return CTL_EXIT_USAGE;
-	}
-	size_t foreign = line_note_foreign(line);
 	size_t warnings = is_data ? print_data(line, is_yaml) : print_findings(stdout, line);
 	if (!is_data)
-		print_summary(line, foreign, warnings);
+		print_summary(line, line_foreign_count(line), warnings);
 	line_free(line);
 	return warnings != 0 ? CTL_EXIT_FINDINGS : CTL_EXIT_GOOD;
 }

@@ -5,9 +5,7 @@
 #include "sluicectl/args.h"
 #include "sluicectl/line.h"
 
-/* A line with these manifests, not run yet, of the provider that --provider names or, without it, `fallback`. NULL: *ret_code is the exit
- * code, and the reason has been told. */
-struct line *offline_open(const struct args *args, const struct text_list *files,
-	const char *fallback, int *ret_code);
-/* Adds manifests; an exit code. */
-int offline_read(struct line *line, const struct args *args, const struct text_list *files);
+#define OFFLINE_PROVIDER "haproxy" /* without --provider */
+
+/* The line with the manifests of --filename. NULL: *ret_code is the exit code, and the reason has been told. */
+struct line *offline_run(const struct args *args, enum line_goal goal, int *ret_code);

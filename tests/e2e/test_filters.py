@@ -2,10 +2,12 @@
 """The programs of the line as filters: manifests to records, records to load balancer objects, those to files. No process listens, and none asks another."""
 from __future__ import annotations
 
+import io
 import json
 import pathlib
 import struct
 import subprocess
+import tarfile
 
 import msgpack
 import pytest
@@ -191,3 +193,51 @@ def test_the_translator_says_what_is_wrong(arguments, code, words):
 def test_what_links_need_beside_the_records_is_passed_over(hello):
     done = translate(hello, STREAM[0] + frame("ping", {"seq": 1}) + frame("from-the-future", {"x": 1}) + b"".join(STREAM[1:]))
     assert done.returncode == 0 and [kind for kind, _ in frames(done.stdout)] == ["hello", "sync-begin", "commit"]
+
+
+PROVIDERS = ["haproxy", "nginx", "rancher"]
+
+
+def provider(name: str, *arguments: object, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return run(f"sluice-provider-{name}", *arguments, given=given)
+
+
+def objects_for(name: str, folder: pathlib.Path, *texts: str) -> bytes:
+    (folder / "provider").write_bytes(provider(name, "--hello").stdout)
+    return translate(folder / "provider", watch(*texts)).stdout
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_objects_become_files(name, tmp_path):
+    [(kind, hello)] = frames(provider(name, "--hello").stdout)
+    assert kind == "hello" and (hello["role"], hello["name"]) == ("provider", name) and hello["capabilities"]["protocols"]
+    objects = objects_for(name, tmp_path, INGRESS, SERVICE)
+    done = provider(name, "--render", tmp_path / "out", "--reports", tmp_path / "reports", given=objects)
+    assert done.returncode == 0 and done.stdout == done.stderr == b""
+    written = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert written and all(path.stat().st_mode & 0o777 == 0o600 for path in written.values())
+    assert any(b"web.test" in path.read_bytes() for path in written.values())
+    (own, _), *statuses = frames((tmp_path / "reports").read_bytes())
+    assert own == "hello" and statuses and all(kind == "lb-status" and body["state"] == "pending" for kind, body in statuses)
+    # The same as an archive, which any tar reads.
+    archive = provider(name, "--render", "-", given=objects)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+        assert {member.name: tar.extractfile(member).read() for member in tar} == {path: file.read_bytes() for path, file in written.items()}
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_provider_refuses_what_is_not_whole(name, tmp_path):
+    objects = objects_for(name, tmp_path, INGRESS, SERVICE)
+    commit = objects.rindex(b"commit") - 6
+    for given, words in ((b"", "before a commit"), (objects[:commit], "before a commit"), (objects[:-1], "ends in the middle"),
+                         (STREAM[0], "a translator is expected here"), (frame("commit", {"serial": 1}), "the hello of a translator is expected"),
+                         (objects + struct.pack(">I", 1 << 30), "longer than a frame may be")):
+        done = provider(name, "--render", tmp_path / "out", given=given)
+        assert done.returncode == 1 and words in done.stderr.decode(), (words, done.stderr)
+    assert not (tmp_path / "out").exists()
+    assert provider(name, "--render", "/proc/nowhere", given=objects).returncode == 1
+
+
+def test_options_of_a_provider_are_checked():
+    done = provider("haproxy", "--render", "-", "--state-dir=relative")
+    assert done.returncode == 2 and b"absolute path" in done.stderr

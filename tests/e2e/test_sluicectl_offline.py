@@ -359,7 +359,7 @@ OWN_MAX = 1.25  # how much more each of eight times as many may cost
 def instructions(text: str, folder: pathlib.Path) -> int:
     """What lint of it costs, counted by callgrind: the same on every machine."""
     (folder / "text.yaml").write_text(text)
-    done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", build_folder() / "sluicectl/sluicectl", "lint", "-f",
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--trace-children=yes", f"--callgrind-out-file={folder}/out.%p", build_folder() / "sluicectl/sluicectl", "lint", "-f",
                            folder / "text.yaml"], capture_output=True, text=True, timeout=240, check=False)
     return int(re.search(r"Collected : (\d+)", done.stderr)[1])
 

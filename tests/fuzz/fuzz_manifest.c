@@ -1,46 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Manifests through the whole line: whatever somebody writes, it is read or refused, and every provider renders what is left. */
+/* Manifests on their way into the store: whatever somebody writes, it is read or refused, and what is kept is a frame that the translator can read. */
 #include "common/must.h"
-#include "sluicectl/line.h"
+#include "proto/frame.h"
+#include "watcher/intake.h"
+#include "watcher/manifest.h"
 
 #include <stdlib.h>
 
+struct world {
+	struct project_ours ours;
+	struct store store;
+};
+
+static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
+{
+	(void)ctx;
+	must(meta->name.len == 0 || meta->name.p != NULL);
+	must(why[0] != '\0');
+}
+
 static void on_object(void *ctx, const struct json *object, const struct manifest_place *place)
 {
-	line_put(ctx, object, place);
+	struct world *world = ctx;
+	struct str api = STR_NONE;
+	struct str kind = STR_NONE;
+	struct intake intake;
+	size_t index = 0;
+	must(place->file != NULL);
+	(void)json_get_str(object, "apiVersion", &api);
+	(void)json_get_str(object, "kind", &kind);
+	const struct kind_version *version = kind_version_find(api, kind, &index);
+	if (version == NULL)
+		return;
+	intake_init(&intake, version, &world->store, &world->ours, on_refused, NULL);
+	intake_put(&intake, object);
+	intake_fini(&intake);
 }
 
-static void on_file(void *ctx, const char *name, struct str content)
+static void check(const struct store *store)
 {
-	size_t *files = ctx;
-	must(name[0] != '/' && (content.len == 0 || content.p != NULL));
-	(*files)++;
-}
-
-static void run(const char *provider, struct str text)
-{
-	const struct line_finding *findings;
-	char *problem = NULL;
-	size_t files = 0;
-	struct line *line = line_new(line_provider(provider), NULL, 0, false, &problem);
-	must(line != NULL);
-	struct manifest_options options = {
-		.namespace = "default", .on_object = on_object, .ctx = line};
-	free(manifest_read_text(text, "fuzz", &options));
-	line_run(line);
-	free(line_render(line, on_file, &files));
-	size_t count = line_findings(line, &findings);
-	for (size_t i = 0; i < count; i++)
-		must(findings[i].reason.len != 0 && findings[i].message.len != 0);
-	line_free(line);
+	struct buf frame;
+	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
+	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
+		const struct store_object *object = store_first(store, (enum record_kind)k);
+		for (; object != NULL; object = store_next(store, object)) {
+			struct str payload = STR_NONE;
+			buf_clear(&frame);
+			store_encode(object, &frame);
+			must(frame_next(&frame, &payload) == FRAME_READY);
+			must(frame_check(payload) == NULL);
+		}
+	}
+	buf_wipe_fini(&frame);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const char *const providers[] = {"haproxy", "nginx", "rancher"};
-	struct str text = {(const char *)data, len};
-	run(providers[len % 3], text);
+	struct world world;
+	project_ours_init(&world.ours, STR("sluice.io/load-balancer"), false);
+	store_init(&world.store);
+	struct manifest_options options = {
+		.namespace = "default", .on_object = on_object, .ctx = &world};
+	free(manifest_read_text((struct str){(const char *)data, len}, "fuzz", &options));
+	check(&world.store);
+	store_fini(&world.store);
 	return 0;
 }

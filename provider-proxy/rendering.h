@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What rendering without a proxy (provider-common/offline.h) needs whatever the proxy is: rows, routes, notices and addresses, as local.h has them while
+ * What rendering without a proxy (provider-common/filter.h) needs whatever the proxy is: rows, routes, notices and addresses, as local.h has them while
  * one runs. A provider embeds it, adds what is its own, and shows files. Nothing is written, and no port is tried.
  */
 #pragma once
 
-#include "provider-common/offline.h"
+#include "provider-common/filter.h"
 #include "provider-proxy/local.h"
 
-struct offline_room {
-	const struct offline_job *job;
+struct rendering {
+	const struct filter_job *job;
 	const struct local_options *options;
 	struct arena arena; /* for the whole rendering */
 	struct rows *rows;
@@ -21,17 +21,17 @@ struct offline_room {
 };
 
 /* Job and options must outlive it. NULL, or what is wrong with the addresses (allocated): then there is nothing to end. */
-char *offline_room_init(struct offline_room *room, const struct offline_job *job,
-	const struct local_options *options);
+char *rendering_init(
+	struct rendering *room, const struct filter_job *job, const struct local_options *options);
 /* After everything that refers to its parts. */
-void offline_room_fini(struct offline_room *room);
+void rendering_fini(struct rendering *room);
 
 /* Hands `text` out as the file of that name, and empties it. */
-void offline_room_show(struct offline_room *room, const char *name);
+void rendering_show(struct rendering *room, const char *name);
 /* A file of a folder, of whatever content. */
-void offline_room_show_in(
-	struct offline_room *room, const char *folder, const char *name, struct str content);
+void rendering_show_in(
+	struct rendering *room, const char *folder, const char *name, struct str content);
 /* Ports that one load balancer takes from another become notices. */
-void offline_room_tell_ports(struct offline_room *room, const struct ports *ports);
+void rendering_tell_ports(struct rendering *room, const struct ports *ports);
 /* All that owners would be told. Once, at the end. */
-void offline_room_show_notices(struct offline_room *room);
+void rendering_show_notices(struct rendering *room);

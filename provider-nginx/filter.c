@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The configuration that a first start with this state installs, and the rows that nginx gets. */
+#include "provider-nginx/filter.h"
+
 #include "provider-proxy/checksum.h"
-#include "provider-proxy/offline_room.h"
+#include "provider-proxy/rendering.h"
 
 #include "common/must.h"
+#include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-proxy/capabilities.h"
 #include "provider-nginx/config.h"
 #include "provider-nginx/wanted.h"
 
 struct room {
-	struct offline_room common;
+	struct rendering common;
 	struct conf_options options;
 	struct objects *objects;
 	struct wanted *wanted;
@@ -18,7 +21,7 @@ struct room {
 
 static void room_init(struct room *room, const struct config *config)
 {
-	const struct offline_room *common = &room->common;
+	const struct rendering *common = &room->common;
 	config_fill(config, &room->options);
 	room->options.control = 'a';
 	room->objects = objects_new(common->notices, NULL, !str_is_empty(room->options.system_ca));
@@ -54,50 +57,43 @@ static void add_rows(struct buf *text, struct rows *rows, enum row_table table)
 
 static char *show_all(struct room *room)
 {
-	struct offline_room *common = &room->common;
+	struct rendering *common = &room->common;
 	struct buf *text = &common->text;
 	uint64_t generation = 0;
 	const struct conf *conf = wanted_collect(room->wanted, NULL);
-	offline_room_tell_ports(common, conf->ports);
+	rendering_tell_ports(common, conf->ports);
 	int err = conf_render(conf, NULL, text, &generation);
 	if (err != 0)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));
 	/* The rows are those of an nginx that runs with it. */
 	(void)objects_set_live(room->objects, common->job->state, buf_str(text));
 	must(checksum_append(text, 0) == 0);
-	offline_room_show(common, "nginx.conf");
+	rendering_show(common, "nginx.conf");
 	add_rows(text, objects_rows(room->objects), ROW_WHOLE);
 	add_rows(text, common->rows, ROW_WHOLE);
 	add_rows(text, common->rows, ROW_PREFIX);
-	offline_room_show(common, "state.rows");
-	offline_room_show_notices(common);
+	rendering_show(common, "state.rows");
+	rendering_show_notices(common);
 	return NULL;
 }
 
-static char *check(void *config)
-{
-	return config_check(config);
-}
-
-static char *render(const struct offline_job *job, const void *ctx)
+static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct room room = {.objects = NULL};
-	char *problem = offline_room_init(&room.common, job, &config->local);
+	char *problem = rendering_init(&room.common, job, &config->local);
 	if (problem != NULL)
 		return problem;
 	room_init(&room, config);
 	problem = show_all(&room);
 	room_fini(&room);
-	offline_room_fini(&room.common);
+	rendering_fini(&room.common);
 	return problem;
 }
 
-extern const struct offline nginx_offline;
-const struct offline nginx_offline = {
+const struct provider_filter nginx_filter = {
 	.name = "nginx",
-	.options = &config_table,
+	.software = "sluice-provider-nginx " SLUICE_VERSION,
 	.capabilities = local_capabilities,
-	.check = check,
 	.render = render,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "provider-proxy/offline_room.h"
+#include "provider-proxy/rendering.h"
 
 #include "common/xalloc.h"
 
@@ -7,15 +7,15 @@
 
 enum { TEXT_LEN_MAX = 512 * 1024 * 1024 };
 
-char *offline_room_init(struct offline_room *room, const struct offline_job *job,
-	const struct local_options *options)
+char *rendering_init(
+	struct rendering *room, const struct filter_job *job, const struct local_options *options)
 {
 	char *problem = NULL;
 	struct publish *publish =
 		publish_new(&options->publish_addresses, &options->bind_addresses, &problem);
 	if (publish == NULL)
 		return problem;
-	*room = (struct offline_room){.job = job, .options = options, .publish = publish};
+	*room = (struct rendering){.job = job, .options = options, .publish = publish};
 	arena_init(&room->arena);
 	buf_init(&room->text, TEXT_LEN_MAX);
 	room->rows = rows_new();
@@ -26,7 +26,7 @@ char *offline_room_init(struct offline_room *room, const struct offline_job *job
 	return NULL;
 }
 
-void offline_room_fini(struct offline_room *room)
+void rendering_fini(struct rendering *room)
 {
 	routes_free(room->routes, room->job->state);
 	unserved_free(room->unserved);
@@ -37,29 +37,32 @@ void offline_room_fini(struct offline_room *room)
 	arena_fini(&room->arena);
 }
 
-void offline_room_show(struct offline_room *room, const char *name)
+void rendering_show(struct rendering *room, const char *name)
 {
 	room->job->on_file(room->job->ctx, name, buf_str(&room->text));
 	buf_clear(&room->text);
 }
 
-void offline_room_show_in(
-	struct offline_room *room, const char *folder, const char *name, struct str content)
+void rendering_show_in(
+	struct rendering *room, const char *folder, const char *name, struct str content)
 {
 	char *path = xasprintf("%s/%s", folder, name);
 	room->job->on_file(room->job->ctx, path, content);
 	free(path);
 }
 
-void offline_room_tell_ports(struct offline_room *room, const struct ports *ports)
+void rendering_tell_ports(struct rendering *room, const struct ports *ports)
 {
 	unserved_set(room->unserved, ports);
 }
 
-void offline_room_show_notices(struct offline_room *room)
+void rendering_show_notices(struct rendering *room)
 {
-	struct lb_notice *notices;
-	size_t count = notices_list(room->notices, STR(""), &room->arena, &notices);
-	for (size_t i = 0; i < count; i++)
-		room->job->on_notice(room->job->ctx, &notices[i]);
+	struct object *object = state_first(room->job->state, LB_LOAD_BALANCER);
+	for (; object != NULL; object = state_next(room->job->state, object)) {
+		struct lb_notice *notices;
+		size_t count =
+			notices_list(room->notices, object_id(object), &room->arena, &notices);
+		room->job->on_notices(room->job->ctx, object, notices, count);
+	}
 }

@@ -3,9 +3,10 @@
  * The objects that a Rancher without any load balancers would be sent, as JSON. Ids are Rancher's own and not known here: in their place stands
  * what they are of, "service:NAMESPACE/NAME", "certificate:NAMESPACE/NAME", "stack:NAME", "setting:lb.instance.image".
  */
-#include "provider-common/offline.h"
+#include "provider-rancher/filter.h"
 
 #include "common/must.h"
+#include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-rancher/api_json.h"
 #include "provider-rancher/capabilities.h"
@@ -20,7 +21,7 @@
 enum { BODY_LEN_MAX = 16 * 1024 * 1024 };
 
 struct room {
-	const struct offline_job *job;
+	const struct filter_job *job;
 	const struct config *config;
 	char *prefix; /* of external ids */
 	struct arena arena;
@@ -151,14 +152,14 @@ static void show_balancer(struct room *room, struct object *object)
 	show(room, "loadBalancerServices", str_from(name.text), body);
 	json_free(body);
 	for (size_t i = 0; i < desired.notice_count; i++) {
-		struct lb_notice notice = desired.notices[i];
-		if (str_is_empty(notice.ingress) && lb.owners.count != 0 &&
+		struct lb_notice *notice = &desired.notices[i];
+		if (str_is_empty(notice->ingress) && lb.owners.count != 0 &&
 			!lb.owners.items[0].is_service)
-			notice.ingress = arena_printf(&room->arena, "%.*s/%.*s",
+			notice->ingress = arena_printf(&room->arena, "%.*s/%.*s",
 				STR_FMT(lb.owners.items[0].namespace),
 				STR_FMT(lb.owners.items[0].name));
-		room->job->on_notice(room->job->ctx, &notice);
 	}
+	room->job->on_notices(room->job->ctx, object, desired.notices, desired.notice_count);
 }
 
 static void show_all(struct room *room)
@@ -175,7 +176,7 @@ static void show_all(struct room *room)
 	}
 }
 
-static char *render(const struct offline_job *job, const void *config)
+static char *render(const struct filter_job *job, const void *config)
 {
 	struct room room = {.job = job, .config = config};
 	arena_init(&room.arena);
@@ -188,10 +189,9 @@ static char *render(const struct offline_job *job, const void *config)
 	return NULL;
 }
 
-extern const struct offline rancher_offline;
-const struct offline rancher_offline = {
+const struct provider_filter rancher_filter = {
 	.name = "rancher",
-	.options = &config_table,
+	.software = "sluice-provider-rancher " SLUICE_VERSION,
 	.capabilities = rancher_capabilities,
 	.reduce = rancher_reduce,
 	.render = render,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The files that a first start with this state writes, in the steps of engine.c and change.c. */
+#include "provider-haproxy/filter.h"
+
 #include "provider-proxy/checksum.h"
-#include "provider-proxy/offline_room.h"
+#include "provider-proxy/rendering.h"
 
 #include "common/must.h"
+#include "common/version.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/assign.h"
 #include "provider-haproxy/certs.h"
@@ -16,7 +19,7 @@
 #include <stdlib.h>
 
 struct room {
-	struct offline_room common;
+	struct rendering common;
 	const struct config *config;
 	struct slots slots;
 	struct certs certs;
@@ -26,7 +29,7 @@ struct room {
 
 static void room_init(struct room *room)
 {
-	const struct offline_room *common = &room->common;
+	const struct rendering *common = &room->common;
 	char *dir = xasprintf("%s/certs", common->options->state_dir);
 	slots_init(&room->slots);
 	certs_init_offline(&room->certs, common->job->state, common->notices, dir);
@@ -45,7 +48,7 @@ static void room_fini(struct room *room)
 
 static void take_commit(struct room *room)
 {
-	struct offline_room *common = &room->common;
+	struct rendering *common = &room->common;
 	const struct state_commit *commit = common->job->commit;
 	struct str default_certificate = STR_NONE;
 	struct assign assign = {
@@ -70,7 +73,7 @@ static void take_commit(struct room *room)
 	}
 	ports_collect(common->job->state, common->routes, common->publish, common->notices, NULL,
 		&common->arena, &room->ports);
-	offline_room_tell_ports(common, &room->ports);
+	rendering_tell_ports(common, &room->ports);
 	for (size_t i = 0; i < room->ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = room->ports.items[i].default_certificate;
 	certs_set_default(&room->certs, default_certificate);
@@ -79,17 +82,17 @@ static void take_commit(struct room *room)
 
 static void on_cert_file(void *ctx, const char *name, struct str content)
 {
-	offline_room_show_in(ctx, "certs", name, content);
+	rendering_show_in(ctx, "certs", name, content);
 }
 
 static void on_trust_file(void *ctx, const char *name, struct str content)
 {
-	offline_room_show_in(ctx, "trust", name, content);
+	rendering_show_in(ctx, "trust", name, content);
 }
 
 static void show_main(struct room *room)
 {
-	struct offline_room *common = &room->common;
+	struct rendering *common = &room->common;
 	char description[RENDER_DESCRIPTION_LEN];
 	char *socket = room->config->socket != NULL
 			       ? xstrdup(room->config->socket)
@@ -106,13 +109,13 @@ static void show_main(struct room *room)
 	};
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);
-	offline_room_show(common, "haproxy.d/00-main.cfg");
+	rendering_show(common, "haproxy.d/00-main.cfg");
 	free(socket);
 }
 
 static void show_all(struct room *room)
 {
-	struct offline_room *common = &room->common;
+	struct rendering *common = &room->common;
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
 	/* The list says whether there is a default certificate, which the main file needs. */
 	certs_show(&room->certs, on_cert_file, common);
@@ -124,40 +127,33 @@ static void show_all(struct room *room)
 			room->slots.groups[i]->number);
 		render_group(&common->text, room->slots.groups[i]);
 		must(checksum_append(&common->text, 0) == 0);
-		offline_room_show(common, name);
+		rendering_show(common, name);
 	}
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
 		must(rowfile_text(common->rows, (enum row_table)table, &common->text) == 0);
-		offline_room_show(common, names[table]);
+		rendering_show(common, names[table]);
 	}
-	offline_room_show_notices(common);
+	rendering_show_notices(common);
 }
 
-static char *check(void *config)
-{
-	return config_check(config);
-}
-
-static char *render(const struct offline_job *job, const void *ctx)
+static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
 	struct room room = {.config = config};
-	char *problem = offline_room_init(&room.common, job, &config->local);
+	char *problem = rendering_init(&room.common, job, &config->local);
 	if (problem != NULL)
 		return problem;
 	room_init(&room);
 	take_commit(&room);
 	show_all(&room);
 	room_fini(&room);
-	offline_room_fini(&room.common);
+	rendering_fini(&room.common);
 	return NULL;
 }
 
-extern const struct offline haproxy_offline;
-const struct offline haproxy_offline = {
+const struct provider_filter haproxy_filter = {
 	.name = "haproxy",
-	.options = &config_table,
+	.software = "sluice-provider-haproxy " SLUICE_VERSION,
 	.capabilities = local_capabilities,
-	.check = check,
 	.render = render,
 };
