@@ -5,6 +5,7 @@
 #include "common/must.h"
 #include "common/signals.h"
 #include "common/xalloc.h"
+#include "sluicectl/args.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,21 +14,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { READ_LEN = 64 * 1024, COMPLAINTS_LEN_MAX = 256 * 1024, EXIT_NOT_STARTED = 127 };
 
-void pipeline_init(struct pipeline *pipeline)
+/* Without descriptors, processes or memory the machine can do nothing more for us. */
+static int or_end(int outcome, const char *what)
 {
-	*pipeline = (struct pipeline){.count = 0};
+	if (outcome < 0) {
+		fprintf(stderr, "sluicectl: %s: %s\n", what, strerror(errno));
+		exit(CTL_EXIT_AWAY);
+	}
+	return outcome;
 }
 
-/* Without descriptors nothing can be done here. */
+void pipeline_init(struct pipeline *pipeline)
+{
+	sigset_t ends;
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	*pipeline = (struct pipeline){
+		.ends = or_end(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd")};
+}
+
 static void make_pipe(int ends[2])
 {
-	must(pipe2(ends, O_CLOEXEC) == 0);
+	or_end(pipe2(ends, O_CLOEXEC), "a pipe for the programs of the line");
 }
 
 int pipeline_output(struct pipeline *pipeline, struct buf *into)
@@ -50,11 +65,10 @@ void pipeline_join(int *ret_output, int *ret_input)
 
 int pipeline_file(struct str content)
 {
-	int fd = memfd_create("frames", MFD_CLOEXEC);
-	must(fd >= 0);
+	static const char what[] = "a file in memory for the programs of the line";
+	int fd = or_end(memfd_create("frames", MFD_CLOEXEC), what);
 	while (content.len != 0) {
-		ssize_t done = write(fd, content.p, content.len);
-		must(done > 0);
+		int done = or_end((int)write(fd, content.p, content.len), what);
 		content = str_skip(content, (size_t)done);
 	}
 	must(lseek(fd, 0, SEEK_SET) == 0);
@@ -94,14 +108,10 @@ void pipeline_start(struct pipeline *pipeline, const struct pipeline_program *pr
 	int complaints = pipeline_output(pipeline, &status->complaints);
 	pipeline->sources[pipeline->source_count - 1].program = status->program;
 	(void)fflush(stdout);
-	pid_t pid = fork();
-	must(pid >= 0);
+	pid_t pid = or_end(fork(), "a process for a program of the line");
 	if (pid == 0)
 		become(program, complaints);
-	pipeline->pids[pipeline->count] = pid;
-	pipeline->handles[pipeline->count] = pidfd_open(pid, 0);
-	must(pipeline->handles[pipeline->count] >= 0);
-	pipeline->count++;
+	pipeline->pids[pipeline->count++] = pid;
 	pipeline->waits_for_people |= program->input == 0 && program->has_our_input;
 	close(complaints);
 	if (program->input != 0)
@@ -138,40 +148,50 @@ static bool read_source(struct pipeline *pipeline, struct pipeline_source *sourc
 	return true;
 }
 
-static void take_status(struct pipeline *pipeline, size_t index)
+/* If it has ended; `options` of waitpid(). */
+static void take_status(struct pipeline *pipeline, size_t index, int options)
 {
 	int how = 0;
 	struct pipeline_status *status = &pipeline->statuses[index];
-	close(pipeline->handles[index]);
-	pipeline->handles[index] = -1;
-	if (waitpid(pipeline->pids[index], &how, 0) < 0)
+	if (pipeline->pids[index] == 0 || waitpid(pipeline->pids[index], &how, options) == 0)
 		return;
+	pipeline->pids[index] = 0;
 	if (WIFEXITED(how))
 		status->exit_code = WEXITSTATUS(how);
 	else if (WIFSIGNALED(how))
 		status->signal = WTERMSIG(how);
 }
 
-/* Sources first, then the programs; those that have ended are passed over by poll(). */
-static size_t list_all(const struct pipeline *pipeline, struct pollfd *list, bool *ret_is_any)
+static void take_ended(struct pipeline *pipeline)
 {
-	size_t count = 0;
-	*ret_is_any = false;
-	for (size_t i = 0; i < pipeline->source_count; i++)
-		list[count++] = (struct pollfd){.fd = pipeline->sources[i].fd, .events = POLLIN};
+	struct signalfd_siginfo ended;
+	while (read(pipeline->ends, &ended, sizeof(ended)) > 0)
+		;
 	for (size_t i = 0; i < pipeline->count; i++)
-		list[count++] = (struct pollfd){.fd = pipeline->handles[i], .events = POLLIN};
-	for (size_t i = 0; i < count; i++)
-		*ret_is_any |= list[i].fd >= 0;
-	return count;
+		take_status(pipeline, i, WNOHANG);
+}
+
+/* Sources, which poll() passes over when they have ended, and last the ends of programs. False: nothing is awaited any more. */
+static bool list_all(const struct pipeline *pipeline, struct pollfd *list, size_t *ret_count)
+{
+	bool is_any = false;
+	size_t count = 0;
+	for (size_t i = 0; i < pipeline->source_count; i++) {
+		is_any |= pipeline->sources[i].fd >= 0;
+		list[count++] = (struct pollfd){.fd = pipeline->sources[i].fd, .events = POLLIN};
+	}
+	for (size_t i = 0; i < pipeline->count; i++)
+		is_any |= pipeline->pids[i] != 0;
+	list[count++] = (struct pollfd){.fd = pipeline->ends, .events = POLLIN};
+	*ret_count = count;
+	return is_any;
 }
 
 static bool turn(struct pipeline *pipeline)
 {
-	struct pollfd list[PIPELINE_OUTPUTS_MAX + PIPELINE_PROGRAMS_MAX];
-	bool is_any = false;
-	size_t count = list_all(pipeline, list, &is_any);
-	if (!is_any)
+	struct pollfd list[PIPELINE_OUTPUTS_MAX + 1];
+	size_t count = 0;
+	if (!list_all(pipeline, list, &count))
 		return false;
 	int ready =
 		poll(list, count, pipeline->waits_for_people ? -1 : PIPELINE_SILENCE_MAX_S * 1000);
@@ -185,10 +205,8 @@ static bool turn(struct pipeline *pipeline)
 		if (list[i].revents != 0 && !read_source(pipeline, &pipeline->sources[i]))
 			return false;
 	}
-	for (size_t i = 0; i < pipeline->count && ready > 0; i++) {
-		if (list[pipeline->source_count + i].revents != 0)
-			take_status(pipeline, i);
-	}
+	if (ready > 0 && list[count - 1].revents != 0)
+		take_ended(pipeline);
 	return true;
 }
 
@@ -208,12 +226,12 @@ void pipeline_fini(struct pipeline *pipeline)
 			end_source(&pipeline->sources[i]);
 	}
 	for (size_t i = 0; i < pipeline->count; i++) {
-		if (pipeline->handles[i] >= 0) {
+		if (pipeline->pids[i] != 0)
 			kill(pipeline->pids[i], SIGKILL);
-			take_status(pipeline, i);
-		}
+		take_status(pipeline, i, 0);
 		buf_fini(&pipeline->statuses[i].complaints);
 	}
+	close(pipeline->ends);
 	free(pipeline->problem);
 }
 

@@ -43,8 +43,8 @@ struct pipeline_source {
 
 struct pipeline {
 	struct pipeline_status statuses[PIPELINE_PROGRAMS_MAX];
-	pid_t pids[PIPELINE_PROGRAMS_MAX];
-	int handles[PIPELINE_PROGRAMS_MAX]; /* pidfds */
+	pid_t pids[PIPELINE_PROGRAMS_MAX]; /* 0: it has ended */
+	int ends;                          /* signalfd(2) of SIGCHLD */
 	size_t count;
 	struct pipeline_source sources[PIPELINE_OUTPUTS_MAX];
 	size_t source_count;
