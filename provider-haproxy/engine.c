@@ -298,7 +298,6 @@ struct engine *engine_new(
 	engine->ports_again.data = engine;
 	ev_init(&engine->keep, on_kept_long);
 	engine->keep.data = engine;
-	engine_read_trusted(engine);
 	make_files(engine);
 	liveness_init(engine);
 	sync_init(engine);
@@ -306,6 +305,8 @@ struct engine *engine_new(
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
 	engine->idle = idle_new(engine);
+	/* It looks at everything, so all parts have to be there. */
+	engine_read_trusted(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);
 	return engine;

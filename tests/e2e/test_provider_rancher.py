@@ -26,7 +26,7 @@ def test_one_ingress_becomes_one_load_balancer_by_one_write(bench):
     assert bench.translator.notices("default/web") == {}
     assert bench.translator.hello["capabilities"] == {
         "grouping": "per-ingress", "protocols": ["http", "https", "tcp", "tls-passthrough"],
-        "policies": ["stickiness", "health-check", "scale", "labels", "custom-config"], "features": ["lead"]}
+        "policies": ["stickiness", "health-check", "scale", "labels", "custom-config"], "features": ["lead", "own-endpoints"]}
 
 
 # Updates in place

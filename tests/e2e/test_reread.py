@@ -23,6 +23,7 @@ from lib.tls_gate import TlsGate
 from lib.traffic import Traffic
 from lib.wait import wait_for
 
+OF_FILTERS = {"manifests", "records", "places", "hello", "reports"}  # files of a program that ends when it has read them
 PROGRAMS = ["watcher/sluice-watcher", "translator/sluice-translator",
             *(f"provider-{name}/sluice-provider-{name}" for name in ("rancher", "haproxy", "nginx"))]
 
@@ -43,7 +44,7 @@ def test_help_says_of_every_file_when_it_is_read(program):
     rows = re.findall(r"^\| `--([\w-]+) FILE[^`]*` \|[^|]*\| (.*) \|$", text, re.MULTILINE)
     assert len(rows) == len(re.findall(r"^\| `--[\w-]+ FILE", text, re.MULTILINE))
     meanings = dict(rows)
-    for name, meaning in rows:
+    for name, meaning in ((name, meaning) for name, meaning in rows if name not in OF_FILTERS):
         other = re.search(r"[Rr]ead again as --([\w-]+)", meaning)
         assert "on SIGHUP" in (meanings[other[1]] if other else meaning), name
 
