@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One connection to the admin server: one request after the other, each with its answer. A struct admin_reply is such a connection, as whoever
- * answers sees it.
+ * One connection to the admin server: a sequence of requests and responses. A struct admin_reply is such a connection, as seen by those who
+ * respond.
  *
  *   READING --request--> answered whole: READING, or CLOSING
  *                        in pieces: ANSWERING --end--> CLOSING
@@ -20,10 +20,10 @@ struct admin_connection_ops {
 	void (*on_gone)(void *ctx, struct admin_reply *connection);
 };
 
-/* Takes fd. The ops are kept. */
+/* Takes ownership of fd. `ops` must stay valid. */
 struct admin_reply *admin_connection_new(struct ev_loop *loop, int fd, bool is_local,
 	const struct admin_connection_ops *ops, void *ctx);
 /* Ends it without on_gone(). */
 void admin_connection_free(struct admin_reply *connection);
-/* When it began to wait for a request; it may have got a whole answer since. Negative: an answer in pieces, or one that was put off, is under way. */
+/* When it began to wait for a request; it may have sent a whole response since. Negative: a streamed or deferred response is in progress. */
 double admin_connection_waits_since(const struct admin_reply *connection);

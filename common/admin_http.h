@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HTTP of the admin server: heads of requests, taken apart as they arrive, and heads of answers. No input or output. */
+/* HTTP of the admin server: parses heads of requests as they arrive, and prints heads of responses. No I/O. */
 #pragma once
 
 #include "common/admin_server.h"
@@ -10,7 +10,7 @@
 /* One request. */
 struct admin_head {
 	http_parser parser;
-	size_t len; /* of what was fed */
+	size_t len; /* of what was fed so far */
 	char target[ADMIN_TARGET_LEN_MAX];
 	size_t target_len;
 	char accept[ADMIN_ACCEPT_LEN_MAX];
@@ -20,17 +20,17 @@ struct admin_head {
 	bool is_in_value;
 	bool is_complete;
 	bool keeps_alive; /* the peer may send another request */
-	int status;       /* of the refusal, when it is bad */
+	int status;       /* of the error response, if it is bad */
 	const char *problem;
 };
 
 enum admin_head_outcome { ADMIN_HEAD_PARTIAL, ADMIN_HEAD_READY, ADMIN_HEAD_BAD };
 
 void admin_head_init(struct admin_head *head);
-/* Feeds the next bytes; *ret_used says how many were this request's. Not to be called any more after READY, or BAD: `status` and `problem` then say
- * what to answer. */
+/* Feeds the next bytes; *ret_used says how many belong to this request. Not to be called again after READY, or after BAD, when `status` and
+ * `problem` say what to respond. */
 enum admin_head_outcome admin_head_feed(struct admin_head *head, struct str data, size_t *ret_used);
-/* What a READY one asks for; the texts point into the head, or are empty. */
+/* The request of a READY head; the texts point into the head, or are empty. */
 void admin_head_request(const struct admin_head *head, struct admin_request *ret_request);
 bool admin_head_is_head(const struct admin_head *head);
 bool admin_head_is_http_1_0(const struct admin_head *head);
@@ -45,5 +45,5 @@ struct admin_answer_head {
 	time_t now;
 };
 
-/* -EMSGSIZE: `out` has no room. */
+/* -EMSGSIZE: no room in `out`. */
 [[nodiscard]] int admin_print_head(struct buf *out, const struct admin_answer_head *head);

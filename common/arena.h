@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct arena: memory of one operation, given back in one move. Decoded messages and the
- * intermediate results of a translation live in one. Nothing in an arena is freed by itself, and
- * nothing that lives longer may point into it. Secrets do not belong here; views of them may.
+ * struct arena: memory of one operation, freed all at once. Decoded messages and the intermediate
+ * results of a translation live in one. Nothing in an arena is freed by itself, and nothing that
+ * lives longer may point into it. Secrets do not belong here; views of them may.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct arena {
 };
 
 void arena_init(struct arena *a);
-/* Gives everything back but one small block, so that a loop of operations does not touch malloc. */
+/* Frees everything but one small block, so that a loop of operations need not call malloc. */
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
 
@@ -26,7 +26,7 @@ void arena_fini(struct arena *a);
 [[gnu::returns_nonnull]] void *arena_alloc(struct arena *a, size_t size);
 /* Zeroed; ends the process when count * size overflows. */
 [[gnu::returns_nonnull]] void *arena_calloc(struct arena *a, size_t count, size_t size);
-/* With a NUL behind it, so that .p is also a C string. */
+/* NUL-terminated, so that .p is also a C string. */
 struct str arena_str(struct arena *a, struct str s);
 [[gnu::format(printf, 2, 3)]] struct str arena_printf(struct arena *a, const char *format, ...);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where a key stands in an array that is in order: the search that ordered sets (set.h, sorted.h) do twice, for a block and within it. Inlined with
- * its `thing_at`, so that it costs nothing that the array holds something shorter than pointers.
+ * Binary search in a sorted array. The ordered sets (set.h, sorted.h) do it twice, for a block and within it. It is inlined together with its
+ * `thing_at`, so that arrays of something shorter than pointers cost nothing extra.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The index of the first of `count` things that is not before the key; `count`: all are. *ret_is_equal: whether that one is equal to the key.
- * `compare` is given the key and a thing. */
+/* The index of the first of `count` things that is not less than the key, or `count`. *ret_is_equal: whether that one equals the key.
+ * `compare` is called with the key and a thing. */
 [[gnu::always_inline]] static inline size_t bisect(const void *array, size_t count,
 	const void *(*thing_at)(const void *array, size_t index), const void *key,
 	int (*compare)(const void *key, const void *thing), bool *ret_is_equal)

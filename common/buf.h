@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * struct buf: growing bytes with a ceiling. The ceiling is given when the buffer is made, there is
- * no default: nothing that is filled from outside may grow without a named limit. Bytes are
- * appended at the end and consumed from the front.
+ * struct buf: growing bytes with a ceiling. The ceiling is given when the buffer is made, without a
+ * default: nothing that is filled from outside may grow without a named limit. Bytes are appended
+ * at the end and consumed from the front.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 struct buf {
 	uint8_t *data; /* start of the allocation */
 	size_t start;  /* bytes consumed from the front */
-	size_t end;    /* one behind the last byte */
+	size_t end;    /* one past the last byte */
 	size_t cap;
 	size_t max; /* ceiling of end - start */
 };
@@ -40,7 +40,7 @@ static inline const uint8_t *buf_data(const struct buf *b)
 	return (const uint8_t *)((uintptr_t)b->data + b->start);
 }
 
-/* A view, good until the buffer changes. */
+/* A view, valid until the buffer changes. */
 static inline struct str buf_str(const struct buf *b)
 {
 	return (struct str){(const char *)buf_data(b), buf_len(b)};
@@ -48,14 +48,14 @@ static inline struct str buf_str(const struct buf *b)
 
 /* What buf_reserve() does when there is no room yet. */
 uint8_t *buf_make_room(struct buf *b, size_t len);
-/* Room for len more bytes at the returned place; call buf_commit() with how many were written. NULL
- * when the ceiling would be passed. */
+/* Makes room for len more bytes at the returned place; call buf_commit() with the number written.
+ * NULL if the ceiling would be exceeded. */
 static inline uint8_t *buf_reserve(struct buf *b, size_t len)
 {
 	bool has_room = len < b->cap - b->end && len <= b->max - buf_len(b);
 	return has_room ? b->data + b->end : buf_make_room(b, len);
 }
-/* These copy what they append. -EMSGSIZE when the ceiling would be passed; the buffer is then
+/* These copy what they append. -EMSGSIZE if the ceiling would be exceeded; the buffer is then
  * unchanged. */
 [[nodiscard]] static inline int buf_append(struct buf *b, const void *data, size_t len)
 {
@@ -84,9 +84,9 @@ static inline void buf_commit(struct buf *b, size_t len)
 }
 /* Drops len bytes from the front; len is at most buf_len(). */
 void buf_consume(struct buf *b, size_t len);
-/* Drops what stands behind the first len bytes; len is at most buf_len(). */
+/* Drops everything after the first len bytes; len is at most buf_len(). */
 void buf_cut(struct buf *b, size_t len);
 /* Empties it and keeps the memory. */
 void buf_clear(struct buf *b);
-/* Empties it and gives back memory beyond keep bytes. */
+/* Empties it and frees memory beyond `keep` bytes. */
 void buf_shrink(struct buf *b, size_t keep);

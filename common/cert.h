@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Certificates and keys as found in TLS Secrets, checked with OpenSSL before anybody is asked to
- * serve them.
+ * Certificates and keys as found in TLS Secrets, checked with OpenSSL before any provider is asked
+ * to serve them.
  *
- * API validation of Kubernetes checks only that both values exist: they may be empty, no PEM,
- * encrypted, not fitting, expired, in the wrong order, or have text between the blocks.
+ * API validation of Kubernetes checks only that both values exist: they may be empty, not PEM,
+ * encrypted, mismatched, expired, in the wrong order, or have text between the blocks.
  */
 #pragma once
 
@@ -23,29 +23,29 @@ enum {
 
 struct cert_info {
 	/* DNS names of the leaf (subjectAltName, else the common name), lower case, sorted, without
-	 * duplicates; in the arena. Entries that are no host names are left out. */
+	 * duplicates; in the arena. Entries that are not host names are left out. */
 	struct str *names;
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
-	/* PEM, only the certificates, leaf first and each signed by the next; those of no such line
-	 * are left out. In the arena. */
+	/* PEM, only the certificates, leaf first and each signed by the next; those outside this
+	 * chain are left out. In the arena. */
 	struct str chain;
 	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena.
 	 */
 	struct str sha1;
 };
 
-/* Makes OpenSSL read its configuration now and not on first use; for before a sandbox closes. After it
- * cert_check() opens no file. */
+/* Makes OpenSSL read its configuration now instead of on first use; call it before entering a sandbox.
+ * After it cert_check() opens no file. */
 void cert_setup(void);
-/* NULL when chain and key are good and fit each other: *ret_info is filled. Otherwise a static text
- * for a person, such as "tls.key does not fit tls.crt". Expiry is not judged here. `key` may be
- * absent: then only the chain is read. */
+/* NULL if chain and key are valid and match: *ret_info is filled. Otherwise a static error message,
+ * such as "tls.key does not fit tls.crt". Expiry is not checked here. `key` may be absent: then
+ * only the chain is checked. */
 const char *cert_check(
 	struct str chain, struct str key, struct arena *arena, struct cert_info *ret_info);
-/* NULL when the text holds certificates that others can be judged by; *ret_pem is then these alone, as PEM, in the arena. Otherwise
- * a static text for a person, which begins with a verb: "holds no certificate". At most CERT_AUTHORITIES_MAX. */
+/* NULL if the text holds certificates that others can be verified against; *ret_pem is then these alone, as PEM, in the arena.
+ * Otherwise a static error message that begins with a verb: "holds no certificate". At most CERT_AUTHORITIES_MAX. */
 enum { CERT_AUTHORITIES_MAX = 64 };
 const char *cert_authorities(struct str pem, struct arena *arena, struct str *ret_pem);
 /* Whether `host` is covered by one of the names, which are in lower case and sorted as cert_check() gives them: exact, or a

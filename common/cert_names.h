@@ -6,6 +6,6 @@
 
 #include <openssl/x509.h>
 
-/* Names as struct cert_info holds them. NULL, or what is wrong. */
+/* Names as struct cert_info holds them. NULL, or an error message. */
 const char *cert_names_read(
 	const X509 *leaf, struct arena *arena, struct str **ret_names, size_t *ret_count);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The two clocks. How long something takes, or when it is due, is told by the monotonic one, which
- * nobody can set; only what is a date (in a log line, a certificate, an object of Kubernetes) is
- * told by the wall clock, which may jump by any time in both directions. libev's timers run by the
- * monotonic clock, ev_now() and ev_time() by the wall clock: that is why neither is used.
+ * The two clocks. Durations and deadlines use the monotonic clock, which nobody can set; only dates
+ * (in a log line, a certificate, an object of Kubernetes) use the wall clock, which may jump in
+ * both directions. libev's timers use the monotonic clock, but ev_now() and ev_time() use the wall
+ * clock, and are therefore not used.
  *
- * Nothing else of ours asks for the time.
+ * All other code gets the time from here.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program that is run to its end beside the event loop, such as a proxy's check of its own configuration: no shell, bounded
- * output, bounded time. Needs the default loop, which is where libev hears of children.
+ * Runs a program to its end beside the event loop, such as a proxy's check of its own configuration: no shell, bounded
+ * output, bounded time. Needs the default loop, on which libev watches children.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ struct command;
 enum command_outcome {
 	COMMAND_SUCCEEDED, /* exit status 0 */
 	COMMAND_FAILED,    /* another exit status */
-	COMMAND_KILLED, /* by somebody else, which says nothing of what it was to do; the output ends in the signal's number */
-	COMMAND_TIMEOUT,   /* it was killed by us */
+	COMMAND_KILLED, /* by somebody else, so the result is unknown; the output ends with the signal's number */
+	COMMAND_TIMEOUT,   /* killed by us */
 	COMMAND_UNSTARTED, /* it could not be started; `output` says why */
 };
 
-/* `output`: the first COMMAND_OUTPUT_MAX bytes of both streams, good during the call. */
+/* `output`: the first COMMAND_OUTPUT_MAX bytes of both streams, valid during the call. */
 typedef void command_done(void *ctx, enum command_outcome outcome, struct str output);
 
 /* argv ends in NULL; argv[0] is looked up in PATH unless it has a slash. on_done() is called from the loop, never from within. */

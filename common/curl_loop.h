@@ -3,8 +3,8 @@
  * One multi handle of libcurl on a libev loop: sockets, the timer, and the connections and TLS sessions that its handles
  * share. Used by http.c and ws.c alone.
  *
- * libcurl must not be entered again from its own callbacks, so nothing is added or removed there: on_progress() runs when
- * libcurl has returned, and is the place to fetch what is done, to add and to remove.
+ * libcurl must not be entered again from its own callbacks, so nothing may be added or removed there: on_progress() runs
+ * after libcurl has returned, and is the place to fetch finished handles, to add and to remove.
  */
 #pragma once
 
@@ -14,16 +14,17 @@
 
 struct curl_loop;
 
-/* connections_max: kept open and used at the same time; handles beyond it wait. on_progress() may free the loop. */
+/* connections_max: the most connections kept open and used at the same time; further handles wait. on_progress()
+ * may free the loop. */
 struct curl_loop *curl_loop_new(
 	struct ev_loop *loop, unsigned connections_max, void (*on_progress)(void *ctx), void *ctx);
-/* No handle may be left in it, and those that were must be cleaned up. */
+/* All handles must have been removed and cleaned up. */
 void curl_loop_free(struct curl_loop *c);
 
 CURLMcode curl_loop_add(struct curl_loop *c, CURL *easy);
-/* Cuts the connection of a handle that is not done, and of one that only connected. */
+/* Closes the connection of a handle that is not finished, or that only connected. */
 void curl_loop_remove(struct curl_loop *c, CURL *easy);
-/* A handle that is done, once; it stays in the loop until it is removed. */
+/* Returns each finished handle once; it stays in the loop until it is removed. */
 bool curl_loop_next_done(struct curl_loop *c, CURL **ret_easy, CURLcode *ret_code);
 /* The number of handles in it. */
 unsigned curl_loop_count(const struct curl_loop *c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Opens the admin server of a process where its options say. */
+/* Opens the admin server of a process on the addresses in its options. */
 #pragma once
 
 #include "common/daemon.h"

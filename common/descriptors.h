@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * File descriptors that run out. What is open goes on, but nothing new can be: no connection, no
- * answer, no file; and a listener that cannot accept would spin. As with memory (xalloc.h) the
+ * Running out of file descriptors. What is open keeps working, but nothing new can be opened: no
+ * connection, no file; and a listener that cannot accept would spin. As with memory (xalloc.h) the
  * safest answer is one clear line and the end with EXIT_FAILURE: every process is restartable and
  * rebuilds its state, and a leak, if it was one, is gone.
  */

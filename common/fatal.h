@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a process says that cannot go on. It stands below everything that may fail in this way, the log as well, and so needs neither the heap nor the log:
- * whoever has a log gives it a writer, see log_init().
+ * The last message of a process that cannot go on. This lies below everything that may fail in this way, including the log, and so needs neither the
+ * heap nor the log; log_init() installs a writer.
  */
 #pragma once
 
@@ -10,10 +10,10 @@ enum fatal_cause {
 	FATAL_OUT_OF_MEMORY,
 };
 
-/* `reason` is one line without its end. */
+/* `reason` is one line without its newline. */
 typedef void fatal_writer(enum fatal_cause cause, const char *reason);
 
 /* Without a writer, or with NULL, the reason alone goes to standard error. */
 void fatal_set_writer(fatal_writer *writer);
-/* Returns: to end the process is up to the caller. */
+/* It returns: ending the process is up to the caller. */
 void fatal_tell(enum fatal_cause cause, const char *reason);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files of the state folder: whole or not at all. A file is written under another name in the same folder, synced, renamed over the
+ * Files of the state folder, written atomically. A file is written under another name in the same folder, synced, renamed over the
  * old one, and the folder is synced; so a crash leaves the old or the new content. Results are 0 or a negative errno; what was there
  * stays on failure.
  */
@@ -11,17 +11,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Makes the folder with this mode, with its parents (0755); one that exists gets the mode. -ENOTDIR: something else is there. */
+/* Creates the folder with this mode, and its parents (0755); an existing one gets the mode. -ENOTDIR: something else is there.
+ */
 int files_make_dir(const char *path, mode_t mode);
-/* Content that is equal to what stands there already is not written again. */
+/* Does not write if the file has this content already. */
 int files_write(const char *path, struct str content, mode_t mode);
-/* Without the syncs: for what can be made anew. */
+/* Without the syncs: for files that can be regenerated. */
 int files_write_loose(const char *path, struct str content, mode_t mode);
 /* Appends the content to `out`; -EMSGSIZE when it does not fit. */
 int files_read(const char *path, struct buf *out);
-/* Likewise of a file that has to be there and to be ours. NULL, or what is wrong, as the rest of a sentence whose subject the file is; static. */
+/* Likewise for a file that must exist and belong to us. NULL, or a static error message that completes a sentence beginning with the file's name.
+ */
 const char *files_read_own(const char *path, struct buf *out);
-/* Also when it does not exist: 0. */
+/* 0 also if it does not exist. */
 int files_remove(const char *path);
 bool files_exist(const char *path);
 /* Tells a folder from another one that has taken its name. 0 or a negative errno. */
@@ -30,7 +32,7 @@ struct files_identity {
 	ino_t inode;
 };
 int files_identify(const char *path, struct files_identity *ret_identity);
-/* In words for a person: what stops us and what to do, such as "the disk is full". Static. */
+/* For people: what the problem is, such as "the disk is full". Static. */
 const char *files_problem(int err);
 /* Removes what an interrupted files_write() left in the folder. */
 void files_clean(const char *dir);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * HTTP client: libcurl's multi interface on a libev loop. A request goes in, one on_done() comes
- * out; nothing blocks (names are resolved in libcurl's thread).
+ * HTTP client: libcurl's multi interface on a libev loop. Each request ends in one on_done();
+ * nothing blocks (names are resolved in libcurl's thread).
  *
  * HTTP/1.1 only: each watch of an API server has its own connection, so that a hung one cannot
  * silence the others. Only http and https, no redirects, no cookies, no .netrc. Proxies come from
@@ -24,22 +24,22 @@ struct http_request;
 
 /* Every way a request can end. */
 enum http_outcome {
-	HTTP_ANSWERED,       /* a whole answer, whatever its status */
+	HTTP_ANSWERED,       /* a complete response, whatever its status */
 	HTTP_E_RESOLVE,      /* the host name has no address */
 	HTTP_E_CONNECT,      /* refused or unreachable */
 	HTTP_E_TLS,          /* handshake or verification failed */
-	HTTP_E_TIMEOUT,      /* the time was up, or the answer stalled */
-	HTTP_E_CUT,          /* the connection ended in the middle of the answer */
-	HTTP_E_TOO_LONG,     /* the answer passes body_max */
-	HTTP_E_REFUSED_DATA, /* on_data() refused to go on */
-	HTTP_E_OTHER,        /* anything else libcurl can say, such as a malformed answer */
+	HTTP_E_TIMEOUT,      /* the time was up, or the response stalled */
+	HTTP_E_CUT,          /* the connection ended in the middle of the response */
+	HTTP_E_TOO_LONG,     /* the response exceeds body_max */
+	HTTP_E_REFUSED_DATA, /* on_data() returned an error */
+	HTTP_E_OTHER,        /* any other error of libcurl, such as a malformed response */
 };
 
-/* TLS and proxy of a server. Several requests may share one; it must outlive them (one that is
- * cancelled within a callback goes when that callback has returned). NULL members: the system's
+/* TLS and proxy of a server. Several requests may share one; it must outlive them (a request
+ * cancelled within a callback ends when that callback has returned). NULL members: the system's
  * default, or none. Data (PEM) wins over a file. */
 struct http_peer {
-	unsigned refs; /* of one from http_peer_new() */
+	unsigned refs; /* if it is from http_peer_new() */
 	char *ca_file;
 	char *ca_data;
 	char *cert_file;
@@ -49,14 +49,15 @@ struct http_peer {
 	char *server_name; /* for SNI and verification instead of the URL's host */
 	bool insecure;     /* do not verify */
 	char *proxy_url;
-	char *unix_socket; /* connect there, whatever the URL's host; no proxy then */
+	char *unix_socket; /* connect there, whatever the URL's host, and without a proxy */
 };
 void http_peer_fini(struct http_peer *peer);
-/* One with a holder, for those that another may take the place of while requests go on with it. */
+/* A reference-counted one, for peers that may be replaced while requests still use them. */
 struct http_peer *http_peer_new(void);
 struct http_peer *http_peer_hold(struct http_peer *peer);
 void http_peer_release(struct http_peer *peer); /* may be NULL */
-/* Whether all that is given as data is the same; files are not looked into. */
+/* Whether PEM data, server name, proxy and `insecure` are the same; files and unix_socket are not
+ * compared. */
 bool http_peer_is_same(const struct http_peer *a, const struct http_peer *b);
 
 struct http_head {
@@ -67,28 +68,30 @@ struct http_head {
 
 struct http_result {
 	enum http_outcome outcome;
-	struct http_head head; /* status 0: no answer came */
-	/* Credentials of the call that a refusal repeats are hidden in it. */
-	struct str body; /* of whole answers that did not go to on_data; good during the call */
-	const char *content_type; /* of a whole answer; NULL: it says none; good during the call */
-	const char *error;        /* libcurl's words; "" when answered */
+	struct http_head head; /* status 0: no response */
+	/* Credentials of the call are masked if an error response repeats them. */
+	struct str
+		body; /* of complete responses that did not go to on_data; valid during the call */
+	const char
+		*content_type; /* of a complete response; NULL: none given; valid during the call */
+	const char *error;     /* libcurl's message; "" if answered */
 };
 
 struct http_call {
 	const char *method; /* "GET", ... */
 	const char *url;
-	/* "Name: value", NULL behind the last; may be NULL. Copied, and wiped afterwards. */
+	/* "Name: value", NULL after the last; may be NULL. Copied, and wiped afterwards. */
 	const char *const *headers;
 	const struct secret *bearer; /* Authorization: Bearer ...; may be NULL; copied and wiped */
 	const char *username;        /* basic authentication with `password`; may be NULL */
 	const struct secret *password;
 	struct str body;              /* copied; absent: none */
-	bool body_is_secret;          /* wipe our copy and the answer */
+	bool body_is_secret;          /* wipe our copy and the response */
 	const struct http_peer *peer; /* kept; may be NULL */
-	size_t body_max;              /* of the answer; for streams: no limit, see on_data */
+	size_t body_max;              /* of the response; for streams: no limit, see on_data */
 	double connect_timeout_s;
-	double timeout_s;      /* of the whole; 0: none */
-	double idle_timeout_s; /* ends it when nothing arrived for so long; 0: none */
+	double timeout_s;      /* of the whole request; 0: none */
+	double idle_timeout_s; /* ends it if nothing arrived for so long; 0: none */
 	/* libcurl sends a request again when a connection that was idle ends before the first byte of
 	 * an answer, whatever the method, though the server may have acted on the first one. Set
 	 * this for what must not be done twice: it gets a connection of its own. */
@@ -98,7 +101,7 @@ struct http_call {
 	 * of answers with status 200; others are collected up to body_max. A negative result ends
 	 * the request with HTTP_E_REFUSED_DATA. */
 	int (*on_data)(void *ctx, struct str piece);
-	/* The answer's head has come; may be NULL. */
+	/* The head of the response has arrived; may be NULL. */
 	void (*on_head)(void *ctx, const struct http_head *head);
 	/* Exactly once, unless cancelled. The request is freed afterwards. */
 	void (*on_done)(void *ctx, const struct http_result *result);
@@ -108,19 +111,19 @@ struct http_call {
 /* `user_agent` is copied. connections_max bounds the connections kept open and used at the same
  * time; requests beyond it wait. */
 struct http *http_new(struct ev_loop *loop, const char *user_agent, unsigned connections_max);
-/* Cancels what runs; may be called from any callback. */
+/* Cancels running requests; may be called from any callback. */
 void http_free(struct http *http);
-/* All of the call but `peer` is copied. Never NULL: what is wrong with it is told by on_done(), from the loop. The request is the client's,
- * and good until on_done() or http_cancel(). */
+/* All of the call but `peer` is copied. Never NULL: errors are reported by on_done(), from the loop. The request belongs to the client
+ * `http`, and is valid until on_done() or http_cancel(). */
 struct http_request *http_start(struct http *http, const struct http_call *call);
-/* on_done() is not called any more. */
+/* on_done() will not be called. */
 void http_cancel(struct http_request *request);
 /* For when certificates or credentials changed: no later request uses a connection, a TLS session or a
  * parsed authority from before. Idle connections are closed now, or while requests run, with the last of
  * them. */
 void http_drop_idle(struct http *http);
 
-/* In words for a person; static. */
+/* For people; static. */
 const char *http_outcome_text(enum http_outcome outcome);
 /* Percent-encodes everything but unreserved characters (RFC 3986); the caller frees it. */
 char *http_escape(struct str text);

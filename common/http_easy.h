@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One request and its answer on a libcurl easy handle, without the loop: the inner half of http.c. */
+/* One request and its response on a libcurl easy handle, without the loop: the inner half of http.c.
+ */
 #pragma once
 
 #include "common/http.h"
@@ -8,16 +9,16 @@
 
 struct http_easy;
 
-/* on_activity(owner) is called when a connection is there and whenever something of the answer arrives. The call's callbacks run with
- * the call's ctx, and libcurl may be below them. */
+/* on_activity(owner) is called once connected and whenever part of the response arrives. The call's callbacks get the call's ctx, and
+ * may run inside libcurl. */
 struct http_easy *http_easy_new(const struct http_call *call, const char *user_agent,
 	void (*on_activity)(void *owner), void *owner);
 /* Not while it is in a multi handle. */
 void http_easy_free(struct http_easy *easy);
 CURL *http_easy_handle(struct http_easy *easy);
-/* What is wrong with the call, so that it cannot run; or NULL. */
+/* Why the call cannot run, or NULL. */
 const char *http_easy_problem(const struct http_easy *easy);
-/* No callback of the call runs any more. */
+/* No callback of the call will run any more. */
 void http_easy_silence(struct http_easy *easy);
-/* Works out the result and calls on_done(). `reason` overrules libcurl's words; may be NULL. */
+/* Works out the result and calls on_done(). `reason` replaces libcurl's message; may be NULL. */
 void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reason);

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The only door to cJSON. It offers what is safe on foreign text: exact-case lookup, typed getters,
- * whole documents with a length, and it answers cJSON's traps: names compared without case,
- * duplicate names, numbers rounded silently or malformed, text behind the document, control characters
- * and bytes that are no UTF-8 in strings, "\u0000" cutting a string short.
+ * The only door to cJSON. It offers what is safe on untrusted text: exact-case lookup, typed getters, whole documents with a length. It
+ * avoids cJSON's traps: case-insensitive names, duplicate names, numbers rounded silently or malformed, text after the document, control
+ * characters and invalid UTF-8 in strings, "\u0000" cutting a string short.
  *
  * "\u0000", and half a surrogate pair, are replaced by U+FFFD before parsing: a NUL that one tenant
  * writes into one annotation must not make a list of everybody's objects unreadable, and U+FFFD is
  * refused wherever it matters.
  *
- * Of members with the same name the last one is taken, as every client of these servers does, and the others are gone from the
- * document before anybody sees it, so that no two of our own readers can take different ones. Servers do send such: Rancher 1.6 in
- * each setting. They are counted (sluice_json_duplicate_names). Where it decides who we are (the answer of a credential plugin), or where
- * a person wrote it and would not see which one counts (manifests for sluicectl; kubectl refuses them, too), json_parse_strict() refuses it.
+ * Of members with the same name the last one counts, as for every client of these servers, and the others are dropped during parsing, so
+ * that no two of our own readers can use different ones. Servers do send duplicates: Rancher 1.6 in each setting. They are counted
+ * (sluice_json_duplicate_names). Where it decides who we are (the answer of a credential plugin), or where a person wrote it and would not
+ * see which one counts (manifests for sluicectl; kubectl refuses them, too), json_parse_strict() refuses it.
  *
- * A struct json is a cJSON node: a view into the document, good until json_free() of the document.
+ * A struct json is a cJSON node: a view into the document, valid until json_free() of the document.
  */
 #pragma once
 
@@ -37,15 +36,15 @@ enum { JSON_DEPTH_MAX = 64 };
  * memory; *ret_problem is then a static text and *ret_at the byte where it was noticed (both may be
  * NULL). */
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
-/* As json_parse(), and NULL when an object has the same name twice. */
+/* Like json_parse(), but NULL also if an object has the same name twice. */
 struct json *json_parse_strict(struct str text, const char **ret_problem, size_t *ret_at);
-/* Members that nobody looks at need not be parsed: most of a Kubernetes object is such. */
+/* Members that nobody reads need not be parsed, and these are most of a Kubernetes object. */
 enum { JSON_PATH_MAX = 3 };
 struct json_unwanted {
 	const char *path
 		[JSON_PATH_MAX]; /* names that lead to it; NULL behind the last. A list ends with an empty path. */
 	const char
-		*unless; /* NULL, or it is wanted when these bytes stand somewhere in its value */
+		*unless; /* if not NULL, it is wanted after all if its value contains these bytes */
 };
 /* As json_parse(), but texts, objects and arrays in place of which null will do may read as null; what stands in them need then be no JSON
  * but for its strings, numbers and brackets. Paths begin within the objects that are `outer` levels deep. What is in `scratch` is
@@ -64,7 +63,7 @@ bool json_is_bool(const struct json *value);
 /* Absent (NULL) and null are the same everywhere here: Kubernetes and Rancher treat them alike. */
 bool json_is_absent(const struct json *value);
 
-/* Member of an object by its exact name; NULL when value is no object or has none. */
+/* Member of an object by its exact name; NULL if value is not an object or has no such member. */
 const struct json *json_get(const struct json *value, const char *name);
 /* Down several objects: json_path(v, "metadata", "annotations", NULL). */
 [[gnu::sentinel]] const struct json *json_path(const struct json *value, ...);
@@ -76,13 +75,14 @@ bool json_get_bool(const struct json *value, const char *name, bool fallback, bo
 bool json_get_int(const struct json *value, const char *name, int64_t min, int64_t max,
 	int64_t fallback, int64_t *ret_number);
 
-/* The value itself. STR_NONE when it is no string. */
+/* The value itself. STR_NONE if it is not a string. */
 struct str json_text(const struct json *value);
-/* Within [min, max] and +-JSON_INT_MAX. false, and *ret_number as before, when it is no such number. */
+/* Within [min, max] and +-JSON_INT_MAX. False, with *ret_number unchanged, if it is not such a number.
+ */
 bool json_whole_number(const struct json *value, int64_t min, int64_t max, int64_t *ret_number);
-/* `fallback` when it is no boolean. */
+/* `fallback` if it is not a boolean. */
 bool json_bool(const struct json *value, bool fallback);
-/* NAN when it is no number. */
+/* NAN if it is not a number. */
 double json_number(const struct json *value);
 
 /* Children of an object or array, in order: for (c = json_first(v); c != NULL; c = json_next(c)).
@@ -95,8 +95,8 @@ struct str json_name(const struct json *child);
 size_t json_count(const struct json *value);
 
 /* Building. What is new belongs to the caller, until json_free(); a child belongs to what it was added
- * to. All calls copy their text; the add functions return the new child. What is no UTF-8 in a
- * text, and NUL, becomes U+FFFD. Adding does not look whether the name is there already. */
+ * to. All calls copy their text; the add functions return the new child. Invalid UTF-8 and NUL in a
+ * text become U+FFFD. Adding does not check whether the name exists already. */
 struct json *json_new_object(void);
 struct json *json_new_array(void);
 struct json *json_add_object(struct json *object, const char *name);
@@ -109,10 +109,10 @@ void json_add_bool(struct json *object, const char *name, bool flag);
 void json_add_copy(struct json *object, const char *name, const struct json *value);
 struct json *json_push_object(struct json *array);
 void json_push_str(struct json *array, struct str text);
-/* Replaces or adds a member (NULL: takes it away) of an object that we built or parsed. */
+/* Replaces or adds a member (NULL: removes it) of an object that we built or parsed. */
 void json_set_copy(struct json *object, const char *name, const struct json *value);
-/* Appends the compact text. -EMSGSIZE, and `out` is as before. */
+/* Appends the compact text. -EMSGSIZE, and `out` is unchanged. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
-/* For tests: same type and content; objects regardless of order. A member that is null is not the same as none:
- * the difference matters in a patch. */
+/* For tests: same type and content; objects regardless of order. A null member differs from a missing one: this
+ * matters in a patch. */
 bool json_eq(const struct json *a, const struct json *b);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where cJSON's nodes and texts live. It asks for each of them, and gives each back, but nearly all documents are small and gone
- * before the next one comes: those share one room, which is empty again as soon as everything in it has been given back. What
- * does not fit comes from malloc. Builds with an address sanitizer use malloc for all, so that it sees each.
+ * Where cJSON's nodes and texts live. cJSON allocates and frees each of them, but nearly all documents are small and freed
+ * before the next one is parsed: those share one block, which is empty again as soon as everything in it was freed. What does
+ * not fit comes from malloc. Builds with an address sanitizer use malloc for all, so that it sees each allocation.
  *
- * One room for the process, which is not safe for threads.
+ * One block per process; not thread-safe.
  */
 #pragma once
 

@@ -4,14 +4,14 @@
  * name=rancher`.
  *
  * Events are declared in a catalogue, the log_events.def of each folder: identifier, level, name,
- * what it means, what the operator should do. A name found in a log is therefore found by grep in
- * one list. Library code does not log, it returns; a process logs once, at the point of decision.
+ * what it means, what the operator should do. So any name seen in a log can be looked up in one
+ * list. Library code does not log, it returns; a process logs once, at the point of decision.
  *
  *   log_event(&EV_LINK_UP, LOG_STR("peer", role), LOG_INT("protocol", 1));
  *
- * Foreign text is quoted, and control bytes and invalid UTF-8 are escaped. Secrets have no
- * formatter. An event that repeats is limited: after a burst, one line a second, with the number of
- * lines left out as `suppressed=N`.
+ * Untrusted text is quoted, and control bytes and invalid UTF-8 are escaped. Secrets have no
+ * formatter. Repeated events are rate-limited: after a burst, one line a second, with the number of
+ * suppressed lines as `suppressed=N`.
  *
  * Where standard error is the journal, each line begins with its priority (sd-daemon(3)) and has no
  * time, which the journal adds.
@@ -28,7 +28,7 @@ enum log_level {
 	LOG_LEVEL_ERROR, /* a person must act */
 	LOG_LEVEL_WARN,  /* degraded, and being retried */
 	LOG_LEVEL_INFO,  /* a change of state */
-	LOG_LEVEL_DEBUG, /* for whoever reads the code */
+	LOG_LEVEL_DEBUG, /* for developers */
 };
 
 enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
@@ -86,14 +86,13 @@ struct log_field {
 	log_event_fields((event), (const struct log_field[]){{0}, ##__VA_ARGS__}, \
 		sizeof((const struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field))
 
-/* fields[0] is a place holder that is skipped, so that an event without fields is still an array.
- */
+/* fields[0] is a placeholder that is skipped, so that an event without fields is still an array. */
 void log_event_fields(struct log_event *event, const struct log_field *fields, size_t count);
 
 /* Before log_init() the level is info and the format logfmt. `program` is kept. */
 void log_init(const char *program, enum log_level level, enum log_format format);
 bool log_enabled(enum log_level level);
-/* What a line of that level begins with: "" or, in the journal, its priority. */
+/* The prefix of lines of that level: "" or, in the journal, the priority. */
 const char *log_prefix(enum log_level level);
 /* A line of a process that ends because it cannot go on: needs neither the heap nor a token. */
 void log_fatal(const struct log_event *event, const char *reason);
@@ -101,11 +100,11 @@ void log_fatal(const struct log_event *event, const char *reason);
 void log_print_events(FILE *out);
 struct str log_errno_text(int err);
 
-/* What was last told as a warning or an error; nobody is sent it. `text` is its name and fields, as in a line of the log. */
+/* The last warning or error that was logged. `text` is its name and fields, as in a log line. */
 struct log_problem {
 	int64_t at_s; /* since 1970; 0: there was none */
 	const char *remedy;
-	struct str text; /* good until the next one */
+	struct str text; /* valid until the next one */
 };
 struct log_problem log_last_problem(void);
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Metrics of a process, for Prometheus. They are declared in a catalogue, the metrics.def of each folder, so that what is measured stands in one
- * list, with what it means; a folder's metrics.h makes an enum of it, its metrics.c an array of struct metric that its module hands to
- * metrics_add().
+ * Metrics of a process, for Prometheus. They are declared in a catalogue, the metrics.def of each folder, so that all metrics and their meanings
+ * are in one list; a folder's metrics.h makes an enum of it, its metrics.c an array of struct metric that its module hands to metrics_add().
  *
  *   METRIC(LINK_FRAMES, COUNTER, "sluice_link_frames", "", "peer=watcher|translator,direction=received|sent", "Frames.")
  *
  *   metric_add(&link_metrics[LINK_FRAMES], METRIC_PAIR(peer, 2, direction), 1);
  *
- * Counting costs an addition, and nothing is allocated. The values of labels are part of the declaration, so there can never be more of
- * them than are written there; nothing that comes from outside becomes a label. A series is shown once it has been touched.
+ * Counting costs an addition, and nothing is allocated. The values of labels are part of the declaration, so their number is fixed; nothing that
+ * comes from outside becomes a label. A series is exported once it has been set.
  */
 #pragma once
 
@@ -56,7 +55,8 @@ void metric_observe(struct metric *metric, double value);
 
 /* The table is kept. Adding one a second time does nothing. */
 void metrics_add(struct metric *table, size_t count);
-/* Called before metrics are shown, to set what is not counted as it happens. */
+/* `collect` is called before metrics are exported, to set those that are not updated as things
+ * happen. */
 void metrics_collect_with(void (*collect)(void *ctx), void *ctx);
 void metrics_collect_without(void (*collect)(void *ctx), void *ctx);
 /* What a scraper gets: OpenMetrics 1.0, or Prometheus' older text format. -EMSGSIZE: the buffer's limit. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files of an HTTP client in PEM, read whole and checked before they take the place of others: one that is half written, empty or of
- * another kind is named, instead of making every handshake fail. Results are allocated; keys must be wiped by who gets them
- * (pem_free()). A problem is allocated too, and begins with the file's name.
+ * PEM files of an HTTP client, read whole and checked before they replace earlier ones: a half-written, empty or wrong file is
+ * reported by name, instead of making every handshake fail. Results are allocated; the caller must wipe keys (pem_free()). A problem
+ * is allocated too, and begins with the file's name.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How a forked process becomes another program that has nothing of ours. */
+/* How a forked process becomes another program that inherits nothing of ours. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a process gives up once it has read its configuration and opened its listeners, so that whoever takes it over by a hostile
- * byte gains little: system calls (seccomp, through libseccomp) and files, TCP and signals (Landlock, where the kernel has it).
- * What is needed is said in words of the trade, sandbox_calls.def has the system calls that stand behind each.
+ * What a process gives up once it has read its configuration and opened its listeners, so that whoever compromises it gains little:
+ * system calls (seccomp, through libseccomp) and files, TCP and signals (Landlock, where the kernel has it). Needs are named by
+ * purpose; sandbox_calls.def lists the system calls for each.
  *
  * A system call that is not allowed fails with EPERM and is not fatal: a newer C library that tries something new falls back, and a
  * mistake in the table shows as an error in the log instead of a process that dies in a loop.

@@ -27,19 +27,19 @@ static inline bool set_is_empty(const struct set *set)
 }
 
 bool set_has_one(const struct set *set);
-/* `thing` is not there yet. */
+/* `thing` must not be in the set yet. */
 void set_add(struct set *set, void *thing, int (*compare)(const void *, const void *));
-/* `thing` is there. */
+/* `thing` must be in the set. */
 void set_remove(struct set *set, const void *thing, int (*compare)(const void *, const void *));
 /* Empties it. */
 void set_clear(struct set *set);
 
-/* NULL: there is none. */
+/* NULL: none. */
 void *set_find(const struct set *set, const void *key, int (*compare)(const void *, const void *));
 void *set_first(const struct set *set);
-/* The first that is not before the key. */
+/* The first that is not less than the key. */
 void *set_from(const struct set *set, const void *key, int (*compare)(const void *, const void *));
-/* The first behind the key, which may have been removed meanwhile. */
+/* The first greater than the key, which may have been removed meanwhile. */
 void *set_next(const struct set *set, const void *key, int (*compare)(const void *, const void *));
 
 /* The set may change on the way, as long as `thing_` is not freed. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a process has of signals from whoever started it: a mask and which are ignored outlive exec, and nobody here may rely on them. */
+/* Resets inherited signal state: the mask and ignored signals outlive exec, and nothing here may rely on them. */
 #pragma once
 
 #include <signal.h>

@@ -5,15 +5,15 @@
  * about the same size, and never goes back to the system; so this is for state, whose size comes and goes
  * with the cluster, and not for what a burst needs.
  *
- * One pool for the process, which is not safe for threads. Builds with an address sanitizer use malloc, so that
- * it sees every one of them, and check the sizes.
+ * One pool per process; not thread-safe. Builds with an address sanitizer use malloc, so that it sees every one
+ * of them, and check the sizes.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Larger things come from malloc. */
+/* Larger things are allocated by malloc. */
 enum { SLAB_SIZE_MAX = 512 };
 
 /* Not zeroed; aligned for pointers. Never NULL. Size 0 is as good as 1. */

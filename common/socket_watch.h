@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whether the file of a listening socket is still there: one that was removed or replaced leaves a listener that nobody can reach. It needs no
- * right to look at files: the kernel tells (inotify(7)), so it can be used in the sandbox when it was made before.
+ * permission to access files, because the kernel reports changes (inotify(7)); so it works in the sandbox if it was created before.
  */
 #pragma once
 
@@ -9,7 +9,8 @@
 
 struct socket_watch;
 
-/* Calls on_gone() at most once, from the loop. NULL where the kernel does not tell: then nothing is noticed. */
+/* Calls on_gone() at most once, from the loop. NULL if the kernel cannot report changes: then nothing is
+ * noticed. */
 struct socket_watch *socket_watch_new(
 	struct ev_loop *loop, const char *path, void (*on_gone)(void *ctx), void *ctx);
 void socket_watch_free(struct socket_watch *watch);

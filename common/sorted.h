@@ -26,12 +26,12 @@ struct sorted {
 };
 
 void sorted_init(struct sorted *sorted, sorted_compare *compare);
-/* Forgets all; the things live on. */
+/* Frees the collection, not the things. */
 void sorted_fini(struct sorted *sorted);
 
-/* false: one that is equal is there already, and stays. */
+/* False: an equal one is in it already, and stays. */
 bool sorted_add(struct sorted *sorted, void *thing);
-/* It must be there. */
+/* It must be in the collection. */
 void sorted_remove(struct sorted *sorted, const void *thing);
 
 /* The first that is not before `key`, as `compare(key, thing)` says; NULL: there is none. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How long a peer may take: for its hello, for a frame once it has begun one, and between signs of life. A byte now and then is a sign of
- * life, but ends neither a hello nor a frame: nobody keeps his place by dripping. Pure; times are seconds of one clock that never goes back.
+ * How long a peer may take: for its hello, for a frame once it has begun one, and between signs of life. A byte is a sign of life, but
+ * completes neither a hello nor a frame: trickling bytes does not keep a connection open. Pure; times are seconds of one monotonic clock.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct deadlines {
 	double frame_s;
 	double greeted_at;
 	double heard_at;
-	double frame_at; /* of the frame that is not whole yet */
+	double frame_at; /* of the frame that is still incomplete */
 	bool is_in_frame;
 };
 
@@ -27,7 +27,8 @@ struct deadlines {
 void deadlines_init(struct deadlines *deadlines, double all_s);
 /* A connection was made. */
 void deadlines_begin(struct deadlines *deadlines, double now);
-/* Bytes came. `had_frame`: among them the end of a frame; `is_partial`: they end within one. */
+/* Bytes arrived. `had_frame`: they include the end of a frame; `is_partial`: they end within one.
+ */
 void deadlines_heard(struct deadlines *deadlines, double now, bool had_frame, bool is_partial);
-/* NULL, or why the peer is cut off. `is_up`: its hello has come. */
+/* NULL, or why the peer is to be disconnected. `is_up`: its hello has arrived. */
 const char *deadlines_missed(const struct deadlines *deadlines, double now, bool is_up);

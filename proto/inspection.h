@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is told through the admin server of a program (ADMIN.md): structs of the answers, and their msgpack. An answer is one map, or a row of frames (frame.h)
- * with one map or message each. Private keys are in none of them.
+ * What a program serves on its admin server (ADMIN.md): the structs of the responses, and their msgpack encoding. A response is one map, or a series
+ * of frames (frame.h) with one map or message each. None contains private keys.
  */
 #pragma once
 
@@ -14,8 +14,8 @@ struct inspection_peer {
 	struct str name;
 	struct str software;
 	bool is_up;
-	uint64_t since;   /* seconds since 1970: it is up, or down; 0: never was */
-	uint64_t waiting; /* objects that it is still to be told of */
+	uint64_t since;   /* seconds since 1970: when it went up, or down; 0: it was never up */
+	uint64_t waiting; /* objects that are still to be sent to it */
 };
 
 struct inspection_count {
@@ -31,7 +31,7 @@ struct inspection_status {
 	uint64_t started;   /* seconds since 1970 */
 	LIST_OF(struct inspection_peer) peers;
 	LIST_OF(struct inspection_count) counts;
-	struct str trouble; /* what a load balancer complains of; empty: nothing */
+	struct str trouble; /* error message of a failed load balancer; empty: none */
 };
 
 struct inspection_endpoint {
@@ -58,7 +58,7 @@ struct inspection_problem {
 };
 
 struct inspection_tls {
-	struct str_list hosts; /* empty: those that the certificate is good for */
+	struct str_list hosts; /* empty: those that the certificate is valid for */
 	struct str secret;     /* namespace/name; empty: the default certificate */
 };
 
@@ -72,15 +72,15 @@ struct inspection_explanation {
 	struct str load_balancer; /* id */
 	struct str provider;      /* its name; empty: none is connected */
 	struct str
-		state; /* what the provider says: "pending", "applied", "failed"; empty: nothing */
+		state; /* reported by the provider: "pending", "applied", "failed"; empty: not yet */
 	struct str state_message;
 	struct str_list addresses;
 	struct str_list listeners; /* "https 443" */
 	LIST_OF(struct inspection_route) routes;
 	LIST_OF(struct inspection_tls) tls;
 	LIST_OF(struct inspection_problem)
-	problems;           /* of the Ingress as a whole, or of what stands in no route */
-	struct str missing; /* the records are not all there */
+	problems;           /* of the Ingress as a whole, or of parts that became no route */
+	struct str missing; /* the records are incomplete: what is waited for */
 };
 
 /* /events */
@@ -98,7 +98,7 @@ extern const struct schema inspection_status_schema;
 extern const struct schema inspection_explanation_schema;
 extern const struct schema inspection_event_schema;
 
-/* Appends the value as one map. Negative errno: it breaks a limit, and `out` is as before. */
+/* Appends the value as one map. Negative errno: it breaks a limit, and `out` is unchanged. */
 [[nodiscard]] int inspection_encode(
 	const struct schema *schema, const void *value, struct buf *out);
 /* The same as a frame. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether this line may act, where several run beside each other (PROTOCOL.md, "lead"). Both receivers of `lead`, the translator and a
- * provider, keep one. Pure but for the clock; until anything was told there is no election.
+ * Whether this line may act, where several run side by side (PROTOCOL.md, "lead"). Both receivers of `lead`, the translator and a
+ * provider, keep one. Pure but for the clock; until a message arrives there is no election.
  */
 #pragma once
 
@@ -13,15 +13,15 @@ struct leadership {
 	uint64_t until_ms;
 };
 
-/* A new connection; what was told before goes on to hold. */
+/* A new connection; what was received before stays in force. */
 void leadership_connected(struct leadership *leadership);
-/* As the message says: until when it holds, or that it does not. */
+/* Applies the message: until when this line leads, or that it does not. */
 void leadership_take(struct leadership *leadership, const struct lead *lead);
 /* `settings` or `sync-begin`: without a `lead` before it there is no election. True when there was one until now. */
 bool leadership_settle(struct leadership *leadership);
-/* `now_ms`: of leadership_clock_ms(). Without an election it holds always. */
+/* `now_ms`: of leadership_clock_ms(). Without an election this is always true. */
 bool leadership_holds(const struct leadership *leadership, uint64_t now_ms);
-/* Milliseconds up to the end of it; 0: it does not hold; UINT64_MAX: it has no end. */
+/* Milliseconds until leadership ends; 0: not leading; UINT64_MAX: it has no end. */
 uint64_t leadership_left_ms(const struct leadership *leadership, uint64_t now_ms);
 
 /* CLOCK_BOOTTIME: the same in all processes of a machine, and it goes on while the machine sleeps. */

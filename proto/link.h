@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One end of a link: a Unix socket that speaks PROTOCOL.md. A listener serves one peer at a time; a
- * connector connects, and connects again with jittered back-off when the link was lost. Both
- * exchange hellos, answer pings, and find a hung peer.
+ * connector connects, and reconnects with jittered back-off after the link was lost. Both exchange
+ * hellos, answer pings, and detect a hung peer.
  *
  *   CLOSED --connect/accept--> GREETING --both hellos--> UP --any fault, bye, silence--> CLOSED
  *
@@ -29,24 +29,25 @@ enum {
 struct link;
 
 struct link_ops {
-	/* Both hellos are through: send the snapshot (on_room() follows at once). `peer` is good
-	 * during the call. A text refuses the peer (for example a wrong role was already refused
-	 * before); NULL takes it. */
+	/* Both hellos are through: send the snapshot (on_room() follows at once). `peer` is valid
+	 * during the call. NULL accepts the peer, a text refuses it (a wrong role has been refused
+	 * before). */
 	const char *(*on_up)(void *ctx, struct link *link, const struct hello *peer);
-	/* A message other than hello, ping, pong, bye; unknown types were skipped. Decode with
-	 * link_decode(). A negative errno closes the link; say why with link_complain() before. */
+	/* A message other than hello, ping, pong, bye; unknown types are skipped. Decode it with
+	 * link_decode(). A negative errno closes the link; give the reason by link_complain()
+	 * first. */
 	int (*on_message)(void *ctx, struct link *link, const struct message *message);
-	/* No more input right now: work on what came. */
+	/* No more input right now: process what arrived. */
 	void (*on_dry)(void *ctx, struct link *link);
 	/* There is room to send. */
 	void (*on_room)(void *ctx, struct link *link);
-	/* The link that was up is gone. */
+	/* The link was up and is down now. */
 	void (*on_down)(void *ctx, struct link *link);
 };
 
 struct link_config {
 	struct ev_loop *loop;
-	const char *path;        /* of the socket; kept as a copy */
+	const char *path;        /* of the socket; copied */
 	const char *socket_name; /* listeners: its name with the service manager, such as
 				    "source.sock" */
 	struct hello
@@ -54,29 +55,31 @@ struct link_config {
 	enum peer_role peer_role;  /* what the other side must be */
 	const uid_t *allowed_uids; /* listeners; root and our own are always allowed */
 	size_t allowed_count;      /* at most LINK_UIDS_MAX */
-	const char *allow_option;  /* listeners: the option that adds to them, for the log; kept */
-	/* Listeners, of a socket that was made here: it was removed or replaced, and only who is
-	 * connected is left (logged). */
+	const char *
+		allow_option; /* listeners: the option that adds to them, for the log; not copied */
+	/* Listeners, for a socket created here: its file was removed or replaced, so only the
+	 * connected peer can go on (logged). */
 	void (*on_socket_gone)(void *ctx);
 	double ping_after_s; /* 0: LINK_PING_AFTER_S */
-	double dead_after_s; /* for all of deadlines.h; 0: what stands there */
+	double dead_after_s; /* for all of deadlines.h; 0: the values there */
 	const struct link_ops *ops;
 	void *ctx;
 };
 
-/* Begins to listen. NULL and a negative errno in *ret_err when the socket cannot be made. */
+/* Starts listening. NULL and a negative errno in *ret_err if the socket cannot be created. */
 struct link *link_listen(const struct link_config *config, int *ret_err);
-/* Begins to connect, for ever. */
+/* Starts connecting, and never gives up. */
 struct link *link_connect(const struct link_config *config);
-/* Says bye with the reason when up, closes and frees. */
+/* Sends a bye with the reason if up, closes and frees. */
 void link_free(struct link *link, const char *reason);
 
-/* Both hellos are through. */
+/* Both hellos have been exchanged. */
 bool link_is_up(const struct link *link);
 /* More than LINK_OUT_HIGH bytes wait: send no objects until on_room(). */
 bool link_is_full(const struct link *link);
 
-/* Decodes into *ret_value (see message_decode()). -EBADMSG, and the complaint is noted: return it from on_message(). */
+/* Decodes into *ret_value (see message_decode()). -EBADMSG, with the reason noted as by link_complain(): return it from
+ * on_message(). */
 [[nodiscard]] int link_decode(
 	struct link *link, const struct message *message, struct arena *arena, void *ret_value);
 /* Notes why the link is about to be closed, for the log and the bye. */
@@ -84,7 +87,7 @@ bool link_is_full(const struct link *link);
 
 /* Sends a message of any type but upsert. Only while up. -EINVAL: it breaks a limit (logged). */
 int link_send(struct link *link, enum message_type type, const void *value);
-/* Sends a frame that was encoded before, without its 4-byte head, such as a stored payload. */
+/* Sends an encoded payload, such as a stored one, with a 4-byte head before it. */
 void link_send_payload(struct link *link, struct str payload);
 /* The output, for message_encode_*(); call link_flush() afterwards. */
 struct buf *link_out(struct link *link);

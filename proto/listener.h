@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The socket on which a link awaits its peer: inherited from the service manager or made here. Only certain users may connect. Whoever else
- * does, or is not taken by the owner, is told why, and closed.
+ * The socket on which a link awaits its peer: inherited from the service manager or created here. Only certain users may connect. Others,
+ * and those that the owner refuses, are sent the reason and disconnected.
  */
 #pragma once
 
@@ -17,19 +17,22 @@ struct listener_config {
 	struct ev_loop *loop;
 	const char *path;          /* of the socket, when none is inherited */
 	const char *socket_name;   /* its name with the service manager, such as "source.sock" */
-	const char *peer;          /* what connects, for the log; kept */
+	const char *peer;          /* what connects, for the log; not copied */
 	const uid_t *allowed_uids; /* root and our own are always allowed */
 	size_t allowed_count;      /* at most LISTENER_UIDS_MAX */
-	const char *allow_option;  /* name of the option that adds to them, for the log; kept */
-	/* Takes the connection and returns NULL, or says why it is refused; then it is closed. The text is good until the next call. */
+	const char
+		*allow_option; /* name of the option that adds to them, for the log; not copied */
+	/* Takes the connection and returns NULL, or returns why it is refused; then it is closed. The text is valid until the next
+	 * call. */
 	const char *(*take)(void *ctx, int fd);
-	/* Tells the peer why, before it is closed. NULL: it is told nothing. */
+	/* Sends the peer the reason before it is closed. NULL: nothing is sent. */
 	void (*refused)(int fd, const char *reason);
-	/* The file of the socket was removed or replaced: nobody can connect any more. `is_inherited`: the service manager made it. */
+	/* The file of the socket was removed or replaced: nobody can connect any more. `is_inherited`: the service manager created it.
+	 */
 	void (*gone)(void *ctx, bool is_inherited);
 	void *ctx;
 };
 
-/* NULL and a negative errno in *ret_err when the socket cannot be made. */
+/* NULL and a negative errno in *ret_err if the socket cannot be created. */
 struct listener *listener_new(const struct listener_config *config, int *ret_err);
 void listener_free(struct listener *listener);

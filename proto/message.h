@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Messages: [type, body] payloads to and from the structs of proto/model.h.
+ * Messages: converts [type, body] payloads to and from the structs of proto/model.h.
  *
  * Reading: message_open() checks a payload and finds its type (and, for records and objects, its
  * kind); then message_decode() fills the struct that belongs to it. Writing: message_encode()
  * appends a whole frame.
  *
- * Whoever keeps an object keeps its payload, and reads it again with message_read_kept().
+ * An object is kept as its payload, and read again with message_read_kept().
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "proto/model.h"
 #include "proto/schema.h"
 
-/* MESSAGE(id, "word", link, direction, schema) for messages with one schema; the kind decides in
- * the others. */
+/* MESSAGE(id, "word", link, direction, schema) for messages with one schema; for the others the
+ * kind decides. */
 enum message_type {
 	MESSAGE_UNKNOWN, /* skip it */
 	/* both links, both directions */
@@ -29,7 +29,7 @@ enum message_type {
 	MESSAGE_SETTINGS,
 	MESSAGE_SYNC_BEGIN, /* also on the provider link, there without kind */
 	MESSAGE_SYNC_END,
-	MESSAGE_UPSERT, /* on both links; message.kind tells which struct */
+	MESSAGE_UPSERT, /* on both links; record_kind or lb_kind tells which struct */
 	MESSAGE_DELETE,
 	MESSAGE_KEEP,
 	/* source link, upwards */
@@ -57,22 +57,22 @@ struct message_reader;
 struct message_reader *message_reader_new(void);
 void message_reader_free(struct message_reader *reader);
 
-/* `payload` must outlive the use of *ret_message, which is good until the reader opens another.
- * Unknown types and kinds give MESSAGE_UNKNOWN and 0. -EBADMSG when it is no message at all. */
+/* `payload` must outlive the use of *ret_message, which is valid until the reader opens another.
+ * Unknown types and kinds give MESSAGE_UNKNOWN and 0. -EBADMSG: not a message at all. */
 [[nodiscard]] int message_open(struct message_reader *reader, struct str payload,
 	struct message *ret_message, struct schema_error *ret_error);
 
 /* Fills the struct that belongs to the message's type and kind (see message_schema()). Its texts are views of the payload,
- * or stand in the arena. -EBADMSG: it does not fit the schema, *ret_error says where. */
+ * or live in the arena. -EBADMSG: it does not fit the schema, *ret_error says where. */
 [[nodiscard]] int message_decode(const struct message *message, struct arena *arena,
 	void *ret_value, struct schema_error *ret_error);
 
-/* Reads again a payload that message_decode() has taken once, or that message_encode() and its kin have made. Texts in *ret_value are
- * views of the payload, or stand in the arena. */
+/* Reads again a payload that message_decode() has accepted, or that message_encode() and its kin have produced. Texts in *ret_value
+ * are views of the payload, or live in the arena. */
 void message_read_kept(
 	const struct schema *schema, struct str payload, struct arena *arena, void *ret_value);
 
-/* Appends the frame; on failure the buffer is as before. `value` is the struct that belongs to
+/* Appends the frame; on failure the buffer is unchanged. `value` is the struct that belongs to
  * `type`. For MESSAGE_UPSERT use the next two. -EINVAL: the value breaks a limit, *ret_error says
  * which. -EMSGSIZE: the frame or the buffer would be too long. */
 [[nodiscard]] int message_encode(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How the tables of messages are written: one row a member, and the limits that several have. Only messages.c, source_messages.c and
- * provider_messages.c include this.
+ * How the tables of messages are written: one row per member, and the limits that several share. Only messages.c, source_messages.c
+ * and provider_messages.c include this.
  */
 #pragma once
 
@@ -14,9 +14,9 @@ enum {
 	HOST_MAX_LEN = 255,
 	ID_MAX_LEN = 1024,
 	TEXT_MAX_LEN = 4096,      /* messages for people */
-	PATH_MAX_LEN = 16 * 1024, /* longer than any server takes a request line */
+	PATH_MAX_LEN = 16 * 1024, /* longer than any server accepts in a request line */
 	LABEL_MAX_LEN = 512,
-	ANNOTATION_MAX_LEN = 256 * 1024, /* Kubernetes' limit for all of an object together */
+	ANNOTATION_MAX_LEN = 256 * 1024, /* Kubernetes' limit for all annotations of an object */
 	PEM_MAX_LEN = 1024 * 1024,       /* Kubernetes' limit for a Secret */
 	PORT_MAX = 65535,
 	ITEMS_MAX = 64 * 1024, /* of any list; the frame limit comes first for long ones */
@@ -57,7 +57,7 @@ enum {
 		.count = sizeof(fields_) / sizeof((fields_)[0])                       \
 	}
 
-/* What messages of both links have. */
+/* Used by messages of both links. */
 extern const char *const path_words[];
 extern const char *const ip_protocol_words[];
 extern const char *const event_type_words[];

@@ -4,9 +4,9 @@
  * each means on the wire; messages.c has one table row per member, from which encoder, decoder,
  * limits and the tables of PROTOCOL.md come.
  *
- * Text is a view (struct str). In a decoded message the views point into the frame that was given,
- * and lists and nested structs live in the arena that was given; so a decoded message is good as
- * long as both are. Absent members are zero.
+ * Text is a view (struct str). In a decoded message the views point into the given frame, and lists
+ * and nested structs live in the given arena; so a decoded message is valid as long as both are.
+ * Absent members are zero.
  */
 #pragma once
 
@@ -46,13 +46,13 @@ static inline bool str_list_eq(const struct str_list *a, const struct str_list *
 
 enum peer_role { ROLE_NONE, ROLE_WATCHER, ROLE_TRANSLATOR, ROLE_PROVIDER };
 
-/* How a provider wants Ingresses put on load balancers. */
+/* How a provider wants Ingresses grouped on load balancers. */
 enum grouping { GROUPING_PER_INGRESS, GROUPING_MERGED };
 
 struct capabilities {
 	enum grouping grouping;
 	struct str_list protocols; /* of listeners: http, https, tcp, tls-passthrough */
-	struct str_list policies;  /* rule policies it can honour */
+	struct str_list policies;  /* rule policies that it supports */
 	struct str_list features;  /* anything else, by name; unknown ones are ignored */
 };
 
@@ -71,7 +71,7 @@ struct ping {
 
 /* Which of several replicas acts; see leadership.h. */
 struct lead {
-	uint64_t until_ms; /* of CLOCK_BOOTTIME; 0: another one does */
+	uint64_t until_ms; /* of CLOCK_BOOTTIME; 0: another one leads */
 };
 
 struct bye {
@@ -104,8 +104,7 @@ struct source_settings {
 	struct str controller_name;
 	bool without_class;
 	struct str load_balancer_class;   /* the spec.loadBalancerClass that is ours */
-	bool without_load_balancer_class; /* Services of type LoadBalancer that name none are ours
-					   */
+	bool without_load_balancer_class; /* Services of type LoadBalancer without a class are ours */
 };
 
 struct sync_mark {
@@ -199,11 +198,11 @@ struct service_record {
 	LIST_OF(struct service_port) ports;
 	uint64_t created; /* seconds since 1970 */
 	struct str load_balancer_class;
-	bool deleting;  /* metadata.deletionTimestamp: it goes with its last finalizer */
-	bool finalizer; /* our finalizer stands on it */
+	bool deleting; /* metadata.deletionTimestamp is set: it is deleted with its last finalizer */
+	bool finalizer;                         /* it has our finalizer */
 	LIST_OF(struct annotation) annotations; /* those of ours */
 	LIST_OF(struct address)
-	addresses;                     /* where others publish it; none for those that are ours */
+	addresses;                     /* as others publish it; none for Services that are ours */
 	struct str_list source_ranges; /* CIDRs that may connect; none: everybody */
 	bool client_ip_affinity;
 };
@@ -240,7 +239,7 @@ struct endpoints_record {
 
 struct secret_record {
 	struct record_key key;
-	struct str certificate; /* tls.crt, decoded from base64, not yet looked at */
+	struct str certificate; /* tls.crt, decoded from base64, not yet parsed */
 	struct str private_key; /* tls.key, likewise */
 	struct str ca;          /* ca.crt, likewise */
 };
@@ -250,7 +249,7 @@ struct secret_record {
 struct status_update {
 	struct record_key key;
 	LIST_OF(struct address) addresses; /* all that the object must show, sorted */
-	bool release; /* the object is no longer ours: take away only what we wrote ourselves */
+	bool release; /* the object is no longer ours: remove only what we wrote ourselves */
 };
 
 enum event_type { EVENT_NORMAL, EVENT_WARNING };
@@ -260,8 +259,7 @@ struct event_note {
 	enum event_type type;
 	struct str reason;
 	struct str message;
-	bool standing; /* the cause was there before the sender started: tell it only if nobody has
-			*/
+	bool standing; /* the cause may predate the sender: record it only if nobody has */
 };
 
 /* ---- provider link: translator to provider ---- */
@@ -279,7 +277,7 @@ enum lb_kind {
 struct lb_key {
 	enum lb_kind kind;
 	struct str id;
-	uint64_t rev; /* digest of the rest: equal exactly when nothing differs */
+	uint64_t rev; /* digest of the rest: equal exactly if nothing differs */
 };
 
 struct object_ref {
@@ -301,7 +299,7 @@ struct listener {
 	struct str pool;                /* id, for tcp: where all connections go */
 	struct str_list source_ranges;  /* CIDRs that may connect; none: everybody */
 	struct str service; /* "namespace/name" of the Service that wants it, for messages */
-	uint64_t created;   /* of who wants it, seconds since 1970; 0: younger than all */
+	uint64_t created;   /* of its owner, seconds since 1970; 0: younger than all others */
 };
 
 struct label {
@@ -341,14 +339,14 @@ struct load_balancer {
 	bool is_group;
 	struct str class_name;
 	LIST_OF(struct object_ref) owners; /* Ingresses, oldest first, or one Service */
-	uint64_t scale;                    /* 0: as the provider likes */
+	uint64_t scale;                    /* 0: the provider's choice */
 	LIST_OF(struct listener) listeners;
 	struct str default_pool; /* id; empty: none */
 	struct stickiness *stickiness;
 	LIST_OF(struct label) labels;
 	LIST_OF(struct health_check) health_checks;
 	struct str custom_config;
-	bool absent; /* must not exist: applied means that it is gone */
+	bool absent; /* must not exist: applied means that it was removed */
 	bool keep;   /* content unknown: what exists stays untouched */
 };
 
@@ -368,7 +366,7 @@ struct virtual_host {
 	struct str host;          /* lower case; "*.example.com" for a wildcard; empty for any */
 	enum host_match match;
 	LIST_OF(struct path_rule) rules; /* in order of precedence: the first that matches wins */
-	bool passthrough;                /* TLS connections are passed through unopened */
+	bool passthrough;                /* TLS connections are passed through, not terminated */
 };
 
 enum pool_protocol { POOL_HTTP, POOL_HTTPS, POOL_H2C, POOL_TCP };
@@ -384,14 +382,14 @@ struct pool_endpoint {
 	struct str zone;
 };
 
-/* By what the certificate of an endpoint is judged. */
+/* How the certificate of an endpoint is verified. */
 enum tls_verify {
 	TLS_VERIFY_SYSTEM, /* the authorities that the provider's machine trusts */
 	TLS_VERIFY_CA,     /* those of `ca` */
-	TLS_VERIFY_OFF,    /* nothing: its owner says so */
+	TLS_VERIFY_OFF,    /* not at all: its owner says so */
 };
 
-/* So that all of it fits into one command of HAProxy. */
+/* Limits with which it all fits into one command of HAProxy. */
 enum {
 	POOL_CA_MAX_LEN = 12 * 1024,
 	POOL_CLIENT_CHAIN_MAX_LEN = 8 * 1024,
@@ -404,7 +402,7 @@ struct pool_tls {
 	enum tls_verify verify;
 	struct str ca;           /* PEM */
 	struct str server_name;  /* asked for, and what the certificate must be for */
-	struct str client_chain; /* PEM, what endpoints see of us; empty: nothing */
+	struct str client_chain; /* PEM, our client certificate; empty: none */
 	struct str client_key;
 };
 
@@ -415,7 +413,7 @@ struct pool {
 	struct object_ref service;
 	struct str port_name;
 	uint64_t port;           /* the Service's */
-	uint64_t target_port;    /* the one number most endpoints listen on; 0: not known */
+	uint64_t target_port;    /* the number that most endpoints listen on; 0: unknown */
 	bool mixed_target_ports; /* endpoints listen on different numbers */
 	bool has_selector;
 	struct str external_name; /* instead of endpoints, when allowed */
@@ -423,7 +421,7 @@ struct pool {
 	enum pool_algorithm algorithm;
 	LIST_OF(struct pool_endpoint)
 	endpoints; /* sorted by address and port, without duplicates */
-	/* With merged grouping; otherwise they stand in the load balancer. */
+	/* With merged grouping; otherwise they are in the load balancer. */
 	struct stickiness *stickiness;
 	struct health_check *health_check;
 	struct pool_tls *tls; /* of protocol https */
@@ -435,9 +433,9 @@ struct certificate {
 	struct str name; /* of the Secret */
 	struct str chain;
 	struct str private_key;
-	struct str_list names; /* DNS names it is good for */
+	struct str_list names; /* DNS names that it is valid for */
 	uint64_t not_after;    /* seconds since 1970 */
-	struct str_list hosts; /* server names it is shown for, with merged grouping */
+	struct str_list hosts; /* server names that it is served for, with merged grouping */
 };
 
 struct lb_remove {
@@ -453,8 +451,8 @@ struct lb_commit {
 
 enum lb_state { LB_STATE_PENDING, LB_STATE_APPLIED, LB_STATE_FAILED };
 
-/* Something an owner should know although the load balancer works. One of the first three says whose it is; without any it is that of
- * the load balancer, with all its owners. */
+/* Something an owner should know although the load balancer works. `ingress`, `service` or `certificate` says whom it concerns;
+ * without any, all owners of the load balancer. */
 struct lb_notice {
 	struct str ingress; /* "namespace/name" */
 	struct str reason;
@@ -465,7 +463,7 @@ struct lb_notice {
 
 struct lb_status {
 	struct str id;
-	uint64_t rev; /* of the load balancer object that this speaks of */
+	uint64_t rev; /* of the load balancer object that this is about */
 	enum lb_state state;
 	struct str message;
 	bool addresses_known; /* otherwise the receiver keeps what it had */
@@ -473,7 +471,7 @@ struct lb_status {
 	LIST_OF(struct lb_notice) notices; /* all that stand now, not only new ones */
 };
 
-/* Something that happened, told once: an Event on the owners. */
+/* Something that happened, sent once: an Event on the owners. */
 struct lb_event {
 	struct str id;
 	LIST_OF(struct object_ref) owners;

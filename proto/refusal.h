@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What somebody is told whom a listener does not take: a bye, before any hello. */
+/* What a refused peer is sent: a bye, before any hello. */
 #pragma once
 
 enum { REFUSAL_LEN_MAX = 512 };
 
-/* That another peer of the same role is connected. `name`: NULL, it has not said hello yet. */
+/* Says that another peer of the same role is connected. `name`: NULL if that one has not sent its
+ * hello yet. */
 void refusal_describe(const char *role, const char *name, char ret_reason[REFUSAL_LEN_MAX]);
-/* As much of the bye as the socket takes at once: a peer that does not read it has only itself to ask. */
+/* Sends as much of the bye as the socket accepts at once: a peer that does not read has itself to blame.
+ */
 void refusal_send(int fd, const char *reason);

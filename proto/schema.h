@@ -6,8 +6,8 @@
  *
  * Members that are zero (empty text with NULL, false, 0, the first word of an enum, an empty list,
  * NULL) are left out when encoding, except required ones. Rows are written in order, so equal
- * values give equal bytes. Decoding skips unknown keys, and refuses wrong types, duplicate keys,
- * missing required ones, unknown words and everything over its limit, by name.
+ * values give equal bytes. Decoding skips unknown keys, and refuses, by name, wrong types,
+ * duplicate keys, missing required keys, unknown words and values over their limits.
  */
 #pragma once
 
@@ -47,11 +47,11 @@ struct schema_field {
 	uint32_t offset;
 	uint64_t limit;
 	const struct schema *sub;
-	const char *const *words; /* NULL behind the last; a NULL-less "" means: not on the wire */
+	const char *const *words; /* NULL after the last; "" means: not on the wire */
 	const char *help;
 };
 
-/* Both of a key, in an initializer; a literal only. */
+/* Initializes both members of a key; for literals only. */
 #define SCHEMA_KEY(key_) .key = "" key_, .key_len = sizeof(key_) - 1
 
 struct schema {
@@ -67,12 +67,12 @@ struct schema_error {
 };
 
 /* Appends the map. -EINVAL when a member breaks its own schema, -EMSGSIZE when the buffer is full;
- * the buffer then ends in a part of the map and is to be cut by the caller. */
+ * the buffer then ends in part of the map, and the caller must cut it. */
 [[nodiscard]] int schema_encode(const struct schema *schema, const void *value, struct buf *out,
 	struct schema_error *ret_error);
 
 /* `map` is a msgpack_object of any type. Fills *ret_value (schema->size bytes, zeroed first) with
- * views into the frame and memory of the arena. -EBADMSG when it does not fit the schema. */
+ * views into the frame and memory of the arena. -EBADMSG if it does not fit the schema. */
 struct msgpack_object;
 [[nodiscard]] int schema_decode(const struct schema *schema, const struct msgpack_object *map,
 	struct arena *arena, void *ret_value, struct schema_error *ret_error);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What schema_encode.c and schema_decode.c share on their walks along the rows of a schema: above all where they are, so that a refusal names the place.
+ * What schema_encode.c and schema_decode.c share as they walk the rows of a schema: above all where they are, so that errors name the place.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ static inline struct str schema_key(const struct schema_field *field)
 	return (struct str){field->key, field->key_len};
 }
 
-/* Where we are in the value, for error texts: a chain of callers' frames. */
+/* The position in the value, for error messages: a chain through the callers' stack frames. */
 struct schema_place {
 	const struct schema_place *outer;
 	const char *key;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Counts what goes over one connection of a link, for its metrics: frames and bytes, received and sent.
+ * Counts frames and bytes, received and sent, on one connection of a link, for its metrics.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 struct traffic {
 	unsigned series;     /* of the peer, in metrics.def */
-	uint64_t counted[2]; /* of the bytes received and sent by the stream */
-	uint64_t frames_end; /* of the output: up to here frames are counted */
+	uint64_t counted[2]; /* bytes received and sent by the stream, counted so far */
+	uint64_t frames_end; /* offset in the output up to which frames are counted */
 };
 
-/* Of a new connection. */
+/* Call it for each new connection. */
 void traffic_begin(struct traffic *traffic, unsigned series);
 /* One frame. */
 void traffic_count_received(struct traffic *traffic);
-/* The frames that were appended to the output since the last time. Objects are encoded right into it, so this is where they can be
- * seen. */
+/* Counts the frames appended to the output since the last call. Objects are encoded right into it, so they can only be counted
+ * there. */
 void traffic_count_sent(struct traffic *traffic, struct stream *stream);
-/* Bytes are counted by the stream, and taken over now and then, at last when it ends. */
+/* Takes over the bytes counted by the stream; called now and then, and when it ends. */
 void traffic_count_bytes(struct traffic *traffic, const struct stream *stream);

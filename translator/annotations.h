@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Annotations of an Ingress to typed values, driven by the one table annotations.def. Pure.
+ * Parses the annotations of an Ingress into typed values, driven by the table annotations.def.
+ * Pure.
  *
- * All of these speak of the load balancer as a whole; balancer.h says what happens when several
- * Ingresses share one.
+ * Those that concern the load balancer as a whole may differ between Ingresses that share one: see
+ * balancer.h.
  */
 #pragma once
 
@@ -21,7 +22,7 @@ enum backend_protocol {
 	BACKEND_GRPCS,
 };
 
-/* How backends are to be spoken to. */
+/* How to connect to backends, as the annotations ask. */
 struct backend_wish {
 	enum backend_protocol protocol;
 	enum annotation_switch verify;
@@ -30,7 +31,7 @@ struct backend_wish {
 	struct str client; /* name of a Secret */
 };
 
-/* Zero, NULL and empty: not given, or not usable. */
+/* Zero, NULL or empty: not given, or unusable. */
 struct annotation_values {
 	uint64_t scale;
 	uint64_t http_port;
@@ -39,7 +40,7 @@ struct annotation_values {
 	enum annotation_switch tls_passthrough;
 	struct str custom_config;
 	struct str group;
-	struct str shared_with; /* namespaces, each with a comma behind it */
+	struct str shared_with; /* namespaces, each followed by a comma */
 	struct backend_wish backend;
 	struct stickiness *stickiness;
 	LIST_OF(struct label) labels;               /* sorted by key */
@@ -49,7 +50,6 @@ struct annotation_values {
 /* Values are views of the record or live in the arena. */
 void annotations_read(const struct ingress_record *ingress, struct arena *arena,
 	struct annotation_values *ret_values, struct diag_list *diags);
-/* The field text of diagnostics: "metadata.annotations[scale]". Names the spelling that the Ingress
- * uses. */
+/* The field named in diagnostics: "metadata.annotations[scale]", spelled as in the Ingress. */
 const char *annotation_field(
 	const struct ingress_record *ingress, struct arena *arena, const char *original_name);

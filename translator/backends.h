@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The pool of one port of a Service. A Service or a port that is missing gives a pool without
- * endpoints, so that its routes stay and answer 503, and a problem for all who use it. Pure; the
- * order of the slices given does not matter.
+ * The pool of one port of a Service. A missing Service or port gives a pool without endpoints, so
+ * that its routes stay and answer 503, and a problem that is reported to all who use it. Pure; the
+ * order of the slices does not matter.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 struct backend_request {
 	struct str namespace;
-	struct str service; /* empty: a backend that was refused; no problem is told again */
+	struct str service; /* empty: the backend was refused, which has been reported already */
 	struct str port;    /* as in struct plan_pool */
-	const struct service_record *record; /* NULL: there is none */
+	const struct service_record *record; /* NULL: missing */
 	const struct endpoints_record *const *slices;
 	size_t slice_count;
 	bool allow_external_name;
-	const struct egress *egress; /* NULL: what is built in */
+	const struct egress *egress; /* NULL: the built-in policy */
 };
 
 struct backend_problem {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The load balancer object of one Ingress, of a group, or of a Service. What several Ingresses say of
- * it as a whole comes from the oldest that says it; younger ones that say something else hear of
- * it. Pure; the order of the plans given does not matter.
+ * The load balancer object of one Ingress, of a group, or of a Service. Where several Ingresses set
+ * the same property of it, the oldest wins; younger ones that disagree get a diagnostic. Pure; the
+ * order of the plans does not matter.
  *
  * Listeners: HTTP on http.port unless allow.http is false; HTTPS on https.port when a certificate
- * is usable. Plain HTTP was forbidden and no certificate is usable: then there is no listener at
- * all, which is told, and a provider makes no load balancer of it but keeps one that exists, with
- * its addresses, for the certificate may come back.
+ * is usable. If plain HTTP is forbidden and no certificate is usable, there is no listener at all.
+ * This is reported, and the provider creates no load balancer, but keeps an existing one with its
+ * addresses, because the certificate may come back.
  */
 #pragma once
 

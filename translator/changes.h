@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a changed record changes. The targets of an ingress are set anew (targets.h), and what it needs differently is marked to be built
- * again; a Service, slice, Secret or class is looked up from, never searched for.
+ * What follows from a changed record. The targets of an Ingress are updated (targets.h), and the objects that it affects are marked for
+ * rebuilding. From a Service, slice, Secret or class, its users are found by lookup, never by a search.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "translator/publish.h"
 #include "translator/targets.h"
 
-/* What it needs of the parts before it; it has no state of its own. */
+/* The parts that it uses; it has no state of its own. */
 struct changes {
 	struct graph *graph;
 	const struct provider_peer *provider;
@@ -26,9 +26,9 @@ struct changes {
 	struct arena *scratch;
 };
 
-/* After Secrets that it uses have changed: what looks at all that it needs. */
+/* After Secrets that it uses have changed: the steps that look at everything it needs. */
 void change_by_secrets(const struct changes *changes, struct ingress_node *ingress);
-/* After the record of the node has changed, appeared or gone; `old`: the plan before, NULL when
+/* After the record of the node was added, changed or deleted; `old`: the previous plan, NULL if
  * there was none. */
 void change_ingress(
 	const struct changes *changes, struct ingress_node *ingress, const struct plan *old);
@@ -36,7 +36,7 @@ void change_service(const struct changes *changes, struct service_node *service)
 void change_slice(const struct changes *changes, struct slice_node *slice);
 void change_secret(const struct changes *changes, struct secret_node *secret);
 void change_class(const struct changes *changes, struct class_node *class);
-/* Makes the plans of all Ingresses and Services with these flags anew. */
+/* Replans all Ingresses and Services with these flags. */
 void change_flagged(const struct changes *changes, uint16_t flags);
-/* Settings, grouping: everything may be different. */
+/* After a change of settings or grouping: everything may be different. */
 void change_all(const struct changes *changes);

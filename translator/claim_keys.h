@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The keys of claims (claims.c): what is claimed of a load balancer, as text. */
+/* The keys of claims (claims.c): what is claimed on a load balancer, as text. */
 #pragma once
 
 #include "common/arena.h"

@@ -9,9 +9,9 @@
  *   not set                 empty or not set       if we take Ingresses without a class, or a class
  *                                                  of ours is the cluster's default
  *
- * The field wins over the annotation, as in the API text; an annotation that says something else is
- * told. Where classes are not synced (old clusters, or no right to read them) the field is compared
- * with our own class's name.
+ * The field wins over the annotation, as in the API text; an annotation that differs is reported.
+ * Where classes are not synced (old clusters, or no permission to read them) the field is compared
+ * with the name of our own class.
  */
 #pragma once
 
@@ -22,13 +22,13 @@
 struct class_context {
 	const struct source_settings *settings;
 	bool classes_are_synced;
-	/* What spec.ingressClassName names; NULL: no such class. */
+	/* The class that spec.ingressClassName names; NULL: missing. */
 	const struct ingress_class_record *named;
 	struct str our_default; /* name of the default class that is ours; empty: none */
 };
 
-/* True: *ret_class is the name of the class that the Ingress has with us. */
+/* True: it is ours, and *ret_class is the name of its class. */
 bool class_is_ours(const struct ingress_record *ingress, const struct class_context *context,
 	struct str *ret_class, struct diag_list *diags);
-/* Whether it is decided by without_class and the default class alone. */
+/* Whether without_class and the default class alone decide. */
 bool class_is_unnamed(const struct ingress_record *ingress);

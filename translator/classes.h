@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The classes of ours: which of them is the default, and on which load balancers they are served (class_listeners.h). They are few, and of the
- * administrator, so that all of them are looked at whenever one changes.
+ * Our classes: which of them is the default, and which load balancers serve them (class_listeners.h). They are few, and only administrators
+ * make them, so all of them are examined whenever one changes.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ struct classes *classes_new(struct graph *graph, const struct source_peer *sourc
 	struct pending *pending, struct arena *scratch);
 void classes_free(struct classes *classes);
 
-/* Those there are. */
+/* All of our classes. */
 const struct class_table *classes_table(const struct classes *classes);
 /* The name of the default class that is ours; absent: there is none. */
 struct str classes_default(const struct classes *classes);
-/* After the record of a class, or the settings, have changed: finds what classes there are, and has built again what depends on where they are
- * served. Returns the flags of the Ingresses and Services whose plans are to be made anew, for change_flagged(); -1: none, but for those of
- * `changed` (NULL: all are), which are made anew in any case. */
+/* After the record of a class, or the settings, have changed: recomputes the table of classes, and has everything rebuilt that depends on
+ * where they are served. Returns the flags of the Ingresses and Services to replan, for change_flagged(); -1: none but the users of `changed`
+ * (NULL: of all), which are replanned in any case. */
 int classes_update(struct classes *classes, const struct class_node *changed);
-/* The load balancer of the class; NULL: it has none now. */
+/* The load balancer of the class; NULL: none at present. */
 struct balancer_node *classes_balancer(struct classes *classes, const struct class_item *item);
 /* What the owner of the class should know. */
 void classes_diagnose(

@@ -28,7 +28,7 @@ struct translator_config {
 
 extern const struct option_table translator_config_table;
 
-/* Checks what the table cannot: NULL and *ret_engine, whose texts are views of the configuration, or what is wrong (allocated). The engine's egress
- * policy is the caller's to free, also when something is wrong. */
+/* Checks what the table cannot. NULL: *ret_engine is set, and its texts are views of the configuration; otherwise an error message (allocated). The
+ * caller frees the engine's egress policy, even after an error. */
 char *translator_config_check(
 	const struct translator_config *config, struct engine_config *ret_engine);

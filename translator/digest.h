@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Digests by which texts are told apart, where whoever makes two alike fools only himself: FNV-1a. */
+/* FNV-1a digests that tell texts apart, for uses where whoever forges a collision harms only himself.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +8,7 @@
 
 #define DIGEST_START UINT64_C(0xcbf29ce484222325)
 
-/* The digest of what came before, and of these bytes as a part of their own. */
+/* Extends the digest by these bytes, as a separate part. */
 static inline uint64_t digest_mix(uint64_t digest, const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The engine: records in, load balancer objects, statuses and Events out. It knows neither sockets
- * nor clocks: messages are given to it, and it writes frames where it finds room. So the tests run
- * all of it without a process.
+ * nor clocks: it is given messages, and writes frames where it finds room. So tests can run all of
+ * it without a process.
  *
  *   records --> graph --> what depends on it is dirty --> built, compared, sent when there is room
  *
- * Nothing is sent to a provider, and nothing removed, before every kind of record is there. Then
- * the state is whole, and stays whole while the watcher is away; when a watcher comes back it is
- * whole again when that one's records are all there. In between everything stays as it is.
+ * Nothing is sent to a provider, and nothing is removed, before every kind of record is synced.
+ * Then the state is whole, and stays so while the watcher is disconnected. When a watcher
+ * reconnects, the state is whole again once all of its records have arrived; until then everything
+ * stays as it is.
  */
 #pragma once
 
@@ -19,28 +20,28 @@ struct engine;
 
 struct engine_config {
 	bool allow_external_name;
-	bool shared_hosts;            /* hosts belong to nobody */
-	struct egress *egress;        /* must stay valid; NULL: what is built in */
+	bool shared_hosts;            /* hosts have no owner */
+	struct egress *egress;        /* must stay valid; NULL: the built-in policy */
 	struct str default_namespace; /* of the default certificate; must stay valid */
 	struct str default_name;      /* empty: none */
 	int64_t certificate_warn_s;
 	uint64_t http_port;  /* of a load balancer that a class shares; 0: 80 */
 	uint64_t https_port; /* likewise; 0: 443 */
 	struct str
-		publish_namespace; /* of the Service whose addresses are shown; must stay valid */
-	struct str publish_name;   /* empty: those that the provider says */
-	/* Secrets without their keys are as good as with: for looking at a line that shows nobody its keys. */
+		publish_namespace; /* of the Service whose addresses are published; must stay valid */
+	struct str publish_name;   /* empty: publish those that the provider reports */
+	/* Accept Secrets without their keys: for inspecting a line whose keys nobody may see. */
 	bool takes_keyless;
 };
 
-/* Where to write. A function gives the output when the peer is there and has room, otherwise NULL;
- * `flush` is called when something was appended. */
+/* Where to write. The functions return the output while the peer is connected and has room,
+ * otherwise NULL; `flush` is called after something was appended. */
 struct engine_ops {
 	struct buf *(*source_out)(void *ctx);
 	void (*source_flush)(void *ctx);
 	struct buf *(*provider_out)(void *ctx);
 	void (*provider_flush)(void *ctx);
-	/* An Event was written to the source; may be NULL. */
+	/* An Event was sent to the watcher; may be NULL. */
 	void (*on_event)(void *ctx, const struct event_note *note);
 };
 
@@ -48,7 +49,7 @@ struct engine *engine_new(
 	const struct engine_config *config, const struct engine_ops *ops, void *ctx);
 void engine_free(struct engine *engine);
 
-/* Seconds since 1970; certificates are told of when their time comes. */
+/* Seconds since 1970; certificates that are about to expire are reported when it is time. */
 void engine_set_time(struct engine *engine, int64_t now_s);
 
 void engine_source_up(struct engine *engine);
@@ -57,7 +58,7 @@ void engine_source_down(struct engine *engine);
 [[nodiscard]] int engine_source_message(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 
-/* Says again, as standing, what there is to say of each object. */
+/* Reports all diagnostics of each object again, as standing ones. */
 void engine_repeat(struct engine *engine);
 
 void engine_provider_up(struct engine *engine, const struct hello *peer);
@@ -65,17 +66,17 @@ void engine_provider_down(struct engine *engine);
 [[nodiscard]] int engine_provider_message(
 	struct engine *engine, const struct message *message, struct schema_error *ret_error);
 
-/* Works on what the messages brought: to be called when a socket runs dry and when there is room.
- * True: it stopped after a while so that others get their turn, and is to be called again. */
+/* Processes what the messages brought: call it when a socket runs dry and when there is room. True:
+ * it yielded after a while so that others can run; call it again. */
 bool engine_work(struct engine *engine);
 
-/* Every kind that the watcher announced is there, at least once. */
+/* Every kind that the watcher announced has been synced at least once. */
 bool engine_is_whole(const struct engine *engine);
-/* What is waited for in words: "the watcher", "the records of kind secret"; NULL: nothing. In a
+/* What it waits for, in words: "the watcher", "the records of kind secret"; NULL: nothing. In a
  * buffer of the engine. */
 const char *engine_missing(struct engine *engine);
 
-/* Sets those metrics of metrics.def that are not counted as they happen. Walks the Secrets. */
+/* Sets those metrics of metrics.def that are not updated as things happen. Walks the Secrets. */
 void engine_measure(struct engine *engine);
 
 struct engine_counts {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The parts of the engine, in the order of the story. Each is given those before it that it needs, and knows none behind it; only the files
- * that stand in front of them all see this: engine.c, work.c, and those that show people what there is (explain.c, inspect.c, measure.c).
+ * The parts of the engine, in the order in which data flows. Each is given the earlier parts that it uses, and knows none of the later
+ * ones. Only the files on top of them all include this: engine.c, work.c, and those that show people the state (explain.c, inspect.c,
+ * measure.c).
  */
 #pragma once
 
@@ -26,13 +27,13 @@ struct engine {
 	struct classes *classes;
 	struct plans *plans;
 
-	/* what its owner hears, and what only one can have */
+	/* what its owner is told, and what only one owner can have */
 	struct diagnostics *diagnostics;
 	struct offers offers;
 	struct owners owners;
 	struct claims claims;
 
-	/* a record comes in, and what depends on it is marked */
+	/* a record arrives, and what depends on it is marked */
 	struct publish *publish;
 	struct fronts *fronts;
 	struct targets targets;
@@ -44,6 +45,6 @@ struct engine {
 	struct objects objects;
 	struct batch *batch;
 
-	/* what the provider says goes back */
+	/* what the provider reports is passed back */
 	struct statuses statuses;
 };

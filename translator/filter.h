@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The translator as a filter (--once): frames of the source link in, those for a provider out, by the engine that serves. The provider is known by its hello; it
- * answers nothing, so nothing is pending and no addresses are known.
+ * The translator as a filter (--once): frames of the source link in, those for a provider out, by the same engine as in service. The provider is
+ * known from its hello; it answers nothing, so nothing is pending and no addresses are known.
  *
  * README.md, "Once", says what is written where.
  */

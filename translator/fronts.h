@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Services of type LoadBalancer as owners. Being ours is told with addresses, like an Ingress. One
- * that is ours no longer, but held by our finalizer, is leaving: when the provider has said of the
- * load balancer, as it was sent last, that it is applied, nothing of the Service is left in it, and
- * it is released (Kubernetes' cloud-provider, service controller: the finalizer goes last).
+ * Services of type LoadBalancer as owners. Those that are ours get addresses in their status, like
+ * Ingresses. One that is no longer ours, but still has our finalizer, is leaving: once the provider
+ * reports that it has applied the load balancer as last sent, nothing of the Service is left in it,
+ * and the Service is released (Kubernetes' cloud-provider, service controller: the finalizer goes
+ * last).
  */
 #pragma once
 
@@ -18,16 +19,16 @@ struct fronts *fronts_new(
 	struct graph *graph, const struct provider_peer *provider, struct pending *pending);
 void fronts_free(struct fronts *fronts);
 
-/* Something has changed that may let one go. */
+/* Something changed that may allow a release. */
 void fronts_release_again(struct fronts *fronts);
-/* Whether one that is leaving may be able to go, since it was looked at last. */
+/* Whether a leaving one may have become releasable since the last look. */
 bool fronts_release_is_due(const struct fronts *fronts);
-/* It is looked at now. False: none is leaving. */
+/* A look begins now. False: none is leaving. */
 bool fronts_begin_release(struct fronts *fronts);
 /* After its targets were set by the plan. */
 void fronts_changed(struct fronts *fronts, struct ingress_node *front, const struct plan *plan);
 void fronts_gone(struct fronts *fronts, struct ingress_node *front);
-/* Has the statuses of those on the load balancer told anew. */
+/* Queues the statuses of those on the load balancer. */
 void fronts_ask(struct fronts *fronts, struct balancer_node *balancer);
-/* The provider says that the load balancer is as it was sent last. */
+/* The provider has applied the load balancer as last sent. */
 void fronts_answered(struct fronts *fronts, struct balancer_node *balancer);

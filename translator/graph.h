@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The graph: every record that the watcher sent, every object that a provider is sent, and who
- * needs whom. It answers "what depends on this?" without a walk.
+ * The graph: every record from the watcher, every object for the provider, and the references between them.
+ * It answers "what depends on this?" without a walk.
  *
  *                targets                    service
  *   ingress ------+--> balancer <--- host   (set of pools) <--- pool
  *                 |                            ^
  *                 +--> host                    +--- slice (set)
  *                 +--> pool
- *                 +--> secret, which is the certificate object as well
+ *                 +--> secret, which is also the certificate object
  *                 +--> class
  *                 +--> claim, of what only one of several can have (claims.c)
  *
- * A Service of type LoadBalancer is an owner as an Ingress is: its record stands twice, as a
- * Service, which others may use as a backend, and as a front, which has targets like an ingress.
+ * A Service of type LoadBalancer is an owner, like an Ingress. Its record is kept twice: as a Service, which
+ * others may use as a backend, and as a front, which has targets like an Ingress.
  *
- * Records are kept as the messages that told of them, and read when something is built of them. A node exists
- * while a record is there, or somebody refers to it, or a provider still has to hear that it is
- * gone. There are some sixty thousand of them in a cluster with ten thousand Ingresses, so every
- * word in them counts.
+ * Records are kept as the messages that brought them, and decoded when something is built from them. A node
+ * exists while it has a record, or is referred to, or its removal has yet to be sent to the provider. A
+ * cluster with ten thousand Ingresses has some sixty thousand nodes, so every word in them counts.
  */
 #pragma once
 
@@ -37,7 +36,7 @@ enum node_kind {
 	NODE_HOST,
 	NODE_POOL,
 	NODE_CLAIM,
-	NODE_PROBE, /* a key to look for, no node */
+	NODE_PROBE, /* a search key, not a node */
 	NODE_KIND_COUNT,
 };
 enum { NODE_RECORD_KINDS = NODE_BALANCER };
@@ -46,51 +45,52 @@ enum {
 	NODE_DIRTY = 1 << 0,       /* in a queue of objects to be sent */
 	NODE_GOING = 1 << 1,       /* in a queue of objects to be removed */
 	NODE_SENT = 1 << 2,        /* the provider has it */
-	NODE_TO_TELL = 1 << 3,     /* in the queue of those whose diagnostics are to be told */
-	NODE_TELL = 1 << 4,        /* the diagnostics of its content are to be told */
+	NODE_TO_TELL = 1 << 3,     /* in the queue of nodes whose diagnostics are to be sent */
+	NODE_TELL = 1 << 4,        /* the diagnostics of its content are to be sent */
 	NODE_TELL_STATUS = 1 << 5, /* those of its load balancer's status */
 	NODE_STATUS = 1 << 6,      /* an ingress in the queue of statuses */
 	NODE_OURS = 1 << 7,        /* an ingress that is ours by class */
 	NODE_SHAPES = 1 << 8,      /* an ingress that its load balancer object depends on */
 	NODE_UNNAMED = 1 << 9,     /* an ingress that names no class */
-	NODE_FAILED = 1 << 9,      /* a balancer; not applied since, whatever came between */
-	NODE_TOLD = 1 << 10,       /* something of its content was told, see diagnostics.h */
+	NODE_FAILED = 1 << 9,      /* a balancer: it failed and has not been applied since */
+	NODE_TOLD = 1 << 10,       /* diagnostics of its content were sent, see diagnostics.h */
 	NODE_TOLD_STATUS = 1 << 11,
-	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not told yet */
+	NODE_NEW_STATUS = 1 << 12, /* of a balancer: its first status was not passed on yet */
 	NODE_LEAVING = 1 << 12,    /* of a front: its load balancer has to go first */
 	NODE_RELEASED = 1 << 13,   /* of a front: it is gone */
 	NODE_ANSWERED = 1 << 13,   /* of a balancer: applied as it was sent last */
-	NODE_CLAIMED = 1 << 14, /* in the queue of claims to be settled; an ingress: all of its */
-	NODE_KEPT = 1 << 15,    /* an ingress or a front of which nothing is known but the key */
+	NODE_CLAIMED =
+		1 << 14, /* in the queue of claims to be settled; an ingress: all of its claims */
+	NODE_KEPT = 1 << 15, /* an ingress or a front of which only the key is known */
 };
 enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_TELL | NODE_STATUS | NODE_CLAIMED };
 
-/* What every node begins with. Its key stands at the end of the struct of its kind. */
+/* What every node begins with. The key is at the end of the struct of its kind. */
 struct node {
 	uint8_t kind; /* enum node_kind */
-	uint8_t mark; /* records: the sync that named it last */
+	uint8_t mark; /* records: the last sync that named it */
 	uint16_t flags;
 	uint16_t key_len;
 	uint16_t batch; /* objects: the batch in which it was last given up */
 };
 
-/* The orders of sets of nodes. Sets are by key where nothing else is said; a probe is compared by
- * its key, too. */
+/* The orders of sets of nodes. Sets are sorted by key unless stated otherwise; a probe is compared
+ * by its key, too. */
 int node_by_key(const void *left, const void *right);
 /* Of nodes of all kinds and places: by key, then by kind. */
 int node_by_name(const void *left, const void *right);
 int node_by_address(const void *left, const void *right);
-/* Of hosts and claims of names that a wildcard may cover: by what stands behind their first label. A
- * probe, whose key is that, comes before them. */
+/* For hosts, and claims of names, that a wildcard may cover: by what follows their first label. A
+ * probe has that as its key, and sorts before them. */
 int node_by_domain(const void *left, const void *right);
 
-/* Before the key of the claim of a name. */
+/* The prefix of the key of a name's claim. */
 #define CLAIM_NAME "name:"
 
-/* Keys are "namespace/name", of classes "name". */
+/* Keys are "namespace/name"; for classes, "name". */
 struct record {
 	struct node node;
-	char *payload; /* the message that told of it; NULL: there is none, the node is only referred to */
+	char *payload; /* the message that brought it; NULL: none, the node is only referred to */
 	size_t payload_len;
 };
 
@@ -103,14 +103,14 @@ struct ingress_node {
 	struct set targets;             /* nodes that it needs, by address */
 	struct offer_list *offers;      /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
-	char *uid;                      /* of the object; NULL: none was told */
+	char *uid;                      /* of the object; NULL: not given */
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
-	bool is_unserved;               /* as its status was told last, see owners.c */
+	bool is_unserved;               /* as its status was last sent, see owners.c */
 	char key[];
 };
 
-/* `users` are the ingresses that have the node among their targets, by name. */
+/* `users`: the ingresses that have the node among their targets, by name. */
 struct class_node {
 	struct record record;
 	struct set users;
@@ -137,7 +137,7 @@ struct secret_node {
 	uint64_t rev;
 	struct secret_facts *facts; /* NULL: not looked at */
 	struct set users;
-	struct set shown; /* claims of names that its certificate is shown for, by name */
+	struct set shown; /* claims of names that its certificate is served for, by name */
 	uint32_t shown_count;
 	char key[];
 };
@@ -146,15 +146,15 @@ struct secret_node {
 struct balancer_node {
 	struct node node;
 	uint64_t rev;
-	char *status; /* the frame of a lb-status, see statuses.c; NULL: the provider has said nothing */
+	char *status; /* the frame of a lb-status, see statuses.c; NULL: the provider has reported none */
 	size_t status_len;
 	struct set users;
 	struct set hosts;
 	struct set claims;
 	struct set below; /* hosts, and claims of names, that a wildcard may cover: by domain */
-	uint32_t passed_count;   /* of its hosts, those whose TLS is passed through */
-	uint32_t wildcard_count; /* likewise, however it is served */
-	uint32_t shown_count;    /* of its claims, those that show a certificate */
+	uint32_t passed_count;   /* how many of its hosts have TLS passed through */
+	uint32_t wildcard_count; /* how many of its hosts are wildcards, passed through or not */
+	uint32_t shown_count;    /* how many of its claims show a certificate */
 	char key[];
 };
 
@@ -163,17 +163,18 @@ struct host_node {
 	struct node node;
 	uint64_t rev;
 	struct balancer_node *balancer;
-	struct ingress_node *oldest; /* of the users; NULL: to be found out. See owners.c, and: */
-	uint32_t owner;              /* digest of the namespace that it was settled for; 0: none */
+	struct ingress_node
+		*oldest; /* of the users; NULL: to be determined. See owners.c, also for: */
+	uint32_t owner;  /* digest of the namespace that it was settled on; 0: none */
 	struct set users;
-	bool is_covered;  /* when it was settled or built, by a wildcard of another namespace */
-	bool is_unserved; /* to none of the users it belongs */
+	bool is_covered;  /* by a wildcard of another namespace, when it was settled or built */
+	bool is_unserved; /* it belongs to none of its users */
 	char key[];
 };
 
-/* On a load balancer that classes share, something that only one can have. Keys:
- * "name:HOST", the certificate that is shown for a server name; "port:NUMBER", an extra port;
- * "default", the backend for hosts that nobody has. The users want it, the holder has it. */
+/* Something on a load balancer shared by classes that only one owner can have. Keys: "name:HOST",
+ * the certificate served for a server name; "port:NUMBER", an extra port; "default", the backend
+ * for hosts that nobody has. The users want it, the holder has it. */
 struct claim_node {
 	struct node node;
 	struct balancer_node *balancer;
@@ -202,25 +203,27 @@ void graph_init(struct graph *graph);
 void graph_fini(struct graph *graph);
 
 struct str node_key(const struct node *node);
-/* The part of a record's key before and behind the slash. */
+/* The parts of a record's key before and after the slash. */
 struct str node_namespace(const struct node *node);
 struct str node_name(const struct node *node);
-/* The name that a virtual host is for, or a certificate is claimed for: a host, or empty. Empty for others. */
+/* The host that a virtual host is for, or that a certificate is claimed for; may be empty. Empty for other
+ * kinds. */
 struct str node_host(const struct node *node);
-/* What stands behind the first label of a host; empty where no wildcard can cover it. */
+/* What follows the first label of a host; empty if no wildcard can cover it. */
 struct str host_domain(struct str host);
-/* NULL for kinds that are nobody's target. */
+/* NULL for kinds that are never a target. */
 struct set *node_users(struct node *node);
-/* False of kinds that are nobody's target. */
+/* False for kinds that are never a target. */
 bool node_has_users(struct node *node);
 /* Of objects. */
 uint64_t *node_rev(struct node *node);
 
-/* NULL when there is none. Kinds below NODE_RECORD_KINDS. */
+/* NULL if there is none. For kinds below NODE_RECORD_KINDS. */
 struct record *graph_find(struct graph *graph, enum node_kind kind, struct str key);
-/* Made when there is none. */
+/* Created if there is none. */
 struct record *graph_get(struct graph *graph, enum node_kind kind, struct str key);
-/* The first whose key is not before that one; NULL: none. Likewise the next and graph_next_pool(). */
+/* The first whose key is not less than `key`; NULL: none. Likewise graph_next_balancer() and
+ * graph_next_pool(). */
 struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key);
 struct balancer_node *graph_next_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id);
@@ -228,9 +231,9 @@ struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
 /* NULL: there is none. */
 struct host_node *graph_find_host(struct balancer_node *balancer, struct str host);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
-/* The first whose key is not before that one; NULL: none. */
+/* The first whose key is not less than `host`; NULL: none. */
 struct host_node *graph_next_host(struct balancer_node *balancer, struct str host);
-/* The first host or claim of a name, struct node, directly below that domain, and the next; NULL: none. */
+/* The first host, or claim of a name, directly below the domain, and the next one; NULL: none. */
 struct node *graph_first_below(struct balancer_node *balancer, struct str domain);
 struct node *graph_next_below(struct balancer_node *balancer, const struct node *node);
 struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
@@ -239,10 +242,10 @@ struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str ke
 struct pool_node *graph_next_pool(struct service_node *service, struct str port);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
-/* Puts the slice under another service, or under none. */
+/* Moves the slice to another service, or to none. */
 void graph_move_slice(struct slice_node *slice, struct service_node *service);
 /* Wipes what may hold a key. */
 void record_free_payload(enum node_kind kind, char *payload, size_t len);
 
-/* Frees the node, and then what existed only for its sake, unless it is needed or queued. */
+/* Frees the node unless it is needed or queued, and then whatever existed only for its sake. */
 void graph_settle(struct graph *graph, struct node *node);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Keys and ids made of two parts, without the cost of printf(): every event makes some. */
+/* Keys and ids made of two parts, without the cost of printf(): every event needs some. */
 #pragma once
 
 #include "common/arena.h"
 
-/* a, separator, b in the arena, with a NUL behind it. */
+/* a, separator and b in the arena, NUL-terminated. */
 static inline struct str key_join(struct arena *arena, struct str a, char separator, struct str b)
 {
 	char *text = arena_alloc(arena, a.len + b.len + 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Of which kind the object of a node is, its place among those that are sent together, and its id. Of nodes that have an object. */
+/* For nodes that have an object: its kind, its place in the order of sending, and its id. */
 #pragma once
 
 #include "common/arena.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a node of the graph to the object that a provider is sent: reads what the pure modules need, and lets them build.
+ * Builds the object for the provider from a node of the graph: reads what the pure modules need, and lets them build.
  */
 #pragma once
 
 #include "translator/claims.h"
 #include "translator/host_paths.h"
 
-/* What it needs of the parts before it; it has no state of its own. */
+/* The parts that it uses; it has no state of its own. */
 struct objects {
 	struct graph *graph;
 	const struct provider_peer *provider;
@@ -22,5 +22,5 @@ struct objects {
 
 /* In the scratch arena; the result is one of the structs of model.h. Diagnostics are finished. */
 const void *object_build(const struct objects *objects, struct node *node, struct diag_list *diags);
-/* Diagnostics of a node's own content: of an object, or of an ingress. */
+/* Diagnostics of a node's own content, for an object or an ingress. */
 void object_diagnose(const struct objects *objects, struct node *node, struct diag_list *diags);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an Ingress or a Service has to offer for each of its claims (claims.h): the certificate for a server name, the
- * protocol of a port. It is found out for all of its claims at once, in one pass over its plan, and kept until the plan or
- * a Secret of it changes: a claim that is settled looks it up, so that thousands of names cost no walk of each over all.
+ * What an Ingress or a Service offers for each of its claims (claims.h): the certificate for a server name, the protocol
+ * of a port. It is determined for all of its claims in one pass over its plan, and kept until the plan or one of its
+ * Secrets changes. Settling a claim is a lookup, so thousands of names do not cost a pass each.
  */
 #pragma once
 
 #include "translator/plans.h"
 #include "translator/secrets.h"
 
-/* What it needs of the parts before it; it has no state of its own. */
+/* The parts that it uses; it has no state of its own. */
 struct offers {
 	struct graph *graph;
 	struct secrets *secrets;
@@ -17,20 +17,20 @@ struct offers {
 	struct arena *scratch;
 };
 
-/* `secret` of a name, `protocol` of a port. */
+/* `secret` for a name, `protocol` for a port. */
 struct offer {
 	const struct claim_node *claim;
 	struct secret_node *secret;
 	enum listener_protocol protocol;
 };
 
-/* NULL: it has nothing for that claim of its. Good until offers_forget(). */
+/* NULL: it offers nothing for that claim. Valid until offers_forget(). */
 const struct offer *offers_find(
 	const struct offers *offers, struct ingress_node *ingress, const struct claim_node *claim);
-/* Its plan, or the facts of a Secret of it, are others. */
+/* Its plan, or the facts of one of its Secrets, have changed. */
 void offers_forget(struct ingress_node *ingress);
 /* The Secret of the entry, or the administrator's; NULL: none that is usable. */
 struct secret_node *offers_secret(
 	const struct offers *offers, const struct plan *plan, const struct plan_tls *tls);
-/* Whether the certificate of that usable Secret is good for the host. */
+/* Whether the certificate of a usable Secret is valid for the host. */
 bool offers_covers(const struct secret_node *secret, struct str host);

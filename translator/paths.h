@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Paths of rules. The API server lets nearly any bytes in (Kubernetes API concepts, "Ingress path
- * types"); what may pass here is what RFC 3986 allows in a path without escapes, less what has a
+ * Paths of rules. The API server admits nearly any bytes (Kubernetes API concepts, "Ingress path
+ * types"). Accepted here is what RFC 3986 allows in a path without escapes, except what has a
  * meaning in some load balancer's configuration. Pure.
  */
 #pragma once
@@ -13,10 +13,10 @@ enum {
 	PATH_ELEMENTS_MAX = 64, /* a proxy may look them up one by one, for each request */
 };
 
-/* NULL when the path can be served, otherwise why not, in words for its owner. Empty is fine where
- * it means "/". */
+/* NULL if the path can be served, otherwise the reason, worded for its owner. An empty path is
+ * accepted where it means "/". */
 const char *path_check(struct str path, enum path_type type);
-/* What the path is served as: "/" for an empty one. */
+/* The path as it is served: "/" for an empty one. */
 struct str path_normal(struct str path);
 /* Without the one slash at the end that a prefix ignores: "/foo/" gives "/foo", "/" gives "". */
 struct str path_stem(struct str path);

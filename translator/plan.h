@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one Ingress, or one Service of type LoadBalancer (layer4.h), asks for, checked: on which load balancer it is, its hosts with their paths, the
- * pools and Secrets it needs, and its annotations. Everything that follows from the Ingress alone
- * is decided here; what depends on others is decided by rules.h (hosts shared with other
- * Ingresses), balancer.h (load balancers shared with them), backends.h (Services) and tls.h
- * (Secrets). Pure.
+ * What one Ingress, or one Service of type LoadBalancer (layer4.h), asks for, validated: its load balancer, its hosts with their paths, the pools
+ * and Secrets it needs, and its annotations. Everything that follows from the object alone is decided here; what depends on others is decided by
+ * rules.h (hosts shared with other Ingresses), balancer.h (load balancers shared with them), backends.h (Services) and tls.h (Secrets). Pure.
  *
  * Which load balancer:
  *
@@ -15,7 +13,7 @@
  *   merged                any                own-class/<class>: the class has listeners of its own
  *   per-ingress           a Service          namespace/service:name
  *
- * A plan lives in the arena it was made in, and points into the record.
+ * A plan lives in the arena that it was made in, and points into the record.
  */
 #pragma once
 
@@ -31,7 +29,7 @@ enum balancer_scope {
 	BALANCER_OF_SERVICE,
 };
 
-/* What the provider cannot do; nothing while none is known. */
+/* What the provider cannot do; all zero while none is known. */
 struct plan_limits {
 	unsigned policies; /* enum policy */
 	bool tcp;
@@ -46,15 +44,15 @@ struct plan_context {
 	uint64_t http_port; /* of the load balancer that classes share */
 	uint64_t https_port;
 	const struct class_table *classes; /* NULL: none is known */
-	bool is_released;                  /* a Service whose load balancer is gone */
+	bool is_released;                  /* a Service whose load balancer has been removed */
 };
 
-/* Before the name of a class in the id of its load balancer: of that which all share, which has the name of our own class, and of one that has
- * listeners of its own. */
+/* Prefixes of the id of a class's load balancer, before the name of the class: for the one that classes share, which is named after our own
+ * class, and for that of a class with its own listeners. */
 #define PLAN_SHARED    "class/"
 #define PLAN_OWN_CLASS "own-class/"
 
-/* Virtual hosts for TLS that is passed through have this before their name. */
+/* The prefix of the names of virtual hosts whose TLS is passed through. */
 #define PLAN_PASSTHROUGH "passthrough/"
 
 struct plan_host {
@@ -75,22 +73,22 @@ struct plan_pool {
 	const struct backend_wish *backend; /* likewise; NULL: as its port says */
 };
 
-/* A port that this owner wants on a load balancer that is not its own alone, or that is for its TCP
- * connections. */
+/* A port that this owner wants for TCP connections, or on a load balancer that it shares. */
 struct plan_port {
 	uint64_t port;
 	enum listener_protocol protocol;
 	struct str pool; /* id, for TCP */
 };
 
-/* Of entries without hosts, with different Secrets, where a class shares a load balancer: each is compared with all hosts. */
+/* Limit of TLS entries without hosts, with different Secrets, where a class shares a load balancer: each is compared with all
+ * hosts. */
 enum { PLAN_OPEN_TLS_MAX = 16 };
 
 struct plan_tls {
 	struct str secret;     /* empty: the default certificate */
 	struct str_list hosts; /* checked, lower case */
-	bool is_open;          /* none is written: those of the rules it is good for */
-	size_t position;       /* in spec.tls */
+	bool is_open; /* it lists no hosts: those of the rules that the certificate is valid for */
+	size_t position; /* in spec.tls */
 };
 
 struct plan {
@@ -111,9 +109,9 @@ struct plan {
 	LIST_OF(struct plan_port) ports; /* sorted */
 	bool is_passthrough;
 	bool is_tls_only; /* on a load balancer that a class shares */
-	bool is_kept;     /* nothing is known of it but that it is there */
+	bool is_kept;     /* only its existence is known */
 	bool is_refused;  /* a Service: it must not be served at all */
-	bool is_leaving;  /* a Service: ours no longer, but held until its load balancer is gone */
+	bool is_leaving; /* a Service: no longer ours, but held until its load balancer is removed */
 	struct str_list source_ranges; /* of its ports */
 	struct str shared_with;        /* see annotation_values; for BALANCER_OF_CLASS */
 	struct annotation_values values;
@@ -122,14 +120,14 @@ struct plan {
 void plan_make(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *ret_plan, struct diag_list *diags);
 
-/* The plan of something that is there and cannot be read. */
+/* The plan of an object that exists but cannot be read. */
 void plan_keep(const struct object_ref *self, enum grouping grouping, struct arena *arena,
 	struct plan *ret_plan);
 /* Whether the load balancer object itself depends on this Ingress. */
 bool plan_shapes_balancer(const struct plan *plan);
 /* Whether the load balancer object would be the same with either. */
 bool plan_same_balancer(const struct plan *a, const struct plan *b);
-/* Whether it claims the same of a load balancer that a class shares, with the same right. */
+/* Whether both claim the same of a load balancer that a class shares, with the same right. */
 bool plan_same_claims(const struct plan *a, const struct plan *b);
 /* NULL: the plan has no such pool. */
 const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id);
@@ -138,5 +136,5 @@ bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const 
 	const struct plan_host *b_host);
 /* NULL: the plan has no such host. */
 const struct plan_host *plan_find_host(const struct plan *plan, struct str host);
-/* Age, then namespace/name: negative when a is the older. */
+/* By age, then by namespace/name: negative if a is older. */
 int plan_compare_ages(const struct plan *a, const struct plan *b);

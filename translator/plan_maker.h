@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A plan while it is being made: what plan.c, which decides the order, and plan_rules.c hand each other. Everything lives in the arena.
+ * A plan in the making: what plan.c, which decides the order, and plan_rules.c share. Everything lives in the arena.
  */
 #pragma once
 
@@ -23,7 +23,8 @@ struct plan_maker {
 		(__typeof__((list_)->items))place_;                                          \
 	})
 
-/* Whether it can be the name of a Service, a port or a Secret: nothing in it reaches beyond the key it becomes part of. */
+/* Whether it can be the name of a Service, a port or a Secret, so that it cannot break out of the key that it becomes part
+ * of. */
 bool plan_is_name(struct str s);
 /* The default backend and the rules: hosts, pools and default pool of the plan, both sorted. */
 void plan_read_rules(const struct plan_maker *m);

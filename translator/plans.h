@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Plans of Ingresses and Services, kept for a moment.
+ * A small cache of the plans of Ingresses and Services.
  *
- * They are made anew from the record whenever they are needed: keeping all of them would take more
- * memory than everything else together. The few last ones stay, because a changed ingress is asked
- * for by its load balancer and each of its hosts in turn.
+ * Plans are made from the record whenever they are needed: keeping all of them would take more memory than everything else
+ * together. The last few are kept, because a changed Ingress is needed by its load balancer and by each of its hosts in turn.
  *
- * A host that several share needs the plans of all of them. Where these have many hosts and many rules, to make each plan anew for
- * each host would be work that grows with the square of what its owners wrote. So large ones have slots of their own, which
- * small ones cannot take from them, and as many of them as there are slots can share one host (host_paths.h).
+ * A host shared by several Ingresses needs the plans of all of them. If these have many hosts and many rules, making each plan
+ * anew for each host would take time quadratic in what the owners wrote. So large plans have slots of their own, which small ones
+ * cannot take, and at most as many large ones can share one host (host_paths.h).
  */
 #pragma once
 
 #include "translator/classes.h"
 #include "translator/plan.h"
 
-enum { PLAN_LARGE_SLOTS = 8 /* as many share a host */ };
+enum { PLAN_LARGE_SLOTS = 8 /* at most as many share a host */ };
 
 struct plans;
 
@@ -34,10 +33,10 @@ struct plans *plans_new(struct graph *graph, const struct source_peer *source,
 	const struct classes *classes);
 void plans_free(struct plans *plans);
 
-/* The plan of an ingress that has a record; good until the fourth other is asked for, or the record
- * changes. */
+/* The plan of an Ingress that has a record; valid until a fourth other plan is requested, or the
+ * record changes. */
 const struct plan_slot *plans_get(struct plans *plans, struct ingress_node *ingress);
-/* A copy of the present plan that outlives a change of the record. There is one such place. NULL:
+/* A copy of the present plan that outlives a change of the record. The next call replaces it. NULL:
  * no record. */
 const struct plan *plans_save_old(struct plans *plans, struct ingress_node *ingress);
 /* The plan in the arena. */
@@ -45,7 +44,7 @@ const struct plan *plans_make(
 	struct plans *plans, struct ingress_node *ingress, struct arena *arena);
 void plans_forget(struct plans *plans, const struct ingress_node *ingress);
 void plans_forget_all(struct plans *plans);
-/* Whether to make the plan anew for each of its hosts would be more work than is done for one owner. */
+/* Whether making the plan anew for each of its hosts would be more work than one owner may cause. */
 bool plans_is_large(const struct ingress_node *ingress, const struct plan *plan);
-/* There is nothing to do for now: plans that take much memory go. */
+/* To be called when idle: frees plans that take much memory. */
 void plans_rest(struct plans *plans);

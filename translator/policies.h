@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Policies: what the annotations of an Ingress ask for that not every provider can do. A provider
- * says which it can by these words in capabilities.policies; what it cannot is refused by name.
+ * Policies: what annotations of an Ingress may ask for that not every provider supports. A provider
+ * lists those it supports in capabilities.policies, by these words; others are refused by name.
  * Pure.
  */
 #pragma once
@@ -32,10 +32,10 @@ enum policy {
 
 /* The bits of the policies whose words the list leaves out. */
 unsigned policies_missing(const struct str_list *list);
-/* Takes out of plan->values what cannot be had, and says so. */
+/* Removes from plan->values what the provider does not support, and reports it. */
 void policies_refuse(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *plan, struct diag_list *diags);
-/* Where a whole class shares a load balancer, stickiness, health checks and how backends are spoken to hang on
- * pools: gives the pool those that the values have for it, and with them a name of its own. */
+/* Where a whole class shares a load balancer, stickiness, health checks and backend settings belong to pools:
+ * gives the pool those that the values have for it, and with them a distinct name. */
 void policies_settle_pool(
 	const struct annotation_values *values, struct arena *arena, struct plan_pool *pool);

@@ -7,11 +7,11 @@
  *            "timeoutSeconds": 2, "successThreshold": 1, "failureThreshold": 3},
  *    "db": {"tcpSocket": {"port": 5432}}}
  *
- * It is read as YAML, of which JSON is a part, without aliases, anchors and tags, within limits of
+ * It is parsed as YAML, a superset of JSON, without aliases, anchors and tags, and with limits on
  * depth and number. Pure.
  *
- * A probe that is wrong is left out and told; the others count. Text that is no such map is refused
- * as a whole.
+ * An invalid probe is left out and reported; the others count. Text that is not such a map is
+ * refused as a whole.
  */
 #pragma once
 

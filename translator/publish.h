@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The Service whose addresses the Ingresses of a shared load balancer show: the administrator names
- * it where traffic enters through something in front of the provider. Its addresses are copied, as
- * peers do it; while it does not exist, statuses stay as they are.
+ * The Service whose addresses are published in the status of the Ingresses of a shared load
+ * balancer. The administrator names one where traffic enters through something in front of the
+ * provider. Its addresses are copied, as in other ingress controllers; while it does not exist,
+ * statuses stay as they are.
  */
 #pragma once
 
@@ -22,6 +23,6 @@ void publish_free(struct publish *publish);
 bool publish_is_on(const struct publish *publish);
 /* In the scratch arena; false: there is no such Service. */
 bool publish_read(struct publish *publish, struct lb_status *ret_status);
-/* Has statuses told anew when the addresses have changed. */
+/* Queues statuses if the addresses have changed. */
 void publish_check(struct publish *publish);
 void publish_service_changed(struct publish *publish, const struct record *service);

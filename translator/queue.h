@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Nodes that wait for their turn, each at most once: a flag of the node says that it is in the
- * queue. So a queue is never longer than the state, however fast changes come.
+ * A queue of nodes, each in it at most once: a flag of the node says that it is queued. So a queue
+ * is never longer than the state, however fast changes come.
  */
 #pragma once
 
@@ -13,14 +13,14 @@ struct queue {
 	size_t first;
 	size_t end;
 	size_t cap;
-	uint64_t popped; /* in all; popped + queue_len() is the place of the next to come */
+	uint64_t popped; /* in total; popped + queue_len() is the place of the next one pushed */
 };
 
 void queue_init(struct queue *queue, uint16_t flag);
 void queue_fini(struct queue *queue);
-/* Nothing when it waits already. */
+/* Does nothing if it is queued already. */
 void queue_push(struct queue *queue, struct node *node);
-/* NULL when empty. The node's flag is cleared: it may be freed now, see graph_settle(). */
+/* NULL if empty. The node's flag is cleared: it may be freed now, see graph_settle(). */
 struct node *queue_pop(struct queue *queue);
 
 static inline size_t queue_len(const struct queue *queue)
@@ -28,7 +28,7 @@ static inline size_t queue_len(const struct queue *queue)
 	return queue->end - queue->first;
 }
 
-/* The node at a place, counted as `popped` is. */
+/* The node at a place, counted like `popped`. */
 static inline struct node *queue_at(const struct queue *queue, uint64_t place)
 {
 	return queue->items[queue->first + (size_t)(place - queue->popped)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The records of the watcher, as they come, go, and are said to be all there. Each is kept as its message (graph.h); what follows from a change of
- * one is the matter of changes.h.
+ * The records of the watcher: their upserts, deletes and syncs. Each is kept as its message (graph.h); changes.h works out what follows from a
+ * change.
  */
 #pragma once
 
@@ -19,7 +19,8 @@ size_t records_count(const struct records *records, enum record_kind kind);
 int records_take(
 	struct records *records, const struct message *message, struct schema_error *ret_error);
 int records_delete(struct records *records, const struct record_key *key);
-/* It exists but cannot be read now: what is known of it counts as repeated. `payload`: of the message that says so. */
+/* The object exists but cannot be read now: its last known record counts as repeated. `payload`: of the `keep`
+ * message. */
 int records_keep(struct records *records, const struct record_key *key, struct str payload);
 void records_begin(struct records *records, enum record_kind kind);
 /* Drops what was not named since records_begin(). */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rules of one virtual host: claims of one or several Ingresses, put into the order in which
- * they are tried, repetitions dropped. Pure; the order of the claims given does not matter.
+ * The rules of one virtual host: claims of one or several Ingresses, in the order in which they are
+ * tried, without duplicates. Pure; the order of the claims does not matter.
  *
- * Order: longest path, then Exact (see path_compare()), then what was written before what was
- * implied by a default backend, then the older Ingress, then the smaller namespace/name, then the
- * longer text ("/foo/" before "/foo"), then as written.
+ * Order: longest path, then Exact (see path_compare()), then explicit paths before one implied by a
+ * default backend, then the older Ingress, then the smaller namespace/name, then the longer text
+ * ("/foo/" before "/foo"), then as written.
  *
  * Two claims collide when they match the same requests. The first in the order wins; the owner of
- * the other hears of it, unless both are of one Ingress and mean the same.
+ * the other gets a diagnostic, unless both are of one Ingress and mean the same.
  */
 #pragma once
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The load balancer object that classes share, or that one has: the ports of HTTP and HTTPS, extra ports for
- * either, and the TCP ports of Services. Who has what was settled before; here it is put together.
- * HTTPS stands only where there is a certificate to show, or a server name to pass TLS through for.
- * Pure.
+ * Builds the load balancer that classes share, or that of one class: the ports of HTTP and HTTPS, extra
+ * ports for either, and the TCP ports of Services. Who holds what was settled before. HTTPS listeners exist
+ * only if there is a certificate to serve, or a server name whose TLS is passed through. Pure.
  */
 #pragma once
 

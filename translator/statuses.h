@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Statuses from the provider to the watcher. What a provider says of a load balancer is kept, so
- * that a watcher that comes back hears it again; an Ingress whose load balancer nobody has spoken
- * of is told nothing, so that its old addresses stay. An Ingress that is not ours is released: the
- * watcher then takes away what we wrote, and nothing else.
+ * Statuses from the provider to the watcher. The status of each load balancer is kept, so that a
+ * reconnecting watcher gets it again. For an Ingress whose load balancer has no status yet nothing
+ * is sent, so that its old addresses stay. An Ingress that is not ours is released: the watcher
+ * then removes what it wrote, and nothing else.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "translator/publish.h"
 #include "translator/secrets.h"
 
-/* What it needs of the parts before it; what was said stands at the load balancers. */
+/* The parts that it uses; the statuses are kept in the balancer nodes. */
 struct statuses {
 	struct graph *graph;
 	const struct source_peer *source;
@@ -29,7 +29,7 @@ struct statuses {
 	struct arena *scratch;
 };
 
-/* What the provider said last; lists in the arena. False: nothing. */
+/* The last status from the provider; lists in the arena. False: none. */
 bool statuses_read(
 	const struct balancer_node *balancer, struct arena *arena, struct lb_status *ret_status);
 /* It has failed, and has not been applied since. */

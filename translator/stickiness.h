@@ -2,14 +2,14 @@
 /*
  * The stickiness policy of the Go original: lines "key: value" with the keys name, cookie, domain,
  * mode (insert, rewrite or prefix), and indirect, nocache, postonly (true or false). Empty lines
- * are fine, since YAML's block text ends in one. Pure.
+ * are accepted, since a YAML block scalar ends in one. Pure.
  */
 #pragma once
 
 #include "common/arena.h"
 #include "proto/model.h"
 
-/* NULL and *ret_policy (in the arena), or what is wrong. */
+/* NULL and *ret_policy (in the arena), or an error message. */
 const char *stickiness_parse(struct str text, struct arena *arena, struct stickiness **ret_policy);
 /* Either may be NULL. */
 bool stickiness_equal(const struct stickiness *a, const struct stickiness *b);

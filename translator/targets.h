@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The targets of an ingress: the nodes that it needs by its plan. When they change it joins the users of the new ones and leaves the others,
- * and whatever is to be built again or to go for that is marked.
+ * The targets of an Ingress: the nodes that its plan needs. When they change, it joins the users of new targets and leaves those of old
+ * ones, and whatever must be rebuilt or removed is marked.
  */
 #pragma once
 
 #include "translator/claims.h"
 
-/* What it needs of the parts before it; it has no state of its own. */
+/* The parts that it uses; it has no state of its own. */
 struct targets {
 	struct graph *graph;
 	struct secrets *secrets;
@@ -22,12 +22,12 @@ struct targets {
 struct target_list {
 	struct node **items; /* by address, each once */
 	size_t count;
-	struct host_node **hosts; /* of the plan's hosts, in its order */
+	struct host_node **hosts; /* of the plan's hosts, in the same order */
 	struct balancer_node *balancer;
 };
 
 /* `plan` NULL: no record, no targets. */
 struct target_list targets_gather(const struct targets *targets, const struct plan *plan);
-/* `shaped_balancer`: its load balancer object was made from it, too. */
+/* `shaped_balancer`: the object of its load balancer was built from it, too. */
 void targets_set(const struct targets *targets, struct ingress_node *ingress,
 	const struct target_list *t, bool shaped_balancer);

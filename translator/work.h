@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What waits for the socket to run dry, besides the objects that batch.h sends and the statuses of statuses.h: claims and hosts are settled,
- * Services that may go are released, and owners are told. Each empties a queue of pending.h, and calls down to those who know how.
+ * What is done when the socket has run dry, besides sending objects (batch.h) and statuses (statuses.h): claims and hosts are settled,
+ * leaving Services are released, and diagnostics are sent.
  */
 #pragma once
 
 #include "translator/engine.h"
 
-/* True: there is more to do. Claims, and who owns a host. */
+/* Settles claims and the owners of hosts. True: there is more to do. */
 bool work_settle(struct engine *engine);
-/* Releases those Services whose load balancer is gone. True: there were some. */
+/* Releases those Services whose load balancer has been removed. True: there were some. */
 bool work_release(struct engine *engine);
-/* Tells owners. True: there is more to do, and room. */
+/* Sends diagnostics. True: there is more to do, and room for it. */
 bool work_diagnose(struct engine *engine);
