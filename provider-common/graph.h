@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Inside of state.c: objects by kind and id, and the references between them both ways.
- * An object that is only referred to is there without a payload. Nobody else includes this.
+ * Internals of state.c: objects by kind and id, and the references between them, both ways.
+ * An object that is only referred to exists without a payload. Nothing else includes this.
  */
 #pragma once
 
@@ -9,24 +9,24 @@
 #include "provider-common/state.h"
 
 /*
- * One end of a reference. Both objects have one, and each end says where the other is, so that neither list is
- * ever searched: an object may be used by very many. Packed, as there are more of these than of anything else.
+ * One end of a reference. Each object has one, which says where the other is, so that neither list is ever
+ * searched: an object may be used by very many. Packed, because there are more of these than of anything else.
  */
 struct ref {
 	struct object *object; /* at the other end */
 	uint32_t place;        /* of the other end in its list */
 } __attribute__((packed, aligned(4)));
 
-/* What an object says: the references to others, and the message that told of it. */
+/* The content of an object: its references to others, and the message that brought it. */
 struct payload {
-	uint32_t len : 31;      /* of the message, which stands behind the references */
+	uint32_t len : 31;      /* of the message, which follows the references */
 	uint32_t is_linked : 1; /* the references are there, at both ends */
 	uint32_t ref_count;
 	struct ref refs[];
 };
 
-/* What refers to an object, in no order: one that is taken out is replaced by the last. A single one, as most
- * objects have, stands in the object itself. */
+/* What refers to an object, in no order: one that is removed is replaced by the last. A single one, which is all
+ * that most objects have, is stored in the object itself. */
 struct refs_in {
 	union {
 		struct ref one; /* count <= 1 */
@@ -38,7 +38,7 @@ struct refs_in {
 	uint32_t count;
 };
 
-/* Before an object that is a load balancer stands its struct report. */
+/* A load balancer's struct report comes before its object in memory. */
 struct object {
 	struct payload *payload; /* NULL: not present */
 	void *user;
@@ -48,7 +48,7 @@ struct object {
 	uint8_t kind;
 	bool is_touched : 1;
 	bool is_loose : 1;
-	bool is_removed : 1; /* in the commit at hand */
+	bool is_removed : 1; /* in the current commit */
 	bool is_seen : 1;    /* the newest snapshot has repeated it */
 	char id[];
 };
@@ -86,13 +86,13 @@ struct object *graph_find_or_add(struct graph *graph, enum lb_kind kind, struct 
 struct object *graph_first(const struct graph *graph, enum lb_kind kind);
 struct object *graph_next(const struct graph *graph, struct object *object);
 
-/* Makes the references to what `value`, the decoded object, names; there must be none yet. */
+/* Adds the references to what `value`, the decoded object, names; there must be none yet. */
 void graph_link(struct graph *graph, struct object *object, const union any_object *value);
-/* Drops them, each in constant time. Objects that nobody may need any more are put on `loose`. */
+/* Drops them, each in constant time. Objects that may no longer be needed are put on `loose`. */
 void graph_unlink(struct object *object, struct object_list *loose);
 /* Puts the object on the list if it is not present and nothing refers to it. */
 void graph_note_loose(struct object *object, struct object_list *loose);
-/* Frees those on the list that still are so. */
+/* Frees those on the list that are still loose. */
 void graph_free_loose(struct graph *graph, struct object_list *loose);
 
 /* Adds the load balancers that depend on the object, each once. graph_end_touching() must follow;

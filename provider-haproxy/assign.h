@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which pool has which slot, with which servers, and the row that says so. No I/O.
+ * Assigns slots and their servers to pools, and keeps the rows that map pools to slots. No I/O.
  */
 #pragma once
 
@@ -20,19 +20,19 @@ struct assign {
 	struct notices *notices;
 	struct arena *arena; /* of one step */
 	struct trust_files *trust;
-	struct externals *externals; /* NULL: names are not looked up */
+	struct externals *externals; /* NULL: names are not resolved */
 	struct class_paths paths;
 	const char *cookie_key;
-	size_t slots_min; /* pools that are prepared for at first */
+	size_t slots_min; /* how many pools there are slots for at first */
 };
 
 /* The key of the row with a pool's slot, in the arena. */
 struct str assign_row_key(const struct assign *assign, const struct name *pool);
-/* The pool was added or changed: gives it a slot of its class, makes slots when there is none, and says which servers are wanted. NULL: there
- * are too many. *ret_left is another slot that the pool had before, or NULL. */
+/* The pool was added or changed: gives it a slot of its class, making slots when none is free, and sets the wanted servers. NULL: there are too
+ * many. *ret_left is another slot that the pool had before, or NULL. */
 struct slot *assign_pool(
 	const struct assign *assign, struct object *object, struct slot **ret_left);
-/* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may just be looking it up. */
+/* The pool is gone; returns the slot that it had, or NULL. Its row stays: a request may be looking it up at this moment. */
 struct slot *assign_remove(const struct assign *assign, struct object *object);
-/* Keeps room for pools to come. */
+/* Keeps free slots ready for new pools. */
 void assign_provide(const struct assign *assign);

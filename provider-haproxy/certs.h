@@ -3,8 +3,8 @@
  * Certificates: files, the list of them that HAProxy starts from (certs/list.txt), and what the running HAProxy has. One file for each group of
  * server names of a certificate object (pem.h), and default.pem.
  *
- * While HAProxy runs it is asked first, because it judges keys more strictly than we do, and a file that it refuses would
- * keep it from starting: command, then file, then list. Before a start the files come first and are checked with the whole configuration.
+ * While HAProxy runs it is asked first, because it is stricter about keys than we are, and a file that it refuses would keep it from
+ * starting: command, then file, then list. Before a start the files come first, and are checked with the whole configuration.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct cert {
 	TAILQ_ENTRY(cert) dirty;
 	struct pem_name file;
 	char *id;        /* of the object */
-	char *hosts;     /* as they stand in the list: each with a space before it */
+	char *hosts;     /* as in the list: each with a space before it */
 	char *owner;     /* namespace/name of the Secret, for messages */
 	uint64_t wanted; /* digests of the content; 0: none */
 	uint64_t filed;
@@ -52,7 +52,7 @@ struct certs {
 };
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir);
-/* For looking at what would be there: no file is read, and none may be written. */
+/* For rendering only: no file is read, and none may be written. */
 void certs_init_offline(
 	struct certs *certs, struct state *state, struct notices *notices, const char *dir);
 /* Hands over every file that certs_write_all() would write, by its name in the folder, the list last. */
@@ -68,14 +68,14 @@ void certs_set_default(struct certs *certs, struct str id);
 bool certs_has_default(const struct certs *certs);
 
 struct cert *certs_first_dirty(struct certs *certs);
-/* The PEM text that is wanted; -EBADMSG when it is none. Wipe it. */
+/* The PEM text that is wanted; -EBADMSG when it is not PEM. Wipe it. */
 int certs_content(struct certs *certs, const struct cert *cert, struct buf *out);
-/* Puts it among the dirty ones or takes it off; frees it when nobody knows of it. */
+/* Marks it as dirty or clean; frees it when it is neither wanted nor in HAProxy. */
 void certs_settle(struct certs *certs, struct cert *cert);
-/* HAProxy does not take the content that is wanted. */
+/* HAProxy refuses the content that is wanted. */
 void certs_refuse(struct certs *certs, struct cert *cert, const char *why);
 struct cert *certs_find(struct certs *certs, struct str file_name);
-/* HAProxy lists this file; makes it known if it was not. */
+/* HAProxy lists this file; adds it if it was not known. */
 void certs_found(struct certs *certs, struct str file_name, bool is_fresh);
 void certs_forget_has(struct certs *certs);
 
@@ -83,15 +83,15 @@ void certs_forget_has(struct certs *certs);
 int certs_write_file(struct certs *certs, struct cert *cert);
 /* Whether HAProxy runs: the list is made for it. */
 void certs_begin(struct certs *certs, bool is_running);
-/* Writes what has to stand there before HAProxy is started. */
+/* Writes what must be on disk before HAProxy is started. */
 int certs_write_all(struct certs *certs);
-/* Writes the list if it has changed, then removes files that it does not name any more. */
+/* Writes the list if it has changed, then removes files that it no longer names. */
 int certs_write_list(struct certs *certs);
-/* A list of the default certificate alone, for a start before anybody knows what is wanted. */
+/* Writes a list of the default certificate alone, for a start before it is known what is wanted. */
 int certs_write_default_list(struct certs *certs);
 /*
- * Looks at the list and at all files that it names; calls on_damage() with what is wrong and makes anew what is damaged: from what is wanted (`is_known`), else
- * something that HAProxy can start with.
+ * Checks the list and all files that it names; calls on_damage() with what is wrong, and replaces what is damaged: from what is wanted (`is_known`),
+ * else by something that HAProxy can start with.
  */
 typedef void certs_damaged(void *ctx, const char *path, const char *problem);
 int certs_repair(struct certs *certs, bool is_known, certs_damaged *on_damage, void *ctx);

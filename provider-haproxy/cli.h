@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One interactive connection to HAProxy's stats socket (management guide, section 9.3). Commands are sent one behind the other without waiting;
- * answers come back in order, each ended by a prompt, which is the only reliable end in HAProxy 2.6.
+ * One interactive connection to HAProxy's stats socket (management guide, section 9.3). Commands are pipelined; answers come back in order,
+ * each ended by a prompt, which is the only reliable end in HAProxy 2.6.
  *
  * Callbacks run from the loop. In all of them the connection may be closed.
  */
@@ -28,7 +28,7 @@ typedef void cli_reply(void *ctx, unsigned what, const char *command, struct str
 struct cli_ops {
 	/* The answers have made room. */
 	void (*on_room)(void *ctx);
-	/* It is gone, or could not be had. Call cli_close(). */
+	/* The connection was lost, or could not be made. Call cli_close(). */
 	void (*on_lost)(void *ctx, const char *why);
 };
 

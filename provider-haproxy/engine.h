@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The engine: brings HAProxy and its files to what is wanted. Three things are compared all the time, never assumed to be equal: what the
- * translator wants, what the files say, and what the running HAProxy has. From the top down, and nobody calls up:
+ * The engine: brings HAProxy and its files to the desired state. Three things are compared all the time, never assumed to be equal: what the
+ * translator wants, what the files say, and what the running HAProxy has. From the top down, with no calls upwards:
  *
  *   engine.c      commits of the translator; one step after another; statuses
  *   lifecycle.c   HAProxy came, ended, is to be started      idle.c        slots that nobody needs
@@ -17,7 +17,7 @@
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
  *
- * The order that keeps routes alive: servers, then the row that gives a pool its slot, then routes; taking away the other way round.
+ * The order that keeps routes alive: servers, then the row that gives a pool its slot, then routes; removals in reverse order.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parts of the engine share, see engine.h. Each part is given it, works on what its own section names, and reads the rest; what is nobody else's
- * business is in its own file, behind a pointer. The files of the folder stand above each other as engine.h draws them, and what happens in a lower one
- * reaches the upper ones through engine_wake() alone.
+ * The state that the parts of the engine share, see engine.h. Each part writes its own section and reads the rest; what is private to a part is in
+ * its own file, behind a pointer. The files are layered as engine.h draws them, and what happens in a lower layer reaches the upper ones only through
+ * engine_wake().
  */
 #pragma once
 
@@ -39,13 +39,13 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
-	struct ports *ports;     /* that can be had */
+	struct ports *ports;     /* that can be bound */
 	struct socket_list held; /* where HAProxy listens by the main file on disk */
 	bool are_held_unknown;   /* HAProxy may run, but the file that it runs with is not there */
-	ev_timer ports_again;    /* when to look whether they can still be had */
+	ev_timer ports_again;    /* when to check whether they can still be bound */
 	bool are_ports_stale;
 	bool are_ports_unsettled; /* they will be stale in a moment */
-	/* HAProxy still has listeners of a load balancer that is not wanted any more: no route goes before they do. */
+	/* HAProxy still has listeners of a load balancer that is no longer wanted: no route is removed before they are. */
 	bool keeps_routes;
 	ev_timer keep; /* how long at most */
 	size_t passthrough_count;
@@ -68,22 +68,23 @@ struct engine {
 	bool is_flush_needed;
 
 	/* HAProxy. */
-	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox knows no other. */
+	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox allows no other. */
 	char *proxy_dir;
 	char *socket;
 	char *former_socket; /* in the state folder; NULL: the same */
 	struct proxy *proxy; /* NULL with --socket */
 	struct probe *probe;
-	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
+	bool is_elsewhere; /* its sandbox allows only a state folder that was removed: it cannot load from ours */
 	struct cli *cli;
 	enum engine_connection connection;
-	unsigned connection_count; /* what was sent over a former one is not answered any more */
+	unsigned
+		connection_count; /* commands sent over a former connection get no answer any more */
 	ev_timer reconnect;
 	struct backoff reconnect_backoff;
 	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
 	long worker;                          /* its pid */
-	long former_worker; /* while a reload is under way: that of which another takes the place; 0: none */
-	bool has_greeted; /* since the last step */
+	long former_worker; /* while a reload is under way: the worker being replaced; 0: none */
+	bool has_greeted;   /* since the last step */
 	size_t live_groups;
 	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
 	unsigned deaths; /* in a row, before the socket answered */
@@ -97,12 +98,12 @@ struct engine {
 	char *problem; /* why the last change failed */
 };
 
-/* Something has happened: what can be done now is done. Cheap when there is nothing; may be called from any callback. */
+/* Something has happened: do what can be done now. Cheap when there is nothing; may be called from any callback. */
 void engine_wake(struct engine *engine);
 bool engine_is_complete(const struct engine *engine);
 /* To be freed by the caller. */
 char *engine_path(const struct engine *engine, const char *name);
-/* Why something failed: `why` is taken over; NULL when it is of no interest any more. */
+/* Why something failed: takes ownership of `why`; NULL clears it. */
 void engine_set_problem(struct engine *engine, char *why);
-/* Looks after so many seconds whether ports can be had. */
+/* Checks after that many seconds whether ports can be bound. */
 void engine_look_later(struct engine *engine, double after_s);

@@ -6,5 +6,5 @@
 
 /* Before anybody wants a flush. */
 void flush_init(struct engine *engine);
-/* Writes all that has changed; 0 or a negative errno, which has been told. */
+/* Writes all that has changed; 0 or a negative errno, which has been reported. */
 int flush_files(struct engine *engine);

@@ -9,16 +9,16 @@ struct pools *pools_new(struct engine *engine);
 void pools_free(struct pools *pools);
 /* Slots that pools have left and that are not empty yet. */
 size_t pools_leaving_count(const struct pools *pools);
-/* Takes away the rows of pools that are gone, and empties slots that were left, when for a while nothing has led there. */
+/* Removes the rows of deleted pools, and empties slots that were left, once nothing has led there for a while. */
 void pools_finish_leaving(struct engine *engine);
-/* Servers whose CA or client certificate HAProxy names in what it says are left out; false: there are none. */
+/* Leaves out servers whose CA or client certificate is named in HAProxy's output; false: there are none. */
 bool pools_leave_out(struct engine *engine, struct str output);
-/* The file of this name is damaged: its content is had again from a pool, see trust_files_write(). */
+/* The file of this name is damaged: restores its content from a pool, see trust_files_write(). */
 void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */
 void pools_remember(struct engine *engine);
-/* Gives back the groups of slots that nobody has needed for long, when HAProxy is to load its configuration. False: there were none; otherwise the
- * main file is behind. */
+/* Releases the groups of slots that have been idle for long, when HAProxy is about to load its configuration. False: there were none; otherwise the
+ * main file is out of date. */
 bool pools_release_idle(struct engine *engine);
-/* Keeps room for pools to come. */
+/* Keeps free slots ready for new pools. */
 void pools_provide(struct engine *engine);

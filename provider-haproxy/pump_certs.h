@@ -6,9 +6,9 @@
 
 /* Begins with the next certificate that differs, unless one is under way. */
 void pump_certs_run(struct engine *engine);
-/* A certificate is on its way. */
+/* A certificate is being sent. */
 bool pump_certs_are_sending(const struct engine *engine);
-/* Asks for a reload when so many certificates have gone that what HAProxy leaks with each is worth one, which frees it. */
+/* HAProxy leaks memory with each certificate that is removed; asks for a reload, which frees it, after many of them. */
 void pump_certs_renew(struct engine *engine);
 struct pump_certs *pump_certs_new(void);
 void pump_certs_free(struct pump_certs *certs);

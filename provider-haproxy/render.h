@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * HAProxy's configuration as text. Nothing of a tenant stands in it but what a check of provider-proxy/checks.h has let pass, and that only as
- * words of quote.h: hosts and paths stand in maps, pools and hosts are names of ours. No I/O.
+ * HAProxy's configuration as text. It contains nothing from a tenant but what a check of provider-proxy/checks.h has accepted, and that only as
+ * words of quote.h: hosts and paths are in maps, pools and hosts have names of ours. No I/O.
  *
  * The main file's `description` is "sluice DIGEST GROUPS": which text HAProxy runs and with which groups, and how many groups of slots. It is read back by `show info`.
  */
@@ -35,7 +35,7 @@ void render_group(struct buf *out, const struct group *group);
 /* Reads back the class from a file that render_group() has made, and adds the group to `slots`, whose number is the next one. A group that was given
  * back stays so. */
 bool render_read_group(struct str content, struct slots *slots);
-/* How many groups a main file says that there are. */
+/* The number of groups according to a main file. */
 size_t render_read_group_count(struct str content);
 /* Stands before each address of a main file on which HAProxy listens for clients. */
 #define RENDER_BIND "\tbind "

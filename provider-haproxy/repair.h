@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The files that HAProxy starts from, looked at before it does: what is missing, cut off, altered, or somebody else's is told, and made anew. Once a
- * snapshot is there, from what is wanted; before that nobody knows what the file should hold, and something takes its place with which HAProxy starts:
+ * Checks the files that HAProxy starts from before it does: what is missing, truncated, altered, or somebody else's is reported and replaced. Once a
+ * snapshot is there, from what is wanted; before that the right content is not known, and something takes its place with which HAProxy starts:
  *
  *   the main file       nothing: HAProxy is not started before the first snapshot
- *   slots               nothing: their pools have no endpoints; another group takes the number, and is loaded after the first snapshot
+ *   slots               nothing: their pools have no endpoints; another group gets the number, and is loaded after the first snapshot
  *   maps                the lines that are good
  *   the list            the default certificate alone
  *   certificates, CAs   a certificate that nobody trusts
@@ -13,7 +13,7 @@
 
 #include "provider-haproxy/engine_state.h"
 
-/* Reads the main file and the groups of slots, and tells and replaces what is damaged. At the start, before HAProxy is looked for. */
+/* Reads the main file and the groups of slots; reports and replaces what is damaged. At start-up, before looking for HAProxy. */
 void repair_read(struct engine *engine);
 /* Looks at all files; before each start and each reload. False: HAProxy cannot be started from them. */
 bool repair_files(struct engine *engine);

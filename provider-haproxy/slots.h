@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Slots: backends that are prepared in the configuration and given to pools at run time, because HAProxy 2.6 can add servers to a backend
- * but no backend. No I/O.
+ * Slots: backends that are prepared in the configuration and assigned to pools at run time, because HAProxy 2.6 can add servers at run time,
+ * but not backends. No I/O.
  *
- * What cannot be changed at run time (mode, algorithm, cookie, health check, protocol) makes the class of a slot; a class is the text of
- * the lines that its backends have. Slots come in groups, one configuration file each. Slot number = group number * SLOTS_PER_GROUP + place.
+ * What cannot be changed at run time (mode, algorithm, cookie, health check, protocol) defines the class of a slot; a class is the text of
+ * its backends' lines. Slots come in groups, one configuration file each. Slot number = group number * SLOTS_PER_GROUP + place.
  *
- * A group that nobody has needed for a while is given back: HAProxy loads an empty file in its place, and the memory is free. Only then is
- * the number had by another group, so that a slot never means one thing here and another in the HAProxy that runs.
+ * A group that has not been needed for a while is released: HAProxy loads an empty file in its place, and the memory is free. Only then can
+ * another group get the number, so that a slot never means one thing here and another in the running HAProxy.
  *
- * A slot has servers, one for each endpoint, named by address and port, and by a digest of how TLS is spoken to them, so that a change of
- * that is new servers in place of the old ones; of each is known what is wanted and what HAProxy has. A slot whose
- * sides differ is dirty. A slot that its pool has left is given away only when HAProxy has no server in it any more, the one
- * left longest ago first.
+ * A slot has servers, one for each endpoint, named by address, port and a digest of the TLS settings, so that changed settings give new
+ * servers in place of the old ones. For each it is known what is wanted and what HAProxy has; a slot where these differ is dirty. A slot that
+ * its pool has left is reused only when HAProxy has no server in it any more, the one left longest ago first.
  */
 #pragma once
 

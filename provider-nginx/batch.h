@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Batches of rows, as they go to nginx over the control socket and stand in the state file; lua/sluice/store.lua is the other end and
- * describes the bytes. No I/O. A batch may hold private keys: whoever keeps one wipes it.
+ * Batches of rows, as they are sent to nginx over the control socket and stored in the state file; lua/sluice/store.lua reads them and
+ * describes the format. No I/O. A batch may hold private keys: whoever keeps one wipes it.
  */
 #pragma once
 
@@ -29,12 +29,12 @@ struct batch_head {
 
 struct batch_row {
 	struct str key;
-	struct str value; /* absent: the row goes */
+	struct str value; /* absent: the row is deleted */
 };
 
 /* Makes `out` an empty batch, with room for the head. */
 void batch_begin(struct buf *out);
-/* An absent value deletes. -EMSGSIZE, and nothing is added, when a limit is passed. */
+/* An absent value deletes. -EMSGSIZE, and nothing is added, when a limit is exceeded. */
 [[nodiscard]] int batch_add(struct buf *out, struct str key, struct str value);
 /* Whether any row was added, and whether it is time to send. */
 bool batch_is_empty(const struct buf *batch);
@@ -42,7 +42,7 @@ bool batch_is_full(const struct buf *batch);
 /* Fills in the head. */
 void batch_end(struct buf *batch, const struct batch_head *head);
 
-/* Splits the batch that `text` begins with into head and rows, all checked; *ret_len is what it takes. -EBADMSG: there is no whole batch. */
+/* Splits the batch that `text` begins with into head and rows, all checked; *ret_len is its length. -EBADMSG: there is no whole batch. */
 [[nodiscard]] int batch_read(
 	struct str text, struct batch_head *ret_head, struct str *ret_rows, size_t *ret_len);
 /* The next of rows that batch_read() has checked; false at the end. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The text of nginx.conf. What an Ingress decides is not in it but in rows; here stand listeners, the pools of TCP listeners, and the server
+ * The text of nginx.conf. What an Ingress decides is not in it but in rows; it holds listeners, the pools of TCP listeners, and the server
  * names of TLS that is passed through. No I/O.
  *
  * Nothing reaches the text but numbers, names made by us (names.h), addresses and server names that were checked, and the administrator's
@@ -30,7 +30,7 @@ struct conf_options {
 	int64_t dictionary_mb;
 	char control; /* which of two names the control socket has: 'a' or 'b' */
 	unsigned
-		reloads; /* for files beside it that have changed; another number is another configuration */
+		reloads; /* increased when files that it names change, so that the configuration differs */
 	int64_t shutdown_s;
 	bool has_lua_module; /* as a file of modules_dir; otherwise it is built in, likewise the next */
 	bool has_ndk_module;
@@ -42,7 +42,7 @@ struct conf_peer {
 	uint16_t port;
 };
 
-/* Where connections that are not opened go. */
+/* Where connections go whose TLS is not terminated. */
 struct conf_pool {
 	struct name name;
 	enum pool_algorithm algorithm;
@@ -67,10 +67,10 @@ struct conf_pass {
 struct conf {
 	const struct conf_options *options;
 	const struct ports *ports;
-	/* Ports with more than one socket each: sorted. Once a port is so it stays so, because nginx cannot go back without losing connections. */
+	/* Ports with more than one socket each, sorted. Such a port stays so, because nginx cannot go back without losing connections. */
 	const uint16_t *split;
 	size_t split_count;
-	/* Sockets that are to be closed by the next configuration. Until this one is in force they are in the way of others. */
+	/* Sockets that the next configuration will close. Until this one is in force they are in the way of others. */
 	struct socket_list leaving;
 	/* Sorted by port; a port of protocol tcp without an entry is closed. */
 	struct conf_tcp *tcp;
@@ -102,7 +102,7 @@ struct str conf_read_control(struct str file);
 #define CONF_LISTEN "\t\tlisten "
 /* The ports with more than one socket each in a file, sorted; the caller frees them. */
 uint16_t *conf_read_split(struct str file, size_t *ret_count);
-/* The names of trusts in a file, for conf_next_trust(), which takes them off one by one; false: there are no more. */
+/* The names of trusts in a file, for conf_next_trust(), which removes one at a time; false: there are no more. */
 struct str conf_read_trusts(struct str file);
 bool conf_next_trust(struct str *rest, struct name *ret_name);
 /* conf_options.reloads of the file. */

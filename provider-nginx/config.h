@@ -24,7 +24,7 @@ struct config {
 
 extern const struct option_table config_table;
 
-/* Puts in what was not said and only this machine knows, and checks what the table of options cannot: NULL, or what is wrong (allocated). */
+/* Fills in defaults that depend on this machine, and checks what the option table cannot: NULL, or what is wrong (allocated). */
 char *config_check(struct config *config);
 /* The texts are those of `config`. */
 void config_fill(const struct config *config, struct conf_options *ret_options);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The control socket of the running nginx (lua/sluice/control.lua): its state is asked for, and batches are handed over. One request at a
- * time.
+ * The control socket of the running nginx (lua/sluice/control.lua), for querying its state and sending batches. One request at a time.
  */
 #pragma once
 
@@ -33,7 +32,7 @@ void control_set_path(struct control *control, const char *socket_path);
 void control_ask(struct control *control, control_done *done, void *ctx);
 void control_send(struct control *control, struct str batch, control_done *done, void *ctx);
 bool control_is_busy(const struct control *control);
-/* done() is not called any more. */
+/* done() is no longer called. */
 void control_cancel(struct control *control);
-/* For tests: reads the line that an answer is. False when it is none. */
+/* For tests: parses an answer, which is one line. False when it is not valid. */
 bool control_read_answer(struct str line, struct control_answer *ret_answer);

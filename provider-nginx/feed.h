@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Brings what nginx has to what is wanted: dirty rows become batches, a batch goes to the state file, then to nginx, one at a time.
+ * Keeps nginx at the desired state: dirty rows become batches, and each goes to the state file, then to nginx, one at a time.
  *
  *   DOWN --nginx is up--> ASK --same state--> IDLE --dirty rows--> SENT --taken--> IDLE
  *                          '--another state--> the whole state is sent again
  *
- * Within a batch, and from batch to batch, what is referred to comes before what refers to it, and is removed after it: pools and
- * certificates, paths, hosts, and the other way round. While nginx or the disk is away rows stay dirty and coalesce.
+ * Within a batch, and from batch to batch, what is referred to is added before what refers to it, and removed after it: pools and
+ * certificates, paths, hosts; removals in reverse. While nginx or the disk is unavailable rows stay dirty and coalesce.
  */
 #pragma once
 
@@ -19,13 +19,13 @@
 struct feed;
 
 struct feed_ops {
-	/* It may have become settled, or what feed_trouble() says may be other. */
+	/* It may have become settled, or feed_trouble() may have changed. */
 	void (*on_change)(void *ctx);
-	/* nginx told of itself, unasked or after feed_ask(). */
+	/* nginx reported its state, unasked or after feed_ask(). */
 	void (*on_told)(void *ctx, const struct control_answer *answer);
-	/* The dictionary of nginx is full: it needs a configuration with a bigger one. Nothing is sent until it told another generation. */
+	/* The dictionary of nginx is full: it needs a configuration with a bigger one. Nothing is sent until it reports another generation. */
 	void (*on_full)(void *ctx);
-	/* nginx runs but has not answered on its socket for long. Told again now and then. */
+	/* nginx runs but has not answered on its socket for long. Called repeatedly. */
 	void (*on_lost)(void *ctx);
 };
 
@@ -51,11 +51,11 @@ void feed_set_nginx(struct feed *feed, bool is_up);
 void feed_prepare(struct feed *feed);
 /* The rows are those of a whole state; `state` gives the content of certificates. Before the first call nothing is sent. */
 void feed_kick(struct feed *feed, struct state *state);
-/* Whether rows that are wanted no more stay in nginx for now. */
+/* Whether rows that are no longer wanted stay in nginx for now. */
 void feed_keep(struct feed *feed, bool keeps);
-/* nginx listens there from now on. The path is copied. */
+/* nginx's control socket is there from now on. The path is copied. */
 void feed_set_socket(struct feed *feed, const char *socket_path);
-/* Has nginx tell of itself as soon as may be. */
+/* Asks nginx for its state as soon as possible. */
 void feed_ask(struct feed *feed);
 /* nginx and the disk have all that is wanted. */
 bool feed_is_settled(const struct feed *feed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * nginx has listeners of a load balancer that is not wanted any more: no route goes before they do, or before some seconds have passed in
+ * nginx has listeners of a load balancer that is no longer wanted: no route is removed before they are, or before some seconds have passed in
  * which the listeners could not be changed.
  */
 #pragma once

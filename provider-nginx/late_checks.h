@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Namespaces whose health checks come late, as nginx tells them by one pool of each (lua/sluice/late.lua): its Service gets a notice. No I/O.
+ * Namespaces whose health checks run late. nginx reports one pool of each (lua/sluice/late.lua), whose Service gets a notice. No I/O.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
  *   client:<pool name>:<name of its content>  likewise, the certificate that the pool's endpoints are shown
  *   checked                                 names of the pools with health checks
  *   sni:<host>                              certificate of a server name, `*.` for one label
- *   default:<load balancer name>:<port>     certificate for clients whose server name fits none
+ *   default:<load balancer name>:<port>     certificate for clients whose server name matches none
  *
  * No I/O. Takes the user pointers of pools and certificates for itself.
  */
@@ -32,7 +32,7 @@ void objects_free(struct objects *objects);
 
 void objects_on_commit(
 	struct objects *objects, struct state *state, const struct state_commit *commit);
-/* The addresses of its host name are others. */
+/* The addresses of the pool's host name have changed. */
 void objects_on_pool(struct objects *objects, struct state *state, struct object *pool);
 /* nginx runs with this configuration: pools that had to wait for what it trusts now get their rows. True: there were some. */
 bool objects_set_live(struct objects *objects, struct state *state, struct str conf);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The files that nginx starts from, looked at before it does: what is missing, cut off, altered, or somebody else's is told, and made anew. What nobody
- * knows before the first snapshot is replaced by something with which the rest is served: a CA by a certificate that nobody trusts. Without its
- * configuration nginx is started with the snapshot. The state file is looked at when it is read, see feed.h.
+ * Checks the files that nginx starts from before it does: what is missing, truncated, altered, or somebody else's is reported and replaced. What is
+ * not known before the first snapshot is replaced by something with which the rest can be served: a CA by a certificate that nobody trusts. Without
+ * its configuration nginx is started only with the snapshot. The state file is checked when it is read, see feed.h.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ struct repair {
 bool repair_files(struct repair *repair);
 /* feed_load(), which is told of a damaged file. */
 void repair_load_state(struct repair *repair);
-/* Looks every second whether what nginx starts from is where it was, and makes again what is not. */
+/* Checks every second whether what nginx starts from is still there, and restores what is not. */
 void repair_watch(struct repair *repair);
 void repair_unwatch(struct repair *repair);
-/* The certificate for clients that ask for none of ours; 0 or a negative errno. */
+/* The certificate for clients whose server name matches none of ours; 0 or a negative errno. */
 int repair_placeholder(const char *state_dir);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The configuration of nginx from what is wanted to what runs: checked by nginx itself, installed, and reloaded at a pace that lets
- * nobody wear nginx out.
+ * Takes the wanted configuration of nginx into use: nginx itself checks it, then it is installed and loaded. Reloads are rate-limited, so that
+ * no tenant can wear nginx out.
  *
  *   IDLE --touched--> TESTING --good--> (installed) --nginx runs--> RELOADING --nginx tells the generation--> IDLE
  *                      |  ^
@@ -23,13 +23,13 @@ struct setup;
 struct setup_ops {
 	/* What is wanted now; it must stay as it is until the next call. NULL: nothing can be said now. */
 	const struct conf *(*collect)(void *ctx);
-	/* Have nginx look at nginx.conf.candidate; the answer comes from the loop. */
+	/* Have nginx check nginx.conf.candidate; the answer comes from the loop. */
 	void (*check)(void *ctx, command_done *on_done, void *done_ctx);
 	/* The file has been replaced: start nginx, or have it reload. False: it does not run yet, and will start with the file. */
 	bool (*reload)(void *ctx);
 	/* Have nginx tell its generation, see setup_told(). */
 	void (*ask)(void *ctx);
-	/* It may have become settled, or what setup_trouble() says may be other. */
+	/* It may have become settled, or setup_trouble() may have changed. */
 	void (*on_change)(void *ctx);
 	/* The end of what nginx wrote; for messages. */
 	const char *(*last_output)(void *ctx);
@@ -58,7 +58,7 @@ void setup_nginx_down(struct setup *setup);
 bool setup_is_settled(const struct setup *setup);
 /* What stands in the way, in words; NULL: nothing. */
 const char *setup_trouble(const struct setup *setup);
-/* Looks at the file, tells what is wrong with it, and writes it anew; false: nobody knows what was in it. */
+/* Checks the file, reports what is wrong with it, and rewrites it; false: its content is not known. */
 bool setup_repair(struct setup *setup);
 /* Whether there is a file that nginx can start with. */
 bool setup_has_file(const struct setup *setup);

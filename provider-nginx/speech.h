@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How pools are spoken to: the lines of a pool's row that say protocol, CA and client certificate, and the rows `client:`. What is wanted and
- * what is shown differ while nginx does not know a new CA yet: until then a pool is spoken to as before. No I/O.
+ * How nginx connects to pools: the lines of a pool's row with protocol, CA and client certificate, and the rows `client:`. While nginx has not
+ * loaded a new CA, the row differs from what is wanted: connections are made as before. No I/O.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files of the CAs that nginx.conf names, in the folder `trust` of the state folder. Their names say what is in them, so they never change. */
+/* The files of the CAs that nginx.conf names, in the folder `trust` of the state folder. They are named by the digest of their content, so they never change. */
 #pragma once
 
 #include "provider-nginx/trusts.h"

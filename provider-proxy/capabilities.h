@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What every provider with a proxy on this machine says in its hello. No I/O. */
+/* The capabilities in the `hello` of every provider with a proxy on this machine. No I/O. */
 #pragma once
 
 #include "proto/model.h"

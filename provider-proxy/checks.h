@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Every value that is rendered for a proxy goes through one of these checks first. They refuse and never repair; the translator has
- * checked before, but a provider believes nobody. What passes is free of white space, control bytes, quotes that end words, and of
- * everything that the proxies' files and sockets give a meaning (doc of each check). No I/O.
+ * checked already, but a provider trusts nobody. What passes contains no white space, no control bytes, no quotes, and nothing that has
+ * a meaning in the proxies' files and on their sockets (see each check). No I/O.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 enum {
 	CHECK_HOST_LEN_MAX = 253,
-	/* A request line has to fit the proxies' buffers with room for the rest; so a longer path can never be asked for. */
+	/* A request line has to fit into the proxies' buffers together with the rest, so a longer path can never be requested. */
 	CHECK_PATH_LEN_MAX = 4096,
 	/* nginx looks a request's path up element by element. */
 	CHECK_PATH_ELEMENTS_MAX = 64,
@@ -22,7 +22,7 @@ enum {
 
 /* Lower-case DNS name (RFC 1123) of at most 253 bytes, labels of at most 63; no trailing dot, no port. */
 bool check_host(struct str host);
-/* `*.` and such a name. */
+/* `*.` followed by such a name. */
 bool check_wildcard(struct str host);
 /* Begins with `/`, at most CHECK_PATH_ELEMENTS_MAX of them; bytes 0x21 to 0x7e without `#` and `?`, which cannot arrive in a path. */
 bool check_path(struct str path);
@@ -41,7 +41,7 @@ struct check_ip {
 bool check_ip(struct str text, struct check_ip *ret_ip);
 
 struct check_cidr {
-	struct check_ip ip; /* bits behind the prefix are zero */
+	struct check_ip ip; /* bits after the prefix are zero */
 	unsigned bits;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The last line of files that are written whole: a comment for the proxy, and for us the proof that nothing of the file is missing or other
- * than it was written. It guards against a torn disk and a slip of a hand, not against somebody who wants to deceive.
+ * The last line of files that are written whole: to the proxy a comment, to us the proof that the file is complete and unchanged. It guards
+ * against torn writes and accidental edits, not against deliberate forgery.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Appends the line, over what was appended since `from`. -EMSGSIZE. */
+/* Appends the line, computed over what was appended since `from`. -EMSGSIZE. */
 [[nodiscard]] int checksum_append(struct buf *out, size_t from);
-/* files_write() with the line behind the content. */
+/* files_write() with the line after the content. */
 int checksum_write(const char *path, struct str content, mode_t mode);
-/* Whether the text ends in its line, which is then taken off. */
+/* Whether the text ends in its line, which is then removed. */
 bool checksum_take(struct str *text);
 /*
- * Appends the content of such a file, without the line. NULL, or what is wrong with the file, as the rest of a sentence whose subject it is: missing,
- * empty, not ours, not as it was written. Static; nothing is appended then.
+ * Appends the content of such a file, without the line. NULL, or what is wrong (missing, empty, not ours, not as it was written), as the rest of
+ * a sentence whose subject is the file. Static; nothing is appended then.
  */
 const char *checksum_read(const char *path, struct buf *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a provider with a proxy of its own keeps of its rights; the proxy inherits it. */
+/* The rights that a provider with a proxy of its own keeps; the proxy inherits them. */
 #pragma once
 
 #include "common/sandbox.h"
@@ -11,10 +11,11 @@ struct confine_paths {
 	const char *proxy_dir;
 	const char *runtime_dir;
 	const char *supervisor; /* as the next */
-	/* Programs and folders that belong to the proxy, where they stand outside the system's folders; a name without a slash is looked
-	 * up in PATH, within them. Ends in NULL. */
+	/* Programs and folders that belong to the proxy and are outside the system's folders; a name without a slash is looked up in PATH,
+	 * within the system's folders. Ends in NULL. */
 	const char *proxy[CONFINE_PATHS_MAX + 1];
 };
 
-/* Both folders may be written, the system's read and executed, the network used. The caller enters or frees it. */
+/* Allows writing to the folders of state and proxy, reading the runtime folder, reading and executing the system's folders, and the network. The
+ * caller enters or frees it. */
 struct sandbox *confine_local(const struct confine_paths *paths);

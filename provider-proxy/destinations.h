@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the endpoints of pools may be: the egress policy, host names that are looked up (externals.h), and our own listeners, which are followed with
- * what load balancers want and with the addresses of this machine (own_listeners.h). When an answer may be another one for a pool, the provider settles it again.
+ * Where the endpoints of pools may be: the egress policy, host names that are looked up (externals.h), and our own listeners, which change
+ * with what load balancers want and with the addresses of this machine (own_listeners.h). When the result for a pool may have changed, the
+ * provider settles it again.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 
 struct destinations;
 
-/* All of it has to stay. */
+/* All of it must stay valid. */
 struct destinations_config {
 	struct ev_loop *loop;
 	const struct option_list *dns_servers; /* see dns_new() */
@@ -19,7 +20,7 @@ struct destinations_config {
 	struct notices *notices;
 	struct state *state;
 	const char *file; /* where addresses of names are remembered; copied */
-	/* The pool's endpoints may be others: settle it again. */
+	/* The pool's endpoints may have changed: settle it again. */
 	void (*on_pool)(void *ctx, struct object *pool);
 	void *ctx;
 };
@@ -30,7 +31,7 @@ void destinations_free(struct destinations *destinations);
 
 struct externals *destinations_externals(struct destinations *destinations);
 
-/* Before pools of the commit are settled. True: destinations_settle() has to follow when they are. */
+/* To be called before pools of the commit are settled. True: destinations_settle() must follow once they are. */
 bool destinations_on_commit(struct destinations *destinations, const struct state_commit *commit);
-/* Has all pools settled again that our own listeners concern. */
+/* Has all pools settled again that our own listeners may affect. */
 void destinations_settle(struct destinations *destinations);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Addresses of host names, asked for beside the loop (c-ares). Names are taken as they are, without search domains and without /etc/hosts; IPv6 addresses
- * are asked for only where there are no others.
+ * Asynchronous resolution of host names (c-ares). Names are taken as they are, without search domains and without /etc/hosts; IPv6 addresses
+ * are queried only when there are no IPv4 addresses.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct dns;
 enum dns_outcome {
 	DNS_FOUND,
 	DNS_NOTHING, /* there is no such name, or it has no address */
-	DNS_FAILED,  /* nobody who knows could be asked */
+	DNS_FAILED,  /* no server gave an answer */
 };
 
 struct dns_answer {
@@ -25,14 +25,14 @@ struct dns_answer {
 	struct check_ip ips[DNS_ADDRESSES_MAX];
 	size_t ip_count;
 	double ttl_s;    /* how long they may be used */
-	const char *why; /* static, unless they were found */
+	const char *why; /* unless found; static */
 };
 
 typedef void dns_reply(void *ctx, const struct dns_answer *answer);
 
 /* `servers`: ADDRESS or ADDRESS:PORT; none: those of /etc/resolv.conf. NULL and *ret_problem, allocated. */
 struct dns *dns_new(struct ev_loop *loop, const struct option_list *servers, char **ret_problem);
-/* Replies that are due do not come any more. */
+/* Outstanding replies are dropped. */
 void dns_free(struct dns *dns);
 /* The reply may come before this returns. */
 void dns_ask(struct dns *dns, const char *name, dns_reply *reply, void *ctx);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pools whose endpoints are a host name (Services of type ExternalName): the name is looked up here, so that a proxy gets addresses like all
- * others, and a change of them is a change of endpoints. Addresses are asked for again when their time is over. While nobody can be asked
- * those that were known stay, also over a restart; when there is no such name any more, they go.
+ * Pools whose endpoints are a host name (Services of type ExternalName): the name is resolved here, so that a proxy gets addresses as for any
+ * pool, and a change of addresses is a change of endpoints. Names are resolved again when their TTL expires. While DNS fails, the known
+ * addresses stay, even over a restart; when the name no longer exists, they are removed.
  *
- * Endpoints of all other pools pass through here, too: those that are our own listeners are left out of every one.
+ * The endpoints of all other pools pass through here, too: our own listeners are left out of every pool.
  *
- * Whoever may write a Service, or the name's zone, says where it leads. What the egress policy refuses is never gone to, and told.
+ * Whoever may write a Service, or the name's zone, decides where it leads. No traffic goes to what the egress policy refuses, and that is
+ * reported.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct externals_config {
 	const char *file;                  /* where addresses are remembered; copied */
 	struct notices *notices;
 	struct own_listeners *own; /* stays valid */
-	/* The pool's endpoints may be others: settle it again. */
+	/* The pool's endpoints may have changed: settle it again. */
 	void (*on_change)(void *ctx, struct str pool_id);
 	void *ctx;
 };
@@ -34,9 +35,8 @@ struct externals_config {
 struct externals *externals_new(const struct externals_config *config, char **ret_problem);
 void externals_free(struct externals *all);
 
-/* Gives the pool the endpoints that its name has now, in the arena, if it has a name instead of endpoints; to be called for every pool that comes
- * or changes. In any case our own listeners are left out of them. What stands in the way is told to the Service. Without `all` nothing is
- * looked up. */
+/* If the pool has a name instead of endpoints, gives it the name's current addresses as endpoints, in the arena; to be called for every pool
+ * that is new or changes. Our own listeners are always left out. Problems are reported to the Service. Without `all` nothing is resolved. */
 void externals_settle(struct externals *all, struct pool *pool, struct arena *arena);
 /* The pool is gone. */
 void externals_drop(struct externals *all, struct str pool_id);

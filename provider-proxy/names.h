@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names that stand in a proxy's configuration instead of anything a tenant wrote: one letter and 80 bits of the SHA-256 digest of
- * the object's id in base 32. The same id gives the same name on every machine and after every restart, without a file to remember it;
- * to get the name of somebody else's object one would have to find a second preimage.
+ * Names used in a proxy's configuration instead of anything that a tenant wrote: one letter and 80 bits of the SHA-256 digest of the
+ * object's id in base 32. The same id gives the same name on every machine and after every restart, without a file to remember it; to
+ * get the name of somebody else's object one would have to find a second preimage.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ enum {
 	NAME_HOST = 'h',
 	NAME_POOL = 'p',
 	NAME_CERTIFICATE = 'c',
-	/* of contents, see trust.h */
+	/* made from contents, see trust.h */
 	NAME_AUTHORITY = 'a',
 	NAME_CLIENT = 'i',
 	NAME_TRUST = 't',

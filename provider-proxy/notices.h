@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What owners should know although their load balancer works: notices by a key of whoever gives them, so that each is taken back by
- * the one that gave it. No I/O.
+ * What owners should know although their load balancer works: notices, under a key chosen by whoever sets them, so that each is cleared by
+ * whoever set it. No I/O.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum notice_owner_kind {
 	NOTICE_OWNER_CERTIFICATE, /* the Ingresses that use it */
 };
 
-/* Whose notice it is. Made by the functions below alone: there is no notice for nobody. Texts are views. */
+/* Whose notice it is. Made only by the functions below: every notice has an owner. Texts are views. */
 struct notice_owner {
 	enum notice_owner_kind kind;
 	struct str
@@ -27,10 +27,10 @@ struct notice_owner {
 };
 
 struct notice_owner notice_of_balancer(struct str load_balancer_id);
-/* Of the load balancer when the second text, which a translator may leave out, is empty. */
+/* The load balancer if the second text, which a translator may leave out, is empty. */
 struct notice_owner notice_of_ingress(struct str load_balancer_id, struct str ingress);
 struct notice_owner notice_of_service(struct str load_balancer_id, struct str service);
-/* A pool is of a Service, and on no load balancer in particular. */
+/* The owner of a pool is its Service, and no load balancer in particular. */
 struct notice_owner notice_of_pool(const struct pool *pool, struct arena *arena);
 struct notice_owner notice_of_certificate(struct str certificate_id);
 
@@ -38,12 +38,12 @@ struct notice_owner notice_of_certificate(struct str certificate_id);
 struct notices *notices_new(void (*on_change)(void *ctx), void *ctx);
 void notices_free(struct notices *notices);
 
-/* Makes this the notice of (topic, key); texts are copied. */
+/* Sets the notice of (topic, key); texts are copied. */
 void notices_set(struct notices *notices, const char *topic, struct str key,
 	const struct notice_owner *owner, const char *reason, struct str message);
 void notices_clear(struct notices *notices, const char *topic, struct str key);
-/* Takes back all of a topic that begin with the key. */
+/* Clears all of a topic whose keys begin with the prefix. */
 void notices_clear_all(struct notices *notices, const char *topic, struct str key_prefix);
-/* Those that stand and may concern the load balancer (empty: any), as a list for struct lb_status; the texts live until the next change. */
+/* Current notices that may concern the load balancer (empty: any), as a list for struct lb_status; the texts live until the next change. */
 size_t notices_list(const struct notices *notices, struct str load_balancer_id, struct arena *arena,
 	struct lb_notice **ret_notices);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How often something may be done that costs everybody a little, such as a reload, when one of many can ask for it without end. The
- * first few times come as fast as the shortest pause lets them; then every time doubles the pause, up to the longest. Each longest pause
- * in which nothing is done takes back one of these times. Pure: the caller says what time it is, in seconds of a clock that only goes
- * forward.
+ * Rate limit for something that costs everybody a little, such as a reload, and that a single tenant can trigger without end. The first
+ * few times need only the shortest pause between them; after that each time doubles the pause, up to the longest. Every longest pause that
+ * passes without one takes one off the count. Pure: the caller passes the time, in seconds of a monotonic clock.
  */
 #pragma once
 
@@ -12,8 +11,8 @@ enum { PACE_FREE_COUNT = 8 /* times before the pause grows */ };
 struct pace {
 	double least_s;
 	double most_s; /* not below least_s */
-	double last_s; /* when it was done last; meaningless while count is 0 */
-	double count;  /* times that are not taken back yet */
+	double last_s; /* when it was last done; meaningless while count is 0 */
+	double count;  /* times that have not been taken off yet */
 };
 
 void pace_init(struct pace *pace, double least_s, double most_s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The paths of one host on their way into rows, where the longest key wins, while in the protocol the first rule does. No I/O.
+ * The paths of one host on their way into rows. In the protocol the first matching rule wins; in rows the longest key does. No I/O.
  */
 #pragma once
 
@@ -20,6 +20,6 @@ struct path_entry {
 	bool tls_only;
 };
 
-/* Leaves out rules that an earlier one, being shorter or equal, hides, and sorts the rest. Returns how many are left; scratch comes from the
- * arena. */
+/* Drops rules hidden by an earlier one with a shorter or equal path, and sorts the rest. Returns how many are left; scratch memory comes from
+ * the arena. */
 size_t paths_drop_hidden(struct path_entry *entries, size_t count, struct arena *arena);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Certificate files: chain and key in one PEM file, mode 0600, in a folder of mode 0700. A certificate object gives one file for each
- * group of at most PEM_HOSTS_MAX server names it is shown for; the file's name says which object and which names, so a file never
- * changes whom it is shown to, and new names are a new file beside the old one.
+ * group of at most PEM_HOSTS_MAX server names that it is presented for. The file's name identifies the object and the names, so a file
+ * is always presented for the same names, and new names give a new file beside the old one.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ struct pem_name {
 	char text[PEM_NAME_LEN + 1];
 };
 
-/* Of the group of server names hosts[first .. first + PEM_HOSTS_MAX - 1]. */
+/* For the group of server names hosts[first .. first + PEM_HOSTS_MAX - 1]. */
 struct pem_name pem_name_of(const struct certificate *certificate, size_t first);
-/* Appends the file's content: PEM blocks of the chain, then the key, without anything between the blocks and without empty lines.
+/* Appends the file's content: PEM blocks of the chain, then the key, with nothing between the blocks and without empty lines.
  * -EBADMSG when it is not PEM. */
 int pem_content(const struct certificate *certificate, struct buf *out);
 /* Appends the blocks of a PEM text in the same way. */

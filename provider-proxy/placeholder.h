@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A certificate that nobody trusts: for clients whose server name fits none of ours, where the proxy wants one before it may choose; and in place
- * of one that is damaged, until the right one is known.
+ * A certificate that nobody trusts: for clients whose server name matches none of ours, where the proxy needs one before it can choose; and in
+ * place of one that is damaged, until the right one is known.
  */
 #pragma once
 

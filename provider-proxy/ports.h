@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The listeners that a proxy on this machine has to have, from all load balancers. A port belongs to an address: one of the listener's own, or
- * each of those where the provider binds by default. The port of an address beside the same port of a wildcard is another one; the kernel
- * gives it the connections to that address, as both are bound with SO_REUSEPORT. Of two listeners that want the same port of the same
- * address the older has it. What cannot be had is left out alone, and is unserved (unserved.h tells it).
+ * The listeners that a proxy on this machine needs, from all load balancers. A port belongs to an address: one of the listener's own, or
+ * each of those where the provider binds by default. The same port of a specific address and of a wildcard are two ports: the kernel gives
+ * connections to that address to the former, as both are bound with SO_REUSEPORT. If two listeners want the same port of the same address,
+ * the older one gets it. A port that cannot be bound is left out, the others stay, and it is reported as unserved (unserved.h).
  */
 #pragma once
 
@@ -25,11 +25,11 @@ struct port {
 	struct check_ip *binds; /* sorted, without duplicates */
 	size_t bind_count;
 	bool has_own_address;           /* not where the provider binds by default */
-	bool has_passthrough;           /* https: some hosts are passed through unopened */
+	bool has_passthrough;           /* https: TLS of some hosts is passed through */
 	struct str default_certificate; /* id; empty: none */
 	struct check_cidr *ranges;      /* who may connect */
 	size_t range_count;             /* 0: all */
-	bool is_closed;     /* ranges were given but none can be used: nobody may connect */
+	bool is_closed;     /* ranges were given but none is usable: nobody may connect */
 	struct str service; /* namespace/name of who wants it; empty: the load balancer itself */
 	struct str load_balancer_id;
 };
@@ -37,7 +37,7 @@ struct port {
 enum unserved_cause {
 	UNSERVED_CONFLICT, /* an older listener has it */
 	UNSERVED_LIMIT,    /* there are too many */
-	UNSERVED_TAKEN,    /* a program has it, or we may not have it */
+	UNSERVED_TAKEN,    /* another program has it, or we lack the permission */
 	UNSERVED_ADDRESS,  /* the address is not one of this machine */
 };
 
@@ -57,8 +57,8 @@ struct ports {
 	size_t unserved_count;
 };
 
-/* What is wanted and can be had by the age of those who want it, in the arena; source ranges that are none are told. A load balancer with
- * `keep` has what it has in `old`, which may be NULL. */
+/* The ports that are wanted, of which conflicts are decided by age, in the arena; invalid source ranges are reported. A load balancer with
+ * `keep` gets what it has in `old`, which may be NULL. */
 void ports_collect(struct state *state, const struct routes *routes, const struct publish *publish,
 	struct notices *notices, const struct ports *old, struct arena *arena,
 	struct ports *ret_ports);
@@ -70,16 +70,16 @@ struct ports_proxy {
 		*inherited; /* it gets them from the proxy that listens there now; may be NULL */
 	pid_t master;       /* 0: it does not run, or cannot be seen from here */
 };
-/* Leaves out what cannot be bound, or is not an address of this machine; those are unserved. Ports that our proxy has are not tried. */
+/* Leaves out, as unserved, what cannot be bound or is not an address of this machine. Ports that our proxy has are not tried. */
 void ports_probe(struct ports *ports, const struct ports_proxy *proxy, struct arena *arena);
-/* Whether ports_probe() would find something else than it did. Cheap. */
+/* Whether ports_probe() would have another result now. Cheap. */
 bool ports_have_changed(const struct ports *ports);
-/* For ports_probe(): `why` goes behind "port 80 of 0.0.0.0 is not served: ". */
+/* For ports_probe(): `why` follows "port 80 of 0.0.0.0 is not served: ". */
 void ports_add_unserved(struct arena *arena, struct ports *ports, const struct port *port,
 	const struct socket_address *address, enum unserved_cause cause, const char *why);
 
-/* What stands for the port in names of sockets and parts of a configuration: its number, and behind that of an address of its own 40 bits of the
- * load balancer's name. */
+/* Identifies the port in the names of sockets and of parts of a configuration: its number, followed by 40 bits of the load balancer's name if it
+ * has an address of its own. */
 struct port_label {
 	char text[sizeof("65535_12345678")];
 };
@@ -87,10 +87,10 @@ struct port_label port_label_of(const struct port *port);
 
 /* Where a proxy with these ports listens; the caller frees the items. */
 struct socket_list ports_sockets(const struct ports *ports);
-/* Likewise, of a configuration in which each address stands behind `mark`. */
+/* Likewise, from a configuration in which each address follows `mark`. */
 struct socket_list ports_read_sockets(struct str file, const char *mark);
 
-/* Whether the configuration names a load balancer that is none of the state's. Until another one is in force its routes have to stay. */
+/* Whether the configuration names a load balancer that the state no longer has. Its routes must stay until another configuration is in force. */
 bool ports_names_former(struct str file, struct state *state);
 
 /* Deep copy on the heap. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The proxy as a provider sees it: through its supervisor (provider-supervisor/README.md), which starts it, starts it again when it dies, and
- * outlives us. Where nobody supervises the proxy yet, and it is not for others to do, sluice-proxy is started and left to itself.
+ * The proxy as a provider sees it: through its supervisor (provider-supervisor/README.md), which starts it, restarts it when it dies, and
+ * outlives us. If there is no supervisor yet, and starting one is our job, sluice-proxy is started and left to run on its own.
  *
  *   unknown --none--> DOWN --up--> UP --down--> DOWN
  *
- * A supervisor that is lost says nothing of the proxy, which goes on serving: it stays as it was until the next one tells.
+ * Losing the supervisor says nothing about the proxy, which goes on serving: the state stays until the next supervisor reports.
  */
 #pragma once
 
@@ -23,17 +23,17 @@ struct proxy;
 enum proxy_origin {
 	PROXY_STARTED, /* just now */
 	PROXY_RUNNING, /* before we came, by this supervisor */
-	PROXY_FOUND, /* by another life of the supervisor, or by a provider of a version that had none */
+	PROXY_FOUND, /* by an earlier supervisor, or by a provider from a version without supervisor */
 };
 
 struct proxy_ops {
-	/* It runs. `dir`: where its sockets are, as far as its command line says. */
+	/* It runs. `dir`: where its sockets are, if its command line says so. */
 	void (*on_up)(void *ctx, enum proxy_origin origin, const char *dir);
-	/* It ended by itself; it is started again after about `again_s` seconds, from the files as they are then. `words`: the end of what it wrote. */
+	/* It ended by itself; it is restarted after about `again_s` seconds, from the files as they are then. `words`: the end of its output. */
 	void (*on_down)(void *ctx, const char *why, const char *words, double again_s);
 	/* Its supervisor is there, and it does not run. */
 	void (*on_none)(void *ctx);
-	/* There is no supervisor, and it is not the first time that none was found. */
+	/* There is no supervisor, and not for the first time. */
 	void (*on_unreachable)(void *ctx, const char *socket);
 	/* How many workers take connections, as asked by proxy_count_workers(). May be NULL. */
 	void (*on_workers)(void *ctx, size_t taking);
@@ -47,8 +47,8 @@ struct proxy_config {
 	const char *state_dir;
 	const char *proxy_dir;
 	const char *
-		take_over; /* the folder of a proxy whose place it takes, if it is there; may be NULL */
-	struct local *local; /* is told when another proxy takes its place */
+		take_over; /* the folder of a proxy to take over from, if it is there; may be NULL */
+	struct local *local; /* notified when another proxy takes over */
 	const struct proxy_ops *ops;
 	void *ctx;
 };
@@ -57,37 +57,37 @@ struct proxy *proxy_new(const struct proxy_config *config);
 /* Leaves a running proxy alone. */
 void proxy_free(struct proxy *proxy);
 
-/* At the beginning: has it run from the files that are there, whatever their age, unless another proxy serves whose place it is to take. */
+/* At start-up: starts it from the existing files, whatever their age, unless it is to take over from another proxy that serves. */
 void proxy_start_from_files(struct proxy *proxy);
-/* Where it will listen, or listens already, with sockets of the proxy whose place it takes: nobody else has those. */
+/* Where it will listen, or listens already, with sockets of the proxy that it takes over from: no other program has those. */
 const struct socket_list *proxy_inherited(struct proxy *proxy);
-/* It serves what is wanted on `ports`: the proxy whose place it takes can go if any of these was its, and is left alone if none was. */
+/* It serves what is wanted on `ports`: the proxy that it takes over from can end if it had any of these, and is left alone if it had none. */
 void proxy_serves(struct proxy *proxy, const struct ports *ports);
-/* Has it run, now that there are files to start from. */
+/* Starts it, now that there are files to start from. */
 void proxy_start(struct proxy *proxy);
-/* Asks it to load its files anew, without losing a connection. 0, or -ESRCH when it does not run, or -ENOTCONN when nobody can ask it. */
+/* Asks it to reload its files, without losing a connection. 0, or -ESRCH when it does not run, or -ENOTCONN when there is no supervisor. */
 int proxy_reload(struct proxy *proxy);
-/* Has it look at the candidate that was written; on_done() is called from the loop, as for a command (common/command.h). One check at a time. */
+/* Has it check the candidate configuration; on_done() is called from the loop, as for a command (common/command.h). One check at a time. */
 void proxy_check(struct proxy *proxy, double timeout_s, command_done *on_done, void *ctx);
-/* on_done() is not called any more. */
+/* on_done() is no longer called. */
 void proxy_cancel_check(struct proxy *proxy);
-/* Kills it with all its workers, because it hangs; it is started again. */
+/* Kills it with all its workers, because it hangs; it is restarted. */
 void proxy_replace(struct proxy *proxy);
-/* It works: the next failure is the first one for the back-off. */
+/* It works: resets the back-off. */
 void proxy_is_well(struct proxy *proxy);
 void proxy_count_workers(struct proxy *proxy);
 /*
- * Has it finish what is under way, and its supervisor end. The loop runs meanwhile, so nothing else of us may be in it. False: after
- * `limit_s` seconds, or when the loop was broken from outside, connections were cut.
+ * Drains it and ends its supervisor. The loop runs meanwhile, so nothing else of ours may be in it. False: connections were cut, after
+ * `limit_s` seconds or because the loop was broken from outside.
  */
 bool proxy_stop(struct proxy *proxy, double limit_s);
 
-/* 0: it does not run, or nobody has told. In the supervisor's own numbers, which in a pod are not ours: for people. */
+/* 0: it does not run, or that is not known. In the supervisor's PID namespace, which in a pod is not ours: for people to read. */
 pid_t proxy_pid(const struct proxy *proxy);
 bool proxy_is_up(const struct proxy *proxy);
-/* It was to be started, and nobody has told yet what became of that. */
+/* It was to be started, and the result has not been reported yet. */
 bool proxy_is_starting(const struct proxy *proxy);
-/* Its supervisor has told, once, whether it runs. */
+/* A supervisor has reported at least once whether it runs. */
 bool proxy_is_known(const struct proxy *proxy);
-/* The end of what it wrote since its start, in one line; good until the next event. */
+/* The end of its output since its start, in one line; valid until the next event. */
 const char *proxy_last_output(const struct proxy *proxy);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where traffic enters, as the administrator says (--publish-address), and on which addresses listeners are bound (--bind-address).
+ * Where traffic enters according to the administrator (--publish-address), and on which addresses listeners are bound (--bind-address).
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct publish;
 
 /* NULL and a text (allocated) in *ret_problem when an item is neither an IP address nor a host name. Without items: the addresses in `binds`
- * that are no wildcards; without those, the addresses from which this machine's default routes send, looked up by publish_list(). */
+ * that are not wildcards; if there are none, the source addresses of this machine's default routes, which publish_list() looks up. */
 struct publish *publish_new(
 	const struct option_list *items, const struct option_list *binds, char **ret_problem);
 void publish_free(struct publish *publish);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What rendering without a proxy (provider-common/filter.h) needs whatever the proxy is: rows, routes, notices and addresses, as local.h has them while
- * one runs. A provider embeds it, adds what is its own, and shows files. Nothing is written, and no port is tried.
+ * What rendering without a running proxy (provider-common/filter.h) needs, for either kind of proxy: rows, routes, notices and addresses, as local.h
+ * has them while one runs. A provider embeds it, adds its own part, and shows files. Nothing is written, and no port is tried.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct rendering {
 	struct buf text; /* of the next file; wiped at the end */
 };
 
-/* Job and options must outlive it. NULL, or what is wrong with the addresses (allocated): then there is nothing to end. */
+/* Job and options must outlive it. NULL, or what is wrong with the addresses (allocated): then rendering_fini() is not to be called. */
 char *rendering_init(
 	struct rendering *room, const struct filter_job *job, const struct local_options *options);
 /* After everything that refers to its parts. */
@@ -33,5 +33,5 @@ void rendering_show_in(
 	struct rendering *room, const char *folder, const char *name, struct str content);
 /* Ports that one load balancer takes from another become notices. */
 void rendering_tell_ports(struct rendering *room, const struct ports *ports);
-/* All that owners would be told. Once, at the end. */
+/* All notices to owners. Once, at the end. */
 void rendering_show_notices(struct rendering *room);

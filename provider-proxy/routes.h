@@ -6,8 +6,8 @@
  *
  *   table   key                          value
  *   WHOLE   host:<load balancer>:<host>  name of the host; <host> is a name, `*.name`, or `*` for any
- *   WHOLE   default:<load balancer>      pool of requests that nothing else takes
- *   WHOLE   sni:<load balancer>:<host>   pool of TLS connections that are passed through unopened
+ *   WHOLE   default:<load balancer>      pool of requests that match nothing else
+ *   WHOLE   sni:<load balancer>:<host>   pool of TLS connections that are passed through
  *   WHOLE   tcp:<load balancer>:<port>   pool of all connections to the port
  *   WHOLE   plain:<host name>            the name that takes its place for plain HTTP: its rules are those without tls_only
  *   WHOLE   <host name><path>            pool of exactly that path
@@ -15,9 +15,9 @@
  *
  * A request is looked up as: host exact, else with its first label replaced by `*`, else `*`; on plain HTTP the name found is replaced if
  * there is a `plain:` row; then host name + path in WHOLE; then host name + path + `/` in PREFIX; then the default; else 404. All other
- * values are names of pools. A pool that is not there or has no endpoint gives 503.
+ * values are names of pools. A pool that does not exist or has no endpoint gives 503.
  *
- * What breaks a check is left out, alone, and told as a notice to the Ingress that wants it.
+ * What fails a check is left out, nothing else is, and the Ingress that wants it gets a notice.
  */
 #pragma once
 

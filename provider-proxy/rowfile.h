@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A table of rows.h on disk, one line `key value` a row, in the form that both proxies read at their start (HAProxy: a map file).
- * A change costs one short write however long the file is: a new value is appended, then the old line is made a comment by one byte;
- * at every instant each key has exactly one line that counts, because of two the first wins. When half of the file is comments it is
- * written anew. A line near the top says how long the file is, so that one that was cut off is known. Order between table and proxy is the owner's: file first, so that nothing is served that a restart would lose.
+ * A table of rows.h on disk, one line `key value` for each row, in the format that both proxies read when they start (HAProxy: a map file).
+ * A change costs one short write however long the file is: the new value is appended, then one byte turns the old line into a comment. At
+ * every instant exactly one line counts for each key, because the first of two wins. When half of the file is comments it is rewritten. A
+ * line near the top gives the file's length, so that truncation is noticed. The owner decides the order of file and proxy: file first, so
+ * that nothing is served that a restart would lose.
  */
 #pragma once
 
@@ -22,15 +23,15 @@ void rowfile_free(struct rowfile *file);
 /* Reads an existing file: on_row() for each line that counts. -ENOENT when there is none. */
 int rowfile_read(struct rowfile *file, void (*on_row)(void *ctx, struct str key, struct str value),
 	void *ctx);
-/* NULL, or what is wrong with the file, as the rest of a sentence whose subject it is; static. */
+/* NULL, or what is wrong, as the rest of a sentence whose subject is the file; static. */
 const char *rowfile_problem(const struct rowfile *file);
-/* Writes anew what is good in a damaged file, so that a proxy can be started from it; with nothing in it when there is none. */
+/* Rewrites a damaged file with what is good in it, so that a proxy can start from it; makes an empty one when there is none. */
 int rowfile_salvage(struct rowfile *file);
 /* Writes the file whole from what is wanted, with sync. Must have been done once before rowfile_put(). */
 int rowfile_write(struct rowfile *file);
-/* Writes what is wanted of the row, if the file says something else. Not synced. After a failure the row stands as before. */
+/* Writes what is wanted of the row if the file differs. Not synced. After a failure the row is as it was before. */
 int rowfile_put(struct rowfile *file, struct row *row);
-/* Syncs what was put since the last time; nothing to do costs nothing. */
+/* Syncs what was put since the last time; free when there is nothing to do. */
 int rowfile_sync(struct rowfile *file);
 const char *rowfile_path(const struct rowfile *file);
 bool rowfile_is_written(const struct rowfile *file);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Rows: what a proxy looks up, as pairs of key and value in two tables. For each row three things are known: what is wanted, what the
- * running proxy is known to have, and where it stands in the file that the proxy starts from. A row whose sides differ is dirty; the
- * owner takes dirty rows one by one, so the newest value wins and nothing grows while a proxy is slow. No I/O.
+ * running proxy is known to have, and its place in the file that the proxy starts from. A row is dirty while what is wanted and what the
+ * proxy has differ; the owner takes dirty rows one by one, so the newest value wins and nothing grows while a proxy is slow. No I/O.
  *
  * Keys and values contain neither white space nor control bytes; whoever sets a row has checked that.
  */
@@ -22,14 +22,14 @@ struct row;
 struct rows *rows_new(void);
 void rows_free(struct rows *rows);
 
-/* Makes `value` what is wanted; absent: the row must not exist. Cheap when nothing changes. */
+/* Sets what is wanted; absent: the row must not exist. Cheap when nothing changes. */
 void rows_want(struct rows *rows, enum row_table table, struct str key, struct str value);
 /* What is wanted, absent when nothing is. */
 struct str rows_wanted(const struct rows *rows, enum row_table table, struct str key);
 
-/* The oldest dirty row of the table, NULL when there is none. It stays dirty until its owner says what it has. */
+/* The oldest dirty row of the table, NULL when there is none. It stays dirty until rows_has() says that the proxy has what is wanted. */
 struct row *rows_first_dirty(struct rows *rows, enum row_table table);
-/* Puts a dirty row last, so that the others get their turn. */
+/* Moves a dirty row to the end of the queue. */
 void rows_defer(struct rows *rows, struct row *row);
 size_t rows_dirty_count(const struct rows *rows);
 /* Rows of a table that are wanted. For tests. */
@@ -37,9 +37,9 @@ size_t rows_count(const struct rows *rows, enum row_table table);
 
 /* The proxy has this value now; absent: it has no such row. The row may be gone afterwards. */
 void rows_has(struct rows *rows, struct row *row, struct str value);
-/* Likewise by key, for what a proxy shows by itself when asked for everything. */
+/* Likewise by key, for what a proxy reports when it is asked for everything. */
 void rows_found(struct rows *rows, enum row_table table, struct str key, struct str value);
-/* The proxy was started anew or its state is not known: it has nothing. Say rows_found() for what it shows. O(rows). */
+/* The proxy was restarted or its state is not known: it counts as empty. Call rows_found() for what it reports. O(rows). */
 void rows_forget_has(struct rows *rows);
 
 /* In key order. */
@@ -50,7 +50,7 @@ struct str row_key(const struct row *row);
 struct str row_wanted(const struct row *row);
 struct str row_has(const struct row *row);
 enum row_table row_table(const struct row *row);
-/* For rowfile.h: 0 or where the row stands; see there. */
+/* For rowfile.h: 0 or the row's place in the file; see there. */
 uint64_t *row_place(struct row *row);
-/* For rowfile.h: digest of the value that stands there. */
+/* For rowfile.h: digest of the value in the file. */
 uint64_t *row_filed(struct row *row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who listens on this machine, as the kernel says in /proc/net/tcp and tcp6, and whose sockets those are, as far as we may look into
- * /proc/PID/fd: within the sandbox (Landlock) that is what we have started ourselves. What cannot be read is not known; nothing here fails.
+ * Who listens on this machine, according to /proc/net/tcp and tcp6, and which processes own those sockets, as far as we may read
+ * /proc/PID/fd: within the sandbox (Landlock) only of processes that we have started. What cannot be read is not known; nothing here fails.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ struct socket_list {
 int socket_compare(const void *a, const void *b);
 bool socket_list_has(const struct socket_list *list, const struct check_ip *ip, uint16_t port);
 bool socket_is_wildcard(const struct check_ip *ip);
-/* Whether only one of the two addresses can be had, unless both sides agree: they are the same, or one is a wildcard for the other. */
+/* Whether only one of the two addresses can be bound, unless both sides use SO_REUSEPORT: they are the same, or one is a wildcard for the other. */
 bool socket_overlaps(const struct check_ip *a, const struct check_ip *b);
 /* "ADDRESS:PORT" or "[ADDRESS]:PORT" at the beginning of the text, up to a blank, `;` or the end of the line. */
 bool socket_parse(struct str text, struct socket_address *ret_address);
@@ -38,7 +38,7 @@ bool socket_parse(struct str text, struct socket_address *ret_address);
 struct listening {
 	struct socket_address address;
 	uint64_t inode;
-	unsigned uid; /* of who has made it */
+	unsigned uid; /* of its creator */
 	pid_t pid;    /* who has it open; 0: not known */
 	char program[SOCKETS_NAME_MAX];
 };
@@ -54,10 +54,10 @@ bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *r
 /* The addresses of this network namespace, in the arena. False: they cannot be known now. */
 bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count);
 
-/* Those of this network namespace that listen on one of the ports, which are sorted. Owners are not looked for. */
+/* The listening sockets of this network namespace on any of the ports, which are sorted. Owners are not looked up. */
 void sockets_find(const uint16_t *ports, size_t port_count, struct arena *arena,
 	struct listeners *ret_listeners);
-/* Sets pid and program. Looks through all processes: to be called when something is wrong. */
+/* Sets pid and program. Searches all processes: call it only when something is wrong. */
 void sockets_find_owners(struct listeners *listeners);
-/* Whether `pid` is `master` or a process that it, or one of its children, has started. */
+/* Whether `pid` is `master` or one of its descendants. */
 bool sockets_is_of(pid_t pid, pid_t master);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sluice-proxy, which runs the proxy: how it is started where nobody else does, and what it says. */
+/* sluice-proxy, which runs the proxy: how it is started where nobody else starts it, and its lines. */
 #pragma once
 
 #include "provider-proxy/proxy.h"
 
 /* Where its program is: beside ours, installed or in the folder of a build, else by its name in PATH. To be freed by the caller. */
 char *supervisor_find(void);
-/* Its process, or -1. In a session of its own: it outlives us, and what is sent to our terminal or group is not meant for it. */
+/* Its process, or -1. It runs in a session of its own: it outlives us, and signals to our terminal or process group do not reach it. */
 pid_t supervisor_start(const struct proxy_config *config);
 
-/* A line of it (provider-supervisor/README.md), at its tabs; the last field has all that is left, and those that are missing are empty. */
+/* One of its lines (provider-supervisor/README.md), split at tabs; the last field has all that is left, missing ones are empty. */
 enum { SUPERVISOR_FIELDS_MAX = 4 };
 struct supervisor_line {
 	struct str fields[SUPERVISOR_FIELDS_MAX];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Configuration files from templates. A `.tmpl` file looks like the file it makes and is compiled into a table by compile_template.py when the
- * program is built, with an enum of its values and one of its blocks: a `switch` over them that misses a name, or has one that the template
- * lacks, does not compile. Of Mustache's syntax there is
+ * Configuration files from templates. A `.tmpl` file looks like the file it produces. When the program is built, compile_template.py compiles it
+ * into a table, with an enum of its values and one of its blocks: a `switch` over them that misses a name, or has one that the template lacks,
+ * does not compile. The syntax is the following part of Mustache's,
  *
- *   {{name}}               a value; what may stand there is decided by whether it is inside of double quotes
+ *   {{name}}               a value; what is allowed depends on whether it is inside double quotes
  *   {{#name}} … {{/name}}  a block: repeated as often as its source says, perhaps never
  *   {{! text }}            a comment
  *
@@ -17,8 +17,8 @@
 
 enum template_node_kind {
 	TEMPLATE_TEXT,
-	TEMPLATE_BARE,   /* a value outside of quotes */
-	TEMPLATE_QUOTED, /* a value inside of double quotes, which are the template's */
+	TEMPLATE_BARE,   /* a value outside quotes */
+	TEMPLATE_QUOTED, /* a value inside double quotes, which are in the template */
 	TEMPLATE_BLOCK,
 };
 
@@ -26,7 +26,7 @@ struct template_node {
 	enum template_node_kind kind;
 	unsigned name;   /* of a value or block */
 	struct str text; /* of TEMPLATE_TEXT */
-	size_t end;      /* of TEMPLATE_BLOCK: the first node behind it */
+	size_t end;      /* of TEMPLATE_BLOCK: the first node after it */
 };
 
 struct template
@@ -36,18 +36,18 @@ struct template
 };
 
 struct template_source {
-	/* The value of a name in the present turn of the blocks around it; good until the next call. */
+	/* The value of a name in the current iteration of the enclosing blocks; valid until the next call. */
 	struct str (*value)(void *ctx, unsigned name);
-	/* Begins turn `index`, from 0, of a block. False: there is none, and the block has ended. */
+	/* Begins iteration `index`, from 0, of a block. False: there is none, and the block has ended. */
 	bool (*turn)(void *ctx, unsigned block, size_t index);
-	/* Appends a value so that it means itself and nothing more where it stands. -EINVAL: nothing can make it so. -EMSGSIZE: `out` is full. */
+	/* Appends a value so that it is taken literally where it stands. -EINVAL: that is impossible. -EMSGSIZE: `out` is full. */
 	int (*escape)(struct buf *out, struct str value, bool is_quoted);
 };
 
-/* Appends. What `escape` returned for the first value that it refused, or -EMSGSIZE; `out` is then as it was before. */
+/* Appends. On failure, what `escape` returned for the first value that it refused, or -EMSGSIZE; `out` is then as it was before. */
 [[nodiscard]] int template_render(const struct template *template,
 	const struct template_source *source, void *ctx, struct buf *out);
 
-/* For `escape`: appends a value that stands outside of quotes if it is made of letters, digits and what addresses, paths and names have, [/._:-] and
- * brackets. Neither HAProxy nor nginx ends a word or an argument at one of them. -EINVAL for others, and for an empty value. */
+/* For `escape`: appends a value outside quotes if it consists of letters, digits and the other bytes of addresses, paths and names: [/._:-] and
+ * brackets. None of them ends a word or an argument in HAProxy or nginx. -EINVAL for others, and for an empty value. */
 [[nodiscard]] int template_append_bare(struct buf *out, struct str value);

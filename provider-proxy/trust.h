@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TLS to the endpoints of a pool, checked and named: CAs and client certificates are files whose names are digests of what is in them, so
- * a file never changes, the same for many pools is one file, and nobody can put anything under somebody else's name. No I/O.
+ * TLS to the endpoints of a pool, checked and named: CAs and client certificates are files named by the digest of their content, so a file
+ * never changes, pools with the same content share one file, and nobody can put other content under somebody else's name. No I/O.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ struct trust {
 	struct name ca;
 	struct name client;
 	struct name
-		whole; /* of all settings: what was made under one must not be used under another */
+		whole; /* of all settings: a connection made under one must not be reused under another */
 };
 
-/* NULL and *ret_trust, or why nobody must be spoken to so: in words for the owner. */
+/* NULL and *ret_trust, or why no connection may be made with these settings, in words for the owner. */
 const char *trust_of(const struct pool_tls *tls, struct trust *ret_trust);
-/* Appends the content of the file: PEM blocks without anything between them. For a name that trust_of() has given. -EMSGSIZE when it
+/* Appends the content of the file: PEM blocks with nothing between them. For a name that trust_of() has returned. -EMSGSIZE when it
  * does not fit. */
 [[nodiscard]] int trust_ca_content(const struct pool_tls *tls, struct buf *out);
 [[nodiscard]] int trust_client_content(const struct pool_tls *tls, struct buf *out);

@@ -14,11 +14,11 @@ struct config {
 	char *state_dir;
 	char *proxy_dir;
 	double stop_timeout;
-	char *take_over; /* NULL or empty: nobody */
+	char *take_over; /* NULL or empty: none */
 	bool show_output;
 };
 
 extern const struct option_table config_table;
 
-/* With what is not given filled in; good as long as the configuration. */
+/* The folders, with defaults filled in; valid as long as the configuration. */
 struct kind_folders config_folders(const struct config *config);

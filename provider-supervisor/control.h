@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The socket on which a provider gives orders and hears what becomes of the proxy: lines of words with tabs between them, in README.md.
- * Whoever connects is greeted with all that is known, so that nobody has to ask for the past. Only our own user and root may.
+ * The socket on which a provider sends orders and receives reports on the proxy: lines of words separated by tabs, described in README.md.
+ * A client that connects is first sent everything that is known, so that it need not ask for the past. Only our own user and root may connect.
  */
 #pragma once
 
@@ -22,9 +22,9 @@ struct client;
 
 struct control_ops {
 	void (*on_client)(void *ctx, struct client *client); /* to be greeted */
-	/* `argument`: what is behind the word; empty: nothing. */
+	/* `argument`: what follows the word; empty: nothing. */
 	void (*on_order)(void *ctx, struct client *client, struct str word, struct str argument);
-	/* It is not to be answered any more. */
+	/* It must not be answered any more. */
 	void (*on_gone)(void *ctx, struct client *client);
 };
 
@@ -32,14 +32,14 @@ struct control_ops {
 struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
 	void *ctx, int *ret_err);
 void control_free(struct control *control);
-/* Nobody else can connect, so that the next one of us can take our place; who is connected stays. */
+/* Accepts no more clients, so that the next supervisor can take our place; those connected stay. */
 void control_stop_listening(struct control *control);
 
 bool control_has_clients(const struct control *control);
-/* A line to one of them, or with NULL to all. One that reads too slowly is disconnected: it hears everything when it is back. */
+/* Sends a line to one client, or with NULL to all. One that reads too slowly is disconnected: it is sent everything when it reconnects. */
 [[gnu::format(printf, 3, 4)]] void control_tell(
 	struct control *control, struct client *client, const char *format, ...);
 /* A line with the number of the listening sockets, and with them (SCM_RIGHTS); empty lines follow when there are too many for one message. */
 void control_hand_over(struct client *client, const struct listeners *listeners);
-/* Bytes behind such a line. */
+/* Sends bytes after such a line. */
 void control_tell_bytes(struct control *control, struct client *client, struct str bytes);

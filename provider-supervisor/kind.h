@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The proxies that can be supervised, and in what they differ: how each is started, checked, asked to reload and to drain. Both are started
- * from files that a provider has written into the state folder.
+ * The proxies that can be supervised, and how they differ: how each is started, checked, reloaded and drained. Both are started from files
+ * that a provider has written into the state folder.
  */
 #pragma once
 
@@ -31,10 +31,10 @@ struct kind {
 	const char *pid_file;  /* in the proxy's folder, as is the next */
 	const char *log_file;
 	int drain_signal; /* takes no more connections, finishes those that it has, and ends */
-	/* A worker whose master is gone ends by itself a moment later. Those of the other kind serve on until they are told to drain. */
+	/* A worker whose master is gone ends by itself a moment later. Workers of the other kind go on serving until they are told to drain. */
 	bool ends_orphans;
-	bool fetches_listeners; /* that are handed to it when it starts; else it has them from the start (transfer.h) */
-	bool tells_old_workers; /* their titles say which workers are of before a reload */
+	bool fetches_listeners; /* fetches the listening sockets that it takes over; else it inherits them (transfer.h) */
+	bool tells_old_workers; /* process titles show which workers are from before a reload */
 	mode_t dir_mode; /* of the proxy's folder: nginx's workers are another user's, and connect to sockets in it */
 };
 
@@ -43,12 +43,12 @@ const struct kind *kind_get(enum kind_id id);
 /* `listeners`: a socket where it fetches listening sockets that it takes over; NULL: it opens all itself. The caller calls kind_command_fini(). */
 void kind_start_command(const struct kind *kind, const struct kind_folders *folders,
 	const char *listeners, struct kind_command *ret_command);
-/* Looks at the candidate that a provider has written beside what is in use. */
+/* Checks the candidate that a provider has written beside the configuration in use. */
 void kind_check_command(const struct kind *kind, const struct kind_folders *folders,
 	struct kind_command *ret_command);
 void kind_command_fini(struct kind_command *command);
 
-/* The word behind this option in a command line, NUL between its words, as /proc/PID/cmdline has it; NULL: there is none. */
+/* The word after this option in a command line, with NUL between words as in /proc/PID/cmdline; NULL: there is none. */
 const char *kind_word_behind(const char *words, size_t words_len, const char *option);
 /* A command line of another kind_start_command(): whether it starts from this folder. */
 bool kind_starts_from(
@@ -56,8 +56,8 @@ bool kind_starts_from(
 /* The folder of its sockets, from such a command line; NULL: it does not say. The caller frees it. */
 char *kind_find_proxy_dir(const struct kind *kind, const char *words, size_t words_len);
 
-/* Sockets of the proxy in this folder, which one that was killed has left and which keep the next from listening. */
+/* Removes the sockets of a killed proxy from this folder, which would keep the next one from listening. */
 void kind_remove_sockets(const struct kind *kind, const char *dir);
 
-/* Asks the running master to load its files anew; 0 or a negative errno. It happens later, or does not. */
+/* Asks the running master to reload its files; 0 or a negative errno. The reload happens later, and may fail. */
 int kind_reload(const struct kind *kind, const char *proxy_dir, int pidfd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How a proxy is started: its sockets of before are removed, and it gets those that it takes over. */
+/* Starts a proxy: removes the sockets that the last one left, and passes on the listening sockets that it takes over. */
 #pragma once
 
 #include "provider-supervisor/kind.h"
@@ -18,5 +18,5 @@ struct launch_config {
 struct launch *launch_new(const struct launch_config *config);
 void launch_free(struct launch *launch);
 
-/* The process of the proxy, or -1. Takes what is in the list, which HAProxy fetches a moment later, see offer.h. */
+/* The process of the proxy, or -1. Takes the sockets out of the list; HAProxy fetches them a moment later, see offer.h. */
 pid_t launch_run(struct launch *launch, struct listeners *listeners);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Listening sockets of TCP, taken out of a proxy that runs and handed to the next one: whoever waits in such a socket's queue is served by
- * either, so that no connection is refused between the two. Everything here waits for a second or two at most.
+ * Listening TCP sockets, taken from a running proxy and handed to the next one: either can accept the connections waiting in such a socket's
+ * queue, so none is refused between the two. Everything here waits for a second or two at most.
  */
 #pragma once
 
@@ -17,9 +17,9 @@ struct listeners {
 /* Closes them all. */
 void listeners_fini(struct listeners *listeners);
 
-/* Those of an HAProxy whose socket of commands hands them out. 0 or a negative errno. */
+/* Those of an HAProxy, handed out by its stats socket. 0 or a negative errno. */
 int listeners_of_haproxy(const char *socket_path, struct listeners *ret_listeners);
-/* Those of a process that is ours to look into, such as a child of ours. 0 or a negative errno; -EPERM: the kernel does not let us. */
+/* Those of a process that we may inspect, such as a child of ours. 0 or a negative errno; -EPERM: the kernel does not let us. */
 int listeners_of_process(pid_t pid, int pidfd, struct listeners *ret_listeners);
 
 /* Answers one HAProxy that is connected to `fd`, as in transfer.h. 0 or a negative errno. */
@@ -31,8 +31,8 @@ bool listeners_describe(int fd, char text[LISTENERS_ADDRESS_MAX]);
 
 /* A message with descriptors: `count` at most TRANSFER_BATCH_MAX. 0 or a negative errno. */
 int listeners_send(int fd, struct str bytes, const int *fds, size_t count);
-/* Appends the bytes that came to `in` and what came with them to the list; what is no listening socket of TCP is closed. How many bytes, 0 at the end,
- * or a negative errno; -E2BIG: more than TRANSFER_SOCKETS_MAX. `*received` counts all descriptors. */
+/* Appends the bytes received to `in`, and the descriptors received to the list; those that are not listening TCP sockets are closed. Returns how
+ * many bytes, 0 at the end, or a negative errno; -E2BIG: more than TRANSFER_SOCKETS_MAX. `*received` counts all descriptors. */
 ssize_t listeners_receive(int fd, struct buf *in, struct listeners *listeners, size_t *received);
 /* A connected socket that waits for a second at most, or a negative errno. */
 int listeners_connect(const char *path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A socket on which one HAProxy that starts fetches listening sockets (`-x`), once; then it is gone. Only our own user and root may. */
+/* A socket from which a starting HAProxy fetches listening sockets (`-x`), once; then it is removed. Only our own user and root may connect. */
 #pragma once
 
 #include "provider-supervisor/listeners.h"
@@ -8,7 +8,7 @@
 
 struct offer;
 
-/* Takes what is in the list. NULL and a negative errno when the socket cannot be made. */
+/* Takes the sockets out of the list. NULL and a negative errno when the socket cannot be made. */
 struct offer *offer_new(
 	struct ev_loop *loop, const char *path, struct listeners *listeners, int *ret_err);
 void offer_free(struct offer *offer);

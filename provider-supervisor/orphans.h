@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Workers whose master is gone: they would go on serving what was when it died, on ports that the next one needs. They are told to drain,
- * and whoever still serves when the time is over, because it hangs, is killed. Those that drain are left alone.
+ * Workers whose master is gone: they would go on serving the state at its death, on ports that the next one needs. They are told to drain;
+ * one that still takes connections after a time limit, because it hangs, is killed. Those that drain are left alone.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct orphans *orphans_new(
 	struct ev_loop *loop, const struct kind *kind, void (*on_clear)(void *ctx), void *ctx);
 void orphans_free(struct orphans *orphans);
 
-/* Of the session of this master, which was started then (clock ticks since the boot). False: there are none, and on_clear() is not called. */
+/* Ends those in the session of this master, started at `started` (clock ticks since boot). False: there are none, and on_clear() is not called. */
 bool orphans_end(struct orphans *orphans, pid_t master, uint64_t started);
 /* Some still take connections. */
 bool orphans_are_serving(const struct orphans *orphans);

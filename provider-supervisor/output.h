@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the proxy writes to its streams. It goes straight to a file, which the proxy can write whatever becomes of us; the file is kept
- * short, since its folder is in memory, also while clients have the proxy write without end, and can be shown on our own standard error, where
+ * The proxy's standard output and error. They go straight to a file, which the proxy can write whatever becomes of us. The file is kept short,
+ * because its folder is in memory, even while clients make the proxy write without end. It can also be copied to our own standard error, where
  * containers and service managers look.
  */
 #pragma once
@@ -20,9 +20,9 @@ struct output *output_new(struct ev_loop *loop, const char *path, bool is_shown,
 	void (*on_words)(void *ctx), void *ctx);
 void output_free(struct output *output);
 
-/* A proxy is started: what is there now is of a former one. */
+/* A proxy is being started: what is there now is from a former one. */
 void output_mark(struct output *output);
-/* Looks at what has come just now. */
+/* Reads what is new at once. */
 void output_look(struct output *output);
-/* The end of what it wrote since then, in one line that begins with a whole one of its own, or else with a whole word; valid until the next look. */
+/* The end of its output since then, joined into one line that begins at a line of its output, or else at a word; valid until the next look. */
 const char *output_last(const struct output *output);

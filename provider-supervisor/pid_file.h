@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who runs, for the next life of this process: "PID STARTED", and " ending" behind it when it has been told to end. */
+/* Which proxy runs, for our successor: "PID STARTED", followed by " ending" when it has been told to end. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,5 +13,5 @@ struct pid_file {
 };
 
 struct pid_file pid_file_read(const char *path);
-/* It is there for who comes after us: when it cannot be written, the proxy is found in other ways. */
+/* Failures are ignored: without the file, our successor finds the proxy in other ways. */
 void pid_file_write(const char *path, const struct pid_file *content);

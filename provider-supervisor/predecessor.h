@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Another sluice-proxy for the same state folder, such as one whose socket somebody has removed, or that was started with another folder for
- * its sockets: two of them would both start the proxy. The elder is asked to let go, by SIGUSR1: it ends and leaves the proxy to us, unless it
- * is draining that.
+ * its sockets: both would start the proxy. The older one is asked by SIGUSR1 to let go: it ends and leaves the proxy to us, unless it is
+ * draining it.
  */
 #pragma once
 

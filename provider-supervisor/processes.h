@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who is who among the processes of this machine, by /proc. A master is started as the leader of a session of its own, which its workers
- * stay in whoever their parent becomes; the kernel gives the number of a session to nobody else while one of its members lives. So whoever
- * is in the session of a master that is gone is its orphan.
+ * The processes of this machine, read from /proc. A master is started as the leader of a session of its own, and its workers stay in that
+ * session whoever becomes their parent; the kernel does not reuse the id of a session while a member lives. So every process in the session
+ * of a master that is gone is its orphan.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct process {
 
 /* False: there is none, or it has ended. */
 bool process_read(pid_t pid, struct process *ret_process);
-/* Its command line, NUL between the words; false when it cannot be had. */
+/* Its command line, with NUL between words; false when it cannot be read. */
 bool process_read_words(pid_t pid, struct buf *words);
 /* It has this name, which the kernel cuts at 15 bytes. */
 bool process_is_called(const struct process *process, const char *name);

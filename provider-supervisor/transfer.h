@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The two ways in which a proxy that starts gets listening sockets which are open already, without I/O.
+ * The two ways in which a starting proxy gets listening sockets that are already open. No I/O.
  *
- * HAProxy asks for them (`-x SOCKET`, as one asks another before it takes its place): it sends TRANSFER_REQUEST and gets the number of
- * sockets as a C int, then messages with at most TRANSFER_BATCH_MAX descriptors (SCM_RIGHTS) and a record for each: a byte of length and the
- * name of a network namespace, likewise that of an interface, and a C int of no meaning. It answers each message with a C int.
+ * HAProxy asks for them (`-x SOCKET`, as when one HAProxy replaces another): it sends TRANSFER_REQUEST and receives the number of sockets as
+ * a C int, then messages with at most TRANSFER_BATCH_MAX descriptors (SCM_RIGHTS) and a record for each: a length byte and the name of a
+ * network namespace, the same for an interface, and an unused C int. It acknowledges each message with a C int.
  *
- * nginx has them from the start, and their numbers in the variable NGINX, as when its program is replaced.
+ * nginx inherits them, with their numbers in the variable NGINX, as when its binary is upgraded.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 enum {
 	TRANSFER_SOCKETS_MAX = 8192, /* of one proxy */
 	TRANSFER_BATCH_MAX = 253,    /* what the kernel takes at once */
-	TRANSFER_NAME_MAX = 255,     /* what a byte of length can say */
+	TRANSFER_NAME_MAX = 255,     /* what a length byte can hold */
 	TRANSFER_RECORD_MAX = 2 + 2 * TRANSFER_NAME_MAX + (int)sizeof(int),
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a program says of itself: /about and /metrics of proto/ADMIN.md, as text, taken apart. No I/O. */
+/* What a program reports about itself: parses the text of /about and /metrics (proto/ADMIN.md). No I/O. */
 #pragma once
 
 #include "common/buf.h"
@@ -11,7 +11,7 @@ struct about_count {
 	uint64_t count;
 };
 
-/* Texts point into what was read. Zero or absent: not told. */
+/* Texts point into what was read. Zero or absent: not reported. */
 struct about {
 	struct str version;
 	uint64_t started; /* seconds since 1970 */
@@ -26,8 +26,8 @@ struct about {
 	struct about_count
 		lost[ABOUT_COUNTS_MAX]; /* of the watcher: kinds that are not followed now */
 	size_t lost_count;
-	double lag_s;     /* what is known of those is at most so old; 0: all are followed */
-	uint64_t waiting; /* changes that the next program has not taken yet */
+	double lag_s;     /* the greatest age of what is known of those; 0: all are followed */
+	uint64_t waiting; /* changes that the next program has not received yet */
 	struct about_count states[ABOUT_COUNTS_MAX]; /* of a provider: load balancers by state */
 	size_t state_count;
 };

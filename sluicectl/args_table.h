@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Commands, options and exit codes: commands.def and exits.def as tables, which the command line is read by (args.h) and help is printed from
+/* Commands, options and exit codes: commands.def and exits.def as tables, used to parse the command line (args.h) and to print help
  * (args_print.h). */
 #pragma once
 
@@ -44,5 +44,5 @@ extern const struct ctl_option_spec ctl_option_specs[];
 extern const size_t ctl_option_count;
 extern const struct exit_spec exit_specs[];
 extern const size_t exit_count;
-/* The words that a value of this sort may have, with spaces between them; NULL: any. */
+/* The words allowed for a value of this kind, separated by spaces; NULL: any. */
 const char *args_choices(enum option_value value);

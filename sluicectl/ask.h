@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Questions to the programs of the line, by their admin servers: a Unix socket each, HTTP (proto/ADMIN.md). Waits for the answer. */
+/* Requests to the admin servers of the programs of the line: HTTP over a Unix socket each (proto/ADMIN.md). Blocks until the answer. */
 #pragma once
 
 #include "common/buf.h"
@@ -26,15 +26,15 @@ enum {
 	ASK_NAME_LEN_MAX = 64,
 };
 
-/* `program` is without "sluice-"; `target` is path and query. Appends the answer's body to `out`; in words in *ret_problem (allocated) what is wrong, or the
- * text with which it was refused. */
+/* `program` is without "sluice-"; `target` is path and query. Appends the answer's body to `out`; *ret_problem (allocated) says what is wrong, or is the
+ * text of the refusal. */
 enum ask_outcome ask(const struct ask *question, const char *program, const char *target,
 	struct buf *out, char **ret_problem);
-/* Hands over the payload of each frame as it comes, until on_frame() says false or the other side ends. `is_endless`: the answer may take as long as it likes. */
+/* Passes on the payload of each frame as it arrives, until on_frame() returns false or the other side ends. `is_endless`: no time limit for the answer. */
 enum ask_outcome ask_frames(const struct ask *question, const char *program, const char *target,
 	bool is_endless, bool (*on_frame)(void *ctx, struct str payload), void *ctx,
 	char **ret_problem);
 /* The programs that have an admin server in the folder, sorted; returns how many. */
 size_t ask_programs(const struct ask *question, char (*ret_names)[ASK_NAME_LEN_MAX], size_t max);
-/* Text for a query, in which nothing means anything else; the caller frees it. */
+/* Percent-encodes a text for a query; the caller frees it. */
 char *ask_escape(const char *text);

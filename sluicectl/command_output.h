@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What all commands say in the same way: complaints, and whether there are colours. */
+/* Output common to all commands: error messages, and whether to use colours. */
 #pragma once
 
 #include "sluicectl/args.h"
 
-/* Says on standard error what is wrong; frees the text. */
+/* Prints an error to standard error; frees the text. */
 void command_complain(char *problem);
 /* Colours were asked for, or the output is a terminal. */
 bool command_has_color(const struct args *args);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What somebody should know of objects in manifests, with the file and line where each object stands. Keeps copies of all that it is given
- * but the names of files.
+ * Findings about objects in manifests, with the file and line of each object. Keeps copies of everything but the names of files.
  */
 #pragma once
 
@@ -14,7 +13,7 @@ struct manifest_place {
 	unsigned line;    /* 0: not known */
 };
 
-/* What somebody should know of an object. */
+/* One finding about an object. */
 struct line_finding {
 	enum event_type type;
 	struct str kind; /* "Ingress" */
@@ -30,10 +29,10 @@ void findings_free(struct findings *findings);
 
 /* The name of a file, kept as long as the findings. */
 const char *findings_file(struct findings *findings, struct str name);
-/* Where an object stands; the last one of its name counts. */
+/* Where an object is defined; the last one of its name counts. */
 void findings_note_place(struct findings *findings, struct str kind, struct str namespace,
 	struct str name, const struct manifest_place *place);
-/* Without a place it gets the one that was noted for its object. */
+/* A finding without a place gets the one noted for its object. */
 void findings_add(struct findings *findings, const struct line_finding *given);
-/* Sorted by place, then by object; without repetitions. Good until the next is added. */
+/* Sorted by place, then by object; without duplicates. Valid until the next is added. */
 size_t findings_list(struct findings *findings, const struct line_finding **ret_findings);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The line for manifests: the watcher, the translator and a provider, run as filters and joined by pipes. What comes out is what the running line makes of the same objects,
- * for the same programs make it.
+ * The line for manifests: the watcher, the translator and a provider, run as filters and joined by pipes. The result is that of the running
+ * line for the same objects, because the same programs produce it.
  *
  *   manifests ──► sluice-watcher ──► sluice-translator ──► sluice-provider-NAME ──► files
  *                  │ places             │ Events                │ notices
@@ -36,17 +36,17 @@ struct line_request {
 		folder; /* of LINE_FILES: where to write them; NULL: they are kept for line_files() */
 };
 
-/* Runs it. NULL: it was told why, and *ret_code is the exit code. Texts of the request must stay. */
+/* Runs it. NULL: the reason was printed, and *ret_code is the exit code. Texts of the request must stay valid. */
 struct line *line_run(const struct line_request *request, int *ret_code);
 void line_free(struct line *line);
 
 struct state *line_state(struct line *line);
-/* False: there is no such object. Good as long as the line. */
+/* False: there is no such object. Valid as long as the line. */
 bool line_explanation(struct line *line, struct inspection_explanation *ret_explanation);
 /* Calls on_file with each file in turn. False: what the provider wrote cannot be read. */
 bool line_files(const struct line *line,
 	void (*on_file)(void *ctx, struct str name, struct str content), void *ctx);
-/* Sorted by place, then by object; without repetitions. With LINE_FINDINGS those are among them, as notes, that are not ours by their class. */
+/* Sorted by place, then by object; without duplicates. With LINE_FINDINGS they include, as notes, objects whose class is not ours. */
 size_t line_findings(struct line *line, const struct line_finding **ret_findings);
 /* How many of them are such notes. */
 size_t line_foreign_count(const struct line *line);

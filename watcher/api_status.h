@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What an API server says when it does not do what was asked: the Status object, wherever it comes from: the body of an error
- * answer, or the object of an ERROR frame of a watch (Kubernetes API conventions, "Response Status Kind"). Answers of proxies and of
- * the server's outer layers are plain text or HTML; then there is only the code.
+ * How an API server refuses a request: a Status object (Kubernetes API conventions, "Response Status Kind"), which is the body of an
+ * error answer or the object of a watch's ERROR frame. Proxies and the server's outer layers answer in plain text or HTML; then only
+ * the code is known.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One request of a reflector that runs: a page of a list, or a watch. What comes back goes as objects into the intake and as events to
- * the owner, in the words of the reflector's machine; nothing is decided here.
+ * One running request of a reflector: a page of a list, or a watch. Objects that come back go into the intake; events of the reflector's
+ * state machine go to the owner. Nothing is decided here.
  */
 #pragma once
 
@@ -14,10 +14,10 @@ enum { CHANNEL_PROBLEM_LEN = 448 };
 struct channel;
 
 struct channel_ops {
-	/* May free the channel. After an event other than OPENED, CHANGE, BOOKMARK and MARKED nothing more comes. */
+	/* May free the channel. Any event but OPENED, CHANGE, BOOKMARK and MARKED is the last one. */
 	void (*on_event)(void *ctx, struct channel *channel, enum reflector_event event,
 		struct str revision, double retry_after_s);
-	/* A piece of the answer has been worked on, objects may have changed. */
+	/* A piece of the answer has been processed; objects may have changed. */
 	void (*on_batch)(void *ctx);
 };
 
@@ -27,17 +27,17 @@ struct channel_config {
 	struct intake *intake;
 	const struct channel_ops *ops;
 	void *ctx;
-	bool ignores_objects; /* of a list, of which only the revision matters */
+	bool ignores_objects; /* a list of which only the revision matters */
 };
 
 /* One page; events PAGE or LISTED with the revision of the list, or what went wrong. */
 struct channel *channel_list(const struct channel_config *config, const char *path);
-/* A watch that must be answered within answer_s (else CUT) and end within lives_s after that (else DEADLINE). */
+/* A watch that must be answered within answer_s (else CUT) and end within another lives_s (else DEADLINE). */
 struct channel *channel_watch(
 	const struct channel_config *config, const char *path, double answer_s, double lives_s);
 /* NULL does nothing. */
 void channel_free(struct channel *channel);
 /* What went wrong, in words. */
 const char *channel_problem(const struct channel *channel);
-/* The token of the page that comes after this one; "": it was the last. Good as long as the channel. */
+/* The token of the next page; "": this was the last. Valid as long as the channel. */
 const char *channel_next_page(const struct channel *channel);

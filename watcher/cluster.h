@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All reflectors of a cluster: asks what is served, keeps one reflector for each kind and namespace, knows when the state is whole and
- * what is missing, and asks again when a version is not served any more or after a long outage (an upgrade of the cluster).
+ * All reflectors of a cluster: discovers what is served, keeps one reflector for each kind and namespace, knows when the state is
+ * complete and what is missing, and repeats discovery when a version is no longer served or after a long outage (a cluster upgrade).
  */
 #pragma once
 
@@ -12,14 +12,14 @@
 struct cluster;
 
 struct cluster_ops {
-	/* The kinds that will be synced, in this order. Again when a kind came to be served later. */
+	/* The kinds that will be synced, in this order. Called again when another kind begins to be served. */
 	void (*on_kinds)(void *ctx, const int *kinds, size_t count);
 	/* The version under which a kind is read from now on. */
 	void (*on_version)(void *ctx, const struct kind_version *version);
 	/* Every kind has synced for the first time. */
 	void (*on_whole)(void *ctx);
 	void (*on_changed)(void *ctx);
-	/* What is missing, in words; NULL: nothing. Told again whenever it may have changed. */
+	/* What is missing, in words; NULL: nothing. Called whenever it may have changed. */
 	void (*on_missing)(void *ctx, const char *missing);
 	/* An object cannot be used. */
 	void (*on_refused)(
@@ -42,7 +42,7 @@ enum { CLUSTER_NAMESPACES_MAX = 64 };
 
 struct cluster *cluster_new(const struct cluster_config *config);
 void cluster_free(struct cluster *cluster);
-/* Adds a line that says how old what is known is, where it is older than it should be; what does not fit is left out. */
+/* Adds a line on the age of what is known, where it is older than it should be; what does not fit is left out. */
 void cluster_describe(const struct cluster *cluster, struct buf *out);
-/* Tries now whatever is waiting for a next try. */
+/* Retries at once whatever is waiting to be retried. */
 void cluster_hurry(struct cluster *cluster);

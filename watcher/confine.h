@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the watcher keeps of its rights once it knows where its API server is. */
+/* The rights that the watcher keeps once it knows where its API server is. */
 #pragma once
 
 #include "common/sandbox.h"
 
 struct target;
 
-/* The network, its neighbours, and the folders of its token, certificates and authorities, which are replaced while it runs. With a
- * credential plugin (kubeconfig, `exec`) much more, for the plugin inherits it and may be any program. The caller enters or frees it. */
+/* Allows the network, the neighbours, and the folders of the token, certificates and authorities, whose files are replaced while it runs. With
+ * a credential plugin (kubeconfig, `exec`) it allows much more, because the plugin inherits it and may be any program. The caller enters or
+ * frees it. */
 struct sandbox *confine_watcher(const struct target *target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A bounded memory of what was met lately: entries of a fixed size under 64-bit digests; the one
- * not used for longest makes room. Entries begin with a struct digest_entry.
+ * A bounded LRU cache: entries of a fixed size under 64-bit digests; the least recently used one
+ * makes room. Entries begin with a struct digest_entry.
  */
 #pragma once
 
@@ -31,9 +31,9 @@ struct digest_cache {
 
 void digest_cache_init(struct digest_cache *cache, size_t entry_size, size_t max);
 void digest_cache_fini(struct digest_cache *cache);
-/* The entry, made (zeroed) if need be: then *ret_is_new is true. Good until the next call. */
+/* The entry, created (zeroed) if need be: then *ret_is_new is true. Valid until the next call. */
 void *digest_cache_get(struct digest_cache *cache, uint64_t digest, bool *ret_is_new);
 
-/* The first eight bytes of SHA-256 over the texts, each with its length, so that no two lists of
- * texts look alike by how they are cut. */
+/* The first eight bytes of SHA-256 over the texts, each with its length, so that lists of texts
+ * that differ only in where they are split get different digests. */
 uint64_t digest_of(const struct str *texts, size_t count);

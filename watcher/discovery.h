@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which versions of the kinds a server has: one small request for each group and version, as every authenticated caller may make
- * (Kubernetes API concepts, "API Discovery"). Served means that the resource is in the list, with the verbs list and watch; not served is
- * told by 404 alone. Any other answer says nothing, and is asked for again.
+ * Which versions of the kinds a server has: one small request for each group and version, which every authenticated caller may make
+ * (Kubernetes API concepts, "API Discovery"). A version is served if the resource is in the list with the verbs list and watch. Of errors
+ * only 404 means that it is not served; after any other the request is repeated.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct discovery;
 
-/* The best version of each kind that was asked for; NULL: not served in any. */
+/* The best version of each wanted kind; NULL: no version of it is served. */
 struct discovery_result {
 	const struct kind_version *versions[RECORD_KIND_COUNT];
 };
@@ -23,13 +23,13 @@ struct discovery_config {
 	double backoff_first_s;
 	double backoff_max_s;
 	void (*on_done)(void *ctx, const struct discovery_result *result);
-	/* It has not worked so far, and goes on. */
+	/* It has failed so far, and is being retried. */
 	void (*on_problem)(void *ctx, const char *problem);
 	void *ctx;
 };
 
 struct discovery *discovery_new(const struct discovery_config *config);
 void discovery_free(struct discovery *discovery);
-/* Asks all anew; on_done() comes from the loop, once for each run that is not overtaken by another. */
+/* Starts over; on_done() is called from the loop, once for each run that is not superseded by another. */
 void discovery_run(struct discovery *discovery);
 bool discovery_is_running(const struct discovery *discovery);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Leader election by a Lease (coordination.k8s.io/v1), as client-go's tools/leaderelection does it: who has written its name into the Lease
- * leads as long as it renews; when nobody has for as long as the Lease says, somebody else may. Only this machine's clock counts, from the
- * moment at which a change of the Lease was seen; the times written in it are for people. Every write carries the resourceVersion that
- * was read, so of two at the same time one fails.
+ * Leader election by a Lease (coordination.k8s.io/v1), as in client-go's tools/leaderelection: whoever has written its name into the Lease
+ * leads as long as it renews it; once it has not been renewed for as long as the Lease says, another may take over. Only this machine's
+ * clock counts, from the moment at which a change of the Lease was observed; the times written in it are for people. Every write carries the
+ * resourceVersion that was read, so of two concurrent writes one fails.
  *
- * Pure: told what was answered, says what to ask next. Times are seconds of one clock that never goes back.
+ * Pure: answers go in, the next request comes out. Times are seconds of a monotonic clock.
  *
  *   an attempt:  leads, and knows the revision --> WRITE --failed--> READ
  *                otherwise READ --404--> CREATE
@@ -24,13 +24,13 @@ enum { ELECTION_TEXT_MAX = 256 };
 struct election_config {
 	struct str identity; /* unique for each process; kept */
 	double duration_s;   /* for how long others respect what we write */
-	double deadline_s;   /* without a renewal for so long we stop; less than the duration */
+	double deadline_s; /* we stop leading after this long without a renewal; less than the duration */
 	double retry_s;
 };
 
 enum election_step { ELECTION_WAIT, ELECTION_READ, ELECTION_CREATE, ELECTION_WRITE };
 
-/* A Lease as it was read. Texts are good during the call; those that are too long count as absent. */
+/* A Lease as it was read. Texts are valid during the call; those that are too long count as absent. */
 struct election_lease {
 	struct str revision;
 	struct str holder;
@@ -51,8 +51,8 @@ struct election {
 	enum election_step step; /* under way, or WAIT */
 	double started_at;       /* of the request under way */
 	double next_at;          /* of the next attempt */
-	double until;            /* we lead up to then */
-	/* The Lease as it was seen last. */
+	double until;            /* we lead until then */
+	/* The Lease as it was last seen. */
 	bool is_seen;
 	char revision[ELECTION_TEXT_MAX];
 	char holder[ELECTION_TEXT_MAX];
@@ -64,12 +64,13 @@ struct election {
 };
 
 void election_init(struct election *election, const struct election_config *config);
-/* What to ask now; WAIT: nothing before election->next_at, or something is under way. Anything else is under way until election_answered(). */
+/* The request to make now; WAIT: none before election->next_at, or one is in flight. Any other step is in flight until
+ * election_answered(). */
 enum election_step election_next(struct election *election, double now);
-/* `chance` from 0 to 1 spreads those who wait. `lease` with OK only. What to ask next. */
+/* `chance` from 0 to 1 is the jitter of waits. `lease` with OK only. Returns the next request. */
 enum election_step election_answered(struct election *election, enum election_answer answer,
 	const struct election_lease *lease, double now, double chance);
 bool election_leads(const struct election *election, double now);
-/* What a WRITE or CREATE has to say beside our name and duration: whether the acquireTime stays, and leaseTransitions. */
+/* What a WRITE or CREATE contains besides our name and duration: whether acquireTime stays, and leaseTransitions. */
 bool election_keeps_acquired(const struct election *election);
 int64_t election_transitions(const struct election *election);

@@ -4,9 +4,9 @@
  * filter for each object (a burst of 25, then one in 300 s), and EVENT_SIMILAR_MAX different
  * messages of one object, type and reason within 600 s become one Event.
  *
- * The name of an Event is made from what it says: <object name>.<digest of uid, type, reason,
- * message>. So the same thing said again, also after a restart, meets the Event that is there
- * already and never piles up.
+ * The name of an Event is derived from its content: <object name>.<digest of uid, type, reason,
+ * message>. So a repetition, even after a restart, updates the Event that is there already, and
+ * Events never pile up.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum {
 	EVENT_MESSAGE_MAX = 1024, /* what the API allows */
 	EVENT_BURST = 25,
 	EVENT_SIMILAR_MAX = 10,
-	EVENT_MEMORY = 1024, /* objects and reasons that are remembered */
+	EVENT_MEMORY = 1024, /* objects, and reasons, that are remembered */
 };
 
 struct event_filter {
@@ -29,12 +29,12 @@ struct event_filter {
 struct event_plan {
 	char name[EVENT_NAME_MAX + 1];
 	char message[EVENT_MESSAGE_MAX + 1];
-	uint64_t digest; /* of what it says */
+	uint64_t digest; /* of its content */
 	bool is_combined;
 };
 
 void event_filter_init(struct event_filter *filter);
 void event_filter_fini(struct event_filter *filter);
-/* False: one too many, drop it. `now` in seconds of any steady clock. */
+/* False: over the limit, drop it. `now` in seconds of any monotonic clock. */
 bool event_filter_take(struct event_filter *filter, const struct event_note *note, double now,
 	struct event_plan *ret_plan);

@@ -20,6 +20,6 @@ struct exec_credential {
 void exec_credential_fini(struct exec_credential *credential);
 /* The value of KUBERNETES_EXEC_INFO; the caller frees it. `ca_data` as PEM, NULL: none. */
 char *exec_credential_info(const struct target *target, const char *ca_data);
-/* What the plugin printed. NULL and *ret_credential, or a static text that says what is wrong. */
+/* Parses the plugin's output. NULL and *ret_credential, or a static text that says what is wrong. */
 const char *exec_credential_parse(
 	struct str output, const char *api_version, struct exec_credential *ret_credential);

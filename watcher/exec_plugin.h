@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a program on the loop and collects what it prints: nothing blocks, its time and its output are bounded. It gets no standard input
- * (ours may be the token's), none of our descriptors, and a process group of its own, which is killed as a whole when its time is up.
+ * Runs a program on the loop and collects what it prints: nothing blocks, and its time and output are bounded. It gets no standard input
+ * (ours may carry the token), none of our descriptors, and a process group of its own, all of which is killed when its time is up.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 struct exec_plugin;
 
 struct exec_plugin_call {
-	struct ev_loop *loop; /* the default loop: children are told to no other */
+	struct ev_loop *loop; /* the default loop: no other receives the ends of children */
 	const char *command;
 	char *const *args;
 	size_t arg_count;
 	char *const *env; /* "NAME=value", beside our own environment */
 	size_t env_count;
-	const char *info; /* of KUBERNETES_EXEC_INFO */
+	const char *info; /* the value of KUBERNETES_EXEC_INFO */
 	double timeout_s;
 	size_t output_max;
 	/* Once, from the loop; the plugin is freed afterwards. `problem` NULL: it ended with exit code 0, `output` is what it printed;

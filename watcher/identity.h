@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who an object of a manifest is once it is applied to a cluster: the object that is there, with its uid and as old as that, or the newest of
- * all.
+ * The identity that an object of a manifest will have once it is applied to a cluster: that of the object already there, with its uid and
+ * age, or that of a new object, younger than all others.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The way of one kind's objects from JSON into the store: parse, project, encode, compare, keep. Whatever stands in the JSON, an
- * object that cannot be used is told of by name, and what was known of it stands; the others are not touched. No I/O.
+ * How one kind's objects get from JSON into the store: parse, project, encode, compare, keep. Whatever the JSON contains, an object
+ * that cannot be used is reported by name, what was known of it stays, and no other object is affected. No I/O.
  */
 #pragma once
 
@@ -19,12 +19,12 @@ struct intake {
 	const struct kind_version *version;
 	struct store *store;
 	const struct project_ours *ours;
-	bool has_nameless; /* an object was refused of which not even the name can be told */
+	bool has_nameless; /* an object was refused of which not even the name is known */
 	struct arena arena;
 	struct buf wanted; /* text of the object that is being parsed */
 	struct buf encoded;
 	struct buf secret;
-	/* An object cannot be used; what of it is known stands in meta, which may lack everything. */
+	/* An object cannot be used; meta has what is known of it, which may be nothing. */
 	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why);
 	void *ctx;
 };
@@ -34,7 +34,7 @@ void intake_init(struct intake *intake, const struct kind_version *version, stru
 	const struct project_ours *ours,
 	void (*on_refused)(void *ctx, const struct project_meta *meta, const char *why), void *ctx);
 void intake_fini(struct intake *intake);
-/* The kind's Secrets are wiped wherever they were. */
+/* The kind is Secret, so every copy of its objects is wiped. */
 static inline bool intake_is_secret(const struct intake *intake)
 {
 	return intake->version->kind == RECORD_SECRET;
@@ -43,11 +43,11 @@ static inline bool intake_is_secret(const struct intake *intake)
 /* json_parse_wanted() for this kind. */
 struct json *intake_parse(
 	struct intake *intake, struct str text, size_t outer, const char **ret_problem);
-/* The object is there, in this form. */
+/* The object exists, in this form. */
 void intake_put(struct intake *intake, const struct json *object);
 /* It is gone. */
 void intake_remove(struct intake *intake, const struct json *object);
 /* An element of a list, as text. */
 void intake_put_text(struct intake *intake, struct str text);
-/* The same of one that cannot be parsed, and may be cut short; `why` is what its owner hears. */
+/* The same for one that cannot be parsed and may be truncated; `why` is reported to its owner. */
 void intake_refuse_text(struct intake *intake, struct str text, const char *why);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kinds of Kubernetes objects that are watched: under which API versions each is found, best
- * first, and how its JSON becomes a record. A kind is looked for in the order of its versions
- * (Kubernetes deprecated API migration guide).
+ * The kinds of Kubernetes objects that are watched: the API versions of each (Kubernetes deprecated
+ * API migration guide), and how its JSON becomes a record. The first version that is served is used.
  */
 #pragma once
 
@@ -22,7 +21,7 @@ struct kind_version {
 
 enum { KIND_VERSIONS_MAX = 3 };
 
-/* The versions of a kind, best first; NULL behind the last. */
+/* The versions of a kind, best first; NULL after the last. */
 const struct kind_version *kind_version_at(enum record_kind kind, size_t index);
 /* The version of an object by its apiVersion and kind, and its index among those of the kind; NULL: it is not watched. */
 const struct kind_version *kind_version_find(

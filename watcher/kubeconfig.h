@@ -4,8 +4,8 @@
  * defines a named cluster, user or context wins whole, relative paths are relative to the file that names them. Pure: texts in, a
  * target out.
  *
- * The text is hostile until it is parsed: its size, nesting and lists are bounded, and aliases are looked through but never copied, so
- * a small file cannot become a large one.
+ * The text is not trusted: its size, nesting and lists are bounded, and aliases are followed but never expanded, so a small file cannot
+ * become a large one.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum {
 	KUBECONFIG_ENTRIES_MAX = 4096, /* of one list */
 	KUBECONFIG_ARGS_MAX = 256,
 	KUBECONFIG_DEPTH_MAX = 100,
-	KUBECONFIG_MEMBERS_MAX = 1024, /* of one mapping; what stands behind them is not seen */
+	KUBECONFIG_MEMBERS_MAX = 1024, /* of one mapping; further ones are not seen */
 };
 
 struct kubeconfig_file {
@@ -26,7 +26,7 @@ struct kubeconfig_file {
 	const char *dir;  /* that relative paths start from */
 };
 
-/* `context` NULL: the current one. NULL and *ret_target (to be freed by target_fini()), or what is wrong in words. Credentials are dropped
- * when the server speaks plain http, as kubectl does. */
+/* `context` NULL: the current one. Returns NULL and *ret_target (to be freed by target_fini()), or what is wrong in words. Credentials are
+ * dropped when the server speaks plain http, as kubectl does. */
 char *kubeconfig_choose(const struct kubeconfig_file *files, size_t count, const char *context,
 	struct target *ret_target);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Takes the answer to a list apart while it arrives: each element of `items` is handed out as text,
- * and what stands around them (kind, metadata) is kept as a small document with an empty list. So a
- * page of any size costs the memory of its largest object, and an object that cannot be read spoils
- * nothing but itself.
+ * and what surrounds them (kind, metadata) is kept as a small document with an empty list. So a
+ * page of any size takes only the memory of its largest object, and an object that cannot be read
+ * affects no other.
  *
- * The reader looks at quotes and brackets only; whether an element is JSON is for whoever parses
- * it. The frame around is given out at the end, to be parsed like any document.
+ * The reader looks at quotes and brackets only; whether an element is JSON is found out by whoever
+ * parses it. The surrounding frame is returned at the end, to be parsed like any document.
  */
 #pragma once
 
@@ -15,13 +15,13 @@
 enum {
 	LIST_BODY_MAX = 64 * 1024 * 1024,
 	LIST_ITEM_MAX = 8 * 1024 * 1024,
-	LIST_FRAME_MAX = 64 * 1024, /* what stands around the items */
+	LIST_FRAME_MAX = 64 * 1024, /* what surrounds the items */
 };
 
 enum list_outcome {
 	LIST_OK,
-	LIST_E_TOO_LONG = 1,  /* the body passes its limit: ask for a smaller page */
-	LIST_E_MALFORMED = 2, /* brackets do not fit, or the frame is too long: this is no list */
+	LIST_E_TOO_LONG = 1,  /* the body exceeds its limit: ask for a smaller page */
+	LIST_E_MALFORMED = 2, /* brackets do not match, or the frame is too long: this is no list */
 };
 
 struct list_reader {
@@ -33,7 +33,7 @@ struct list_reader {
 	bool in_text;
 	bool escaped;
 	bool in_items;  /* between the brackets of "items" */
-	bool item_lost; /* the present item passes LIST_ITEM_MAX; the rest of it is skipped, and
+	bool item_lost; /* the current item exceeds LIST_ITEM_MAX; the rest of it is skipped, and
 			   on_item() is given its beginning */
 	bool done;      /* the document has ended */
 	bool seen_items;
@@ -45,8 +45,8 @@ struct list_reader {
 void list_reader_init(struct list_reader *reader, size_t body_max, bool is_secret);
 void list_reader_fini(struct list_reader *reader);
 
-/* Calls on_item() for each element in order; while `item_lost` it is a part of one that is too long. The result is an enum list_outcome, or what
- * on_item() returned when that was negative; nothing more may be fed then. */
+/* Calls on_item() for each element in order; with `item_lost` set, it gets only the beginning of one that is too long. Returns an enum
+ * list_outcome, or what on_item() returned if that was negative; then nothing more may be fed. */
 [[nodiscard]] int list_reader_feed(struct list_reader *reader, struct str piece,
 	int (*on_item)(void *ctx, struct str item), void *ctx);
 /* After the last piece: the document without its items. LIST_E_MALFORMED when it has not ended. */

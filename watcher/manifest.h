@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Manifests: files of YAML or JSON, many documents each, Lists taken apart, as an API server would hand them to the watcher. What a server fills in and
- * the watcher reads is filled in: a namespace, a uid made of kind and name, target ports, data of a Secret's stringData.
+ * Manifests: files of YAML or JSON with any number of documents, Lists taken apart, as an API server would return the objects. What a server
+ * defaults and the watcher reads is filled in: a namespace, a uid made of kind and name, target ports, a Secret's data from its stringData.
  */
 #pragma once
 
@@ -23,5 +23,5 @@ struct manifest_options {
 
 /* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". "-" is standard input. */
 char *manifest_read_file(const char *path, const struct manifest_options *options);
-/* The same of text; public for tests only. `name` is what places call the file; it is kept in them. */
+/* The same for text; public for tests only. `name` is the file of all places, which keep the pointer. */
 char *manifest_read_text(struct str text, const char *name, const struct manifest_options *options);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The watcher as a filter: manifests in, and what it would tell the translator of a cluster with these objects out, as frames of the source link. The objects take
- * the way of those of a server: intake, store, outlet.
+ * The watcher as a filter: reads manifests, and writes the frames of the source link that it would send to the translator for a cluster with
+ * these objects. They pass through the same stages as a server's objects: intake, store, outlet.
  *
- * Beside that it tells where each object stands, and which cannot be used (README.md, "Manifests").
+ * It also reports where each object was found, and which cannot be used (README.md, "Manifests").
  */
 #pragma once
 
 #include "watcher/config.h"
 
-/* NULL, or what is wrong (allocated): with the options, with *ret_usage, or with a manifest, of which file and line are named. Then nothing was
- * written for the translator. */
+/* NULL, or what is wrong (allocated): with the options (then *ret_usage is set), or with a manifest, named by file and line. On an error
+ * nothing was written for the translator. */
 char *manifest_filter(const struct config *config, bool *ret_usage);

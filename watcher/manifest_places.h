@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Lines of JSON for whoever gave manifests to the watcher: where each object stands, which cannot be used, and at the end how many there are. README.md,
- * "Manifests", has their form.
+ * Lines of JSON for whoever gave manifests to the watcher: where each object was found, which cannot be used, and finally the totals.
+ * README.md, "Manifests", describes their format.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 struct manifest_places {
 	int fd;
-	bool has_all; /* otherwise only what cannot be used is told */
+	bool has_all; /* otherwise only what cannot be used is reported */
 	int err;      /* of the first write that failed; negative errno */
 	struct buf text;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The source link's sender: tells the translator of the store, never more than once of the same
- * thing and never faster than it reads.
+ * The source link's sender: sends the store to the translator, nothing twice, and never faster than
+ * the translator reads.
  *
- * When a link is up and every kind has synced, the snapshot is sent, kind by kind between their marks, as a walk
- * over the store. What changes behind the walk, and everything new, is queued unless it already is: what is
- * sent is its newest form at that moment. An object that goes away is kept, without its record, until this peer has been
- * told, but only if the peer ever heard of it. So the queue never holds more than one entry for each object of the
- * store and one for each that the peer knows: it is bounded by state, not by speed.
+ * When a link is up and every kind has synced, the snapshot is sent by walking the store, kind by kind, each between
+ * its marks. Objects that change behind the walk, and new ones, are queued unless they already are; each is sent in
+ * the form that is newest then. A deleted object is kept, without its record, until the deletion has been sent, but
+ * only if the peer knows the object. So the queue never holds more than one entry for each object of the store and
+ * one for each that the peer knows: it is bounded by state, not by speed.
  *
- * The sender is given as functions, so that this is plain data handling.
+ * The caller supplies the functions that send, so this module only handles data.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 enum { OUTLET_KINDS_MAX = RECORD_KIND_COUNT };
 
 struct outlet_ops {
-	/* False: not now; outlet_flush() is called again when there is room. */
+	/* False: not now; call outlet_flush() again when there is room. */
 	bool (*has_room)(void *ctx);
 	void (*send_settings)(void *ctx, const struct source_settings *settings);
 	void (*send_mark)(void *ctx, bool begin, enum record_kind kind);
@@ -59,7 +59,7 @@ struct outlet {
 void outlet_init(
 	struct outlet *outlet, struct store *store, const struct outlet_ops *ops, void *ctx);
 void outlet_fini(struct outlet *outlet);
-/* What the translator is told first. `settings` is copied, its texts and lists are kept. */
+/* What is sent to the translator first. `settings` is copied; its texts and lists are kept. */
 void outlet_set_settings(struct outlet *outlet, const struct source_settings *settings);
 void outlet_link_up(struct outlet *outlet);
 void outlet_link_down(struct outlet *outlet);

@@ -4,9 +4,9 @@
  * all versions look alike (networking.k8s.io/v1, v1beta1 and extensions/v1beta1 become the same
  * ingress record) and hold only what a translation needs.
  *
- * Every member that is looked at has its type checked; null and absent are the same. An object that
- * does not fit is refused as a whole, with the object's field named, and hurts only itself. Limits
- * of length are those of the messages and are checked when the record is encoded.
+ * Every member that is read has its type checked; null and absent are the same. An object that does
+ * not fit is refused as a whole, the field is named, and no other object is affected. Lengths are
+ * limited by the messages and checked when the record is encoded.
  */
 #pragma once
 
@@ -32,16 +32,16 @@ struct project_error {
 	char text[SCHEMA_ERROR_LEN]; /* "spec.rules[0].host: must be text" */
 };
 
-/* The name under which we write statuses, for telling our own writes by their managed fields. */
+/* The field manager under which we write statuses; managed fields show by it which writes are ours. */
 #define PROJECT_MANAGER "sluice"
 enum { PROJECT_MANAGER_LEN = 32 };
 
 /* Which Services of type LoadBalancer are ours (Kubernetes API reference, core/v1 ServiceSpec, loadBalancerClass). */
 struct project_ours {
 	struct str load_balancer_class;
-	bool without_class; /* those that name none, too */
-	/* Under which finalizers are written: of the class, since several of us may run in a
-	 * cluster, each for a class of its own, and none may free what another holds. */
+	bool without_class; /* also those without a class */
+	/* The field manager for finalizers: one for each class, since several of us may run in a
+	 * cluster, each for its own class, and none may release what another holds. */
 	char manager[PROJECT_MANAGER_LEN];
 };
 
@@ -49,8 +49,8 @@ struct project_ours {
 void project_ours_init(
 	struct project_ours *ours, struct str load_balancer_class, bool without_class);
 
-/* The memory and the complaint of one projection. Texts in a record point into the JSON or the
- * arena; what is decoded of a Secret stands in `secret`, which the caller wipes. */
+/* The memory and the error of one projection. Texts in a record point into the JSON or the arena;
+ * the decoded data of a Secret is in `secret`, which the caller wipes. */
 struct projection {
 	struct arena *arena;
 	struct buf *secret;
@@ -71,33 +71,33 @@ project_fn project_endpoint_slice_v1beta1;
 project_fn project_endpoints;
 project_fn project_secret;
 
-/* Name, namespace and so on. False: the error says why; what identifies the object stands in
- * *ret_meta nevertheless, as far as it can be read: without a name it cannot. */
+/* Name, namespace and so on. False: the error says why; *ret_meta still has what identifies the
+ * object, as far as it can be read. Without a name it has nothing. */
 bool project_read_meta(
 	struct projection *p, const struct json *object, struct project_meta *ret_meta);
 
-/* What stands beside the record for whoever writes statuses. The texts live in the arena. */
+/* What is kept beside the record for writing statuses. The texts live in the arena. */
 struct project_facts {
 	struct str revision;       /* empty: none that can be used */
 	struct str status;         /* canonical, see status_text.h; empty: no addresses */
 	bool status_is_ours;       /* by its managed fields: PROJECT_MANAGER wrote them */
-	struct str status_manager; /* who else wrote them; absent: nobody, or nobody knows */
-	bool hold_is_known;        /* the next three are; otherwise what was known of them stands */
-	bool wants_finalizer;      /* a Service that is ours and stays */
-	bool has_finalizer;        /* our finalizer stands on it */
+	struct str status_manager; /* who else wrote them; absent: nobody, or it is not known */
+	bool hold_is_known;        /* the next three are known; else what was known before stays */
+	bool wants_finalizer;      /* a Service that is ours and not being deleted */
+	bool has_finalizer;        /* it has our finalizer */
 	struct str finalizers;     /* the others, as the elements of a JSON list */
 };
 
-/* Holds a Service until its load balancer is gone. All who implement Services of type LoadBalancer
- * use this one (k8s.io/cloud-provider, service/helpers); whose it is follows from the class. */
+/* Holds a Service until its load balancer is gone. All implementations of Services of type
+ * LoadBalancer use this one (k8s.io/cloud-provider, service/helpers); the class tells whose it is. */
 #define PROJECT_FINALIZER "service.kubernetes.io/load-balancer-cleanup"
 
-/* Of an Ingress or Service, readable or not; `record` is NULL when it is not. Entries of the status
- * that make no sense are left out. */
+/* Of an Ingress or Service; `record` is NULL when it could not be read. Status entries that make no
+ * sense are left out. */
 void project_facts(struct projection *p, const struct json *object, const struct project_meta *meta,
 	const struct record_key *record, struct project_facts *ret_facts);
-/* Whether our finalizer stands on a Service: one of our class has no other owner, else whoever put
- * it there owns it. */
+/* Whether a Service has our finalizer: on one of our class it can only be ours; on any other it
+ * belongs to whoever put it there. */
 bool project_has_finalizer(const struct projection *p, const struct json *object, bool is_ours);
 bool project_is_ours(const struct projection *p, const struct service_record *service);
 /* status.loadBalancer.ingress in any order; entries that make no sense are left out. */
@@ -117,9 +117,9 @@ union project_record {
 	struct secret_record secret;
 };
 
-/* ---- for the functions themselves ---- */
+/* ---- for the projecting functions themselves ---- */
 
-/* A place in the object, for complaints: the path is only written out when something is wrong. */
+/* A place in the object, for errors: the path is only written out when something is wrong. */
 struct project_place {
 	const struct project_place *outer;
 	const char *key;
@@ -139,18 +139,18 @@ bool project_get_protocol(struct projection *p, const struct json *value,
 bool project_get_port_or_text(struct projection *p, const struct json *value,
 	const struct project_place *outer, const char *name, uint64_t *ret_port,
 	struct str *ret_text);
-/* An array (absent: an empty one): its length and a zeroed place in the arena for as many elements
- * of `size` bytes. */
+/* An array (absent: an empty one): its length, and zeroed room in the arena for as many elements of
+ * `size` bytes. */
 bool project_get_list(struct projection *p, const struct json *value,
 	const struct project_place *outer, const char *name, size_t size,
 	const struct json **ret_list, void **ret_items);
-/* Whether it is an object; absent counts as one. */
-/* A list of text. */
+/* A list of texts. */
 bool project_get_texts(struct projection *p, const struct json *value,
 	const struct project_place *outer, const char *name, struct str_list *ret_texts);
 /* Annotations whose key `is_wanted`, sorted by key. */
 bool project_get_annotations(struct projection *p, const struct project_meta *meta,
 	bool (*is_wanted)(struct str key), struct annotation **ret_items, size_t *ret_count);
+/* Whether it is an object; absent counts as one. */
 bool project_is_map(
 	struct projection *p, const struct json *value, const struct project_place *place);
 bool project_get_map(struct projection *p, const struct json *value,

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * List and watch as a pure machine: events in, actions out; see reflector_fsm.def for both. No
- * clock, no I/O, no randomness: the time comes with each event, and a wait goes out as its smallest
- * length, to which reflector.c adds jitter.
+ * List and watch as a pure state machine: events in, actions out; both are in reflector_fsm.def. No
+ * clock, no I/O, no randomness: the time comes with each event, and a wait is given by its minimum,
+ * to which reflector.c adds jitter.
  *
- * What it holds true:
- * - objects are removed for not being seen only after a whole list that the server said is
- * complete, and then only if the one before lacked them, too (store_sweep());
- * - a watch that ends in good order, is cut, or is refused for load is opened again at the last
- * revision, without a list;
- * - every failure waits, except where another kind of request answers the very refusal; each
- * failure in a row without progress waits longer. A list that came whole ends the row, and so does
- * a watch that brought something or lived for a while; a list whose watch then fails before that
- * has been no progress;
- * - that a revision is too old is no failure: the list follows at once. Only when the same is said
- * of the revision of that list is there a wait;
- * - the revision never goes back, except by a list that says so (a server restored from a backup).
- * A watch from a revision that is yet to come brings nothing, not even bookmarks, until it has come:
- * so after the server was away, its own revision is asked for first.
+ * Invariants:
+ * - objects are removed for being absent only after a full list that the server said is complete,
+ *   and only if the list before lacked them, too (store_sweep());
+ * - a watch that ends normally, is cut, or is refused for load is reopened at the last revision,
+ *   without a list;
+ * - after every failure there is a wait, unless another kind of request gets around the refusal;
+ *   each failure in a row without progress makes the wait longer. A complete list ends the row, and
+ *   so does a watch that brought something or lived for a while; a list whose watch fails before
+ *   that was no progress;
+ * - a revision that is too old is no failure: a list follows at once. There is a wait only when the
+ *   revision of that list is too old as well;
+ * - the revision never goes back, except by a list that shows it (a server restored from a backup).
+ *   A watch from a future revision brings nothing, not even bookmarks, until the server reaches it:
+ *   so after the server was away, its current revision is asked for first.
  */
 #pragma once
 
@@ -57,7 +57,7 @@ struct reflector_limits {
 	unsigned page_size;
 	double backoff_first_s;
 	double backoff_max_s;
-	double silence_min_s; /* a watch is never taken for dead after less silence; 0: never at all */
+	double silence_min_s; /* the least silence after which a watch counts as dead; 0: it never does */
 };
 
 struct reflector_fsm {
@@ -69,12 +69,12 @@ struct reflector_fsm {
 			    older than revision */
 	bool by_list;    /* the next round does not try a streaming list */
 	bool whole;      /* the next list is not paged */
-	bool paging;     /* at least one page of this list has come */
+	bool paging;     /* at least one page of this list has arrived */
 	unsigned page_size;
-	double step_s;     /* the latest pause of the row of failures; 0: there is none */
-	double row_step_s; /* the same when the last list came, until its watch has been of use */
+	double step_s;     /* the latest pause in the row of failures; 0: there is none */
+	double row_step_s; /* that pause when the last list came, until its watch has been of use */
 	bool was_away;     /* the latest failure was that the server could not be reached */
-	bool came_back;    /* after that it was reached, and the row has begun anew: once */
+	bool came_back;    /* then it was reached, and the row began anew: once */
 	bool may_be_stale; /* the server was away and may have gone back since */
 	unsigned refused_checks; /* in a row */
 	bool was_gone;           /* a revision was too old, and no watch has been of use since */
@@ -97,15 +97,15 @@ struct reflector_input {
 
 struct reflector_output {
 	unsigned actions;     /* of enum reflector_action */
-	double wait_s;        /* with WAIT: never less than this, */
-	double wait_jitter_s; /* and at most so much longer */
+	double wait_s;        /* with WAIT: at least this, */
+	double wait_jitter_s; /* and at most this much longer */
 	bool went_back;       /* the server's revisions went backwards */
 };
 
 void reflector_fsm_init(struct reflector_fsm *m, const struct reflector_limits *limits);
 struct reflector_output reflector_fsm_step(
 	struct reflector_fsm *m, const struct reflector_input *input);
-/* Whether a watch runs that the server has answered and that is alive: what happens there is heard. */
+/* Whether a live watch runs that the server has answered, so that changes arrive. */
 bool reflector_fsm_is_following(const struct reflector_fsm *m);
 /* Seconds without a frame after which to send SILENT; 0: not now. */
 double reflector_fsm_silence_s(const struct reflector_fsm *m);

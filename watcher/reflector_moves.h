@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The moves from state to state of the reflector's machine, see reflector_fsm.h, whose own files alone use them. */
+/* The state transitions of the reflector's machine; used only by the files that implement reflector_fsm.h. */
 #pragma once
 
 #include "watcher/reflector_fsm.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a reflector asks for: paths and queries of lists and watches (Kubernetes API concepts, "Efficient detection of changes"). Pure: the
- * machine's wishes in, text out. The caller frees what it gets.
+ * The paths and queries of a reflector's lists and watches (Kubernetes API concepts, "Efficient detection of changes"). Pure: the state of
+ * the machine in, text out. The caller frees what it gets.
  */
 #pragma once
 
@@ -13,6 +13,6 @@ char *reflector_page_path(const struct kind_version *version, const char *namesp
 	const struct reflector_fsm *m, const char *next_page);
 /* One object at most, with the revision of the newest state. */
 char *reflector_check_path(const struct kind_version *version, const char *namespace);
-/* A stream: a list that goes on as a watch. */
+/* `is_stream`: a streaming list, which goes on as a watch. */
 char *reflector_watch_path(const struct kind_version *version, const char *namespace,
 	const struct reflector_fsm *m, bool is_stream, double lives_s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The requests of a reflector: from what its machine wants to a channel that runs. The caller owns what it gets. */
+/* The requests of a reflector: turns what its machine wants into a running channel. The caller owns the channel. */
 #pragma once
 
 #include "watcher/channel.h"
@@ -13,7 +13,7 @@ struct reflector_request {
 
 /* `next_page` NULL: the first page. */
 struct channel *reflector_open_page(struct reflector_request request, const char *next_page);
-/* A page of one object, which is not taken: only the revision of the list matters. */
+/* A page of one object, which is ignored: only the revision of the list matters. */
 struct channel *reflector_open_check(struct reflector_request request);
-/* A stream begins with a whole list. */
+/* `is_stream`: it begins with a full list. */
 struct channel *reflector_open_watch(struct reflector_request request, bool is_stream);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happens in those states of the reflector's machine in which much may, see reflector_fsm.h. */
+/* Event handling in the larger states of the reflector's machine, see reflector_fsm.h. */
 #pragma once
 
 #include "watcher/reflector_moves.h"
 
-/* reflector_list_states.c: a whole list comes in, or as little of one as can be */
+/* reflector_list_states.c: a full list comes in, or the smallest possible one */
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s);
 void reflector_step_listing(struct reflector_fsm *m, struct step *s);
 void reflector_step_checking(struct reflector_fsm *m, struct step *s);

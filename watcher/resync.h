@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * When a kind is listed again although its watch runs: now and then if that is wanted, and soon after a list that lacked what was there. What
- * is gone is told by watches; such a list may come from a server, or a cache before it, that is wrong for a moment, so a second one decides.
+ * When a kind is listed again although its watch runs: periodically if configured, and soon after a list that lacked known objects. Deletions
+ * normally arrive by the watch; a list that lacks objects may come from a server or cache that is wrong for a moment, so a second one decides.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ struct resync {
 	void *ctx;
 };
 
-/* Counts from now. About every period_s; 0: only when a list may be wrong. */
+/* Starts the timer. Due about every period_s; 0: only when a list may be wrong. */
 void resync_start(struct resync *resync, struct ev_loop *loop, double period_s,
 	void (*on_due)(void *ctx), void *ctx);
 void resync_stop(struct resync *resync);
-/* A whole list has come, and lacked so many objects that the one before had. */
+/* A full list has arrived; it lacked this many objects that the one before had. */
 void resync_listed(struct resync *resync, size_t missed);

@@ -14,21 +14,21 @@ struct revision {
 	char text[REVISION_LEN_MAX + 1]; /* empty: none */
 };
 
-/* False when it is empty, too long, or holds anything that does not belong into a query string. */
+/* False when it is empty, too long, or contains anything that does not belong in a query string. */
 bool revision_set(struct revision *revision, struct str text);
 bool revision_is_set(const struct revision *revision);
 /* True when both are decimal numbers and a is the smaller one; false whenever that cannot be told.
  */
 bool revision_is_older(struct str a, struct str b);
 
-/* A resource version of one among very many objects: eight bytes when it is a number. Zeroed it is none. */
+/* A compact resource version, kept for each of very many objects: eight bytes when it is a number. All zero: none. */
 struct revision_kept {
 	uint64_t bits; /* odd: a number; else the address of a shared text */
 };
 
 enum { REVISION_NUMBER_ROOM = 24 };
 
-/* An empty text is none. What was kept before is given back. */
+/* An empty text is none. Releases what was kept before. */
 void revision_keep(struct revision_kept *kept, struct str text);
 /* The text of a number is printed into `room`. */
 struct str revision_text(struct revision_kept kept, char room[REVISION_NUMBER_ROOM]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The source link: the outlet's bytes go down to the translator, its wishes and Events come up (proto/PROTOCOL.md, section 4).
+ * The source link: the outlet's frames go down to the translator, wanted statuses and Events come up (proto/PROTOCOL.md, section 4).
  */
 #pragma once
 
@@ -24,11 +24,11 @@ struct source_config {
 	void *ctx;
 };
 
-/* Connects, for ever. Observes the store. */
+/* Connects, and reconnects for ever. Observes the store. */
 struct source *source_new(const struct source_config *config);
 void source_free(struct source *source, const char *reason);
 struct outlet *source_outlet(struct source *source);
-/* Who acts (PROTOCOL.md, "lead"): told at once, and first on each connection. Never called: there is no election. */
+/* Who acts (PROTOCOL.md, "lead"): sent at once, and first on each connection. Not called where there is no election. */
 void source_set_lead(struct source *source, uint64_t until_ms);
-/* Says goodbye and comes back, for a snapshot with other settings. */
+/* Says bye and reconnects, to send a snapshot with other settings. */
 void source_restart(struct source *source, const char *reason);

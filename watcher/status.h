@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The I/O of statuses of one kind, Ingresses or Services, and of the finalizers of Services: keeps the translator's wishes beside the objects of the
- * store, and writes those that are not yet fulfilled with a few requests at a time. What to do is decided in status_plan.h.
+ * The I/O of statuses of one kind, Ingresses or Services, and of the finalizers of Services: keeps the translator's wishes beside the
+ * objects of the store, and writes those that are not yet fulfilled, a few requests at a time. status_plan.h decides what to do.
  *
- * A write is a merge patch of the status subresource (for a finalizer, of the object) with the resourceVersion of the object as it is known here: if anybody was faster,
- * it fails instead of overwriting (Kubernetes API concepts, "Resource versions").
+ * A write is a merge patch of the status subresource (for a finalizer, of the object) with the resourceVersion known here: if somebody
+ * else was faster, it fails instead of overwriting (Kubernetes API concepts, "Resource versions").
  */
 #pragma once
 
@@ -22,9 +22,9 @@ struct status_config {
 	struct store *store;
 	enum record_kind kind;
 	const char *finalizer_manager; /* see project.h; kept */
-	/* Another controller keeps replacing what we write, and has it for a while; NULL: its name is not known. */
+	/* Another controller keeps replacing what we write, and we yield to it for a while; NULL: its name is not known. */
 	void (*on_fight)(void *ctx, const struct store_object *object, const char *manager);
-	/* Why statuses cannot be written at all, for readiness; NULL: they can again. */
+	/* For readiness: why no statuses can be written; NULL: they can again. */
 	void (*on_problem)(void *ctx, const char *problem);
 	void *ctx;
 };
@@ -32,9 +32,9 @@ struct status_config {
 /* Observes the store. */
 struct status_writer *status_new(const struct status_config *config);
 void status_free(struct status_writer *writer);
-/* The version under which objects are written; nothing is written before it is known. */
+/* The API version in which objects are written; nothing is written before it is known. */
 void status_set_version(struct status_writer *writer, const struct kind_version *version);
-/* The API server is too old to keep the ports of addresses; false: the answers to writes will tell. False at first. */
+/* The API server is too old to keep the ports of addresses; false: the answers to writes will show. False at first. */
 void status_set_ports_dropped(struct status_writer *writer, bool are_dropped);
 /* False: another replica writes. Wishes are kept, and written when it becomes true. True at first. */
 void status_set_active(struct status_writer *writer, bool is_active);

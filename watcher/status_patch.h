@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a write of a status or of a finalizer is: a merge patch, and the object that the server answers. Pure: texts of requests, and
- * answers into wishes. status.h sends them.
+ * The requests that write a status or a finalizer, which are merge patches, and the objects in their answers. Pure: makes the texts of
+ * requests, and takes answers into wishes. status.h sends them.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ char *status_patch_path(const struct kind_version *version, const char *finalize
  * revision: a merge patch replaces whole lists, so nobody else's change may be overwritten unseen. */
 char *status_patch_body(struct store_object *object, enum status_step step, struct str target);
 
-/* Whether the answer is an object at all: what answers with something else has perhaps not written anything. */
+/* Whether the answer is an object at all: whatever answered with something else may not have written anything. */
 bool status_patch_is_object(struct str body);
-/* The object as the server answered it. */
+/* Takes the object in the server's answer into the wish. */
 void status_patch_take_answer(struct status_wish *wish, enum status_step step, struct str target,
 	struct str body, double now);
-/* Refusals that say nothing of the status that was wanted. API servers do not answer a patch so, what stands before them may; an
- * Ingress must not lack its address for that until something else changes. */
+/* Refusals that say nothing about the wanted status. API servers do not answer a patch with these codes, but proxies in front of them may;
+ * an Ingress must not go without its address until something else changes because of that. */
 bool status_patch_is_momentary(long code);

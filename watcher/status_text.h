@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Addresses in their one canonical form: the JSON text of `status.loadBalancer.ingress`, with
- * addresses and ports sorted, IP addresses as inet_ntop(3) writes them, host names in lower case,
- * and duplicates gone. Two lists that mean the same are therefore the same bytes, and the text goes
- * into a patch as it is.
+ * Addresses in their canonical form: the JSON text of `status.loadBalancer.ingress`, with addresses
+ * and ports sorted, IP addresses as inet_ntop(3) writes them, host names in lower case, and no
+ * duplicates. Two lists that mean the same therefore have the same bytes, and the text goes into a
+ * patch as it is.
  */
 #pragma once
 

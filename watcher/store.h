@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The objects as the server has them: what one list and watch of each kind have told. A record is
- * kept as the frame that tells the translator of it: encoded once, compared by its bytes, sent as it is.
- * Those of Secrets are wiped when they are freed.
+ * The objects as the server has them, known from lists and watches. A record is kept as the frame
+ * that is sent to the translator: encoded once, compared by its bytes, sent as it is. Those of
+ * Secrets are wiped when they are freed.
  *
- * Objects stay at their address as long as they live. One that was deleted and made anew under its
- * name (another uid) is another object: observers hear of a removal and then of a new one.
+ * Objects stay at their address as long as they live. One that was deleted and created again under
+ * its name (another uid) is another object: observers see a removal and then a new object.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct store_object {
 	struct store_target *target; /* NULL: its status is not for us to write */
 	enum record_kind kind;
 	bool is_seen;   /* in the list that is coming in */
-	bool is_missed; /* not in the list before, nor heard of since */
+	bool is_missed; /* not in the list before, nor seen since */
 	/* These belong to the outlet. */
 	bool is_queued;
 	bool is_sent; /* the peer knows this object */
@@ -35,7 +35,7 @@ struct store_object {
 
 struct status_wish;
 
-/* What is known of an object beside its record: for writing its status. */
+/* What is known of an object besides its record, for writing its status. */
 struct store_target {
 	struct revision_kept revision; /* of the newest form seen */
 	const char *
@@ -57,10 +57,9 @@ enum store_change {
 };
 
 struct store_observer {
-	/* The object is in the store; what is known beside it is up to date. Also called for
-	 * STORE_SAME. */
+	/* The object is in the store, and its target is up to date. Also called for STORE_SAME. */
 	void (*on_put)(void *ctx, struct store_object *object, enum store_change change);
-	/* The object is about to leave the store, and to be freed; who sets is_gone frees it. */
+	/* The object is about to leave the store and to be freed; whoever sets is_gone frees it instead. */
 	void (*on_remove)(void *ctx, struct store_object *object);
 	void *ctx;
 };
@@ -79,12 +78,12 @@ void store_init(struct store *store);
 void store_fini(struct store *store);
 void store_observe(struct store *store, const struct store_observer *observer);
 
-/* Takes in a record: `frame` is the whole of it, as message_encode_record() made it, and is copied. `facts` is for Ingresses and
- * Services, and may be NULL for others. Marks the object as seen. */
+/* Stores a record: `frame` is the whole frame, as message_encode_record() made it, and is copied. `facts` is for Ingresses and Services,
+ * and may be NULL for others. Marks the object as seen. */
 enum store_change store_put(struct store *store, const struct record_key *key, struct str frame,
 	const struct project_facts *facts);
-/* The object is there but cannot be used. The record of an object of that uid stands; in place of any other there is
- * then an object without a record. `facts` NULL: what is known beside the record stands, too. */
+/* The object exists but cannot be used. A record stays if it has the same uid; otherwise there is an object without a record in its place.
+ * `facts` NULL: what is known besides the record stays, too. */
 void store_keep(
 	struct store *store, const struct record_key *key, const struct project_facts *facts);
 /* False when there is no such object. */
@@ -93,21 +92,21 @@ bool store_remove(
 struct store_object *store_find(
 	const struct store *store, enum record_kind kind, struct str namespace, struct str name);
 
-/* A full list of a kind begins, of one namespace or (absent) of all: nothing is seen yet. */
+/* A full list of a kind begins, of one namespace or (absent) of all: marks its objects as not seen. */
 void store_unsee(struct store *store, enum record_kind kind, struct str namespace);
-/* It is complete: what was seen neither in it nor in the one before is removed; what the one before had is *ret_missed, and kept until the next
- * list lacks it, too: one that is wrong for a moment must cost no traffic. Returns how many were removed. */
+/* The list is complete: objects that neither it nor the one before had are removed. Those that only it lacks are counted in *ret_missed and
+ * kept until the next list lacks them, too: a list that is wrong for a moment must cost no traffic. Returns how many were removed. */
 size_t store_sweep(
 	struct store *store, enum record_kind kind, struct str namespace, size_t *ret_missed);
 
 struct store_object *store_first(const struct store *store, enum record_kind kind);
-/* The first one of a namespace, or of all when it is absent; those of a namespace follow each other. */
+/* The first one of a namespace, or of all when it is absent; objects of a namespace are adjacent. */
 struct store_object *store_first_in(
 	const struct store *store, enum record_kind kind, struct str namespace);
 struct store_object *store_next(const struct store *store, const struct store_object *object);
 
-/* Appends the frame that tells the translator of the object: its record, that it is to be kept, or that it is gone. There
- * must be room for a message. */
+/* Appends the frame to send to the translator: the object's record, that it is to be kept, or that it is gone. There must be room for a
+ * message. */
 void store_encode(const struct store_object *object, struct buf *out);
 
 static inline struct str store_namespace(const struct store_object *o)
@@ -127,7 +126,7 @@ static inline struct str store_uid(const struct store_object *o)
 
 /* NULL: its status is not for us to write. */
 struct store_target *store_target_of(struct store_object *object);
-/* The same of an Ingress or Service, made if need be; it stays while somebody wishes for something. */
+/* The same for an Ingress or Service, created if need be; it stays while there is a wish. */
 struct store_target *store_target_for(struct store_object *object);
 /* The finalizers of a Service with a target that are not ours, as the elements of a JSON list. */
 struct str store_finalizers(struct store_object *object);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which API server, and by which right: what everything that target_find.h looks at comes down to. Files are named here, not
- * read: tokens and certificates are rotated while we run (credentials.h reads them).
+ * The API server and the credentials for it: the result of target_find.h. Files are only named here: credentials.h reads them, because
+ * tokens and certificates are rotated while we run.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #include <stdbool.h>
 
-/* Where the files of a pod's service account stand. */
+/* Where the files of a pod's service account are. */
 #define TARGET_IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
 struct target_exec {
 	char *command; /* with a slash: a path; else looked up in PATH */
-	char **args;   /* NULL behind the last */
+	char **args;   /* NULL after the last */
 	size_t arg_count;
 	char **env; /* "NAME=value" */
 	size_t env_count;
@@ -26,7 +26,7 @@ struct target_exec {
 
 struct target {
 	char *source;     /* in words, for the log */
-	char *kubeconfig; /* FILE[:FILE...] that it was found in; NULL: found otherwise */
+	char *kubeconfig; /* FILE[:FILE...] that it comes from; NULL: from elsewhere */
 	char *server;     /* "https://host:port/prefix", no slash at the end */
 	char *ca_file;
 	char *ca_data; /* PEM */
@@ -36,7 +36,7 @@ struct target {
 	char *proxy_url;
 
 	struct secret token;
-	char *token_file; /* wins over token once it was read */
+	char *token_file; /* takes precedence over token once it has been read */
 	bool token_on_stdin;
 	char *username;
 	struct secret password;
@@ -52,11 +52,11 @@ struct target {
 	size_t as_group_count;
 };
 
-/* What keeps a running process from taking `fresh` in the place of `old`, allocated; NULL: nothing. */
+/* Why a running process cannot replace `old` by `fresh`, allocated; NULL: it can. */
 char *target_obstacle(const struct target *old, const struct target *fresh);
 void target_fini(struct target *target);
-/* Over plain http no credentials are sent, whatever was configured; target_find() has taken them away then. */
+/* Over plain http no credentials are sent, whatever is configured: target_find() removes them. */
 bool target_is_https(const struct target *target);
 
-/* "https://HOST:PORT/prefix" made plain: query, fragment and slashes at the end are cut. NULL when it is no http or https URL. */
+/* "https://HOST:PORT/prefix", without query, fragment and slashes at the end. NULL when it is not an http or https URL. */
 char *target_plain_url(struct str url);

@@ -18,7 +18,7 @@ struct target_options {
 	const char *ca_file;
 };
 
-/* Looks in this order: url, kubeconfig, the pod's service account, ~/.kube/config. NULL and *ret_target, or what is wrong in
- * words (the caller frees them). */
+/* Looks in this order: url, kubeconfig, the pod's service account, ~/.kube/config. Returns NULL and *ret_target, or what is wrong in words
+ * (the caller frees either). */
 char *target_find(const struct target_options *options, char *(*environ_get)(const char *name),
 	struct target *ret_target);
