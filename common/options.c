@@ -20,9 +20,9 @@ enum {
 
 /* What options and their variables were called in 0.1.0; taken still, and no longer documented but in the changelog. */
 static const struct renamed {
-	const char *name;
-	const char *former_name;
-	const char *former_env;
+	char name[24];
+	char former_name[24];
+	char former_env[32];
 } RENAMED[] = {
 	{"admin-address", "window", "SLUICE_WINDOW"},
 	{"admin-dir", "window-dir", "SLUICE_WINDOW_DIR"},

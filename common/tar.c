@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/tar.h"
 
+#include "common/must.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -105,6 +107,7 @@ static bool read_octal(const char *text, size_t len, size_t *ret_value)
 
 static struct str text_within(const char *text, size_t len)
 {
+	must(text != NULL);
 	return (struct str){text, strnlen(text, len)};
 }
 

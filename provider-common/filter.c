@@ -16,6 +16,7 @@ struct run {
 	const struct filter_options *options;
 	struct state *state;
 	struct state_commit commit;
+	struct filter_job job;
 	struct arena scratch;
 	bool has_translator;
 	bool has_begun;
@@ -167,7 +168,7 @@ static void on_notices(void *ctx, const struct object *load_balancer,
 
 static char *render(struct run *run, const void *config)
 {
-	const struct filter_job job = {
+	run->job = (struct filter_job){
 		.state = run->state,
 		.commit = &run->commit,
 		.on_file = on_file,
@@ -177,7 +178,7 @@ static char *render(struct run *run, const void *config)
 	state_commit(run->state, &run->commit);
 	if (run->reports >= 0 && put_hello(run->filter, &run->frames) != 0)
 		return xstrdup("the hello breaks a limit");
-	char *problem = run->filter->render(&job, config);
+	char *problem = run->filter->render(&run->job, config);
 	state_commit_done(run->state);
 	run->is_usage = problem != NULL;
 	if (problem != NULL)
