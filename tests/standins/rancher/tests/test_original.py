@@ -50,7 +50,7 @@ def test_seeded_rows_equal_those_made_by_requests(rancher: Rancher) -> None:
     target = rancher.rows("kubernetesService")[0]["id"]
     rule = {"hostname": "h00001.example.com", "path": "/p", "protocol": "http", "serviceId": target,
             "sourcePort": 80, "targetPort": 8080}
-    made = rancher.make("made", [rule], startOnCreate=False).json
+    made = rancher.make("made", [rule]).json
     rancher.api("POST", f"loadbalancerservices/{made['id']}?action=activate")
     rancher.settle()
     made = rancher.balancer("made")
