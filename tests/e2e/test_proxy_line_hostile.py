@@ -66,7 +66,7 @@ def test_hostile_texts_in_every_object(line):
         line.wait_serves("good.test", "/", "web")
         for number, text in enumerate(TEXTS):
             for resource, obj in hostile_objects(line, number, text, web.ip).items():
-                line.kube.put_object(resource, obj, raw=True)
+                line.kube.put_object(resource, obj)
         line.kube.api.create(line.cluster.ingress("last", [{"host": "last.test", "paths": [("/", "Prefix", "web", 80)]}]))
         line.wait_serves("last.test", "/", "web")
         line.wait_serves(f"n{TEXTS.index('#comment' + MARK)}.test", "/ok", "web")

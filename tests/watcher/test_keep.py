@@ -43,7 +43,7 @@ KINDS = [
 
 def put(rig: Rig, resource: str, obj: dict[str, Any], broken: dict[str, Any] | None = None) -> None:
     """Stores an object of the same uid, whatever is wrong with it."""
-    rig.kube.put_object(resource, obj | {"metadata": {**obj["metadata"], "uid": UID}} | (broken or {}), raw=broken is not None)
+    rig.kube.put_object(resource, obj | {"metadata": {**obj["metadata"], "uid": UID}} | (broken or {}))
 
 
 def pass_through(rig: Rig, name: str = "marker") -> None:
@@ -149,7 +149,7 @@ def test_another_object_of_that_name_is_another(rig):
     rig.link.wait_record("ingress", "odd")
     rig.kube.delete_objects("ingresses", "default", "odd")
     other = ingress("odd", uid="99999999-2222-3333-4444-555555555555")
-    rig.kube.put_object("ingresses", other | {"spec": {"rules": 7}}, raw=True)
+    rig.kube.put_object("ingresses", other | {"spec": {"rules": 7}})
     rig.link.wait_gone("ingress", "odd", timeout=60)
     wait_for(lambda: rig.link.kept.get(("ingress", "default", "odd"), {}).get("uid") == other["metadata"]["uid"], "the other to be kept", 60)
 

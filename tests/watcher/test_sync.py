@@ -216,7 +216,7 @@ def test_usage_errors_end_with_2(rig):
 
 def test_one_bad_object_hurts_only_itself_and_its_owner_hears_of_it(rig):
     rig.ingress("good")
-    rig.kube.put_object("ingresses", ingress("bad") | {"spec": {"rules": "none"}}, raw=True)
+    rig.kube.put_object("ingresses", ingress("bad") | {"spec": {"rules": "none"}})
     rig.start()
     assert rig.link.names("ingress") == {"default/good"}
     rig.watcher.wait_event("object-refused", "name=bad")
@@ -227,7 +227,7 @@ def test_one_bad_object_hurts_only_itself_and_its_owner_hears_of_it(rig):
     uid = event["involvedObject"]["uid"]
     rig.kube.put_object("ingresses", ingress("bad", uid=uid))
     record = rig.link.wait_record("ingress", "bad")
-    rig.kube.put_object("ingresses", ingress("bad", uid=uid) | {"spec": {"rules": [7]}}, raw=True)
+    rig.kube.put_object("ingresses", ingress("bad", uid=uid) | {"spec": {"rules": [7]}})
     wait_for(lambda: len(rig.events("Unusable", "bad")) == 2, "another Event")
     rig.rehost("b.example", "good")
     rig.wait_host("b.example", "good")

@@ -11,11 +11,10 @@ from typing import Any
 from . import statuses
 from .call import Call
 from .resources import INGRESS_CLASSES, NAMESPACES
-from .schema import decode
 from .state import State
 from .statuses import details, forbidden
-from .validate import CLASS_ANNOTATION
 
+CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 DEFAULT_CLASS = "ingressclass.kubernetes.io/is-default-class"
 PROTECTED_NAMESPACES = ("default", "kube-system", "kube-public")
 
@@ -41,7 +40,7 @@ def make_namespace(state: State, name: str) -> None:
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
-    state.store.put(NAMESPACES, decode(NAMESPACES.hub.shape, obj))
+    state.store.put(NAMESPACES, obj)
 
 
 def namespace_exists(call: Call) -> None:

@@ -12,11 +12,9 @@ import uuid
 from dataclasses import dataclass, fields
 from typing import Any
 
-from . import admission, managed
-from .managed import Writer
+from . import admission
 from .pki import Authority
 from .resources import BY_PLURAL, ENDPOINT_SLICES, INGRESSES, SECRETS, SERVICES, Resource
-from .schema import decode
 from .state import State
 from .store import Record
 from .wire import monotonic_ns
@@ -24,6 +22,7 @@ from .wire import monotonic_ns
 YIELD_EVERY = 250
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 SLICE_MANAGER = "endpointslice-controller.k8s.io"
+OWNED = ("labels", "annotations", "ownerReferences")
 
 
 class BadRequest(ValueError):
@@ -79,8 +78,7 @@ async def load(state: State, wanted: Load) -> dict[str, Any]:
     for index in range(min(wanted.namespaces, wanted.count)):
         admission.make_namespace(state, f"{wanted.namespace_prefix}-{index}")
     for index in range(wanted.first, wanted.first + wanted.count):
-        maker.service(index)
-        maker.slice(index)
+        maker.slice(index, maker.service(index))
         if wanted.secrets:
             maker.secret(index)
         maker.ingress(index)
@@ -93,36 +91,29 @@ async def load(state: State, wanted: Load) -> dict[str, Any]:
 
 
 class _Maker:
-    """Builds objects in the canonical order of their members."""
+    """Builds objects as their usual makers leave them."""
 
     def __init__(self, state: State, wanted: Load):
         self._state, self._wanted = state, wanted
         self._random = random.Random(wanted.seed)
         self._now = admission.now()
         self._managed: dict[str, list[dict[str, Any]]] = {}
-        self._pair = (
-            Authority("bench").issue("bench", names=("bench.example.org",)) if wanted.secrets else None
-        )
+        self._pair = Authority("bench").issue("bench", names=("bench.example.org",)) if wanted.secrets else None
         self._next_address = 0
 
     def _uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
-    def _put(self, resource: Resource, manager: str, meta: dict[str, Any], rest: dict[str, Any]) -> Record:
+    def _put(self, resource: Resource, manager: str, index: int, meta: dict[str, Any], rest: dict[str, Any]) -> Record:
         if resource.plural not in self._managed:
-            writer = Writer(manager, resource.hub.api_version, "", self._now)
-            shaped = decode(resource.hub.shape, {"metadata": meta} | rest)
-            self._managed[resource.plural] = managed.record_update(resource.hub.shape, None, shaped, writer)
-        head = {"name": meta["name"]} | (
-            {"generateName": meta["generateName"]} if "generateName" in meta else {}
-        )
-        head |= {"namespace": meta["namespace"], "uid": self._uid(), "resourceVersion": "0"}
-        if resource.generation:
-            head["generation"] = 1
-        head |= {"creationTimestamp": self._now}
-        head |= {key: meta[key] for key in ("labels", "annotations", "ownerReferences") if meta.get(key)}
-        head["managedFields"] = self._managed[resource.plural]
-        return self._state.store.put(resource, {"metadata": head} | rest)
+            entry = {"manager": manager, "operation": "Update", "apiVersion": resource.hub.api_version, "time": self._now}
+            fields = _owned({"metadata": {key: value for key, value in meta.items() if key in OWNED}} | rest)
+            self._managed[resource.plural] = [entry | {"fieldsType": "FieldsV1", "fieldsV1": fields}]
+        name = self._wanted.name(index)
+        head = {"name": name, "namespace": self._wanted.namespace(index), "uid": self._uid(), "resourceVersion": "0"}
+        head |= {"generation": 1} if resource.generation else {}
+        head |= {"creationTimestamp": self._now, "labels": self._labels(name), "managedFields": self._managed[resource.plural]}
+        return self._state.store.put(resource, {"metadata": head | meta} | rest)
 
     def _labels(self, name: str) -> dict[str, str]:
         return {
@@ -133,7 +124,7 @@ class _Maker:
             "helm.sh/chart": f"{self._wanted.prefix}-0.1.0",
         }
 
-    def service(self, index: int) -> None:
+    def service(self, index: int) -> Record:
         """A ClusterIP Service with one named port."""
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
         spec = {
@@ -143,24 +134,10 @@ class _Maker:
             "sessionAffinity": "None",
             "internalTrafficPolicy": "Cluster",
         }
-        obj = {"spec": spec}
+        obj = {"spec": spec, "status": {"loadBalancer": {}}}
         self._state.allocator.fill(obj, None, self._state.profile)
-        shaped = decode(SERVICES.hub.shape, {"metadata": {"name": name}} | obj)
-        meta = {
-            "name": name,
-            "namespace": namespace,
-            "labels": self._labels(name),
-            "annotations": {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace},
-        }
-        record = self._put(SERVICES, "helm", meta, {"spec": shaped["spec"], "status": {"loadBalancer": {}}})
-        self._owner = {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "name": name,
-            "uid": record.uid,
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
+        annotations = {"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": namespace}
+        return self._put(SERVICES, "helm", index, {"annotations": annotations}, obj)
 
     def _address(self) -> str:
         self._next_address += 1
@@ -169,69 +146,39 @@ class _Maker:
             return self._wanted.addresses[number % len(self._wanted.addresses)]
         return f"10.{128 + (number >> 16) % 128}.{number >> 8 & 255}.{number & 255}"
 
-    def slice(self, index: int) -> None:
-        """The slice of the Service that was made last."""
+    def slice(self, index: int, service: Record) -> None:
+        """The slice of a Service."""
         name, namespace = self._wanted.name(index), self._wanted.namespace(index)
         endpoints = []
         for pod in range(self._wanted.endpoints):
-            endpoints.append(
-                {
-                    "addresses": [self._address()],
-                    "conditions": {"ready": True, "serving": True, "terminating": False},
-                    "targetRef": {
-                        "kind": "Pod",
-                        "namespace": namespace,
-                        "name": f"{name}-7d4b9c6f5d-{pod:05d}",
-                        "uid": self._uid(),
-                    },
-                    "nodeName": f"node-{pod % 16}",
-                    "zone": "zone-" + "abc"[pod % 3],
-                }
-            )
-        labels = dict(
-            sorted(
-                (
-                    self._labels(name)
-                    | {
-                        "endpointslice.kubernetes.io/managed-by": SLICE_MANAGER,
-                        "kubernetes.io/service-name": name,
-                    }
-                ).items()
-            )
-        )
+            target = {"kind": "Pod", "namespace": namespace, "name": f"{name}-7d4b9c6f5d-{pod:05d}", "uid": self._uid()}
+            endpoints.append({
+                "addresses": [self._address()],
+                "conditions": {"ready": True, "serving": True, "terminating": False},
+                "targetRef": target,
+                "nodeName": f"node-{pod % 16}",
+                "zone": "zone-" + "abc"[pod % 3],
+            })
+        labels = {"endpointslice.kubernetes.io/managed-by": SLICE_MANAGER, "kubernetes.io/service-name": name}
+        owner = {"apiVersion": "v1", "kind": "Service", "name": name, "uid": service.uid, "controller": True, "blockOwnerDeletion": True}
         meta = {
             "name": f"{name}-x{index % 97:02d}",
             "generateName": f"{name}-",
-            "namespace": namespace,
-            "labels": labels,
+            "labels": dict(sorted((self._labels(name) | labels).items())),
             "annotations": {"endpoints.kubernetes.io/last-change-trigger-time": self._now},
-            "ownerReferences": [self._owner],
+            "ownerReferences": [owner],
         }
-        self._put(
-            ENDPOINT_SLICES,
-            "kube-controller-manager",
-            meta,
-            {
-                "addressType": "IPv4",
-                "endpoints": endpoints or None,
-                "ports": [{"name": "http", "protocol": "TCP", "port": 8080}],
-            },
-        )
+        ports = [{"name": "http", "protocol": "TCP", "port": 8080}]
+        rest = {"addressType": "IPv4", "endpoints": endpoints or None, "ports": ports}
+        self._put(ENDPOINT_SLICES, "kube-controller-manager", index, meta, rest)
 
     def secret(self, index: int) -> None:
         """A TLS Secret; all of them hold the same pair."""
         assert self._pair is not None
-        name, namespace = self._wanted.name(index), self._wanted.namespace(index)
-        data = {
-            "tls.crt": base64.b64encode(self._pair.certificate).decode(),
-            "tls.key": base64.b64encode(self._pair.key).decode(),
-        }
-        self._put(
-            SECRETS,
-            "cert-manager",
-            {"name": f"{name}-tls", "namespace": namespace, "labels": self._labels(name)},
-            {"data": data, "type": "kubernetes.io/tls"},
-        )
+        pair = {"tls.crt": self._pair.certificate, "tls.key": self._pair.key}
+        data = {key: base64.b64encode(pem).decode() for key, pem in pair.items()}
+        meta = {"name": f"{self._wanted.name(index)}-tls"}
+        self._put(SECRETS, "cert-manager", index, meta, {"data": data, "type": "kubernetes.io/tls"})
 
     def ingress(self, index: int) -> None:
         """An Ingress of one host, as kubectl apply leaves it."""
@@ -243,34 +190,23 @@ class _Maker:
             {"path": "/" if number == 0 else f"/part-{number}", "pathType": "Prefix", "backend": backend}
             for number in range(wanted.paths)
         ]
-        spec: dict[str, Any] = (
-            {"ingressClassName": wanted.ingress_class} if wanted.ingress_class is not None else {}
-        )
+        spec: dict[str, Any] = {"ingressClassName": wanted.ingress_class} if wanted.ingress_class is not None else {}
         if wanted.secrets:
             spec["tls"] = [{"hosts": [host], "secretName": f"{name}-tls"}]
         spec["rules"] = [{"host": host, "http": {"paths": paths}}]
-        applied = {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "Ingress",
-            "metadata": {"annotations": {}, "name": name, "namespace": namespace},
-            "spec": spec,
-        }
-        annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (
-            wanted.annotations or {}
-        )
+        meta = {"annotations": {}, "name": name, "namespace": namespace}
+        applied = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta, "spec": spec}
+        annotations = {LAST_APPLIED: json.dumps(applied, separators=(",", ":")) + "\n"} | (wanted.annotations or {})
         if wanted.padding_bytes:
             annotations["example.org/padding"] = "x" * wanted.padding_bytes
-        self._put(
-            INGRESSES,
-            "kubectl-client-side-apply",
-            {
-                "name": name,
-                "namespace": namespace,
-                "labels": self._labels(name),
-                "annotations": dict(sorted(annotations.items())),
-            },
-            {"spec": spec, "status": {"loadBalancer": {}}},
-        )
+        annotations = dict(sorted(annotations.items()))
+        rest = {"spec": spec, "status": {"loadBalancer": {}}}
+        self._put(INGRESSES, "kubectl-client-side-apply", index, {"annotations": annotations}, rest)
+
+
+def _owned(value: Any) -> dict[str, Any]:
+    """FieldsV1 of everything in a new object."""
+    return {f"f:{key}": _owned(inner) for key, inner in value.items()} if isinstance(value, dict) else {}
 
 
 async def churn(state: State, given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,74 +7,30 @@ to the control socket and exists for the stand-in only.
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
-import select
 import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from ..process import StandinProcess
 from .profiles import Profile
 from .public import KubeApi
-
-START_S_MAX = 60.0
-STOP_S_MAX = 30.0
-TESTS_FOLDER = Path(__file__).resolve().parents[2]
-
-
-class ControlFailure(Exception):
-    """The control socket refused a command."""
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout_s: float):
-        super().__init__("control", timeout=timeout_s)
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
 
 
 class KubeStandin:
     """A stand-in in a process of its own. Use it as a context manager."""
 
-    def __init__(
-        self,
-        profile: str = "1.34",
-        *arguments: str,
-        folder: str | Path | None = None,
-        service_account_dir: bool = False,
-        kubectl: str = "",
-        python: str = "/usr/bin/python3",
-    ):
+    def __init__(self, profile: str = "1.34", *arguments: str, folder: str | Path | None = None, service_account_dir: bool = False):
         self._profile = profile
         self._own_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="standin-kube-"))
-        self._command = [
-            python,
-            "-m",
-            "standins.kube",
-            "--dir",
-            str(self.folder),
-            "--profile",
-            profile,
-            "--until-eof",
-            *arguments,
-        ]
+        self._arguments = ["--dir", str(self.folder), "--profile", profile, "--until-eof", *arguments]
         if service_account_dir:
-            self._command += ["--service-account-dir", str(self.folder / "serviceaccount")]
-        self._kubectl = kubectl
-        self._process: subprocess.Popen | None = None
+            self._arguments += ["--service-account-dir", str(self.folder / "serviceaccount")]
+        self._process: StandinProcess | None = None
         self.log = self.folder / "server.log"
-        self.info: dict[str, Any] = {}
 
     @property
     def profile(self) -> Profile:
@@ -89,72 +45,36 @@ class KubeStandin:
 
     def start(self) -> KubeStandin:
         """Starts the server and waits until it is ready."""
-        environment = os.environ | {"PYTHONPATH": str(TESTS_FOLDER)}
-        with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
-            )
-        line = self._ready_line()
-        if not line:
-            self.stop(keep=True)
-            raise RuntimeError("the stand-in did not start:\n" + self.log.read_text())
-        self.info = json.loads(line)
-        self.url: str = self.info["url"]
-        self.kubeconfig = Path(self.info["kubeconfig"])
-        self.controller_kubeconfig = Path(self.info["controller_kubeconfig"])
-        self.token_file = Path(self.info["token_file"])
-        self.ca_file = Path(self.info["ca_file"])
-        self.service_account_dir = (
-            Path(self.info["service_account_dir"]) if self.info["service_account_dir"] else None
-        )
-        self.control_path: str = self.info["control"]
-        self.api = KubeApi(self.kubeconfig, self._kubectl)
+        try:
+            self._process = StandinProcess("standins.kube", *self._arguments, log=self.log)
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}:\n{self.log.read_text()}") from None
+        info = self._process.info
+        self.info: dict[str, Any] = info
+        self.url: str = info["url"]
+        self.kubeconfig = Path(info["kubeconfig"])
+        self.controller_kubeconfig = Path(info["controller_kubeconfig"])
+        self.token_file = Path(info["token_file"])
+        self.ca_file = Path(info["ca_file"])
+        self.service_account_dir = Path(info["service_account_dir"]) if info["service_account_dir"] else None
+        self.api = KubeApi(self.kubeconfig)
         return self
 
-    def _ready_line(self) -> bytes:
-        assert self._process is not None and self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], START_S_MAX)
-        return self._process.stdout.readline() if ready else b""
-
-    @property
-    def pid(self) -> int:
-        """The server's process id."""
-        assert self._process is not None
-        return self._process.pid
-
-    def stop(self, keep: bool = False) -> None:
+    def stop(self) -> None:
         """Stops the server and removes its folder."""
         process, self._process = self._process, None
         if process is not None:
-            process.terminate()
-            try:
-                process.wait(STOP_S_MAX)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream:
-                    stream.close()
-            errors = self.log.read_text()
-            if errors:
-                sys.stderr.write(f"stand-in server log:\n{errors}")
-        if hasattr(self, "api"):
+            process.stop()
             self.api.close()
-        if self._own_folder and not keep:
+            if errors := self.log.read_text():
+                sys.stderr.write(f"stand-in server log:\n{errors}")
+        if self._own_folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def control(self, method: str, command: str, body: Any = None, timeout_s: float = 330) -> Any:
+    def control(self, method: str, command: str, body: Any = None) -> Any:
         """One control command. Raises ControlFailure."""
-        connection = _UnixConnection(self.control_path, timeout_s)
-        try:
-            connection.request(method, "/" + command, None if body is None else json.dumps(body))
-            answer = connection.getresponse()
-            document = json.loads(answer.read())
-        finally:
-            connection.close()
-        if answer.status != 200:
-            raise ControlFailure(document.get("error"))
-        return document
+        assert self._process is not None
+        return self._process.control(method, command, body)
 
     def settings(self, **changes: Any) -> dict[str, Any]:
         """Turns knobs; returns all of them."""
@@ -279,9 +199,9 @@ class KubeStandin:
         )
         return self.control("GET", text)["items"]
 
-    def put_object(self, resource: str, obj: dict[str, Any], raw: bool = False) -> dict[str, Any]:
-        """Stores an object past all checks; raw keeps even what no server would emit."""
-        return self.control("PUT", "objects", {"resource": resource, "object": obj, "raw": raw})
+    def put_object(self, resource: str, obj: dict[str, Any]) -> dict[str, Any]:
+        """Stores an object past all checks, even one that no server would emit."""
+        return self.control("PUT", "objects", {"resource": resource, "object": obj})
 
     def patch_object(
         self, resource: str, name: str, patch: dict[str, Any], namespace: str = "default"

@@ -11,7 +11,6 @@ from . import admission, bulk, deletes, patch
 from .encoding import MalformedDocument, from_json, to_json
 from .faults import BadFault, RequestInfo, StreamPlan, When, STREAM_ENDS, answer
 from .resources import BY_PLURAL, RESOURCES, Resource
-from .schema import DecodeError, decode
 from .state import BadSetting
 from .store import Record
 from .wire import Connection, Request
@@ -49,7 +48,6 @@ class Control:
             BadSetting,
             bulk.BadRequest,
             MalformedDocument,
-            DecodeError,
             patch.PatchError,
         ) as error:
             status, document = 400, {"error": str(error)}
@@ -179,13 +177,13 @@ class Control:
         }
 
     async def put_object(self, _request: Request, body: Any) -> Any:
-        """Stores an object past all checks: as older servers stored it, or as no server would."""
+        """Stores an object past all checks, even one that no server would."""
         resource, obj = _resource(body.get("resource")), body.get("object")
         if not isinstance(obj, dict) or not (obj.get("metadata") or {}).get("name"):
             raise Refused("object needs metadata.name")
-        return json.loads(self._put(resource, obj, bool(body.get("raw"))).full(resource.hub))
+        return json.loads(self._put(resource, obj).full(resource.hub))
 
-    def _put(self, resource: Resource, obj: dict[str, Any], raw: bool) -> Record:
+    def _put(self, resource: Resource, obj: dict[str, Any]) -> Record:
         meta = {"uid": str(bulk.uuid.uuid4()), "creationTimestamp": admission.now()} | obj["metadata"]
         old = self.state.store.get(resource, meta.get("namespace", ""), meta["name"])
         if old is not None:
@@ -196,7 +194,7 @@ class Control:
         obj = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")} | {
             "metadata": meta
         }
-        return self.state.store.put(resource, obj if raw else decode(resource.hub.shape, obj))
+        return self.state.store.put(resource, obj)
 
     async def patch_object(self, _request: Request, body: Any) -> Any:
         """Merges a patch into a stored object, past all checks. Tells when the change was published."""
@@ -204,7 +202,7 @@ class Control:
         record = self.state.store.get(resource, body.get("namespace", ""), body.get("name", ""))
         if record is None:
             raise Refused("no such object")
-        obj = decode(resource.hub.shape, patch.merge(record.obj(), body.get("patch") or {}))
+        obj = patch.merge(record.obj(), body.get("patch") or {})
         instant = bulk.monotonic_ns()
         return {"revision": self.state.store.put(resource, obj).rev, "at_ns": instant}
 

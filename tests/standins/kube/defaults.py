@@ -1,21 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that the server fills in: defaults of the types, cluster addresses and node ports of Services."""
+"""What becomes of an object that is stored: the form in which equal ones are equal, defaults, cluster addresses and node ports of Services."""
 
 from __future__ import annotations
 
 import base64
+import copy
 import ipaddress
 from typing import Any, Callable
 
 from .profiles import Profile
 from .resources import Resource
 
+SHOWN: dict[str, dict[str, Any]] = {
+    "services": {"spec": {}, "status": {"loadBalancer": {}}},
+    "ingresses": {"spec": {}, "status": {"loadBalancer": {}}},
+    "ingressclasses": {"spec": {}},
+    "namespaces": {"spec": {}, "status": {}},
+    "leases": {"spec": {}},
+    "endpointslices": {"addressType": "", "endpoints": None, "ports": None},
+    "events": {
+        "involvedObject": {}, "source": {}, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None,
+        "reportingComponent": "", "reportingInstance": "",
+    },
+}
 SERVICE_CLASSIC_TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
 NODE_PORTS = range(30000, 32768)
 
 
+def canonical(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    """An object without what says nothing, with the members that are always shown; metadata comes first."""
+    meta = {key: value for key, value in _without_nothing(obj["metadata"]).items() if value != {}}
+    meta |= {key: dict(sorted(meta[key].items())) for key in ("labels", "annotations") if key in meta}
+    rest = {key: _without_nothing(value) for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
+    shown = copy.deepcopy(SHOWN.get(resource.plural, {}))
+    return {"metadata": meta} | shown | {key: value for key, value in rest.items() if value is not None}
+
+
+def _without_nothing(value: Any) -> Any:
+    """Storage knows no difference between null, an empty list and nothing."""
+    if isinstance(value, dict):
+        kept = {key: _without_nothing(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in kept.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nothing(inner) for inner in value] or None
+    return value
+
+
 def apply_defaults(resource: Resource, obj: dict[str, Any], profile: Profile) -> None:
     """Completes an object in stored form, in place."""
+    if resource.status and resource.plural != "namespaces":
+        obj["status"] = {"loadBalancer": {}} | (obj.get("status") or {})
     fill = _DEFAULTS.get(resource.plural)
     if fill:
         fill(obj, profile)
@@ -27,7 +61,7 @@ def _service(obj: dict, profile: Profile) -> None:
     spec.setdefault("sessionAffinity", "None")
     for port in spec.get("ports") or ():
         port.setdefault("protocol", "TCP")
-        if port.get("targetPort") in (0, ""):
+        if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port["port"]
     if spec["sessionAffinity"] == "ClientIP":
         spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {}).setdefault(
@@ -63,6 +97,8 @@ def _endpoints(obj: dict, _: Profile) -> None:
 
 
 def _slice(obj: dict, _: Profile) -> None:
+    for endpoint in obj.get("endpoints") or ():
+        endpoint.setdefault("conditions", {})
     for port in obj.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")

@@ -10,7 +10,6 @@ from . import admission, negotiate, statuses
 from .call import CHANGED, NOOP, Answer, Call
 from .encoding import MalformedDocument, from_json, to_json
 from .resources import NAMESPACES, RESOURCES, SERVICES
-from .schema import decode
 from .state import State
 from .statuses import details
 from .store import Record
@@ -74,7 +73,7 @@ def _mark(state: State, record: Record, obj: dict[str, Any]) -> Record:
     meta = obj["metadata"] | {"deletionTimestamp": admission.now(), "deletionGracePeriodSeconds": 0}
     if meta.get("generation"):
         meta["generation"] += 1
-    return state.store.put(record.resource, decode(record.resource.hub.shape, obj | {"metadata": meta}))
+    return state.store.put(record.resource, obj | {"metadata": meta})
 
 
 def remove(state: State, record: Record) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 
 import jsonpatch
 
-from .schema import ListOf, MapOf, Struct
+# Lists whose elements a strategic merge patch finds by one of their members, and lists of texts without repetition.
+MERGED = {("services", "ports"): "port", ("services", "conditions"): "type"}
+SETS = ("finalizers",)
 
 
 class PatchError(Exception):
@@ -48,8 +50,8 @@ def json_patch(target: Any, operations: Any) -> Any:
         raise PatchError(str(error), invalid=True) from None
 
 
-def strategic(schema: Any, target: Any, patch: Any) -> Any:
-    """Strategic merge patch of a value of type `schema`."""
+def strategic(plural: str, target: Any, patch: Any) -> Any:
+    """Strategic merge patch of an object, or of a part of it."""
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     if patch.get("$patch") == "replace":
@@ -61,43 +63,36 @@ def strategic(schema: Any, target: Any, patch: Any) -> Any:
         if value is None or (isinstance(value, dict) and value.get("$patch") == "delete"):
             out.pop(key, None)
         elif isinstance(value, list):
-            out[key] = _merge_list(_member(schema, key), out.get(key), value)
+            out[key] = _merge_list(plural, key, out.get(key), value)
         else:
-            out[key] = strategic(_member(schema, key), out.get(key), value)
+            out[key] = strategic(plural, out.get(key), value)
     for key, value in patch.items():
         directive, _, name = key.partition("/")
         if directive == "$setElementOrder" and out.get(name):
-            out[name] = _in_order(_member(schema, name), out[name], value)
+            out[name] = _in_order(MERGED.get((plural, name)), out[name], value)
     return out
 
 
-def _member(schema: Any, key: str) -> Any:
-    if isinstance(schema, Struct):
-        member = schema.fields.get(key)
-        return member.type if member else None
-    return schema.value if isinstance(schema, MapOf) else None
-
-
-def _merge_list(schema: Any, target: Any, patch: list) -> list:
-    if not isinstance(schema, ListOf) or schema.strategy != "merge" or not isinstance(target, list):
+def _merge_list(plural: str, key: str, target: Any, patch: list) -> list:
+    if key in SETS:
+        return [*(target or ()), *(item for item in patch if item not in (target or ()))]
+    merge_key = MERGED.get((plural, key))
+    if merge_key is None or not isinstance(target, list):
         return [copy.deepcopy(item) for item in patch if not (isinstance(item, dict) and "$patch" in item)]
-    if not schema.merge_key:
-        return target + [item for item in patch if item not in target]
-    out = {old.get(schema.merge_key): old for old in target}
+    out = {old.get(merge_key): old for old in target}
     for item in patch:
-        if not isinstance(item, dict) or schema.merge_key not in item:
-            raise PatchError(f"map: {item} does not contain declared merge key: {schema.merge_key}")
-        name = item[schema.merge_key]
+        if not isinstance(item, dict) or merge_key not in item:
+            raise PatchError(f"map: {item} does not contain declared merge key: {merge_key}")
+        name = item[merge_key]
         if item.get("$patch") == "delete":
             out.pop(name, None)
         else:
-            out[name] = strategic(schema.item, out.get(name), item)
+            out[name] = strategic(plural, out.get(name), item)
     return list(out.values())
 
 
-def _in_order(schema: Any, items: list, order: list) -> list:
+def _in_order(merge_key: str | None, items: list, order: list) -> list:
     """The elements that the patch names, in its order; those that it does not, behind them."""
-    merge_key = schema.merge_key if isinstance(schema, ListOf) else ""
     wanted = [item.get(merge_key) if merge_key else item for item in order]
 
     def place(item: Any) -> int:

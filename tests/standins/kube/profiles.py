@@ -89,11 +89,6 @@ class Profile:
         return self.minor >= 27
 
     @property
-    def metadata_checks(self) -> int:
-        """How often metadata is compared with that of before, and complained of."""
-        return 1 if self.minor >= 37 else 2
-
-    @property
     def null_creation_timestamp(self) -> bool:
         """Objects that were never created show "creationTimestamp": null."""
         return self.minor < 34

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of resources: what they are called, in which group versions they are served, and by which
-releases."""
+"""The table of resources: what they are called, in which group versions they are served, and by which releases."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import shapes
-from .schema import Struct
-
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 STATUS_VERBS = ("get", "patch", "update")
+CURRENT, BETA, BEFORE_18 = "current", "beta", "before 1.18"
 
 
 @dataclass(eq=False)
@@ -19,7 +16,7 @@ class Served:
 
     group: str
     version: str
-    shape: Struct
+    form: str = CURRENT  # of objects in it; the newest is the one in which they are stored
     since: int = 1
     until: int | None = None
     resource: Resource = None  # type: ignore[assignment]
@@ -28,11 +25,6 @@ class Served:
     def api_version(self) -> str:
         """The value of apiVersion."""
         return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def is_hub(self) -> bool:
-        """Whether objects are stored in the form of this version."""
-        return self.shape is self.resource.hub.shape
 
     @property
     def qualified(self) -> str:
@@ -69,81 +61,56 @@ class Resource:
         return self.served[0]
 
 
-def _core(plural: str, kind: str, shape: Struct, **more: bool | tuple[str, ...]) -> Resource:
-    return Resource(plural, kind, (Served("", "v1", shape),), **more)  # type: ignore[arg-type]
+def _core(plural: str, kind: str, **more: bool | tuple[str, ...]) -> Resource:
+    return Resource(plural, kind, (Served("", "v1"),), **more)  # type: ignore[arg-type]
 
 
 NETWORKING, DISCOVERY = "networking.k8s.io", "discovery.k8s.io"
 BETA_INGRESSES = [
-    Served(group, "v1beta1", shape, since, until)
+    Served(group, "v1beta1", form, since, until)
     for group, first in ((NETWORKING, 14), ("extensions", 1))
-    for shape, since, until in ((shapes.INGRESS_BEFORE_18, first, 18), (shapes.INGRESS_V1BETA1, 18, 22))
+    for form, since, until in ((BEFORE_18, first, 18), (BETA, 18, 22))
 ]
 INGRESSES = Resource(
-    "ingresses",
-    "Ingress",
-    (Served(NETWORKING, "v1", shapes.INGRESS, since=19), *BETA_INGRESSES),
-    short=("ing",),
-    status=True,
-    generation=True,
+    "ingresses", "Ingress", (Served(NETWORKING, "v1", since=19), *BETA_INGRESSES), short=("ing",), status=True, generation=True
 )
 INGRESS_CLASSES = Resource(
     "ingressclasses",
     "IngressClass",
-    (
-        Served(NETWORKING, "v1", shapes.INGRESS_CLASS, since=19),
-        Served(NETWORKING, "v1beta1", shapes.INGRESS_CLASS, since=18, until=22),
-    ),
+    (Served(NETWORKING, "v1", since=19), Served(NETWORKING, "v1beta1", since=18, until=22)),
     namespaced=False,
     generation=True,
 )
-SERVICES = _core("services", "Service", shapes.SERVICE, short=("svc",), status=True, create_on_update=True)
-ENDPOINTS = _core("endpoints", "Endpoints", shapes.ENDPOINTS, short=("ep",), create_on_update=True)
+SERVICES = _core("services", "Service", short=("svc",), status=True, create_on_update=True)
+ENDPOINTS = _core("endpoints", "Endpoints", short=("ep",), create_on_update=True)
 ENDPOINT_SLICES = Resource(
     "endpointslices",
     "EndpointSlice",
-    (
-        Served(DISCOVERY, "v1", shapes.ENDPOINT_SLICE, since=21),
-        Served(DISCOVERY, "v1beta1", shapes.ENDPOINT_SLICE_V1BETA1, since=16, until=25),
-    ),
+    (Served(DISCOVERY, "v1", since=21), Served(DISCOVERY, "v1beta1", BETA, since=16, until=25)),
     generation=True,
 )
-SECRETS = _core("secrets", "Secret", shapes.SECRET)
+SECRETS = _core("secrets", "Secret")
 NAMESPACES = _core(
     "namespaces",
     "Namespace",
-    shapes.NAMESPACE,
     namespaced=False,
     short=("ns",),
     status=True,
     verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
 )
-EVENTS = _core("events", "Event", shapes.EVENT, short=("ev",), create_on_update=True)
+EVENTS = _core("events", "Event", short=("ev",), create_on_update=True)
 LEASES = Resource(
-    "leases",
-    "Lease",
-    (Served("coordination.k8s.io", "v1", shapes.LEASE, since=14),),
-    create_on_update=True,
-    unconditional_update=False,
+    "leases", "Lease", (Served("coordination.k8s.io", "v1", since=14),), create_on_update=True, unconditional_update=False
 )
 ACCESS_REVIEWS = Resource(
     "selfsubjectaccessreviews",
     "SelfSubjectAccessReview",
-    (Served("authorization.k8s.io", "v1", shapes.SELF_ACCESS_REVIEW),),
+    (Served("authorization.k8s.io", "v1"),),
     namespaced=False,
     verbs=("create",),
 )
 
 RESOURCES = (
-    ENDPOINTS,
-    EVENTS,
-    NAMESPACES,
-    SECRETS,
-    SERVICES,
-    LEASES,
-    ENDPOINT_SLICES,
-    INGRESS_CLASSES,
-    INGRESSES,
-    ACCESS_REVIEWS,
+    ENDPOINTS, EVENTS, NAMESPACES, SECRETS, SERVICES, LEASES, ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, ACCESS_REVIEWS
 )
 BY_PLURAL = {resource.plural: resource for resource in RESOURCES}

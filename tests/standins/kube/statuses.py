@@ -174,11 +174,6 @@ class FieldError:
         return {"reason": self.reason, "message": self.body, "field": self.path}
 
 
-def required(path: str, detail: str = "") -> FieldError:
-    """The field must be set."""
-    return FieldError("FieldValueRequired", path, "Required value" + (f": {detail}" if detail else ""))
-
-
 def invalid(path: str, value: Any, detail: str) -> FieldError:
     """The value is wrong."""
     return FieldError("FieldValueInvalid", path, f"Invalid value: {_quoted(value)}: {detail}")
@@ -195,11 +190,6 @@ def unsupported(path: str, value: Any, allowed: list[str]) -> FieldError:
     return FieldError(
         "FieldValueNotSupported", path, f"Unsupported value: {_quoted(value)}: supported values: {choice}"
     )
-
-
-def too_long(path: str, limit: int) -> FieldError:
-    """The value has too many bytes."""
-    return FieldError("FieldValueTooLong", path, f"Too long: may not be more than {limit} bytes")
 
 
 def unprocessable(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiError:

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Protocol
 
 from . import convert
 from .encoding import to_json
-from .resources import RESOURCES, Resource, Served
+from .resources import CURRENT, RESOURCES, Resource, Served
 
 VIEWS_KEPT = 8
 
@@ -54,7 +54,7 @@ class Record:
 
     def item(self, served: Served) -> bytes:
         """The object as an item of a list of version `served`."""
-        if served.is_hub:
+        if served.form == CURRENT:
             return self.body
         if self._encoded is None:
             self._encoded = {}
@@ -103,8 +103,8 @@ _FIELDS: dict[str, Callable[[dict], dict[str, str]]] = {
     "secrets": lambda obj: {"type": obj.get("type", "")},
     "namespaces": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
     "services": lambda obj: {
-        "spec.type": obj["spec"].get("type", ""),
-        "spec.clusterIP": obj["spec"].get("clusterIP", ""),
+        "spec.type": (obj.get("spec") or {}).get("type", ""),
+        "spec.clusterIP": (obj.get("spec") or {}).get("clusterIP", ""),
     },
     "events": _event_fields,
 }

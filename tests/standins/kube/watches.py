@@ -10,11 +10,11 @@ from typing import Any
 
 from . import negotiate, statuses
 from .call import Call
+from .defaults import SHOWN
 from .encoding import to_json
 from .faults import StreamPlan
 from .reads import invalid_options, parse_revision
 from .request_info import is_true
-from .schema import decode
 from .selection import Selector
 from .statuses import ApiError, forbids
 from .store import Event, Record, watch_frame
@@ -350,17 +350,13 @@ class Stream:
     def _bookmark(self, revision: int | None = None, annotations: dict[str, str] | None = None) -> None:
         if self._ended.done() or self._is_ahead():
             return
-        shape = decode(self.served.shape, {})
         meta: dict[str, Any] = {"resourceVersion": str(revision or self.state.store.rev)}
         if self.state.profile.null_creation_timestamp:
             meta["creationTimestamp"] = None
         if annotations:
             meta["annotations"] = annotations
-        obj = (
-            {"kind": self.served.resource.kind, "apiVersion": self.served.api_version}
-            | shape
-            | {"metadata": meta}
-        )
+        resource = self.served.resource
+        obj = {"kind": resource.kind, "apiVersion": self.served.api_version, "metadata": meta, **SHOWN.get(resource.plural, {})}
         self._send(watch_frame("BOOKMARK", to_json(obj)))
 
     def _error(self, error: ApiError) -> None:
