@@ -12,6 +12,7 @@ from lib.backend import Backend
 from lib.envtest import assets
 from lib.line import Line
 from lib.provider_bench import Bench
+from lib.wait import wait_for
 from lib.web import serve
 
 _numbers = itertools.count(1)
@@ -67,7 +68,7 @@ def namespace(line):
     line.cluster.kubectl("delete", "namespace", name, "--wait=false")
     leftover = [lb["name"] for lb in line.rancher.rows("loadBalancerService") if lb["name"].startswith(f"{name}-")]
     for lb in leftover:
-        line.rancher.wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, 60, f"{lb} to be gone")
+        wait_for(lambda lb=lb: line.rancher.balancer(lb) is None, f"{lb} to be gone", 60)
 
 
 @pytest.fixture

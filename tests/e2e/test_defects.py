@@ -99,7 +99,7 @@ def test_defect_38_two_lines_agree(line, second_line, namespace, backends):
     namespace.apply(ingress(namespace, "other", path="/other"))
     namespace.wait_addresses("other", 1)
     line.rancher.settle()
-    line.rancher.control("reset-counters")
+    line.rancher.control("forget-requests")
     namespace.apply(ingress(namespace, "last", path="/last"))
     namespace.wait_addresses("last", 1)
     assert [r for r in line.rancher.requests(name=f"{namespace.namespace}-rancherlb-web") if r["method"] != "GET"] == []

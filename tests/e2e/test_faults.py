@@ -205,7 +205,7 @@ def possible(name: str) -> object:
 def test_a_change_survives(line, namespace, backends, name):
     serve(line, namespace, backends)
     line.rancher.settle()
-    line.rancher.control("reset-counters")
+    line.rancher.control("forget-requests")
     mark = line.kube.mark()
     since = len(line.watcher.lines)
     with Traffic(*line.entries("web", namespace.namespace)[0], HOST, "/foo", pause=0.02) as traffic:
@@ -319,7 +319,7 @@ def test_the_steady_state_is_quiet_and_restarts_write_nothing(line, namespace, b
     serve(line, namespace, backends)
     line.rancher.settle()
     mark = line.kube.mark()
-    line.rancher.control("reset-counters")
+    line.rancher.control("forget-requests")
     for daemon in line.daemons():
         lines = len(daemon.lines)
         daemon.restart()

@@ -420,15 +420,13 @@ def test_keys_are_read_again_when_they_are_refused(tmp_path):
         bench.provider.wait_event("keys-changed")
 
 
-def test_a_restart_of_rancher(tmp_path):
-    with Bench(state=str(tmp_path / "rancher.db")) as bench:
-        bench.services("web")
-        bench.translator.put(*simple("web"))
-        bench.translator.wait_status("default/web")
-        bench.rancher.control("restart", down=0.5)
-        repeatedly(bench, "web", "/new")
-        wait_for(lambda: bench.rules(WEB)[0]["path"] == "/new", "the new path", 30)
-        bench.translator.wait_status("default/web")
+def test_a_restart_of_rancher(bench):
+    bench.translator.put(*simple("web"))
+    bench.translator.wait_status("default/web")
+    bench.rancher.control("restart", down=0.5)
+    repeatedly(bench, "web", "/new")
+    wait_for(lambda: bench.rules(WEB)[0]["path"] == "/new", "the new path", 30)
+    bench.translator.wait_status("default/web")
 
 
 def test_the_image_setting_is_missing_and_comes_back(bench):

@@ -32,7 +32,7 @@ def test_rancher_and_kubernetes_are_left_alone(order, line, served):
     before = {kind: sorted((row["name"], row["uuid"], row["state"]) for row in line.rancher.rows(kind)) for kind in ("loadBalancerService", "certificate")}
     addresses = served.addresses("web")
     mark = line.kube.mark()
-    line.rancher.control("reset-counters")
+    line.rancher.control("forget-requests")
     with Traffic(*entry, HOST, "/foo") as traffic:
         for name in order:
             stop(line, name)

@@ -95,7 +95,7 @@ class Bench:
         return [r for r in self.rancher.requests(method="GET", type=type_) if "provider" in (r["user_agent"] or "")]
 
     def forget_requests(self) -> None:
-        self.rancher.control("reset-counters")
+        self.rancher.control("forget-requests")
 
     def quiet(self, seconds: float = 1.0) -> None:
         """Nothing more is written, for a while in which several lists are made."""

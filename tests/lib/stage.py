@@ -141,7 +141,7 @@ class Stage:
         """Changes everything, one half before the disturbance is felt, and waits for the end of all stories."""
         line = self.line
         self.kube_mark = line.kube.mark()
-        line.rancher.control("reset-counters")
+        line.rancher.control("forget-requests")
         with Client(self._targets()) as client:
             for scene in self.scenes:
                 if scene.story.fault is not None and not assets():

@@ -11,6 +11,7 @@ from typing import Any, Callable
 from .certs import self_signed
 from .cluster import Cluster
 from .line import Line
+from .wait import wait_for
 
 Object = dict[str, Any]
 HTTP, ALTERNATIVE, HTTPS, ALTERNATIVE_TLS = 80, 8080, 443, 8443
@@ -142,7 +143,7 @@ def of_the_original(form: str) -> Callable[[Scene], None]:
     def begin(scene: Scene) -> None:
         services_only(scene)
         uid = scene.uids["Service/one"]
-        scene.line.rancher.wait_for(lambda: uid in [s["externalId"] for s in scene.line.rancher.rows("kubernetesService")], 60, uid)
+        wait_for(lambda: uid in [s["externalId"] for s in scene.line.rancher.rows("kubernetesService")], uid, 60)
         scene.line.rancher.control("seed-balancers", items=[{
             "namespace": scene.namespace, "name": "web", "form": form, "hostname": scene.host, "path": "/one", "uid": uid,
             "host": scene.line.rancher.info["hosts"][RESERVED_HOSTS[form]]["id"]}])

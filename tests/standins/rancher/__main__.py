@@ -12,48 +12,31 @@ import os
 import signal
 import sys
 import tempfile
+from pathlib import Path
 
-from . import kubeconfig
-from .accounts import ROLES
+from standins.kube.public import Access
+
 from .control import Control
 from .server import Options, Standin, serve_control
-
-
-def _labels(text: str) -> dict[str, str]:
-    pairs = (item.partition("=") for item in text.split(",") if item)
-    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="standins.rancher",
-        description="Stand-in of a Rancher 1.x server (v1 and v2-beta API) for tests.",
+        description="Stand-in of a Rancher 1.x server (v2-beta API) for tests.",
         epilog="When it is ready it prints one line of JSON with the URLs, the key and the control address.")
     add = parser.add_argument
     add("--listen", default="127.0.0.1", metavar="IP", help="address of the API (127.0.0.1)")
     add("--port", type=int, default=0, help="port of the API (0: chosen by the kernel)")
     add("--control-socket", metavar="PATH", help="Unix socket of the control side (default: a temporary one)")
-    add("--control-port", type=int, metavar="PORT",
-        help="loopback port for the control side instead (0: chosen)")
-    add("--state", metavar="FILE", help="keep all rows in this SQLite file; read it at the start")
     add("--hosts", type=int, default=2, metavar="N", help="number of simulated hosts (2)")
-    add("--host-labels", action="append", default=[], type=_labels, metavar="K=V,...",
-        help="labels of the first, second, ... host; may be repeated")
-    add("--network", metavar="127.X",
-        help="addresses of hosts (127.X.<n>.1) and containers (default: a free one)")
     add("--port-offset", type=int, default=0, metavar="N",
         help="listen on published port + N, to do without the right to bind low ports")
     add("--no-dataplane", dest="dataplane", action="store_false", help="place containers, but run no HAProxy")
-    add("--haproxy", default="haproxy", metavar="PROGRAM", help="the HAProxy to run (haproxy)")
     add("--run-directory", metavar="DIR",
         help="configurations and logs of the HAProxies (default: temporary)")
     add("--access-key", metavar="KEY", help="the API key (default: a random one)")
     add("--secret-key", metavar="KEY")
-    add("--role", choices=ROLES, default="environment", help="role of the key (environment)")
-    add("--no-security", dest="security", action="store_false", help="access control off: everybody is admin")
-    add("--image", metavar="NAME", help="value of the setting lb.instance.image")
-    add("--tls-certificate", metavar="FILE", help="serve the API by https")
-    add("--tls-key", metavar="FILE")
     add("--kubeconfig", metavar="FILE", help="follow the Kubernetes API of this file, as kubernetes-agent does")
     add("--agent-interval", type=float, default=0.3, metavar="S", help="poll of the Kubernetes API (0.3)")
     add("--set", action="append", default=[], metavar="NAME=JSON", help="a behaviour setting; see README.md")
@@ -63,13 +46,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    cluster = kubeconfig.from_file(arguments.kubeconfig) if arguments.kubeconfig else None
-    same = ("listen", "port", "control_port", "state", "hosts", "host_labels", "network", "port_offset",
-            "dataplane", "haproxy", "run_directory", "access_key", "secret_key", "role", "security", "image",
-            "tls_certificate", "tls_key", "agent_interval")
-    options = Options(**{name: getattr(arguments, name) for name in same}, cluster=cluster)
-    options.control_socket = arguments.control_socket
-    return options
+    same = ("listen", "port", "control_socket", "hosts", "port_offset", "dataplane", "run_directory", "access_key", "secret_key",
+            "agent_interval")
+    access = Access(Path(arguments.kubeconfig)) if arguments.kubeconfig else None
+    return Options(**{name: getattr(arguments, name) for name in same}, cluster=access)
 
 
 async def _stdin_closed(ended: asyncio.Event) -> None:
@@ -109,7 +89,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         try:
             options = _options(arguments)
-            if options.control_socket is None and options.control_port is None:
+            if options.control_socket is None:
                 directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="rancher-standin-"))
                 options.control_socket = os.path.join(directory, "control.sock")
             asyncio.run(_run(options, arguments))

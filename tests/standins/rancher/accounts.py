@@ -7,7 +7,7 @@ import base64
 import binascii
 import hmac
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Mapping
 
 from .errors import forbidden, unauthorized
@@ -29,19 +29,15 @@ class Key:
 
 
 class Accounts:
-    def __init__(self, store: Store, default_project: str, security: bool = True):
+    def __init__(self, store: Store, default_project: str):
         self.store = store
         self.default_project = default_project
-        self.security = security
         self.keys: dict[str, Key] = {}
-        for saved in store.meta.get("keys", []):
-            self.keys[saved["access"]] = Key(**saved)
 
     def add(self, key: Key) -> Key:
         if key.role not in ROLES:
             raise ValueError(f"role must be one of {', '.join(ROLES)}")
         self.keys[key.access] = key
-        self._save()
         return key
 
     def new(self, role: str, project: str | None, agent: bool = True) -> Key:
@@ -52,10 +48,8 @@ class Accounts:
         old = self.keys.pop(access)
         return self.new(old.role, old.project, old.agent)
 
-    def authenticate(self, headers: Mapping[str, str]) -> Key | None:
-        """The key of a request; None with access control turned off. Raises 401."""
-        if not self.security:
-            return None
+    def authenticate(self, headers: Mapping[str, str]) -> Key:
+        """The key of a request. Raises 401."""
         upgrade = headers.get("Connection", "").lower() == "upgrade"
         challenge = headers.get("X-API-No-Challenge", "").lower() != "true" and not upgrade
         key = self._key(headers.get("Authorization", ""))
@@ -63,11 +57,11 @@ class Accounts:
             raise unauthorized(challenge)
         return key
 
-    def caller(self, key: Key | None, wanted_project: str | None) -> Caller:
+    def caller(self, key: Key, wanted_project: str | None) -> Caller:
         """The project and role a request acts with; raises 403 for a foreign or unknown project."""
         if wanted_project is not None and self.store.get("project", wanted_project) is None:
             raise forbidden()
-        if key is None or key.role == "admin":
+        if key.role == "admin":
             return Caller("admin", wanted_project or self.default_project)
         if key.role == "agent":
             if wanted_project is not None:
@@ -94,6 +88,3 @@ class Accounts:
     def _project_works(self, key: Key) -> bool:
         project = self.store.get("project", key.project or self.default_project)
         return project is not None and project.state in ("active", "upgrading")
-
-    def _save(self) -> None:
-        self.store.set_meta("keys", [asdict(k) for k in self.keys.values()])

@@ -13,13 +13,12 @@ import asyncio
 import contextlib
 import json
 import logging
-import time
 from typing import Any
 
 import aiohttp
 
-from .behaviour import Behaviour
-from .kubeconfig import Cluster
+from standins.kube.public import Access
+
 from .kubernetes_rows import KubernetesRows, Pod, selector_text
 
 log = logging.getLogger(__name__)
@@ -35,9 +34,8 @@ class Unavailable(Exception):
 
 
 class Agent:
-    def __init__(self, rows: KubernetesRows, behaviour: Behaviour, cluster: Cluster, interval: float = 0.3):
+    def __init__(self, rows: KubernetesRows, cluster: Access, interval: float = 0.3):
         self.rows = rows
-        self.behaviour = behaviour
         self.cluster = cluster
         self.interval = interval
         self.synced = asyncio.Event()
@@ -45,10 +43,9 @@ class Agent:
         self._lists: dict[str, list[dict[str, Any]]] = {}
         self._versions: dict[str, str] = {}
         self._endpoint_kind: str | None = None
-        self._first_seen: dict[str, float] = {}
         self._known: set[str] = set()
         self._namespaces: set[str] = set()
-        # Some Services are not rows yet: not due, or an older one is in the way.
+        # Some Services are not rows yet: an older one is in the way.
         self._unfinished = False
         self._task: asyncio.Task | None = None
 
@@ -64,7 +61,7 @@ class Agent:
 
     async def _run(self) -> None:
         timeout = aiohttp.ClientTimeout(total=5, connect=2)
-        headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers}
+        headers = {"Accept": "application/json", "User-Agent": USER_AGENT, **self.cluster.headers()}
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
             while True:
                 await self._poll(session)
@@ -108,7 +105,7 @@ class Agent:
 
     async def _endpoint_list(self, session: aiohttp.ClientSession) -> list[dict[str, Any]]:
         if self._endpoint_kind is None:
-            async with session.get(self.cluster.url + _SLICES, params={"limit": "1"},
+            async with session.get(self.cluster.server + _SLICES, params={"limit": "1"},
                                    ssl=self.cluster.tls) as probe:
                 if probe.status not in (200, 404):
                     raise Unavailable(f"{_SLICES}: status {probe.status}")
@@ -116,7 +113,7 @@ class Agent:
         return await self._list(session, "endpoints", self._endpoint_kind)
 
     async def _get(self, session: aiohttp.ClientSession, path: str, params: dict[str, str]) -> dict[str, Any]:
-        async with session.get(self.cluster.url + path, params=params, ssl=self.cluster.tls) as response:
+        async with session.get(self.cluster.server + path, params=params, ssl=self.cluster.tls) as response:
             text = await response.text()
             if response.status != 200:
                 raise Unavailable(f"{path}: status {response.status}")
@@ -139,21 +136,11 @@ class Agent:
         for item in lists["services"]:
             uid = item["metadata"]["uid"]
             present.add(uid)
-            if not (self._due(uid) and self._service(item, namespaces, addresses)):
+            if not self._service(item, namespaces, addresses):
                 self._unfinished = True
         for uid in self._known - present:
             self.rows.remove(uid)
-            self._first_seen.pop(uid, None)
         self._known &= present
-
-    def adopt(self, uids: set[str]) -> None:
-        """Services already known from a state file: those that the cluster no longer has are to be
-        removed."""
-        self._known |= uids
-
-    def _due(self, uid: str) -> bool:
-        seen = self._first_seen.setdefault(uid, time.monotonic())
-        return time.monotonic() - seen >= self.behaviour.agent_delay
 
     def _service(self, item: dict[str, Any], namespaces: dict[str, str | None],
                  addresses: dict[tuple[str, str], dict[str, Pod]]) -> bool:

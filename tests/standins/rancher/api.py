@@ -14,14 +14,14 @@ from typing import Any
 from aiohttp import web
 
 from . import collection, schema
-from .accounts import Accounts, Key
+from .accounts import Accounts
 from .behaviour import Behaviour
 from .errors import ApiError, bad_body, not_allowed, not_found, server_error
 from .faults import Fault, Faults, Subject
 from .journal import Entry, Journal, mask
 from .jsontext import dumps
 from .operations import Caller, Operations, Outcome
-from .resources import Renderer, Urls
+from .resources import VERSION, Renderer, Urls
 from .store import Row, Store, TABLES
 from .subscribe import Subscriptions
 from .target import Target, parse
@@ -72,8 +72,6 @@ class Api:
             return await self._handle(request, entry)
         except (Dropped, ConnectionResetError):
             return web.Response()  # the connection is gone, this goes nowhere
-        finally:
-            self.journal.end(entry)
 
     async def _handle(self, request: web.BaseRequest, entry: Entry) -> web.StreamResponse:
         raw = await request.read()
@@ -92,7 +90,6 @@ class Api:
         if target is not None and self._is_subscription(request, target):
             return await self._subscribe(request, target, entry)
         answer = self._answer(request, target, problem, raw, entry, fault)
-        self.store.flush()
         entry.status = answer.status
         if fault is not None and fault.after:
             return await self._spoil(request, fault, answer, entry)
@@ -112,11 +109,11 @@ class Api:
         headers: dict[str, str] = {}
         try:
             key = self.accounts.authenticate(request.headers)
-            entry.key = key.access if key else None
+            entry.key = key.access
             if target is None:
                 raise problem or not_found()
             caller = self.accounts.caller(key, target.project)
-            headers = self._headers(target, caller, key)
+            headers = self._headers(target, caller)
             answer = self._dispatch(request.method, target, raw, caller, entry, fault)
             answer.headers.update(headers)
             return answer
@@ -175,7 +172,7 @@ class Api:
         drift = fault.spec.get("shift", 1) if fault is not None and fault.kind == "drift" else 0
         if fault is not None and fault.kind == "drop-rows":
             rows = rows[fault.spec.get("rows", 1):]
-        page = collection.select(type_, rows, target.query, target.version or "", self.behaviour, drift)
+        page = collection.select(type_, rows, target.query, drift)
         texts = [self.renderer.text(row, target.urls, caller.role) for row in page.rows]
         return collection.envelope(type_, page, texts, target.urls, target.query)
 
@@ -219,7 +216,7 @@ class Api:
 
     def _follow(self, row: Row, target: Target, caller: Caller, fault: Fault | None) -> Answer:
         """A link below a resource: one other row, or a list."""
-        link = "stack" if target.link == "environment" else target.link
+        link = target.link
         if link not in schema.TYPES[row.type].links:
             raise not_found()
         if link in ("account", "stack"):
@@ -248,18 +245,18 @@ class Api:
 
     def _version(self, target: Target) -> str:
         urls = target.urls
-        links = {schema.plural(t, urls.version): urls.collection(t) for t in schema.LISTED}
-        return dumps({"id": urls.version, "type": "apiVersion", "baseType": "apiVersion",
+        links = {schema.plural(t): urls.collection(t) for t in schema.LISTED}
+        return dumps({"id": VERSION, "type": "apiVersion", "baseType": "apiVersion",
                       "links": {"self": urls.prefix, **links}, "actions": {}})
 
     def _schemas(self, target: Target) -> str:
         urls = target.urls
         if target.id is not None:
-            known = schema.resolve(target.id, urls.version) or target.id
+            known = schema.resolve(target.id) or target.id
             if known not in schema.TYPES and known not in schema.NESTED:
                 raise not_found()
-            return dumps(schema.describe(known, urls.version, urls.prefix))
-        data = [schema.describe(t, urls.version, urls.prefix) for t in (*schema.TYPES, *schema.NESTED)]
+            return dumps(schema.describe(known, urls.prefix))
+        data = [schema.describe(t, urls.prefix) for t in (*schema.TYPES, *schema.NESTED)]
         return dumps({"type": "collection", "resourceType": "schema",
                       "links": {"self": f"{urls.prefix}/schemas"},
                       "createTypes": {}, "actions": {}, "data": data, "sortLinks": {}, "pagination": None,
@@ -275,7 +272,7 @@ class Api:
     async def _subscribe(self, request: web.BaseRequest, target: Target, entry: Entry) -> web.StreamResponse:
         try:
             key = self.accounts.authenticate(request.headers)
-            entry.key = key.access if key else None
+            entry.key = key.access
             caller = self.accounts.caller(key, target.project)
             names = self.subscriptions.good_names([v for k, v in target.query if k == "eventNames"])
             if self.subscriptions.mode == "off":
@@ -284,7 +281,6 @@ class Api:
             entry.status = error.status
             return await self._send(request, Answer(error.status, dumps(error.body()), error.headers))
         entry.status = 101
-        self.journal.counters.websockets += 1
         return await self.subscriptions.serve(request, names, target.urls, caller)
 
     # Bodies and headers
@@ -308,19 +304,16 @@ class Api:
                 raise bad_body() from None
             if isinstance(body, dict):  # anything else is as good as an empty object
                 fields.update(body)
-        if target.version == "v1" and fields.get("environmentId") is not None:
-            stack = str(fields["environmentId"])
-            fields["stackId"] = "1st" + stack[2:] if stack.startswith("1e") else stack
         return fields
 
     @staticmethod
-    def _headers(target: Target, caller: Caller, key: Key | None) -> dict[str, str]:
+    def _headers(target: Target, caller: Caller) -> dict[str, str]:
         urls = target.urls
         if target.type == "project" and target.id is not None:
-            urls = Urls(urls.base, urls.version, target.id)  # a project's own URL leads to what is within it
+            urls = Urls(urls.base, target.id)  # a project's own URL leads to what is within it
         headers = {
             "X-API-Schemas": f"{urls.prefix}/schemas", "X-API-ACCOUNT-ID": caller.project,
-            "X-API-ACCOUNT-KIND": caller.role if key else "admin", "X-API-USER-ID": caller.project,
+            "X-API-ACCOUNT-KIND": caller.role, "X-API-USER-ID": caller.project,
         }
         return headers if caller.role == "agent" else {**headers, "X-API-ACCOUNT-NAME": "Default"}
 

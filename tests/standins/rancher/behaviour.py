@@ -19,21 +19,11 @@ class Behaviour:
     step_delays: dict[str, float] = field(default_factory=dict)
     retry_wait: float = 0.5             # first wait after a failed process; a real server begins at 2 s
     retry_max: float = 5.0              # longest such wait; a real server ends at 120 s
-    target_wait: float = 45.0           # an activation waits so long for busy targets, then it retries
-    endpoint_delay: float = 0.0         # publicEndpoints follow the containers after this
     health_checks: bool = True          # containers become healthy; those of simulated hosts of a real server never do
     host_failure_delay: float = 0.3     # until the containers of a failed host are replaced
     event_interval: float = 1.0         # change messages are published in batches, one a resource
-    event_delay: float = 0.0            # additional delay of every change message
-    ping_interval: float = 5.0
-    ping_count: int = 8640              # after so many pings the server closes a subscription
     subscriber_queue: int = 100         # messages a slow subscriber may leave unread
-    default_limit: int = 100
-    max_limit: int = 3000
     metadata_poll: float = 0.2          # LB containers look for changes this often; the real image every 5 s
-    purge_after: float = 172800.0       # removed rows answer 404 after this
-    agent_delay: float = 0.0            # a Kubernetes Service becomes a row after this
-    conflict_text: str = "allocator"    # wording of port conflicts: allocator, scheduler or old
     shared_ports: bool = False          # a host's ports are never taken: more load balancers than hosts, in benchmarks
     early_removal: str = "lost"  # what becomes of a DELETE while a balancer is registering, if it starts by itself: lost, conflict or done
     lose_overlapping_updates: bool = False  # an update asked for while one runs is stored but not carried out

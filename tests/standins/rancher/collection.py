@@ -9,12 +9,12 @@ from typing import Any, Iterable
 from urllib.parse import urlencode
 
 from . import schema
-from .behaviour import Behaviour
 from .jsontext import dumps
 from .resources import Urls
 from .store import Row
 
 Query = list[tuple[str, str]]
+DEFAULT_LIMIT, MAX_LIMIT = 100, 3000
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,11 @@ class Page:
     next_marker: str | None = None
 
 
-def parse_filters(type_: str, query: Query, version: str) -> dict[str, Filter]:
+def parse_filters(type_: str, query: Query) -> dict[str, Filter]:
     """The filters among the parameters. What names no filterable field is ignored without a word."""
     fields = schema.TYPES[type_].fields
     found: dict[str, Filter] = {}
     for name, value in query:
-        if version == "v1" and name.startswith("environmentId"):
-            name = "stackId" + name[len("environmentId"):]
         target, modifier = name, "eq"
         if target not in fields and "_" in name:
             target, _, modifier = name.rpartition("_")
@@ -54,13 +52,11 @@ def parse_filters(type_: str, query: Query, version: str) -> dict[str, Filter]:
     return found
 
 
-def _comparable(spec: schema.Field, text: str, version: str) -> Any:
+def _comparable(spec: schema.Field, text: str) -> Any:
     if spec.type == "boolean":
         return text.lower() == "true"
     if spec.type in ("int", "date"):
         return int(text) if re.fullmatch(r"-?\d+", text) else None
-    if spec.type == "reference[stack]" and version == "v1" and text.startswith("1e"):
-        text = "1st" + text[2:]
     # The usual collation of the server's database does not know upper and lower case.
     return text.lower()
 
@@ -74,14 +70,13 @@ def _like(pattern: str) -> str:
     return "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)
 
 
-def matches(row: Row, spec: schema.Field, condition: Filter, version: str) -> bool:
+def matches(row: Row, spec: schema.Field, condition: Filter) -> bool:
     actual = _actual(row, spec, condition.field)
     if condition.modifier == "null":
         return actual is None
     if condition.modifier == "notnull":
         return actual is not None
-    return all(_one(actual, condition.modifier, _comparable(spec, text, version))
-               for text in condition.values)
+    return all(_one(actual, condition.modifier, _comparable(spec, text)) for text in condition.values)
 
 
 def _one(actual: Any, modifier: str, wanted: Any) -> bool:
@@ -99,16 +94,15 @@ def _one(actual: Any, modifier: str, wanted: Any) -> bool:
             "gte": actual >= wanted}[modifier]
 
 
-def select(type_: str, rows: Iterable[Row], query: Query, version: str, behaviour: Behaviour,
-           drift: int = 0) -> Page:
+def select(type_: str, rows: Iterable[Row], query: Query, drift: int = 0) -> Page:
     """One page. `drift` moves the place at which a marker resumes, as if the list had changed in between."""
-    filters = {} if type_ == "setting" else parse_filters(type_, query, version)
+    filters = {} if type_ == "setting" else parse_filters(type_, query)
     fields = schema.TYPES[type_].fields
     # The database has numbers where clients see ids: nothing equals one of these.
     kept = [] if "id" in filters and filters["id"].modifier == "eq" else list(rows)
     for condition in filters.values():
-        kept = [r for r in kept if matches(r, fields[condition.field], condition, version)]
-    page = Page(kept, filters, _sorting(type_, query), _limit(query, behaviour))
+        kept = [r for r in kept if matches(r, fields[condition.field], condition)]
+    page = Page(kept, filters, _sorting(type_, query), _limit(query))
     if page.sort:
         name, order = page.sort
         kept.sort(key=lambda r: (r[name] is None, _key(_actual(r, fields[name], name))),
@@ -138,12 +132,12 @@ def _sorting(type_: str, query: Query) -> tuple[str, str] | None:
     return name, "desc" if (_last(query, "order") or "").lower() == "desc" else "asc"
 
 
-def _limit(query: Query, behaviour: Behaviour) -> int:
+def _limit(query: Query) -> int:
     text = _last(query, "limit")
     if text is None or not re.fullmatch(r"-?\d+", text):
-        return behaviour.default_limit
+        return DEFAULT_LIMIT
     limit = int(text)
-    return behaviour.max_limit if limit <= 0 else min(limit, behaviour.max_limit)
+    return MAX_LIMIT if limit <= 0 else min(limit, MAX_LIMIT)
 
 
 def subscriptions(urls: Urls, query: Query) -> str:
@@ -171,7 +165,7 @@ def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query)
         shown[name] = [{"value": value, "modifier": condition.modifier} for value in condition.values]
     body = {
         "type": "collection",
-        "resourceType": "environment" if urls.version == "v1" and type_ == "stack" else type_,
+        "resourceType": type_,
         "links": {"self": own}, "createTypes": {}, "actions": {}, "data": [],
         "sortLinks": {name: f"{own}?sort={name}" for name in sortable},
         "pagination": None if type_ == "project" else {"first": None, "previous": None, "next": next_url, "limit": page.limit, "total": None,

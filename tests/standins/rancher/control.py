@@ -15,7 +15,6 @@ from typing import Any, Callable
 
 from aiohttp import web
 
-from . import subscribe
 from .accounts import Key
 from .deployment import StartFailed
 from .errors import ApiError
@@ -48,7 +47,7 @@ class Control:
         standin = self.standin
         key = next(iter(standin.accounts.keys.values()))
         return {"url": f"{standin.base}/v2-beta", "base": standin.base, "project": PROJECT,
-                "project_url": f"{standin.base}/v2-beta/projects/{PROJECT}", "access_key": key.access,
+                "access_key": key.access,
                 "secret_key": key.secret, "network": standin.network.prefix,
                 "port_offset": standin.options.port_offset,
                 "hosts": [{"id": h.id, "address": h["agentIpAddress"], "state": h.state,
@@ -63,12 +62,8 @@ class Control:
         rows = self.store.tables.get(type) or self.store.types.get(type) or {}
         return [self._show(r) for r in list(rows.values()) if removed or r.live]
 
-    def do_counters(self) -> dict[str, Any]:
-        """Requests by verb and type, writes that changed something and those that did not, and so on."""
-        return self.standin.journal.as_dict()
-
-    def do_reset_counters(self) -> dict[str, Any]:
-        """Begin to count, and to log requests, anew."""
+    def do_forget_requests(self) -> dict[str, Any]:
+        """Begin to log requests anew."""
         self.standin.journal.reset()
         return {}
 
@@ -127,25 +122,22 @@ class Control:
         return {}
 
     async def do_restart(self, down: float = 0.0) -> dict[str, Any]:
-        """The server dies, stays away for `down` seconds and reads its state file. Balancers go on."""
+        """The server dies, stays away for `down` seconds and takes up its work again. Balancers go on."""
         await self.standin.restart(down)
         return {}
 
     # Subscriptions
 
-    async def do_websocket(self, mode: str | None = None, cut: bool = False, logout: bool = False,
-                           send: str | None = None) -> dict[str, Any]:
-        """Set the mode of subscriptions, cut them, log them out, or send them a text."""
+    async def do_websocket(self, mode: str | None = None, cut: bool = False, logout: bool = False) -> dict[str, Any]:
+        """Set the mode of subscriptions, cut them, or log them out."""
         subscriptions = self.standin.subscriptions
         if mode is not None:
             subscriptions.set_mode(mode)
-        if send is not None:
-            await subscriptions.send(send)
         if logout:
             await subscriptions.logout()
         if cut:
             subscriptions.cut()
-        return {**subscriptions.describe(), "modes": subscribe.MODES}
+        return subscriptions.describe()
 
     # Keys, projects, settings
 
@@ -222,9 +214,9 @@ class Control:
 
     # Hosts
 
-    def do_add_host(self, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    def do_add_host(self) -> dict[str, Any]:
         """A new active host."""
-        row = self.standin.add_host(labels)
+        row = self.standin.add_host()
         self.standin.deployment.hosts_changed()
         return self._show(row)
 
@@ -251,17 +243,13 @@ class Control:
         """The port is free again."""
         return self._held(host, f"{port}:{port}/{protocol}", False)
 
-    async def do_move(self, lb: str, host: str, instance: str | None = None, overlap: float = 1.0,
-                      break_first: bool = False) -> dict[str, Any]:
-        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one
-        is published, or first with `break_first`."""
+    async def do_move(self, lb: str, host: str, overlap: float = 1.0) -> dict[str, Any]:
+        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one is published."""
         row = self.standin.balancer(lb)
-        containers = [c for c in self.standin.deployment.of(row) if instance in (None, c.id)]
+        containers = self.standin.deployment.of(row)
         if not containers:
             raise ValueError("there is no such container")
-        fresh = await self.standin.deployment.move(row, containers[0], self.standin.host(host), overlap,
-                                                   break_first)
-        return self._show(fresh)
+        return self._show(await self.standin.deployment.move(row, containers[0], self.standin.host(host), overlap))
 
     # Kubernetes
 
@@ -306,7 +294,6 @@ class Control:
     # Inside
 
     async def _start_seeded(self, rows: list[Row]) -> None:
-        self.store.flush()
         if self.standin.dataplane is None:
             return
         for row in rows:
@@ -328,7 +315,7 @@ class Control:
         return row
 
     def _show(self, row: Row) -> dict[str, Any]:
-        urls = Urls(self.standin.base, "v2-beta", PROJECT)
+        urls = Urls(self.standin.base, PROJECT)
         return self.renderer.resource(row, urls, "admin")
 
     async def _command(self, request: web.Request) -> web.Response:
@@ -345,5 +332,4 @@ class Control:
             if not isinstance(problem, (ValueError, TypeError, KeyError, StartFailed, ApiError)):
                 log.exception("command %s", name)
             return web.json_response({"error": f"{type(problem).__name__}: {problem}"}, status=400)
-        self.store.flush()
         return web.json_response(result)

@@ -36,12 +36,10 @@ class _Proxy:
 
 
 class DataPlane:
-    def __init__(self, store: Store, behaviour: Behaviour, builder: SpecBuilder, binary: str = "haproxy",
-                 directory: str | None = None):
+    def __init__(self, store: Store, behaviour: Behaviour, builder: SpecBuilder, directory: str | None = None):
         self.store = store
         self.behaviour = behaviour
         self.builder = builder
-        self.binary = binary
         self._own_directory = directory is None
         self.directory = directory or tempfile.mkdtemp(prefix="rancher-lb-")
         self.proxies: dict[str, _Proxy] = {}
@@ -76,15 +74,6 @@ class DataPlane:
 
     def busy(self) -> bool:
         return self._poll is not None
-
-    async def start_all(self) -> None:
-        """After a start from a state file: all containers that should be running."""
-        for container in self.store.live("container"):
-            if container.state == "running" and not container.internal.get("pod"):
-                try:
-                    await self.start(container)
-                except StartFailed as reason:
-                    log.error("%s: %s", container.name, reason)
 
     async def close(self) -> None:
         self._closed = True
@@ -144,7 +133,7 @@ class DataPlane:
                 return
             directory = os.path.join(self.directory, container.id)
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            proxy = _Proxy(HaproxyProcess(directory, self.binary))
+            proxy = _Proxy(HaproxyProcess(directory))
             wanted = await self._check(container, proxy)
             if wanted is None:
                 # The container runs even so; it serves nothing until it is given something that HAProxy

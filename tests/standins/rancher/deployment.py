@@ -106,21 +106,16 @@ class Deployment:
         container.fields.update(state="removed", removed=now_ms(), healthState=None, ports=[])
         self.store.touch(container)
 
-    async def move(self, service: Row, container: Row, host: Row, overlap: float, break_first: bool) -> Row:
-        """Put a container on another host. The old one goes `overlap` seconds after the new one is published,
-        or before the new one is made when `break_first` is set."""
+    async def move(self, service: Row, container: Row, host: Row, overlap: float) -> Row:
+        """Put a container on another host. The old one goes `overlap` seconds after the new one is published."""
         if self.scheduler.taken(host, scheduling.wanted_ports(service)):
             raise ValueError(f"{host.id} has a port of {service.name} in use")
         async with self._locks[service.id]:
-            if break_first:
-                await self.remove(container, graceful=False)
-                self.refresh(service)
             fresh = await self._create(service, host)
             container.internal["leaving"] = True
             self.store.touch(container)
             self.refresh(service)
-        if not break_first:
-            self._later(overlap, self.remove(container))
+        self._later(overlap, self.remove(container))
         return fresh
 
     # Hosts that come and go
@@ -154,17 +149,14 @@ class Deployment:
     # Endpoints and health
 
     def refresh(self, service: Row) -> None:
-        """Renew what the service row says about its containers; endpoints follow after their delay."""
+        """Renew what the service row says about its containers."""
         containers = self.of(service)
         changes = {"instanceIds": [c.id for c in containers],
                    "healthState": self._health(service, containers)}
         if any(service[name] != value for name, value in changes.items()):
             service.fields.update(changes)
             self.store.touch(service)
-        if self.behaviour.endpoint_delay > 0:
-            self._later(self.behaviour.endpoint_delay, self._publish_later(service))
-        else:
-            self.publish(service)
+        self.publish(service)
 
     def publish(self, service: Row) -> None:
         if not service.live or (service["launchConfig"] or {}).get("imageUuid") == RUNS_NOWHERE:
@@ -367,9 +359,6 @@ class Deployment:
         finally:
             self._repairs.pop(service.id, None)
 
-    async def _publish_later(self, service: Row) -> None:
-        self.publish(service)
-
     def _later(self, delay: float, work: Any) -> None:
         async def run() -> None:
             try:
@@ -387,10 +376,5 @@ class Deployment:
         return ", ".join(f"{p.public}/{p.protocol}" for p in specs)
 
     def _conflict(self, container_id: str, needs: list[str]) -> str:
-        style, text = self.behaviour.conflict_text, ", ".join(needs)
-        if style == "scheduler":
-            return f"No healthy hosts meet the resource constraints: [{text}]"
-        if style == "old":
-            return f"Scheduling failed: {text}"
         instance = f"instance [container:{container_id}]"
-        return f"Failed to allocate {instance}: Bad {instance} in state [error]: Allocation failed: {text}"
+        return f"Failed to allocate {instance}: Bad {instance} in state [error]: Allocation failed: {', '.join(needs)}"

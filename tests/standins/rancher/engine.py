@@ -88,8 +88,7 @@ class Engine:
         self._mark(row, state)
 
     def resume(self) -> None:
-        """Take up the processes of all rows that are in a transitional state, after a start from a state
-        file."""
+        """Take up the processes of all rows that are in a transitional state, after a restart."""
         for table, processes in states.RESUME.items():
             for row in list(self.store.live(table)):
                 if row.state in processes:

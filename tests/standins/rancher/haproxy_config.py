@@ -14,18 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import custom_config
-from .gosort import go_sorted
 
 _HEALTH_PORT = 42
 _HTTP = ("http", "https")
 _SUPPORTED = ("http", "https", "tcp", "tls", "sni")
-_CIPHERS = ":".join((
-    "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA256",
-    "ECDHE-RSA-AES128-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES128-SHA",
-    "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES256-SHA384",
-    "ECDHE-RSA-AES256-SHA384", "ECDHE-RSA-AES256-SHA",
-    "ECDHE-ECDSA-AES256-SHA", "AES128-GCM-SHA256", "AES128-SHA256", "AES128-SHA", "AES256-GCM-SHA384",
-    "AES256-SHA256", "AES256-SHA"))
 
 
 @dataclass(frozen=True)
@@ -144,8 +136,7 @@ def idle(spec: Spec, paths: Paths) -> str:
 
 def _global(paths: Paths) -> dict[str, str]:
     return {
-        "maxconn": "4096", "maxpipes": "1024", "ssl-default-bind-ciphers": _CIPHERS,
-        "ssl-default-server-ciphers": _CIPHERS,
+        "maxconn": "4096", "maxpipes": "1024",
         "ssl-default-bind-options": "no-sslv3 no-tlsv10 no-tls-tickets",
         "stats socket": f"{paths.stats_socket} mode 600 level admin expose-fd listeners",
         "stats timeout": "2m",
@@ -190,8 +181,8 @@ def _frontends(spec: Spec) -> list[_Frontend]:
                                  list(rule.endpoints))
         frontend.backends.append(backends[key])
     for frontend in frontends.values():
-        frontend.backends = go_sorted(frontend.backends, _less)
-    return go_sorted(list(frontends.values()), lambda a, b: a.name > b.name)
+        frontend.backends.sort(key=_place)
+    return list(frontends.values())
 
 
 def _host_match(hostname: str) -> tuple[str, str]:
@@ -203,18 +194,9 @@ def _host_match(hostname: str) -> tuple[str, str]:
     return hostname, "eq"
 
 
-def _less(a: _Backend, b: _Backend) -> bool:
-    """The image's comparison; it looks at no path's length, and it is not an order."""
-    if a.priority > 0:
-        return b.priority == 0 or a.priority < b.priority
-    if b.priority > 0:
-        return False
-    exact_a, exact_b = a.comparator == "eq", b.comparator == "eq"
-    if a.host:
-        if exact_a:
-            return bool(a.path) or not b.host or not exact_b
-        return not b.host or (not exact_b and bool(a.path) and not b.path)
-    return bool(a.path) and not b.host
+def _place(backend: _Backend) -> tuple[bool, int, bool, bool]:
+    """Rules with a priority come first, by it. The image's order of those without one depends on its sorting algorithm: nobody should."""
+    return backend.priority == 0, backend.priority, not backend.host, backend.comparator != "eq"
 
 
 # Custom configuration and stickiness

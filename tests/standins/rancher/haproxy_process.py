@@ -38,9 +38,8 @@ class Status(NamedTuple):
 class HaproxyProcess:
     """The directory holds haproxy.cfg, a directory of certificates per version, two sockets and the log."""
 
-    def __init__(self, directory: str, binary: str = "haproxy"):
+    def __init__(self, directory: str):
         self.directory = directory
-        self.binary = binary
         self.config_path = os.path.join(directory, "haproxy.cfg")
         self.stats_socket = os.path.join(directory, "stats.sock")
         self.master_socket = os.path.join(directory, "master.sock")
@@ -74,7 +73,7 @@ class HaproxyProcess:
             self._write(os.path.join(directory, name), pem)
         self._write(self.config_path + ".next", text)
         process = await asyncio.create_subprocess_exec(
-            self.binary, "-c", "-f", self.config_path + ".next", stdin=asyncio.subprocess.DEVNULL,
+            "haproxy", "-c", "-f", self.config_path + ".next", stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
         output, _ = await process.communicate()
         self.rejected = None if process.returncode == 0 else output.decode(errors="replace")[-4000:]
@@ -87,7 +86,7 @@ class HaproxyProcess:
         with open(os.path.join(self.directory, "log"), "ab") as output:
             start = output.tell()
             self._process = await asyncio.create_subprocess_exec(
-                self.binary, "-W", "-S", self.master_socket + ",mode,600", "-f", self.config_path,
+                "haproxy", "-W", "-S", self.master_socket + ",mode,600", "-f", self.config_path,
                 stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_die_with_parent,
                 start_new_session=True)
         try:

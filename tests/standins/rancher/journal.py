@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked of the server: counters, and a bounded log of requests with their bodies."""
+"""What was asked of the server: a bounded log of requests with their bodies."""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections import Counter, deque
-from dataclasses import asdict, dataclass, field
+from collections import deque
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -45,54 +45,16 @@ def mask(value: Any) -> Any:
     return masked
 
 
-@dataclass
-class Counters:
-    total: int = 0
-    reads: int = 0
-    websockets: int = 0
-    faults: int = 0
-    requests: Counter = field(default_factory=Counter)      # "GET loadBalancerService"
-    status: Counter = field(default_factory=Counter)        # "200"
-    writes: Counter = field(default_factory=lambda: Counter(changed=0, noop=0, failed=0))
-    puts: Counter = field(default_factory=Counter)          # PUTs by name of the balancer
-    created: Counter = field(default_factory=Counter)       # balancers by name
-    removed: Counter = field(default_factory=Counter)
-    recreations: int = 0                                    # a balancer made again under a name it had before
-    certificates: Counter = field(default_factory=lambda: Counter(created=0, updated=0, removed=0))
-
-
 class Journal:
     def __init__(self, size: int = 20000):
         self.entries: deque[Entry] = deque(maxlen=size)
-        self.counters = Counters()
         self._number = 0
-        self._names_made: set[str] = set()
 
     def begin(self, method: str, path: str, query: list[tuple[str, str]]) -> Entry:
         self._number += 1
         entry = Entry(self._number, time.time(), method, path, query)
         self.entries.append(entry)
         return entry
-
-    def end(self, entry: Entry) -> None:
-        """The request is answered (or dropped by a fault): count it."""
-        counters = self.counters
-        counters.total += 1
-        counters.requests[f"{entry.method} {entry.type or '-'}"] += 1
-        counters.status[str(entry.status) if entry.status else "none"] += 1
-        if entry.fault:
-            counters.faults += 1
-        if entry.method in ("GET", "HEAD"):
-            counters.reads += 1
-            return
-        self._count_write(entry)
-
-    def seeded(self, name: str) -> None:
-        """A balancer of that name exists without having been made by a request."""
-        self._names_made.add(name)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {k: dict(v) if isinstance(v, Counter) else v for k, v in vars(self.counters).items()}
 
     def find(self, since: int = 0, limit: int | None = None, **wanted: Any) -> list[dict[str, Any]]:
         """Entries with a number above `since` whose fields equal the wanted values."""
@@ -101,29 +63,4 @@ class Journal:
         return found[-limit:] if limit else found
 
     def reset(self) -> None:
-        self.counters = Counters()
         self.entries.clear()
-
-    def _count_write(self, entry: Entry) -> None:
-        counters = self.counters
-        outcome = "failed" if entry.changed is None else "changed" if entry.changed else "noop"
-        counters.writes[outcome] += 1
-        label = entry.name or entry.id or "-"
-        if entry.type == "loadBalancerService" and entry.method == "PUT":
-            counters.puts[label] += 1
-        if entry.changed:
-            self._count_change(entry, label)
-
-    def _count_change(self, entry: Entry, label: str) -> None:
-        counters = self.counters
-        creation = entry.method == "POST" and entry.action is None
-        removal = entry.method == "DELETE" or entry.action == "remove"
-        if entry.type == "loadBalancerService" and creation:
-            counters.created[label] += 1
-            counters.recreations += label in self._names_made
-            self._names_made.add(label)
-        elif entry.type == "loadBalancerService" and removal:
-            counters.removed[label] += 1
-        elif entry.type == "certificate":
-            kind = "created" if creation else "removed" if removal else "updated"
-            counters.certificates[kind] += 1

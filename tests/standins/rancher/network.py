@@ -42,17 +42,16 @@ class Network:
             self._lock = None
 
 
-def claim(prefix: str | None = None) -> Network:
-    """The network with that prefix (`127.77`), or the first that no other stand-in on this machine uses.
+def claim() -> Network:
+    """The first network that no other stand-in on this machine uses.
 
     The claim is an abstract Unix socket: it ends with the process, however that ends.
     """
-    candidates = [prefix] if prefix else [f"127.{40 + (os.getpid() + i) % 80}" for i in range(80)]
-    for candidate in candidates:
+    for candidate in (f"127.{40 + (os.getpid() + i) % 80}" for i in range(80)):
         lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             lock.bind(f"\0rancher-standin-{candidate}")
             return Network(candidate, lock)
         except OSError:
             lock.close()
-    raise ValueError(f"network {prefix or 'auto'} is in use by another stand-in")
+    raise ValueError("other stand-ins use all networks")

@@ -27,7 +27,6 @@ _SCHEDULES = {
 _SCHEDULES_EVEN_EQUAL = ("lbConfig", "launchConfig", "scale", "key")
 # Rows show all the actions that those of a real server do; of the others nobody makes use here.
 _CARRIED_OUT = ("activate", "deactivate")
-_UPDATABLE_AT_REST = ("upgraded", "canceled-upgrade")
 _COMMON_AT_CREATE = {"transitioningProgress": None, "description": None}
 
 
@@ -93,7 +92,7 @@ class Operations:
             raise not_allowed()
         changes = clean(kind, body, False, self._exists(caller))
         self._check_update(row, changes, caller)
-        starts = self._schedules(row, changes) and row.state not in _UPDATABLE_AT_REST
+        starts = self._schedules(row, changes)
         if not storable(changes) or (starts and not self.engine.allowed(row, "update")):
             raise conflict()
         changed = self._store_changes(row, changes)

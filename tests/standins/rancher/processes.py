@@ -14,6 +14,7 @@ from .store import Row, Store, rule_targets
 
 _RULE_KEYS = ("backendName", "environment", "hostname", "path", "priority", "protocol", "region", "selector",
               "serviceId", "sourcePort", "targetPort", "weight")
+TARGET_WAIT_S = 45.0  # an activation waits so long for busy targets, then it is tried again
 _LB_KEYS = ("certificateIds", "config", "defaultCertificateId", "stickinessPolicy")
 
 
@@ -123,6 +124,6 @@ class Processes:
                     if t is not None and t.id != service.id and t.state in states.TRANSITIONAL]
             if not busy:
                 return
-            if clock() - start >= self.behaviour.target_wait:
+            if clock() - start >= TARGET_WAIT_S:
                 raise ProcessWaiting(f"Timeout waiting for {busy[0].name} to leave the state {busy[0].state}")
             await asyncio.sleep(0.02)

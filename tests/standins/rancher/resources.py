@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns rows into the JSON resources that clients see: links, actions, dates, version v1's other names."""
+"""Turns rows into the JSON resources that clients see: links, actions, dates."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from .jsontext import dumps
 from .store import Row, Store
 
 
+VERSION = "v2-beta"
+
+
 @dataclass(frozen=True)
 class Urls:
     """Where the request came in: links are built from it, the project part is echoed."""
 
     base: str           # http://host:port
-    version: str        # v1 or v2-beta
     project: str | None  # id of the project named in the path
 
     @property
     def prefix(self) -> str:
         scope = f"/projects/{self.project}" if self.project else ""
-        return f"{self.base}/{self.version}{scope}"
+        return f"{self.base}/{VERSION}{scope}"
 
     def collection(self, type_: str) -> str:
-        return f"{self.prefix}/{schema.plural(type_, self.version)}"
+        return f"{self.prefix}/{schema.plural(type_)}"
 
     def resource(self, type_: str, row_id: str) -> str:
-        return f"{self.collection(type_)}/{self.id(type_, row_id)}"
-
-    def id(self, type_: str, row_id: str) -> str:
-        # Version v1 has its own short name for stacks.
-        return "1e" + row_id[3:] if self.version == "v1" and type_ == "stack" else row_id
+        return f"{self.collection(type_)}/{row_id}"
 
 
 def iso_date(ms: int) -> str:
@@ -64,7 +62,7 @@ class Renderer:
         kind = schema.TYPES[row.type]
         own = urls.resource(row.type, row.id)
         body: dict[str, Any] = {
-            "id": urls.id(row.type, row.id), "type": row.type, "links": self._links(row, kind, own, urls),
+            "id": row.id, "type": row.type, "links": self._links(row, kind, own, urls),
             "actions": self._actions(row, own, role), "baseType": row.type if row.type == "activeSetting" else kind.base_type,
         }
         for name, spec in kind.fields.items():
@@ -81,18 +79,15 @@ class Renderer:
         self._derived(row, body)
         if row.table == "service" and not is_created:
             body["secondaryLaunchConfigs"] = []
-        if urls.version == "v1":
-            self._old_names(row, body)
         return body
 
     def _links(self, row: Row, kind: schema.Type, own: str, urls: Urls) -> dict[str, str]:
         links = {"self": own}
         for link in kind.links:
-            shown = "environment" if link == "stack" and urls.version == "v1" else link
-            links[shown] = f"{own}/{link.lower()}"
+            links[link] = f"{own}/{link.lower()}"
         if row.type == "project":
-            scoped = Urls(urls.base, urls.version, row.id)
-            links.update({schema.plural(t, urls.version): scoped.collection(t) for t in schema.LISTED})
+            scoped = Urls(urls.base, row.id)
+            links.update({schema.plural(t): scoped.collection(t) for t in schema.LISTED})
         return links
 
     def _actions(self, row: Row, own: str, role: str) -> dict[str, str]:
@@ -124,13 +119,6 @@ class Renderer:
     def _stack_health(services: list[Row]) -> str:
         health = {s["healthState"] for s in services} - {None, "healthy"}
         return "degraded" if health else "healthy"
-
-    @staticmethod
-    def _old_names(row: Row, body: dict[str, Any]) -> None:
-        if row.type == "stack":
-            body.update(type="environment", baseType="environment", kind="environment")
-        elif row.table == "service" and body.get("stackId"):
-            body["environmentId"] = "1e" + body["stackId"][3:]
 
 
 def setting_row(store: Store, name: str, value: str) -> Row:

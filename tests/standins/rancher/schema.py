@@ -281,18 +281,13 @@ def _spellings() -> dict[str, str]:
 SPELLINGS = _spellings()
 
 
-def resolve(name: str, version: str) -> str | None:
-    """The type that a path segment means, or None. Version v1 calls a stack an environment."""
-    lower = name.lower()
-    if version == "v1" and lower in ("environment", "environments"):
-        return "stack"
-    return SPELLINGS.get(lower)
+def resolve(name: str) -> str | None:
+    """The type that a path segment means, or None."""
+    return SPELLINGS.get(name.lower())
 
 
-def plural(type_id: str, version: str) -> str:
+def plural(type_id: str) -> str:
     """The path segment the server itself writes in links: always lowercase."""
-    if version == "v1" and type_id == "stack":
-        return "environments"
     return TYPES[type_id].plural.lower()
 
 
@@ -312,21 +307,20 @@ def _field_schema(spec: Field) -> dict[str, Any]:
     return described
 
 
-def describe(type_id: str, version: str, prefix: str) -> dict[str, Any]:
+def describe(type_id: str, prefix: str) -> dict[str, Any]:
     """The schema resource of a type, as clients read it during discovery. `prefix` is the URL before the
     plural."""
     kind = TYPES.get(type_id) or NESTED[type_id]
-    shown = "environment" if version == "v1" and type_id == "stack" else type_id
-    links = {"self": f"{prefix}/schemas/{shown}"}
+    links = {"self": f"{prefix}/schemas/{type_id}"}
     if type_id in LISTED:
-        links["collection"] = f"{prefix}/{plural(type_id, version)}"
+        links["collection"] = f"{prefix}/{plural(type_id)}"
     return {
-        "id": shown, "type": "schema", "baseType": "schema", "links": links, "actions": {},
-        "pluralName": "environments" if shown == "environment" else kind.plural,
+        "id": type_id, "type": "schema", "baseType": "schema", "links": links, "actions": {},
+        "pluralName": kind.plural,
         "resourceMethods": list(kind.resource_methods) if type_id in LISTED else [],
         "collectionMethods": list(kind.collection_methods) if type_id in LISTED else [],
         "resourceFields": {name: _field_schema(spec) for name, spec in kind.fields.items()},
-        "resourceActions": {name: {"input": None, "output": shown} for name in kind.actions},
+        "resourceActions": {name: {"input": None, "output": type_id} for name in kind.actions},
         "collectionActions": {}, "collectionFields": {},
         "collectionFilters": {name: {"modifiers": modifiers(spec)} for name, spec in kind.fields.items()
                               if spec.filterable},

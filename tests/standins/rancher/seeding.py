@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .journal import Journal
 from .kubernetes_rows import KubernetesRows, Pod, selector_text
 from .network import Network
 from .service_rules import ServiceRules
@@ -25,12 +24,10 @@ def balancer_name(namespace: str, name: str, form: str, separator: str = "ranche
 
 
 class Seeding:
-    def __init__(self, store: Store, rules: ServiceRules, kubernetes: KubernetesRows, journal: Journal,
-                 network: Network, project: str):
+    def __init__(self, store: Store, rules: ServiceRules, kubernetes: KubernetesRows, network: Network, project: str):
         self.store = store
         self.rules = rules
         self.kubernetes = kubernetes
-        self.journal = journal
         self.network = network
         self.project = project
 
@@ -119,7 +116,6 @@ class Seeding:
             "assignServiceIpAddress": False,
             "startOnCreate": False, "system": False, "launchConfig": launch, "lbConfig": config,
             "publicEndpoints": None, "instanceIds": None, "linkedServices": self._links(rules)})
-        self.journal.seeded(name)
         return row
 
     def _rule(self, rule: dict[str, Any], port: int, protocol: str) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import logging
 import os
 import shutil
 import socket
-import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
+
+from standins.kube.public import Access
 
 from .accounts import Accounts, Key
 from .agent import Agent
@@ -25,7 +26,6 @@ from .deployment import Deployment, NoDataPlane
 from .engine import Engine
 from .faults import Faults
 from .journal import Journal
-from .kubeconfig import Cluster
 from .kubernetes_rows import KubernetesRows
 from .lb_spec import SpecBuilder
 from .network import claim
@@ -34,7 +34,7 @@ from .processes import Processes
 from .resources import Renderer, setting_row
 from .scheduler import Scheduler
 from .seeding import Seeding
-from .store import Row, Store, now_ms
+from .store import Row, Store
 from .subscribe import Subscriptions
 
 log = logging.getLogger(__name__)
@@ -57,31 +57,20 @@ class Options:
     listen: str = "127.0.0.1"
     port: int = 0
     control_socket: str | None = None
-    control_port: int | None = None
-    state: str | None = None
     hosts: int = 2
-    host_labels: list[dict[str, str]] = field(default_factory=list)
-    network: str | None = None
     port_offset: int = 0
     dataplane: bool = True
-    haproxy: str = "haproxy"
     run_directory: str | None = None
     access_key: str | None = None
     secret_key: str | None = None
-    role: str = "environment"
-    security: bool = True
-    image: str | None = None
-    tls_certificate: str | None = None
-    tls_key: str | None = None
-    cluster: Cluster | None = None
+    cluster: Access | None = None
     agent_interval: float = 0.3
 
 
 class Listener:
     """The API's listening socket, which can be closed and opened again without losing its port."""
 
-    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None):
-        self.tls = tls
+    def __init__(self, host: str, port: int):
         # A bound socket that does not listen keeps the port; connections to it are refused.
         self._reserved = self._bound(host, port)
         self.address = self._reserved.getsockname()
@@ -100,8 +89,7 @@ class Listener:
         if self._server is None:
             self._factory = factory
             listening = self._bound(self.address[0], self.address[1])
-            self._server = await asyncio.get_running_loop().create_server(
-                factory, sock=listening, ssl=self.tls, backlog=512)
+            self._server = await asyncio.get_running_loop().create_server(factory, sock=listening, backlog=512)
 
     async def close(self) -> None:
         """Refuse connections from now on and reset those that are there."""
@@ -123,52 +111,41 @@ class Standin:
 
     def __init__(self, options: Options):
         self.options = options
-        if options.dataplane and shutil.which(options.haproxy) is None:
-            raise ValueError(f"{options.haproxy} is not installed (or use --no-dataplane)")
+        if options.dataplane and shutil.which("haproxy") is None:
+            raise ValueError("haproxy is not installed (or use --no-dataplane)")
         self.behaviour = Behaviour()
-        self.store = Store(options.state)
-        self.network = claim(self.store.meta.get("network") or options.network)
-        self.store.set_meta("network", self.network.prefix)
+        self.store = Store()
+        self.network = claim()
         self.journal = Journal()
         self.faults = Faults()
         self.engine = Engine(self.store, self.behaviour)
         self.scheduler = Scheduler(self.store, self.behaviour)
         self.builder = SpecBuilder(self.store, options.port_offset)
-        self.dataplane = DataPlane(self.store, self.behaviour, self.builder, options.haproxy,
-                                   options.run_directory) if options.dataplane else None
+        self.dataplane = DataPlane(self.store, self.behaviour, self.builder, options.run_directory) if options.dataplane else None
         self.deployment = Deployment(self.store, self.behaviour, self.scheduler, self.network,
                                      self.dataplane or NoDataPlane())
         self.processes = Processes(self.store, self.behaviour, self.engine, self.deployment)
         self.operations = Operations(self.store, self.engine, self.deployment, self.processes)
         self.kubernetes = KubernetesRows(self.store, self.engine, PROJECT)
-        self.seeding = Seeding(self.store, self.operations.rules, self.kubernetes, self.journal, self.network,
-                               PROJECT)
-        self.accounts = Accounts(self.store, PROJECT, options.security)
+        self.seeding = Seeding(self.store, self.operations.rules, self.kubernetes, self.network, PROJECT)
+        self.accounts = Accounts(self.store, PROJECT)
         renderer = Renderer(self.store)
         self.subscriptions = Subscriptions(self.store, self.behaviour, renderer)
         self.api = Api(self.store, self.behaviour, self.accounts, self.operations, renderer,
                        self.subscriptions,
                        self.faults, self.journal)
-        self.agent = Agent(self.kubernetes, self.behaviour, options.cluster, options.agent_interval) if options.cluster else None
-        self.listener = Listener(options.listen, options.port, self._tls())
-        self._keeper: asyncio.Task | None = None
+        self.agent = Agent(self.kubernetes, options.cluster, options.agent_interval) if options.cluster else None
+        self.listener = Listener(options.listen, options.port)
 
     # Life
 
     async def start(self) -> None:
         self._first_rows()
-        if self.dataplane is not None:
-            await self.dataplane.start_all()
-        self.engine.resume()
         await self.api_up()
         if self.agent is not None:
-            self.agent.adopt({r["externalId"] for r in self.store.live("kubernetesService")})
             self.agent.start()
-        self._keeper = asyncio.get_running_loop().create_task(self._keep())
 
     async def stop(self) -> None:
-        if self._keeper is not None:
-            self._keeper.cancel()
         if self.agent is not None:
             await self.agent.stop()
         await self.api_down()
@@ -179,21 +156,15 @@ class Standin:
         await self.engine.stop()
         if self.dataplane is not None:
             await self.dataplane.close()
-        self.store.close()
         self.network.close()
 
     async def restart(self, down: float = 0.0) -> None:
-        """As if the server process had died and come back: what is in memory only is gone, load balancers go
-        on."""
-        if not self.store.persistent:
-            raise ValueError("a restart needs a state file")
+        """As if the server process had died and come back: connections and processes end, rows and load balancers stay."""
         await self.api_down()
         await self.subscriptions.stop()
         await self.deployment.stop()
         await self.engine.stop()
-        self.store.flush()
         await asyncio.sleep(down)
-        self.store.load()
         self.engine.resume()
         await self.api_up()
 
@@ -215,8 +186,7 @@ class Standin:
 
     @property
     def base(self) -> str:
-        scheme = "https" if self.listener.tls else "http"
-        return f"{scheme}://{self.listener.address[0]}:{self.listener.address[1]}"
+        return f"http://{self.listener.address[0]}:{self.listener.address[1]}"
 
     def settled(self) -> bool:
         """No process is running, no container is being replaced, every HAProxy is up to date."""
@@ -239,11 +209,11 @@ class Standin:
                 return row
         raise ValueError(f"there is no host {ident!r}")
 
-    def add_host(self, labels: dict[str, str] | None = None) -> Row:
+    def add_host(self) -> Row:
         row_id, num = self.store.next_id("host")
         return self.store.add("host", {
             "name": f"host-{num}", "hostname": f"host-{num}", "kind": "docker", "accountId": PROJECT,
-            "state": "active", "transitioning": "no", "agentState": None, "labels": dict(labels or {}),
+            "state": "active", "transitioning": "no", "agentState": None, "labels": {},
             "agentIpAddress": self.network.host_address(num)}, row_id=row_id)
 
     def traffic(self, balancer: Row) -> list[dict[str, Any]]:
@@ -262,49 +232,21 @@ class Standin:
     def _first_rows(self) -> None:
         if self.store.get("project", PROJECT) is None:
             self.store.add("project", {**_PROJECT, "name": "Default"}, row_id=PROJECT)
-            for number in range(self.options.hosts):
-                labels = self.options.host_labels
-                self.add_host(labels[number] if number < len(labels) else None)
+            for _ in range(self.options.hosts):
+                self.add_host()
             for name, value in _SETTINGS.items():
                 setting_row(self.store, name, value)
-        if self.options.image is not None:
-            setting_row(self.store, "lb.instance.image", self.options.image)
         if self.options.access_key:
-            self.accounts.add(Key(self.options.access_key, self.options.secret_key or "", self.options.role,
-                                  PROJECT))
-        elif not self.accounts.keys:
-            self.accounts.new(self.options.role, PROJECT)
-        self.store.flush()
+            self.accounts.add(Key(self.options.access_key, self.options.secret_key or "", "environment", PROJECT))
+        else:
+            self.accounts.new("environment", PROJECT)
 
-    async def _keep(self) -> None:
-        """Write rows that processes have changed, and now and then forget removed ones after their time."""
-        while True:
-            for _ in range(20):
-                await asyncio.sleep(0.05)
-                self.store.flush()
-            oldest = now_ms() - int(self.behaviour.purge_after * 1000)
-            for table in ("service", "stack", "certificate", "instance"):
-                for row in list(self.store.tables[table].values()):
-                    if not row.live and row["removed"] <= oldest:
-                        self.store.drop(row)
-
-    def _tls(self) -> ssl.SSLContext | None:
-        if self.options.tls_certificate is None:
-            return None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.options.tls_certificate, self.options.tls_key)
-        return context
 
 
 async def serve_control(application: web.Application, options: Options) -> tuple[web.AppRunner, str]:
-    """Open the control socket. Returns its address: a path, or http://host:port."""
+    """Open the control socket. Returns its path."""
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
-    if options.control_port is not None:
-        site = web.TCPSite(runner, "127.0.0.1", options.control_port)
-        await site.start()
-        port = runner.addresses[0][1]
-        return runner, f"http://127.0.0.1:{port}"
     assert options.control_socket is not None
     with contextlib.suppress(FileNotFoundError):
         os.unlink(options.control_socket)

@@ -14,12 +14,12 @@ class Step(NamedTuple):
 
 
 def _table(text: str) -> dict[tuple[str, str], Step]:
-    """Lines `process | start states | via | end`; via `=` means that the state stays as it is."""
+    """Lines `process | start states | via | end`."""
     steps: dict[tuple[str, str], Step] = {}
     for line in text.strip().splitlines():
         process, starts, via, end = (cell.strip() for cell in line.split("|"))
         for start in starts.split():
-            steps[(process, start)] = Step(process, start if via == "=" else via, end)
+            steps[(process, start)] = Step(process, via, end)
     return steps
 
 
@@ -28,13 +28,7 @@ _STACK = _table("""
 create  | requested activating | activating | active
 update  | active updating-active | updating-active | active
 remove  | requested active activating updating-active error erroring removing | removing | removed
-remove  | upgrading upgraded canceled-upgrade canceling-upgrade rolling-back | removing | removed
-remove  | finishing-upgrade | removing | removed
 error   | activating erroring | erroring | error
-upgrade | active upgrading | upgrading | upgraded
-finishupgrade | upgraded finishing-upgrade | finishing-upgrade | active
-rollback      | upgraded canceled-upgrade rolling-back | rolling-back | active
-cancelupgrade | upgrading canceling-upgrade | canceling-upgrade | canceled-upgrade
 """)
 
 _SERVICE = _table("""
@@ -43,20 +37,10 @@ activate   | inactive restarting activating | activating | active
 update     | inactive updating-inactive | updating-inactive | inactive
 update     | active updating-active | updating-active | active
 update     | activating | activating | active
-update     | upgrading | = | upgraded
-update     | rolling-back finishing-upgrade | = | active
-update     | canceling-upgrade | = | canceled-upgrade
 deactivate | restarting active activating deactivating | deactivating | inactive
 deactivate | updating-inactive updating-active | deactivating | inactive
 remove     | requested registering inactive activating active deactivating removing | removing | removed
 remove     | updating-inactive updating-active restarting | removing | removed
-remove     | upgrading upgraded canceling-upgrade canceled-upgrade | removing | removed
-remove     | rolling-back finishing-upgrade | removing | removed
-upgrade    | active activating inactive updating-active upgrading | upgrading | upgraded
-finishupgrade   | upgraded finishing-upgrade | finishing-upgrade | active
-rollback        | upgrading upgraded canceled-upgrade rolling-back | rolling-back | active
-cancelupgrade   | upgrading finishing-upgrade canceling-upgrade | canceling-upgrade | canceled-upgrade
-continueupgrade | canceled-upgrade | upgrading | upgraded
 restart    | active restarting | restarting | active
 """)
 
@@ -70,13 +54,10 @@ LIFE = {"stack": _STACK, "service": _SERVICE, "certificate": _CERTIFICATE}
 
 # What goes on in a transitional state: used to take up interrupted work when the server comes back.
 RESUME = {
-    "stack": {"activating": "create", "updating-active": "update", "removing": "remove", "erroring": "error",
-              "upgrading": "upgrade", "finishing-upgrade": "finishupgrade", "rolling-back": "rollback",
-              "canceling-upgrade": "cancelupgrade"},
+    "stack": {"activating": "create", "updating-active": "update", "removing": "remove", "erroring": "error"},
     "service": {"registering": "create", "activating": "activate", "updating-inactive": "update",
                 "updating-active": "update", "deactivating": "deactivate", "removing": "remove",
-                "upgrading": "upgrade", "finishing-upgrade": "finishupgrade", "rolling-back": "rollback",
-                "canceling-upgrade": "cancelupgrade", "restarting": "restart"},
+                "restarting": "restart"},
     "certificate": {"activating": "create", "updating-active": "update", "removing": "remove"},
 }
 
@@ -96,12 +77,6 @@ _SERVICE_ACTIONS = {
     "updating-inactive": ("deactivate", "remove"),
     "updating-active": ("update", "deactivate", "remove", "upgrade"),
     "deactivating": ("remove",),
-    "upgrading": ("update", "remove", "cancelupgrade", "rollback"),
-    "upgraded": ("rollback", "finishupgrade", "remove"),
-    "canceled-upgrade": ("continueupgrade", "rollback", "remove"),
-    "canceling-upgrade": ("remove",),
-    "rolling-back": ("remove",),
-    "finishing-upgrade": ("remove", "cancelupgrade"),
     "restarting": ("deactivate", "remove"),
 }
 _STACK_ALWAYS = ("addoutputs", "exportconfig", "activateservices", "deactivateservices")
@@ -109,8 +84,6 @@ _STACK_ACTIONS = {
     "requested": ("create", "remove"), "activating": ("remove", "error"),
     "active": ("update", "remove", "upgrade"),
     "updating-active": ("remove",), "error": ("remove",), "erroring": ("remove",),
-    "upgraded": ("finishupgrade", "rollback", "remove"), "upgrading": ("cancelupgrade", "remove"),
-    "canceled-upgrade": ("rollback", "remove"),
 }
 _CERTIFICATE_ACTIONS = {
     "requested": ("create", "remove"), "activating": ("remove",), "active": ("update", "remove"),

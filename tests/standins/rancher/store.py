@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the server: in memory with indexes, and on disk (SQLite) when a state file is given.
+"""The rows of the server, in memory, with indexes.
 
-A row is written to the file before the answer that announces it leaves, so a killed server has lost nothing.
 Nobody but this module changes `Row.id`, `Row.num` or the indexes; everybody who changes a row calls `touch`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
 import time
 import uuid
 from typing import Any, Callable, Iterable, Iterator
@@ -35,7 +32,7 @@ def now_ms() -> int:
 class Row:
     """One row. `fields` are the API's fields; `internal` is what the API never shows."""
 
-    __slots__ = ("type", "table", "id", "num", "fields", "internal", "revision", "cache", "keys")
+    __slots__ = ("type", "table", "id", "num", "fields", "internal", "cache", "keys")
 
     def __init__(self, type_: str, id_: str, num: int, fields: dict[str, Any], internal: dict[str, Any]):
         self.type = type_
@@ -44,7 +41,6 @@ class Row:
         self.num = num
         self.fields = fields
         self.internal = internal
-        self.revision = 0
         self.cache: dict[Any, str] = {}
         self.keys: dict[str, frozenset] = {}
 
@@ -105,19 +101,12 @@ INDEXES: dict[str, Callable[[Row], frozenset]] = {
 
 
 class Store:
-    def __init__(self, path: str | None = None):
-        self.tables: dict[str, dict[str, Row]] = {}
+    def __init__(self) -> None:
+        self.tables: dict[str, dict[str, Row]] = {table: {} for table in set(TABLES.values())}
         self.types: dict[str, dict[str, Row]] = {}
-        self.indexes: dict[str, dict[Any, dict[str, Row]]] = {}
+        self.indexes: dict[str, dict[Any, dict[str, Row]]] = {name: {} for name in INDEXES}
         self.sequences: dict[str, int] = {}
-        self.meta: dict[str, Any] = {}
         self.listeners: list[Callable[[Row], None]] = []
-        self._dirty: dict[str, Row | None] = {}
-        self._db: sqlite3.Connection | None = None
-        self._empty()
-        if path:
-            self._open(path)
-            self.load()
 
     # Reading
 
@@ -171,11 +160,9 @@ class Store:
         return row
 
     def touch(self, row: Row, announce: bool = True) -> None:
-        """A row was changed: renew indexes and caches, remember it for the disk and tell the listeners."""
-        row.revision += 1
+        """A row was changed: renew indexes and caches, and tell the listeners."""
         row.cache.clear()
         self._reindex(row)
-        self._dirty[row.id] = row
         if announce:
             for listener in self.listeners:
                 listener(row)
@@ -185,70 +172,8 @@ class Store:
         self._unindex(row)
         self.tables[row.table].pop(row.id, None)
         self.types.get(row.type, {}).pop(row.id, None)
-        self._dirty[row.id] = None
-
-    # Disk
-
-    def flush(self) -> None:
-        if self._db is None or not self._dirty:
-            self._dirty.clear()
-            return
-        gone = [(row_id,) for row_id, row in self._dirty.items() if row is None]
-        kept = [(r.id, r.table, r.num, r.type, json.dumps(r.fields), json.dumps(r.internal))
-                for r in self._dirty.values() if r is not None]
-        self._dirty.clear()
-        with self._db:
-            self._db.executemany("DELETE FROM rows WHERE id = ?", gone)
-            self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?)", kept)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sequences', ?)",
-                             (json.dumps(self.sequences),))
-
-    def set_meta(self, key: str, value: Any) -> None:
-        self.meta[key] = value
-        if self._db is not None:
-            with self._db:
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
-
-    def load(self) -> None:
-        """Replace everything in memory by what the file holds."""
-        if self._db is None:
-            raise ValueError("there is no state file")
-        self._empty()
-        self.meta = {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM meta")}
-        self.sequences = self.meta.get("sequences", {})
-        for row_id, num, type_, fields, internal in self._db.execute(
-                "SELECT id, num, type, fields, internal FROM rows ORDER BY tbl, num"):
-            row = Row(type_, row_id, num, json.loads(fields), json.loads(internal))
-            self._insert(row)
-            self._reindex(row)
-
-    @property
-    def persistent(self) -> bool:
-        return self._db is not None
-
-    def close(self) -> None:
-        self.flush()
-        if self._db is not None:
-            self._db.close()
-            self._db = None
-
-    def _open(self, path: str) -> None:
-        self._db = sqlite3.connect(path)
-        # The state must survive the death of this process, not that of the machine: no waiting for the disk.
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=OFF")
-        with self._db:
-            self._db.execute("CREATE TABLE IF NOT EXISTS rows (id TEXT PRIMARY KEY, tbl TEXT, num INTEGER, "
-                             "type TEXT, fields TEXT, internal TEXT)")
-            self._db.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT)")
 
     # Inside
-
-    def _empty(self) -> None:
-        self.tables = {table: {} for table in set(TABLES.values())}
-        self.types = {}
-        self.indexes = {name: {} for name in INDEXES}
-        self._dirty = {}
 
     def _insert(self, row: Row) -> None:
         self.tables[row.table][row.id] = row

@@ -31,6 +31,7 @@ MODES = {
     "binary-garbage": "every change is announced by bytes that are no websocket frame",
     "huge": "every change is announced by a text frame of several megabytes",
 }
+PING_INTERVAL_S = 5.0
 _HUGE = 8 * 1024 * 1024
 _NAMES = re.compile(r"[*._0-9a-zA-Z;=]+")
 
@@ -79,8 +80,6 @@ class Subscriptions:
         self._publisher = None
         batch = list(self._changed.values())
         self._changed.clear()
-        if self.behaviour.event_delay > 0:
-            await asyncio.sleep(self.behaviour.event_delay)
         for subscriber in list(self.subscribers):
             if subscriber.wants("resource.change") and self.mode != "pings-only":
                 for row in batch:
@@ -93,10 +92,8 @@ class Subscriptions:
         if self.mode == "binary-garbage":
             return b"\x83\xff\xff\xff\xff\xff\xff\xff\xff\xff garbage"
         resource = self.renderer.text(row, subscriber.urls, subscriber.caller.role)
-        shown_type = "environment" if row.type == "stack" and subscriber.urls.version == "v1" else row.type
         padding = f',"padding":"{"x" * _HUGE}"' if self.mode == "huge" else ""
-        return self._frame("resource.change", subscriber.urls.id(row.type, row.id), shown_type,
-                           f'{{"resource":{resource}{padding}}}')
+        return self._frame("resource.change", row.id, row.type, f'{{"resource":{resource}{padding}}}')
 
     @staticmethod
     def _frame(name: str, resource_id: str | None, resource_type: str | None, data: str) -> str:
@@ -147,8 +144,8 @@ class Subscriptions:
         return socket
 
     async def _pings(self, subscriber: Subscriber) -> None:
-        for _ in range(self.behaviour.ping_count):
-            await asyncio.sleep(self.behaviour.ping_interval)
+        while True:
+            await asyncio.sleep(PING_INTERVAL_S)
             if self.mode != "silent":
                 self._put(subscriber, self._frame("ping", None, None, '{"options":{},"resources":[]}'))
 
@@ -190,12 +187,6 @@ class Subscriptions:
                 await subscriber.socket.send_str(dumps({"name": "logout"}))
                 await subscriber.socket.close()
         return len(leaving)
-
-    async def send(self, text: str) -> int:
-        """Send any text to all subscribers."""
-        for subscriber in list(self.subscribers):
-            self._put(subscriber, text)
-        return len(self.subscribers)
 
     def describe(self) -> dict[str, Any]:
         return {"mode": self.mode, "subscribers": len(self.subscribers), "total": self.total}

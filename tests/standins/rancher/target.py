@@ -9,14 +9,11 @@ from urllib.parse import parse_qsl, unquote
 
 from . import schema
 from .errors import not_found
-from .resources import Urls
-
-VERSIONS = ("v1", "v2-beta")
+from .resources import VERSION, Urls
 
 
 @dataclass
 class Target:
-    version: str
     urls: Urls
     project: str | None = None
     type: str | None = None
@@ -46,13 +43,12 @@ def parse(raw_path: str, headers: Mapping[str, str], scheme: str) -> Target:
     query = parse_qsl(query_text, keep_blank_values=True)
     parts = [unquote(part) for part in path.split("/") if part]
     base = base_url(headers, scheme)
-    version = parts.pop(0) if parts else ""
-    if version not in VERSIONS:
+    if not parts or parts.pop(0) != VERSION:
         raise not_found()
-    target = Target(version, Urls(base, version, None), query=query)
-    if len(parts) > 2 and schema.resolve(parts[0], version) == "project":
+    target = Target(Urls(base, None), query=query)
+    if len(parts) > 2 and schema.resolve(parts[0]) == "project":
         target.project = parts[1]
-        target.urls = Urls(base, version, parts[1])
+        target.urls = Urls(base, parts[1])
         parts = parts[2:]
     else:
         target.project = headers.get("X-API-Project-Id") or target.value("projectId")
@@ -64,19 +60,12 @@ def _resource(target: Target, parts: list[str]) -> None:
     if len(parts) > 3:
         raise not_found()
     if parts:
-        target.type = schema.resolve(parts[0], target.version or "")
+        target.type = schema.resolve(parts[0])
         if target.type is None:
             raise not_found()
     if len(parts) > 1:
-        target.id = _id(target, parts[1])
+        target.id = parts[1].removeprefix("1as!") if target.type == "setting" else parts[1]
     if len(parts) > 2:
         target.link = parts[2].lower()
     target.action = target.value("action")
 
-
-def _id(target: Target, text: str) -> str:
-    if target.type == "stack" and target.version == "v1" and text.startswith("1e"):
-        return "1st" + text[2:]
-    if target.type == "setting":
-        return text.removeprefix("1as!")
-    return text
