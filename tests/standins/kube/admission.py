@@ -102,13 +102,3 @@ def namespace_may_go(name: str) -> None:
             f'namespaces "{name}" is forbidden: this namespace may not be deleted',
             details(name, "", "namespaces"),
         )
-
-
-def now_seconds() -> float:
-    """The present instant, for `age_s`."""
-    return datetime.datetime.now(datetime.timezone.utc).timestamp()
-
-
-def age_s(obj: dict[str, Any], instant: float) -> float:
-    """How long an object has existed."""
-    return instant - datetime.datetime.fromisoformat(obj["metadata"]["creationTimestamp"]).timestamp()

@@ -25,6 +25,7 @@ from .wire import Connection, Request
 
 ORDINARY_DEADLINE_S = 60.0
 WRITE_VERBS = ("create", "update", "patch", "delete", "deletecollection")
+GZIP_FROM_BYTES = 128 * 1024
 HEALTH_PATHS = ("/healthz", "/livez", "/readyz")
 PF_HEADERS = [
     ("X-Kubernetes-Pf-Flowschema-Uid", "f0a2c6f4-9a3d-4f0b-8a59-3a4f5b6c7d88"),
@@ -146,7 +147,7 @@ class Api:
         call = Call(self.state, connection, request, info, identity, served, wants_table(request), plan, entry)
         _check_method(served, info, request)
         if info.verb == "watch":
-            await Stream(call).run([*headers, *self._pf_headers()])
+            await Stream(call).run([*headers, *PF_HEADERS])
             return None
         return await HANDLERS[info.verb](call)
 
@@ -176,9 +177,6 @@ class Api:
             raise statuses.no_such_resource()
         return served
 
-    def _pf_headers(self) -> list[tuple[str, str]]:
-        return PF_HEADERS if self.state.settings.pf_headers else []
-
     def _finish(
         self,
         connection: Connection,
@@ -197,10 +195,10 @@ class Api:
         if plan.perform_first and plan.respond is not None:
             self._send_error(connection, plan.respond, headers, entry, plan, effect)
             return
-        headers = [*headers, *self._pf_headers(), *answer.headers, ("Content-Type", answer.content_type)]
+        headers = [*headers, *PF_HEADERS, *answer.headers, ("Content-Type", answer.content_type)]
         body = answer.body
         if (
-            len(body) > self.state.settings.gzip_from_bytes
+            len(body) > GZIP_FROM_BYTES
             and request.method == "GET"
             and "gzip" in request.headers.get("accept-encoding", "")
         ):
@@ -240,7 +238,7 @@ class Api:
             body, content_type = error.text.encode(), error.content_type or "text/plain; charset=utf-8"
         headers = [*headers, ("Content-Type", content_type), *error.headers.items()]
         if error.code != 401:
-            headers += self._pf_headers()
+            headers += PF_HEADERS
         if error.headers.get("Connection") == "close":
             connection.must_close = True
         if effect is None:

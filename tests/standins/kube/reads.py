@@ -25,6 +25,7 @@ TOKEN_EXPIRED = (
     "list without the continue parameter, or use the continue token in this response to retrieve the "
     "remainder of the results, which will be inconsistent."
 )
+TOO_LARGE_WAIT_S = 3.0  # how long a revision of the future is waited for
 MATCHES = ("Exact", "NotOlderThan")
 
 
@@ -52,7 +53,7 @@ def parse_revision(text: str) -> int:
 async def seen(call: Call, revision: int) -> None:
     """Waits a little until the server has reached a revision. Raises 504."""
     store = call.state.store
-    deadline = asyncio.get_running_loop().time() + call.state.settings.too_large_wait_s
+    deadline = asyncio.get_running_loop().time() + TOO_LARGE_WAIT_S
     while store.rev < revision:
         left = deadline - asyncio.get_running_loop().time()
         if left <= 0:

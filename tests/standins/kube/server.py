@@ -126,25 +126,21 @@ async def serve(
 
 
 class Network:
-    """All endpoints of the API, as one thing that can fail."""
+    """The endpoint of the API as something that can fail."""
 
-    def __init__(self, state: State, endpoints: list[Endpoint]):
-        self._state, self.endpoints = state, endpoints
+    def __init__(self, state: State, endpoint: Endpoint):
+        self._state, self.endpoint = state, endpoint
         self.mode = "up"
 
     async def set(self, mode: str, drop: str | None = None) -> None:
         """up; gone: connections end and new ones are refused; black-hole: new ones are made but never
         answered."""
-        for endpoint in self.endpoints:
-            if mode == "up":
-                if self.mode == "black-hole":
-                    endpoint.gone()
-                await endpoint.up()
-            elif mode == "gone":
-                endpoint.gone()
-            else:
-                await endpoint.up()
-                endpoint.black_hole()
+        if mode == "gone" or self.mode == "black-hole":
+            self.endpoint.gone()
+        if mode != "gone":
+            await self.endpoint.up()
+        if mode == "black-hole":
+            self.endpoint.black_hole()
         self.mode = mode
         if mode == "gone" or drop:
             self.drop(drop or "rst")
@@ -152,15 +148,14 @@ class Network:
     def drop(self, how: str, when: When | None = None) -> int:
         """Ends connections: all, or those whose latest request matches. Returns how many."""
         count = 0
-        for endpoint in self.endpoints:
-            for connection in list(endpoint.connections.values()):
-                if when is not None and not self._meant(connection, when):
-                    continue
-                count += 1
-                if how == "rst":
-                    connection.reset()
-                else:
-                    connection.finish()
+        for connection in list(self.endpoint.connections.values()):
+            if when is not None and not self._meant(connection, when):
+                continue
+            count += 1
+            if how == "rst":
+                connection.reset()
+            else:
+                connection.finish()
         return count
 
     def _meant(self, connection: Connection, when: When) -> bool:

@@ -13,16 +13,12 @@ from typing import Any
 from . import admission, auth, files, pki
 from .api import Api
 from .control import Control
-from .deletes import remove
 from .profiles import Profile
-from .resources import EVENTS
 from .server import Endpoint, Network, serve
 from .state import State
 from .store import Store
 from .wire import Connection, WireSettings
 
-EVENT_SWEEP_S, EVENT_SWEEP_STEP_S = 15.0, 0.25
-WINDOW_EVENTS = 16384
 
 
 @dataclass
@@ -32,12 +28,11 @@ class Options:
     folder: Path
     profile: Profile
     address: str = "127.0.0.1"
-    https_port: int | None = 0
-    http_port: int | None = None
+    port: int = 0
+    is_plain: bool = False
     service_account_dir: Path | None = None
     controller_user: str = "system:serviceaccount:sluice:sluice-watcher"
     token: str | None = None
-    anonymous_admin: bool = False
     first_revision: int = 15000
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -52,10 +47,10 @@ class Standin:
         controller = auth.Identity(
             auth.CONTROLLER, options.controller_user, ("system:serviceaccounts", "system:authenticated")
         )
-        authenticator = auth.Authenticator(admin, controller, options.anonymous_admin)
+        authenticator = auth.Authenticator(admin, controller, options.is_plain)
         self.state = State(
             options.profile,
-            Store(options.first_revision, WINDOW_EVENTS),
+            Store(options.first_revision),
             authenticator,
         )
         self._paths = {
@@ -84,19 +79,11 @@ class Standin:
             admission.make_namespace(self.state, name)
         self.state.set(options.settings)
         api = Api(self.state)
-        endpoints = []
-        if options.https_port is not None:
-            self._tls = pki.server_context(options.folder, self._authority, (options.address,))
-            endpoints.append(
-                Endpoint(options.address, options.https_port, api.handle, self.state.wire, self._tls)
-            )
-        if options.http_port is not None:
-            endpoints.append(Endpoint(options.address, options.http_port, api.handle, self.state.wire))
-        self.network = Network(self.state, endpoints)
+        self._tls = None if options.is_plain else pki.server_context(options.folder, self._authority, (options.address,))
+        self.network = Network(self.state, Endpoint(options.address, options.port, api.handle, self.state.wire, self._tls))
         await self.network.set("up")
         await self._start_control()
         self._write_files()
-        self.state.spawn(self._expire_events())
 
     async def _start_control(self) -> None:
         control, wire = Control(self), WireSettings()
@@ -114,10 +101,8 @@ class Standin:
 
     def describe(self) -> dict[str, Any]:
         """Addresses and files."""
-        urls = {endpoint.url.partition(":")[0]: endpoint.url for endpoint in self.network.endpoints}
         return {
-            "url": urls.get("https") or urls["http"],
-            "urls": urls,
+            "url": self.network.endpoint.url,
             "control": self.control_path,
             "profile": f"1.{self.state.profile.minor}",
             "pid": os.getpid(),
@@ -129,7 +114,7 @@ class Standin:
         }
 
     def _write_files(self) -> None:
-        url, secure = self.describe()["url"], self.options.https_port is not None
+        url, secure = self.network.endpoint.url, not self.options.is_plain
         authority = self._authority.certificate if secure else None
         admin = self.state.authenticator.admin
         pair = self._authority.issue(admin.user, ("system:masters",))
@@ -161,32 +146,16 @@ class Standin:
         """A new CA, server certificate and files. Certificates of the old CA are still accepted from
         clients."""
         self._authority = pki.Authority("standin-kube-ca-2")
-        if self.options.https_port is not None:
+        if self._tls is not None:
             pki.renew_server(self._tls, self.options.folder, self._authority, (self.options.address,))
             # Nobody may come back by a session of before, which needs no certificate to be looked at.
             self._tls.options |= ssl.OP_NO_TICKET
         self._write_files()
 
-    async def _expire_events(self) -> None:
-        """Removes Events whose time is over."""
-        swept = 0.0
-        while True:
-            await asyncio.sleep(EVENT_SWEEP_STEP_S)
-            ttl, now = self.state.settings.event_ttl_s, admission.now_seconds()
-            if now - swept < min(ttl, EVENT_SWEEP_S):
-                continue
-            swept = now
-            for record in list(self.state.store.table(EVENTS).records.values()):
-                if admission.age_s(record.obj(), now) > ttl:
-                    remove(self.state, record)
-
     async def run(self) -> None:
         """Serves until told to stop."""
         await self.stopping.wait()
-        for task in list(self.state.tasks):
-            task.cancel()
-        for endpoint in self.network.endpoints:
-            await endpoint.stop()
+        await self.network.endpoint.stop()
         if self._control_server:
             self._control_server.close()
         if os.path.exists(self.control_path):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import random
 from dataclasses import dataclass, field
@@ -22,21 +21,13 @@ if TYPE_CHECKING:
     from .watches import Stream
 
 
-
 @dataclass
 class Settings:
     """Knobs."""
 
     bookmark_period_s: float = 60.0
-    final_bookmark_s: float = 2.0
-    min_request_timeout_s: float = 1800.0
-    too_large_wait_s: float = 3.0
-    watch_buffer_bytes: int = 256 * 1024 * 1024
-    gzip_from_bytes: int = 128 * 1024
     end_marker: bool = True
     strict_namespaces: bool = False
-    event_ttl_s: float = 3600.0
-    pf_headers: bool = True
 
 
 class BadSetting(ValueError):
@@ -58,7 +49,6 @@ class State:
     allocator: ServiceAllocator = field(default_factory=ServiceAllocator)
     streams: dict[int, Stream] = field(default_factory=dict)
     dice: random.Random = field(default_factory=random.Random)
-    tasks: set[asyncio.Task] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.index: dict[tuple[str, str], dict[str, Served]] = {}
@@ -66,19 +56,11 @@ class State:
             self.index.setdefault((served.group, served.version), {})[served.resource.plural] = served
         self.groups = {group for group, _ in self.index}
 
-    def spawn(self, coroutine: Any) -> asyncio.Task:
-        """Starts a task that lives until it is done or the stand-in stops."""
-        task = asyncio.get_running_loop().create_task(coroutine)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
-        return task
-
     def describe_settings(self) -> dict[str, Any]:
         """All knobs."""
         split = self.wire.split
         return dataclasses.asdict(self.settings) | {
             "split": dataclasses.asdict(split) if split else None,
-            "window_events": self.store.window_events,
         }
 
     def set(self, changes: dict[str, Any]) -> None:
@@ -92,8 +74,6 @@ class State:
         for key, value in changes.items():
             if key == "split":
                 self.wire.split = Split(**value) if value else None
-            elif key == "window_events":
-                self.store.window_events = value
             else:
                 setattr(self.settings, key, value)
 

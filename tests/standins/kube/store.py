@@ -19,6 +19,7 @@ from .encoding import to_json
 from .resources import CURRENT, RESOURCES, Resource, Served
 
 VIEWS_KEPT = 8
+WINDOW_EVENTS = 16384  # changes of a type that watches and pages can go back
 
 
 def key_of(namespace: str, name: str) -> str:
@@ -251,9 +252,8 @@ class Table:
 class Store:
     """All tables under one revision counter."""
 
-    def __init__(self, first_revision: int, window_events: int):
+    def __init__(self, first_revision: int):
         self.rev = first_revision
-        self.window_events = window_events
         self.tables = {resource.plural: Table(resource, first_revision) for resource in RESOURCES}
         self._changed: list[asyncio.Future] = []
 
@@ -310,7 +310,7 @@ class Store:
 
     def _publish(self, table: Table, event: Event) -> None:
         table.apply(event)
-        table.trim(self.window_events)
+        table.trim(WINDOW_EVENTS)
         for watcher in list(table.watchers):
             watcher.on_event(event)
         self._wake()

@@ -8,12 +8,12 @@ import gzip
 import itertools
 from typing import Any
 
-from . import negotiate, statuses
+from . import statuses
 from .call import Call
 from .defaults import SHOWN
 from .encoding import to_json
 from .faults import StreamPlan
-from .reads import invalid_options, parse_revision
+from .reads import TOO_LARGE_WAIT_S, invalid_options, parse_revision
 from .request_info import is_true
 from .selection import Selector
 from .statuses import ApiError, forbids
@@ -21,6 +21,8 @@ from .store import Event, Record, watch_frame
 from .wire import monotonic_ns
 
 END_MARK = "k8s.io/initial-events-end"
+MIN_TIMEOUT_S = 1800.0  # watches that ask for no time live once to twice as long
+FINAL_BOOKMARK_S = 2.0
 BATCH_BYTES = 512 * 1024
 GARBAGE = b'{"type":"ADDED","object":{"kind":]]}\n'
 
@@ -105,7 +107,6 @@ class Stream:
         self.silent = False
         self._opened_ahead = self.state.store.rev < self.start.revision
         self._everything = not self.selector.narrows and not self.selector.namespace
-        self._headers_due = True
         self._backlog: list[tuple[str, Event]] | None = []
         self._initial_done_ns = 0  # when the initial part had been given to the kernel
         self._ended = asyncio.get_running_loop().create_future()
@@ -121,8 +122,7 @@ class Stream:
             raise statuses.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
         if int(text or 0):
             return float(text)
-        low = self.state.settings.min_request_timeout_s
-        return self.state.dice.uniform(low, 2 * low)
+        return self.state.dice.uniform(MIN_TIMEOUT_S, 2 * MIN_TIMEOUT_S)
 
     def describe(self) -> dict[str, Any]:
         """The stream as the control socket shows it."""
@@ -139,7 +139,6 @@ class Stream:
             "silent": self.silent,
             "initial_done": self._backlog is None,
             "initial_done_ns": self._initial_done_ns,
-            "unsent_bytes": self.connection.unsent,
         }
 
     async def run(self, headers: list[tuple[str, str]]) -> None:
@@ -179,7 +178,7 @@ class Stream:
         settings = self.state.settings
         bookmarking = self.start.bookmarks and self.plan.bookmarks
         last = loop.time()
-        final = deadline - settings.final_bookmark_s if bookmarking else None
+        final = deadline - FINAL_BOOKMARK_S if bookmarking else None
         if final is not None and final <= last:
             final = None  # a watch that is too short for it has none
         while not (gone.done() or (self._ended.done() and not self.silent)):
@@ -240,7 +239,7 @@ class Stream:
     async def _reached(self) -> bool:
         """For a streaming list: whether the server has reached the revision that was asked for."""
         store, loop = self.state.store, asyncio.get_running_loop()
-        deadline = loop.time() + self.state.settings.too_large_wait_s
+        deadline = loop.time() + TOO_LARGE_WAIT_S
         while store.rev < self.start.revision:
             left = deadline - loop.time()
             if left <= 0:
@@ -307,21 +306,11 @@ class Stream:
             self._backlog.append((type_, event))
             return
         self._send(self._frame(type_, event))
-        if self.connection.unsent > self.state.settings.watch_buffer_bytes:
-            self.finish("clean", "slow client")
 
     def _frame(self, type_: str, change: Record | Event) -> bytes:
         if isinstance(change, Record):
-            if not self.call.as_table:
-                return watch_frame(type_, change.full(self.served))
-            record = change
-        elif not self.call.as_table:
-            return change.frame(self.served, type_)
-        else:
-            record = change.record
-        shown = negotiate.table(self.served, [record], {"resourceVersion": str(record.rev)}, self._headers_due)
-        self._headers_due = False
-        return watch_frame(type_, shown)
+            return watch_frame(type_, change.full(self.served))
+        return change.frame(self.served, type_)
 
     def _due(self) -> bool:
         return (

@@ -261,13 +261,6 @@ class Connection:
         else:
             self.write(self.head(status, headers, None) + b"%x\r\n" % len(body) + body[:keep])
 
-    @property
-    def unsent(self) -> int:
-        """Bytes that the client has not taken yet."""
-        waiting = sum(len(piece) for piece, _ in self._queue)
-        held = sum(map(len, self._held)) if self._held else 0
-        return self._writer.transport.get_write_buffer_size() + waiting + held
-
     async def drain(self) -> None:
         """Waits until the client has taken most of what was written."""
         if self._pump is not None and not self._pump.done():
