@@ -277,28 +277,22 @@ class Control:
 
     # Seeding
 
-    async def do_seed_balancers(self, items: list[dict[str, Any]], place: bool = True) -> list[str]:
+    async def do_seed_balancers(self, items: list[dict[str, Any]]) -> list[str]:
         """Balancers as the Go controller left them, active and running."""
-        rows = self.standin.seeding.balancers(items, place)
-        await self._start_seeded(rows)
-        return [row.id for row in rows]
+        return await self._start_seeded(self.standin.seeding.balancers(items))
 
-    async def do_seed(self, count: int, **patterns: Any) -> dict[str, Any]:
-        """`count` Services with an adopted balancer each, named by patterns with {n}."""
-        known = set(self.store.types.get("loadBalancerService", {}))
-        result = self.standin.seeding.bulk(count, **patterns)
-        fresh = [r for i, r in self.store.types.get("loadBalancerService", {}).items() if i not in known]
-        await self._start_seeded(fresh)
-        return result
+    async def do_seed(self, count: int) -> list[str]:
+        """`count` Services with an adopted balancer each."""
+        return await self._start_seeded(self.standin.seeding.bulk(count))
 
     # Inside
 
-    async def _start_seeded(self, rows: list[Row]) -> None:
-        if self.standin.dataplane is None:
-            return
-        for row in rows:
-            for container in self.standin.deployment.of(row):
-                await self.standin.dataplane.start(container)
+    async def _start_seeded(self, rows: list[Row]) -> list[str]:
+        if self.standin.dataplane is not None:
+            for row in rows:
+                for container in self.standin.deployment.of(row):
+                    await self.standin.dataplane.start(container)
+        return [row.id for row in rows]
 
     def _held(self, host: str | None, text: str, held: bool) -> dict[str, Any]:
         rows = [self.standin.host(host)] if host else list(self.store.live("host"))

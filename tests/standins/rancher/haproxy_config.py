@@ -27,11 +27,10 @@ class Endpoint:
     ip: str
     address: str
     weight: int | None = None
-    cname: bool = False
 
     @property
     def name(self) -> str:
-        return self.ip if self.cname else hashlib.sha1(self.ip.encode()).hexdigest()
+        return hashlib.sha1(self.ip.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -236,8 +235,6 @@ def _complete(backend: _Backend, custom: custom_config.Custom, policy: dict[str,
             parts.append(f"cookie {endpoint.name}")
         if endpoint.weight is not None and endpoint.weight != 1:
             parts.append(f"weight {endpoint.weight}")
-        if endpoint.cname:
-            parts.append("init-addr last,libc,none")
         backend.server_suffix[endpoint.name] = " ".join(parts)
 
 

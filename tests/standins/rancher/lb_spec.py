@@ -19,7 +19,6 @@ class SpecBuilder:
     def __init__(self, store: Store, port_offset: int = 0):
         self.store = store
         self.port_offset = port_offset
-        # "ip:port" of a pod -> where it really listens
 
     def build(self, container: Row, service: Row) -> Spec:
         config = service["lbConfig"] or {}
@@ -79,8 +78,6 @@ class SpecBuilder:
 
     def _endpoints(self, container: Row, service: Row, target: Row, rule: dict[str, Any]) -> list[Endpoint]:
         port, weight = rule["targetPort"], rule.get("weight")
-        if target.type == "externalService":
-            return self._external(target, port, weight)
         preference = ((service["launchConfig"] or {}).get("labels") or {}).get(_TARGET_LABEL, "any")
         near: list[Endpoint] = []
         far: list[Endpoint] = []
@@ -91,12 +88,6 @@ class SpecBuilder:
             local = preference == "any" or pod["hostId"] == container["hostId"]
             (near if local else far).append(endpoint)
         return near or (far if preference == "prefer-local" else [])
-
-    def _external(self, target: Row, port: int, weight: int | None) -> list[Endpoint]:
-        found = [self._endpoint(ip, port, weight, {}) for ip in target["externalIpAddresses"] or []]
-        if target["hostname"]:
-            found.append(Endpoint(target["hostname"], f"{target['hostname']}:{port}", weight, cname=True))
-        return found
 
     def _endpoint(self, ip: str, port: int, weight: int | None, translated: dict[str, str]) -> Endpoint:
         address = translated.get(str(port)) or f"{ip}:{port}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .conftest import Rancher
+from .conftest import FAST, Rancher
 from .original_controller import REQUESTS
 
 UID = "00000000-0000-4000-8000-000000000001"
@@ -26,10 +26,13 @@ def test_replay(rancher: Rancher) -> None:
     rancher.control("set-setting", name="lb.instance.image", value="rancher/lb-service-haproxy:v0.7.15")
     rancher.control("set-service", uid=UID, name="svc-00001", at_once=True)
     ids = {"target": rancher.rows("kubernetesService")[0]["id"]}
-    states, last = [], 0.0
+    states, last = [], -2.0
     for moment, method, path, body, status in REQUESTS:
         if moment - last > 1:
+            # However slow this machine is, nothing is over before the requests of one moment are sent, and all is before the next ones.
+            rancher.control("configure", step_delay=FAST["step_delay"])
             rancher.settle()
+            rancher.control("configure", step_delay=60.0)
         last = moment
         answer = rancher.api(method, fill(path, ids), fill(body, ids))
         assert answer.status == status, (method, path, answer.text)
@@ -40,6 +43,7 @@ def test_replay(rancher: Rancher) -> None:
         if method == "GET" and path.endswith("{lb}"):
             states.append(answer.json["state"])
     assert states[:5] == ["registering", "inactive", "inactive", "activating", "active"]
+    rancher.control("configure", step_delay=FAST["step_delay"])
     rancher.settle()
     assert rancher.get(ids["lb"])["state"] == "removed"
 
