@@ -21,20 +21,19 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 3000
 class Filter:
     field: str
     modifier: str
-    values: tuple[str, ...]
+    value: str
 
 
 @dataclass
 class Page:
     rows: list[Row]
     filters: dict[str, Filter] = field(default_factory=dict)
-    sort: tuple[str, str] | None = None
     limit: int = 100
     next_marker: str | None = None
 
 
 def parse_filters(type_: str, query: Query) -> dict[str, Filter]:
-    """The filters among the parameters. What names no filterable field is ignored without a word."""
+    """The filters among the parameters, as far as anybody uses them here. What names no filterable field is ignored without a word."""
     fields = schema.TYPES[type_].fields
     found: dict[str, Filter] = {}
     for name, value in query:
@@ -42,56 +41,19 @@ def parse_filters(type_: str, query: Query) -> dict[str, Filter]:
         if target not in fields and "_" in name:
             target, _, modifier = name.rpartition("_")
         spec = fields.get(target)
-        if spec is None or not spec.filterable or modifier not in schema.modifiers(spec):
-            continue
-        earlier = found.get(target)
-        if earlier is not None and earlier.modifier == modifier:
-            found[target] = Filter(target, modifier, earlier.values + (value,))
-        else:
-            found[target] = Filter(target, modifier, (value,))
+        if spec is not None and spec.filterable and modifier in ("eq", "null"):
+            found[target] = Filter(target, modifier, value)
     return found
 
 
-def _comparable(spec: schema.Field, text: str) -> Any:
-    if spec.type == "boolean":
-        return text.lower() == "true"
-    if spec.type in ("int", "date"):
-        return int(text) if re.fullmatch(r"-?\d+", text) else None
-    # The usual collation of the server's database does not know upper and lower case.
-    return text.lower()
-
-
-def _actual(row: Row, spec: schema.Field, name: str) -> Any:
-    value = row.id if name == "id" else row[name]
-    return value.lower() if isinstance(value, str) else value
-
-
-def _like(pattern: str) -> str:
-    return "".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in pattern)
-
-
 def matches(row: Row, spec: schema.Field, condition: Filter) -> bool:
-    actual = _actual(row, spec, condition.field)
+    actual = row.id if condition.field == "id" else row[condition.field]
     if condition.modifier == "null":
         return actual is None
-    if condition.modifier == "notnull":
-        return actual is not None
-    return all(_one(actual, condition.modifier, _comparable(spec, text)) for text in condition.values)
-
-
-def _one(actual: Any, modifier: str, wanted: Any) -> bool:
-    if modifier == "eq":
-        return actual == wanted
-    if actual is None or wanted is None:
-        return False
-    if modifier == "ne":
-        return actual != wanted
-    if modifier == "prefix":
-        return actual.startswith(wanted)
-    if modifier in ("like", "notlike"):
-        return bool(re.fullmatch(_like(wanted), actual)) == (modifier == "like")
-    return {"lt": actual < wanted, "lte": actual <= wanted, "gt": actual > wanted,
-            "gte": actual >= wanted}[modifier]
+    if spec.type == "boolean":
+        return actual == (condition.value.lower() == "true")
+    # The usual collation of the server's database does not know upper and lower case.
+    return actual is not None and str(actual).lower() == condition.value.lower()
 
 
 def select(type_: str, rows: Iterable[Row], query: Query, drift: int = 0) -> Page:
@@ -102,11 +64,7 @@ def select(type_: str, rows: Iterable[Row], query: Query, drift: int = 0) -> Pag
     kept = [] if "id" in filters and filters["id"].modifier == "eq" else list(rows)
     for condition in filters.values():
         kept = [r for r in kept if matches(r, fields[condition.field], condition)]
-    page = Page(kept, filters, _sorting(type_, query), _limit(query))
-    if page.sort:
-        name, order = page.sort
-        kept.sort(key=lambda r: (r[name] is None, _key(_actual(r, fields[name], name))),
-                  reverse=order == "desc")
+    page = Page(kept, filters, _limit(query))
     marker = _last(query, "marker")
     offset = int(marker[1:]) if marker and re.fullmatch(r"m\d+", marker) else 0
     start = max(0, offset + drift) if offset else 0
@@ -116,20 +74,8 @@ def select(type_: str, rows: Iterable[Row], query: Query, drift: int = 0) -> Pag
     return page
 
 
-def _key(value: Any) -> Any:
-    return "" if value is None else value
-
-
 def _last(query: Query, name: str) -> str | None:
     return next((v for k, v in reversed(query) if k == name), None)
-
-
-def _sorting(type_: str, query: Query) -> tuple[str, str] | None:
-    name = _last(query, "sort")
-    spec = schema.TYPES[type_].fields.get(name) if name else None
-    if name is None or spec is None or not spec.filterable:
-        return None
-    return name, "desc" if (_last(query, "order") or "").lower() == "desc" else "asc"
 
 
 def _limit(query: Query) -> int:
@@ -162,7 +108,7 @@ def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query)
     sortable = sorted(name for name, spec in fields.items() if spec.filterable)
     shown: dict[str, Any] = {name: None for name in sortable} if type_ != "setting" else {}
     for name, condition in page.filters.items():
-        shown[name] = [{"value": value, "modifier": condition.modifier} for value in condition.values]
+        shown[name] = [{"value": condition.value, "modifier": condition.modifier}]
     body = {
         "type": "collection",
         "resourceType": type_,
@@ -170,7 +116,7 @@ def envelope(type_: str, page: Page, texts: list[str], urls: Urls, query: Query)
         "sortLinks": {name: f"{own}?sort={name}" for name in sortable},
         "pagination": None if type_ == "project" else {"first": None, "previous": None, "next": next_url, "limit": page.limit, "total": None,
                        "partial": next_url is not None},
-        "sort": {"name": page.sort[0], "order": page.sort[1], "reverse": None} if page.sort else None,
+        "sort": None,
         "filters": shown, "createDefaults": {},
     }
     return dumps(body).replace('"data":[]', '"data":[' + ",".join(texts) + "]", 1)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import ports, scheduler
+from . import scheduler
 from .errors import forbidden, invalid
 from .store import Row, Store
 from .validation import check_name
@@ -33,15 +33,10 @@ class ServiceRules:
         if launch is not None:
             launch.pop("name", None)
             self._image(launch)
-            self._reserved_port(fields)
-            ports.parse_all(launch.get("ports"))
-        else:
-            self._reserved_port(fields)
-        self._scale_policy(fields)
+        self._reserved_port(fields)
         if type_ == "loadBalancerService":
             self.fill_in(launch)
         self._port_rules(fields.get("lbConfig"))
-        self._external(type_, fields)
 
     def update(self, row: Row, changes: dict[str, Any], role: str) -> None:
         self.system_stack(row["stackId"], role, "update")
@@ -51,10 +46,6 @@ class ServiceRules:
             self._global_switch(row, changes["launchConfig"])
         self._reserved_port(changes)
         self._port_rules(changes.get("lbConfig"))
-        self._scale_policy(changes)
-        if changes.get("launchConfig") is not None:
-            ports.parse_all(changes["launchConfig"].get("ports"))
-        self._external(row.type, {**row.fields, **changes})
 
     def fill_in(self, launch: dict[str, Any]) -> None:
         """Labels and health check that the server adds at creation and upgrade, and never again on PUT."""
@@ -103,12 +94,6 @@ class ServiceRules:
                 raise invalid("InvalidOption", f"Port {HEALTH_PORT} is reserved for service health check")
 
     @staticmethod
-    def _scale_policy(fields: dict[str, Any]) -> None:
-        policy = fields.get("scalePolicy")
-        if policy and policy.get("max") is not None and policy["max"] < policy["min"]:
-            raise invalid("MaxLimitExceeded", "max")
-
-    @staticmethod
     def _global_switch(row: Row, launch: dict[str, Any]) -> None:
         future = str((launch.get("labels") or {}).get(scheduler.GLOBAL, "")).lower() == "true"
         if future != scheduler.is_global(row):
@@ -118,22 +103,8 @@ class ServiceRules:
         for rule in (config or {}).get("portRules") or []:
             if not rule.get("serviceId") and not rule.get("selector"):
                 raise invalid("MissingRequired", "serviceId")
-            if rule.get("serviceId") and rule.get("selector"):
-                raise invalid("InvalidOption", "Can't specify both selector and serviceId")
             if rule.get("serviceId") and rule.get("targetPort") is None:
                 raise invalid("MissingRequired", "targetPort")
-            if rule.get("region") and not rule.get("environment"):
-                raise invalid("MissingRequired", "environment")
-
-    @staticmethod
-    def _external(type_: str, fields: dict[str, Any]) -> None:
-        if type_ != "externalService":
-            return
-        addresses, hostname = fields.get("externalIpAddresses"), fields.get("hostname")
-        if addresses and hostname:
-            raise invalid("InvalidOption", "hostname")
-        if not addresses and not hostname:
-            raise invalid("MissingRequired", "externalIpAddresses")
 
     def _drains(self, image: str) -> bool:
         """The configured LB image, of a version that can drain (0.7.12 or later)."""

@@ -16,7 +16,7 @@ from standins.rancher.transcript import Exchange, Ids, Transcript, differences, 
 
 from .conftest import FAST, Rancher
 
-AT_LEAST = 350
+AT_LEAST = 275
 
 
 class Replay:
