@@ -40,8 +40,9 @@ class StandinProcess:
         environment = os.environ | {"PYTHONPATH": str(TESTS_FOLDER)}
         with contextlib.ExitStack() as stack:
             errors = stack.enter_context(open(log, "ab")) if log else None
-            self._process = subprocess.Popen([PYTHON, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                             stderr=errors, env=environment)
+            self._process = subprocess.Popen(
+                [PYTHON, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment
+            )
         self.info = self._ready(module)
 
     def _ready(self, module: str) -> dict[str, Any]:

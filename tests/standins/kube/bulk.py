@@ -160,7 +160,8 @@ class _Maker:
                 "zone": "zone-" + "abc"[pod % 3],
             })
         labels = {"endpointslice.kubernetes.io/managed-by": SLICE_MANAGER, "kubernetes.io/service-name": name}
-        owner = {"apiVersion": "v1", "kind": "Service", "name": name, "uid": service.uid, "controller": True, "blockOwnerDeletion": True}
+        owner = {"apiVersion": "v1", "kind": "Service", "name": name, "uid": service.uid}
+        owner |= {"controller": True, "blockOwnerDeletion": True}
         meta = {
             "name": f"{name}-x{index % 97:02d}",
             "generateName": f"{name}-",

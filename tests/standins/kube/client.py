@@ -22,7 +22,9 @@ from .public import KubeApi
 class KubeStandin:
     """A stand-in in a process of its own. Use it as a context manager."""
 
-    def __init__(self, profile: str = "1.34", *arguments: str, folder: str | Path | None = None, service_account_dir: bool = False):
+    def __init__(
+        self, profile: str = "1.34", *arguments: str, folder: str | Path | None = None, service_account_dir: bool = False
+    ):
         self._profile = profile
         self._own_folder = folder is None
         self.folder = Path(folder or tempfile.mkdtemp(prefix="standin-kube-"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion between the stored form of an object, which is that of the newest version, and the group versions it is served in."""
+"""Conversion between the stored form of an object, which is that of the newest version, and the group versions in
+which it is served."""
 
 from __future__ import annotations
 

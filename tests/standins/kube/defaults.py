@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of an object that is stored: the form in which equal ones are equal, defaults, cluster addresses and node ports of Services."""
+"""What becomes of an object that is stored: the form in which equal ones are equal, defaults, cluster addresses and
+node ports of Services."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""managedFields: who wrote which fields last. Of status and metadata they name what the watcher looks for, addresses and finalizers; of all
-else whole members. See "Server-Side Apply" in the Kubernetes documentation; apply itself nobody needs here."""
+"""managedFields: who wrote which fields last.
+
+Of status and metadata they name what the watcher looks for, addresses and finalizers; of all else whole members. See
+"Server-Side Apply" in the Kubernetes documentation; apply itself nobody needs here.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of what the watcher writes: finalizers, addresses, Events, Leases. What users write is taken as it is; the tests that run
-against a real API server show that it takes it, too."""
+"""Validation of what the watcher writes: finalizers, addresses, Events, Leases.
+
+What users write is taken as it is; the tests that run against a real API server show that it takes it, too.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 HOST_MAX = 253
 
 
-def validate(resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None, subresource: str, profile: Profile) -> list[FieldError]:
+def validate(
+    resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None, subresource: str, profile: Profile
+) -> list[FieldError]:
     """All complaints about a write of `obj` (stored form) that replaces `old`."""
     found = _finalizers(obj["metadata"], old["metadata"]) if old else []
     if subresource == "status" and resource in (INGRESSES, SERVICES):
@@ -34,7 +38,8 @@ def _finalizers(meta: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
     new = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
     if not new or not old.get("deletionTimestamp"):
         return []
-    return [forbids("metadata.finalizers", f"no new finalizers can be added if the object is being deleted, found new finalizers {new}")]
+    text = f"no new finalizers can be added if the object is being deleted, found new finalizers {new}"
+    return [forbids("metadata.finalizers", text)]
 
 
 def _entries(obj: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,13 +48,15 @@ def _entries(obj: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _addresses(resource: Resource, obj: dict[str, Any], old: dict[str, Any], profile: Profile) -> list[FieldError]:
     entries = _entries(obj)
-    if resource is SERVICES and profile.status_only_of_balancers and obj["spec"]["type"] != "LoadBalancer" and entries != _entries(old):
-        return [forbids(ADDRESSES, "may only be used when `spec.type` is 'LoadBalancer'")] if entries else []
+    is_refused = resource is SERVICES and profile.status_only_of_balancers and obj["spec"]["type"] != "LoadBalancer"
+    if is_refused and entries and entries != _entries(old):
+        return [forbids(ADDRESSES, "may only be used when `spec.type` is 'LoadBalancer'")]
     found = []
     for index, entry in enumerate(entries):
         ip, host = entry.get("ip", ""), entry.get("hostname", "")
         if ip and not _is_address(ip):
-            found.append(invalid(f"{ADDRESSES}[{index}].ip", ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"))
+            text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+            found.append(invalid(f"{ADDRESSES}[{index}].ip", ip, text))
         if host and (_is_address(host) or len(host) > HOST_MAX or not re.fullmatch(rf"{LABEL}(\.{LABEL})*", host)):
             found.append(invalid(f"{ADDRESSES}[{index}].hostname", host, "must be a DNS name"))
     return found

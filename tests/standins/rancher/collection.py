@@ -33,7 +33,8 @@ class Page:
 
 
 def parse_filters(type_: str, query: Query) -> dict[str, Filter]:
-    """The filters among the parameters, as far as anybody uses them here. What names no filterable field is ignored without a word."""
+    """The filters among the parameters, as far as anybody uses them here. What names no filterable field is ignored
+    without a word."""
     fields = schema.TYPES[type_].fields
     found: dict[str, Filter] = {}
     for name, value in query:

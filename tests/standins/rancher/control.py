@@ -244,7 +244,8 @@ class Control:
         return self._held(host, f"{port}:{port}/{protocol}", False)
 
     async def do_move(self, lb: str, host: str, overlap: float = 1.0) -> dict[str, Any]:
-        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one is published."""
+        """Put a container of a balancer on another host; the old one goes `overlap` seconds after the new one is
+        published."""
         row = self.standin.balancer(lb)
         containers = self.standin.deployment.of(row)
         if not containers:

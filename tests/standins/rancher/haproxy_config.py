@@ -194,7 +194,8 @@ def _host_match(hostname: str) -> tuple[str, str]:
 
 
 def _place(backend: _Backend) -> tuple[bool, int, bool, bool]:
-    """Rules with a priority come first, by it. The image's order of those without one depends on its sorting algorithm: nobody should."""
+    """Rules with a priority come first, by it. The image's order of those without one depends on its sorting algorithm:
+    nobody should."""
     return backend.priority == 0, backend.priority, not backend.host, backend.comparator != "eq"
 
 

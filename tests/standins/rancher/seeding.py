@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that exist before the test begins: load balancers made by the Go controller, in both of its name forms, or by somebody else."""
+"""Rows that exist before the test begins: load balancers made by the Go controller, in both of its name forms, or by
+somebody else."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ from .store import Row, Store
 STACK_NAME = "kubernetes-ingress-lbs"
 STACK_EXTERNAL_ID = "kubernetes-ingress-lbs://"
 _LAUNCH = {
-    "type": "launchConfig", "kind": "container", "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1, "version": "0",
-    "drainTimeoutMs": 0, "privileged": False, "publishAllPorts": False, "readOnly": False, "runInit": False, "stdinOpen": False,
-    "tty": False, "system": False, "networkMode": "managed",
+    "type": "launchConfig", "kind": "container", "startOnCreate": True, "instanceTriggeredStop": "stop", "vcpu": 1,
+    "version": "0", "drainTimeoutMs": 0, "privileged": False, "publishAllPorts": False, "readOnly": False,
+    "runInit": False, "stdinOpen": False, "tty": False, "system": False, "networkMode": "managed",
 }
 _AT_REST = {"transitioning": "no", "system": False, "startOnCreate": False}
 
@@ -34,10 +35,12 @@ class Seeding:
         self.project = project
 
     def balancers(self, items: list[dict[str, Any]]) -> list[Row]:
-        """Balancers as the Go controller leaves them, each with a container that is published without regard to port conflicts.
+        """Balancers as the Go controller leaves them, each with a container that is published without regard to port
+        conflicts.
 
-        Members of an item: namespace, name (of the Ingress), form (current or legacy), separator, hostname, path, uid; httpsPort with
-        defaultCertificateId; host (id) to be placed on. For balancers of somebody else: balancerName and externalId (may be null).
+        Members of an item: namespace, name (of the Ingress), form (current or legacy), separator, hostname, path, uid;
+        httpsPort with defaultCertificateId; host (id) to be placed on. For balancers of somebody else: balancerName and
+        externalId (may be null).
         """
         stack = self._stack()
         hosts = [h for h in self.store.live("host") if h["accountId"] == self.project and h.state == "active"]
@@ -65,7 +68,8 @@ class Seeding:
         for row in self.store.find("stack_by_name", (self.project, STACK_NAME)):
             return row
         return self.store.add("stack", {
-            "name": STACK_NAME, "externalId": STACK_EXTERNAL_ID, "kind": "stack", "accountId": self.project, "state": "active", **_AT_REST})
+            "name": STACK_NAME, "externalId": STACK_EXTERNAL_ID, "kind": "stack", "accountId": self.project,
+            "state": "active", **_AT_REST})
 
     def _balancer(self, stack: Row, item: dict[str, Any]) -> Row:
         name = item.get("balancerName") or balancer_name(
@@ -77,7 +81,8 @@ class Seeding:
         frontends = [(80, "http"), *([(item["httpsPort"], "https")] if "httpsPort" in item else [])]
         rules = [{"type": "portRule", "protocol": protocol, "serviceId": target.id, "sourcePort": port, "targetPort": 8080,
                   "hostname": item["hostname"], "path": item["path"]} for port, protocol in frontends]
-        launch = {**_LAUNCH, "imageUuid": "docker:" + setting["value"], "ports": [f"{port}:{port}/tcp" for port, _ in frontends]}
+        ports = [f"{port}:{port}/tcp" for port, _ in frontends]
+        launch = {**_LAUNCH, "imageUuid": "docker:" + setting["value"], "ports": ports}
         self.rules.fill_in(launch)
         config: dict[str, Any] = {"type": "lbConfig", "portRules": rules}
         if "defaultCertificateId" in item:
@@ -85,10 +90,10 @@ class Seeding:
         its_stack = self.store.get("stack", target["stackId"])
         linked = {f"{its_stack.name if its_stack else '?'}/{target.name}": target.id}
         return self.store.add("loadBalancerService", {
-            "name": name, "externalId": item.get("externalId", STACK_EXTERNAL_ID + name), "stackId": stack.id, "accountId": self.project,
-            "kind": "loadBalancerService", "state": "active", "healthState": "healthy", "scale": 1, "currentScale": 1,
-            "assignServiceIpAddress": False, "launchConfig": launch, "lbConfig": config, "publicEndpoints": None, "instanceIds": None,
-            "linkedServices": linked, **_AT_REST})
+            "name": name, "externalId": item.get("externalId", STACK_EXTERNAL_ID + name), "stackId": stack.id,
+            "accountId": self.project, "kind": "loadBalancerService", "state": "active", "healthState": "healthy",
+            "scale": 1, "currentScale": 1, "assignServiceIpAddress": False, "launchConfig": launch, "lbConfig": config,
+            "publicEndpoints": None, "instanceIds": None, "linkedServices": linked, **_AT_REST})
 
     def _place(self, row: Row, host: Row) -> None:
         """A running container on paper; the caller starts it where there is a data plane."""

@@ -121,7 +121,9 @@ class Standin:
         self.engine = Engine(self.store, self.behaviour)
         self.scheduler = Scheduler(self.store, self.behaviour)
         self.builder = SpecBuilder(self.store, options.port_offset)
-        self.dataplane = DataPlane(self.store, self.behaviour, self.builder, options.run_directory) if options.dataplane else None
+        self.dataplane = None
+        if options.dataplane:
+            self.dataplane = DataPlane(self.store, self.behaviour, self.builder, options.run_directory)
         self.deployment = Deployment(self.store, self.behaviour, self.scheduler, self.network,
                                      self.dataplane or NoDataPlane())
         self.processes = Processes(self.store, self.behaviour, self.engine, self.deployment)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what releases differ, of which only the newest can be asked itself: what they serve, streaming lists, the forms of objects."""
+"""In what releases differ, of which only the newest can be asked itself: what they serve, streaming lists, the forms
+of objects."""
 
 from __future__ import annotations
 

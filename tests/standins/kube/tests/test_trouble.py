@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers that a real server cannot be made to give when a test wants them, as documents and sources of Kubernetes show them."""
+"""Answers that a real server cannot be made to give when a test wants them, as documents and sources of Kubernetes
+show them."""
 
 from __future__ import annotations
 

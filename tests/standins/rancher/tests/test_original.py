@@ -29,7 +29,8 @@ def test_replay(rancher: Rancher) -> None:
     states, last = [], -2.0
     for moment, method, path, body, status in REQUESTS:
         if moment - last > 1:
-            # However slow this machine is, nothing is over before the requests of one moment are sent, and all is before the next ones.
+            # However slow this machine is, nothing is over before the requests of one moment are sent, and all is
+            # before the next ones.
             rancher.control("configure", step_delay=FAST["step_delay"])
             rancher.settle()
             rancher.control("configure", step_delay=60.0)
