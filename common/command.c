@@ -96,7 +96,6 @@ static bool read_output(struct command *command)
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct command *command = watcher->data;
-	(void)events;
 	if (!read_output(command))
 		ev_io_stop(loop, watcher);
 }
@@ -104,7 +103,6 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 static void on_child(struct ev_loop *loop, ev_child *watcher, int events)
 {
 	struct command *command = watcher->data;
-	(void)events;
 	ev_child_stop(loop, watcher);
 	command->pid = 0;
 	command->status = watcher->rstatus;
@@ -121,16 +119,12 @@ static void kill_it(struct command *command)
 static void on_timeout(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct command *command = watcher->data;
-	(void)loop;
-	(void)events;
 	command->is_late = true;
 	kill_it(command);
 }
 
 static void on_unstarted(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	finish(watcher->data, COMMAND_UNSTARTED);
 }
 

@@ -82,10 +82,6 @@ static const char *check_authorities(const char *pem)
 /* OpenSSL would ask the terminal. */
 static int no_password(char *room, int size, int is_writing, void *ctx)
 {
-	(void)room;
-	(void)size;
-	(void)is_writing;
-	(void)ctx;
 	return -1;
 }
 

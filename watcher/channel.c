@@ -217,8 +217,6 @@ static void on_watch_done(void *ctx, const struct api_result *result)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct channel *channel = timer->data;
-	(void)loop;
-	(void)events;
 	note(channel, channel->is_opened ? "not ended by the server in time" : "no answer in time");
 	tell(channel, channel->is_opened ? REFLECTOR_EV_DEADLINE : REFLECTOR_EV_CUT, STR_NONE, -1);
 }

@@ -201,8 +201,6 @@ static void end_stdin(struct credentials *c)
 static void on_stdin(struct ev_loop *loop, ev_io *reader, int events)
 {
 	struct credentials *c = reader->data;
-	(void)loop;
-	(void)events;
 	uint8_t *room = buf_reserve(&c->stdin_text, 4096);
 	ssize_t got = room != NULL ? read(STDIN_FILENO, room, 4096) : 0;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))

@@ -90,7 +90,6 @@ static void finish_if_over(struct exec_plugin *plugin)
 static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 {
 	struct exec_plugin *plugin = child->data;
-	(void)events;
 	ev_child_stop(loop, child);
 	plugin->exited = true;
 	plugin->status = child->rstatus;
@@ -100,8 +99,6 @@ static void on_exit_of_child(struct ev_loop *loop, ev_child *child, int events)
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct exec_plugin *plugin = timer->data;
-	(void)loop;
-	(void)events;
 	plugin->timed_out = true;
 	kill(-plugin->pid, SIGKILL);
 	/* If it is dead already, a grandchild holds the pipe. */
@@ -119,8 +116,6 @@ static void on_readable(struct ev_loop *loop, ev_io *reader, int events)
 	struct exec_plugin *plugin = reader->data;
 	struct pipe_end *end = reader == &plugin->output.reader ? &plugin->output : &plugin->errors;
 	char bytes[READ_LEN];
-	(void)loop;
-	(void)events;
 	ssize_t got = read(reader->fd, bytes, sizeof(bytes));
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;

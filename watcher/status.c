@@ -346,8 +346,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct status_writer *w = timer->data;
 	struct job_queue due;
 	struct job *job;
-	(void)loop;
-	(void)events;
 	TAILQ_INIT(&due);
 	if (clock_monotonic_s() >= w->wake_at) {
 		w->wake_at = INFINITY;
@@ -381,7 +379,6 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	struct status_writer *w = ctx;
 	struct store_target *target =
 		object->kind == w->config.kind ? store_target_of(object) : NULL;
-	(void)change;
 	if (target == NULL)
 		return;
 	bool must_be_held = target->wants_finalizer && !target->has_finalizer;
