@@ -27,27 +27,13 @@ int secret_set(struct secret *s, struct str text)
 	return 0;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct str trim(struct str text)
-{
-	while (text.len != 0 && is_space(text.p[0]))
-		text = str_skip(text, 1);
-	while (text.len != 0 && is_space(text.p[text.len - 1]))
-		text.len--;
-	return text;
-}
-
 int secret_load_file(struct secret *s, const char *path)
 {
 	struct buf content;
 	buf_init(&content, SECRET_LEN_MAX + BLANKS_LEN_MAX);
 	int err = files_read(path, &content);
 	if (err == 0) {
-		struct str text = trim(buf_str(&content));
+		struct str text = str_trim(buf_str(&content));
 		err = text.len == 0 ? -ENODATA : secret_set(s, text);
 	}
 	buf_wipe_fini(&content);
