@@ -113,6 +113,5 @@ void json_push_str(struct json *array, struct str text);
 void json_set_copy(struct json *object, const char *name, const struct json *value);
 /* Appends the compact text. -EMSGSIZE, and `out` is unchanged. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
-/* For tests: same type and content; objects regardless of order. A null member differs from a missing one: this
- * matters in a patch. */
-bool json_eq(const struct json *a, const struct json *b);
+/* Appends the text in quotes (RFC 8259, section 7), for JSON that is written piece by piece. -EMSGSIZE. */
+[[nodiscard]] int json_put_text(struct buf *out, struct str text);

@@ -2,7 +2,7 @@
 #include "sluicectl/show.h"
 
 #include "common/must.h"
-#include "common/json_text.h"
+#include "common/json.h"
 
 #include <errno.h>
 #include <strings.h>
@@ -50,8 +50,8 @@ static int put_item(const struct schema_field *field, const struct any_list *lis
 		return show_json(
 			field->sub, (const char *)list->items + index * field->sub->size, out);
 	if (field->type == SCHEMA_LIST_STR)
-		return json_text_put(out, ((const struct str *)list->items)[index]);
-	return json_text_put(out, str_from(field->words[((const int *)list->items)[index]]));
+		return json_put_text(out, ((const struct str *)list->items)[index]);
+	return json_put_text(out, str_from(field->words[((const int *)list->items)[index]]));
 }
 
 static int put_list(const struct schema_field *field, const struct any_list *list, struct buf *out)
@@ -80,15 +80,15 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	switch (field->type) {
 	case SCHEMA_STR:
 	case SCHEMA_BIN:
-		return json_text_put(out, *(const struct str *)member);
+		return json_put_text(out, *(const struct str *)member);
 	case SCHEMA_BOOL:
 		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
 		return buf_append_uint(out, *(const uint64_t *)member);
 	case SCHEMA_REV:
-		return json_text_put(out, rev_text(*(const uint64_t *)member, room));
+		return json_put_text(out, rev_text(*(const uint64_t *)member, room));
 	case SCHEMA_ENUM:
-		return json_text_put(out, str_from(field->words[*(const int *)member]));
+		return json_put_text(out, str_from(field->words[*(const int *)member]));
 	case SCHEMA_STRUCT:
 		return show_json(field->sub, member, out);
 	case SCHEMA_POINTER:

@@ -21,6 +21,16 @@ static void walk(const struct json *value)
 	}
 }
 
+/* Numbers are printed with so many digits that different ones look different. */
+static void assert_prints(const struct json *document, struct str want)
+{
+	struct buf printed;
+	buf_init(&printed, PRINTED_MAX);
+	must(document != NULL && json_print(document, &printed) == 0);
+	must(str_eq(buf_str(&printed), want));
+	buf_fini(&printed);
+}
+
 /* What can be read as a whole can be read in part, and never the other way round but for what is left out. */
 static void read_in_part(struct str text, size_t outer)
 {
@@ -34,7 +44,14 @@ static void read_in_part(struct str text, size_t outer)
 	struct json *same = json_parse_wanted(text, nothing, outer, &scratch, &problem);
 	struct json *part = json_parse_wanted(text, some, outer, &scratch, &problem);
 	must((whole == NULL) == (same == NULL));
-	must(whole == NULL || (part != NULL && json_eq(whole, same)));
+	must(whole == NULL || part != NULL);
+	if (whole != NULL) {
+		struct buf printed;
+		buf_init(&printed, PRINTED_MAX);
+		must(json_print(whole, &printed) == 0);
+		assert_prints(same, buf_str(&printed));
+		buf_fini(&printed);
+	}
 	must(part != NULL || problem != NULL);
 	json_free(whole);
 	json_free(same);
@@ -59,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	walk(document);
 	must(json_print(document, &printed) == 0);
 	struct json *again = json_parse(buf_str(&printed), NULL, NULL);
-	must(again != NULL && json_eq(document, again));
+	assert_prints(again, buf_str(&printed));
 	json_free(again);
 	json_free_wiped(document);
 	buf_fini(&printed);

@@ -357,11 +357,9 @@ static void large_objects_cost_little(void **state)
 			0);
 	assert_int_equal(buf_append(&text, "}", 1), 0);
 	struct json *document = json_parse(buf_str(&text), &problem, NULL);
-	struct json *again = json_parse(buf_str(&text), &problem, NULL);
 	assert_non_null(document);
-	assert_true(json_eq(document, again));
+	assert_int_equal(json_count(document), MEMBERS);
 	json_free(document);
-	json_free(again);
 	buf_cut(&text, buf_len(&text) - 1);
 	assert_int_equal(buf_printf(&text, ",\"a long common beginning 77\":0}"), 0);
 	document = json_parse(buf_str(&text), &problem, NULL);
@@ -519,43 +517,6 @@ static void prints_within_the_ceiling_or_nothing(void **state)
 	json_free(document);
 }
 
-static void compares_by_content(void **state)
-{
-	(void)state;
-	static const struct {
-		const char *a;
-		const char *b;
-		bool same;
-	} rows[] = {
-		{"{\"a\":1,\"b\":[1,2]}", "{\"b\":[1,2],\"a\":1}", true},
-		{"{\"a\":1}", "{\"A\":1}", false},
-		{"{\"a\":null}", "{}", false},
-		{"{\"a\":1}", "{\"a\":1,\"b\":1}", false},
-		{"[1,2]", "[2,1]", false},
-		{"[1,2]", "[1,2,3]", false},
-		{"[1,2,3]", "[1,2]", false},
-		{"[]", "{}", false},
-		{"1", "1.0", true},
-		{"1", "\"1\"", false},
-		{"1", "1.0000000000000002", false},
-		{"true", "false", false},
-		{"true", "true", true},
-		{"null", "null", true},
-		{"null", "false", false},
-		{"\"a\"", "\"a\"", true},
-		{"\"a\"", "\"ab\"", false},
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct json *a = parse_good(rows[i].a);
-		struct json *b = parse_good(rows[i].b);
-		if (json_eq(a, b) != rows[i].same || json_eq(b, a) != rows[i].same)
-			fail_msg("%s and %s", rows[i].a, rows[i].b);
-		json_free(a);
-		json_free(b);
-	}
-	assert_true(json_eq(NULL, NULL));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -572,7 +533,6 @@ int main(void)
 		cmocka_unit_test(whole_numbers_are_exact_or_refused),
 		cmocka_unit_test(builds_documents),
 		cmocka_unit_test(prints_within_the_ceiling_or_nothing),
-		cmocka_unit_test(compares_by_content),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static void test_json_and_yaml(void **ctx)
 	assert_string_equal(printed, "{\"namespace\":\"default\",\"name\":\"yes\",\"ours\":true,"
 				     "\"addresses\":[\"192.0.2.1\"],"
 				     "\"routes\":[{\"host\":\"a.test\",\"path\":\"/"
-				     "\\\"x\\\"\\u000a\",\"match\":\"exact\",\"served\":true}]}");
+				     "\\\"x\\\"\\n\",\"match\":\"exact\",\"served\":true}]}");
 	FILE *file = open_memstream(&text, &len);
 	show_print(file, buf_str(&json), true);
 	fclose(file);
@@ -50,7 +50,7 @@ static void test_json_and_yaml(void **ctx)
 	assert_string_equal(text,
 		"namespace: default\nname: \"yes\"\nours: true\naddresses:\n- "
 		"\"192.0.2.1\"\nroutes:\n"
-		"- host: a.test\n  path: \"/\\\"x\\\"\\u000a\"\n  match: exact\n  served: true\n");
+		"- host: a.test\n  path: \"/\\\"x\\\"\\n\"\n  match: exact\n  served: true\n");
 	free(text);
 	free(printed);
 	buf_fini(&json);
@@ -131,7 +131,7 @@ static void test_yaml_of_values(void **ctx)
 		"  - \"-\"\n"
 		"  - \"off:\"\n"
 		"  - \"ä\"\n"
-		"  - \"tab\\u0009\\\\\"\n"
+		"  - \"tab\\t\\\\\"\n"
 		"  - \"y\"\n");
 	assert_yaml(&inspection_explanation_schema, &value, "- {}\n");
 }
