@@ -200,26 +200,6 @@ struct json *json_parse_strict(struct str text, const char **ret_problem, size_t
 	return parse_whole(text, DUPLICATES_REFUSED, ret_problem, ret_at);
 }
 
-struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
-	struct buf *scratch, const char **ret_problem)
-{
-	struct json *document = NULL;
-	size_t at = 0;
-	buf_clear(scratch);
-	char *room = (char *)buf_reserve(scratch, text.len);
-	if (text.len == 0 || room == NULL) {
-		*ret_problem = text.len == 0 ? "the text is empty" : "the text is too long";
-		return NULL;
-	}
-	struct str wanted = {room, 0};
-	const char *problem = json_scan_wanted(text, unwanted, outer, room, &wanted.len);
-	if (problem == NULL)
-		document = parse_scanned(wanted, DUPLICATES_DROPPED, &problem, &at);
-	if (document == NULL)
-		*ret_problem = problem;
-	return document;
-}
-
 static void wipe(cJSON *value)
 {
 	for (; value != NULL; value = value->next) {

@@ -31,34 +31,6 @@ static void assert_prints(const struct json *document, struct str want)
 	buf_fini(&printed);
 }
 
-/* What can be read as a whole can be read in part, and never the other way round but for what is left out. */
-static void read_in_part(struct str text, size_t outer)
-{
-	static const struct json_unwanted nothing[] = {{{NULL}, NULL}};
-	static const struct json_unwanted some[] = {
-		{{"a"}, "b"}, {{"a", "b"}, NULL}, {{"c", "a", "b"}, NULL}, {{NULL}, NULL}};
-	const char *problem = NULL;
-	struct buf scratch;
-	buf_init(&scratch, text.len);
-	struct json *whole = json_parse(text, NULL, NULL);
-	struct json *same = json_parse_wanted(text, nothing, outer, &scratch, &problem);
-	struct json *part = json_parse_wanted(text, some, outer, &scratch, &problem);
-	must((whole == NULL) == (same == NULL));
-	must(whole == NULL || part != NULL);
-	if (whole != NULL) {
-		struct buf printed;
-		buf_init(&printed, PRINTED_MAX);
-		must(json_print(whole, &printed) == 0);
-		assert_prints(same, buf_str(&printed));
-		buf_fini(&printed);
-	}
-	must(part != NULL || problem != NULL);
-	json_free(whole);
-	json_free(same);
-	json_free(part);
-	buf_fini(&scratch);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -66,7 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	const char *problem = NULL;
 	size_t at = 0;
 	struct json *document = json_parse((struct str){(const char *)data, len}, &problem, &at);
-	read_in_part((struct str){(const char *)data, len}, len % 2);
 	if (document == NULL) {
 		must(problem != NULL && at <= len);
 		return 0;
