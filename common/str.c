@@ -13,6 +13,13 @@ char *str_dup(struct str s)
 	return copy;
 }
 
+void str_set(char **text, struct str with)
+{
+	char *before = *text;
+	*text = with.len != 0 ? str_dup(with) : NULL;
+	free(before);
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
