@@ -228,8 +228,6 @@ static void produce(struct admin_reply *c)
 static void on_wake(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct admin_reply *c = timer->data;
-	(void)loop;
-	(void)events;
 	/* While something is still to be written, what follows is asked for when it is. */
 	c->is_waiting = false;
 	if (c->producer != NULL && buf_len(stream_out(c->stream)) < TURN_LEN)
@@ -297,7 +295,6 @@ static void read_head(struct admin_reply *c, struct buf *in)
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct admin_reply *c = ctx;
-	(void)stream;
 	while (c->state == READING && buf_len(in) != 0)
 		read_head(c, in);
 	/* The connection ends with the answer that is under way. */
@@ -308,15 +305,12 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 
 static void on_dry(void *ctx, struct stream *stream)
 {
-	(void)ctx;
-	(void)stream;
 }
 
 /* Everything is written: see the limits in admin_connection_new(). */
 static void on_room(void *ctx, struct stream *stream)
 {
 	struct admin_reply *c = ctx;
-	(void)stream;
 	if (c->state == CLOSING)
 		linger(c);
 	else if (c->producer != NULL && !c->is_waiting)
@@ -325,8 +319,6 @@ static void on_room(void *ctx, struct stream *stream)
 
 static void on_closed(void *ctx, struct stream *stream, int err)
 {
-	(void)stream;
-	(void)err;
 	end(ctx);
 }
 
@@ -345,8 +337,6 @@ static bool is_moving(struct admin_reply *c)
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct admin_reply *c = timer->data;
-	(void)loop;
-	(void)events;
 	if (c->state == ANSWERING && is_moving(c))
 		return;
 	if (c->state == READING && c->head.len != 0)

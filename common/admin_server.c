@@ -164,7 +164,6 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct listener *listener = watcher->data;
 	int on = 1;
-	(void)events;
 	int fd = unix_accept(listener->fd);
 	if (fd < 0) {
 		descriptors_check(fd);

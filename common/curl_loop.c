@@ -27,7 +27,6 @@ static void on_socket(struct ev_loop *loop, ev_io *watcher, int events)
 	int mask = ((events & EV_READ) != 0 ? CURL_CSELECT_IN : 0) |
 		   ((events & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0) |
 		   ((events & EV_ERROR) != 0 ? CURL_CSELECT_ERR : 0);
-	(void)loop;
 	/* The watcher is gone afterwards when libcurl closed the socket. */
 	drive(watcher->data, watcher->fd, mask);
 }
@@ -35,8 +34,6 @@ static void on_socket(struct ev_loop *loop, ev_io *watcher, int events)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct curl_loop *c = timer->data;
-	(void)loop;
-	(void)events;
 	drive(c, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -46,7 +43,6 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
 {
 	struct curl_loop *c = ctx;
 	ev_io *watcher = socket_ctx;
-	(void)easy;
 	if (watcher != NULL)
 		ev_io_stop(c->loop, watcher);
 	if (what == CURL_POLL_REMOVE) {
@@ -70,7 +66,6 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, voi
 static int on_curl_timer(CURLM *multi, long timeout_ms, void *ctx)
 {
 	struct curl_loop *c = ctx;
-	(void)multi;
 	ev_timer_stop(c->loop, &c->timer);
 	if (timeout_ms >= 0) {
 		ev_timer_set(&c->timer, (double)timeout_ms / 1000.0, 0.);

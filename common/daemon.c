@@ -134,16 +134,12 @@ void daemon_fail(struct daemon *daemon)
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-	(void)watcher;
-	(void)events;
 	ev_break(loop, EVBREAK_ALL);
 }
 
 static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 {
 	struct daemon *daemon = watcher->data;
-	(void)loop;
-	(void)events;
 	log_event(&EV_HANGUP);
 	if (daemon->spec->reload != NULL && !daemon->is_stopping)
 		daemon->spec->reload();
@@ -151,9 +147,6 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	notify_watchdog();
 }
 
@@ -191,8 +184,6 @@ static void log_options(const struct option_table *table, const void *config)
 
 static void answer_health(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	(void)ctx;
-	(void)request;
 	admin_reply_text(reply, 200, "the event loop turns\n");
 }
 
@@ -206,7 +197,6 @@ static const char *readiness_of(const struct daemon *daemon)
 static void answer_ready(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	const struct daemon *daemon = ctx;
-	(void)request;
 	struct buf text;
 	buf_init(&text, READINESS_LEN_MAX);
 	int err = buf_printf(&text, "%s\n", readiness_of(daemon));
@@ -223,7 +213,6 @@ static void answer_about(void *ctx, const struct admin_request *request, struct 
 	const struct daemon *daemon = ctx;
 	struct log_problem problem = log_last_problem();
 	struct buf text;
-	(void)request;
 	buf_init(&text, METRICS_LEN_MAX);
 	int err = buf_printf(&text, "program %s\nversion %s\nstarted %lld\n",
 		daemon->spec->options->program, SLUICE_VERSION, (long long)daemon->started_s);
@@ -242,7 +231,6 @@ static void answer_metrics(
 {
 	bool is_openmetrics = metrics_wants_openmetrics(request->accept);
 	struct buf text;
-	(void)ctx;
 	buf_init(&text, METRICS_LEN_MAX);
 	if (metrics_print(&text, is_openmetrics) != 0)
 		admin_reply_text(reply, 500, "there are too many metrics\n");
@@ -315,9 +303,6 @@ static int run(struct daemon *daemon, void *config)
 
 static void drop_line(void *ctx, const struct log_event *event, struct str line)
 {
-	(void)ctx;
-	(void)event;
-	(void)line;
 }
 
 static int run_filter(const struct daemon_spec *spec, const void *config)

@@ -122,12 +122,8 @@ int files_write_loose(const char *path, struct str content, mode_t mode)
 	return stands_already(path, content, mode) ? 0 : write_new(path, content, mode, false);
 }
 
-int files_read(const char *path, struct buf *out)
+int files_read_fd(int fd, struct buf *out)
 {
-	int err = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	for (;;) {
 		/* One byte more than fits tells a file that ends from one that is too long. */
 		size_t free = out->max - buf_len(out);
@@ -138,14 +134,20 @@ int files_read(const char *path, struct buf *out)
 					   : read(fd, &more, 1);
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0)
-			err = -errno;
-		if (got > 0 && room == NULL)
-			err = -EMSGSIZE;
-		if (got <= 0 || err != 0)
-			break;
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
+		if (room == NULL)
+			return -EMSGSIZE;
 		buf_commit(out, (size_t)got);
 	}
+}
+
+int files_read(const char *path, struct buf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = files_read_fd(fd, out);
 	close(fd);
 	return err;
 }

@@ -20,6 +20,8 @@ int files_write(const char *path, struct str content, mode_t mode);
 int files_write_loose(const char *path, struct str content, mode_t mode);
 /* Appends the content to `out`; -EMSGSIZE when it does not fit. */
 int files_read(const char *path, struct buf *out);
+/* The same for an open one, from where it stands to its end. */
+int files_read_fd(int fd, struct buf *out);
 /* Likewise for a file that must exist and belong to us. NULL, or a static error message that completes a sentence beginning with the file's name.
  */
 const char *files_read_own(const char *path, struct buf *out);

@@ -25,8 +25,6 @@ static void give_back(void)
 static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct heap_trimmer *trimmer = timer->data;
-	(void)loop;
-	(void)events;
 	trimmer->has_trimmed = true;
 	trimmer->trim();
 }
@@ -35,7 +33,6 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 static void on_activity(struct ev_loop *loop, ev_prepare *activity, int events)
 {
 	struct heap_trimmer *trimmer = activity->data;
-	(void)events;
 	if (trimmer->has_trimmed) {
 		trimmer->has_trimmed = false;
 		return;

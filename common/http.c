@@ -215,8 +215,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct http_request *request = timer->data;
 	struct http *http = request->http;
-	(void)loop;
-	(void)events;
 	if (request->state == REQUEST_WAITING)
 		begin(request);
 	else

@@ -105,10 +105,6 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
 static int on_connected(void *ctx, char *remote_ip, char *local_ip, int remote_port, int local_port)
 {
 	struct http_easy *easy = ctx;
-	(void)remote_ip;
-	(void)local_ip;
-	(void)remote_port;
-	(void)local_port;
 	easy->on_activity(easy->owner);
 	return CURL_PREREQFUNC_OK;
 }

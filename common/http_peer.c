@@ -238,7 +238,6 @@ static void set_tls(CURL *handle, const struct http_peer *peer)
 static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
 	unsigned timeout_ms = USER_TIMEOUT_MS;
-	(void)ctx;
 	if (purpose == CURLSOCKTYPE_IPCXN)
 		(void)setsockopt(
 			fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
@@ -248,8 +247,6 @@ static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
 /* libcurl's own would keep the reason to itself. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
-	(void)ctx;
-	(void)purpose;
 	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 	if (fd < 0)
 		descriptors_check(errno);

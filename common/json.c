@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/json.h"
 
-#include "common/json_memory.h"
 #include "common/json_scan.h"
 #include "common/must.h"
 #include "common/process_metrics.h"
@@ -37,7 +36,7 @@ static const struct json *value_of_const(const cJSON *item)
 /* With an allocator that cannot fail, a NULL from cJSON means bad text and nothing else. */
 [[gnu::constructor]] static void use_our_allocator(void)
 {
-	cJSON_Hooks hooks = {.malloc_fn = json_memory_take, .free_fn = json_memory_give};
+	cJSON_Hooks hooks = {.malloc_fn = xmalloc, .free_fn = free};
 	cJSON_InitHooks(&hooks);
 }
 
@@ -198,26 +197,6 @@ struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_a
 struct json *json_parse_strict(struct str text, const char **ret_problem, size_t *ret_at)
 {
 	return parse_whole(text, DUPLICATES_REFUSED, ret_problem, ret_at);
-}
-
-struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
-	struct buf *scratch, const char **ret_problem)
-{
-	struct json *document = NULL;
-	size_t at = 0;
-	buf_clear(scratch);
-	char *room = (char *)buf_reserve(scratch, text.len);
-	if (text.len == 0 || room == NULL) {
-		*ret_problem = text.len == 0 ? "the text is empty" : "the text is too long";
-		return NULL;
-	}
-	struct str wanted = {room, 0};
-	const char *problem = json_scan_wanted(text, unwanted, outer, room, &wanted.len);
-	if (problem == NULL)
-		document = parse_scanned(wanted, DUPLICATES_DROPPED, &problem, &at);
-	if (document == NULL)
-		*ret_problem = problem;
-	return document;
 }
 
 static void wipe(cJSON *value)
@@ -454,46 +433,4 @@ void json_set_copy(struct json *object, const char *name, const struct json *val
 		add(object, name, copy);
 	else
 		must(cJSON_ReplaceItemInObjectCaseSensitive(node_mutable(object), name, copy));
-}
-
-/* Comparing */
-
-static bool arrays_equal(const struct json *a, const struct json *b)
-{
-	const struct json *x = json_first(a);
-	const struct json *y = json_first(b);
-	for (; x != NULL && y != NULL && json_eq(x, y); x = json_next(x))
-		y = json_next(y);
-	return x == NULL && y == NULL;
-}
-
-static bool objects_equal(const struct json *a, const struct json *b)
-{
-	size_t count = json_count(a);
-	if (count != json_count(b))
-		return false;
-	struct member *left = sorted_members(node(a), count);
-	struct member *right = sorted_members(node(b), count);
-	bool same = true;
-	for (size_t i = 0; i < count && same; i++)
-		same = strcmp(left[i].item->string, right[i].item->string) == 0 &&
-		       json_eq(value_of_const(left[i].item), value_of_const(right[i].item));
-	free(left);
-	free(right);
-	return same;
-}
-
-bool json_eq(const struct json *a, const struct json *b)
-{
-	if (json_is_absent(a) || json_is_absent(b))
-		return json_is_absent(a) && json_is_absent(b);
-	if (json_is_object(a) && json_is_object(b))
-		return objects_equal(a, b);
-	if (json_is_array(a) && json_is_array(b))
-		return arrays_equal(a, b);
-	if (json_is_string(a) && json_is_string(b))
-		return str_eq(json_text(a), json_text(b));
-	if (json_is_bool(a) && json_is_bool(b))
-		return json_bool(a, false) == json_bool(b, false);
-	return json_is_number(a) && json_is_number(b) && json_number(a) == json_number(b);
 }

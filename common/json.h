@@ -38,19 +38,6 @@ enum { JSON_DEPTH_MAX = 64 };
 struct json *json_parse(struct str text, const char **ret_problem, size_t *ret_at);
 /* Like json_parse(), but NULL also if an object has the same name twice. */
 struct json *json_parse_strict(struct str text, const char **ret_problem, size_t *ret_at);
-/* Members that nobody reads need not be parsed, and these are most of a Kubernetes object. */
-enum { JSON_PATH_MAX = 3 };
-struct json_unwanted {
-	const char *path
-		[JSON_PATH_MAX]; /* names that lead to it; NULL behind the last. A list ends with an empty path. */
-	const char
-		*unless; /* if not NULL, it is wanted after all if its value contains these bytes */
-};
-/* As json_parse(), but texts, objects and arrays in place of which null will do may read as null; what stands in them need then be no JSON
- * but for its strings, numbers and brackets. Paths begin within the objects that are `outer` levels deep. What is in `scratch` is
- * overwritten by what is parsed; its owner shrinks or wipes it. */
-struct json *json_parse_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
-	struct buf *scratch, const char **ret_problem);
 /* Wipes all strings first: for documents that hold secrets. */
 void json_free_wiped(struct json *document);
 void json_free(struct json *document);
@@ -113,6 +100,5 @@ void json_push_str(struct json *array, struct str text);
 void json_set_copy(struct json *object, const char *name, const struct json *value);
 /* Appends the compact text. -EMSGSIZE, and `out` is unchanged. */
 [[nodiscard]] int json_print(const struct json *value, struct buf *out);
-/* For tests: same type and content; objects regardless of order. A null member differs from a missing one: this
- * matters in a patch. */
-bool json_eq(const struct json *a, const struct json *b);
+/* Appends the text in quotes (RFC 8259, section 7), for JSON that is written piece by piece. -EMSGSIZE. */
+[[nodiscard]] int json_put_text(struct buf *out, struct str text);

@@ -22,7 +22,7 @@ static int print_escape(unsigned char c, struct buf *out)
 	return buf_printf(out, "\\u%04x", c);
 }
 
-static int print_text(struct str text, struct buf *out)
+int json_put_text(struct buf *out, struct str text)
 {
 	int err = buf_append(out, "\"", 1);
 	while (err == 0 && text.len != 0) {
@@ -68,7 +68,7 @@ static int print_children(const struct json *value, struct buf *out)
 		if (child != first)
 			err = buf_append(out, ",", 1);
 		if (err == 0 && is_object)
-			err = print_text(json_name(child), out);
+			err = json_put_text(out, json_name(child));
 		if (err == 0 && is_object)
 			err = buf_append(out, ":", 1);
 		if (err == 0)
@@ -82,7 +82,7 @@ static int print_value(const struct json *value, struct buf *out)
 	if (json_is_object(value) || json_is_array(value))
 		return print_children(value, out);
 	if (json_is_string(value))
-		return print_text(json_text(value), out);
+		return json_put_text(out, json_text(value));
 	if (json_is_number(value))
 		return print_number(value, out);
 	if (json_is_bool(value))

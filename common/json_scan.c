@@ -13,18 +13,6 @@ struct scanner {
 	size_t value_count;
 	bool replaces;
 	char *copy; /* where to replace; NULL: only look */
-	/* Only for leaving members out: */
-	const struct json_unwanted *unwanted; /* NULL: everything is wanted */
-	size_t outer;
-	struct str latest;               /* string */
-	struct str names[JSON_PATH_MAX]; /* of the members that lead here, from `outer` on */
-	const struct json_unwanted
-		*cut; /* the rule by which this value is left out; NULL: it is not */
-	size_t cut_from;
-	size_t cut_depth;
-	char *kept;
-	size_t kept_len;
-	size_t kept_from; /* what follows in the text is not in `kept` yet */
 };
 
 /* Bytes that stand for themselves in a string. */
@@ -169,11 +157,10 @@ size_t json_scan_plain(struct str text, size_t at)
 
 static bool scan_string(struct scanner *s)
 {
-	size_t from = ++s->at;
+	s->at++;
 	while ((s->at = json_scan_plain(s->text, s->at)) < s->text.len) {
 		unsigned char c = (unsigned char)s->text.p[s->at];
 		if (c == '"') {
-			s->latest = (struct str){s->text.p + from, s->at - from};
 			s->at++;
 			return true;
 		}
@@ -203,49 +190,8 @@ static bool open_bracket(struct scanner *s)
 {
 	if (s->depth == JSON_DEPTH_MAX)
 		return fail(s, "the text nests too deep");
-	size_t level = s->depth++ - s->outer;
-	if (level < JSON_PATH_MAX)
-		s->names[level] = STR_NONE;
+	s->depth++;
 	return begin_value(s);
-}
-
-/* ---- leaving members out ---- */
-
-static void keep(struct scanner *s, const char *bytes, size_t len)
-{
-	memcpy(s->kept + s->kept_len, bytes, len);
-	s->kept_len += len;
-}
-
-/* The rule for the member of which `names` up to `level` speak. */
-static const struct json_unwanted *find_unwanted(const struct scanner *s, size_t level)
-{
-	for (const struct json_unwanted *rule = s->unwanted; rule->path[0] != NULL; rule++) {
-		size_t i = level + 1;
-		if (i < JSON_PATH_MAX && rule->path[i] != NULL)
-			continue;
-		while (i != 0 && rule->path[i - 1] != NULL &&
-			str_eq_c(s->names[i - 1], rule->path[i - 1]))
-			i--;
-		if (i == 0)
-			return rule;
-	}
-	return NULL;
-}
-
-/* Behind a value that is unwanted: a null stands for it, so that no comma is too many. For anything shorter it is not worth it. */
-static void end_cut(struct scanner *s)
-{
-	static const char absent[] = "null";
-	const char *unless = s->cut->unless;
-	struct str value = {s->text.p + s->cut_from, s->at - s->cut_from};
-	s->cut = NULL;
-	if (value.len < sizeof(absent) ||
-		(unless != NULL && memmem(value.p, value.len, unless, strlen(unless)) != NULL))
-		return;
-	keep(s, s->text.p + s->kept_from, s->cut_from - s->kept_from);
-	keep(s, absent, sizeof(absent) - 1);
-	s->kept_from = s->at;
 }
 
 static bool close_bracket(struct scanner *s)
@@ -254,39 +200,8 @@ static bool close_bracket(struct scanner *s)
 		return fail(s, "a bracket is closed that was not opened");
 	s->depth--;
 	s->at++;
-	if (s->cut != NULL && s->depth == s->cut_depth)
-		end_cut(s);
 	return true;
 }
-
-/* A value that is unwanted is scanned like any other, but what stands in it is not looked up. */
-static bool scan_colon(struct scanner *s)
-{
-	s->at++;
-	size_t level = s->depth - 1 - s->outer;
-	if (s->unwanted == NULL || s->cut != NULL || s->depth == 0 || level >= JSON_PATH_MAX)
-		return true;
-	s->names[level] = s->latest;
-	const struct json_unwanted *rule = find_unwanted(s, level);
-	if (rule == NULL)
-		return true;
-	while (peek(s, 0) == ' ')
-		s->at++;
-	unsigned char c = peek(s, 0);
-	if (c != '"' && c != '{' && c != '[')
-		return true;
-	s->cut = rule;
-	s->cut_from = s->at;
-	s->cut_depth = s->depth;
-	if (c != '"')
-		return true;
-	if (!scan_string(s))
-		return false;
-	end_cut(s);
-	return true;
-}
-
-/* ---- all of it ---- */
 
 static bool scan_next(struct scanner *s)
 {
@@ -294,8 +209,6 @@ static bool scan_next(struct scanner *s)
 	switch (c) {
 	case '"':
 		return scan_string(s);
-	case ':':
-		return scan_colon(s);
 	case ',':
 		return begin_value(s);
 	case '{':
@@ -341,17 +254,4 @@ void json_scan_replace(char *text, size_t len)
 {
 	struct scanner s = {.text = {text, len}, .copy = text};
 	(void)scan(&s);
-}
-
-const char *json_scan_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
-	char *room, size_t *ret_len)
-{
-	struct scanner s = {.text = text, .unwanted = unwanted, .outer = outer, .kept = room};
-	if (!scan(&s))
-		return s.problem;
-	keep(&s, text.p + s.kept_from, text.len - s.kept_from);
-	if (s.replaces)
-		json_scan_replace(room, s.kept_len);
-	*ret_len = s.kept_len;
-	return NULL;
 }

@@ -22,7 +22,3 @@ size_t json_scan_plain(struct str text, size_t at);
 const char *json_scan(struct str text, size_t *ret_at, bool *ret_replaces);
 /* Writes \ufffd over those escapes. The text has passed json_scan(). */
 void json_scan_replace(char *text, size_t len);
-/* As json_scan(), and copies the text to `room` (as long as the text) with those escapes replaced and without the values
- * of unwanted members, see json_parse_wanted(). */
-const char *json_scan_wanted(struct str text, const struct json_unwanted *unwanted, size_t outer,
-	char *room, size_t *ret_len);

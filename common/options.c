@@ -240,15 +240,6 @@ static bool find_option(const struct option_table *table, struct str name, size_
 	return false;
 }
 
-static struct str trim_blanks(struct str s)
-{
-	while (s.len != 0 && strchr(" \t\r\n", s.p[0]) != NULL)
-		s = str_skip(s, 1);
-	while (s.len != 0 && strchr(" \t\r\n", s.p[s.len - 1]) != NULL)
-		s.len--;
-	return s;
-}
-
 static size_t first_word_len(struct str text)
 {
 	size_t len = 0;
@@ -259,14 +250,14 @@ static size_t first_word_len(struct str text)
 
 static bool parse_file_line(struct parse *p, const char *path, int number, struct str line)
 {
-	line = trim_blanks(line);
+	line = str_trim(line);
 	if (line.len == 0 || line.p[0] == '#')
 		return true;
 	const char *equals = str_find(line, '=');
 	size_t index = 0;
 	struct str name = line;
 	if (equals != NULL)
-		name = trim_blanks((struct str){line.p, (size_t)(equals - line.p)});
+		name = str_trim((struct str){line.p, (size_t)(equals - line.p)});
 	if (equals == NULL || !find_option(p->table, name, &index)) {
 		/* Without an equals sign the rest may be a secret. */
 		name.len = equals != NULL ? name.len : first_word_len(name);
@@ -276,7 +267,7 @@ static bool parse_file_line(struct parse *p, const char *path, int number, struc
 				path, number, STR_FMT(name));
 		return false;
 	}
-	char *value = str_dup(trim_blanks(str_skip(line, (size_t)(equals - line.p) + 1)));
+	char *value = str_dup(str_trim(str_skip(line, (size_t)(equals - line.p) + 1)));
 	bool good = set_value(p, SOURCE_FILE, index, value);
 	free(value);
 	return good;

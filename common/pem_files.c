@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/pem_files.h"
 
-#include "common/buf.h"
+#include "common/files.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <unistd.h>
 
 void pem_free(char *text)
 {
@@ -17,33 +15,15 @@ void pem_free(char *text)
 	free(text);
 }
 
-/* 0, or a negative errno. */
-static int read_whole(const char *path, struct buf *content)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = 0;
-	ssize_t got = 0;
-	do {
-		uint8_t *room = buf_reserve(content, 8192);
-		got = room != NULL ? read(fd, room, 8192) : -1;
-		err = got >= 0 ? 0 : room == NULL ? -EFBIG : -errno;
-		if (got > 0)
-			buf_commit(content, (size_t)got);
-	} while (got > 0 || err == -EINTR);
-	close(fd);
-	return err;
-}
-
 static char *read_text(const char *path, char **ret_text)
 {
 	struct buf content;
 	buf_init(&content, PEM_FILE_LEN_MAX);
-	int err = read_whole(path, &content);
+	int err = files_read(path, &content);
 	char *problem = NULL;
 	if (err != 0)
-		problem = xasprintf("%s: %s", path, strerror(-err));
+		problem = xasprintf(
+			"%s: %s", path, err == -EMSGSIZE ? "the file is too long" : strerror(-err));
 	else
 		*ret_text = buf_len(&content) != 0 ? str_dup(buf_str(&content)) : xstrdup("");
 	buf_wipe_fini(&content);
@@ -82,10 +62,6 @@ static const char *check_authorities(const char *pem)
 /* OpenSSL would ask the terminal. */
 static int no_password(char *room, int size, int is_writing, void *ctx)
 {
-	(void)room;
-	(void)size;
-	(void)is_writing;
-	(void)ctx;
 	return -1;
 }
 

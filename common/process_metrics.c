@@ -75,7 +75,6 @@ static void collect_descriptors(void)
 static void collect(void *ctx)
 {
 	struct rusage usage;
-	(void)ctx;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
 		metric_set(&common_metrics[METRIC_CPU], 0,
 			seconds(usage.ru_utime) + seconds(usage.ru_stime));

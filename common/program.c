@@ -29,13 +29,13 @@ static bool keep(const int *kept, int count)
 }
 
 _Noreturn void program_become_with(
-	char *const *argv, int output, const int *kept, size_t kept_count)
+	char *const *argv, int output, int errors, const int *kept, size_t kept_count)
 {
 	int null = open("/dev/null", O_RDONLY);
 	signals_reset(NULL);
 	dup2(null, 0);
 	dup2(output, 1);
-	dup2(output, 2);
+	dup2(errors, 2);
 	const char *problem = NULL;
 	if (!keep(kept, (int)kept_count))
 		problem = strerrordesc_np(errno);
@@ -50,5 +50,5 @@ _Noreturn void program_become_with(
 
 _Noreturn void program_become(char *const *argv, int output)
 {
-	program_become_with(argv, output, NULL, 0);
+	program_become_with(argv, output, output, NULL, 0);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/secret.h"
 
-#include "common/buf.h"
+#include "common/files.h"
 #include "common/xalloc.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
+
+enum { BLANKS_LEN_MAX = 4096 /* around the text in a file */ };
 
 void secret_fini(struct secret *s)
 {
@@ -27,57 +27,16 @@ int secret_set(struct secret *s, struct str text)
 	return 0;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct str trim(struct str text)
-{
-	while (text.len != 0 && is_space(text.p[0]))
-		text = str_skip(text, 1);
-	while (text.len != 0 && is_space(text.p[text.len - 1]))
-		text.len--;
-	return text;
-}
-
-static int read_all(int fd, struct buf *content)
-{
-	for (;;) {
-		uint8_t *room = buf_reserve(content, 4096);
-		if (room == NULL)
-			return -EMSGSIZE;
-		ssize_t got = read(fd, room, 4096);
-		if (got == 0)
-			return 0;
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		buf_commit(content, (size_t)got);
-	}
-}
-
-static int load_fd(struct secret *s, int fd)
+int secret_load_file(struct secret *s, const char *path)
 {
 	struct buf content;
-	buf_init(&content, SECRET_LEN_MAX + 4096);
-	int err = read_all(fd, &content);
+	buf_init(&content, SECRET_LEN_MAX + BLANKS_LEN_MAX);
+	int err = files_read(path, &content);
 	if (err == 0) {
-		struct str text = trim(buf_str(&content));
+		struct str text = str_trim(buf_str(&content));
 		err = text.len == 0 ? -ENODATA : secret_set(s, text);
 	}
 	buf_wipe_fini(&content);
-	return err;
-}
-
-int secret_load_file(struct secret *s, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = load_fd(s, fd);
-	close(fd);
 	return err;
 }
 

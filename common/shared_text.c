@@ -79,6 +79,13 @@ void shared_text_drop(const char *text)
 	entry_count--;
 }
 
+void shared_text_set(const char **text, struct str with)
+{
+	const char *before = *text;
+	*text = shared_text_get(with);
+	shared_text_drop(before);
+}
+
 struct str shared_text_view(const char *text)
 {
 	return text != NULL ? entry_of(text)->text : STR_NONE;

@@ -15,6 +15,8 @@ const char *shared_text_get(struct str text);
 const char *shared_text_hold(const char *text);
 /* NULL is nothing. */
 void shared_text_drop(const char *text);
+/* Holds this one instead of the one before. */
+void shared_text_set(const char **text, struct str with);
 /* With its length; STR_NONE for NULL. */
 struct str shared_text_view(const char *text);
 /* Different texts that are held. For tests. */

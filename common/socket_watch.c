@@ -38,7 +38,6 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 	alignas(struct inotify_event) char
 		bytes[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
 	bool is_gone = false;
-	(void)events;
 	ssize_t got = read(watch->fd, bytes, sizeof(bytes));
 	for (ssize_t at = 0; at < got && !is_gone;) {
 		const struct inotify_event *event = (const void *)(bytes + at);

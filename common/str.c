@@ -13,6 +13,27 @@ char *str_dup(struct str s)
 	return copy;
 }
 
+void str_set(char **text, struct str with)
+{
+	char *before = *text;
+	*text = with.len != 0 ? str_dup(with) : NULL;
+	free(before);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.len != 0 && is_blank(s.p[0]))
+		s = str_skip(s, 1);
+	while (s.len != 0 && is_blank(s.p[s.len - 1]))
+		s.len--;
+	return s;
+}
+
 /* RFC 3629, section 4. */
 size_t str_utf8_sequence_len(struct str s)
 {

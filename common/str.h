@@ -87,6 +87,10 @@ static inline struct str str_skip(struct str s, size_t from)
 
 /* Heap copy with a NUL behind it; the caller frees it. */
 char *str_dup(struct str s);
+/* Puts a heap copy in the place of another one; NULL for an empty text. */
+void str_set(char **text, struct str with);
+/* Without the blanks, tabs and line ends around it. */
+struct str str_trim(struct str s);
 /* Length of the well-formed UTF-8 sequence that s begins with; 0 when there is none, or a NUL. */
 size_t str_utf8_sequence_len(struct str s);
 /* As str_dup(), with U+FFFD in place of every byte that is NUL or no part of well-formed UTF-8. */

@@ -95,8 +95,6 @@ static bool take_input(const ev_io *reader)
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	(void)take_input(watcher);
 }
 
@@ -115,7 +113,6 @@ static int write_some(struct stream *s)
 
 static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)events;
 	struct stream *s = watcher->data;
 	int err = write_some(s);
 	if (err < 0) {

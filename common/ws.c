@@ -173,7 +173,6 @@ static ssize_t recv_bytes(
 	struct ws *ws = user_data;
 	size_t got = buf_len(&ws->in) < len ? buf_len(&ws->in) : len;
 	int outcome = 1;
-	(void)flags;
 	if (ws->turn_len >= WS_TURN_LEN || ws->freed)
 		outcome = 0;
 	else if (got != 0) {
@@ -195,7 +194,6 @@ static ssize_t send_bytes(
 	wslay_event_context_ptr frames, const uint8_t *data, size_t len, int flags, void *user_data)
 {
 	struct ws *ws = user_data;
-	(void)flags;
 	/* wslay's bytes stand on its stack, so they are copied before TLS sees them. */
 	if (!flush(ws)) {
 		wslay_event_set_error(frames, WSLAY_ERR_CALLBACK_FAILURE);
@@ -210,8 +208,6 @@ static ssize_t send_bytes(
 
 static int make_mask(wslay_event_context_ptr frames, uint8_t *data, size_t len, void *user_data)
 {
-	(void)frames;
-	(void)user_data;
 	arc4random_buf(data, len);
 	return 0;
 }
@@ -226,7 +222,6 @@ static void on_frame_start(wslay_event_context_ptr frames,
 	const struct wslay_event_on_frame_recv_start_arg *frame, void *user_data)
 {
 	struct ws *ws = user_data;
-	(void)frames;
 	ws->is_control = wslay_is_ctrl_frame(frame->opcode);
 	if (!ws->is_control && frame->opcode != WSLAY_CONTINUATION_FRAME)
 		ws->opcode = frame->opcode;
@@ -237,7 +232,6 @@ static void on_frame_chunk(wslay_event_context_ptr frames,
 	const struct wslay_event_on_frame_recv_chunk_arg *chunk, void *user_data)
 {
 	struct ws *ws = user_data;
-	(void)frames;
 	if (!ws->is_control && ws->opcode == WSLAY_TEXT_FRAME && ws->problem == NULL &&
 		buf_append(&ws->message, chunk->data, chunk->data_length) != 0)
 		give_up(ws, "a message is too long");
@@ -393,15 +387,11 @@ static void run(struct ws *ws)
 
 static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	run(watcher->data);
 }
 
 static void on_more(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	run(timer->data);
 }
 
@@ -425,7 +415,6 @@ static void on_progress(void *ctx)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct ws *ws = timer->data;
-	(void)events;
 	enter(ws);
 	double silent_s = clock_monotonic_s() - ws->heard_at;
 	if (ws->state != WS_OPEN) {

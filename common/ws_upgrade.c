@@ -98,20 +98,6 @@ const char *ws_upgrade_write(struct ws_upgrade *upgrade, const char *url, const 
 
 /* ---- answer ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct str trimmed(struct str text)
-{
-	while (text.len != 0 && is_blank(text.p[0]))
-		text = str_skip(text, 1);
-	while (text.len != 0 && is_blank(text.p[text.len - 1]))
-		text.len--;
-	return text;
-}
-
 static bool eq_any_case(struct str text, const char *want)
 {
 	return text.len == strlen(want) && strncasecmp(text.p, want, text.len) == 0;
@@ -129,7 +115,7 @@ static struct str split(struct str text, char mark, struct str *rest)
 static bool has_token(struct str list, const char *want)
 {
 	while (list.len != 0) {
-		if (eq_any_case(trimmed(split(list, ',', &list)), want))
+		if (eq_any_case(str_trim(split(list, ',', &list)), want))
 			return true;
 	}
 	return false;
@@ -143,7 +129,7 @@ static const char *check_headers(const struct ws_upgrade *upgrade, struct str li
 	while (lines.len != 0) {
 		struct str value;
 		struct str name = split(split(lines, '\n', &lines), ':', &value);
-		value = trimmed(value);
+		value = str_trim(value);
 		if (eq_any_case(name, "Upgrade"))
 			upgrades = eq_any_case(value, "websocket");
 		else if (eq_any_case(name, "Connection"))

@@ -87,9 +87,6 @@ static void log_change(const struct state_change *change)
 static void on_work(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct state *state = provider_state(self.provider);
-	(void)loop;
-	(void)timer;
-	(void)events;
 	for (struct object *o = state_first(state, LB_LOAD_BALANCER); o != NULL;
 		o = state_next(state, o)) {
 		struct balancer *balancer = object_user(o);
@@ -105,7 +102,6 @@ static void on_work(struct ev_loop *loop, ev_timer *timer, int events)
 /* The state is consistent now, and stays so until the next commit. Nothing waits for us: note what has to be done, and return. */
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
-	(void)ctx;
 	for (size_t i = 0; i < commit->change_count; i++) {
 		const struct state_change *change = &commit->changes[i];
 		log_change(change);
@@ -134,7 +130,6 @@ static bool fill_status(
 	struct in6_addr bytes;
 	const struct balancer *balancer = object_user(object);
 	const char *address = self.config.address;
-	(void)ctx;
 	provider_decode(self.provider, object, arena, &lb);
 	if (lb.keep)
 		return false; /* what exists stays, and there is nothing new to say of it */
@@ -157,7 +152,6 @@ static bool fill_status(
 
 static void on_link(void *ctx, bool is_up)
 {
-	(void)ctx;
 	if (!is_up && !state_is_complete(provider_state(self.provider)))
 		daemon_set_missing(self.daemon, "the translator");
 }
@@ -171,7 +165,6 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
 	static struct str protocols[] = {STR("http"), STR("https")};
 	static struct capabilities capabilities = {.protocols = {protocols, 2}};
-	(void)configuration;
 	if (self.config.address == NULL) {
 		*ret_usage = true;
 		return xstrdup("--address is missing");

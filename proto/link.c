@@ -282,7 +282,6 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 static void on_stream_dry(void *ctx, struct stream *stream)
 {
 	struct link *link = ctx;
-	(void)stream;
 	if (link->state == LINK_UP)
 		link->config.ops->on_dry(link->config.ctx, link);
 }
@@ -290,14 +289,12 @@ static void on_stream_dry(void *ctx, struct stream *stream)
 static void on_stream_room(void *ctx, struct stream *stream)
 {
 	struct link *link = ctx;
-	(void)stream;
 	if (link->state == LINK_UP)
 		link->config.ops->on_room(link->config.ctx, link);
 }
 
 static void on_stream_closed(void *ctx, struct stream *stream, int err)
 {
-	(void)stream;
 	drop(ctx, err == 0 ? "the peer closed the connection" : strerror(-err), false);
 }
 
@@ -356,8 +353,6 @@ static void watch_times(struct link *link)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct link *link = timer->data;
-	(void)loop;
-	(void)events;
 	if (link->state == LINK_CLOSED)
 		try_connect(link);
 	else

@@ -82,8 +82,6 @@ static bool offer(const struct listener *listener, int fd)
 static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct listener *listener = watcher->data;
-	(void)loop;
-	(void)events;
 	int fd = unix_accept(listener->fd);
 	if (fd < 0) {
 		descriptors_check(fd);

@@ -51,7 +51,6 @@ static void send_reports(struct provider *provider)
 static void on_sender(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	struct provider *provider = watcher->data;
-	(void)events;
 	/* What cannot be sent now is sent when there is room, or when the link is up again. */
 	ev_prepare_stop(loop, watcher);
 	send_reports(provider);
@@ -79,7 +78,6 @@ static bool fill_status(
 
 static void on_unsendable(void *ctx, struct str id, const char *why)
 {
-	(void)ctx;
 	log_event(&EV_REPORT_UNSENDABLE, LOG_TEXT("lb", id), LOG_STR("reason", why));
 }
 
@@ -109,8 +107,6 @@ static void check_lead(struct provider *provider)
 
 static void on_lead_end(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	check_lead(timer->data);
 }
 
@@ -253,8 +249,6 @@ static int on_message(void *ctx, struct link *link, const struct message *messag
 static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 {
 	struct provider *provider = ctx;
-	(void)link;
-	(void)peer;
 	leadership_connected(&provider->lead);
 	provider->is_begun = false;
 	provider->is_told_snapshot = false;
@@ -268,7 +262,6 @@ static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 static void on_down(void *ctx, struct link *link)
 {
 	struct provider *provider = ctx;
-	(void)link;
 	state_drop_staged(provider->state);
 	provider->is_told_snapshot = false;
 	if (provider->config.ops->on_link != NULL)
@@ -277,13 +270,10 @@ static void on_down(void *ctx, struct link *link)
 
 static void on_dry(void *ctx, struct link *link)
 {
-	(void)ctx;
-	(void)link;
 }
 
 static void on_room(void *ctx, struct link *link)
 {
-	(void)link;
 	send_reports(ctx);
 }
 
@@ -326,7 +316,6 @@ static void connect_link(struct provider *provider)
 
 static void on_pause_end(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)events;
 	ev_timer_stop(loop, timer);
 	connect_link(timer->data);
 }

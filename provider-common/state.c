@@ -383,7 +383,6 @@ void state_decode(
 	struct state *state, const struct object *object, struct arena *arena, void *ret_value)
 {
 	must(object->payload != NULL);
-	(void)state;
 	decode(object, arena, ret_value);
 }
 

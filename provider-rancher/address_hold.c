@@ -48,8 +48,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct address_hold *hold = timer->data;
 	struct shown *shown;
-	(void)loop;
-	(void)events;
 	while ((shown = TAILQ_FIRST(&hold->held)) != NULL) {
 		bool warn = false;
 		/* The timer may be early by a rounding. */

@@ -22,8 +22,6 @@ static void on_turn(struct queue_entry *entry)
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	drive(timer->data, LB_EVENT_TIMER);
 }
 

@@ -19,9 +19,7 @@ static void write_create(struct balancer *balancer, struct json *body)
 	balancer_build(balancer, &arena, &desired);
 	/* The plan has seen that it can be had. */
 	must(registry_find_name(context->registry, balancer, &name));
-	const char *old_name = balancer->work->tried_name;
-	balancer->work->tried_name = shared_text_get(str_from(name.text));
-	shared_text_drop(old_name);
+	shared_text_set(&balancer->work->tried_name, str_from(name.text));
 	struct api_creation creation = {
 		.name = str_from(name.text),
 		.stack_id = str_from(inventory_stack_id(context->inventory)),

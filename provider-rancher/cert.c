@@ -7,11 +7,7 @@
 /* White space around PEM text means nothing. */
 uint64_t cert_chain_digest(struct str chain)
 {
-	while (chain.len != 0 && strchr(" \t\r\n", chain.p[chain.len - 1]) != NULL)
-		chain.len--;
-	while (chain.len != 0 && strchr(" \t\r\n", chain.p[0]) != NULL)
-		chain = str_skip(chain, 1);
-	return digest_of(chain);
+	return digest_of(str_trim(chain));
 }
 
 void cert_lose(struct cert *cert)

@@ -96,8 +96,6 @@ static void drive(struct cert *cert)
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	drive(timer->data);
 }
 

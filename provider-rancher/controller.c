@@ -138,7 +138,6 @@ static void on_certificates_end(void *ctx, uint64_t number)
 
 static void on_service_known(void *ctx, struct balancer *balancer)
 {
-	(void)ctx;
 	balancer_touch(balancer);
 }
 
@@ -288,13 +287,11 @@ static void on_certificate_use(void *ctx, struct str id, int change)
 
 static void on_certificate_change(void *ctx, struct object *user)
 {
-	(void)ctx;
 	balancers_touch_object(user);
 }
 
 static void on_hold_over(void *ctx, struct shown *shown, bool warn)
 {
-	(void)ctx;
 	balancer_on_hold_over(shown, warn);
 }
 

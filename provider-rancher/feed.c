@@ -108,7 +108,6 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct feed *feed = timer->data;
 	const struct credentials *keys = feed->config.keys;
-	(void)events;
 	feed->peer = http_peer_hold(*feed->config.peer);
 	struct ws_call call = {
 		.loop = loop,
@@ -131,8 +130,6 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	set_proven(timer->data, false);
 }
 

@@ -19,7 +19,6 @@ struct image {
 
 static char *path(void *ctx)
 {
-	(void)ctx;
 	return xstrdup("/settings/lb.instance.image");
 }
 
@@ -27,7 +26,6 @@ static void on_item(void *ctx, const struct json *item, uint64_t number)
 {
 	struct image *image = ctx;
 	struct str value = api_read_setting(item);
-	(void)number;
 	free(image->uuid);
 	image->uuid = value.len != 0 ? xasprintf("docker:%.*s", STR_FMT(value)) : NULL;
 	if (image->uuid == NULL)
@@ -37,7 +35,6 @@ static void on_item(void *ctx, const struct json *item, uint64_t number)
 static void on_end(void *ctx, uint64_t number)
 {
 	struct image *image = ctx;
-	(void)number;
 	if (image->uuid == NULL)
 		query_want_after(image->query, FRESH_S / 2);
 	image->on_known(image->ctx);
@@ -46,7 +43,6 @@ static void on_end(void *ctx, uint64_t number)
 static void on_failed(void *ctx, const struct api_answer *answer)
 {
 	struct image *image = ctx;
-	(void)answer;
 	image->on_failed(image->ctx);
 }
 

@@ -256,13 +256,11 @@ static char *lookup_path(void *ctx)
 
 static void on_lookup(void *ctx, const struct json *item, uint64_t number)
 {
-	(void)number;
 	take_service(ctx, item, 0);
 }
 
 static void on_lookup_end(void *ctx, uint64_t number)
 {
-	(void)number;
 	schedule_lookup(ctx);
 }
 
@@ -276,7 +274,6 @@ static void on_image(void *ctx)
 
 static void on_failed(void *ctx, const struct api_answer *answer)
 {
-	(void)answer;
 	on_unavailable(ctx);
 }
 

@@ -30,7 +30,6 @@ static struct controller *controller;
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
-	(void)configuration;
 	char *problem = config_check(&config);
 	if (problem == NULL)
 		controller = controller_new(&config, &problem);

@@ -99,21 +99,6 @@ static struct str join_certificates(const struct lb_spec *spec, struct arena *ar
 
 /* ---- rows ---- */
 
-static void replace_text(char **text, struct str with)
-{
-	if (*text != NULL && str_eq_c(with, *text))
-		return;
-	free(*text);
-	*text = with.len != 0 ? str_dup(with) : NULL;
-}
-
-static void set_shared(const char **text, struct str with)
-{
-	const char *old = *text;
-	*text = shared_text_get(with);
-	shared_text_drop(old);
-}
-
 /* Every row has a name, and nobody else has the same. */
 static char *name_new(struct str name)
 {
@@ -285,7 +270,7 @@ static void take_identity(struct observed *observed, struct lb_row *row,
 	if (!str_eq(identity, str_from(row->identity))) {
 		if (row->owner == NULL)
 			leave_unclaimed(observed, row);
-		set_shared(&row->identity, identity);
+		shared_text_set(&row->identity, identity);
 		if (row->owner == NULL)
 			enter_unclaimed(observed, row);
 	}
@@ -309,7 +294,7 @@ static unsigned take_facets(struct observed *observed, struct lb_row *row,
 	struct str ids = join_certificates(&lb->spec, arena);
 	if (!str_eq(ids, str_from(row->certificates))) {
 		tell_certificates(observed, row->certificates, -1);
-		replace_text(&row->certificates, ids);
+		str_set(&row->certificates, ids);
 		tell_certificates(observed, row->certificates, 1);
 	}
 	return differs ? ROW_FACETS : 0;
@@ -358,7 +343,7 @@ static unsigned take_state(
 		row->since = now;
 	row->state = (uint8_t)lb->state;
 	row->transitioning = (uint8_t)lb->transitioning;
-	replace_text(&row->message, message);
+	str_set(&row->message, message);
 	return ROW_STATE;
 }
 
@@ -368,7 +353,7 @@ static unsigned take_addresses(struct lb_row *row, const struct rancher_lb *lb)
 	bool differs = set != row->endpoints || !str_eq(lb->fqdn, str_from(row->fqdn));
 	endpoint_set_drop(row->endpoints);
 	row->endpoints = set;
-	replace_text(&row->fqdn, lb->fqdn);
+	str_set(&row->fqdn, lb->fqdn);
 	return differs ? ROW_ADDRESSES : 0;
 }
 

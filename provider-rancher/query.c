@@ -50,8 +50,6 @@ static void be_wanted(struct query *query)
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	be_wanted(timer->data);
 }
 

@@ -65,7 +65,6 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *watcher, int events)
 {
 	struct request_queue *queue = watcher->data;
 	struct queue_entry *entry;
-	(void)events;
 	ev_prepare_stop(loop, watcher);
 	while ((entry = next_entry(queue)) != NULL) {
 		TAILQ_REMOVE(list_of(queue, entry), entry, link);
@@ -78,7 +77,6 @@ static void on_prepare(struct ev_loop *loop, ev_prepare *watcher, int events)
 
 static void on_pause_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)events;
 	ev_timer_stop(loop, timer);
 	request_queue_wake(timer->data);
 }

@@ -46,7 +46,6 @@ static void on_item(void *ctx, const struct json *item, uint64_t number)
 	struct stack *stack = ctx;
 	struct rancher_stack found;
 	const char *name = stack->config->stack;
-	(void)number;
 	/* A filter that the server does not know is ignored by it: the answer is looked at. */
 	if (api_read_stack(item, &found) != NULL || found.state == SERVER_STATE_REMOVED ||
 		found.name.len != strlen(name) ||
@@ -102,7 +101,6 @@ static void on_end(void *ctx, uint64_t number)
 static void on_query_failed(void *ctx, const struct api_answer *answer)
 {
 	struct stack *stack = ctx;
-	(void)answer;
 	stack->on_failed(stack->ctx);
 }
 

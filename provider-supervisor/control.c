@@ -66,8 +66,6 @@ static void take_line(struct client *client, struct str line)
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct client *client = timer->data;
-	(void)loop;
-	(void)events;
 	log_event(&EV_ORDER_LATE, LOG_INT("seconds", CONTROL_ORDER_S));
 	drop(client);
 }
@@ -85,7 +83,6 @@ static void watch_order(struct client *client, bool is_begun)
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct client *client = ctx;
-	(void)stream;
 	for (;;) {
 		struct str text = buf_str(in);
 		const char *end = str_find(text, '\n');
@@ -104,22 +101,17 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 
 static void on_dry(void *ctx, struct stream *stream)
 {
-	(void)ctx;
-	(void)stream;
 }
 
 static void on_room(void *ctx, struct stream *stream)
 {
 	struct client *client = ctx;
-	(void)stream;
 	if (client->is_lost)
 		drop(client);
 }
 
 static void on_closed(void *ctx, struct stream *stream, int err)
 {
-	(void)stream;
-	(void)err;
 	drop(ctx);
 }
 

@@ -61,7 +61,7 @@ _Noreturn static void become(
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
 	sandbox_forbid_descriptors();
-	program_become_with(argv, log, listeners->fds, listeners->count);
+	program_become_with(argv, log, log, listeners->fds, listeners->count);
 }
 
 pid_t launch_run(struct launch *launch, struct listeners *listeners)

@@ -65,15 +65,11 @@ static void tell_up(struct client *client, const char *how)
 
 static void on_launch(void *ctx, struct listeners *listeners)
 {
-	(void)ctx;
 	take_over_fetch(supervisor.take_over, listeners);
 }
 
 static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
 {
-	(void)ctx;
-	(void)pid;
-	(void)dir;
 	if (!is_found)
 		output_mark(supervisor.output);
 	daemon_set_missing(supervisor.daemon, NULL);
@@ -82,7 +78,6 @@ static void on_up(void *ctx, pid_t pid, bool is_found, const char *dir)
 
 static void on_down(void *ctx, const char *why, double again_s)
 {
-	(void)ctx;
 	output_look(supervisor.output);
 	daemon_set_missing(supervisor.daemon, "the proxy");
 	control_tell(supervisor.control, NULL, "down\t%.3f\t%s\t%s", again_s, why,
@@ -91,7 +86,6 @@ static void on_down(void *ctx, const char *why, double again_s)
 
 static void on_words(void *ctx)
 {
-	(void)ctx;
 	control_tell(supervisor.control, NULL, "words\t%s", output_last(supervisor.output));
 }
 
@@ -105,9 +99,6 @@ static void end_old_workers(size_t reloads_max)
 
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	end_old_workers(WORKERS_OLD_MAX);
 }
 
@@ -148,9 +139,6 @@ static void ask_for_place(void)
 
 static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	end_if_lost();
 	end_if_alone();
 	if (control_has_clients(supervisor.control))
@@ -174,7 +162,6 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 		[COMMAND_TIMEOUT] = "late",
 		[COMMAND_UNSTARTED] = "unstarted",
 	};
-	(void)ctx;
 	supervisor.check = NULL;
 	if (supervisor.asker == NULL)
 		return;
@@ -253,7 +240,6 @@ static double seconds_of(struct str argument)
 
 static void on_order(void *ctx, struct client *client, struct str word, struct str argument)
 {
-	(void)ctx;
 	end_if_lost();
 	if (supervisor.is_released)
 		return;
@@ -300,7 +286,6 @@ static void tell_inherited(struct client *client)
 
 static void on_client(void *ctx, struct client *client)
 {
-	(void)ctx;
 	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
 		supervisor.kind->name);
 	tell_inherited(client);
@@ -314,15 +299,12 @@ static void on_client(void *ctx, struct client *client)
 
 static void on_gone(void *ctx, struct client *client)
 {
-	(void)ctx;
 	if (supervisor.asker == client)
 		supervisor.asker = NULL;
 }
 
 static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-	(void)watcher;
-	(void)events;
 	/* The limit of a drain is kept by whoever began it. */
 	if (supervisor.is_draining)
 		return;
@@ -380,8 +362,6 @@ static void start_master(void)
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
-	(void)configuration;
-	(void)ret_usage;
 	supervisor.daemon = daemon;
 	supervisor.kind = kind_get((enum kind_id)config.proxy);
 	supervisor.folders = config_folders(&config);

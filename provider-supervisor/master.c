@@ -85,8 +85,6 @@ static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
 	struct master *master = watcher->data;
 	char why[64];
 	int status = watcher->rstatus;
-	(void)loop;
-	(void)events;
 	if (WIFSIGNALED(status))
 		snprintf(why, sizeof(why), "killed by signal %d", WTERMSIG(status));
 	else
@@ -96,8 +94,6 @@ static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
 
 static void on_found_end(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	gone(watcher->data, "it ended");
 }
 
@@ -292,8 +288,6 @@ static void start_when_clear(struct master *master)
 
 static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	start_when_clear(watcher->data);
 }
 
@@ -337,8 +331,6 @@ static int send_signal(const struct master *master, int signal)
 
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)watcher;
-	(void)events;
 	ev_break(loop, EVBREAK_ALL);
 }
 
@@ -346,8 +338,6 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 static void on_remind(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct master *master = watcher->data;
-	(void)loop;
-	(void)events;
 	(void)send_signal(master, master->kind->drain_signal);
 }
 

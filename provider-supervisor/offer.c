@@ -43,8 +43,6 @@ static int answer(struct offer *offer, int fd)
 static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct offer *offer = watcher->data;
-	(void)loop;
-	(void)events;
 	int fd = unix_accept(offer->fd);
 	if (fd < 0)
 		return;

@@ -69,7 +69,6 @@ static size_t tell_all(struct orphans *orphans, int signal)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct orphans *orphans = watcher->data;
-	(void)events;
 	bool is_late = ++orphans->looks >= LOOKS_MAX;
 	if (tell_all(orphans, is_late ? SIGKILL : 0) != 0)
 		return;

@@ -121,7 +121,6 @@ static void on_written(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	struct output *output = watcher->data;
 	char told[4096];
-	(void)events;
 	while (read(output->written, told, sizeof(told)) > 0)
 		continue;
 	/* However much it writes, we wake up so often only. */
@@ -133,8 +132,6 @@ static void on_trim(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct output *output = watcher->data;
 	struct stat st;
-	(void)loop;
-	(void)events;
 	int fd = open(output->path, O_RDWR | O_CLOEXEC);
 	if (fd >= 0 && fstat(fd, &st) == 0)
 		keep_short(output, fd, st.st_size);
@@ -148,8 +145,6 @@ static void on_trim(struct ev_loop *loop, ev_timer *watcher, int events)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct output *output = watcher->data;
-	(void)loop;
-	(void)events;
 	output_look(output);
 	watch_file(output);
 }

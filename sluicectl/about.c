@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sluicectl/about.h"
 
-#include "common/json_text.h"
+#include "common/json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static int put_text(struct buf *out, const char *name, struct str text)
 	if (text.len == 0)
 		return 0;
 	int err = buf_printf(out, ",\"%s\":", name);
-	return err == 0 ? json_text_put(out, text) : err;
+	return err == 0 ? json_put_text(out, text) : err;
 }
 
 static int put_number(struct buf *out, const char *name, uint64_t number)

@@ -46,7 +46,6 @@ static size_t on_bytes(char *bytes, size_t one, size_t len, void *ctx)
 {
 	struct transfer *t = ctx;
 	long status = 0;
-	(void)one;
 	t->is_begun = true;
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (buf_append(t->out, bytes, len) != 0)

@@ -23,7 +23,7 @@ struct getting {
 	struct arena arena; /* of one frame */
 	struct arena said;  /* of the statuses */
 	struct message_reader *reader;
-	struct buf text; /* JSON or YAML */
+	struct buf text; /* JSON */
 	size_t count;
 	struct lb_status *statuses; /* for load balancers; sorted by id */
 	size_t status_count;
@@ -242,10 +242,6 @@ static void take(struct getting *g, const struct message *message)
 		g->sort->add(g, value);
 		return;
 	}
-	if (g->form == FORM_YAML) {
-		show_yaml_item(schema, value, &g->text);
-		return;
-	}
 	must(buf_append(&g->text, g->count > 1 ? "," : "[", 1) == 0);
 	must(show_json(schema, value, &g->text) == 0);
 }
@@ -316,11 +312,8 @@ static char *query_of(const struct args *args, const struct sort *sort)
 
 static void print_text(struct getting *g)
 {
-	struct str end = g->form == FORM_YAML ? STR("") : STR("]\n");
-	if (g->count == 0)
-		end = STR("[]\n");
-	must(buf_append_str(&g->text, end) == 0);
-	fwrite(buf_data(&g->text), 1, buf_len(&g->text), stdout);
+	must(buf_append_str(&g->text, g->count == 0 ? STR("[]") : STR("]")) == 0);
+	show_print(stdout, buf_str(&g->text), g->form == FORM_YAML);
 }
 
 static int get(struct getting *g, const struct ask *question)

@@ -5,7 +5,7 @@
 #include "proto/inspection.h"
 #include "sluicectl/about.h"
 #include "sluicectl/commands.h"
-#include "common/json_text.h"
+#include "common/json.h"
 #include "sluicectl/live.h"
 #include "sluicectl/reasons.h"
 #include "sluicectl/show.h"
@@ -284,7 +284,7 @@ static int put_program(const struct program *program, struct buf *out)
 	if (err == 0 && program->words != NULL) {
 		err = buf_printf(out, ",\"message\":");
 		if (err == 0)
-			err = json_text_put(out, str_from(program->words));
+			err = json_put_text(out, str_from(program->words));
 	}
 	if (err == 0)
 		err = about_put_json(&program->about, out);

@@ -7,7 +7,7 @@
 #include "common/xalloc.h"
 #include "sluicectl/args_table.h"
 #include "sluicectl/commands.h"
-#include "common/json_text.h"
+#include "common/json.h"
 #include "sluicectl/reasons.h"
 #include "sluicectl/show.h"
 
@@ -135,7 +135,7 @@ int command_render(const struct args *args)
 static int put_member(struct buf *out, const char *name, struct str text)
 {
 	int err = buf_printf(out, "\"%s\":", name);
-	return err == 0 ? json_text_put(out, text) : err;
+	return err == 0 ? json_put_text(out, text) : err;
 }
 
 static int put_finding(struct buf *out, const struct line_finding *finding)

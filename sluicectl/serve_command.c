@@ -163,16 +163,11 @@ static void confine(const struct server *server)
 
 static void on_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-	(void)watcher;
-	(void)events;
 	ev_break(loop, EVBREAK_ALL);
 }
 
 static void on_watchdog(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	notify_watchdog();
 }
 

@@ -2,7 +2,7 @@
 #include "sluicectl/show.h"
 
 #include "common/must.h"
-#include "common/json_text.h"
+#include "common/json.h"
 
 #include <errno.h>
 #include <strings.h>
@@ -50,8 +50,8 @@ static int put_item(const struct schema_field *field, const struct any_list *lis
 		return show_json(
 			field->sub, (const char *)list->items + index * field->sub->size, out);
 	if (field->type == SCHEMA_LIST_STR)
-		return json_text_put(out, ((const struct str *)list->items)[index]);
-	return json_text_put(out, str_from(field->words[((const int *)list->items)[index]]));
+		return json_put_text(out, ((const struct str *)list->items)[index]);
+	return json_put_text(out, str_from(field->words[((const int *)list->items)[index]]));
 }
 
 static int put_list(const struct schema_field *field, const struct any_list *list, struct buf *out)
@@ -80,15 +80,15 @@ static int put_value(const struct schema_field *field, const void *member, struc
 	switch (field->type) {
 	case SCHEMA_STR:
 	case SCHEMA_BIN:
-		return json_text_put(out, *(const struct str *)member);
+		return json_put_text(out, *(const struct str *)member);
 	case SCHEMA_BOOL:
 		return buf_append_str(out, *(const bool *)member ? STR("true") : STR("false"));
 	case SCHEMA_UINT:
 		return buf_append_uint(out, *(const uint64_t *)member);
 	case SCHEMA_REV:
-		return json_text_put(out, rev_text(*(const uint64_t *)member, room));
+		return json_put_text(out, rev_text(*(const uint64_t *)member, room));
 	case SCHEMA_ENUM:
-		return json_text_put(out, str_from(field->words[*(const int *)member]));
+		return json_put_text(out, str_from(field->words[*(const int *)member]));
 	case SCHEMA_STRUCT:
 		return show_json(field->sub, member, out);
 	case SCHEMA_POINTER:
@@ -194,9 +194,16 @@ static bool is_plain(struct str text)
 	return text.len > longest || !is_word(text);
 }
 
-/* ---- values as YAML ---- */
+/* ---- JSON as YAML ---- */
 
-/* There is always room: see show.h. */
+/* JSON text of ours, in which nothing stands between the tokens, is read from the front and written anew. */
+struct rewriting {
+	struct str rest;
+	FILE *file;
+	struct buf out; /* what is not in the file yet */
+};
+
+/* There is always room: see print_yaml(). */
 static void write_text(struct buf *out, struct str text)
 {
 	must(buf_append_str(out, text) == 0);
@@ -209,116 +216,6 @@ static void write_spaces(struct buf *out, size_t count)
 	memset(room, ' ', count);
 	buf_commit(out, count);
 }
-
-static void write_scalar(struct buf *out, struct str text)
-{
-	must((is_plain(text) ? buf_append_str(out, text) : json_text_put(out, text)) == 0);
-}
-
-static void write_members(struct buf *out, const struct schema *schema, const void *value,
-	size_t indent, bool *is_begun);
-
-/* A map, behind a dash or, on lines of its own, behind a key. */
-static void write_struct(struct buf *out, const struct schema *schema, const void *value,
-	size_t indent, bool is_begun)
-{
-	size_t start = buf_len(out);
-	struct str lead = is_begun ? STR("") : STR("\n");
-	write_text(out, lead);
-	write_members(out, schema, value, indent, &is_begun);
-	if (buf_len(out) != start + lead.len)
-		return;
-	buf_cut(out, start);
-	write_text(out, lead.len != 0 ? STR(" {}\n") : STR("{}\n"));
-}
-
-static void write_list(struct buf *out, const struct schema_field *field,
-	const struct any_list *list, size_t indent)
-{
-	write_text(out, STR("\n"));
-	for (size_t i = 0; i < list->count; i++) {
-		write_spaces(out, indent);
-		write_text(out, STR("- "));
-		if (field->type == SCHEMA_LIST) {
-			write_struct(out, field->sub,
-				(const char *)list->items + i * field->sub->size, indent + 2, true);
-			continue;
-		}
-		write_scalar(out, field->type == SCHEMA_LIST_STR
-					  ? ((const struct str *)list->items)[i]
-					  : str_from(field->words[((const int *)list->items)[i]]));
-		write_text(out, STR("\n"));
-	}
-}
-
-/* What follows a key and its colon. */
-static void write_value(
-	struct buf *out, const struct schema_field *field, const void *member, size_t indent)
-{
-	char room[16];
-	switch (field->type) {
-	case SCHEMA_STRUCT:
-		write_struct(out, field->sub, member, indent + 2, false);
-		return;
-	case SCHEMA_POINTER:
-		write_struct(out, field->sub, *(void *const *)member, indent + 2, false);
-		return;
-	case SCHEMA_LIST:
-	case SCHEMA_LIST_STR:
-	case SCHEMA_LIST_ENUM:
-		write_list(out, field, member, indent);
-		return;
-	default:
-		break;
-	}
-	write_text(out, STR(" "));
-	if (field->type == SCHEMA_STR || field->type == SCHEMA_BIN)
-		write_scalar(out, *(const struct str *)member);
-	else if (field->type == SCHEMA_ENUM)
-		write_scalar(out, str_from(field->words[*(const int *)member]));
-	else if (field->type == SCHEMA_REV)
-		write_scalar(out, rev_text(*(const uint64_t *)member, room));
-	else
-		must(put_value(field, member, out) == 0);
-	write_text(out, STR("\n"));
-}
-
-/* `*is_begun`: the line of the first one is. */
-static void write_members(struct buf *out, const struct schema *schema, const void *value,
-	size_t indent, bool *is_begun)
-{
-	for (size_t i = 0; i < schema->count; i++) {
-		const struct schema_field *field = &schema->fields[i];
-		const void *member = (const char *)value + field->offset;
-		if (field->type == SCHEMA_INLINE) {
-			write_members(out, field->sub, member, indent, is_begun);
-			continue;
-		}
-		if (is_zero(field, member))
-			continue;
-		if (!*is_begun)
-			write_spaces(out, indent);
-		*is_begun = false;
-		write_scalar(out, (struct str){field->key, field->key_len});
-		write_text(out, STR(":"));
-		write_value(out, field, member, indent);
-	}
-}
-
-void show_yaml_item(const struct schema *schema, const void *value, struct buf *out)
-{
-	write_text(out, STR("- "));
-	write_struct(out, schema, value, 2, true);
-}
-
-/* ---- JSON as YAML ---- */
-
-/* JSON text of ours, in which nothing stands between the tokens, is read from the front and written anew. */
-struct rewriting {
-	struct str rest;
-	FILE *file;
-	struct buf out; /* what is not in the file yet */
-};
 
 static char next_byte(const struct rewriting *r)
 {

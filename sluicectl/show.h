@@ -9,7 +9,5 @@
 
 /* Appends a JSON object. Members that are zero are left out. -EMSGSIZE. */
 [[nodiscard]] int show_json(const struct schema *schema, const void *value, struct buf *out);
-/* Appends it as an item of a YAML list, written as show_print() would. The buffer must have room. */
-void show_yaml_item(const struct schema *schema, const void *value, struct buf *out);
 /* Prints JSON text without white space between its tokens, as show_json() makes it: as it is, or as YAML. */
 void show_print(FILE *out, struct str json, bool is_yaml);

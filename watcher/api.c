@@ -218,8 +218,6 @@ static void start_waiting(struct api *api)
 
 static void on_kick(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	start_waiting(timer->data);
 }
 

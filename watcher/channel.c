@@ -145,14 +145,11 @@ static void take_frame(struct channel *channel, const struct json *frame)
 	tell(channel, event, revision, -1);
 }
 
-/* The object of a frame is its member. */
-enum { IN_FRAME = 1 };
-
 static int on_line(void *ctx, struct str line)
 {
 	struct channel *channel = ctx;
 	const char *problem = NULL;
-	struct json *frame = intake_parse(channel->config.intake, line, IN_FRAME, &problem);
+	struct json *frame = json_parse(line, &problem, NULL);
 	if (frame == NULL) {
 		note(channel, "a frame that cannot be read: %s", problem);
 		channel->refusal = REFLECTOR_EV_BROKEN;
@@ -217,8 +214,6 @@ static void on_watch_done(void *ctx, const struct api_result *result)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct channel *channel = timer->data;
-	(void)loop;
-	(void)events;
 	note(channel, channel->is_opened ? "not ended by the server in time" : "no answer in time");
 	tell(channel, channel->is_opened ? REFLECTOR_EV_DEADLINE : REFLECTOR_EV_CUT, STR_NONE, -1);
 }

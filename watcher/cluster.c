@@ -87,8 +87,6 @@ static void review(struct cluster *c)
 
 static void on_review(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	review(timer->data);
 }
 
@@ -122,8 +120,6 @@ static void search_later(struct cluster *c, double after_s)
 static void on_search(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct cluster *c = timer->data;
-	(void)loop;
-	(void)events;
 	discovery_run(c->discovery);
 }
 
@@ -136,7 +132,6 @@ static void on_changed(void *ctx)
 static void on_synced(void *ctx, struct reflector *reflector)
 {
 	struct cluster *c = ctx;
-	(void)reflector;
 	backoff_succeeded(&c->search);
 	become_whole(c);
 	review(c);
@@ -144,7 +139,6 @@ static void on_synced(void *ctx, struct reflector *reflector)
 
 static void on_following(void *ctx, struct reflector *reflector)
 {
-	(void)reflector;
 	review(ctx);
 }
 

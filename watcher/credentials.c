@@ -3,11 +3,11 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/command.h"
 #include "common/must.h"
 #include "common/pem_files.h"
 #include "common/xalloc.h"
 #include "watcher/exec_credential.h"
-#include "watcher/exec_plugin.h"
 #include "watcher/log_events.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct credentials {
 	ev_io stdin_reader;
 	struct buf stdin_text;
 	bool stdin_pending;
-	struct exec_plugin *plugin; /* NULL: none runs */
+	struct command *plugin; /* NULL: none runs */
 	struct exec_credential given;
 	bool has_given;
 	double exec_ended_at;
@@ -182,13 +182,9 @@ static bool load_token(struct credentials *c)
 static void end_stdin(struct credentials *c)
 {
 	struct secret token = {0};
-	struct str text = buf_str(&c->stdin_text);
+	struct str text = str_trim(buf_str(&c->stdin_text));
 	ev_io_stop(c->config.loop, &c->stdin_reader);
 	c->stdin_pending = false;
-	while (text.len != 0 && strchr(" \t\r\n", text.p[text.len - 1]) != NULL)
-		text.len--;
-	while (text.len != 0 && strchr(" \t\r\n", text.p[0]) != NULL)
-		text = str_skip(text, 1);
 	if (text.len == 0 || secret_set(&token, text) != 0)
 		complain(c, "standard input: no token, or one that is too long");
 	else
@@ -201,8 +197,6 @@ static void end_stdin(struct credentials *c)
 static void on_stdin(struct ev_loop *loop, ev_io *reader, int events)
 {
 	struct credentials *c = reader->data;
-	(void)loop;
-	(void)events;
 	uint8_t *room = buf_reserve(&c->stdin_text, 4096);
 	ssize_t got = room != NULL ? read(STDIN_FILENO, room, 4096) : 0;
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -239,59 +233,83 @@ static void take_given(struct credentials *c, struct exec_credential *given)
 		log_event(&EV_CREDENTIALS_REFRESHED, LOG_STR("what", "exec plugin"));
 }
 
-static void on_plugin_done(void *ctx, const char *problem, struct str output)
+/* Of shells, too. */
+enum { EXIT_NOT_RUN = 127 };
+
+/* What went wrong with the program itself, in words; NULL: nothing did. */
+static const char *plugin_problem(
+	const struct command *plugin, enum command_outcome outcome, char *room, size_t len)
+{
+	switch (outcome) {
+	case COMMAND_SUCCEEDED:
+		return command_is_cut(plugin) ? "prints too much" : NULL;
+	case COMMAND_TIMEOUT:
+		return "took too long";
+	case COMMAND_KILLED:
+		snprintf(room, len, "died of signal %d", command_status(plugin));
+		return room;
+	case COMMAND_FAILED:
+		if (command_status(plugin) == EXIT_NOT_RUN)
+			return "cannot be run (exit code 127)";
+		snprintf(room, len, "ended with exit code %d", command_status(plugin));
+		return room;
+	case COMMAND_UNSTARTED:
+		break;
+	}
+	return "cannot be run";
+}
+
+static void on_plugin_done(void *ctx, enum command_outcome outcome, struct str output)
 {
 	struct credentials *c = ctx;
 	struct exec_credential given = {0};
-	const char *command = c->target->exec->command;
-	c->plugin = NULL;
-	c->exec_ended_at = clock_monotonic_s();
+	const struct target_exec *exec = c->target->exec;
+	char room[64];
+	const char *problem = plugin_problem(c->plugin, outcome, room, sizeof(room));
 	if (problem != NULL) {
 		/* What it prints on standard error is for people. */
-		complain(c, "exec plugin %s %s: %.*s%s%s", command, problem,
-			(int)(output.len < 200 ? output.len : 200), output.p,
-			c->target->exec->install_hint != NULL ? "; " : "",
-			c->target->exec->install_hint != NULL ? c->target->exec->install_hint : "");
+		struct str words =
+			str_trim(outcome == COMMAND_UNSTARTED ? output : command_errors(c->plugin));
+		complain(c, "exec plugin %s %s: %.*s%s%s", exec->command, problem,
+			(int)(words.len < 200 ? words.len : 200), words.len != 0 ? words.p : "",
+			exec->install_hint != NULL ? "; " : "",
+			exec->install_hint != NULL ? exec->install_hint : "");
 	} else {
-		problem = exec_credential_parse(output, c->target->exec->api_version, &given);
+		problem = exec_credential_parse(output, exec->api_version, &given);
 		if (problem != NULL)
-			complain(c, "exec plugin %s: %s", command, problem);
+			complain(c, "exec plugin %s: %s", exec->command, problem);
 		else
 			take_given(c, &given);
 	}
+	c->plugin = NULL;
+	c->exec_ended_at = clock_monotonic_s();
 	c->config.on_settled(c->config.ctx);
 }
 
 static void run_plugin(struct credentials *c)
 {
 	const struct target_exec *exec = c->target->exec;
-	int err = 0;
 	if (c->plugin != NULL || (c->exec_ended_at > 0 && clock_monotonic_s() - c->exec_ended_at <
 								  c->config.exec_pause_s))
 		return;
-	char *info = exec_credential_info(c->target, c->peer->ca_data);
-	c->plugin = exec_plugin_start(
-		&(struct exec_plugin_call){
-			.loop = c->config.loop,
-			.command = exec->command,
-			.args = exec->args,
-			.arg_count = exec->arg_count,
-			.env = exec->env,
-			.env_count = exec->env_count,
-			.info = info,
-			.timeout_s = c->config.exec_timeout_s,
-			.output_max = EXEC_OUTPUT_MAX,
-			.on_done = on_plugin_done,
-			.ctx = c,
-		},
-		&err);
-	free(info);
-	if (c->plugin == NULL) {
-		c->exec_ended_at = clock_monotonic_s();
-		complain(c, "exec plugin %s: %s%s%s", exec->command, strerror(-err),
-			exec->install_hint != NULL ? "; " : "",
-			exec->install_hint != NULL ? exec->install_hint : "");
-	}
+	char **env = exec_credential_env(c->target, c->peer->ca_data);
+	char **argv = xcalloc(exec->arg_count + 2, sizeof(*argv));
+	argv[0] = exec->command;
+	for (size_t i = 0; i < exec->arg_count; i++)
+		argv[i + 1] = exec->args[i];
+	c->plugin = command_start_call(&(struct command_call){
+		.loop = c->config.loop,
+		.argv = argv,
+		.env = env,
+		.timeout_s = c->config.exec_timeout_s,
+		.output_max = EXEC_OUTPUT_MAX,
+		.has_own_errors = true,
+		.on_done = on_plugin_done,
+		.ctx = c,
+	});
+	free(argv);
+	free(env[0]);
+	free(env);
 }
 
 static bool has_expired(const struct credentials *c)
@@ -376,7 +394,7 @@ bool credentials_retarget(struct credentials *c)
 {
 	struct secret old = c->token;
 	bool was_pending = c->plugin != NULL;
-	exec_plugin_cancel(c->plugin);
+	command_cancel(c->plugin);
 	c->plugin = NULL;
 	c->exec_ended_at = 0;
 	c->token = (struct secret){0};
@@ -432,7 +450,7 @@ void credentials_free(struct credentials *c)
 	if (c->stdin_pending)
 		ev_io_stop(c->config.loop, &c->stdin_reader);
 	buf_wipe_fini(&c->stdin_text);
-	exec_plugin_cancel(c->plugin);
+	command_cancel(c->plugin);
 	exec_credential_fini(&c->given);
 	secret_fini(&c->token);
 	http_peer_release(c->peer);

@@ -175,8 +175,6 @@ static void ask_all(struct discovery *d)
 
 static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	ask_all(timer->data);
 }
 

@@ -304,8 +304,6 @@ static void send_next(struct events *e)
 
 static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	send_next(timer->data);
 }
 

@@ -7,6 +7,7 @@
 
 #include <openssl/evp.h>
 #include <time.h>
+#include <unistd.h>
 
 void exec_credential_fini(struct exec_credential *credential)
 {
@@ -43,7 +44,7 @@ static void add_cluster(struct json *spec, const struct target *target, const ch
 	}
 }
 
-char *exec_credential_info(const struct target *target, const char *ca_data)
+static char *make_info(const struct target *target, const char *ca_data)
 {
 	struct buf text;
 	struct json *info = json_new_object();
@@ -54,11 +55,41 @@ char *exec_credential_info(const struct target *target, const char *ca_data)
 	if (target->exec->provide_cluster_info)
 		add_cluster(spec, target, ca_data);
 	buf_init(&text, EXEC_OUTPUT_MAX * 4);
-	must(json_print(info, &text) == 0);
+	must(buf_append_str(&text, STR("KUBERNETES_EXEC_INFO=")) == 0 &&
+		json_print(info, &text) == 0);
 	char *copy = str_dup(buf_str(&text));
 	buf_fini(&text);
 	json_free(info);
 	return copy;
+}
+
+static bool is_replaced(char *const *by, size_t count, const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+	for (size_t i = 0; i < count; i++) {
+		if (strcspn(by[i], "=") == len && memcmp(by[i], entry, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+char **exec_credential_env(const struct target *target, const char *ca_data)
+{
+	const struct target_exec *exec = target->exec;
+	size_t own = 0;
+	while (environ[own] != NULL)
+		own++;
+	char **env = xcalloc(own + exec->env_count + 2, sizeof(*env));
+	size_t count = 0;
+	env[count++] = make_info(target, ca_data);
+	for (size_t i = 0; i < exec->env_count; i++)
+		env[count++] = exec->env[i];
+	const size_t given = count;
+	for (size_t i = 0; i < own; i++) {
+		if (!is_replaced(env, given, environ[i]))
+			env[count++] = environ[i];
+	}
+	return env;
 }
 
 /* ---- what it answers ---- */

@@ -18,8 +18,9 @@ struct exec_credential {
 };
 
 void exec_credential_fini(struct exec_credential *credential);
-/* The value of KUBERNETES_EXEC_INFO; the caller frees it. `ca_data` as PEM, NULL: none. */
-char *exec_credential_info(const struct target *target, const char *ca_data);
+/* The plugin's environment: KUBERNETES_EXEC_INFO, what the kubeconfig adds, and the rest of ours; NULL behind the last. The caller frees the
+ * first text and the list. `ca_data` as PEM, NULL: none. */
+char **exec_credential_env(const struct target *target, const char *ca_data);
 /* Parses the plugin's output. NULL and *ret_credential, or a static text that says what is wrong. */
 const char *exec_credential_parse(
 	struct str output, const char *api_version, struct exec_credential *ret_credential);

@@ -7,7 +7,7 @@
 #include "watcher/object_key.h"
 
 /* Memory that stays allocated between objects. */
-enum { ENCODED_KEEP_LEN = 64 * 1024, WANTED_KEEP_LEN = 16 * 1024 };
+enum { ENCODED_KEEP_LEN = 64 * 1024 };
 
 void intake_init(struct intake *intake, const struct kind_version *version, struct store *store,
 	const struct project_ours *ours,
@@ -21,7 +21,6 @@ void intake_init(struct intake *intake, const struct kind_version *version, stru
 	arena_init(&intake->arena);
 	buf_init(&intake->encoded, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	buf_init(&intake->secret, INTAKE_SECRET_MAX);
-	buf_init(&intake->wanted, INTAKE_TEXT_MAX);
 }
 
 static void clean(struct intake *intake)
@@ -39,7 +38,6 @@ void intake_fini(struct intake *intake)
 {
 	buf_wipe_fini(&intake->encoded);
 	buf_wipe_fini(&intake->secret);
-	buf_wipe_fini(&intake->wanted);
 	arena_fini(&intake->arena);
 }
 
@@ -131,22 +129,10 @@ void intake_refuse_text(struct intake *intake, struct str text, const char *why)
 	clean(intake);
 }
 
-struct json *intake_parse(
-	struct intake *intake, struct str text, size_t outer, const char **ret_problem)
-{
-	struct json *object = json_parse_wanted(
-		text, intake->version->unwanted, outer, &intake->wanted, ret_problem);
-	if (intake_is_secret(intake))
-		buf_wipe_fini(&intake->wanted);
-	else
-		buf_shrink(&intake->wanted, WANTED_KEEP_LEN);
-	return object;
-}
-
 void intake_put_text(struct intake *intake, struct str text)
 {
 	const char *problem = NULL;
-	struct json *object = intake_parse(intake, text, 0, &problem);
+	struct json *object = json_parse(text, &problem, NULL);
 	if (object == NULL) {
 		intake_refuse_text(intake, text, problem);
 		return;

@@ -8,12 +8,7 @@
 #include "watcher/kinds.h"
 #include "watcher/store.h"
 
-enum {
-	INTAKE_SECRET_MAX = 3 * 1024 * 1024,
-	INTAKE_TEXT_MAX =
-		8 * 1024 *
-		1024, /* of an object, or of a frame with one: not less than what lists and watches let through */
-};
+enum { INTAKE_SECRET_MAX = 3 * 1024 * 1024 };
 
 struct intake {
 	const struct kind_version *version;
@@ -21,7 +16,6 @@ struct intake {
 	const struct project_ours *ours;
 	bool has_nameless; /* an object was refused of which not even the name is known */
 	struct arena arena;
-	struct buf wanted; /* text of the object that is being parsed */
 	struct buf encoded;
 	struct buf secret;
 	/* An object cannot be used; meta has what is known of it, which may be nothing. */
@@ -40,9 +34,6 @@ static inline bool intake_is_secret(const struct intake *intake)
 	return intake->version->kind == RECORD_SECRET;
 }
 
-/* json_parse_wanted() for this kind. */
-struct json *intake_parse(
-	struct intake *intake, struct str text, size_t outer, const char **ret_problem);
 /* The object exists, in this form. */
 void intake_put(struct intake *intake, const struct json *object);
 /* It is gone. */

@@ -4,72 +4,42 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
-/* Who wrote what matters where we write; servers do not write letters as escapes. Labels matter for slices. */
-#define MANAGED_BY_OTHERS                                           \
-	{                                                           \
-		{"metadata", "managedFields"}, "\"" PROJECT_MANAGER \
-	}
-#define OWNERS                                        \
-	{                                             \
-		{"metadata", "ownerReferences"}, NULL \
-	}
-#define LABELS                               \
-	{                                    \
-		{"metadata", "labels"}, NULL \
-	}
-#define LAST_APPLIED                                                                             \
-	{                                                                                        \
-		{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}, \
-			NULL                                                                     \
-	}
-#define END                  \
-	{                    \
-		{NULL}, NULL \
-	}
-
-static const struct json_unwanted in_written[] = {
-	MANAGED_BY_OTHERS, OWNERS, LABELS, LAST_APPLIED, END};
-static const struct json_unwanted in_read[] = {
-	{{"metadata", "managedFields"}, NULL}, OWNERS, LAST_APPLIED, END};
-
 static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] = {
 	[RECORD_INGRESS] =
 		{
 			{RECORD_INGRESS, "networking.k8s.io/v1", "ingresses", "Ingress", true, NULL,
-				project_ingress_v1, in_written},
+				project_ingress_v1},
 			{RECORD_INGRESS, "networking.k8s.io/v1beta1", "ingresses", "Ingress", true,
-				NULL, project_ingress_v1beta1, in_written},
+				NULL, project_ingress_v1beta1},
 			{RECORD_INGRESS, "extensions/v1beta1", "ingresses", "Ingress", true, NULL,
-				project_ingress_v1beta1, in_written},
+				project_ingress_v1beta1},
 		},
 	[RECORD_INGRESS_CLASS] =
 		{
 			{RECORD_INGRESS_CLASS, "networking.k8s.io/v1", "ingressclasses",
-				"IngressClass", false, NULL, project_ingress_class, in_read},
+				"IngressClass", false, NULL, project_ingress_class},
 			{RECORD_INGRESS_CLASS, "networking.k8s.io/v1beta1", "ingressclasses",
-				"IngressClass", false, NULL, project_ingress_class, in_read},
+				"IngressClass", false, NULL, project_ingress_class},
 		},
 	[RECORD_SERVICE] =
 		{
-			{RECORD_SERVICE, "v1", "services", "Service", true, NULL, project_service,
-				in_written},
+			{RECORD_SERVICE, "v1", "services", "Service", true, NULL, project_service},
 		},
 	[RECORD_ENDPOINTS] =
 		{
 			{RECORD_ENDPOINTS, "discovery.k8s.io/v1", "endpointslices", "EndpointSlice",
-				true, NULL, project_endpoint_slice_v1, in_read},
+				true, NULL, project_endpoint_slice_v1},
 			{RECORD_ENDPOINTS, "discovery.k8s.io/v1beta1", "endpointslices",
-				"EndpointSlice", true, NULL, project_endpoint_slice_v1beta1,
-				in_read},
+				"EndpointSlice", true, NULL, project_endpoint_slice_v1beta1},
 			{RECORD_ENDPOINTS, "v1", "endpoints", "Endpoints", true, NULL,
-				project_endpoints, in_read},
+				project_endpoints},
 		},
 	[RECORD_SECRET] =
 		{
 			/* Only these: the others are nobody's business here, and there may be very
 			   many. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
-				"type%3Dkubernetes.io%2Ftls", project_secret, in_read},
+				"type%3Dkubernetes.io%2Ftls", project_secret},
 		},
 };
 

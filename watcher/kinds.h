@@ -15,8 +15,6 @@ struct kind_version {
 	bool namespaced;
 	const char *field_selector; /* percent-encoded; NULL: none */
 	project_fn *project;
-	const struct json_unwanted
-		*unwanted; /* what `project` and project_facts() do not look at */
 };
 
 enum { KIND_VERSIONS_MAX = 3 };

@@ -66,8 +66,6 @@ static void tell(struct lease *lease)
 
 static void on_end(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	tell(timer->data);
 }
 
@@ -195,8 +193,6 @@ static void on_limit(struct ev_loop *loop, ev_timer *timer, int events)
 	static const struct api_result silence = {
 		.outcome = API_E_NETWORK, .http = HTTP_E_TIMEOUT, .error = "no answer in time"};
 	struct lease *lease = timer->data;
-	(void)loop;
-	(void)events;
 	api_cancel(lease->request);
 	lease->request = NULL;
 	take_answer(lease, &silence);
@@ -249,8 +245,6 @@ static void go_on(struct lease *lease, enum election_step step)
 
 static void on_next(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	go_on(timer->data, ELECTION_WAIT);
 }
 

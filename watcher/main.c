@@ -99,7 +99,6 @@ static void tell_readiness(void)
 
 static void on_missing(void *ctx, const char *missing)
 {
-	(void)ctx;
 	set_text(&watcher.cluster_missing, missing);
 	tell_readiness();
 }
@@ -114,7 +113,6 @@ static void on_writer_problem(void *ctx, const char *problem)
 
 static void on_kinds(void *ctx, const int *kinds, size_t count)
 {
-	(void)ctx;
 	bool is_first = watcher.kind_count == 0;
 	memcpy(watcher.kinds, kinds, count * sizeof(kinds[0]));
 	watcher.kind_count = count;
@@ -136,7 +134,6 @@ static void on_kinds(void *ctx, const int *kinds, size_t count)
 
 static void on_version(void *ctx, const struct kind_version *version)
 {
-	(void)ctx;
 	events_set_version(watcher.events, version);
 	rights_set_version(watcher.rights, version);
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
@@ -151,19 +148,16 @@ static void on_version(void *ctx, const struct kind_version *version)
 
 static void on_whole(void *ctx)
 {
-	(void)ctx;
 	outlet_set_whole(source_outlet(watcher.source));
 }
 
 static void on_changed(void *ctx)
 {
-	(void)ctx;
 	outlet_flush(source_outlet(watcher.source));
 }
 
 static void on_snapshot(void *ctx)
 {
-	(void)ctx;
 	log_event(&EV_SNAPSHOT_SENT);
 }
 
@@ -171,7 +165,6 @@ static void on_snapshot(void *ctx)
 
 static void on_status(void *ctx, const struct status_update *update)
 {
-	(void)ctx;
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
 		if (update->key.kind == writer_kinds[i])
 			status_wish(watcher.writers[i], update);
@@ -180,7 +173,6 @@ static void on_status(void *ctx, const struct status_update *update)
 
 static void on_event(void *ctx, const struct event_note *note)
 {
-	(void)ctx;
 	events_note(watcher.events, note);
 }
 
@@ -189,7 +181,6 @@ static void on_refused(
 	void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why)
 {
 	char message[SCHEMA_ERROR_LEN + 128];
-	(void)ctx;
 	snprintf(message, sizeof(message),
 		"this object cannot be read: %s; what was known of it before stays in use", why);
 	events_note(watcher.events, &(struct event_note){
@@ -204,7 +195,6 @@ static void on_refused(
 static void on_fight(void *ctx, const struct store_object *object, const char *manager)
 {
 	char message[EVENT_MESSAGE_MAX];
-	(void)ctx;
 	snprintf(message, sizeof(message),
 		"another controller (%s) keeps replacing the addresses in the status; they are "
 		"written again later",
@@ -222,7 +212,6 @@ static void on_fight(void *ctx, const struct store_object *object, const char *m
 
 static void on_lead(void *ctx, uint64_t until_ms)
 {
-	(void)ctx;
 	for (size_t i = 0; i < WRITER_COUNT; i++)
 		status_set_active(watcher.writers[i], until_ms != 0);
 	events_set_active(watcher.events, until_ms != 0);
@@ -320,7 +309,6 @@ static char *open_api(const struct config *config)
 
 static void collect(void *ctx)
 {
-	(void)ctx;
 	metric_set(&watcher_metrics[WATCHER_QUEUE], 0,
 		(double)source_outlet(watcher.source)->queue_len);
 }
@@ -338,7 +326,6 @@ static void start_metrics(void)
 
 static void describe(void *ctx, struct buf *out)
 {
-	(void)ctx;
 	cluster_describe(watcher.cluster, out);
 }
 

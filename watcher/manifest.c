@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/manifest.h"
 
+#include "common/files.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 #include "watcher/yamltext.h"
@@ -10,6 +11,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- what a server fills in ---- */
 
@@ -188,29 +190,13 @@ char *manifest_read_text(struct str text, const char *name, const struct manifes
 	return wrong;
 }
 
-static int read_all(FILE *file, struct buf *out)
-{
-	for (;;) {
-		uint8_t *room = buf_reserve(out, 64 * 1024);
-		if (room == NULL)
-			return -EMSGSIZE;
-		size_t got = fread(room, 1, 64 * 1024, file);
-		buf_commit(out, got);
-		if (got == 0)
-			return ferror(file) != 0 ? -EIO : 0;
-	}
-}
-
 char *manifest_read_file(const char *path, const struct manifest_options *options)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
 	char *problem = NULL;
 	struct buf text;
-	if (file == NULL)
-		return xasprintf("%s: %s", path, strerrordesc_np(errno));
 	buf_init(&text, YAML_TEXT_MAX);
-	int err = read_all(file, &text);
+	int err = is_stdin ? files_read_fd(STDIN_FILENO, &text) : files_read(path, &text);
 	if (err != 0)
 		problem = xasprintf("%s: %s", path,
 			err == -EMSGSIZE ? "the file is longer than 256 MB"
@@ -218,7 +204,5 @@ char *manifest_read_file(const char *path, const struct manifest_options *option
 	else
 		problem = manifest_read_text(buf_str(&text), path, options);
 	buf_wipe_fini(&text);
-	if (!is_stdin)
-		fclose(file);
 	return problem;
 }

@@ -155,7 +155,6 @@ static void write_out(struct filter *filter, size_t len_min)
 
 static bool has_room(void *ctx)
 {
-	(void)ctx;
 	return true;
 }
 

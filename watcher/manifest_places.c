@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/manifest_places.h"
 
-#include "common/json_text.h"
+#include "common/json.h"
 #include "common/must.h"
 #include "proto/frame_stream.h"
 #include "proto/message.h"
@@ -28,7 +28,7 @@ int manifest_places_open(struct manifest_places *places, const char *path)
 static void put_member(struct buf *out, const char *name, struct str text)
 {
 	must(buf_printf(out, ",\"%s\":", name) == 0);
-	must(json_text_put(out, text) == 0);
+	must(json_put_text(out, text) == 0);
 }
 
 static struct str name_within_limit(struct str name)
@@ -77,7 +77,7 @@ void manifest_places_refuse(
 	struct buf message;
 	buf_init(&message, MESSAGE_LEN_MAX);
 	must(buf_printf(&message, "this object cannot be read: %s", why) == 0);
-	must(json_text_put(&places->text, buf_str(&message)) == 0);
+	must(json_put_text(&places->text, buf_str(&message)) == 0);
 	buf_fini(&message);
 	end_line(places, TEXT_WRITE_LEN);
 }

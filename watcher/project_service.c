@@ -76,15 +76,6 @@ static bool is_ours_to_know(struct str key)
 	return str_starts_with(key, STR("sluice.io/"));
 }
 
-static struct str trim(struct str s)
-{
-	while (s.len != 0 && s.p[0] == ' ')
-		s = str_skip(s, 1);
-	while (s.len != 0 && s.p[s.len - 1] == ' ')
-		s.len--;
-	return s;
-}
-
 /* The comma-separated elements of `text`. */
 static void split(struct projection *p, struct str text, struct str_list *ret_list)
 {
@@ -95,7 +86,7 @@ static void split(struct projection *p, struct str text, struct str_list *ret_li
 	for (ret_list->count = 0; ret_list->count < count; ret_list->count++) {
 		const char *comma = str_find(text, ',');
 		size_t len = comma != NULL ? (size_t)(comma - text.p) : text.len;
-		ret_list->items[ret_list->count] = trim((struct str){text.p, len});
+		ret_list->items[ret_list->count] = str_trim((struct str){text.p, len});
 		text = str_skip(text, comma != NULL ? len + 1 : len);
 	}
 }
@@ -109,10 +100,10 @@ static bool read_source_ranges(struct projection *p, const struct json *spec,
 		return false;
 	/* Blanks around a network are allowed. */
 	for (size_t i = 0; i < ranges->count; i++)
-		ranges->items[i] = trim(ranges->items[i]);
+		ranges->items[i] = str_trim(ranges->items[i]);
 	struct str old = json_text(json_get(
 		meta->annotations, "service.beta.kubernetes.io/load-balancer-source-ranges"));
-	if (ranges->count == 0 && trim(old).len != 0)
+	if (ranges->count == 0 && str_trim(old).len != 0)
 		split(p, old, ranges);
 	return true;
 }

@@ -379,23 +379,17 @@ static const struct channel_ops channel_ops = {
 
 static void on_wait(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	tell(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 static void on_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	(void)loop;
-	(void)events;
 	tell(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
 }
 
 static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct reflector *r = timer->data;
-	(void)loop;
-	(void)events;
 	note_problem(r, "a streaming list did not end");
 	tell(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
 }

@@ -2,7 +2,7 @@
 #include "watcher/reflector_fsm.h"
 
 #include "common/must.h"
-#include "watcher/reflector_states.h"
+#include "watcher/reflector_moves.h"
 
 enum { SILENT_PERIODS = 3 };
 

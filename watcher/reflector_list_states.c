@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The states in which a whole list comes in: as a stream, or page by page; and the one that asks for as little of a list as can be. */
-#include "watcher/reflector_states.h"
+#include "watcher/reflector_moves.h"
 
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The state transitions of the reflector's machine; used only by the files that implement reflector_fsm.h. */
+/* The state transitions of the reflector's machine, and what its larger states do with events; used only by the files that implement
+ * reflector_fsm.h. */
 #pragma once
 
 #include "watcher/reflector_fsm.h"
@@ -25,3 +26,11 @@ void reflector_end_round(struct reflector_fsm *m, struct step *s);
 /* A watch has been of use: the row of failures has ended. */
 void reflector_prove(struct reflector_fsm *m);
 void reflector_go_forward(struct reflector_fsm *m, const struct step *s);
+
+/* reflector_list_states.c: a full list comes in, or the smallest possible one */
+void reflector_step_streaming(struct reflector_fsm *m, struct step *s);
+void reflector_step_listing(struct reflector_fsm *m, struct step *s);
+void reflector_step_checking(struct reflector_fsm *m, struct step *s);
+/* reflector_watch_states.c: changes come in */
+void reflector_step_watching(struct reflector_fsm *m, struct step *s);
+void reflector_step_verifying(struct reflector_fsm *m, struct step *s);

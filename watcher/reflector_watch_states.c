@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The states in which a watch runs. */
-#include "watcher/reflector_states.h"
+#include "watcher/reflector_moves.h"
 
 enum {
 	SHORT_WATCHES_MAX = 8, /* then a list is tried instead: a proxy may answer watches with

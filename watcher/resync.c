@@ -20,8 +20,6 @@ static void schedule(struct resync *resync)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct resync *resync = timer->data;
-	(void)loop;
-	(void)events;
 	schedule(resync);
 	resync->on_due(resync->ctx);
 }

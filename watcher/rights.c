@@ -174,8 +174,6 @@ static void ask_next(struct rights *r)
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct rights *r = timer->data;
-	(void)loop;
-	(void)events;
 	api_cancel(r->request);
 	r->request = NULL;
 	r->need = r->namespace = 0;

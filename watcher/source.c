@@ -97,7 +97,6 @@ static int on_message(void *ctx, struct link *link, const struct message *messag
 static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 {
 	struct source *source = ctx;
-	(void)peer;
 	if (source->is_elected)
 		(void)link_send(link, MESSAGE_LEAD, &source->lead);
 	outlet_link_up(&source->outlet);
@@ -106,21 +105,17 @@ static const char *on_up(void *ctx, struct link *link, const struct hello *peer)
 
 static void on_dry(void *ctx, struct link *link)
 {
-	(void)ctx;
-	(void)link;
 }
 
 static void on_room(void *ctx, struct link *link)
 {
 	struct source *source = ctx;
-	(void)link;
 	outlet_flush(&source->outlet);
 }
 
 static void on_down(void *ctx, struct link *link)
 {
 	struct source *source = ctx;
-	(void)link;
 	outlet_link_down(&source->outlet);
 }
 

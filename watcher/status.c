@@ -272,7 +272,6 @@ static void on_done(void *ctx, const struct api_result *result)
 
 static void start_write(struct status_writer *w, struct write *write, struct job *job)
 {
-	char room[REVISION_NUMBER_ROOM];
 	struct str target = status_target(&job->wish);
 	char *path =
 		status_patch_path(w->version, w->config.finalizer_manager, job->object, job->step);
@@ -280,7 +279,7 @@ static void start_write(struct status_writer *w, struct write *write, struct job
 	write->job = job;
 	write->step = job->step;
 	write->target = target.len != 0 ? str_dup(target) : NULL;
-	write->revision = str_dup(revision_text(target_of(job)->revision, room));
+	write->revision = xstrdup(target_of(job)->revision);
 	status_begun(&job->wish, clock_monotonic_s());
 	write->request =
 		api_start(w->config.api, &(struct api_call){
@@ -332,7 +331,7 @@ static void pump(struct status_writer *w)
 		(write = free_write(w)) != NULL) {
 		move(w, job, PLACE_NOWHERE);
 		/* A server that gives objects no revision cannot be written to safely. */
-		if (revision_is_kept(target_of(job)->revision))
+		if (target_of(job)->revision != NULL)
 			start_write(w, write, job);
 	}
 	/* Nothing is left that could not be written. */
@@ -346,8 +345,6 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct status_writer *w = timer->data;
 	struct job_queue due;
 	struct job *job;
-	(void)loop;
-	(void)events;
 	TAILQ_INIT(&due);
 	if (clock_monotonic_s() >= w->wake_at) {
 		w->wake_at = INFINITY;
@@ -381,7 +378,6 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	struct status_writer *w = ctx;
 	struct store_target *target =
 		object->kind == w->config.kind ? store_target_of(object) : NULL;
-	(void)change;
 	if (target == NULL)
 		return;
 	bool must_be_held = target->wants_finalizer && !target->has_finalizer;

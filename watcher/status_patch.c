@@ -24,9 +24,8 @@ char *status_patch_path(const struct kind_version *version, const char *finalize
 char *status_patch_body(struct store_object *object, enum status_step step, struct str target)
 {
 	const struct store_target *kept = store_target_of(object);
-	char room[REVISION_NUMBER_ROOM];
 	must(kept != NULL);
-	struct str revision = revision_text(kept->revision, room);
+	struct str revision = str_from(kept->revision);
 	if (step == STATUS_WRITE)
 		return xasprintf("{\"metadata\":{\"resourceVersion\":\"%.*s\"},"
 				 "\"status\":{\"loadBalancer\":{\"ingress\":%.*s}}}",

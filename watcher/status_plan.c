@@ -9,19 +9,17 @@ static const double CONFLICT_WAIT_S = 10.0;
 static const double BACKOFF_FIRST_S = 1.0;
 static const double BACKOFF_MAX_S = 60.0;
 
-static void set_text(const char **text, struct str with)
+static bool is_older(const char *revision, const char *than)
 {
-	const char *old = *text;
-	*text = shared_text_get(with);
-	shared_text_drop(old);
+	return revision_is_older(str_from(revision), str_from(than));
 }
 
 static void forget_left(struct status_wish *wish)
 {
 	wish->has_left = false;
-	set_text(&wish->left_for, STR_NONE);
-	set_text(&wish->left, STR_NONE);
-	revision_keep(&wish->left_at, STR_NONE);
+	shared_text_set(&wish->left_for, STR_NONE);
+	shared_text_set(&wish->left, STR_NONE);
+	str_set(&wish->left_at, STR_NONE);
 }
 
 static struct status_trouble *trouble_of(struct status_wish *wish)
@@ -35,7 +33,7 @@ static void forget_trouble(struct status_wish *wish)
 {
 	if (wish->trouble == NULL)
 		return;
-	revision_keep(&wish->trouble->conflict_at, STR_NONE);
+	str_set(&wish->trouble->conflict_at, STR_NONE);
 	slab_free(wish->trouble, sizeof(*wish->trouble));
 	wish->trouble = NULL;
 }
@@ -48,7 +46,7 @@ static void end_trouble(struct status_wish *wish)
 	wish->trouble->not_before = 0;
 	wish->trouble->backoff_s = 0;
 	if (wish->trouble->replaced_count == 0 && wish->trouble->yield_s <= 0 &&
-		!revision_is_kept(wish->trouble->conflict_at))
+		wish->trouble->conflict_at == NULL)
 		forget_trouble(wish);
 }
 
@@ -56,7 +54,7 @@ void status_wish_fini(struct status_wish *wish)
 {
 	forget_left(wish);
 	forget_trouble(wish);
-	revision_keep(&wish->answered_at, STR_NONE);
+	str_set(&wish->answered_at, STR_NONE);
 	shared_text_drop(wish->want);
 	shared_text_drop(wish->without_ports);
 	*wish = (struct status_wish){0};
@@ -67,8 +65,8 @@ bool status_wish_set(struct status_wish *wish, struct str want, bool release)
 	if (wish->is_known && wish->release == release && str_eq(str_from(wish->want), want))
 		return false;
 	wish->is_known = true;
-	set_text(&wish->want, want);
-	set_text(&wish->without_ports, STR_NONE);
+	shared_text_set(&wish->want, want);
+	shared_text_set(&wish->without_ports, STR_NONE);
 	wish->release = release;
 	wish->refused = false;
 	end_trouble(wish);
@@ -77,7 +75,7 @@ bool status_wish_set(struct status_wish *wish, struct str want, bool release)
 
 void status_wish_set_without_ports(struct status_wish *wish, struct str text)
 {
-	set_text(&wish->without_ports, text);
+	shared_text_set(&wish->without_ports, text);
 }
 
 struct str status_target(const struct status_wish *wish)
@@ -177,13 +175,13 @@ enum status_step status_decide(
 	if (goal == STATUS_NOTHING || goal == STATUS_WAIT)
 		return goal;
 	/* The watch has not yet brought what our own write made of the object. It may never: a backup knows nothing of it. */
-	if (now < wish->echo_until && revision_kept_is_older(view->revision, wish->answered_at)) {
+	if (now < wish->echo_until && is_older(view->revision, wish->answered_at)) {
 		*ret_until = wish->echo_until;
 		return STATUS_WAIT;
 	}
-	if (trouble != NULL && revision_is_kept(trouble->conflict_at) &&
-		!revision_kept_eq(view->revision, trouble->conflict_at)) {
-		revision_keep(&trouble->conflict_at, STR_NONE);
+	if (trouble != NULL && trouble->conflict_at != NULL &&
+		!str_eq_c(str_from(view->revision), trouble->conflict_at)) {
+		str_set(&trouble->conflict_at, STR_NONE);
 		trouble->not_before = 0;
 	}
 	if (trouble != NULL && now < trouble->not_before) {
@@ -240,8 +238,8 @@ bool status_saw(struct status_wish *wish, const struct status_view *view, double
 	/* While a write is under way nobody can say whose change this is; the answer will tell. */
 	if (!wish->has_left || wish->in_flight)
 		return false;
-	if (revision_kept_is_older(view->revision, wish->left_at) ||
-		revision_kept_eq(view->revision, wish->left_at) ||
+	if (is_older(view->revision, wish->left_at) ||
+		str_eq(str_from(view->revision), str_from(wish->left_at)) ||
 		str_eq(view->status, str_from(wish->left)))
 		return false;
 	forget_left(wish);
@@ -262,7 +260,7 @@ static void answer(struct status_wish *wish, struct str answered_at, double now)
 {
 	wish->in_flight = false;
 	wish->echo_until = now + STATUS_ECHO_S;
-	revision_keep(&wish->answered_at, answered_at);
+	str_set(&wish->answered_at, answered_at);
 	end_trouble(wish);
 }
 
@@ -270,9 +268,9 @@ void status_written(struct status_wish *wish, struct str target, struct str left
 	struct str left_at, double now)
 {
 	answer(wish, left_at, now);
-	set_text(&wish->left_for, target);
-	set_text(&wish->left, left);
-	revision_keep(&wish->left_at, left_at);
+	shared_text_set(&wish->left_for, target);
+	shared_text_set(&wish->left, left);
+	str_set(&wish->left_at, left_at);
 	wish->has_left = true;
 }
 
@@ -285,7 +283,7 @@ void status_conflicted(struct status_wish *wish, struct str revision, double now
 {
 	struct status_trouble *trouble = trouble_of(wish);
 	wish->in_flight = false;
-	revision_keep(&trouble->conflict_at, revision);
+	str_set(&trouble->conflict_at, revision);
 	trouble->not_before = now + CONFLICT_WAIT_S;
 }
 

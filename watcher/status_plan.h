@@ -50,9 +50,9 @@ enum status_ports {
 
 /* The object as the cache has it. */
 struct status_view {
-	struct revision_kept revision;
-	struct str status; /* canonical, see status_text.h; empty: none */
-	bool is_ours;      /* by its managed fields */
+	const char *revision; /* NULL: none */
+	struct str status;    /* canonical, see status_text.h; empty: none */
+	bool is_ours;         /* by its managed fields */
 	enum status_ports ports;
 	/* Of Services. */
 	bool is_holdable;
@@ -62,8 +62,8 @@ struct status_view {
 
 /* What stood in the way of our writes; most objects need none. */
 struct status_trouble {
-	struct revision_kept conflict_at; /* with which a write met 409 */
-	double not_before;                /* back-off after a failure */
+	char *conflict_at; /* the revision with which a write met 409 */
+	double not_before; /* back-off after a failure */
 	double backoff_s;
 	double replaced_at[STATUS_FIGHT_COUNT];
 	unsigned replaced_count;
@@ -79,9 +79,9 @@ struct status_wish {
 		*without_ports; /* what a server that drops ports makes of it; NULL: it has none */
 	/* What this process did to the object. */
 	const char *left_for; /* the wish that was written */
-	const char *left; /* what the server then had: it may drop fields that it does not know */
-	struct revision_kept left_at;     /* of that */
-	struct revision_kept answered_at; /* what our latest write made of the object */
+	const char *left;  /* what the server then had: it may drop fields that it does not know */
+	char *left_at;     /* the revision of that */
+	char *answered_at; /* that which our latest write made of the object */
 	double echo_until; /* from then on the cache counts as no older than answered_at */
 	double rested_at;  /* when a full burst of STATUS_BURST writes is allowed again */
 	struct status_trouble *trouble; /* NULL: none */

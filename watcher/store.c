@@ -100,21 +100,14 @@ void store_encode(const struct store_object *object, struct buf *out)
 
 /* ---- what is known beside the record ---- */
 
-static void set_shared(const char **text, struct str with)
-{
-	const char *old = *text;
-	*text = shared_text_get(with);
-	shared_text_drop(old);
-}
-
 static void drop_target(struct store_object *object)
 {
 	struct store_target *target = object->target;
 	if (target == NULL)
 		return;
-	revision_keep(&target->revision, STR_NONE);
-	set_shared(&target->status, STR_NONE);
-	set_shared(&target->status_manager, STR_NONE);
+	free(target->revision);
+	shared_text_set(&target->status, STR_NONE);
+	shared_text_set(&target->status_manager, STR_NONE);
 	free(target->finalizers);
 	free(target);
 	object->target = NULL;
@@ -131,15 +124,6 @@ void store_object_free(struct store_object *object)
 {
 	strip(object);
 	free(object);
-}
-
-static bool replace_text(char **text, struct str with)
-{
-	if (str_eq(str_from(*text), with))
-		return false;
-	free(*text);
-	*text = with.len != 0 ? str_dup(with) : NULL;
-	return true;
 }
 
 struct store_target *store_target_of(struct store_object *object)
@@ -168,15 +152,15 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 	struct store_target *target = matters ? store_target_for(object) : object->target;
 	if (target == NULL)
 		return;
-	revision_keep(&target->revision, facts->revision);
-	set_shared(&target->status, facts->status);
-	set_shared(&target->status_manager, facts->status_manager);
+	str_set(&target->revision, facts->revision);
+	shared_text_set(&target->status, facts->status);
+	shared_text_set(&target->status_manager, facts->status_manager);
 	target->status_is_ours = facts->status_is_ours;
 	if (!is_service || !facts->hold_is_known)
 		return;
 	target->wants_finalizer = facts->wants_finalizer;
 	target->has_finalizer = facts->has_finalizer;
-	(void)replace_text(&target->finalizers, facts->finalizers);
+	str_set(&target->finalizers, facts->finalizers);
 }
 
 /* What nobody needs any more after observers had their say. Few Services have load balancers of ours. */

@@ -12,7 +12,6 @@
 #include "common/buf.h"
 #include "common/sorted.h"
 #include "proto/model.h"
-#include "watcher/revision.h"
 
 struct store_target;
 
@@ -37,7 +36,7 @@ struct status_wish;
 
 /* What is known of an object besides its record, for writing its status. */
 struct store_target {
-	struct revision_kept revision; /* of the newest form seen */
+	char *revision; /* of the newest form seen; NULL: none */
 	const char *
 		status; /* shared text: of the addresses in the status, see status_text.h; NULL: none */
 	const char *status_manager; /* shared text: who else wrote them; NULL: not known */

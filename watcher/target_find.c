@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watcher/target_find.h"
 
-#include "common/buf.h"
+#include "common/files.h"
 #include "common/xalloc.h"
 #include "watcher/kubeconfig.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -66,29 +65,6 @@ static char *find_in_cluster(const struct target_options *options, const char *h
 
 /* ---- kubeconfig ---- */
 
-static int read_file(const char *path, struct buf *content)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int err = 0;
-	for (;;) {
-		uint8_t *room = buf_reserve(content, 16 * 1024);
-		ssize_t got = room != NULL ? read(fd, room, 16 * 1024) : -1;
-		if (room == NULL)
-			err = -EFBIG;
-		else if (got < 0 && errno == EINTR)
-			continue;
-		else if (got < 0)
-			err = -errno;
-		if (err != 0 || got == 0)
-			break;
-		buf_commit(content, (size_t)got);
-	}
-	close(fd);
-	return err;
-}
-
 struct loaded {
 	struct kubeconfig_file files[KUBECONFIG_FILES_MAX];
 	struct buf contents[KUBECONFIG_FILES_MAX];
@@ -117,11 +93,13 @@ static char *load_file(struct loaded *loaded, char *path)
 		free(path);
 		return problem;
 	}
-	buf_init(content, KUBECONFIG_LEN_MAX + 16 * 1024);
-	int err = read_file(path, content);
+	buf_init(content, KUBECONFIG_LEN_MAX);
+	int err = files_read(path, content);
 	if (err != 0) {
 		if (err != -ENOENT)
-			problem = xasprintf("%s: %s", path, strerror(-err));
+			problem = err == -EMSGSIZE ? xasprintf("%s: longer than %d bytes", path,
+							     KUBECONFIG_LEN_MAX)
+						   : xasprintf("%s: %s", path, strerror(-err));
 		buf_wipe_fini(content);
 		free(path);
 		return problem;

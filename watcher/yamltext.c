@@ -2,7 +2,7 @@
 #include "watcher/yamltext.h"
 
 #include "common/xalloc.h"
-#include "common/json_text.h"
+#include "common/json.h"
 
 #include <stdlib.h>
 #include <yaml.h>
@@ -161,7 +161,7 @@ static bool put(struct walk *walk, const char *text)
 
 static bool put_text(struct walk *walk, struct str text)
 {
-	if (json_text_put(walk->out, text) == 0)
+	if (json_put_text(walk->out, text) == 0)
 		return true;
 	walk->problem = "the document is too long";
 	return false;

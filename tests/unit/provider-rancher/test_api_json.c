@@ -197,11 +197,8 @@ static void changes_a_launch_config_and_keeps_the_rest(void **state)
 	struct json *body = json_new_object();
 	api_change_launch_config(body, there, &spec);
 	char *text = print(body);
-	struct json *wanted = parse(want);
-	if (!json_eq(body, wanted))
-		assert_string_equal(text, want);
+	assert_string_equal(text, want);
 	free(text);
-	json_free(wanted);
 	json_free(body);
 	json_free(there);
 }

@@ -243,8 +243,7 @@ static void keys_are_found_in_any_text(void **state)
 
 static void assert_revision(const struct store_target *target, const char *want)
 {
-	char room[REVISION_NUMBER_ROOM];
-	assert_true(str_eq_c(revision_text(target->revision, room), want));
+	assert_string_equal(target->revision, want);
 }
 
 static void the_holding_of_services_is_read(void **state)

@@ -14,18 +14,10 @@
 #define A "[{\"ip\":\"192.0.2.1\"}]"
 #define B "[{\"ip\":\"192.0.2.2\"}]"
 
-/* Of a number; of any other text the test would have to give it back. */
-static struct revision_kept kept(const char *number)
-{
-	struct revision_kept revision = {0};
-	revision_keep(&revision, str_from(number));
-	return revision;
-}
-
 static struct status_view view(const char *revision, const char *status, bool ours)
 {
 	return (struct status_view){
-		.revision = kept(revision), .status = str_from(status), .is_ours = ours};
+		.revision = revision, .status = str_from(status), .is_ours = ours};
 }
 
 static enum status_step decide(
@@ -368,7 +360,7 @@ static void seldom_replacements_are_no_fight(void **state)
 
 static struct status_view view_held(const char *revision, const char *status, const char *hold)
 {
-	return (struct status_view){.revision = kept(revision),
+	return (struct status_view){.revision = revision,
 		.status = str_from(status),
 		.is_ours = true,
 		.is_holdable = true,
