@@ -20,7 +20,7 @@ from lib.markdown import ROOT, repository_files
 
 DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx", "proxy")
 # Where a program is not in the folder of its name.
-FOLDERS = {"sluice-proxy": "provider-supervisor"}
+FOLDERS = {"sluice-proxy": "provider-supervisor", "proto-describe": "proto"}
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 VALUES = {
