@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How the tables of messages are written: one row per member, and the limits that several share. Only messages.c, source_messages.c
- * and provider_messages.c include this.
+ * What becomes of the tables of messages here: arrays of words, rows and schemas; and the limits that several share. Only messages.c,
+ * source_messages.c and provider_messages.c include this.
  */
 #pragma once
 
@@ -24,41 +24,49 @@ enum {
 #define SECONDS_MAX UINT64_C(0xffffffffff)
 #define COUNT_MAX   UINT64_C(0xffffffff)
 
-#define KEY SCHEMA_KEY
-#define ROW(type_, struct_, member_, key_, limit_, help_)                                       \
-	{                                                                                       \
-		KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \
-			   .limit = (limit_), .help = (help_)                                   \
-	}
-#define NEED(type_, struct_, member_, key_, limit_, help_)                                 \
-	{                                                                                  \
-		KEY(key_), .type = SCHEMA_##type_, .required = true,                       \
-			   .offset = offsetof(struct struct_, member_), .limit = (limit_), \
-			   .help = (help_)                                                 \
-	}
-#define WORDS(required_, struct_, member_, key_, words_, help_)                            \
-	{                                                                                  \
-		KEY(key_), .type = SCHEMA_ENUM, .required = (required_),                   \
-			   .offset = offsetof(struct struct_, member_), .words = (words_), \
-			   .help = (help_)                                                 \
-	}
-#define NESTED(type_, struct_, member_, key_, limit_, sub_, help_)                              \
-	{                                                                                       \
-		KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \
-			   .limit = (limit_), .sub = &(sub_), .help = (help_)                   \
-	}
-#define INLINE(struct_, member_, sub_)                                                             \
-	{                                                                                          \
-		.type = SCHEMA_INLINE, .offset = offsetof(struct struct_, member_), .sub = &(sub_) \
-	}
+/* One row; what follows the key is the rest of struct schema_field. */
+#define FIELD(type_, struct_, member_, key_, ...)                                               \
+	{SCHEMA_KEY(key_), .type = SCHEMA_##type_, .offset = offsetof(struct struct_, member_), \
+		__VA_ARGS__},
+#define ROW(type_, struct_, member_, key_, limit_, help_) \
+	FIELD(type_, struct_, member_, key_, .limit = (limit_), .help = (help_))
+#define NEED(type_, struct_, member_, key_, limit_, help_) \
+	FIELD(type_, struct_, member_, key_, .required = true, .limit = (limit_), .help = (help_))
+#define REV(struct_, member_, key_, help_) \
+	FIELD(REV, struct_, member_, key_, .required = true, .help = (help_))
+#define WORDS(required_, struct_, member_, key_, enum_, help_)                               \
+	FIELD(ENUM, struct_, member_, key_, .required = (required_), .words = enum_##_words, \
+		.help = (help_))
+#define WORD_LIST(struct_, member_, key_, limit_, enum_, help_)                       \
+	FIELD(LIST_ENUM, struct_, member_, key_, .required = true, .limit = (limit_), \
+		.words = enum_##_words, .help = (help_))
+#define NESTED(type_, struct_, member_, key_, limit_, sub_, help_)                     \
+	FIELD(type_, struct_, member_, key_, .limit = (limit_), .sub = &sub_##_schema, \
+		.help = (help_))
+#define INLINE(struct_, member_, sub_) \
+	{.type = SCHEMA_INLINE, .offset = offsetof(struct struct_, member_), .sub = &sub_##_schema},
+#define LOCAL(type_, member_)
+
 #define SCHEMA(name_, struct_, fields_)                                               \
 	{                                                                             \
 		.name = (name_), .size = sizeof(struct struct_), .fields = (fields_), \
 		.count = sizeof(fields_) / sizeof((fields_)[0])                       \
 	}
+#define STRUCT(name_) static const struct schema_field name_##_fields[] = {
+#define END(name_, title_) \
+	}                  \
+	;                  \
+	const struct schema name_##_schema = SCHEMA(title_, name_, name_##_fields)
+
+#define ENUM(name_)         const char *const name_##_words[] = {
+#define WORD(value_, word_) [value_] = (word_),
+#define WORD_COUNT(value_)
+#define END_ENUM(name_) \
+	NULL            \
+	}
 
 /* Used by messages of both links. */
-extern const char *const path_words[];
+extern const char *const path_type_words[];
 extern const char *const ip_protocol_words[];
 extern const char *const event_type_words[];
 extern const struct schema address_schema;

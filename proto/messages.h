@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What link.c, message.c and object.c share: the tables of messages.c, source_messages.c and provider_messages.c. Everybody else asks message_schema(). */
+/* What link.c, message.c and object.c share: the schemas that messages.c, source_messages.c and provider_messages.c have. Everybody else asks message_schema(). */
 #pragma once
 
 #include "proto/model.h"
@@ -14,15 +14,15 @@ extern const struct schema ping_schema;
 extern const struct schema pong_schema;
 extern const struct schema bye_schema;
 extern const struct schema lead_schema;
-extern const struct schema settings_schema;
-extern const struct schema sync_begin_schema;
+extern const struct schema source_settings_schema;
+extern const struct schema sync_mark_schema;
 extern const struct schema sync_end_schema;
 extern const struct schema delete_schema;
 extern const struct schema keep_schema;
-extern const struct schema status_schema;
-extern const struct schema event_schema;
-extern const struct schema remove_schema;
-extern const struct schema commit_schema;
+extern const struct schema status_update_schema;
+extern const struct schema event_note_schema;
+extern const struct schema lb_remove_schema;
+extern const struct schema lb_commit_schema;
 extern const struct schema lb_status_schema;
 extern const struct schema lb_event_schema;
 

@@ -36,7 +36,7 @@ def main() -> int:
         page.write_text(text)
     for match in PLACE.finditer(text):
         if tables.get(match["name"]) not in (None, match["body"]):
-            problems.append(f"table {match['name']} is stale: run proto/protocol_tables.py")
+            problems.append(f"table {match['name']} is stale: run scripts/reference")
     print(*(problems or [f"{len(found)} tables fit"]), sep="\n")
     return 1 if problems else 0
 

@@ -13,41 +13,21 @@
 #define RANCHER_PREFIX   "io.rancher."
 #define SCHEDULER_PREFIX "io.rancher.scheduler."
 
-enum value_type {
-	VALUE_COUNT,
-	VALUE_SWITCH,
-	VALUE_TEXT,
-	VALUE_NAME,
-	VALUE_OBJECT,
-	VALUE_HOST,
-	VALUE_PROTOCOL,
-	VALUE_NAMESPACES,
-	VALUE_STICKINESS,
-	VALUE_PROBES,
-	VALUE_LABELS,
-};
-
-struct annotation_spec {
-	enum value_type type;
-	size_t offset;
-	const char *canonical;
-	const char *original;
-	uint64_t min;
-	uint64_t max;
-};
-
-#define ANNOTATION(member_, type_, canonical_, original_, min_, max_, help_) \
-	{.type = VALUE_##type_,                                              \
-		.offset = offsetof(struct annotation_values, member_),       \
-		.canonical = (canonical_),                                   \
-		.original = (original_),                                     \
-		.min = (min_),                                               \
+#define ANNOTATION(place_, member_, type_, policy_, canonical_, original_, min_, max_, help_)   \
+	{.type = ANNOTATION_##type_,                                                            \
+		.place = ANNOTATION_OF_##place_,                                                \
+		.policy = POLICY_##policy_,                                                     \
+		.offset = offsetof(struct annotation_values,                                    \
+			ANNOTATION_CHOOSE_##place_(backend.member_, member_)),                  \
+		.size = sizeof(((struct annotation_values *)NULL)                               \
+				       ->ANNOTATION_CHOOSE_##place_(backend.member_, member_)), \
+		.canonical = (canonical_),                                                      \
+		.original = (original_),                                                        \
+		.min = (min_),                                                                  \
 		.max = (max_)},
-static const struct annotation_spec specs[] = {
+const struct annotation_spec annotation_specs[] = {
 #include "translator/annotations.def"
 };
-#undef ANNOTATION
-enum { SPEC_COUNT = sizeof(specs) / sizeof(specs[0]) };
 
 struct reader {
 	struct annotation *items; /* sorted by key */
@@ -78,14 +58,18 @@ static const char *field_of(struct arena *arena, struct str key)
 }
 
 const char *annotation_field(
-	const struct ingress_record *ingress, struct arena *arena, const char *original_name)
+	const struct ingress_record *ingress, struct arena *arena, enum annotation_row row)
 {
-	struct str canonical = arena_printf(arena, CANONICAL_PREFIX "%s", original_name);
-	for (size_t i = 0; i < ingress->annotations.count; i++) {
-		if (str_eq(ingress->annotations.items[i].key, canonical))
-			return field_of(arena, canonical);
+	const struct annotation_spec *spec = &annotation_specs[row];
+	for (size_t i = 0; ingress != NULL && i < ingress->annotations.count; i++) {
+		struct str key = ingress->annotations.items[i].key;
+		if (str_eq_c(key, spec->canonical))
+			return field_of(arena, key);
 	}
-	return field_of(arena, str_from(original_name));
+	return arena_printf(arena, "metadata.annotations[%s%s]",
+		spec->original != NULL ? spec->original : spec->canonical,
+		spec->type == ANNOTATION_LABELS ? "*" : "")
+		.p;
 }
 
 /* ---- values ---- */
@@ -244,32 +228,32 @@ static const char *parse_value(
 {
 	void *member = (char *)r->values + spec->offset;
 	switch (spec->type) {
-	case VALUE_COUNT:
+	case ANNOTATION_COUNT:
 		return parse_count(spec, a->value, r->arena, member);
-	case VALUE_SWITCH:
+	case ANNOTATION_SWITCH:
 		return parse_switch(a->value, member);
-	case VALUE_TEXT:
+	case ANNOTATION_TEXT:
 		return parse_text(spec, a->value, r->arena, member);
-	case VALUE_NAME:
+	case ANNOTATION_NAME:
 		return parse_name(spec, a->value, member);
-	case VALUE_OBJECT:
+	case ANNOTATION_OBJECT:
 		return parse_object(spec, a->value, member);
-	case VALUE_HOST:
+	case ANNOTATION_HOST:
 		return parse_host(spec, a->value, r->arena, member);
-	case VALUE_PROTOCOL:
+	case ANNOTATION_PROTOCOL:
 		return parse_protocol(a->value, member);
-	case VALUE_NAMESPACES:
+	case ANNOTATION_NAMESPACES:
 		return parse_namespaces(spec, a->value, r->arena, member);
-	case VALUE_STICKINESS:
+	case ANNOTATION_STICKINESS:
 		if (a->value.len < spec->min || a->value.len > spec->max)
 			return "it is empty or too long";
 		return stickiness_parse(a->value, r->arena, member);
-	case VALUE_PROBES:
+	case ANNOTATION_PROBES:
 		if (a->value.len < spec->min || a->value.len > spec->max)
 			return "it is empty or too long";
 		return probes_parse(a->value, &r->self, field_of(r->arena, a->key), r->arena,
 			r->values, r->diags);
-	case VALUE_LABELS:
+	case ANNOTATION_LABELS:
 		break;
 	}
 	return NULL;
@@ -311,11 +295,12 @@ static void read_single(const struct reader *r, const struct annotation_spec *sp
 
 static bool is_single(struct str key)
 {
-	for (size_t i = 0; i < SPEC_COUNT; i++) {
-		if (specs[i].type == VALUE_LABELS)
+	for (size_t i = 0; i < ANNOTATION_ROW_COUNT; i++) {
+		if (annotation_specs[i].type == ANNOTATION_LABELS)
 			continue;
-		if (str_eq_c(key, specs[i].canonical) ||
-			(specs[i].original != NULL && str_eq_c(key, specs[i].original)))
+		if (str_eq_c(key, annotation_specs[i].canonical) ||
+			(annotation_specs[i].original != NULL &&
+				str_eq_c(key, annotation_specs[i].original)))
 			return true;
 	}
 	return false;
@@ -412,11 +397,11 @@ void annotations_read(const struct ingress_record *ingress, struct arena *arena,
 	};
 	memcpy(r.items, ingress->annotations.items, count * sizeof(struct annotation));
 	qsort(r.items, count, sizeof(struct annotation), compare_keys);
-	for (size_t i = 0; i < SPEC_COUNT; i++) {
-		if (specs[i].type == VALUE_LABELS)
-			read_labels(&r, &specs[i]);
+	for (size_t i = 0; i < ANNOTATION_ROW_COUNT; i++) {
+		if (annotation_specs[i].type == ANNOTATION_LABELS)
+			read_labels(&r, &annotation_specs[i]);
 		else
-			read_single(&r, &specs[i]);
+			read_single(&r, &annotation_specs[i]);
 	}
 	tell_unknown(&r);
 }

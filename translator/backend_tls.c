@@ -12,22 +12,6 @@ static bool has_tls_words(const struct backend_wish *wish)
 	       !str_is_empty(wish->name) || !str_is_empty(wish->client);
 }
 
-bool backend_wish_is_set(const struct backend_wish *wish)
-{
-	return wish->protocol != BACKEND_UNSET || has_tls_words(wish);
-}
-
-const char *backend_wish_word(const struct backend_wish *wish)
-{
-	if (wish->protocol != BACKEND_UNSET)
-		return "backend-protocol";
-	if (!str_is_empty(wish->ca))
-		return "backend-tls.ca";
-	if (!str_is_empty(wish->client))
-		return "backend-tls.client-certificate";
-	return wish->verify != SWITCH_UNSET ? "backend-tls.verify" : "backend-tls.name";
-}
-
 size_t backend_secrets(const struct plan *plan, struct str ret_names[BACKEND_SECRETS_MAX])
 {
 	size_t count = 0;

@@ -26,7 +26,3 @@ void backend_tls_settle(const struct backend_tls_request *request, struct arena 
 /* The Secrets, in the plan's own namespace, that its backends need; views of the plan. Returns their
  * number. */
 size_t backend_secrets(const struct plan *plan, struct str ret_names[BACKEND_SECRETS_MAX]);
-
-bool backend_wish_is_set(const struct backend_wish *wish);
-/* An annotation that sets it, without the part before the slash; for messages. */
-const char *backend_wish_word(const struct backend_wish *wish);

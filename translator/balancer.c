@@ -1,34 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/balancer.h"
 
-#include "translator/stickiness.h"
+#include "translator/probes.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-
-/* Settings of which a load balancer has one. */
-enum setting_type { SETTING_NUMBER, SETTING_SWITCH, SETTING_TEXT, SETTING_STICKINESS };
-
-static const struct {
-	enum setting_type type;
-	size_t offset;
-	const char *field;
-} settings[] = {
-#define SETTING(type_, member_, name_)                                        \
-	{                                                                     \
-		SETTING_##type_, offsetof(struct annotation_values, member_), \
-			"metadata.annotations[" name_ "]"                     \
-	}
-	SETTING(NUMBER, scale, "scale"),
-	SETTING(NUMBER, http_port, "http.port"),
-	SETTING(NUMBER, https_port, "https.port"),
-	SETTING(SWITCH, allow_http, "allow.http"),
-	SETTING(TEXT, custom_config, "config"),
-	SETTING(STICKINESS, stickiness, "io.rancher.stickiness.policy"),
-#undef SETTING
-};
-enum { SETTING_COUNT = sizeof(settings) / sizeof(settings[0]) };
-enum { SETTING_HTTP_PORT = 1, SETTING_HTTPS_PORT = 2, SETTING_ALLOW_HTTP = 3 };
 
 struct builder {
 	const struct balancer_request *request;
@@ -36,7 +11,7 @@ struct builder {
 	struct diag_list *diags;
 	struct load_balancer *lb;
 	struct annotation_values values;
-	const struct plan *set_by[SETTING_COUNT];
+	const struct plan *set_by[ANNOTATION_ROW_COUNT];
 	const struct plan *default_by;
 };
 
@@ -48,51 +23,6 @@ static int compare_plans(const void *left, const void *right)
 
 /* ---- settings of several Ingresses ---- */
 
-static size_t setting_size(enum setting_type type)
-{
-	switch (type) {
-	case SETTING_NUMBER:
-		return sizeof(uint64_t);
-	case SETTING_SWITCH:
-		return sizeof(enum annotation_switch);
-	case SETTING_TEXT:
-		return sizeof(struct str);
-	case SETTING_STICKINESS:
-		break;
-	}
-	return sizeof(struct stickiness *);
-}
-
-static bool setting_is_set(enum setting_type type, const void *member)
-{
-	switch (type) {
-	case SETTING_NUMBER:
-		return *(const uint64_t *)member != 0;
-	case SETTING_SWITCH:
-		return *(const enum annotation_switch *)member != SWITCH_UNSET;
-	case SETTING_TEXT:
-		return ((const struct str *)member)->len != 0;
-	case SETTING_STICKINESS:
-		break;
-	}
-	return *(struct stickiness *const *)member != NULL;
-}
-
-static bool setting_equal(enum setting_type type, const void *a, const void *b)
-{
-	switch (type) {
-	case SETTING_NUMBER:
-		return *(const uint64_t *)a == *(const uint64_t *)b;
-	case SETTING_SWITCH:
-		return *(const enum annotation_switch *)a == *(const enum annotation_switch *)b;
-	case SETTING_TEXT:
-		return str_eq(*(const struct str *)a, *(const struct str *)b);
-	case SETTING_STICKINESS:
-		break;
-	}
-	return stickiness_equal(*(struct stickiness *const *)a, *(struct stickiness *const *)b);
-}
-
 static void tell_conflict(const struct builder *b, const struct plan *loser,
 	const struct plan *winner, const char *field)
 {
@@ -102,21 +32,18 @@ static void tell_conflict(const struct builder *b, const struct plan *loser,
 		STR_FMT(winner->self.namespace), STR_FMT(winner->self.name));
 }
 
-static void merge_setting(struct builder *b, size_t index)
+static void merge_setting(struct builder *b, enum annotation_row row)
 {
-	enum setting_type type = settings[index].type;
-	size_t offset = settings[index].offset;
-	void *merged = (char *)&b->values + offset;
 	for (size_t i = 0; i < b->request->count; i++) {
 		const struct plan *plan = b->request->plans[i];
-		const void *member = (const char *)&plan->values + offset;
-		if (!setting_is_set(type, member))
+		if (!annotation_is_set(&plan->values, row))
 			continue;
-		if (b->set_by[index] == NULL) {
-			memcpy(merged, member, setting_size(type));
-			b->set_by[index] = plan;
-		} else if (!setting_equal(type, merged, member)) {
-			tell_conflict(b, plan, b->set_by[index], settings[index].field);
+		if (b->set_by[row] == NULL) {
+			annotation_copy(&b->values, &plan->values, row);
+			b->set_by[row] = plan;
+		} else if (!annotation_equal(&b->values, &plan->values, row)) {
+			tell_conflict(
+				b, plan, b->set_by[row], annotation_field(NULL, b->arena, row));
 		}
 	}
 }
@@ -146,11 +73,7 @@ static bool same_label(const void *a, const void *b)
 
 static bool same_check(const void *a, const void *b)
 {
-	const struct health_check *x = a;
-	const struct health_check *y = b;
-	return x->type == y->type && str_eq(x->path, y->path) && x->port == y->port &&
-	       x->interval_ms == y->interval_ms && x->timeout_ms == y->timeout_ms &&
-	       x->rise == y->rise && x->fall == y->fall;
+	return probe_equal(a, b);
 }
 
 static void tell_owned(const struct builder *b, const struct owned *loser,
@@ -299,13 +222,14 @@ static struct listener https_listener(const struct builder *b)
 static void part_ports(const struct builder *b, struct listener *http, struct listener *https)
 {
 	struct listener *both[] = {https, http};
-	const size_t index[] = {SETTING_HTTPS_PORT, SETTING_HTTP_PORT};
+	const enum annotation_row rows[] = {ANNOTATION_ROW_https_port, ANNOTATION_ROW_http_port};
 	const uint64_t fallback[] = {BALANCER_HTTPS_PORT, BALANCER_HTTP_PORT};
 	for (int i = 0; i < 2 && http->port == https->port; i++) {
-		const struct plan *by = b->set_by[index[i]];
+		const struct plan *by = b->set_by[rows[i]];
 		if (by == NULL || both[i]->port == fallback[i])
 			continue;
-		diag_add(b->diags, &by->self, "PortConflict", settings[index[i]].field,
+		diag_add(b->diags, &by->self, "PortConflict",
+			annotation_field(NULL, b->arena, rows[i]),
 			"port %llu would be that of HTTP and of HTTPS; %llu is used",
 			(unsigned long long)both[i]->port, (unsigned long long)fallback[i]);
 		both[i]->port = fallback[i];
@@ -355,7 +279,8 @@ static void add_listeners(struct builder *b)
 	if (has_http && has_https)
 		part_ports(b, &http, &https);
 	if (!has_http && !has_https && plain)
-		tell_all(b, "NoListener", settings[SETTING_ALLOW_HTTP].field,
+		tell_all(b, "NoListener",
+			annotation_field(NULL, b->arena, ANNOTATION_ROW_allow_http),
 			"plain HTTP is forbidden and no certificate is usable: nothing is served");
 	struct listener *listeners = arena_calloc(b->arena, 2, sizeof(*listeners));
 	size_t count = 0;
@@ -412,8 +337,10 @@ void balancer_build(const struct balancer_request *request, struct arena *arena,
 		qsort(request->plans, request->count, sizeof(*request->plans), compare_plans);
 	*ret_balancer = (struct load_balancer){.key = {.kind = LB_LOAD_BALANCER}};
 	set_identity(&b);
-	for (size_t i = 0; i < SETTING_COUNT; i++)
-		merge_setting(&b, i);
+	for (enum annotation_row row = 0; row < ANNOTATION_ROW_COUNT; row++) {
+		if (annotation_is_single(row))
+			merge_setting(&b, row);
+	}
 	merge_labels(&b);
 	merge_checks(&b);
 	merge_default_pool(&b);
@@ -424,7 +351,5 @@ void balancer_build(const struct balancer_request *request, struct arena *arena,
 		add_tcp(&b);
 	else
 		add_listeners(&b);
-	ret_balancer->scale = b.values.scale;
-	ret_balancer->stickiness = b.values.stickiness;
-	ret_balancer->custom_config = b.values.custom_config;
+	annotations_set_balancer(&b.values, ret_balancer);
 }

@@ -223,9 +223,7 @@ static const struct backend_wish *settle_pool(
 	const struct plan *plan = &plans_get(objects->plans, first)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
-	pool->stickiness = (struct stickiness *)(uintptr_t)wish->stickiness;
-	pool->health_check = (struct health_check *)(uintptr_t)wish->check;
-	return wish->backend;
+	return policies_fill_pool(wish, pool);
 }
 
 static const void *build_pool(

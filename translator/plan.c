@@ -107,8 +107,7 @@ static void keep_own_checks(const struct plan_maker *m)
 			continue;
 		}
 		diag_add(m->diags, &m->plan->self, "InvalidAnnotation",
-			annotation_field(
-				m->ingress, m->arena, "io.rancher.kubernetes.livenessprobes"),
+			annotation_field(m->ingress, m->arena, ANNOTATION_ROW_health_checks),
 			"the probe of %s is left out: the Ingress has no such backend",
 			diag_quote(m->arena, check->service));
 	}
@@ -197,8 +196,8 @@ static void want_port(const struct plan_maker *m, uint64_t port, enum listener_p
 		return;
 	if (port == other || (m->plan->ports.count != 0 && m->plan->ports.items[0].port == port)) {
 		diag_add(m->diags, &m->plan->self, "PortConflict",
-			annotation_field(
-				m->ingress, m->arena, is_http ? "http.port" : "https.port"),
+			annotation_field(m->ingress, m->arena,
+				is_http ? ANNOTATION_ROW_http_port : ANNOTATION_ROW_https_port),
 			"port %llu is that of %s already", (unsigned long long)port,
 			is_http ? "HTTPS" : "HTTP");
 		return;
@@ -222,27 +221,27 @@ static void share(const struct plan_maker *m)
 	plan->values = (struct annotation_values){0};
 }
 
+/* What needs TLS to be opened. */
+static void refuse_opened(const struct plan_maker *m, enum policy policy, const char *why)
+{
+	const char *field = annotations_drop(&m->plan->values, policy, m->ingress, m->arena);
+	if (field != NULL)
+		diag_add(m->diags, &m->plan->self, "NotSupported", field, "it is not heeded: %s",
+			why);
+}
+
 static void read_passthrough(struct plan_maker *m)
 {
 	struct plan *plan = m->plan;
 	if (plan->values.tls_passthrough != SWITCH_ON)
 		return;
 	plan->is_passthrough = true;
-	if (plan->values.stickiness != NULL)
-		diag_add(m->diags, &plan->self, "NotSupported",
-			annotation_field(m->ingress, m->arena, "io.rancher.stickiness.policy"),
-			"it is not heeded: there are no cookies in TLS that is passed through");
-	plan->values.stickiness = NULL;
-	if (backend_wish_is_set(&plan->values.backend))
-		diag_add(m->diags, &plan->self, "NotSupported",
-			annotation_field(
-				m->ingress, m->arena, backend_wish_word(&plan->values.backend)),
-			"it is not heeded: TLS that is passed through is not opened");
-	plan->values.backend = (struct backend_wish){0};
+	refuse_opened(m, POLICY_STICKINESS, "there are no cookies in TLS that is passed through");
+	refuse_opened(m, POLICY_BACKEND_TLS, "TLS that is passed through is not opened");
 	if (!m->context->cannot.tls_passthrough)
 		return;
 	diag_add(m->diags, &plan->self, "NotSupported",
-		annotation_field(m->ingress, m->arena, "tls-passthrough"),
+		annotation_field(m->ingress, m->arena, ANNOTATION_ROW_tls_passthrough),
 		"this kind of load balancer cannot pass TLS through; the hosts are not served");
 }
 

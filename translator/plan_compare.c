@@ -3,8 +3,6 @@
  * built again. */
 #include "translator/plan.h"
 
-#include "translator/stickiness.h"
-
 int plan_compare_ages(const struct plan *a, const struct plan *b)
 {
 	if (a->created != b->created)
@@ -17,43 +15,6 @@ bool plan_shapes_balancer(const struct plan *plan)
 {
 	/* The owners of a whole class are not listed, and what they have of it are claims. */
 	return plan->is_ours && plan->scope != BALANCER_OF_CLASS;
-}
-
-static bool same_labels(const struct annotation_values *a, const struct annotation_values *b)
-{
-	if (a->labels.count != b->labels.count)
-		return false;
-	for (size_t i = 0; i < a->labels.count; i++) {
-		if (!str_eq(a->labels.items[i].key, b->labels.items[i].key) ||
-			!str_eq(a->labels.items[i].value, b->labels.items[i].value))
-			return false;
-	}
-	return true;
-}
-
-static bool same_checks(const struct annotation_values *a, const struct annotation_values *b)
-{
-	if (a->health_checks.count != b->health_checks.count)
-		return false;
-	for (size_t i = 0; i < a->health_checks.count; i++) {
-		const struct health_check *x = &a->health_checks.items[i];
-		const struct health_check *y = &b->health_checks.items[i];
-		if (!str_eq(x->service, y->service) || x->type != y->type ||
-			!str_eq(x->path, y->path) || x->port != y->port ||
-			x->interval_ms != y->interval_ms || x->timeout_ms != y->timeout_ms ||
-			x->rise != y->rise || x->fall != y->fall)
-			return false;
-	}
-	return true;
-}
-
-static bool same_values(const struct annotation_values *a, const struct annotation_values *b)
-{
-	return a->scale == b->scale && a->http_port == b->http_port &&
-	       a->https_port == b->https_port && a->allow_http == b->allow_http &&
-	       str_eq(a->custom_config, b->custom_config) &&
-	       stickiness_equal(a->stickiness, b->stickiness) && same_labels(a, b) &&
-	       same_checks(a, b);
 }
 
 static bool same_secrets(const struct plan *a, const struct plan *b)
@@ -88,7 +49,7 @@ bool plan_same_balancer(const struct plan *a, const struct plan *b)
 	       a->is_passthrough == b->is_passthrough && a->is_leaving == b->is_leaving &&
 	       a->is_kept == b->is_kept && a->is_refused == b->is_refused &&
 	       (a->hosts.count != 0) == (b->hosts.count != 0) && same_ports(a, b) &&
-	       same_values(&a->values, &b->values);
+	       annotations_same_balancer(&a->values, &b->values);
 }
 
 static bool same_tls(const struct plan *a, const struct plan *b)

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "translator/policies.h"
 
-#include "translator/backend_tls.h"
 #include "translator/digest.h"
 
-static const char *const words[POLICY_COUNT] = {
-#define POLICY(name_, word_) word_,
-	POLICIES(POLICY)
-#undef POLICY
+enum policy_scope { SCOPE_ANY, SCOPE_OWN, SCOPE_SHARED };
+
+static const struct {
+	enum policy_scope scope;
+	const char *word;
+} policies[] = {
+#define POLICY(name_, scope_, word_, help_) {SCOPE_##scope_, word_},
+#include "translator/annotations.def"
 };
 
 unsigned policies_missing(const struct str_list *list)
@@ -16,7 +19,7 @@ unsigned policies_missing(const struct str_list *list)
 	for (unsigned i = 0; i < POLICY_COUNT; i++) {
 		bool found = false;
 		for (size_t k = 0; k < list->count && !found; k++)
-			found = str_eq_c(list->items[k], words[i]);
+			found = str_eq_c(list->items[k], policies[i].word);
 		if (!found)
 			missing |= 1U << i;
 	}
@@ -25,74 +28,25 @@ unsigned policies_missing(const struct str_list *list)
 
 /* ---- refusals ---- */
 
-struct given {
-	bool is_set;
-	enum policy policy;
-	const char *annotation;
-};
-
-static void refuse_shared(const struct ingress_record *ingress, const struct given *given,
-	struct arena *arena, const struct plan *plan, struct diag_list *diags)
-{
-	diag_add(diags, &plan->self, "SharedLoadBalancer",
-		annotation_field(ingress, arena, given->annotation),
-		"it is not heeded: all Ingresses of class %.*s share one load balancer",
-		STR_FMT(plan->class_name));
-}
-
-static void clear(struct annotation_values *values, enum policy policy)
-{
-	switch (policy) {
-	case POLICY_STICKINESS:
-		values->stickiness = NULL;
-		return;
-	case POLICY_HEALTH_CHECK:
-		values->health_checks.count = 0;
-		return;
-	case POLICY_SCALE:
-		values->scale = 0;
-		return;
-	case POLICY_LABELS:
-		values->labels.count = 0;
-		return;
-	case POLICY_CUSTOM_CONFIG:
-		values->custom_config = STR_NONE;
-		return;
-	case POLICY_BACKEND_TLS:
-		values->backend = (struct backend_wish){0};
-		return;
-	}
-}
-
 void policies_refuse(const struct ingress_record *ingress, const struct plan_context *context,
 	struct arena *arena, struct plan *plan, struct diag_list *diags)
 {
-	struct annotation_values *values = &plan->values;
-	const struct given given[] = {
-		{values->scale != 0, POLICY_SCALE, "scale"},
-		{!str_is_empty(values->custom_config), POLICY_CUSTOM_CONFIG, "config"},
-		{values->labels.count != 0, POLICY_LABELS, "io.rancher.*"},
-		{values->stickiness != NULL, POLICY_STICKINESS, "io.rancher.stickiness.policy"},
-		{values->health_checks.count != 0, POLICY_HEALTH_CHECK,
-			"io.rancher.kubernetes.livenessprobes"},
-		{backend_wish_is_set(&values->backend), POLICY_BACKEND_TLS,
-			backend_wish_word(&values->backend)},
-	};
-	const unsigned never_shared = POLICY_SCALE | POLICY_CUSTOM_CONFIG | POLICY_LABELS;
-	const unsigned only_shared = POLICY_BACKEND_TLS;
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
-		if (!given[i].is_set)
+	bool is_shared = plan->scope == BALANCER_OF_CLASS;
+	for (unsigned i = 0; i < POLICY_COUNT; i++) {
+		enum policy policy = 1U << i;
+		bool cannot = (context->cannot.policies & policy) != 0 ||
+			      (policies[i].scope == SCOPE_SHARED && !is_shared);
+		if (!cannot && !(policies[i].scope == SCOPE_OWN && is_shared))
 			continue;
-		if ((context->cannot.policies & given[i].policy) != 0 ||
-			(plan->scope != BALANCER_OF_CLASS && (only_shared & given[i].policy) != 0))
-			diag_add(diags, &plan->self, "NotSupported",
-				annotation_field(ingress, arena, given[i].annotation),
+		const char *field = annotations_drop(&plan->values, policy, ingress, arena);
+		if (field != NULL && cannot)
+			diag_add(diags, &plan->self, "NotSupported", field,
 				"it is not heeded: this kind of load balancer cannot do it");
-		else if (plan->scope == BALANCER_OF_CLASS && (never_shared & given[i].policy) != 0)
-			refuse_shared(ingress, &given[i], arena, plan, diags);
-		else
-			continue;
-		clear(values, given[i].policy);
+		else if (field != NULL)
+			diag_add(diags, &plan->self, "SharedLoadBalancer", field,
+				"it is not heeded: all Ingresses of class %.*s share one load "
+				"balancer",
+				STR_FMT(plan->class_name));
 	}
 }
 
@@ -157,7 +111,7 @@ void policies_settle_pool(
 		*copy = *check;
 		pool->check = copy;
 	}
-	if (backend_wish_is_set(&values->backend) && !str_starts_with(pool->port, STR("tcp:"))) {
+	if (annotations_ask_backends(values) && !str_starts_with(pool->port, STR("tcp:"))) {
 		struct backend_wish *copy = arena_alloc(arena, sizeof(*copy));
 		*copy = values->backend;
 		pool->backend = copy;
@@ -170,4 +124,11 @@ void policies_settle_pool(
 	if (pool->stickiness != NULL || pool->check != NULL || pool->backend != NULL)
 		pool->port = arena_printf(
 			arena, "%.*s+%016llx", STR_FMT(pool->port), (unsigned long long)digest);
+}
+
+const struct backend_wish *policies_fill_pool(const struct plan_pool *settings, struct pool *pool)
+{
+	pool->stickiness = (struct stickiness *)(uintptr_t)settings->stickiness;
+	pool->health_check = (struct health_check *)(uintptr_t)settings->check;
+	return settings->backend;
 }

@@ -287,3 +287,10 @@ const char *probes_parse(struct str text, const struct object_ref *ingress, cons
 	ret_values->health_checks.count = count;
 	return NULL;
 }
+
+bool probe_equal(const struct health_check *a, const struct health_check *b)
+{
+	return a->type == b->type && str_eq(a->path, b->path) && a->port == b->port &&
+	       a->interval_ms == b->interval_ms && a->timeout_ms == b->timeout_ms &&
+	       a->rise == b->rise && a->fall == b->fall;
+}

@@ -20,3 +20,5 @@
 /* NULL, or why the whole was refused. Probes are sorted by service, in the arena. */
 const char *probes_parse(struct str text, const struct object_ref *ingress, const char *field,
 	struct arena *arena, struct annotation_values *ret_values, struct diag_list *diags);
+/* Whether both check in the same way, whatever the Service. */
+bool probe_equal(const struct health_check *a, const struct health_check *b);

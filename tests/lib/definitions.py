@@ -8,7 +8,7 @@ import re
 
 from lib.markdown import ROOT, repository_files
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[(),]|[^\s"(),/]+|/', re.DOTALL)
+TOKEN = re.compile(r'(?m:^#[^\n]*)|"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[(),]|[^\s"(),/]+|/', re.DOTALL)
 
 
 def _value(tokens: list[str]) -> str | None:
@@ -21,7 +21,7 @@ def _value(tokens: list[str]) -> str | None:
 def rows(text: str, macro: str) -> list[list[str | None]]:
     """The arguments of each MACRO(...) in the text of a table."""
     found: list[list[str | None]] = []
-    tokens = [token for token in TOKEN.findall(text) if not token.startswith(("//", "/*"))]
+    tokens = [token for token in TOKEN.findall(text) if not token.startswith(("//", "/*", "#"))]
     at = 0
     while at < len(tokens) - 1:
         if tokens[at] != macro or tokens[at + 1] != "(":

@@ -8,11 +8,13 @@ from typing import Any, Iterable, Iterator, Literal
 
 import msgpack
 
+from lib.definitions import table
+
 KINDS = ["ingress", "ingress-class", "service", "endpoints", "secret"]
 SETTINGS = {"kinds": KINDS, "ingress_class": "rancher", "controller_name": "sluice.io/ingress-controller",
             "without_class": True, "load_balancer_class": "sluice.io/load-balancer"}
 PROTOCOLS = ["http", "https", "tcp", "tls-passthrough"]
-POLICIES = ["stickiness", "health-check", "scale", "labels", "custom-config", "backend-tls"]
+POLICIES = [word for _, _, word, _ in table("translator/annotations.def", "POLICY")]
 ORDER = {"certificate": 0, "pool": 1, "load-balancer": 2, "virtual-host": 3}
 Body = dict[str, Any]
 

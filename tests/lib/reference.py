@@ -20,7 +20,7 @@ from lib.markdown import ROOT, repository_files
 
 DAEMONS = ("watcher", "translator", "provider-rancher", "provider-haproxy", "provider-nginx", "proxy")
 # Where a program is not in the folder of its name.
-FOLDERS = {"sluice-proxy": "provider-supervisor"}
+FOLDERS = {"sluice-proxy": "provider-supervisor", "proto-describe": "proto"}
 REGION = re.compile(r"(<!-- generated: ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 VALUES = {
@@ -86,7 +86,7 @@ def environment() -> str:
 
 def annotations() -> str:
     lines = ["| annotation | in the Go original | value | meaning |", "| --- | --- | --- | --- |"]
-    for _, kind, canonical, original, least, greatest, meaning in table(
+    for _, _, kind, _, canonical, original, least, greatest, meaning in table(
         "translator/annotations.def", "ANNOTATION"
     ):
         family = "NAME" if kind == "LABELS" else ""
@@ -95,6 +95,12 @@ def annotations() -> str:
             f"| {names[0]} | {names[1]} | {VALUES[kind].format(least=least, greatest=greatest)} | {cell(meaning)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def policies() -> str:
+    rows = table("translator/annotations.def", "POLICY")
+    text = "| word of `policies` | what it can honour |\n| --- | --- |\n"
+    return text + "".join(f"| `{word}` | {cell(meaning)} |\n" for _, _, word, meaning in rows)
 
 
 def labels() -> str:
@@ -179,6 +185,7 @@ MAKERS = {
     "options": options_of,
     "environment": environment,
     "annotations": annotations,
+    "policies": policies,
     "labels": labels,
     "metrics": metrics,
     "reasons": reasons,

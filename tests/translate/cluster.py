@@ -6,14 +6,17 @@ import random
 from typing import Any
 
 from lib.certs import self_signed
+from lib.definitions import table
 
 Record = dict[str, Any]
 
 NAMESPACES = ["a", "b"]
 HOSTS = ["x.org", "y.org", "*.org", "", "Bad_Host", "www.y.org", "*.y.org"]
 PATHS = ["/", "/a", "/a/", "/a/b", "", "/b", "bad", "/a b"]
-ANNOTATIONS = {
-    "scale": ["1", "2", "many"], "sluice.io/scale": ["3"], "http.port": ["80", "443", "8080", "x"],
+BY_TYPE = {"COUNT": ["{least}", "{greatest}", "many"], "SWITCH": ["true", "false", "maybe"]}
+ANNOTATIONS = {canonical: [value.format(least=least, greatest=greatest) for value in BY_TYPE[kind]]
+               for _, _, kind, _, canonical, _, least, greatest, _ in table("translator/annotations.def", "ANNOTATION") if kind in BY_TYPE} | {
+    "scale": ["1", "2", "many"], "http.port": ["80", "443", "8080", "x"],
     "https.port": ["443", "80", "8443"], "allow.http": ["true", "false", "f", "maybe"], "config": ["global\n  maxconn 5\n"],
     "sluice.io/group": ["g", "h", "G!"], "io.rancher.stickiness.policy": ["mode: insert\ncookie: c\n", "mode: x"],
     "io.rancher.scheduler.affinity.host_label": ["a=b"], "io.rancher.x": ["1", "2"], "sluice.io/io.rancher.x": ["3"],

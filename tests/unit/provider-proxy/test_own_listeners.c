@@ -68,7 +68,7 @@ static bool put(
 	struct fixture *f, const char *id, bool keep, struct listener *listeners, size_t count)
 {
 	struct load_balancer balancer = {
-		.key = {LB_LOAD_BALANCER, str_from(id), 1},
+		.key = {.kind = LB_LOAD_BALANCER, .id = str_from(id), .rev = 1},
 		.name = str_from(id),
 		.keep = keep,
 		.listeners = {listeners, count},
@@ -87,7 +87,7 @@ static bool put(
 static struct pool pool_of(struct pool_endpoint *endpoints, size_t count)
 {
 	return (struct pool){
-		.key = {LB_POOL, STR("default/web:80"), 1},
+		.key = {.kind = LB_POOL, .id = STR("default/web:80"), .rev = 1},
 		.service = {.namespace = STR("default"), .name = STR("web")},
 		.endpoints = {endpoints, count},
 	};

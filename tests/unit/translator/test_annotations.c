@@ -185,10 +185,10 @@ static void the_canonical_name_wins(void **state)
 	annotations_read(&ingress, &arena, &values, &diags);
 	assert_text(describe(&arena, &values), "scale=3 http=81 io.rancher.a=2");
 	assert_string_equal(reasons_of(&diags), "AnnotationOverridden AnnotationOverridden");
-	assert_string_equal(annotation_field(&ingress, &arena, "scale"),
+	assert_string_equal(annotation_field(&ingress, &arena, ANNOTATION_ROW_scale),
 		"metadata.annotations[sluice.io/scale]");
-	assert_string_equal(
-		annotation_field(&ingress, &arena, "config"), "metadata.annotations[config]");
+	assert_string_equal(annotation_field(&ingress, &arena, ANNOTATION_ROW_custom_config),
+		"metadata.annotations[config]");
 	arena_fini(&arena);
 }
 
