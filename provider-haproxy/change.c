@@ -76,7 +76,7 @@ static void fail(struct engine *engine, const char *why)
 static void disk_fail(struct engine *engine, int err, const char *what)
 {
 	char *why = xasprintf("%s: %s", what, files_problem(err));
-	disk_failed(engine, err, what);
+	disk_failed(engine->disk, err, what);
 	fail(engine, why);
 	free(why);
 }
@@ -145,7 +145,7 @@ void change_on_worker(struct engine *engine, long worker)
 	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
 	engine->is_reload_forced = false;
 	engine->is_fresh = true;
-	disk_remove_former(engine);
+	disk_remove_former(engine->disk, engine->proxy_dir);
 	backoff_succeeded(&engine->change->backoff);
 	engine_set_problem(engine, NULL);
 }
@@ -302,7 +302,7 @@ void change_begin(struct engine *engine)
 		disk_fail(engine, err, "the configuration cannot be written");
 		return;
 	}
-	disk_worked(engine);
+	disk_worked(engine->disk);
 	start_check(engine);
 }
 

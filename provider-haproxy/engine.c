@@ -16,7 +16,6 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
-#include "common/files.h"
 #include "provider-proxy/trusted_file.h"
 
 #include <stdio.h>
@@ -103,8 +102,8 @@ static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 static bool is_settled(const struct engine *engine)
 {
 	return engine->connection == CONNECTION_READY && !change_is_under_way(engine) &&
-	       pump_is_idle(engine) && !engine->is_flush_needed && engine->disk_error == 0 &&
-	       !change_is_needed(engine);
+	       pump_is_idle(engine) && !disk_is_flush_needed(engine->disk) &&
+	       !disk_has_failed(engine->disk) && !change_is_needed(engine);
 }
 
 static void tell(struct engine *engine)
@@ -123,7 +122,7 @@ static void tell(struct engine *engine)
 	} else if (is_done && !probe_is_pending(engine->probe)) {
 		local_applied(engine->local);
 		local_set_missing(engine->local, NULL);
-	} else if (engine->problem != NULL && engine->disk_error == 0) {
+	} else if (engine->problem != NULL && !disk_has_failed(engine->disk)) {
 		local_failed(engine->local, engine->problem);
 	}
 }
@@ -155,7 +154,7 @@ static void step(struct engine *engine)
 	/* Certificates on their way may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
-		       engine->disk_error == 0;
+		       !disk_has_failed(engine->disk);
 	if (!change_is_under_way(engine) && change_is_needed(engine) && !is_busy &&
 		!change_is_waiting(engine) && change_may_begin(engine))
 		change_begin(engine);
@@ -202,7 +201,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 		begin_keeping(engine);
 		local_pending(engine->local, NULL);
 	}
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	engine_wake(engine);
 }
 
@@ -218,13 +217,6 @@ static void on_pool(void *ctx, struct object *pool)
 
 static void make_files(struct engine *engine)
 {
-	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
-	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		char *path = engine_path(engine, names[table]);
-		engine->files[table] =
-			rowfile_new(local_rows(engine->local), (enum row_table)table, path);
-		free(path);
-	}
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
@@ -233,7 +225,7 @@ static void make_files(struct engine *engine)
 	free(dir);
 	repair_read(engine);
 	staged_read_held(engine);
-	pools_remember(engine);
+	pools_remember(engine, disk_map(engine->disk, ROW_WHOLE));
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -276,10 +268,8 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	int err = disk_make_folders(engine);
-	if (err != 0) {
-		*ret_problem = xasprintf(
-			"a folder in the state folder cannot be made: %s", files_problem(err));
+	engine->disk = disk_new(&config->local, engine->local, flush_on_due, engine, ret_problem);
+	if (engine->disk == NULL) {
 		local_free(engine->local);
 		free(engine);
 		return NULL;
@@ -291,7 +281,6 @@ struct engine *engine_new(
 	engine->ports = xcalloc(1, sizeof(*engine->ports));
 	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
 	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
-	flush_init(engine);
 	engine->pools = pools_new(engine);
 	engine->repair = repair_new(engine);
 	ev_init(&engine->ports_again, on_ports_again);
@@ -325,11 +314,9 @@ void engine_free(struct engine *engine)
 	idle_free(engine->idle);
 	repair_free(engine->repair);
 	probe_free(engine->probe);
-	ev_timer_stop(engine->loop, &engine->flush);
 	ev_timer_stop(engine->loop, &engine->ports_again);
 	ev_timer_stop(engine->loop, &engine->keep);
-	for (int table = 0; table < ROW_TABLE_COUNT; table++)
-		rowfile_free(engine->files[table]);
+	disk_free(engine->disk);
 	certs_fini(&engine->certs);
 	trust_files_fini(&engine->trust);
 	local_free(engine->local);

@@ -62,10 +62,7 @@ struct engine {
 
 	/* Files. */
 	struct repair *repair;
-	struct rowfile *files[ROW_TABLE_COUNT];
-	int disk_error;
-	ev_timer flush;
-	bool is_flush_needed;
+	struct disk *disk;
 
 	/* HAProxy. */
 	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox allows no other. */

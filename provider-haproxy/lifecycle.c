@@ -15,9 +15,7 @@
 /* HAProxy comes back with what is wanted now, and not with what was when it died. */
 static int write_for_start(struct engine *engine)
 {
-	int err = 0;
-	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++)
-		err = rowfile_write(engine->files[table]);
+	int err = disk_write_maps(engine->disk, true);
 	return err != 0 ? err : flush_files(engine);
 }
 
@@ -41,7 +39,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	engine->is_fresh = origin == PROXY_STARTED;
 	lifecycle_use_folder(engine, str_from(dir));
 	if (origin != PROXY_FOUND)
-		disk_remove_former(engine);
+		disk_remove_former(engine->disk, engine->proxy_dir);
 	/* Its supervisor may have started it before we have looked at the files. */
 	engine->are_held_unknown = buf_len(&engine->installed) == 0;
 	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
@@ -106,7 +104,7 @@ void lifecycle_start(struct engine *engine)
 		sync_connect(engine);
 		return;
 	}
-	if (disk_has_proxy_folder(engine))
+	if (disk_has_proxy_folder(engine->disk))
 		engine->former_socket = engine_path(engine, HAPROXY_SOCKET);
 	struct proxy_config proxy_config = {
 		.loop = engine->loop,

@@ -86,7 +86,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 	bool needs_ca = trust_files_is_unknown(&engine->trust, &trust->ca, engine->worker);
 	bool needs_client = trust_files_is_unknown(&engine->trust, &trust->client, engine->worker);
 	if (!trust_files_are_written(&engine->trust, trust)) {
-		disk_want_flush(engine);
+		disk_want_flush(engine->disk);
 		return false;
 	}
 	/* Certificates have one transaction for all; a CA has another. */
@@ -305,13 +305,8 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 			rows_defer(rows, row);
 			continue;
 		}
-		int err = rowfile_put(engine->files[table], row);
-		if (err != 0) {
-			disk_failed(engine, err, "the routes");
+		if (disk_put_row(engine->disk, row) != 0)
 			return false;
-		}
-		disk_worked(engine);
-		engine->is_flush_needed = true;
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));
 	}
@@ -367,7 +362,7 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 void pump_run(struct engine *engine)
 {
 	pump_slots(engine);
-	if (engine->disk_error == 0 || !ev_is_active(&engine->flush)) {
+	if (disk_may_store(engine->disk)) {
 		/* Pools first, then the routes that lead to them; a pool's row goes when no route can lead to it any more. */
 		bool is_done = pump_rows(engine, ROW_WHOLE, false);
 		is_done = pump_rows(engine, ROW_PREFIX, false) && is_done;
@@ -376,8 +371,6 @@ void pump_run(struct engine *engine)
 	}
 	pump_certs_run(engine);
 	unload_trust(engine);
-	if (engine->is_flush_needed)
-		disk_want_flush(engine);
 }
 
 bool pump_is_idle(const struct engine *engine)

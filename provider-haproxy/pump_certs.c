@@ -108,13 +108,13 @@ static void load_by_reload(struct engine *engine, struct cert *cert)
 {
 	int err = certs_write_file(&engine->certs, cert);
 	if (err != 0) {
-		disk_failed(engine, err, "a certificate");
+		disk_failed(engine->disk, err, "a certificate");
 		return;
 	}
 	cert->has = cert->wanted;
 	cert->is_listed = true;
 	engine->is_reload_forced = true;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -196,9 +196,9 @@ static void finish_accepted(struct engine *engine, struct cert *cert)
 	if (cert->wanted == engine->pump_certs->digest) {
 		int err = certs_write_file(&engine->certs, cert);
 		if (err != 0)
-			disk_failed(engine, err, "a certificate");
+			disk_failed(engine->disk, err, "a certificate");
 	}
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -221,7 +221,7 @@ static void finish_removed(struct engine *engine)
 	cert->is_listed = false;
 	count_removed(engine, 1);
 	engine->certs.is_list_changed = true;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 	engine_wake(engine);
 }

@@ -162,7 +162,7 @@ static bool read_group(struct engine *engine, const char *path)
 static void read_groups(struct engine *engine, size_t count)
 {
 	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
-		char *path = disk_group_path(engine, i);
+		char *path = disk_group_path(engine->disk, i);
 		bool is_last = i >= count && !files_exist(path);
 		bool is_one = !is_last && read_group(engine, path);
 		if (is_one)
@@ -180,7 +180,7 @@ static void read_groups(struct engine *engine, size_t count)
 static void repair_group(struct engine *engine, struct group *group)
 {
 	struct buf content;
-	char *path = disk_group_path(engine, group->number);
+	char *path = disk_group_path(engine->disk, group->number);
 	buf_init(&content, RENDER_LEN_MAX);
 	const char *problem = checksum_read(path, &content);
 	if (problem == NULL) {
@@ -188,7 +188,7 @@ static void repair_group(struct engine *engine, struct group *group)
 	} else {
 		tell(engine, path, problem);
 		if (engine_is_complete(engine)) {
-			(void)disk_write_group(engine, group);
+			(void)disk_write_group(engine->disk, group);
 		} else {
 			(void)files_remove(path);
 			group->is_written = false;
@@ -205,7 +205,7 @@ static void repair_group(struct engine *engine, struct group *group)
 static void repair_maps(struct engine *engine)
 {
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		struct rowfile *file = engine->files[table];
+		struct rowfile *file = disk_map(engine->disk, (enum row_table)table);
 		const char *problem = rowfile_problem(file);
 		if (problem == NULL)
 			continue;
@@ -289,7 +289,7 @@ bool repair_is_whole(const struct engine *engine)
 
 int repair_folders(struct engine *engine)
 {
-	int err = disk_make_folders(engine);
+	int err = disk_make_folders(engine->disk);
 	log_event(&EV_FOLDER_GONE, LOG_STR("folder", engine->config->local.state_dir),
 		LOG_STR("outcome", err == 0 ? "made again" : files_problem(err)));
 	if (err == -EACCES)
@@ -307,7 +307,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (!engine_is_complete(engine) || repair_is_whole(engine))
 		return;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	engine_wake(engine);
 }
 

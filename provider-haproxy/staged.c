@@ -2,6 +2,7 @@
 #include "provider-haproxy/staged.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
 #include "provider-proxy/checksum.h"
 
@@ -102,10 +103,8 @@ static int stage_groups(struct engine *engine, bool is_all)
 static int write_rest(struct engine *engine, bool is_offline)
 {
 	int err = trust_files_write(&engine->trust);
-	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
-		if (is_offline || !rowfile_is_written(engine->files[table]))
-			err = rowfile_write(engine->files[table]);
-	}
+	if (err == 0)
+		err = disk_write_maps(engine->disk, is_offline);
 	if (err == 0 && is_offline) {
 		err = certs_write_all(&engine->certs);
 		/* The default certificate may be in the list now. */
