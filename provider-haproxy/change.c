@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
 #include "provider-haproxy/log_events.h"
@@ -50,7 +51,7 @@ bool change_is_needed(const struct engine *engine)
 	 * had, see engine.c. */
 	if (is_down)
 		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
-		       (engine->deaths > 1 && !engine->are_ports_unsettled);
+		       (engine->deaths > 1 && !binds_are_unsettled(engine->binds));
 	if (engine->connection != CONNECTION_READY)
 		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
 		       engine->running[0] == 0;

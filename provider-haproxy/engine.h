@@ -12,7 +12,8 @@
  *   sync.c        connecting, reading back what HAProxy has
  *   flush.c       when files are written                     repair.c      damaged files
  *   pools.c       from pools to slots
- *   disk.c        the files of the state folder              engine_state.c  what all of them share
+ *   disk.c        the files of the state folder              binds.c       where HAProxy listens
+ *   engine_state.c  what all of them share
  *
  *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
  *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE

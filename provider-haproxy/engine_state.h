@@ -39,17 +39,7 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
-	struct ports *ports;     /* that can be bound */
-	struct socket_list held; /* where HAProxy listens by the main file on disk */
-	bool are_held_unknown;   /* HAProxy may run, but the file that it runs with is not there */
-	ev_timer ports_again;    /* when to check whether they can still be bound */
-	bool are_ports_stale;
-	bool are_ports_unsettled; /* they will be stale in a moment */
-	/* HAProxy still has listeners of a load balancer that is no longer wanted: no route is removed before they are. */
-	bool keeps_routes;
-	ev_timer keep; /* how long at most */
-	size_t passthrough_count;
-	struct str default_certificate;
+	struct binds *binds;
 	struct buf main; /* text of the main file */
 	struct buf
 		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
@@ -102,5 +92,3 @@ bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
 /* Why something failed: takes ownership of `why`; NULL clears it. */
 void engine_set_problem(struct engine *engine, char *why);
-/* Checks after that many seconds whether ports can be bound. */
-void engine_look_later(struct engine *engine, double after_s);

@@ -3,6 +3,7 @@
 
 #include "common/files.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
@@ -41,19 +42,14 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	if (origin != PROXY_FOUND)
 		disk_remove_former(engine->disk, engine->proxy_dir);
 	/* Its supervisor may have started it before we have looked at the files. */
-	engine->are_held_unknown = buf_len(&engine->installed) == 0;
+	if (buf_len(&engine->installed) == 0) {
+		binds_set_held_unknown(engine->binds);
+		engine->is_reload_forced = true;
+	}
 	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
-	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
 	backoff_succeeded(&engine->reconnect_backoff);
 	sync_disconnect(engine, NULL);
 	sync_connect(engine);
-}
-
-/* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
-static void look_at_ports_again(struct engine *engine, double again_s)
-{
-	engine_look_later(engine, again_s / 2);
-	engine->are_ports_unsettled = true;
 }
 
 static void on_proxy_down(void *ctx, const char *why, const char *words, double again_s)
@@ -66,8 +62,9 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
 	(void)repair_files(engine);
+	/* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
 	if (++engine->deaths >= LIFECYCLE_DEATHS_MAX)
-		look_at_ports_again(engine, again_s);
+		binds_unsettle(engine->binds, again_s / 2);
 	engine->worker = 0;
 	engine->is_fresh = false;
 	engine->running[0] = 0;

@@ -6,6 +6,7 @@
 #include "provider-haproxy/pump.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
@@ -299,7 +300,7 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 	while (left-- != 0 && cli_has_room(engine->cli) &&
 		(row = rows_first_dirty(rows, table)) != NULL) {
 		bool is_leaving = is_leaving_pool(row);
-		bool is_kept = engine->keeps_routes && row_wanted(row).p == NULL;
+		bool is_kept = binds_keep_routes(engine->binds) && row_wanted(row).p == NULL;
 		if (is_kept || (is_leaving ? !last : has_to_wait(engine, row))) {
 			is_done = is_done && is_leaving && !is_kept;
 			rows_defer(rows, row);

@@ -2,6 +2,7 @@
 #include "provider-haproxy/repair.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
@@ -241,12 +242,13 @@ void repair_read(struct engine *engine)
 	char *path = engine_path(engine, main_name);
 	begin_telling(engine);
 	const char *problem = checksum_read(path, &engine->installed);
-	if (problem == NULL)
+	if (problem == NULL) {
 		groups = render_read_group_count(buf_str(&engine->installed));
-	else if (!is_new(engine)) {
+		binds_set_held(engine->binds, buf_str(&engine->installed));
+	} else if (!is_new(engine)) {
 		tell(engine, path, problem);
 		/* HAProxy may run with it, and is not found before the first snapshot is there: what it listens on is not somebody else's. */
-		engine->are_held_unknown = true;
+		binds_set_held_unknown(engine->binds);
 	}
 	read_groups(engine, groups);
 	end_telling(engine);

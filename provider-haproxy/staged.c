@@ -2,6 +2,7 @@
 #include "provider-haproxy/staged.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
 #include "provider-proxy/checksum.h"
@@ -21,7 +22,7 @@ void staged_update_main(struct engine *engine)
 		.socket = engine->socket,
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
-		.ports = engine->ports,
+		.ports = binds_ports(engine->binds),
 		.group_count = engine->slots.group_count,
 		.groups_layout = slots_layout(&engine->slots),
 		.has_default = engine->had_default,
@@ -131,12 +132,6 @@ int staged_write(struct engine *engine, bool is_offline)
 	return err;
 }
 
-void staged_read_held(struct engine *engine)
-{
-	free(engine->held.items);
-	engine->held = ports_read_sockets(buf_str(&engine->installed), RENDER_BIND);
-}
-
 static int move_one(struct engine *engine, const char *name)
 {
 	char *from_name = xasprintf("staged/%s", name);
@@ -172,7 +167,6 @@ int staged_install(struct engine *engine)
 		return err;
 	buf_clear(&engine->installed);
 	err = buf_append_str(&engine->installed, buf_str(&engine->main));
-	engine->are_held_unknown = false;
-	staged_read_held(engine);
+	binds_set_held(engine->binds, buf_str(&engine->installed));
 	return err;
 }

@@ -4,6 +4,7 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/log_events.h"
 
 #include <errno.h>
@@ -293,9 +294,9 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 static void end_if_deaf(struct engine *engine)
 {
 	double now = clock_monotonic_s();
-	double patience_s = engine->are_held_unknown ? deaf_of_damaged_s
-			    : engine->is_fresh       ? deaf_at_start_s
-						     : deaf_s;
+	double patience_s = binds_are_held_unknown(engine->binds) ? deaf_of_damaged_s
+			    : engine->is_fresh                    ? deaf_at_start_s
+								  : deaf_s;
 	if (!proxy_is_up(engine->proxy) || sync_is_reloading(engine)) {
 		engine->deaf_since = 0;
 		return;
