@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 #include "provider-haproxy/binds.h"
 #include "provider-haproxy/change.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
 #include "provider-haproxy/liveness.h"
@@ -45,7 +46,7 @@ static void update_binds(struct engine *engine)
 
 static bool is_settled(const struct engine *engine)
 {
-	return engine->connection == CONNECTION_READY && !change_is_under_way(engine) &&
+	return connection_is_ready(engine->connection) && !change_is_under_way(engine) &&
 	       pump_is_idle(engine) && !disk_is_flush_needed(engine->disk) &&
 	       !disk_has_failed(engine->disk) && !change_is_needed(engine);
 }
@@ -75,14 +76,6 @@ static void tell(struct engine *engine)
 /* Looks at everything and does what can be done now. */
 static void step(struct engine *engine)
 {
-	/* Another worker than before has greeted. */
-	if (change_is_reloading(engine) && engine->connection == CONNECTION_GREETING &&
-		engine->running[0] != 0)
-		change_on_worker(engine, engine->worker);
-	/* That it had ended, say; a change that has failed waits for its next try. */
-	if (engine->has_greeted && !change_is_waiting(engine))
-		engine_set_problem(engine, NULL);
-	engine->has_greeted = false;
 	if (!engine_is_complete(engine))
 		return;
 	if (binds_are_stale(engine->binds) && !change_is_under_way(engine))
@@ -91,22 +84,21 @@ static void step(struct engine *engine)
 		engine->is_main_stale = true;
 	if (engine->is_main_stale && !change_is_under_way(engine))
 		staged_update_main(engine);
-	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
-		!change_is_reloading(engine))
+	if (connection_state(engine->connection) == CONNECTION_GREETED)
 		sync_begin(engine);
-	if (engine->connection == CONNECTION_READY)
+	if (connection_is_ready(engine->connection))
 		pump_certs_renew(engine);
 	/* Certificates on their way may change what is needed. */
-	bool is_busy = engine->connection == CONNECTION_READY &&
+	bool is_busy = connection_is_ready(engine->connection) &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
 		       !disk_has_failed(engine->disk);
 	if (!change_is_under_way(engine) && change_is_needed(engine) && !is_busy &&
 		!change_is_waiting(engine) && change_may_begin(engine))
 		change_begin(engine);
 	if (!binds_are_stale(engine->binds) && !change_is_under_way(engine) &&
-		engine->connection == CONNECTION_READY && !change_is_needed(engine))
+		connection_is_ready(engine->connection) && !change_is_needed(engine))
 		binds_end_keeping(engine->binds);
-	if (engine->connection == CONNECTION_READY && !change_is_reloading(engine))
+	if (connection_is_ready(engine->connection) && !change_is_reloading(engine))
 		pump_run(engine);
 	pools_finish_leaving(engine);
 	arena_reset(&engine->arena);
@@ -220,15 +212,13 @@ struct engine *engine_new(
 	buf_init(&engine->main, RENDER_LEN_MAX);
 	buf_init(&engine->installed, RENDER_LEN_MAX);
 	slots_init(&engine->slots);
-	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
-	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
+	lifecycle_init(engine);
 	engine->pools = pools_new(engine);
 	engine->repair = repair_new(engine);
 	engine->binds = binds_new(
 		engine->local, keep_routes_s + config->local.reload_interval_max, on_binds, engine);
 	make_files(engine);
 	liveness_init(engine);
-	sync_init(engine);
 	engine->change = change_new(engine);
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
@@ -246,7 +236,7 @@ void engine_free(struct engine *engine)
 		return;
 	if (engine_is_complete(engine))
 		(void)flush_files(engine);
-	sync_disconnect(engine, NULL);
+	connection_close(engine->connection, NULL);
 	change_free(engine->change);
 	pump_free(engine->pump);
 	pump_certs_free(engine->pump_certs);
@@ -267,8 +257,7 @@ void engine_free(struct engine *engine)
 		lifecycle_end(engine);
 	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
-	free(engine->socket);
-	free(engine->former_socket);
+	connection_free(engine->connection);
 	free(engine->problem);
 	free(engine);
 }

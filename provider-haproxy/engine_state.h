@@ -20,13 +20,6 @@
 #include "provider-proxy/proxy.h"
 #include "provider-proxy/rowfile.h"
 
-enum engine_connection {
-	CONNECTION_DOWN,
-	CONNECTION_GREETING,
-	CONNECTION_READING,
-	CONNECTION_READY
-};
-
 struct engine {
 	void (*wake)(struct engine *engine); /* the one way up, see engine_wake() */
 	struct daemon *daemon;
@@ -57,24 +50,11 @@ struct engine {
 	/* HAProxy. */
 	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox allows no other. */
 	char *proxy_dir;
-	char *socket;
-	char *former_socket; /* in the state folder; NULL: the same */
 	struct proxy *proxy; /* NULL with --socket */
 	struct probe *probe;
 	bool is_elsewhere; /* its sandbox allows only a state folder that was removed: it cannot load from ours */
-	struct cli *cli;
-	enum engine_connection connection;
-	unsigned
-		connection_count; /* commands sent over a former connection get no answer any more */
-	ev_timer reconnect;
-	struct backoff reconnect_backoff;
-	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
-	long worker;                          /* its pid */
-	long former_worker; /* while a reload is under way: the worker being replaced; 0: none */
-	bool has_greeted;   /* since the last step */
-	size_t live_groups;
-	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
-	unsigned deaths; /* in a row, before the socket answered */
+	struct connection *connection;
+	unsigned deaths;      /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
 	struct pump_certs *pump_certs;
 	struct pump *pump;

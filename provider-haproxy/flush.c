@@ -2,6 +2,7 @@
 #include "provider-haproxy/flush.h"
 
 #include "common/clock.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/repair.h"
 
@@ -50,7 +51,7 @@ int flush_files(struct engine *engine)
 	}
 	disk_flushed(engine->disk);
 	/* No file names them any more. */
-	trust_files_sweep(&engine->trust, engine->worker);
+	trust_files_sweep(&engine->trust, connection_worker(engine->connection));
 	/* While routes wait to be stored, only storing one proves anything. */
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
 		disk_worked(engine->disk);

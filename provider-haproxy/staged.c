@@ -3,6 +3,7 @@
 
 #include "common/xalloc.h"
 #include "provider-haproxy/binds.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
 #include "provider-proxy/checksum.h"
@@ -19,7 +20,7 @@ void staged_update_main(struct engine *engine)
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
 		.proxy_dir = engine->proxy_dir,
-		.socket = engine->socket,
+		.socket = connection_socket(engine->connection),
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
 		.ports = binds_ports(engine->binds),
