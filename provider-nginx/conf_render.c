@@ -27,7 +27,8 @@ struct view {
 	const struct check_cidr *range;
 	const struct conf_pool *pool;
 	const struct conf_peer *peer;
-	size_t pass; /* index of the next one to look at */
+	size_t pass;     /* index of the present one */
+	size_t pass_end; /* of those of the listener */
 	struct str host;
 	struct str host_rest; /* behind `host_label` */
 	struct str host_label;
@@ -57,13 +58,10 @@ static struct str address(struct view *view, const struct check_ip *ip)
 /* A pool that is not known, or has no endpoints, is none. */
 static struct str target(const struct view *view)
 {
-	const struct conf *conf = view->conf;
-	for (size_t i = 0; i < conf->pool_count && view->target != NULL; i++) {
-		const struct conf_pool *pool = &conf->pools[i];
-		if (strcmp(pool->name.text, view->target->text) == 0 && pool->peer_count != 0)
-			return str_from(pool->name.text);
-	}
-	return STR("sluice_none");
+	const struct conf_pool *pool =
+		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
+	return pool != NULL && pool->peer_count != 0 ? str_from(pool->name.text)
+						     : STR("sluice_none");
 }
 
 static struct str option(struct view *view, enum nginx_conf_value name)
@@ -164,21 +162,21 @@ static bool has_piece(const struct view *view, size_t piece)
 	return view->is_out == NULL || !view->is_out[piece];
 }
 
-static bool has_pass(const struct view *view, size_t pass, const struct port *port)
+static bool has_pass(const struct view *view, size_t pass)
 {
-	const struct conf *conf = view->conf;
-	return strcmp(conf->passes[pass].load_balancer.text, port->load_balancer.text) == 0 &&
-	       has_piece(view, conf->ports->count + pass);
+	return has_piece(view, view->conf->ports->count + pass);
 }
 
 /* Whether some hosts of the port are passed through unopened, and others opened. */
 static bool needs_hops(const struct view *view, const struct port *port)
 {
 	bool is_found = false;
-	if (port->protocol != LISTENER_HTTPS)
-		return false;
-	for (size_t i = 0; i < view->conf->pass_count && !is_found; i++)
-		is_found = has_pass(view, i, port);
+	size_t count = 0;
+	size_t first = port->protocol == LISTENER_HTTPS
+			       ? conf_find_passes(view->conf, &port->load_balancer, &count)
+			       : 0;
+	for (size_t i = 0; i < count && !is_found; i++)
+		is_found = has_pass(view, first + i);
 	return is_found;
 }
 
@@ -292,10 +290,15 @@ static bool next_stream_listener(struct view *view, size_t index)
 static bool next_pass(struct view *view, size_t index)
 {
 	const struct conf *conf = view->conf;
-	size_t at = index == 0 ? 0 : view->pass + 1;
-	while (at < conf->pass_count && !has_pass(view, at, view->port))
+	if (index == 0) {
+		size_t count;
+		view->pass = conf_find_passes(conf, &view->port->load_balancer, &count);
+		view->pass_end = view->pass + count;
+	}
+	size_t at = index == 0 ? view->pass : view->pass + 1;
+	while (at < view->pass_end && !has_pass(view, at))
 		at++;
-	if (at == conf->pass_count)
+	if (at == view->pass_end)
 		return false;
 	view->pass = at;
 	view->host = conf->passes[at].host;
