@@ -163,7 +163,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 		const char *words = engine->proxy != NULL ? proxy_last_output(engine->proxy) : "";
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
-			"HAProxy did not come back with the new configuration: %.300s", words);
+			"HAProxy did not come back with the new configuration: %s", words);
 		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
 		fail(engine, why);
 		free(why);

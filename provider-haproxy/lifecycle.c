@@ -135,7 +135,8 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	struct engine *engine = ctx;
 	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
 		LOG_SECONDS("again_s", again_s));
-	engine_set_problem(engine, xasprintf("HAProxy ended (%s): %.300s", why, words));
+	engine_set_problem(
+		engine, xasprintf("HAProxy ended (%s): %s", why, proxy_last_output(engine->proxy)));
 	/* If that fails: what is on disk is the last good state, which is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
