@@ -69,39 +69,17 @@ static bool is_new(const struct engine *engine)
 
 /* ---- CAs and client certificates ---- */
 
-/* Of a file that is named by its content. A placeholder can be told by its checksum, which the others do not have. */
-static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
-{
-	struct name right = name_of(name->text[0], content);
-	*ret_placeholder = checksum_take(&content);
-	return *ret_placeholder || strcmp(right.text, name->text) == 0;
-}
-
-static void put_placeholder(const char *path)
-{
-	struct buf pem;
-	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
-	if (placeholder_make(&pem) == 0)
-		(void)checksum_write(path, buf_str(&pem), 0600);
-	buf_wipe_fini(&pem);
-}
-
 static void check_trust(struct engine *engine, const struct name *name)
 {
-	struct buf content;
 	bool is_placeholder = false;
 	char *path = trust_files_path(&engine->trust, name);
-	buf_init(&content, TRUST_CONTENT_LEN_MAX);
-	const char *problem = files_read_own(path, &content);
-	if (problem == NULL && !is_whole(buf_str(&content), name, &is_placeholder))
-		problem = "is not as it was written";
-	buf_wipe_fini(&content);
+	const char *problem = placeholder_find_problem(path, name, &is_placeholder);
 	if (problem != NULL)
 		tell(engine, path, problem);
 	if (engine_is_complete(engine) && (problem != NULL || is_placeholder))
 		pools_refill_trust(engine, name);
 	else if (problem != NULL)
-		put_placeholder(path);
+		(void)placeholder_write(path);
 	/* HAProxy is started with the placeholder, and has to load the right one later. */
 	if (problem != NULL || is_placeholder)
 		engine->is_reload_forced = true;
