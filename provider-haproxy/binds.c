@@ -76,11 +76,10 @@ struct str binds_update(
 {
 	struct local *local = binds->local;
 	struct ports ports;
-	struct str default_certificate = STR_NONE;
 	ports_collect(local_state(local), local_routes(local), local_publish(local),
 		local_notices(local), binds->ports, arena, &ports);
-	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
-		default_certificate = ports.items[i].default_certificate;
+	/* Of those that are wanted, whether they can be bound or not. */
+	struct str default_certificate = ports_default_certificate(&ports);
 	struct ports_proxy ours = *proxy;
 	struct socket_list wanted = ports_sockets(&ports);
 	if (keeps_held)
