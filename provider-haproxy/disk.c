@@ -54,7 +54,7 @@ bool disk_has_failed(const struct disk *disk)
 	return disk->error != 0;
 }
 
-bool disk_may_store(const struct disk *disk)
+bool disk_may_store(struct disk *disk)
 {
 	return disk->error == 0 || !ev_is_active(&disk->due);
 }

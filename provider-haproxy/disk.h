@@ -39,4 +39,4 @@ void disk_failed(struct disk *disk, int err, const char *what);
 void disk_worked(struct disk *disk);
 bool disk_has_failed(const struct disk *disk);
 /* The disk works, or it is time to try it again. */
-bool disk_may_store(const struct disk *disk);
+bool disk_may_store(struct disk *disk);
