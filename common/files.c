@@ -212,24 +212,32 @@ const char *files_problem(int err)
 	}
 }
 
-static void remove_all(const char *dir, const char *ending)
+size_t files_sweep(const char *dir, bool (*is_loose)(void *ctx, struct str name), void *ctx)
 {
 	DIR *folder = opendir(dir);
 	struct dirent *entry;
+	size_t removed = 0;
 	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		if (str_ends_with(str_from(entry->d_name), str_from(ending)))
-			unlinkat(dirfd(folder), entry->d_name, 0);
+		if (is_loose(ctx, str_from(entry->d_name)) &&
+			unlinkat(dirfd(folder), entry->d_name, 0) == 0)
+			removed++;
 	}
 	if (folder != NULL)
 		closedir(folder);
+	return removed;
+}
+
+static bool ends_in(void *ctx, struct str name)
+{
+	return str_ends_with(name, str_from(ctx));
 }
 
 void files_clean(const char *dir)
 {
-	remove_all(dir, suffix);
+	(void)files_sweep(dir, ends_in, (void *)(uintptr_t)suffix);
 }
 
 void files_remove_sockets(const char *dir)
 {
-	remove_all(dir, ".sock");
+	(void)files_sweep(dir, ends_in, (void *)(uintptr_t) ".sock");
 }

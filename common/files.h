@@ -36,6 +36,8 @@ struct files_identity {
 int files_identify(const char *path, struct files_identity *ret_identity);
 /* For people: what the problem is, such as "the disk is full". Static. */
 const char *files_problem(int err);
+/* Removes those of the folder's files that are loose; returns how many. */
+size_t files_sweep(const char *dir, bool (*is_loose)(void *ctx, struct str name), void *ctx);
 /* Removes what an interrupted files_write() left in the folder. */
 void files_clean(const char *dir);
 /* Removes the files in the folder whose names end in `.sock`. */

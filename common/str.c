@@ -104,6 +104,22 @@ bool str_is_utf8(struct str s)
 	return true;
 }
 
+struct str str_last_lines(struct str s, char line_end, size_t len_max)
+{
+	if (s.len <= len_max)
+		return s;
+	/* From the byte before the cut on: it may end a line. */
+	const char *before = s.p + (s.len - len_max - 1);
+	const char *blank = NULL;
+	for (const char *c = before; c < before + len_max / 2; c++) {
+		if (*c == line_end)
+			return str_skip(s, (size_t)(c + 1 - s.p));
+		if (blank == NULL && (*c == ' ' || *c == '\t'))
+			blank = c;
+	}
+	return str_skip(s, (size_t)((blank != NULL ? blank : before) + 1 - s.p));
+}
+
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value)
 {
 	size_t at = 0;

@@ -98,6 +98,9 @@ char *str_dup_utf8(struct str s);
 /* True when s is well-formed UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, at most
  * U+10FFFF). */
 bool str_is_utf8(struct str s);
+
+/* The end of the text, with at most len_max bytes: from the beginning of a line, or else of a word, where neither costs more than half of that. */
+struct str str_last_lines(struct str s, char line_end, size_t len_max);
 /* Whole of s as a decimal number within [min, max]; nothing else is accepted (no sign unless min <
  * 0, no spaces, no leading zeros other than "0" itself). */
 bool str_to_int(struct str s, int64_t min, int64_t max, int64_t *ret_value);

@@ -368,10 +368,9 @@ static int render_list(const struct certs *certs, struct buf *out)
 	return err != 0 ? err : checksum_append(out, 0);
 }
 
-static bool is_wanted(void *ctx, struct str file_name)
+static bool is_left(void *ctx, struct str file_name)
 {
-	const struct cert *cert = certs_find(ctx, file_name);
-	return cert != NULL;
+	return pem_is_file_name(file_name) && certs_find(ctx, file_name) == NULL;
 }
 
 int certs_write_list(struct certs *certs)
@@ -388,7 +387,7 @@ int certs_write_list(struct certs *certs)
 		const struct cert *first = certs_find(certs, str_from(default_file));
 		certs->is_list_changed = false;
 		certs->is_default_filed = first != NULL && may_be_listed(certs, first);
-		pem_sweep(certs->dir, is_wanted, certs);
+		(void)files_sweep(certs->dir, is_left, certs);
 	}
 	buf_fini(&content);
 	free(path);

@@ -9,18 +9,6 @@
 
 #include <errno.h>
 
-/* In place of what nobody knows: it is shown for the names of the file, and nobody takes it for another. */
-static int write_placeholder(const char *path)
-{
-	struct buf pem;
-	buf_init(&pem, PEM_LEN_MAX);
-	int err = placeholder_make(&pem);
-	if (err == 0)
-		err = checksum_write(path, buf_str(&pem), 0600);
-	buf_wipe_fini(&pem);
-	return err;
-}
-
 static int repair_file(struct certs *certs, struct str file_name, bool is_known,
 	certs_damaged *on_damage, void *ctx)
 {
@@ -39,7 +27,8 @@ static int repair_file(struct certs *certs, struct str file_name, bool is_known,
 			cert->wanted != cert->refused) {
 			err = certs_write_file(certs, cert);
 		} else {
-			err = write_placeholder(path);
+			/* In place of what nobody knows: it is shown for the names of the file, and nobody takes it for another. */
+			err = placeholder_write(path);
 			if (cert != NULL)
 				cert->filed = 0;
 		}

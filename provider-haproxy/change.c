@@ -7,13 +7,14 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/staged.h"
-#include "provider-haproxy/sync.h"
 #include "common/files.h"
 #include "provider-proxy/log_events.h"
 #include "provider-proxy/metrics.h"
@@ -50,17 +51,18 @@ bool change_is_needed(const struct engine *engine)
 	 * had, see engine.c. */
 	if (is_down)
 		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
-		       (engine->deaths > 1 && !engine->are_ports_unsettled);
-	if (engine->connection != CONNECTION_READY)
-		return engine->config->socket != NULL && engine->connection == CONNECTION_DOWN &&
-		       engine->running[0] == 0;
-	return engine->is_reload_forced || strcmp(engine->running, engine->description) != 0;
+		       (engine->deaths > 1 && !binds_are_unsettled(engine->binds));
+	const char *running = connection_running(engine->connection);
+	if (!connection_is_ready(engine->connection))
+		return engine->config->socket != NULL &&
+		       connection_state(engine->connection) == CONNECTION_DOWN && running[0] == 0;
+	return engine->is_reload_forced || strcmp(running, engine->description) != 0;
 }
 
 static void end_change(struct engine *engine)
 {
 	engine->change->state = CHANGE_NONE;
-	sync_expect_any_worker(engine);
+	connection_expect_any_worker(engine->connection);
 }
 
 static void fail(struct engine *engine, const char *why)
@@ -76,7 +78,7 @@ static void fail(struct engine *engine, const char *why)
 static void disk_fail(struct engine *engine, int err, const char *what)
 {
 	char *why = xasprintf("%s: %s", what, files_problem(err));
-	disk_failed(engine, err, what);
+	disk_failed(engine->disk, err, what);
 	fail(engine, why);
 	free(why);
 }
@@ -105,7 +107,7 @@ static int ask_reload(struct engine *engine)
 {
 	if (engine->proxy != NULL)
 		return proxy_reload(engine->proxy);
-	pid_t master = parent_of(engine->worker);
+	pid_t master = parent_of(connection_worker(engine->connection));
 	if (master <= 1)
 		return -ESRCH;
 	return kill(master, SIGUSR2) == 0 ? 0 : -errno;
@@ -113,9 +115,10 @@ static int ask_reload(struct engine *engine)
 
 static void reload(struct engine *engine)
 {
-	log_event(&EV_RELOAD, LOG_STR("from", engine->running), LOG_STR("to", engine->description));
+	log_event(&EV_RELOAD, LOG_STR("from", connection_running(engine->connection)),
+		LOG_STR("to", engine->description));
 	engine->change->state = CHANGE_RELOADING;
-	sync_expect_other_worker(engine);
+	connection_expect_other_worker(engine->connection);
 	pace_step(&engine->change->pace, clock_monotonic_s());
 	int err = ask_reload(engine);
 	if (err != 0) {
@@ -127,11 +130,11 @@ static void reload(struct engine *engine)
 		free(why);
 		return;
 	}
-	sync_disconnect(engine, NULL);
+	connection_close(engine->connection, NULL);
 	ev_timer_stop(engine->loop, &engine->change->deadline);
 	ev_timer_set(&engine->change->deadline, reload_deadline_s, 0.);
 	ev_timer_start(engine->loop, &engine->change->deadline);
-	sync_connect(engine);
+	connection_open(engine->connection);
 }
 
 void change_on_worker(struct engine *engine, long worker)
@@ -142,10 +145,11 @@ void change_on_worker(struct engine *engine, long worker)
 		return;
 	metric_add(&proxy_metrics[PROXY_RELOADS], 0, 1);
 	slots_note_verified(&engine->slots);
-	log_event(&EV_RELOADED, LOG_INT("pid", worker), LOG_STR("running", engine->running));
+	log_event(&EV_RELOADED, LOG_INT("pid", worker),
+		LOG_STR("running", connection_running(engine->connection)));
 	engine->is_reload_forced = false;
-	engine->is_fresh = true;
-	disk_remove_former(engine);
+	connection_set_fresh(engine->connection);
+	disk_remove_former(engine->disk, engine->proxy_dir);
 	backoff_succeeded(&engine->change->backoff);
 	engine_set_problem(engine, NULL);
 }
@@ -159,12 +163,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 		const char *words = engine->proxy != NULL ? proxy_last_output(engine->proxy) : "";
 		metric_add(&proxy_metrics[PROXY_RELOADS], 1, 1);
 		char *why = xasprintf(
-			"HAProxy did not come back with the new configuration: %.300s", words);
+			"HAProxy did not come back with the new configuration: %s", words);
 		log_event(&EV_RELOAD_FAILED, LOG_STR("reason", why));
 		fail(engine, why);
 		free(why);
-		sync_disconnect(engine, NULL);
-		sync_connect(engine);
+		connection_close(engine->connection, NULL);
+		connection_open(engine->connection);
 	}
 	engine_wake(engine);
 }
@@ -180,17 +184,17 @@ static void start_or_reload(struct engine *engine)
 		engine->is_reload_forced = false;
 		slots_note_verified(&engine->slots);
 		proxy_start(engine->proxy);
-	} else if (engine->connection == CONNECTION_READY && engine->is_elsewhere) {
+	} else if (connection_is_ready(engine->connection) && engine->is_elsewhere) {
 		engine->change->state = CHANGE_NONE;
 		log_event(&EV_PROXY_MOVED);
 		proxy_replace(engine->proxy);
-	} else if (engine->connection == CONNECTION_READY) {
+	} else if (connection_is_ready(engine->connection)) {
 		reload(engine);
 	} else {
 		/* Somebody else's HAProxy that is not up finds its files when it comes. */
 		engine->change->state = CHANGE_NONE;
 		slots_note_verified(&engine->slots);
-		snprintf(engine->running, sizeof(engine->running), "%s", engine->description);
+		connection_set_running(engine->connection, engine->description);
 	}
 }
 
@@ -265,7 +269,7 @@ static void start_check(struct engine *engine)
 static bool is_offline_now(const struct engine *engine)
 {
 	return engine->proxy != NULL ? !proxy_is_up(engine->proxy)
-				     : engine->connection == CONNECTION_DOWN;
+				     : connection_state(engine->connection) == CONNECTION_DOWN;
 }
 
 bool change_may_begin(struct engine *engine)
@@ -302,7 +306,7 @@ void change_begin(struct engine *engine)
 		disk_fail(engine, err, "the configuration cannot be written");
 		return;
 	}
-	disk_worked(engine);
+	disk_worked(engine->disk);
 	start_check(engine);
 }
 

@@ -14,6 +14,7 @@ enum { COMMAND_SHOWN_MAX = 160 };
 struct call {
 	STAILQ_ENTRY(call) next;
 	cli_reply *on_reply;
+	void *ctx;
 	unsigned what;
 	char command[];
 };
@@ -59,13 +60,14 @@ static void rearm(struct cli *cli)
 		ev_timer_stop(cli->loop, &cli->deadline);
 }
 
-void cli_send(
-	struct cli *cli, struct str line, struct str payload, unsigned what, cli_reply *on_reply)
+void cli_send(struct cli *cli, struct str line, struct str payload, unsigned what,
+	cli_reply *on_reply, void *ctx)
 {
 	struct buf *out = stream_out(cli->stream);
 	size_t shown = line.len < COMMAND_SHOWN_MAX ? line.len : COMMAND_SHOWN_MAX;
 	struct call *call = xcalloc(1, sizeof(*call) + shown + 1);
 	call->on_reply = on_reply;
+	call->ctx = ctx;
 	call->what = what;
 	memcpy(call->command, line.p, shown);
 	STAILQ_INSERT_TAIL(&cli->calls, call, next);
@@ -85,6 +87,17 @@ void cli_send(
 }
 
 /* ---- answers ---- */
+
+bool cli_next_line(struct str *rest, struct str *ret_line)
+{
+	if (rest->len == 0)
+		return false;
+	const char *end = str_find(*rest, '\n');
+	size_t len = end != NULL ? (size_t)(end - rest->p) : rest->len;
+	*ret_line = (struct str){rest->p, len};
+	*rest = str_skip(*rest, len + 1);
+	return true;
+}
 
 /* Payload lines are prompted for by "+ ". */
 static struct str trim(struct str reply)
@@ -119,7 +132,7 @@ static bool take_reply(struct cli *cli, struct str reply)
 	cli->in_flight--;
 	rearm(cli);
 	cli->is_answering = true;
-	call->on_reply(cli->ctx, call->what, call->command, trim(reply));
+	call->on_reply(call->ctx, call->what, call->command, trim(reply));
 	free(call);
 	cli->is_answering = false;
 	if (!cli->is_closed)
@@ -212,7 +225,7 @@ struct cli *cli_open(
 	cli->deadline.repeat = CLI_DEADLINE_S;
 	cli->deadline.data = cli;
 	cli->stream = stream_new(loop, fd, &limits, &stream_ops, cli);
-	cli_send(cli, STR("prompt"), STR_NONE, 0, ignore_reply);
+	cli_send(cli, STR("prompt"), STR_NONE, 0, ignore_reply, NULL);
 	return cli;
 }
 

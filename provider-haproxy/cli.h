@@ -37,9 +37,11 @@ struct cli *cli_open(
 	struct ev_loop *loop, const char *path, const struct cli_ops *ops, void *ctx, int *ret_err);
 void cli_close(struct cli *cli);
 
-/* `line` has no line end; a payload follows in `payload` (absent: none) and must not contain empty lines. `what` is for the callback. */
-void cli_send(
-	struct cli *cli, struct str line, struct str payload, unsigned what, cli_reply *on_reply);
+/* `line` has no line end; a payload follows in `payload` (absent: none) and must not contain empty lines. `what` and `ctx` are for the callback. */
+void cli_send(struct cli *cli, struct str line, struct str payload, unsigned what,
+	cli_reply *on_reply, void *ctx);
+/* The next line of a reply; false: there is none. */
+bool cli_next_line(struct str *rest, struct str *ret_line);
 bool cli_has_room(const struct cli *cli);
 /* Commands without an answer. */
 size_t cli_in_flight(const struct cli *cli);

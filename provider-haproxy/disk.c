@@ -4,6 +4,7 @@
 #include "common/files.h"
 #include "common/xalloc.h"
 #include "provider-haproxy/log_events.h"
+#include "provider-haproxy/render.h"
 #include "provider-proxy/checksum.h"
 
 #include <stdio.h>
@@ -12,40 +13,80 @@
 static const double flush_after_s = 0.05;
 static const double disk_retry_s = 1;
 
-void disk_failed(struct engine *engine, int err, const char *what)
+struct disk {
+	const struct local_options *options;
+	struct local *local;
+	struct rowfile *maps[ROW_TABLE_COUNT];
+	int error;
+	bool is_flush_needed;
+	ev_timer due;
+	void (*on_due)(void *ctx);
+	void *ctx;
+};
+
+static void flush_after(struct disk *disk, double after_s)
 {
-	if (engine->disk_error != err)
+	ev_timer_stop(local_loop(disk->local), &disk->due);
+	ev_timer_set(&disk->due, after_s, 0.);
+	ev_timer_start(local_loop(disk->local), &disk->due);
+}
+
+void disk_failed(struct disk *disk, int err, const char *what)
+{
+	if (disk->error != err)
 		log_event(&EV_DISK, LOG_STR("file", what), LOG_STR("reason", files_problem(err)));
-	engine->disk_error = err;
+	disk->error = err;
 	char *why = xasprintf("%s: %s", what, files_problem(err));
-	local_failed(engine->local, why);
+	local_failed(disk->local, why);
 	free(why);
-	ev_timer_stop(engine->loop, &engine->flush);
-	ev_timer_set(&engine->flush, disk_retry_s, 0.);
-	ev_timer_start(engine->loop, &engine->flush);
+	flush_after(disk, disk_retry_s);
 }
 
-void disk_worked(struct engine *engine)
+void disk_worked(struct disk *disk)
 {
-	if (engine->disk_error != 0)
+	if (disk->error != 0)
 		log_event(&EV_DISK_AGAIN);
-	engine->disk_error = 0;
+	disk->error = 0;
 }
 
-void disk_want_flush(struct engine *engine)
+bool disk_has_failed(const struct disk *disk)
 {
-	engine->is_flush_needed = true;
-	if (ev_is_active(&engine->flush))
-		return;
-	ev_timer_set(&engine->flush, flush_after_s, 0.);
-	ev_timer_start(engine->loop, &engine->flush);
+	return disk->error != 0;
 }
 
-int disk_make_folders(const struct engine *engine)
+bool disk_may_store(struct disk *disk)
+{
+	return disk->error == 0 || !ev_is_active(&disk->due);
+}
+
+void disk_want_flush(struct disk *disk)
+{
+	disk->is_flush_needed = true;
+	if (!ev_is_active(&disk->due))
+		flush_after(disk, flush_after_s);
+}
+
+bool disk_is_flush_needed(const struct disk *disk)
+{
+	return disk->is_flush_needed;
+}
+
+void disk_flushed(struct disk *disk)
+{
+	disk->is_flush_needed = false;
+}
+
+void disk_put_off(struct disk *disk, double pause_s)
+{
+	if (disk->is_flush_needed)
+		flush_after(disk, pause_s);
+}
+
+int disk_make_folders(const struct disk *disk)
 {
 	static const char *const names[] = {"haproxy.d", "maps", "certs", "trust", "staged"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char *path = engine_path(engine, names[i]);
+		char *path = local_path(disk->local, names[i]);
 		int err = files_make_dir(path, 0700);
 		/* One that is read-only is no reason to end: HAProxy may start from it. */
 		bool is_there = files_exist(path);
@@ -58,17 +99,17 @@ int disk_make_folders(const struct engine *engine)
 	return 0;
 }
 
-char *disk_group_path(const struct engine *engine, size_t number)
+char *disk_group_path(const struct disk *disk, size_t number)
 {
 	char name[64];
 	snprintf(name, sizeof(name), "haproxy.d/slots-%05zu.cfg", number);
-	return engine_path(engine, name);
+	return local_path(disk->local, name);
 }
 
-int disk_write_group(struct engine *engine, struct group *group)
+int disk_write_group(const struct disk *disk, struct group *group)
 {
 	struct buf content;
-	char *path = disk_group_path(engine, group->number);
+	char *path = disk_group_path(disk, group->number);
 	buf_init(&content, RENDER_LEN_MAX);
 	render_group(&content, group);
 	int err = checksum_write(path, buf_str(&content), 0600);
@@ -79,19 +120,87 @@ int disk_write_group(struct engine *engine, struct group *group)
 	return err;
 }
 
-bool disk_has_proxy_folder(const struct engine *engine)
+int disk_write_maps(const struct disk *disk, bool is_whole)
 {
-	const struct local_options *options = &engine->config->local;
-	return strcmp(local_proxy_dir(options), options->state_dir) != 0;
+	int err = 0;
+	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
+		struct rowfile *map = disk->maps[table];
+		bool is_there = rowfile_is_written(map);
+		err = is_whole || !is_there ? rowfile_write(map) : rowfile_sync(map);
+	}
+	return err;
 }
 
-void disk_remove_former(const struct engine *engine)
+int disk_put_row(struct disk *disk, struct row *row)
 {
-	if (!disk_has_proxy_folder(engine) ||
-		strcmp(engine->proxy_dir, engine->config->local.state_dir) == 0)
+	int err = rowfile_put(disk->maps[row_table(row)], row);
+	if (err != 0) {
+		disk_failed(disk, err, "the routes");
+		return err;
+	}
+	disk_worked(disk);
+	disk_want_flush(disk);
+	return 0;
+}
+
+struct rowfile *disk_map(const struct disk *disk, enum row_table table)
+{
+	return disk->maps[table];
+}
+
+bool disk_has_proxy_folder(const struct disk *disk)
+{
+	return strcmp(local_proxy_dir(disk->options), disk->options->state_dir) != 0;
+}
+
+void disk_remove_former(const struct disk *disk, const char *proxy_dir)
+{
+	if (!disk_has_proxy_folder(disk) || strcmp(proxy_dir, disk->options->state_dir) == 0)
 		return;
-	char *log_file = engine_path(engine, "proxy.log");
-	files_remove_sockets(engine->config->local.state_dir);
+	char *log_file = local_path(disk->local, "proxy.log");
+	files_remove_sockets(disk->options->state_dir);
 	(void)files_remove(log_file);
 	free(log_file);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+	struct disk *disk = watcher->data;
+	(void)loop;
+	(void)events;
+	disk->on_due(disk->ctx);
+}
+
+struct disk *disk_new(const struct local_options *options, struct local *local,
+	void (*on_due)(void *ctx), void *ctx, char **ret_problem)
+{
+	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
+	struct disk *disk = xcalloc(1, sizeof(*disk));
+	disk->options = options;
+	disk->local = local;
+	disk->on_due = on_due;
+	disk->ctx = ctx;
+	ev_init(&disk->due, on_timer);
+	disk->due.data = disk;
+	int err = disk_make_folders(disk);
+	if (err != 0) {
+		*ret_problem = xasprintf(
+			"a folder in the state folder cannot be made: %s", files_problem(err));
+		free(disk);
+		return NULL;
+	}
+	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
+		char *path = local_path(local, names[table]);
+		disk->maps[table] = rowfile_new(local_rows(local), (enum row_table)table, path);
+		free(path);
+	}
+	return disk;
+}
+
+void disk_free(struct disk *disk)
+{
+	ev_timer_stop(local_loop(disk->local), &disk->due);
+	for (int table = 0; table < ROW_TABLE_COUNT; table++)
+		rowfile_free(disk->maps[table]);
+	free(disk);
 }

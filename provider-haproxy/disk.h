@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files of the state folder: where they are, and what happens when the disk cannot be written. */
+/* The files of the state folder: where they are, when they are written, and what happens when the disk cannot be written. */
 #pragma once
 
-#include "provider-haproxy/engine_state.h"
+#include "provider-haproxy/slots.h"
+#include "provider-proxy/local.h"
+#include "provider-proxy/rowfile.h"
 
-int disk_make_folders(const struct engine *engine);
-int disk_write_group(struct engine *engine, struct group *group);
+struct disk;
+
+/* Makes the folders; NULL and *ret_problem in words (allocated) when that fails. `on_due`: the files are to be written now. */
+struct disk *disk_new(const struct local_options *options, struct local *local,
+	void (*on_due)(void *ctx), void *ctx, char **ret_problem);
+void disk_free(struct disk *disk);
+
+int disk_make_folders(const struct disk *disk);
+int disk_write_group(const struct disk *disk, struct group *group);
 /* To be freed by the caller. */
-char *disk_group_path(const struct engine *engine, size_t number);
-/* Removes what an HAProxy that had its sockets in the state folder has left there. */
-void disk_remove_former(const struct engine *engine);
+char *disk_group_path(const struct disk *disk, size_t number);
+struct rowfile *disk_map(const struct disk *disk, enum row_table table);
+/* Syncs the maps that are there, and writes the others; `is_whole`: writes all. */
+int disk_write_maps(const struct disk *disk, bool is_whole);
+/* Stores what is wanted of the row. A failure has been reported. */
+int disk_put_row(struct disk *disk, struct row *row);
+/* Removes what an HAProxy that had its sockets in the state folder has left there, unless ours has them there, too. */
+void disk_remove_former(const struct disk *disk, const char *proxy_dir);
 /* The sockets are not in the state folder. */
-bool disk_has_proxy_folder(const struct engine *engine);
+bool disk_has_proxy_folder(const struct disk *disk);
+
 /* The files are to be written soon, see flush.h. */
-void disk_want_flush(struct engine *engine);
-void disk_failed(struct engine *engine, int err, const char *what);
-void disk_worked(struct engine *engine);
+void disk_want_flush(struct disk *disk);
+bool disk_is_flush_needed(const struct disk *disk);
+/* All files are written. */
+void disk_flushed(struct disk *disk);
+/* What is to be written waits for so long. */
+void disk_put_off(struct disk *disk, double pause_s);
+
+void disk_failed(struct disk *disk, int err, const char *what);
+void disk_worked(struct disk *disk);
+bool disk_has_failed(const struct disk *disk);
+/* The disk works, or it is time to try it again. */
+bool disk_may_store(struct disk *disk);

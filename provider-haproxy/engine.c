@@ -3,7 +3,9 @@
 
 #include "common/version.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/change.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/flush.h"
 #include "provider-haproxy/liveness.h"
@@ -16,105 +18,48 @@
 #include "provider-haproxy/repair.h"
 #include "provider-haproxy/staged.h"
 #include "provider-haproxy/sync.h"
-#include "common/files.h"
 #include "provider-proxy/trusted_file.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static const double ports_look_s = 2;
 /* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
 static const double keep_routes_s = 10;
 
 /* ---- steps ---- */
 
-static void update_ports(struct engine *engine)
+static void update_binds(struct engine *engine)
 {
-	struct ports ports;
-	ports_collect(local_state(engine->local), local_routes(engine->local),
-		local_publish(engine->local), local_notices(engine->local), engine->ports,
-		&engine->arena, &ports);
-	struct str default_certificate = STR_NONE;
-	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
-		default_certificate = ports.items[i].default_certificate;
-	certs_set_default(&engine->certs, default_certificate);
-	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
-	struct socket_list wanted = ports_sockets(&ports);
-	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
-		.held = engine->deaths < LIFECYCLE_DEATHS_MAX ? held : NULL,
 		.inherited = engine->proxy != NULL ? proxy_inherited(engine->proxy) : NULL,
 		.master = engine->proxy != NULL ? proxy_pid(engine->proxy) : 0,
 	};
-	ports_probe(&ports, &proxy, &engine->arena);
-	free(wanted.items);
-	local_set_ports(engine->local, &ports);
-	engine->are_ports_stale = false;
-	engine->are_ports_unsettled = false;
-	engine_look_later(engine, ports_look_s);
+	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
+	bool keeps_held = engine->deaths < LIFECYCLE_DEATHS_MAX;
+	struct str default_certificate =
+		binds_update(engine->binds, &proxy, keeps_held, &engine->arena);
+	certs_set_default(&engine->certs, default_certificate);
 	/* The default certificate's coming or going changes the listeners, too. */
 	engine->is_main_stale = true;
-	probe_want_rows(engine->probe, &ports);
-	struct ports *copy = ports_copy(&ports);
-	ports_free(engine->ports);
-	engine->ports = copy;
-}
-
-static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	struct engine *engine = watcher->data;
-	(void)loop;
-	(void)events;
-	engine_look_later(engine, ports_look_s);
-	if (!engine->are_ports_unsettled && !ports_have_changed(engine->ports))
-		return;
-	engine->are_ports_stale = true;
-	local_pending(engine->local, NULL);
-	engine_wake(engine);
-}
-
-/* ---- routes of listeners that go ---- */
-
-static void begin_keeping(struct engine *engine)
-{
-	if (engine->keeps_routes ||
-		!ports_names_former(buf_str(&engine->installed), local_state(engine->local)))
-		return;
-	engine->keeps_routes = true;
-	ev_timer_set(&engine->keep, keep_routes_s + engine->config->local.reload_interval_max, 0.);
-	ev_timer_start(engine->loop, &engine->keep);
-}
-
-static void end_keeping(struct engine *engine)
-{
-	engine->keeps_routes = false;
-	ev_timer_stop(engine->loop, &engine->keep);
-}
-
-static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-	struct engine *engine = watcher->data;
-	(void)loop;
-	(void)events;
-	end_keeping(engine);
-	engine_wake(engine);
+	probe_want_rows(engine->probe, binds_ports(engine->binds));
 }
 
 static bool is_settled(const struct engine *engine)
 {
-	return engine->connection == CONNECTION_READY && !change_is_under_way(engine) &&
-	       pump_is_idle(engine) && !engine->is_flush_needed && engine->disk_error == 0 &&
-	       !change_is_needed(engine);
+	return connection_is_ready(engine->connection) && !change_is_under_way(engine) &&
+	       pump_is_idle(engine) && !disk_is_flush_needed(engine->disk) &&
+	       !disk_has_failed(engine->disk) && !change_is_needed(engine);
 }
 
 static void tell(struct engine *engine)
 {
 	bool is_done = is_settled(engine);
+	const struct ports *ports = binds_ports(engine->binds);
 	if (is_done) {
 		engine_set_problem(engine, NULL);
-		probe_set_listeners(engine->probe, engine->ports, NULL);
+		probe_set_listeners(engine->probe, ports, NULL);
 		if (engine->proxy != NULL && probe_is_heard(engine->probe))
-			proxy_serves(engine->proxy, engine->ports);
+			proxy_serves(engine->proxy, ports);
 	}
 	const char *silence = probe_trouble(engine->probe);
 	if (silence != NULL) {
@@ -123,7 +68,7 @@ static void tell(struct engine *engine)
 	} else if (is_done && !probe_is_pending(engine->probe)) {
 		local_applied(engine->local);
 		local_set_missing(engine->local, NULL);
-	} else if (engine->problem != NULL && engine->disk_error == 0) {
+	} else if (engine->problem != NULL && !disk_has_failed(engine->disk)) {
 		local_failed(engine->local, engine->problem);
 	}
 }
@@ -131,38 +76,29 @@ static void tell(struct engine *engine)
 /* Looks at everything and does what can be done now. */
 static void step(struct engine *engine)
 {
-	/* Another worker than before has greeted. */
-	if (change_is_reloading(engine) && engine->connection == CONNECTION_GREETING &&
-		engine->running[0] != 0)
-		change_on_worker(engine, engine->worker);
-	/* That it had ended, say; a change that has failed waits for its next try. */
-	if (engine->has_greeted && !change_is_waiting(engine))
-		engine_set_problem(engine, NULL);
-	engine->has_greeted = false;
 	if (!engine_is_complete(engine))
 		return;
-	if (engine->are_ports_stale && !change_is_under_way(engine))
-		update_ports(engine);
+	if (binds_are_stale(engine->binds) && !change_is_under_way(engine))
+		update_binds(engine);
 	if (engine->had_default != certs_has_default(&engine->certs))
 		engine->is_main_stale = true;
 	if (engine->is_main_stale && !change_is_under_way(engine))
 		staged_update_main(engine);
-	if (engine->connection == CONNECTION_GREETING && engine->running[0] != 0 &&
-		!change_is_reloading(engine))
+	if (connection_state(engine->connection) == CONNECTION_GREETED)
 		sync_begin(engine);
-	if (engine->connection == CONNECTION_READY)
+	if (connection_is_ready(engine->connection))
 		pump_certs_renew(engine);
 	/* Certificates on their way may change what is needed. */
-	bool is_busy = engine->connection == CONNECTION_READY &&
+	bool is_busy = connection_is_ready(engine->connection) &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
-		       engine->disk_error == 0;
+		       !disk_has_failed(engine->disk);
 	if (!change_is_under_way(engine) && change_is_needed(engine) && !is_busy &&
 		!change_is_waiting(engine) && change_may_begin(engine))
 		change_begin(engine);
-	if (engine->keeps_routes && !engine->are_ports_stale && !change_is_under_way(engine) &&
-		engine->connection == CONNECTION_READY && !change_is_needed(engine))
-		end_keeping(engine);
-	if (engine->connection == CONNECTION_READY && !change_is_reloading(engine))
+	if (!binds_are_stale(engine->binds) && !change_is_under_way(engine) &&
+		connection_is_ready(engine->connection) && !change_is_needed(engine))
+		binds_end_keeping(engine->binds);
+	if (connection_is_ready(engine->connection) && !change_is_reloading(engine))
 		pump_run(engine);
 	pools_finish_leaving(engine);
 	arena_reset(&engine->arena);
@@ -180,7 +116,7 @@ static void on_change(struct engine *engine, const struct state_change *change)
 	else if (kind == LB_CERTIFICATE)
 		certs_on_change(&engine->certs, change->object, is_removed);
 	else if (kind == LB_LOAD_BALANCER)
-		engine->are_ports_stale = true;
+		binds_set_stale(engine->binds);
 	arena_reset(&engine->arena);
 }
 
@@ -189,20 +125,13 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	struct engine *engine = ctx;
 	for (size_t i = 0; i < commit->change_count; i++)
 		on_change(engine, &commit->changes[i]);
-	size_t passthrough = routes_passthrough_total(local_routes(engine->local));
-	if ((passthrough != 0) != (engine->passthrough_count != 0))
-		engine->are_ports_stale = true;
-	engine->passthrough_count = passthrough;
 	if (commit->is_snapshot) {
 		slots_end_reserving(&engine->slots);
 		trust_files_forget_others(&engine->trust);
-		engine->are_ports_stale = true;
+		binds_set_stale(engine->binds);
 	}
-	if (engine->are_ports_stale) {
-		begin_keeping(engine);
-		local_pending(engine->local, NULL);
-	}
-	disk_want_flush(engine);
+	binds_on_commit(engine->binds, buf_str(&engine->installed));
+	disk_want_flush(engine->disk);
 	engine_wake(engine);
 }
 
@@ -214,17 +143,15 @@ static void on_pool(void *ctx, struct object *pool)
 	engine_wake(engine);
 }
 
+static void on_binds(void *ctx)
+{
+	engine_wake(ctx);
+}
+
 /* ---- life ---- */
 
 static void make_files(struct engine *engine)
 {
-	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
-	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		char *path = engine_path(engine, names[table]);
-		engine->files[table] =
-			rowfile_new(local_rows(engine->local), (enum row_table)table, path);
-		free(path);
-	}
 	char *dir = engine_path(engine, "certs");
 	certs_init(&engine->certs, local_state(engine->local), local_notices(engine->local), dir);
 	free(dir);
@@ -232,8 +159,7 @@ static void make_files(struct engine *engine)
 	trust_files_init(&engine->trust, dir);
 	free(dir);
 	repair_read(engine);
-	staged_read_held(engine);
-	pools_remember(engine);
+	pools_remember(engine, disk_map(engine->disk, ROW_WHOLE));
 }
 
 void engine_read_trusted(struct engine *engine)
@@ -276,10 +202,8 @@ struct engine *engine_new(
 		free(engine);
 		return NULL;
 	}
-	int err = disk_make_folders(engine);
-	if (err != 0) {
-		*ret_problem = xasprintf(
-			"a folder in the state folder cannot be made: %s", files_problem(err));
+	engine->disk = disk_new(&config->local, engine->local, flush_on_due, engine, ret_problem);
+	if (engine->disk == NULL) {
 		local_free(engine->local);
 		free(engine);
 		return NULL;
@@ -288,19 +212,13 @@ struct engine *engine_new(
 	buf_init(&engine->main, RENDER_LEN_MAX);
 	buf_init(&engine->installed, RENDER_LEN_MAX);
 	slots_init(&engine->slots);
-	engine->ports = xcalloc(1, sizeof(*engine->ports));
-	engine->socket = config->socket != NULL ? xstrdup(config->socket) : NULL;
-	lifecycle_use_folder(engine, str_from(local_proxy_dir(&config->local)));
-	flush_init(engine);
+	lifecycle_init(engine);
 	engine->pools = pools_new(engine);
 	engine->repair = repair_new(engine);
-	ev_init(&engine->ports_again, on_ports_again);
-	engine->ports_again.data = engine;
-	ev_init(&engine->keep, on_kept_long);
-	engine->keep.data = engine;
+	engine->binds = binds_new(
+		engine->local, keep_routes_s + config->local.reload_interval_max, on_binds, engine);
 	make_files(engine);
 	liveness_init(engine);
-	sync_init(engine);
 	engine->change = change_new(engine);
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
@@ -318,24 +236,19 @@ void engine_free(struct engine *engine)
 		return;
 	if (engine_is_complete(engine))
 		(void)flush_files(engine);
-	sync_disconnect(engine, NULL);
+	connection_close(engine->connection, NULL);
 	change_free(engine->change);
 	pump_free(engine->pump);
 	pump_certs_free(engine->pump_certs);
 	idle_free(engine->idle);
 	repair_free(engine->repair);
 	probe_free(engine->probe);
-	ev_timer_stop(engine->loop, &engine->flush);
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_stop(engine->loop, &engine->keep);
-	for (int table = 0; table < ROW_TABLE_COUNT; table++)
-		rowfile_free(engine->files[table]);
+	disk_free(engine->disk);
+	binds_free(engine->binds);
 	certs_fini(&engine->certs);
 	trust_files_fini(&engine->trust);
 	local_free(engine->local);
 	slots_fini(&engine->slots);
-	ports_free(engine->ports);
-	free(engine->held.items);
 	buf_fini(&engine->main);
 	buf_fini(&engine->installed);
 	arena_fini(&engine->arena);
@@ -344,8 +257,7 @@ void engine_free(struct engine *engine)
 		lifecycle_end(engine);
 	proxy_free(engine->proxy);
 	free(engine->proxy_dir);
-	free(engine->socket);
-	free(engine->former_socket);
+	connection_free(engine->connection);
 	free(engine->problem);
 	free(engine);
 }

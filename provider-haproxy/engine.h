@@ -9,13 +9,13 @@
  *   change.c      checks, starts and reloads                 staged.c      a new configuration beside the one in use
  *   pump.c        commands for what differs                  pump_certs.c  those for certificates
  *   liveness.c    whether it answers
- *   sync.c        connecting, reading back what HAProxy has
+ *   sync.c        reading back what HAProxy has
  *   flush.c       when files are written                     repair.c      damaged files
  *   pools.c       from pools to slots
- *   disk.c        the files of the state folder              engine_state.c  what all of them share
+ *   disk.c        the files of the state folder              binds.c       where HAProxy listens
+ *   connection.c  connecting; what is known of the worker    engine_state.c  what all of them share
  *
- *   connection   DOWN --connected--> GREETING --known, snapshot there--> READING --compared--> READY
- *   change       NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
+ *   change   NONE --needed--> CHECKING --haproxy -c is content--> NONE (started) or RELOADING --new worker--> NONE
  *
  * The order that keeps routes alive: servers, then the row that gives a pool its slot, then routes; removals in reverse order.
  */

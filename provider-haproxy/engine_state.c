@@ -23,10 +23,3 @@ void engine_set_problem(struct engine *engine, char *why)
 	free(engine->problem);
 	engine->problem = why;
 }
-
-void engine_look_later(struct engine *engine, double after_s)
-{
-	ev_timer_stop(engine->loop, &engine->ports_again);
-	ev_timer_set(&engine->ports_again, after_s, 0.);
-	ev_timer_start(engine->loop, &engine->ports_again);
-}

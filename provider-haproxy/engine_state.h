@@ -20,13 +20,6 @@
 #include "provider-proxy/proxy.h"
 #include "provider-proxy/rowfile.h"
 
-enum engine_connection {
-	CONNECTION_DOWN,
-	CONNECTION_GREETING,
-	CONNECTION_READING,
-	CONNECTION_READY
-};
-
 struct engine {
 	void (*wake)(struct engine *engine); /* the one way up, see engine_wake() */
 	struct daemon *daemon;
@@ -39,17 +32,7 @@ struct engine {
 	struct slots slots;
 	struct certs certs;
 	struct trust_files trust;
-	struct ports *ports;     /* that can be bound */
-	struct socket_list held; /* where HAProxy listens by the main file on disk */
-	bool are_held_unknown;   /* HAProxy may run, but the file that it runs with is not there */
-	ev_timer ports_again;    /* when to check whether they can still be bound */
-	bool are_ports_stale;
-	bool are_ports_unsettled; /* they will be stale in a moment */
-	/* HAProxy still has listeners of a load balancer that is no longer wanted: no route is removed before they are. */
-	bool keeps_routes;
-	ev_timer keep; /* how long at most */
-	size_t passthrough_count;
-	struct str default_certificate;
+	struct binds *binds;
 	struct buf main; /* text of the main file */
 	struct buf
 		installed; /* the one on the disk, which HAProxy has checked; empty: there is none */
@@ -62,32 +45,16 @@ struct engine {
 
 	/* Files. */
 	struct repair *repair;
-	struct rowfile *files[ROW_TABLE_COUNT];
-	int disk_error;
-	ev_timer flush;
-	bool is_flush_needed;
+	struct disk *disk;
 
 	/* HAProxy. */
 	/* Where its sockets are. One that was started without --proxy-dir keeps the state folder as long as it lives: its sandbox allows no other. */
 	char *proxy_dir;
-	char *socket;
-	char *former_socket; /* in the state folder; NULL: the same */
 	struct proxy *proxy; /* NULL with --socket */
 	struct probe *probe;
 	bool is_elsewhere; /* its sandbox allows only a state folder that was removed: it cannot load from ours */
-	struct cli *cli;
-	enum engine_connection connection;
-	unsigned
-		connection_count; /* commands sent over a former connection get no answer any more */
-	ev_timer reconnect;
-	struct backoff reconnect_backoff;
-	char running[RENDER_DESCRIPTION_LEN]; /* description of what it runs; "" unknown */
-	long worker;                          /* its pid */
-	long former_worker; /* while a reload is under way: the worker being replaced; 0: none */
-	bool has_greeted;   /* since the last step */
-	size_t live_groups;
-	bool is_fresh;   /* the worker has started from our files and nobody has commanded it */
-	unsigned deaths; /* in a row, before the socket answered */
+	struct connection *connection;
+	unsigned deaths;      /* in a row, before the socket answered */
 	ev_tstamp deaf_since; /* HAProxy runs and its socket refuses; 0: it does not */
 	struct pump_certs *pump_certs;
 	struct pump *pump;
@@ -105,5 +72,3 @@ bool engine_is_complete(const struct engine *engine);
 char *engine_path(const struct engine *engine, const char *name);
 /* Why something failed: takes ownership of `why`; NULL clears it. */
 void engine_set_problem(struct engine *engine, char *why);
-/* Checks after that many seconds whether ports can be bound. */
-void engine_look_later(struct engine *engine, double after_s);

@@ -50,7 +50,6 @@ static void take_commit(struct room *room)
 {
 	struct rendering *common = &room->common;
 	const struct state_commit *commit = common->job->commit;
-	struct str default_certificate = STR_NONE;
 	struct assign assign = {
 		.slots = &room->slots,
 		.state = common->job->state,
@@ -74,9 +73,7 @@ static void take_commit(struct room *room)
 	ports_collect(common->job->state, common->routes, common->publish, common->notices, NULL,
 		&common->arena, &room->ports);
 	rendering_tell_ports(common, &room->ports);
-	for (size_t i = 0; i < room->ports.count && str_is_empty(default_certificate); i++)
-		default_certificate = room->ports.items[i].default_certificate;
-	certs_set_default(&room->certs, default_certificate);
+	certs_set_default(&room->certs, ports_default_certificate(&room->ports));
 	assign_provide(&assign);
 }
 

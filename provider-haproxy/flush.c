@@ -2,6 +2,7 @@
 #include "provider-haproxy/flush.h"
 
 #include "common/clock.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/repair.h"
 
@@ -17,12 +18,13 @@ static int write_groups(struct engine *engine)
 		/* New ones go by way of a check, see change.c. */
 		if (!group->is_changed || !group->is_written)
 			continue;
-		int err = disk_write_group(engine, group);
+		int err = disk_write_group(engine->disk, group);
 		if (err != 0)
 			return err;
 	}
 	return 0;
 }
+
 int flush_files(struct engine *engine)
 {
 	const char *what = "the state folder";
@@ -39,49 +41,33 @@ int flush_files(struct engine *engine)
 		what = "the list of certificates";
 		err = certs_write_list(&engine->certs);
 	}
-	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
+	if (err == 0) {
 		what = "the routes";
-		err = rowfile_is_written(engine->files[table])
-			      ? rowfile_sync(engine->files[table])
-			      : rowfile_write(engine->files[table]);
+		err = disk_write_maps(engine->disk, false);
 	}
 	if (err != 0) {
-		disk_failed(engine, err, what);
+		disk_failed(engine->disk, err, what);
 		return err;
 	}
-	engine->is_flush_needed = false;
+	disk_flushed(engine->disk);
 	/* No file names them any more. */
-	trust_files_sweep(&engine->trust, engine->worker);
+	trust_files_sweep(&engine->trust, connection_worker(engine->connection));
 	/* While routes wait to be stored, only storing one proves anything. */
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
-		disk_worked(engine);
+		disk_worked(engine->disk);
 	return 0;
 }
 
-static void on_flush(struct ev_loop *loop, ev_timer *watcher, int events)
+void flush_on_due(void *ctx)
 {
-	struct engine *engine = watcher->data;
-	(void)events;
+	struct engine *engine = ctx;
 	if (!engine_is_complete(engine))
 		return;
 	double before = clock_monotonic_s();
-	ev_timer_stop(loop, watcher);
-	if (flush_files(engine) == 0) {
-		/* Until this has passed, nothing is written again. */
-		double pause_s = (clock_monotonic_s() - before) * pause_share;
-		engine_wake(engine);
-		if (engine->is_flush_needed && pause_s > pause_min_s) {
-			ev_timer_stop(loop, watcher);
-			ev_timer_set(watcher, pause_s < pause_max_s ? pause_s : pause_max_s, 0.);
-			ev_timer_start(loop, watcher);
-		}
-	} else {
-		engine_wake(engine);
-	}
-}
-
-void flush_init(struct engine *engine)
-{
-	ev_init(&engine->flush, on_flush);
-	engine->flush.data = engine;
+	int err = flush_files(engine);
+	double pause_s = (clock_monotonic_s() - before) * pause_share;
+	engine_wake(engine);
+	/* Until this has passed, nothing is written again. */
+	if (err == 0 && pause_s > pause_min_s)
+		disk_put_off(engine->disk, pause_s < pause_max_s ? pause_s : pause_max_s);
 }

@@ -4,7 +4,7 @@
 
 #include "provider-haproxy/engine_state.h"
 
-/* Before anybody wants a flush. */
-void flush_init(struct engine *engine);
 /* Writes all that has changed; 0 or a negative errno, which has been reported. */
 int flush_files(struct engine *engine);
+/* For disk_new(): the same, when the first snapshot is there; `ctx` is the engine. */
+void flush_on_due(void *ctx);

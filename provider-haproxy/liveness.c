@@ -3,9 +3,9 @@
 #include "provider-haproxy/liveness.h"
 
 #include "common/xalloc.h"
-#include "provider-haproxy/sync.h"
+#include "provider-haproxy/connection.h"
 
-/* What any answer to any command proves is all that is asked for; on a connection that is lost sync.c tries again. */
+/* What any answer to any command proves is all that is asked for; a connection that is lost is made again by itself. */
 static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
@@ -19,10 +19,11 @@ static void ask_control(void *ctx)
 {
 	struct engine *engine = ctx;
 	/* A reload has a time limit of its own. */
-	if (sync_is_reloading(engine))
+	if (connection_is_reloading(engine->connection))
 		probe_control_answered(engine->probe);
-	if (engine->connection == CONNECTION_READY && cli_in_flight(engine->cli) == 0)
-		cli_send(engine->cli, STR("show version"), STR_NONE, 0, on_info);
+	struct cli *cli = connection_cli(engine->connection);
+	if (connection_is_ready(engine->connection) && cli_in_flight(cli) == 0)
+		cli_send(cli, STR("show version"), STR_NONE, 0, on_info, engine);
 }
 
 /* The body is the pid of the worker that answers. */
@@ -30,7 +31,7 @@ static bool is_ours(void *ctx, struct str body)
 {
 	const struct engine *engine = ctx;
 	int64_t pid = 0;
-	return str_to_int(body, 1, INT32_MAX, &pid) && pid == engine->worker;
+	return str_to_int(body, 1, INT32_MAX, &pid) && pid == connection_worker(engine->connection);
 }
 
 static void on_change(void *ctx)

@@ -151,7 +151,7 @@ void pools_finish_leaving(struct engine *engine)
 	if (is_waiting && !ev_is_active(&pools->leave))
 		ev_timer_start(engine->loop, &pools->leave);
 	if (pools->leaving_count != kept)
-		disk_want_flush(engine);
+		disk_want_flush(engine->disk);
 	pools->leaving_count = kept;
 }
 
@@ -171,7 +171,7 @@ void pools_on_change(struct engine *engine, struct object *object, bool is_remov
 		leave(engine->pools, left, is_removed);
 	if (engine->slots.layout_changes != layout_changes)
 		engine->is_main_stale = true;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 }
 
 static bool names(const struct trust *trust, const struct name *name)
@@ -247,10 +247,10 @@ static void remember(void *ctx, struct str key, struct str value)
 	slots_reserve(&engine->slots, slot, &pool);
 }
 
-void pools_remember(struct engine *engine)
+void pools_remember(struct engine *engine, struct rowfile *map)
 {
 	/* Without the file every pool gets a slot anew. */
-	(void)rowfile_read(engine->files[ROW_WHOLE], remember, engine);
+	(void)rowfile_read(map, remember, engine);
 }
 
 void pools_provide(struct engine *engine)

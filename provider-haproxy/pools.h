@@ -16,7 +16,7 @@ bool pools_leave_out(struct engine *engine, struct str output);
 /* The file of this name is damaged: restores its content from a pool, see trust_files_write(). */
 void pools_refill_trust(struct engine *engine, const struct name *name);
 /* Slots that pools had before our start, from the rows on disk. */
-void pools_remember(struct engine *engine);
+void pools_remember(struct engine *engine, struct rowfile *map);
 /* Releases the groups of slots that have been idle for long, when HAProxy is about to load its configuration. False: there were none; otherwise the
  * main file is out of date. */
 bool pools_release_idle(struct engine *engine);

@@ -6,13 +6,14 @@
 #include "provider-haproxy/pump.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pools.h"
 #include "provider-haproxy/pump_certs.h"
 #include "provider-haproxy/pump_send.h"
 #include "provider-haproxy/quote.h"
-#include "provider-haproxy/sync.h"
 #include "common/files.h"
 
 #include <stdio.h>
@@ -36,11 +37,17 @@ static cli_reply on_reply;
 
 #define SEND(engine, what, ...) pump_send_text((engine), on_reply, (what), __VA_ARGS__)
 
+static bool has_room(const struct engine *engine)
+{
+	return cli_has_room(connection_cli(engine->connection));
+}
+
 /* ---- servers ---- */
 
 static bool is_live(const struct engine *engine, const struct slot *slot)
 {
-	return slot->group->number < engine->live_groups && !slot->group->is_unverified;
+	return slot->group->number < connection_group_count(engine->connection) &&
+	       !slot->group->is_unverified;
 }
 
 static void add_server(struct engine *engine, struct slot *slot, struct server *server)
@@ -62,6 +69,7 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 
 static void send_file(struct engine *engine, const char *kind, const struct name *name)
 {
+	struct cli *cli = connection_cli(engine->connection);
 	struct buf content;
 	char line[512];
 	char *path = trust_files_path(&engine->trust, name);
@@ -70,7 +78,7 @@ static void send_file(struct engine *engine, const char *kind, const struct name
 	if (files_read(path, &content) == 0 && buf_len(&content) != 0) {
 		SEND(engine, WHAT_IGNORED, "new ssl %s %s", kind, path);
 		snprintf(line, sizeof(line), "set ssl %s %s", kind, path);
-		cli_send(engine->cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply);
+		cli_send(cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply, engine);
 		SEND(engine, WHAT_IGNORED, "commit ssl %s %s", kind, path);
 		/* One that was refused would lie in the way of the next. */
 		SEND(engine, WHAT_IGNORED, "abort ssl %s %s", kind, path);
@@ -83,10 +91,11 @@ static void send_file(struct engine *engine, const char *kind, const struct name
 static bool load_trust(struct engine *engine, const struct slot *slot)
 {
 	const struct trust *trust = &slot->trust;
-	bool needs_ca = trust_files_is_unknown(&engine->trust, &trust->ca, engine->worker);
-	bool needs_client = trust_files_is_unknown(&engine->trust, &trust->client, engine->worker);
+	long worker = connection_worker(engine->connection);
+	bool needs_ca = trust_files_is_unknown(&engine->trust, &trust->ca, worker);
+	bool needs_client = trust_files_is_unknown(&engine->trust, &trust->client, worker);
 	if (!trust_files_are_written(&engine->trust, trust)) {
-		disk_want_flush(engine);
+		disk_want_flush(engine->disk);
 		return false;
 	}
 	/* Certificates have one transaction for all; a CA has another. */
@@ -96,7 +105,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 		send_file(engine, "ca-file", &trust->ca);
 	if (needs_client)
 		send_file(engine, "cert", &trust->client);
-	trust_files_known(&engine->trust, trust, engine->worker);
+	trust_files_known(&engine->trust, trust, worker);
 	return true;
 }
 
@@ -104,8 +113,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 static void unload_trust(struct engine *engine)
 {
 	struct trust_file *file;
-	while (cli_has_room(engine->cli) &&
-		(file = trust_files_take_loose(&engine->trust)) != NULL) {
+	while (has_room(engine) && (file = trust_files_take_loose(&engine->trust)) != NULL) {
 		char *path = trust_files_path(&engine->trust, &file->name);
 		/* Refused while a server that is going still has connections; then it stays until HAProxy is reloaded. */
 		SEND(engine, WHAT_IGNORED, "del ssl %s %s",
@@ -173,7 +181,7 @@ static void pump_slots(struct engine *engine)
 	struct slot *slot;
 	struct slot *next;
 	TAILQ_FOREACH_SAFE (slot, &engine->slots.dirty, dirty, next) {
-		if (!cli_has_room(engine->cli))
+		if (!has_room(engine))
 			return;
 		if (is_live(engine, slot))
 			pump_slot(engine, slot);
@@ -280,7 +288,8 @@ static void send_row(struct engine *engine, struct row *row)
 		err = buf_append(&line, " ", 1);
 	/* Checked before it became a row; and what HAProxy shows was one of ours. */
 	if (err == 0)
-		cli_send(engine->cli, buf_str(&line), STR_NONE, WHAT_SILENT, on_reply);
+		cli_send(connection_cli(engine->connection), buf_str(&line), STR_NONE, WHAT_SILENT,
+			on_reply, engine);
 	buf_fini(&line);
 }
 
@@ -296,26 +305,20 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 	struct rows *rows = local_rows(engine->local);
 	struct row *row;
 	size_t left = rows_dirty_count(rows);
-	while (left-- != 0 && cli_has_room(engine->cli) &&
-		(row = rows_first_dirty(rows, table)) != NULL) {
+	while (left-- != 0 && has_room(engine) && (row = rows_first_dirty(rows, table)) != NULL) {
 		bool is_leaving = is_leaving_pool(row);
-		bool is_kept = engine->keeps_routes && row_wanted(row).p == NULL;
+		bool is_kept = binds_keep_routes(engine->binds) && row_wanted(row).p == NULL;
 		if (is_kept || (is_leaving ? !last : has_to_wait(engine, row))) {
 			is_done = is_done && is_leaving && !is_kept;
 			rows_defer(rows, row);
 			continue;
 		}
-		int err = rowfile_put(engine->files[table], row);
-		if (err != 0) {
-			disk_failed(engine, err, "the routes");
+		if (disk_put_row(engine->disk, row) != 0)
 			return false;
-		}
-		disk_worked(engine);
-		engine->is_flush_needed = true;
 		send_row(engine, row);
 		rows_has(rows, row, row_wanted(row));
 	}
-	return is_done && cli_has_room(engine->cli);
+	return is_done && has_room(engine);
 }
 
 /* ---- answers ---- */
@@ -356,8 +359,8 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 	}
 	if (!is_good) {
 		on_unexpected(engine, command, reply);
-		sync_again(engine);
-	} else if (cli_in_flight(engine->cli) == 0) {
+		connection_reopen(engine->connection);
+	} else if (cli_in_flight(connection_cli(engine->connection)) == 0) {
 		engine_wake(engine);
 	}
 }
@@ -367,7 +370,7 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 void pump_run(struct engine *engine)
 {
 	pump_slots(engine);
-	if (engine->disk_error == 0 || !ev_is_active(&engine->flush)) {
+	if (disk_may_store(engine->disk)) {
 		/* Pools first, then the routes that lead to them; a pool's row goes when no route can lead to it any more. */
 		bool is_done = pump_rows(engine, ROW_WHOLE, false);
 		is_done = pump_rows(engine, ROW_PREFIX, false) && is_done;
@@ -376,13 +379,12 @@ void pump_run(struct engine *engine)
 	}
 	pump_certs_run(engine);
 	unload_trust(engine);
-	if (engine->is_flush_needed)
-		disk_want_flush(engine);
 }
 
 bool pump_is_idle(const struct engine *engine)
 {
-	return !pump_certs_are_sending(engine) && cli_in_flight(engine->cli) == 0 &&
+	return !pump_certs_are_sending(engine) &&
+	       cli_in_flight(connection_cli(engine->connection)) == 0 &&
 	       rows_dirty_count(local_rows(engine->local)) == 0 &&
 	       TAILQ_EMPTY(&engine->slots.dirty) && TAILQ_EMPTY(&engine->certs.dirty) &&
 	       pools_leaving_count(engine->pools) == 0;

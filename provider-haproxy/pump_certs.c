@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/xalloc.h"
+#include "provider-haproxy/connection.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
 #include "provider-haproxy/pump_send.h"
@@ -45,7 +46,7 @@ struct pump_certs {
 static struct cert *sending(const struct engine *engine)
 {
 	const struct pump_certs *certs = engine->pump_certs;
-	return certs->connection == engine->connection_count ? certs->sending : NULL;
+	return certs->connection == connection_number(engine->connection) ? certs->sending : NULL;
 }
 
 bool pump_certs_are_sending(const struct engine *engine)
@@ -57,7 +58,7 @@ static void begin_sending(struct engine *engine, struct cert *cert, uint64_t dig
 {
 	struct pump_certs *certs = engine->pump_certs;
 	certs->sending = cert;
-	certs->connection = engine->connection_count;
+	certs->connection = connection_number(engine->connection);
 	certs->digest = digest;
 	free(certs->problem);
 	certs->problem = NULL;
@@ -66,9 +67,10 @@ static void begin_sending(struct engine *engine, struct cert *cert, uint64_t dig
 static void count_removed(struct engine *engine, size_t count)
 {
 	struct pump_certs *certs = engine->pump_certs;
-	if (certs->worker != engine->worker)
+	long worker = connection_worker(engine->connection);
+	if (certs->worker != worker)
 		certs->removed = 0;
-	certs->worker = engine->worker;
+	certs->worker = worker;
 	certs->removed += count;
 }
 
@@ -91,7 +93,8 @@ static void send_content(
 	if (cert->has == 0)
 		SEND(engine, WHAT_NEW, "new ssl cert %s", path);
 	snprintf(line, sizeof(line), "set ssl cert %s", path);
-	cli_send(engine->cli, str_from(line), buf_str(content), WHAT_SET, on_reply);
+	cli_send(connection_cli(engine->connection), str_from(line), buf_str(content), WHAT_SET,
+		on_reply, engine);
 	SEND(engine, cert->is_listed ? WHAT_ADDED : WHAT_COMMIT, "commit ssl cert %s", path);
 }
 
@@ -100,7 +103,8 @@ static void send_listing(struct engine *engine, const struct cert *cert, const c
 	char line[512];
 	char *payload = xasprintf("%s%s\n", path, cert->hosts);
 	snprintf(line, sizeof(line), "add ssl crt-list %s/list.txt", engine->certs.dir);
-	cli_send(engine->cli, str_from(line), str_from(payload), WHAT_ADDED, on_reply);
+	cli_send(connection_cli(engine->connection), str_from(line), str_from(payload), WHAT_ADDED,
+		on_reply, engine);
 	free(payload);
 }
 
@@ -108,13 +112,13 @@ static void load_by_reload(struct engine *engine, struct cert *cert)
 {
 	int err = certs_write_file(&engine->certs, cert);
 	if (err != 0) {
-		disk_failed(engine, err, "a certificate");
+		disk_failed(engine->disk, err, "a certificate");
 		return;
 	}
 	cert->has = cert->wanted;
 	cert->is_listed = true;
 	engine->is_reload_forced = true;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -158,7 +162,8 @@ void pump_certs_run(struct engine *engine)
 {
 	struct cert *cert = certs_first_dirty(&engine->certs);
 	/* HAProxy has one transaction for all: one at a time. */
-	if (cert == NULL || sending(engine) != NULL || !cli_has_room(engine->cli))
+	if (cert == NULL || sending(engine) != NULL ||
+		!cli_has_room(connection_cli(engine->connection)))
 		return;
 	if (cert->wanted != 0)
 		send_cert(engine, cert);
@@ -196,9 +201,9 @@ static void finish_accepted(struct engine *engine, struct cert *cert)
 	if (cert->wanted == engine->pump_certs->digest) {
 		int err = certs_write_file(&engine->certs, cert);
 		if (err != 0)
-			disk_failed(engine, err, "a certificate");
+			disk_failed(engine->disk, err, "a certificate");
 	}
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 }
 
@@ -221,7 +226,7 @@ static void finish_removed(struct engine *engine)
 	cert->is_listed = false;
 	count_removed(engine, 1);
 	engine->certs.is_list_changed = true;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	certs_settle(&engine->certs, cert);
 	engine_wake(engine);
 }
@@ -269,7 +274,7 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 	probe_control_answered(engine->probe);
 	if (what != WHAT_IGNORED)
 		take_answer(engine, (enum what)what, command, reply);
-	else if (cli_in_flight(engine->cli) == 0)
+	else if (cli_in_flight(connection_cli(engine->connection)) == 0)
 		engine_wake(engine);
 }
 

@@ -2,6 +2,7 @@
 #include "provider-haproxy/pump_send.h"
 
 #include "common/must.h"
+#include "provider-haproxy/connection.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ void pump_send_text(
 	int len = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	must(len >= 0 && (size_t)len < sizeof(text));
-	cli_send(engine->cli, str_from(text), STR_NONE, what, on_reply);
+	cli_send(connection_cli(engine->connection), str_from(text), STR_NONE, what, on_reply,
+		engine);
 }
 
 bool pump_reply_has(struct str reply, const char *text)

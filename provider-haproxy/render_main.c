@@ -24,28 +24,12 @@ struct view {
 	const struct check_ip *bind;
 	size_t range_line;
 	const struct check_cidr *range;
-	char text[64]; /* of the last value, if it stands nowhere else */
+	struct template_text text; /* of the last value */
 };
 
 static const struct port *port_of(const struct view *view)
 {
 	return &view->input->ports->items[view->port];
-}
-
-[[gnu::format(printf, 2, 3)]] static struct str format(struct view *view, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(view->text, sizeof(view->text), format, args);
-	va_end(args);
-	must(len >= 0 && (size_t)len < sizeof(view->text));
-	return (struct str){view->text, (size_t)len};
-}
-
-static struct str address(struct view *view)
-{
-	bool is_v6 = view->bind->family == AF_INET6;
-	return is_v6 ? format(view, "[%s]", view->bind->text) : str_from(view->bind->text);
 }
 
 static struct str value(void *ctx, unsigned name)
@@ -54,21 +38,22 @@ static struct str value(void *ctx, unsigned name)
 	const struct render_input *input = view->input;
 	switch ((enum haproxy_cfg_value)name) {
 	case HAPROXY_CFG_VALUE_ADDRESS:
-		return address(view);
+		return template_address(&view->text, view->bind);
 	case HAPROXY_CFG_VALUE_CIDR:
-		return format(view, "%s/%u", view->range->ip.text, view->range->bits);
+		return template_printf(
+			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
 	case HAPROXY_CFG_VALUE_DESCRIPTION_TEXT:
 		return str_from(view->description);
 	case HAPROXY_CFG_VALUE_HARD_STOP_AFTER_S:
-		return format(view, "%u", input->hard_stop_after_s);
+		return template_printf(&view->text, "%u", input->hard_stop_after_s);
 	case HAPROXY_CFG_VALUE_HOST_LEN_MAX:
-		return format(view, "%d", HOST_LEN_MAX);
+		return template_printf(&view->text, "%d", HOST_LEN_MAX);
 	case HAPROXY_CFG_VALUE_LABEL:
 		return str_from(view->label.text);
 	case HAPROXY_CFG_VALUE_LOAD_BALANCER:
 		return str_from(port_of(view)->load_balancer.text);
 	case HAPROXY_CFG_VALUE_PORT_NUMBER:
-		return format(view, "%u", port_of(view)->port);
+		return template_printf(&view->text, "%u", port_of(view)->port);
 	case HAPROXY_CFG_VALUE_PROBE_TARGET:
 		return STR(PROBE_TARGET);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
@@ -78,7 +63,7 @@ static struct str value(void *ctx, unsigned name)
 	case HAPROXY_CFG_VALUE_STATS_SOCKET:
 		return str_from(input->socket);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_DIGEST:
-		return format(view, "%016" PRIx64, input->system_ca_digest);
+		return template_printf(&view->text, "%016" PRIx64, input->system_ca_digest);
 	case HAPROXY_CFG_VALUE_SYSTEM_CA_FILE:
 		return str_from(input->system_ca);
 	}

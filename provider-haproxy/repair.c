@@ -2,6 +2,7 @@
 #include "provider-haproxy/repair.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
 #include "provider-haproxy/class.h"
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
@@ -68,39 +69,17 @@ static bool is_new(const struct engine *engine)
 
 /* ---- CAs and client certificates ---- */
 
-/* Of a file that is named by its content. A placeholder can be told by its checksum, which the others do not have. */
-static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
-{
-	struct name right = name_of(name->text[0], content);
-	*ret_placeholder = checksum_take(&content);
-	return *ret_placeholder || strcmp(right.text, name->text) == 0;
-}
-
-static void put_placeholder(const char *path)
-{
-	struct buf pem;
-	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
-	if (placeholder_make(&pem) == 0)
-		(void)checksum_write(path, buf_str(&pem), 0600);
-	buf_wipe_fini(&pem);
-}
-
 static void check_trust(struct engine *engine, const struct name *name)
 {
-	struct buf content;
 	bool is_placeholder = false;
 	char *path = trust_files_path(&engine->trust, name);
-	buf_init(&content, TRUST_CONTENT_LEN_MAX);
-	const char *problem = files_read_own(path, &content);
-	if (problem == NULL && !is_whole(buf_str(&content), name, &is_placeholder))
-		problem = "is not as it was written";
-	buf_wipe_fini(&content);
+	const char *problem = placeholder_find_problem(path, name, &is_placeholder);
 	if (problem != NULL)
 		tell(engine, path, problem);
 	if (engine_is_complete(engine) && (problem != NULL || is_placeholder))
 		pools_refill_trust(engine, name);
 	else if (problem != NULL)
-		put_placeholder(path);
+		(void)placeholder_write(path);
 	/* HAProxy is started with the placeholder, and has to load the right one later. */
 	if (problem != NULL || is_placeholder)
 		engine->is_reload_forced = true;
@@ -162,7 +141,7 @@ static bool read_group(struct engine *engine, const char *path)
 static void read_groups(struct engine *engine, size_t count)
 {
 	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
-		char *path = disk_group_path(engine, i);
+		char *path = disk_group_path(engine->disk, i);
 		bool is_last = i >= count && !files_exist(path);
 		bool is_one = !is_last && read_group(engine, path);
 		if (is_one)
@@ -180,7 +159,7 @@ static void read_groups(struct engine *engine, size_t count)
 static void repair_group(struct engine *engine, struct group *group)
 {
 	struct buf content;
-	char *path = disk_group_path(engine, group->number);
+	char *path = disk_group_path(engine->disk, group->number);
 	buf_init(&content, RENDER_LEN_MAX);
 	const char *problem = checksum_read(path, &content);
 	if (problem == NULL) {
@@ -188,7 +167,7 @@ static void repair_group(struct engine *engine, struct group *group)
 	} else {
 		tell(engine, path, problem);
 		if (engine_is_complete(engine)) {
-			(void)disk_write_group(engine, group);
+			(void)disk_write_group(engine->disk, group);
 		} else {
 			(void)files_remove(path);
 			group->is_written = false;
@@ -205,7 +184,7 @@ static void repair_group(struct engine *engine, struct group *group)
 static void repair_maps(struct engine *engine)
 {
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
-		struct rowfile *file = engine->files[table];
+		struct rowfile *file = disk_map(engine->disk, (enum row_table)table);
 		const char *problem = rowfile_problem(file);
 		if (problem == NULL)
 			continue;
@@ -241,12 +220,13 @@ void repair_read(struct engine *engine)
 	char *path = engine_path(engine, main_name);
 	begin_telling(engine);
 	const char *problem = checksum_read(path, &engine->installed);
-	if (problem == NULL)
+	if (problem == NULL) {
 		groups = render_read_group_count(buf_str(&engine->installed));
-	else if (!is_new(engine)) {
+		binds_set_held(engine->binds, buf_str(&engine->installed));
+	} else if (!is_new(engine)) {
 		tell(engine, path, problem);
 		/* HAProxy may run with it, and is not found before the first snapshot is there: what it listens on is not somebody else's. */
-		engine->are_held_unknown = true;
+		binds_set_held_unknown(engine->binds);
 	}
 	read_groups(engine, groups);
 	end_telling(engine);
@@ -289,7 +269,7 @@ bool repair_is_whole(const struct engine *engine)
 
 int repair_folders(struct engine *engine)
 {
-	int err = disk_make_folders(engine);
+	int err = disk_make_folders(engine->disk);
 	log_event(&EV_FOLDER_GONE, LOG_STR("folder", engine->config->local.state_dir),
 		LOG_STR("outcome", err == 0 ? "made again" : files_problem(err)));
 	if (err == -EACCES)
@@ -307,7 +287,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (!engine_is_complete(engine) || repair_is_whole(engine))
 		return;
-	disk_want_flush(engine);
+	disk_want_flush(engine->disk);
 	engine_wake(engine);
 }
 

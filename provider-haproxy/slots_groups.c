@@ -20,6 +20,17 @@ static int compare_shares(const struct slot_share *a, const struct slot_share *b
 RB_GENERATE_LOCAL(slot_share_tree, slot_share, node, compare_shares)
 RB_GENERATE_LOCAL(class_tree, slot_class, node, compare_classes)
 
+/* Whether a line begins with the keyword. Values, which tenants choose, are quoted: they begin no line. */
+static bool has_keyword(const char *lines, const char *keyword)
+{
+	const char *line = lines;
+	while (line != NULL && strncmp(line, keyword, strlen(keyword)) != 0) {
+		const char *end = strchr(line, '\n');
+		line = end != NULL ? end + 1 : NULL;
+	}
+	return line != NULL;
+}
+
 struct slot_class *slots_find_class(struct slots *slots, const char *lines, const char *server)
 {
 	struct slot_class wanted = {
@@ -30,7 +41,8 @@ struct slot_class *slots_find_class(struct slots *slots, const char *lines, cons
 	sort = xcalloc(1, sizeof(*sort));
 	sort->lines = xstrdup(lines);
 	sort->server = xstrdup(server);
-	sort->is_sticky = strstr(lines, "dynamic-cookie-key") != NULL;
+	sort->is_sticky = has_keyword(lines, "\tdynamic-cookie-key ");
+	/* Here is nothing that a tenant chose, but numbers. */
 	sort->is_checked = strstr(server, " check ") != NULL;
 	sort->is_common = !sort->is_sticky && !sort->is_checked;
 	const struct str texts[] = {str_from(lines), str_from(server)};

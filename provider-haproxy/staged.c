@@ -2,6 +2,9 @@
 #include "provider-haproxy/staged.h"
 
 #include "common/xalloc.h"
+#include "provider-haproxy/binds.h"
+#include "provider-haproxy/connection.h"
+#include "provider-haproxy/disk.h"
 #include "provider-haproxy/pools.h"
 #include "provider-proxy/checksum.h"
 
@@ -17,10 +20,10 @@ void staged_update_main(struct engine *engine)
 	struct render_input input = {
 		.state_dir = engine->config->local.state_dir,
 		.proxy_dir = engine->proxy_dir,
-		.socket = engine->socket,
+		.socket = connection_socket(engine->connection),
 		.system_ca = engine->config->trusted_certificates,
 		.system_ca_digest = engine->trusted_digest,
-		.ports = engine->ports,
+		.ports = binds_ports(engine->binds),
 		.group_count = engine->slots.group_count,
 		.groups_layout = slots_layout(&engine->slots),
 		.has_default = engine->had_default,
@@ -102,10 +105,8 @@ static int stage_groups(struct engine *engine, bool is_all)
 static int write_rest(struct engine *engine, bool is_offline)
 {
 	int err = trust_files_write(&engine->trust);
-	for (int table = 0; table < ROW_TABLE_COUNT && err == 0; table++) {
-		if (is_offline || !rowfile_is_written(engine->files[table]))
-			err = rowfile_write(engine->files[table]);
-	}
+	if (err == 0)
+		err = disk_write_maps(engine->disk, is_offline);
 	if (err == 0 && is_offline) {
 		err = certs_write_all(&engine->certs);
 		/* The default certificate may be in the list now. */
@@ -130,12 +131,6 @@ int staged_write(struct engine *engine, bool is_offline)
 	free(live);
 	free(staged);
 	return err;
-}
-
-void staged_read_held(struct engine *engine)
-{
-	free(engine->held.items);
-	engine->held = ports_read_sockets(buf_str(&engine->installed), RENDER_BIND);
 }
 
 static int move_one(struct engine *engine, const char *name)
@@ -173,7 +168,6 @@ int staged_install(struct engine *engine)
 		return err;
 	buf_clear(&engine->installed);
 	err = buf_append_str(&engine->installed, buf_str(&engine->main));
-	engine->are_held_unknown = false;
-	staged_read_held(engine);
+	binds_set_held(engine->binds, buf_str(&engine->installed));
 	return err;
 }

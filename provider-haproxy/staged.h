@@ -10,5 +10,3 @@ void staged_update_main(struct engine *engine);
 int staged_write(struct engine *engine, bool is_offline);
 /* Puts what was checked in the place of what is in use. 0 or a negative errno. */
 int staged_install(struct engine *engine);
-/* Reads from the main file that was installed which ports it has. */
-void staged_read_held(struct engine *engine);

@@ -4,9 +4,7 @@
 #include "common/xalloc.h"
 #include "common/files.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static int compare_files(const struct trust_file *a, const struct trust_file *b)
 {
@@ -161,21 +159,15 @@ void trust_files_sweep(struct trust_files *files, long worker)
 	}
 }
 
+static bool is_left(void *ctx, struct str file)
+{
+	struct name name;
+	return trust_read_file_name(file, &name) && find(ctx, &name) == NULL;
+}
+
 void trust_files_forget_others(struct trust_files *files)
 {
-	DIR *folder = opendir(files->dir);
-	struct dirent *entry;
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		struct name name = {0};
-		struct str text = str_from(entry->d_name);
-		if (text.len != NAME_LEN + 4 || !str_ends_with(text, STR(".pem")))
-			continue;
-		memcpy(name.text, text.p, NAME_LEN);
-		if (find(files, &name) == NULL)
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder != NULL)
-		closedir(folder);
+	(void)files_sweep(files->dir, is_left, files);
 }
 
 /* ---- what HAProxy knows ---- */

@@ -6,6 +6,67 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static int by_name(const void *left, const void *right)
+{
+	const struct conf_pool *a = left;
+	const struct conf_pool *b = right;
+	return strcmp(a->name.text, b->name.text);
+}
+
+static int by_load_balancer(const void *left, const void *right)
+{
+	const struct conf_pass *a = left;
+	const struct conf_pass *b = right;
+	int order = strcmp(a->load_balancer.text, b->load_balancer.text);
+	return order != 0 ? order : str_cmp(a->host, b->host);
+}
+
+void conf_sort(struct conf *conf)
+{
+	size_t kept = 0;
+	if (conf->pass_count != 0)
+		qsort(conf->passes, conf->pass_count, sizeof(*conf->passes), by_load_balancer);
+	if (conf->pool_count != 0)
+		qsort(conf->pools, conf->pool_count, sizeof(*conf->pools), by_name);
+	for (size_t i = 0; i < conf->pool_count; i++) {
+		if (i == 0 || by_name(&conf->pools[kept - 1], &conf->pools[i]) != 0)
+			conf->pools[kept++] = conf->pools[i];
+	}
+	conf->pool_count = kept;
+}
+
+struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *name)
+{
+	struct conf_pool wanted = {.name = *name};
+	if (conf->pool_count == 0)
+		return NULL;
+	return bsearch(&wanted, conf->pools, conf->pool_count, sizeof(wanted), by_name);
+}
+
+/* The first that is not before the load balancer, or is behind it. */
+static size_t bound_of(const struct conf *conf, const struct name *load_balancer, bool is_behind)
+{
+	size_t first = 0;
+	size_t end = conf->pass_count;
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+		int order = strcmp(conf->passes[middle].load_balancer.text, load_balancer->text);
+		if (order < 0 || (order == 0 && is_behind))
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first;
+}
+
+size_t conf_find_passes(
+	const struct conf *conf, const struct name *load_balancer, size_t *ret_count)
+{
+	size_t first = bound_of(conf, load_balancer, false);
+	*ret_count = bound_of(conf, load_balancer, true) - first;
+	return first;
+}
+
 size_t conf_piece_count(const struct conf *conf)
 {
 	return conf->ports->count + conf->pass_count;

@@ -75,14 +75,22 @@ struct conf {
 	/* Sorted by port; a port of protocol tcp without an entry is closed. */
 	struct conf_tcp *tcp;
 	size_t tcp_count;
-	struct conf_pass *passes;
+	struct conf_pass *passes; /* sorted by load balancer, then host */
 	size_t pass_count;
-	struct conf_pool *pools; /* each once */
+	struct conf_pool *pools; /* sorted by name, each once */
 	size_t pool_count;
 	struct name *
 		trusts; /* who may sign certificates of backends, see trusts.h; sorted, each once */
 	size_t trust_count;
 };
+
+/* Brings the passes and the pools into their order; of pools with one name the first stays. Before it, they may stand in any. */
+void conf_sort(struct conf *conf);
+/* NULL: there is none. */
+struct conf_pool *conf_find_pool(const struct conf *conf, const struct name *name);
+/* The passes of a load balancer: *ret_count of them from the index that is returned. */
+size_t conf_find_passes(
+	const struct conf *conf, const struct name *load_balancer, size_t *ret_count);
 
 /* A piece of the configuration that can be left out alone because somebody owns it: a listener that a Service wants, a host that is
  * passed through. Pieces are numbered: ports first, then passes. */

@@ -7,7 +7,6 @@
 #include "provider-nginx/quote.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* Where in the template rendering stands. */
 struct view {
@@ -27,43 +26,26 @@ struct view {
 	const struct check_cidr *range;
 	const struct conf_pool *pool;
 	const struct conf_peer *peer;
-	size_t pass; /* index of the next one to look at */
+	size_t pass;     /* index of the present one */
+	size_t pass_end; /* of those of the listener */
 	struct str host;
 	struct str host_rest; /* behind `host_label` */
 	struct str host_label;
 	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
 	const struct name *trust;
 	uint16_t split;
-	char text[64]; /* of the last value, if it stands nowhere else */
+	struct template_text text; /* of the last value */
 };
 
-[[gnu::format(printf, 2, 3)]] static struct str format(struct view *view, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	int len = vsnprintf(view->text, sizeof(view->text), format, args);
-	va_end(args);
-	must(len >= 0 && (size_t)len < sizeof(view->text));
-	return (struct str){view->text, (size_t)len};
-}
-
 /* ---- values ---- */
-
-static struct str address(struct view *view, const struct check_ip *ip)
-{
-	return ip->family == AF_INET6 ? format(view, "[%s]", ip->text) : str_from(ip->text);
-}
 
 /* A pool that is not known, or has no endpoints, is none. */
 static struct str target(const struct view *view)
 {
-	const struct conf *conf = view->conf;
-	for (size_t i = 0; i < conf->pool_count && view->target != NULL; i++) {
-		const struct conf_pool *pool = &conf->pools[i];
-		if (strcmp(pool->name.text, view->target->text) == 0 && pool->peer_count != 0)
-			return str_from(pool->name.text);
-	}
-	return STR("sluice_none");
+	const struct conf_pool *pool =
+		view->target != NULL ? conf_find_pool(view->conf, view->target) : NULL;
+	return pool != NULL && pool->peer_count != 0 ? str_from(pool->name.text)
+						     : STR("sluice_none");
 }
 
 static struct str option(struct view *view, enum nginx_conf_value name)
@@ -71,34 +53,35 @@ static struct str option(struct view *view, enum nginx_conf_value name)
 	const struct conf_options *options = view->conf->options;
 	switch (name) {
 	case NGINX_CONF_VALUE_CONTROL:
-		return format(view, "%c", options->control);
+		return template_printf(&view->text, "%c", options->control);
 	case NGINX_CONF_VALUE_DICTIONARY_MB:
-		return format(view, "%" PRId64, options->dictionary_mb);
+		return template_printf(&view->text, "%" PRId64, options->dictionary_mb);
 	case NGINX_CONF_VALUE_LUA_DIR:
 		return options->lua_dir;
 	case NGINX_CONF_VALUE_MODULES_DIR:
 		return options->modules_dir;
 	case NGINX_CONF_VALUE_OPEN_FILES:
-		return format(view, "%" PRId64, options->open_files);
+		return template_printf(&view->text, "%" PRId64, options->open_files);
 	case NGINX_CONF_VALUE_PROXY_DIR:
 		return options->proxy_dir;
 	case NGINX_CONF_VALUE_RELOAD_COUNT:
-		return format(view, "%u", options->reloads);
+		return template_printf(&view->text, "%u", options->reloads);
 	case NGINX_CONF_VALUE_SHUTDOWN_S:
-		return format(view, "%" PRId64, options->shutdown_s);
+		return template_printf(&view->text, "%" PRId64, options->shutdown_s);
 	case NGINX_CONF_VALUE_STATE_DIR:
 		return options->state_dir;
 	case NGINX_CONF_VALUE_SYSTEM_CA:
 		return options->system_ca;
 	case NGINX_CONF_VALUE_SYSTEM_CA_DIGEST:
-		return format(view, "%016" PRIx64, options->system_ca_digest);
+		return template_printf(&view->text, "%016" PRIx64, options->system_ca_digest);
 	case NGINX_CONF_VALUE_USER:
 		return options->user;
 	case NGINX_CONF_VALUE_WORKER_CONNECTIONS:
-		return format(view, "%" PRId64, options->open_files / 2);
+		return template_printf(&view->text, "%" PRId64, options->open_files / 2);
 	case NGINX_CONF_VALUE_WORKERS:
-		return options->workers > 0 ? format(view, "%" PRId64, options->workers)
-					    : STR("auto");
+		return options->workers > 0
+			       ? template_printf(&view->text, "%" PRId64, options->workers)
+			       : STR("auto");
 	default:
 		must(false);
 	}
@@ -109,31 +92,32 @@ static struct str value(void *ctx, unsigned name)
 	struct view *view = ctx;
 	switch ((enum nginx_conf_value)name) {
 	case NGINX_CONF_VALUE_ADDRESS:
-		return address(view, view->bind);
+		return template_address(&view->text, view->bind);
 	case NGINX_CONF_VALUE_CIDR:
-		return format(view, "%s/%u", view->range->ip.text, view->range->bits);
+		return template_printf(
+			&view->text, "%s/%u", view->range->ip.text, view->range->bits);
 	case NGINX_CONF_VALUE_GENERATION:
-		return format(view, "%016" PRIx64, view->generation);
+		return template_printf(&view->text, "%016" PRIx64, view->generation);
 	case NGINX_CONF_VALUE_HOST:
 		return view->host;
 	case NGINX_CONF_VALUE_HOST_LABEL_TEXT:
 		return view->host_label;
 	case NGINX_CONF_VALUE_IS_TLS:
-		return format(view, "%d", view->port->protocol == LISTENER_HTTPS);
+		return template_printf(&view->text, "%d", view->port->protocol == LISTENER_HTTPS);
 	case NGINX_CONF_VALUE_LABEL:
 		return str_from(view->label.text);
 	case NGINX_CONF_VALUE_LOAD_BALANCER:
 		return str_from(view->port->load_balancer.text);
 	case NGINX_CONF_VALUE_PEER_ADDRESS:
-		return address(view, &view->peer->ip);
+		return template_address(&view->text, &view->peer->ip);
 	case NGINX_CONF_VALUE_PEER_PORT:
-		return format(view, "%u", view->peer->port);
+		return template_printf(&view->text, "%u", view->peer->port);
 	case NGINX_CONF_VALUE_POOL_NAME:
 		return str_from(view->pool->name.text);
 	case NGINX_CONF_VALUE_PORT_NUMBER:
-		return format(view, "%u", view->port_number);
+		return template_printf(&view->text, "%u", view->port_number);
 	case NGINX_CONF_VALUE_SPLIT_PORT:
-		return format(view, "%u", view->split);
+		return template_printf(&view->text, "%u", view->split);
 	case NGINX_CONF_VALUE_TARGET:
 		return target(view);
 	case NGINX_CONF_VALUE_TRUST_NAME:
@@ -164,21 +148,21 @@ static bool has_piece(const struct view *view, size_t piece)
 	return view->is_out == NULL || !view->is_out[piece];
 }
 
-static bool has_pass(const struct view *view, size_t pass, const struct port *port)
+static bool has_pass(const struct view *view, size_t pass)
 {
-	const struct conf *conf = view->conf;
-	return strcmp(conf->passes[pass].load_balancer.text, port->load_balancer.text) == 0 &&
-	       has_piece(view, conf->ports->count + pass);
+	return has_piece(view, view->conf->ports->count + pass);
 }
 
 /* Whether some hosts of the port are passed through unopened, and others opened. */
 static bool needs_hops(const struct view *view, const struct port *port)
 {
 	bool is_found = false;
-	if (port->protocol != LISTENER_HTTPS)
-		return false;
-	for (size_t i = 0; i < view->conf->pass_count && !is_found; i++)
-		is_found = has_pass(view, i, port);
+	size_t count = 0;
+	size_t first = port->protocol == LISTENER_HTTPS
+			       ? conf_find_passes(view->conf, &port->load_balancer, &count)
+			       : 0;
+	for (size_t i = 0; i < count && !is_found; i++)
+		is_found = has_pass(view, first + i);
 	return is_found;
 }
 
@@ -292,10 +276,15 @@ static bool next_stream_listener(struct view *view, size_t index)
 static bool next_pass(struct view *view, size_t index)
 {
 	const struct conf *conf = view->conf;
-	size_t at = index == 0 ? 0 : view->pass + 1;
-	while (at < conf->pass_count && !has_pass(view, at, view->port))
+	if (index == 0) {
+		size_t count;
+		view->pass = conf_find_passes(conf, &view->port->load_balancer, &count);
+		view->pass_end = view->pass + count;
+	}
+	size_t at = index == 0 ? view->pass : view->pass + 1;
+	while (at < view->pass_end && !has_pass(view, at))
 		at++;
-	if (at == conf->pass_count)
+	if (at == view->pass_end)
 		return false;
 	view->pass = at;
 	view->host = conf->passes[at].host;

@@ -13,17 +13,6 @@
 
 static const double look_every_s = 1;
 
-static int write_placeholder(const char *path)
-{
-	struct buf pem;
-	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
-	int err = placeholder_make(&pem);
-	if (err == 0)
-		err = checksum_write(path, buf_str(&pem), 0600);
-	buf_wipe_fini(&pem);
-	return err;
-}
-
 int repair_placeholder(const char *state_dir)
 {
 	struct buf pem;
@@ -34,7 +23,7 @@ int repair_placeholder(const char *state_dir)
 	/* At the very first start nothing is there. */
 	if (problem != NULL && (files_exist(path) || files_exist(conf)))
 		folders_tell_damage(path, problem);
-	int err = problem != NULL ? write_placeholder(path) : 0;
+	int err = problem != NULL ? placeholder_write(path) : 0;
 	buf_wipe_fini(&pem);
 	free(path);
 	free(conf);
@@ -43,28 +32,15 @@ int repair_placeholder(const char *state_dir)
 
 /* ---- CAs, whose files are named by what is in them ---- */
 
-/* A placeholder can be told by its checksum, which the others do not have. */
-static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
-{
-	struct name right = name_of(name->text[0], content);
-	*ret_placeholder = checksum_take(&content);
-	return *ret_placeholder || strcmp(right.text, name->text) == 0;
-}
-
 static void repair_trust(struct repair *repair, const struct name *name)
 {
-	struct buf content;
 	bool is_placeholder = false;
 	char *path = xasprintf("%s/trust/%s.pem", repair->config->local.state_dir, name->text);
-	buf_init(&content, TRUST_CONTENT_LEN_MAX);
-	const char *problem = files_read_own(path, &content);
-	if (problem == NULL && !is_whole(buf_str(&content), name, &is_placeholder))
-		problem = "is not as it was written";
-	buf_fini(&content);
+	const char *problem = placeholder_find_problem(path, name, &is_placeholder);
 	if (problem != NULL) {
 		folders_tell_damage(path, problem);
 		/* If it is wanted yet, the right content follows at once, see trust_files.h. */
-		(void)write_placeholder(path);
+		(void)placeholder_write(path);
 	}
 	if (problem != NULL || is_placeholder)
 		repair->has_substitutes = true;

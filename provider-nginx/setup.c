@@ -283,7 +283,7 @@ static void take_back(struct setup *setup)
 {
 	char words[1024];
 	const char *last = setup->ops->last_output(setup->ctx);
-	snprintf(words, sizeof(words), "nginx does not take the new configuration: %.700s", last);
+	snprintf(words, sizeof(words), "nginx does not take the new configuration: %s", last);
 	if (buf_len(&setup->installed) != 0 &&
 		checksum_write(setup->file, buf_str(&setup->installed), MODE) == 0)
 		log_event(&EV_CONFIGURATION_TAKEN_BACK);
@@ -324,8 +324,7 @@ void setup_nginx_down(struct setup *setup)
 	/* It may be the new configuration that it cannot start with, such as a port that somebody has taken: look again. */
 	char words[1024];
 	const char *last = setup->ops->last_output(setup->ctx);
-	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %.700s",
-		last);
+	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %s", last);
 	give_up(setup, words);
 }
 

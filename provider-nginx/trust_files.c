@@ -3,9 +3,7 @@
 
 #include "common/xalloc.h"
 #include "common/files.h"
-
-#include <dirent.h>
-#include <unistd.h>
+#include "provider-proxy/trust.h"
 
 int trust_files_write(const char *state_dir, const struct trusts *trusts)
 {
@@ -21,34 +19,15 @@ int trust_files_write(const char *state_dir, const struct trusts *trusts)
 	return err;
 }
 
-static bool is_used(const struct trusts *trusts, struct str file)
+static bool is_left(void *ctx, struct str file)
 {
-	const struct trust_view *view = NULL;
-	struct name name = {0};
-	if (file.len != NAME_LEN + 4)
-		return false;
-	memcpy(name.text, file.p, NAME_LEN);
-	/* The configuration that nginx runs with names it, and would be started again with it. */
-	if (trusts_is_live(trusts, &name))
-		return true;
-	while ((view = trusts_next(trusts, view)) != NULL) {
-		if (memcmp(file.p, view->name.text, NAME_LEN) == 0)
-			return true;
-	}
-	return false;
+	struct name name;
+	return trust_read_file_name(file, &name) && !trusts_has(ctx, &name);
 }
 
 void trust_files_sweep(const char *state_dir, const struct trusts *trusts)
 {
 	char *path = xasprintf("%s/trust", state_dir);
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		struct str file = str_from(entry->d_name);
-		if (str_ends_with(file, STR(".pem")) && !is_used(trusts, file))
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder != NULL)
-		closedir(folder);
+	(void)files_sweep(path, is_left, (void *)(uintptr_t)trusts);
 	free(path);
 }

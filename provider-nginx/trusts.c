@@ -73,6 +73,11 @@ void trusts_drop(struct trusts *trusts, const struct name *name)
 	settle(trusts, entry);
 }
 
+bool trusts_has(const struct trusts *trusts, const struct name *name)
+{
+	return find(trusts, name) != NULL;
+}
+
 bool trusts_is_live(const struct trusts *trusts, const struct name *name)
 {
 	const struct entry *entry = find(trusts, name);

@@ -17,6 +17,8 @@ void trusts_free(struct trusts *trusts);
 /* One user more, or less; `content` is what the file has to hold, absent for none. Without text nothing happens. */
 void trusts_use(struct trusts *trusts, const struct name *name, struct str content);
 void trusts_drop(struct trusts *trusts, const struct name *name);
+/* Whether it has users, or nginx runs with it: the configuration that names it would be started again with it. */
+bool trusts_has(const struct trusts *trusts, const struct name *name);
 /* Whether nginx runs with it. */
 bool trusts_is_live(const struct trusts *trusts, const struct name *name);
 /* nginx runs with this configuration, as conf.h renders it. */

@@ -39,11 +39,7 @@ void wanted_free(struct wanted *wanted)
 bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 {
 	struct name name = name_of(NAME_POOL, object_id(object));
-	for (size_t i = 0; i < wanted->conf.pool_count; i++) {
-		if (strcmp(wanted->conf.pools[i].name.text, name.text) == 0)
-			return true;
-	}
-	return false;
+	return conf_find_pool(&wanted->conf, &name) != NULL;
 }
 
 static bool is_passed(struct wanted *wanted, const struct object *object, struct arena *arena)
@@ -73,9 +69,9 @@ bool wanted_is_changed(struct wanted *wanted, const struct state_commit *commit)
 
 /* ---- pools ---- */
 
-static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str name)
+static void fill_pool(struct wanted *wanted, struct conf_pool *pool)
 {
-	struct object *object = objects_find(wanted->parts.objects, name);
+	struct object *object = objects_find(wanted->parts.objects, name_str(&pool->name));
 	struct pool value;
 	if (object == NULL)
 		return;
@@ -94,18 +90,12 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str 
 	}
 }
 
-/* Once for each name. The pools are few, or those of very many passed-through hosts of a configuration that is rare. */
 static void add_pool(struct wanted *wanted, const struct name *name)
 {
 	struct conf *conf = &wanted->conf;
-	for (size_t i = 0; i < conf->pool_count; i++) {
-		if (strcmp(conf->pools[i].name.text, name->text) == 0)
-			return;
-	}
 	struct conf_pool *pool =
 		arena_push(&wanted->arena, (void **)&conf->pools, &conf->pool_count, sizeof(*pool));
 	*pool = (struct conf_pool){.name = *name};
-	fill_pool(wanted, pool, name_str(name));
 }
 
 /* ---- listeners and hosts ---- */
@@ -293,6 +283,9 @@ const struct conf *wanted_collect(struct wanted *wanted, const struct ports_prox
 	struct object *object = has_passes(wanted) ? state_first(state, LB_VIRTUAL_HOST) : NULL;
 	for (; object != NULL; object = state_next(state, object))
 		add_pass(wanted, object);
+	conf_sort(conf);
+	for (size_t i = 0; i < conf->pool_count; i++)
+		fill_pool(wanted, &conf->pools[i]);
 	add_trusts(wanted);
 	add_split(wanted);
 	if (nginx != NULL && nginx->master != 0)

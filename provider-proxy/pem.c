@@ -3,10 +3,8 @@
 
 #include "common/xalloc.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 struct pem_name pem_name_of(const struct certificate *certificate, size_t first)
 {
@@ -83,25 +81,9 @@ int pem_content(const struct certificate *certificate, struct buf *out)
 	return err;
 }
 
-static bool has_form(struct str name)
+bool pem_is_file_name(struct str name)
 {
 	return name.len == PEM_NAME_LEN && name.p[NAME_LEN] == '-' &&
 	       name_is_one(NAME_CERTIFICATE, (struct str){name.p, NAME_LEN}) &&
 	       str_ends_with(name, STR(".pem"));
-}
-
-size_t pem_sweep(const char *dir, bool (*is_wanted)(void *ctx, struct str file_name), void *ctx)
-{
-	DIR *folder = opendir(dir);
-	struct dirent *entry;
-	size_t removed = 0;
-	while (folder != NULL && (entry = readdir(folder)) != NULL) {
-		struct str name = str_from(entry->d_name);
-		if (has_form(name) && !is_wanted(ctx, name) &&
-			unlinkat(dirfd(folder), entry->d_name, 0) == 0)
-			removed++;
-	}
-	if (folder != NULL)
-		closedir(folder);
-	return removed;
 }

@@ -27,5 +27,5 @@ struct pem_name pem_name_of(const struct certificate *certificate, size_t first)
 int pem_content(const struct certificate *certificate, struct buf *out);
 /* Appends the blocks of a PEM text in the same way. */
 [[nodiscard]] int pem_blocks(struct str pem, struct buf *out);
-/* Removes files of the folder that have the form of such a name and for which is_wanted() says false; returns how many. */
-size_t pem_sweep(const char *dir, bool (*is_wanted)(void *ctx, struct str file_name), void *ctx);
+/* Whether it has the form of such a name. */
+bool pem_is_file_name(struct str name);

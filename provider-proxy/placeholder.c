@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/placeholder.h"
 
+#include "common/files.h"
+#include "provider-proxy/checksum.h"
+#include "provider-proxy/trust.h"
+
 #include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -25,7 +29,7 @@ static bool fill(X509 *certificate, EVP_PKEY *key)
 	       X509_sign(certificate, key, EVP_sha256()) != 0;
 }
 
-int placeholder_make(struct buf *out)
+static int make(struct buf *out)
 {
 	int err = -EIO;
 	EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -42,4 +46,31 @@ int placeholder_make(struct buf *out)
 	X509_free(certificate);
 	EVP_PKEY_free(key);
 	return err;
+}
+
+int placeholder_write(const char *path)
+{
+	struct buf pem;
+	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
+	int err = make(&pem);
+	if (err == 0)
+		err = checksum_write(path, buf_str(&pem), 0600);
+	buf_wipe_fini(&pem);
+	return err;
+}
+
+const char *placeholder_find_problem(
+	const char *path, const struct name *name, bool *ret_is_placeholder)
+{
+	struct buf content;
+	buf_init(&content, TRUST_CONTENT_LEN_MAX);
+	const char *problem = files_read_own(path, &content);
+	struct str text = buf_str(&content);
+	struct name right = name_of(name->text[0], text);
+	/* It has a checksum, which the others do not have. */
+	*ret_is_placeholder = problem == NULL && checksum_take(&text);
+	if (problem == NULL && !*ret_is_placeholder && strcmp(right.text, name->text) != 0)
+		problem = "is not as it was written";
+	buf_wipe_fini(&content);
+	return problem;
 }

@@ -282,6 +282,15 @@ static void sort_sockets(struct socket_list *list)
 		qsort(list->items, list->count, sizeof(*list->items), socket_compare);
 }
 
+struct str ports_default_certificate(const struct ports *ports)
+{
+	for (size_t i = 0; i < ports->count; i++) {
+		if (!str_is_empty(ports->items[i].default_certificate))
+			return ports->items[i].default_certificate;
+	}
+	return STR_NONE;
+}
+
 struct socket_list ports_sockets(const struct ports *ports)
 {
 	struct socket_list list = {0};

@@ -85,6 +85,8 @@ struct port_label {
 };
 struct port_label port_label_of(const struct port *port);
 
+/* Id of the certificate for who asks for no name that has one; empty: there is none. */
+struct str ports_default_certificate(const struct ports *ports);
 /* Where a proxy with these ports listens; the caller frees the items. */
 struct socket_list ports_sockets(const struct ports *ports);
 /* Likewise, from a configuration in which each address follows `mark`. */

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-enum { FAILURES_MAX = 5, LINE_LEN_MAX = 16 * 1024, WORDS_LEN_MAX = 2048, YIELD_S_MAX = 60 };
+enum { FAILURES_MAX = 5, LINE_LEN_MAX = 16 * 1024, YIELD_S_MAX = 60 };
 
 /* What connections need to end after they were cut. */
 static const double cut_within_s = 10;
@@ -39,7 +39,7 @@ struct proxy {
 	struct inherited inherited;
 	struct proxy_log *log;
 	bool is_stopping;
-	char words[WORDS_LEN_MAX + 1];
+	struct supervisor_words words; /* its output since its start */
 	/* The check under way. */
 	command_done *on_checked;
 	void *check_ctx;
@@ -73,13 +73,6 @@ static int order_within(struct proxy *proxy, const char *word, double seconds)
 
 /* ---- what the supervisor tells ---- */
 
-static void keep_words(struct proxy *proxy, struct str words)
-{
-	size_t len = words.len < WORDS_LEN_MAX ? words.len : WORDS_LEN_MAX;
-	memcpy(proxy->words, words.p, len);
-	proxy->words[len] = 0;
-}
-
 static void take_up(struct proxy *proxy, const struct supervisor_line *line)
 {
 	int64_t pid = 0;
@@ -105,14 +98,14 @@ static void take_down(struct proxy *proxy, const struct supervisor_line *line)
 {
 	char *again = str_dup(line->fields[1]);
 	char *why = str_dup_utf8(line->fields[2]);
-	keep_words(proxy, line->fields[3]);
+	supervisor_keep_words(&proxy->words, line->fields[3]);
 	proxy->is_starting = false;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
 	metric_add(&proxy_metrics[PROXY_ENDS], 0, 1);
 	if (!proxy->is_stopping)
 		proxy->config.ops->on_down(
-			proxy->config.ctx, why, proxy->words, strtod(again, NULL));
+			proxy->config.ctx, why, proxy->words.text, strtod(again, NULL));
 	free(again);
 	free(why);
 }
@@ -129,6 +122,7 @@ static void take_none(struct proxy *proxy)
 	proxy->is_known = true;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
+	supervisor_keep_words(&proxy->words, STR_NONE);
 	/* It may have ended, unnoticed, between two lives of its supervisor. */
 	if (was_up)
 		proxy->config.ops->on_down(proxy->config.ctx, "it does not run any more", "", 0);
@@ -201,7 +195,7 @@ static int take_line(struct proxy *proxy, struct str text)
 	else if (str_eq_c(word, "none"))
 		take_none(proxy);
 	else if (str_eq_c(word, "words"))
-		keep_words(proxy, str_skip(text, word.len + 1));
+		supervisor_keep_words(&proxy->words, str_skip(text, word.len + 1));
 	else if (str_eq_c(word, "checked"))
 		return take_checked(proxy, &line);
 	else if (str_eq_c(word, "workers"))
@@ -459,7 +453,7 @@ bool proxy_is_known(const struct proxy *proxy)
 
 const char *proxy_last_output(const struct proxy *proxy)
 {
-	return proxy->words;
+	return proxy->words.text + proxy->words.last;
 }
 
 /* ---- */

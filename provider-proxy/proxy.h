@@ -89,5 +89,5 @@ bool proxy_is_up(const struct proxy *proxy);
 bool proxy_is_starting(const struct proxy *proxy);
 /* A supervisor has reported at least once whether it runs. */
 bool proxy_is_known(const struct proxy *proxy);
-/* The end of its output since its start, in one line; valid until the next event. */
+/* The last lines of its output since its start, in one line that a message has room for; valid until the next event. */
 const char *proxy_last_output(const struct proxy *proxy);

@@ -48,9 +48,6 @@ struct listeners {
 	size_t count;
 };
 
-/* The addresses of this network namespace, of links that are up, in the arena. False: they cannot be known now. */
-bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count);
-
 /* The addresses of this network namespace, in the arena. False: they cannot be known now. */
 bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *ret_count);
 

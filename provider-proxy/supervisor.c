@@ -64,3 +64,14 @@ struct supervisor_line supervisor_split(struct str text)
 	}
 	return line;
 }
+
+void supervisor_keep_words(struct supervisor_words *words, struct str told)
+{
+	told.len = told.len < SUPERVISOR_WORDS_LEN_MAX ? told.len : SUPERVISOR_WORDS_LEN_MAX;
+	/* Why it died stands at the end. */
+	words->last = told.len - str_last_lines(told, '\t', SUPERVISOR_LAST_LEN_MAX).len;
+	str_put(words->text, told);
+	words->text[told.len] = 0;
+	for (char *c = words->text; *c != 0; c++)
+		*c = *c == '\t' ? ' ' : *c;
+}

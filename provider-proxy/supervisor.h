@@ -15,3 +15,11 @@ struct supervisor_line {
 	struct str fields[SUPERVISOR_FIELDS_MAX];
 };
 struct supervisor_line supervisor_split(struct str text);
+
+/* What it tells of the proxy's output: a tab stands behind each line of that. */
+enum { SUPERVISOR_WORDS_LEN_MAX = 2048, SUPERVISOR_LAST_LEN_MAX = 500 };
+struct supervisor_words {
+	char text[SUPERVISOR_WORDS_LEN_MAX + 1]; /* in one line */
+	size_t last; /* where the last lines begin, as many as a message has room for */
+};
+void supervisor_keep_words(struct supervisor_words *words, struct str told);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/template.h"
 
+#include "common/must.h"
+
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 struct rendering {
 	const struct template_node *nodes;
@@ -65,4 +69,20 @@ int template_append_bare(struct buf *out, struct str value)
 			return -EINVAL;
 	}
 	return value.len != 0 ? buf_append_str(out, value) : -EINVAL;
+}
+
+struct str template_printf(struct template_text *text, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int len = vsnprintf(text->text, sizeof(text->text), format, args);
+	va_end(args);
+	must(len >= 0 && (size_t)len < sizeof(text->text));
+	return (struct str){text->text, (size_t)len};
+}
+
+struct str template_address(struct template_text *text, const struct check_ip *ip)
+{
+	return ip->family == AF_INET6 ? template_printf(text, "[%s]", ip->text)
+				      : str_from(ip->text);
 }

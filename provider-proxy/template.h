@@ -14,6 +14,7 @@
 #pragma once
 
 #include "common/buf.h"
+#include "provider-proxy/checks.h"
 
 enum template_node_kind {
 	TEMPLATE_TEXT,
@@ -47,6 +48,15 @@ struct template_source {
 /* Appends. On failure, what `escape` returned for the first value that it refused, or -EMSGSIZE; `out` is then as it was before. */
 [[nodiscard]] int template_render(const struct template *template,
 	const struct template_source *source, void *ctx, struct buf *out);
+
+/* For `value`: texts that stand nowhere else, as long as the next one is not asked for. */
+struct template_text {
+	char text[64];
+};
+[[gnu::format(printf, 2, 3)]] struct str template_printf(
+	struct template_text *text, const char *format, ...);
+/* An IPv6 address in brackets. */
+struct str template_address(struct template_text *text, const struct check_ip *ip);
 
 /* For `escape`: appends a value outside quotes if it consists of letters, digits and the other bytes of addresses, paths and names: [/._:-] and
  * brackets. None of them ends a word or an argument in HAProxy or nginx. -EINVAL for others, and for an empty value. */

@@ -79,3 +79,12 @@ const char *trust_of(const struct pool_tls *tls, struct trust *ret_trust)
 	*ret_trust = trust;
 	return NULL;
 }
+
+bool trust_read_file_name(struct str file, struct name *ret_name)
+{
+	if (file.len != NAME_LEN + 4 || !str_ends_with(file, STR(".pem")))
+		return false;
+	*ret_name = (struct name){0};
+	memcpy(ret_name->text, file.p, NAME_LEN);
+	return true;
+}

@@ -19,6 +19,8 @@ struct trust {
 		whole; /* of all settings: a connection made under one must not be reused under another */
 };
 
+/* Of a file `NAME.pem` that holds a CA or a client certificate. */
+bool trust_read_file_name(struct str file, struct name *ret_name);
 /* NULL and *ret_trust, or why no connection may be made with these settings, in words for the owner. */
 const char *trust_of(const struct pool_tls *tls, struct trust *ret_trust);
 /* Appends the content of the file: PEM blocks with nothing between them. For a name that trust_of() has returned. -EMSGSIZE when it

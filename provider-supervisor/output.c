@@ -31,34 +31,20 @@ struct output {
 	char words[OUTPUT_LAST_LEN_MAX + 1];
 };
 
-/* Where the first whole line of a text that was cut begins, or else its first whole word; neither is sought at the price of more than
- * half of the text. Its first byte stands before the cut. */
-static const char *whole_start(const char *text, size_t len)
-{
-	const char *blank = NULL;
-	for (const char *c = text; c < text + len / 2; c++) {
-		if (*c == '\n')
-			return c + 1;
-		if (blank == NULL && (*c == ' ' || *c == '\t'))
-			blank = c;
-	}
-	return blank != NULL ? blank + 1 : text + 1;
-}
-
 static void read_words(struct output *output, int fd, off_t size)
 {
 	char text[OUTPUT_LAST_LEN_MAX + 1];
 	bool is_cut = size - output->start > OUTPUT_LAST_LEN_MAX;
 	off_t from = is_cut ? size - (off_t)sizeof(text) : output->start;
 	ssize_t got = pread(fd, text, sizeof(text), from);
-	size_t len = got > 0 ? (size_t)got : 0;
-	const char *first = is_cut && len != 0 ? whole_start(text, len) : text;
-	len -= (size_t)(first - text);
-	len = len < OUTPUT_LAST_LEN_MAX ? len : OUTPUT_LAST_LEN_MAX;
-	memcpy(output->words, first, len);
-	output->words[len] = 0;
-	for (char *c = output->words; *c != 0; c++)
-		*c = (unsigned char)*c < ' ' ? ' ' : *c;
+	struct str last = {text, got > 0 ? (size_t)got : 0};
+	last = str_last_lines(last, '\n', OUTPUT_LAST_LEN_MAX);
+	memcpy(output->words, last.p, last.len);
+	output->words[last.len] = 0;
+	for (char *c = output->words; *c != 0; c++) {
+		if ((unsigned char)*c < ' ')
+			*c = *c == '\n' ? '\t' : ' ';
+	}
 }
 
 /* More than this between two looks is left out: whoever reads it would not, either. */

@@ -24,5 +24,5 @@ void output_free(struct output *output);
 void output_mark(struct output *output);
 /* Reads what is new at once. */
 void output_look(struct output *output);
-/* The end of its output since then, joined into one line that begins at a line of its output, or else at a word; valid until the next look. */
+/* The end of its output since then, with a tab in place of each line end; begins at a line, or else at a word; valid until the next look. */
 const char *output_last(const struct output *output);

@@ -19,9 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 /* ---- in place of the files that pools.c calls ---- */
 
-void disk_want_flush(struct engine *engine)
+void disk_want_flush(struct disk *disk)
 {
-	(void)engine;
+	(void)disk;
 }
 
 void engine_wake(struct engine *engine)

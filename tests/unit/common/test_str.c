@@ -62,12 +62,40 @@ static void sequences_are_whole_wherever_they_stand(void **state)
 	}
 }
 
+static void the_last_lines_are_whole(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t len_max;
+		const char *want;
+	} cases[] = {
+		{"", 10, ""},
+		{"one|two", 7, "one|two"},
+		{"[1] it starts|[2] a worker has died|[3] all have ended|", 50,
+			"[2] a worker has died|[3] all have ended|"},
+		{"[1] it starts|[2] a worker has died|[3] all have ended|", 20,
+			"[3] all have ended|"},
+		/* The cut falls where a line begins. */
+		{"[1] it starts|[2] a worker has died|", 22, "[2] a worker has died|"},
+		{"one two three four|five", 16, "three four|five"},
+		{"words that go on|x", 17, "that go on|x"},
+		{"onetwothree", 5, "three"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct str last = str_last_lines(str_from(cases[i].in), '|', cases[i].len_max);
+		if (!str_eq_c(last, cases[i].want))
+			fail_msg("%s: \"%.*s\"", cases[i].in, STR_FMT(last));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bad_bytes_are_found_wherever_they_stand),
 		cmocka_unit_test(an_absent_text_is_copied_and_searched_like_an_empty_one),
 		cmocka_unit_test(sequences_are_whole_wherever_they_stand),
+		cmocka_unit_test(the_last_lines_are_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

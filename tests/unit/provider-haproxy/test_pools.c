@@ -50,9 +50,9 @@ struct notices *local_notices(struct local *local)
 	return fixture->notices;
 }
 
-void disk_want_flush(struct engine *engine)
+void disk_want_flush(struct disk *disk)
 {
-	(void)engine;
+	(void)disk;
 }
 
 static void send_rows(void)

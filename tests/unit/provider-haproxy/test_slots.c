@@ -295,6 +295,23 @@ static void common_slots_shrink(void **state)
 	assert_int_equal(slots_release_idle(&slots), 0);
 }
 
+static void a_keyword_in_a_value_says_nothing(void **state)
+{
+	static const struct {
+		const char *lines;
+		bool is_sticky;
+	} cases[] = {
+		{"\tmode http\n\tcookie \"a\" insert\n\tdynamic-cookie-key \"k\"\n", true},
+		{"\tmode http\n\thttp-check send meth GET uri \"/dynamic-cookie-key\"\n", false},
+		{"\tmode http\n\thttp-check send meth GET uri \"/\tdynamic-cookie-key x\"\n",
+			false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(slots_find_class(&slots, cases[i].lines, "")->is_sticky,
+			cases[i].is_sticky);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +323,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_comes_back_is_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(common_slots_shrink, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(weights_and_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_keyword_in_a_value_says_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			slots_of_an_earlier_run_are_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

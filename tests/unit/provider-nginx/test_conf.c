@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "common/xalloc.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/quote.h"
 #include "provider-nginx/temp_folders.h"
@@ -167,6 +168,55 @@ static void test_pieces(void **state)
 	assert_true(has(&f, "listen [::]:443 ssl http2 ipv6only=off;"));
 	assert_false(has(&f, "proxy_protocol on"));
 	buf_fini(&f.text);
+}
+
+/* Each with a pool of its own, beside as many listeners of others as there may be: whoever walks through all of them for each of them does not come to an end. */
+static void test_very_many_hosts(void **state)
+{
+	enum { HOSTS = 200 * 1000, DIGITS = 6 };
+	struct fixture f;
+	(void)state;
+	set_up(&f);
+	char *texts = xcalloc(HOSTS, DIGITS + 1);
+	struct conf_pass *passes = xcalloc(HOSTS, sizeof(*passes));
+	struct conf_pool *pools = xcalloc(2 * HOSTS, sizeof(*pools));
+	struct port *items = xcalloc(PORTS_MAX, sizeof(*items));
+	for (size_t i = 0; i < HOSTS; i++) {
+		char *host = texts + i * (DIGITS + 1);
+		snprintf(host, DIGITS + 1, "%0*zu", DIGITS, (i * 7919) % HOSTS);
+		passes[i] = f.passes[0];
+		passes[i].host = (struct str){host, DIGITS};
+		passes[i].pool = name_of(NAME_POOL, passes[i].host);
+		pools[2 * i] = f.pool;
+		pools[2 * i].name = passes[i].pool;
+		pools[2 * i + 1] = pools[2 * i];
+	}
+	for (size_t i = 0; i < PORTS_MAX; i++) {
+		char id[8];
+		snprintf(id, sizeof(id), "%zu", i);
+		items[i] = f.ports_items[1];
+		items[i].port = (uint16_t)(i + 1);
+		items[i].load_balancer = i == 500 ? f.passes[0].load_balancer
+						  : name_of(NAME_LOAD_BALANCER, str_from(id));
+	}
+	f.ports = (struct ports){.items = items, .count = PORTS_MAX};
+	f.conf.tcp_count = 0;
+	f.conf.passes = passes;
+	f.conf.pass_count = HOSTS;
+	f.conf.pools = pools;
+	f.conf.pool_count = 2 * HOSTS;
+	conf_sort(&f.conf);
+	assert_int_equal(f.conf.pool_count, HOSTS);
+	render(&f, NULL);
+	assert_int_equal(count_of(&f, "\n\tupstream p"), HOSTS);
+	assert_int_equal(count_of(&f, " \"unix:/run/proxy/hop/pass-501.sock\";\n"), HOSTS);
+	/* None of them leads nowhere, but what is none of them. */
+	assert_int_equal(count_of(&f, " sluice_none;\n"), 1);
+	buf_fini(&f.text);
+	free(texts);
+	free(passes);
+	free(pools);
+	free(items);
 }
 
 static void test_refused_option(void **state)
@@ -389,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_listeners),
 		cmocka_unit_test(test_own_folders),
 		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_very_many_hosts),
 		cmocka_unit_test(test_refused_option),
 		cmocka_unit_test(test_what_is_held),
 		cmocka_unit_test(test_two_load_balancers_on_one_port),
