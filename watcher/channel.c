@@ -15,11 +15,11 @@ struct channel {
 	struct frames frames;    /* of a watch */
 	struct list_reader page; /* of a list */
 	char *next_page;
-	ev_timer timer; /* until the answer, then until the deadline */
+	ev_timer timer; /* until the response, then until the deadline */
 	double lives_s;
 	bool is_opened;
-	enum reflector_event refusal; /* why we refused the answer; COUNT: we did not */
-	bool *gone;                   /* set while events are given out: one of them may free us */
+	enum reflector_event refusal; /* why we refused the response; COUNT: we did not */
+	bool *gone; /* set while events are delivered: a callback may free the channel */
 	char problem[CHANNEL_PROBLEM_LEN];
 };
 
@@ -47,7 +47,7 @@ static void tell(struct channel *channel, enum reflector_event event, struct str
 	channel->config.ops->on_event(channel->config.ctx, channel, event, revision, retry_after_s);
 }
 
-/* ---- judging answers ---- */
+/* ---- classifying responses ---- */
 
 static enum reflector_event judge_code(long code)
 {
@@ -81,7 +81,7 @@ static enum reflector_event judge_network(enum http_outcome outcome)
 	}
 }
 
-/* Whatever is no whole answer 200. */
+/* Classifies everything but a complete response with status 200. */
 static enum reflector_event judge(struct channel *channel, const struct api_result *result)
 {
 	if (channel->refusal != REFLECTOR_EV_COUNT)
@@ -145,7 +145,7 @@ static void take_frame(struct channel *channel, const struct json *frame)
 	tell(channel, event, revision, -1);
 }
 
-/* The object of a frame is its member. */
+/* JSON depth of the object: it is a member of the frame. */
 enum { IN_FRAME = 1 };
 
 static int on_line(void *ctx, struct str line)
@@ -176,7 +176,7 @@ static int on_watch_data(void *ctx, struct str piece)
 	struct channel *channel = ctx;
 	struct channel_config config = channel->config;
 	int err = frames_feed(&channel->frames, piece, on_line, channel);
-	/* With -ECANCELED the channel is no more. */
+	/* With -ECANCELED the channel has been freed. */
 	if (err == -EMSGSIZE) {
 		note(channel, "a frame of more than %d bytes", FRAMES_LINE_MAX);
 		channel->refusal = REFLECTOR_EV_TOO_LONG;
@@ -254,7 +254,7 @@ static int on_list_data(void *ctx, struct str piece)
 	return -EBADMSG;
 }
 
-/* What stands around the items. False: it is no list. */
+/* Reads what surrounds the items. False: not a list. */
 static bool end_page(struct channel *channel, struct revision *ret_revision)
 {
 	struct str text;
@@ -287,7 +287,7 @@ static void on_list_done(void *ctx, const struct api_result *result)
 	}
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static struct channel *channel_new(const struct channel_config *config)
 {

@@ -18,7 +18,7 @@ enum { ERRORS_MAX = 4096, READ_LEN = 4096 };
 struct pipe_end {
 	ev_io reader;
 	struct buf content;
-	bool is_full; /* what does not fit is read and dropped */
+	bool is_full; /* the rest is read and discarded */
 	bool ended;
 };
 
@@ -36,7 +36,7 @@ struct exec_plugin {
 	void *ctx;
 };
 
-/* ---- its end ---- */
+/* ---- exit ---- */
 
 static void close_end(struct exec_plugin *plugin, struct pipe_end *end)
 {
@@ -75,7 +75,7 @@ static const char *problem_of(const struct exec_plugin *plugin, char *text, size
 	return text;
 }
 
-/* A grandchild may keep the pipes open for ever: after the exit only what is there already counts, but that must be read. */
+/* A grandchild may keep the pipes open for ever: after the exit only buffered output counts, but that must be read. */
 static void finish_if_over(struct exec_plugin *plugin)
 {
 	char text[64];
@@ -104,7 +104,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)events;
 	plugin->timed_out = true;
 	kill(-plugin->pid, SIGKILL);
-	/* If it is dead already, a grandchild holds the pipe. */
+	/* If the child is dead already, a grandchild holds the pipe. */
 	finish_if_over(plugin);
 }
 
@@ -133,7 +133,7 @@ static void on_readable(struct ev_loop *loop, ev_io *reader, int events)
 	finish_if_over(plugin);
 }
 
-/* ---- its start ---- */
+/* ---- start ---- */
 
 static bool same_name(const char *a, const char *b)
 {
@@ -152,7 +152,7 @@ static bool is_replaced(const struct exec_plugin_call *call, const char *info, c
 	return false;
 }
 
-/* The info, what the kubeconfig adds, and the rest of our environment, NULL behind the last. The texts are not copied. */
+/* The info, the kubeconfig's variables, and the rest of our environment, NULL-terminated. The texts are not copied. */
 static char **make_env(const struct exec_plugin_call *call, char *info)
 {
 	size_t own = 0;

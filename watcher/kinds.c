@@ -4,7 +4,8 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
-/* Who wrote what matters where we write; servers do not write letters as escapes. Labels matter for slices. */
+/* managedFields matter only for kinds that we write; servers do not escape letters. Labels matter for
+ * slices. */
 #define MANAGED_BY_OTHERS                                           \
 	{                                                           \
 		{"metadata", "managedFields"}, "\"" PROJECT_MANAGER \
@@ -66,8 +67,8 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 		},
 	[RECORD_SECRET] =
 		{
-			/* Only these: the others are nobody's business here, and there may be very
-			   many. */
+			/* Only TLS Secrets: nothing else here needs the others, and there may be
+			 * very many. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret, in_read},
 		},

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum { PROBLEM_LEN = 768 };
-/* What is known may be so old before it is a reason not to be ready; refusals are at once. */
+/* Data older than this makes the process not ready; a refusal does at once. */
 static const double STALE_S = 10.0;
 
 struct reflector {
@@ -30,10 +30,10 @@ struct reflector {
 	struct resync resync;
 	bool synced;
 	double heard_at;
-	double current_at; /* when what is known was last known to be so; while nothing is followed */
+	double current_at;    /* while not following: when the data was last known to be current */
 	double failing_since; /* 0: it works */
 	bool is_refused;      /* 401 or 403 */
-	bool is_outage; /* the latest failure was that of a server that is away, or not yet at work */
+	bool is_outage; /* the latest failure was an unreachable server, or one still starting */
 	char problem[PROBLEM_LEN];
 	const char *verb; /* of the last request */
 };
@@ -58,7 +58,7 @@ static struct str scope_of(const struct reflector *r)
 	return str_from(r->config.namespace);
 }
 
-/* ---- why it does not work ---- */
+/* ---- problems ---- */
 
 static void note_problem(struct reflector *r, const char *why)
 {
@@ -99,7 +99,8 @@ static void fail(
 	if (r->failing_since <= 0)
 		r->failing_since = clock_monotonic_s();
 	bool is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
-	/* A server that has just been started refuses what it has not yet read to be allowed. */
+	/* A server that has just started refuses requests until it has loaded its authorization
+	 * rules. */
 	r->is_outage = event == REFLECTOR_EV_UNREACHABLE || event == REFLECTOR_EV_CUT ||
 		       event == REFLECTOR_EV_TROUBLE || (is_refused && r->is_outage);
 	r->is_refused = is_refused && !r->is_outage;
@@ -165,7 +166,7 @@ static void end_sync(struct reflector *r)
 static void sweep(struct reflector *r)
 {
 	size_t missed = 0;
-	/* What is missing may be what has no name: then nothing is taken for gone. */
+	/* The missing object may be one without a readable name: then nothing counts as deleted. */
 	if (r->intake.has_nameless)
 		return;
 	if (store_sweep(r->config.store, r->config.version->kind, scope_of(r), &missed) != 0)
@@ -282,7 +283,7 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 	}
 }
 
-/* ---- the machine ---- */
+/* ---- state machine ---- */
 
 static void restart_timer(struct reflector *r, ev_timer *timer, double after_s)
 {
@@ -293,18 +294,18 @@ static void restart_timer(struct reflector *r, ev_timer *timer, double after_s)
 		ev_timer_stop(r->config.loop, timer);
 }
 
-/* The timers that follow from the state; every event is a sign of life. */
+/* Timers follow from the state; every event is a sign of life. */
 static void set_timers(struct reflector *r, enum reflector_event event)
 {
 	restart_timer(r, &r->silence, reflector_fsm_silence_s(&r->fsm));
 	if (r->fsm.state != REFLECTOR_STATE_STREAMING)
 		restart_timer(r, &r->progress, 0);
-	/* Bookmarks without the mark are no progress. */
+	/* Bookmarks without the initial-events-end mark are no progress. */
 	else if (event != REFLECTOR_EV_BOOKMARK)
 		restart_timer(r, &r->progress, r->config.options->stream_timeout_s);
 }
 
-/* A connection that breaks was alive until then. One that has been silent may have been dead since the last word. */
+/* A connection that breaks was alive until then; a silent one may have been dead since the last event. */
 static void note_following(struct reflector *r, bool was_following, enum reflector_event event)
 {
 	bool is_silence = event == REFLECTOR_EV_SILENT || event == REFLECTOR_EV_DEADLINE;
@@ -346,7 +347,7 @@ static void tell(
 	}
 }
 
-/* ---- what channels and timers say ---- */
+/* ---- events of channels and timers ---- */
 
 static void on_channel_event(void *ctx, struct channel *channel, enum reflector_event event,
 	struct str revision, double retry_after_s)
@@ -359,7 +360,8 @@ static void on_channel_event(void *ctx, struct channel *channel, enum reflector_
 	if (channel == r->second) {
 		if (event == REFLECTOR_EV_OPENED)
 			event = REFLECTOR_EV_SECOND_OPENED;
-		/* That its revision is gone holds for the first one as well. */
+		/* If the revision is gone for the second watch, it is gone for the first one as
+		 * well. */
 		else if (event != REFLECTOR_EV_GONE)
 			event = REFLECTOR_EV_SECOND_FAILED;
 	}
@@ -405,7 +407,7 @@ static void on_resync(void *ctx)
 	tell(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
 {

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The collection's path with a query begun; the caller appends to it. */
+/* The collection's path and the start of its query, for the caller to append to. */
 static char *begin_path(
 	const struct kind_version *version, const char *namespace, const char *query)
 {
@@ -39,7 +39,7 @@ char *reflector_page_path(const struct kind_version *version, const char *namesp
 			m->revision.text);
 	}
 	char *path = begin_path(version, namespace, query);
-	/* Nothing may stand behind the last '&' or the '?'. */
+	/* The path must not end in '&' or '?'. */
 	size_t len = strlen(path);
 	if (path[len - 1] == '&' || path[len - 1] == '?')
 		path[len - 1] = '\0';

@@ -11,9 +11,9 @@ struct yaml_reader {
 	yaml_parser_t parser;
 	struct yaml_document document;
 	bool is_done;
-	const char *excess; /* which limit the text breaks; NULL: none */
+	const char *excess; /* which limit was exceeded; NULL: none */
 	size_t excess_line;
-	/* What came of the documents so far, with aliases followed, and what was written for it. */
+	/* Totals of the documents so far: after following aliases, and as written. */
 	size_t nodes;
 	size_t nodes_written;
 	size_t bytes;
@@ -40,7 +40,7 @@ static void open_parser(yaml_parser_t *parser, struct str text)
 
 /* ---- limits ---- */
 
-/* Of the document that is being looked at. */
+/* Of the current document. */
 struct census {
 	size_t depth;
 	size_t anchors;
@@ -79,7 +79,8 @@ static const char *count_token(struct census *census, yaml_token_type_t type)
 	}
 }
 
-/* Token by token, before libyaml does more with them than is linear. What is no YAML at all it tells itself. */
+/* Counts token by token, before libyaml does work that is more than linear. Invalid YAML is reported by libyaml
+ * itself. */
 static void take_census(struct yaml_reader *reader, struct str text)
 {
 	yaml_parser_t parser;
@@ -124,7 +125,7 @@ static bool is_one_of(struct str text, const char *const *words)
 	return false;
 }
 
-/* What a plain scalar means as JSON; absent: it is text. */
+/* The JSON value of a plain scalar; absent: it is text. */
 static struct str plain_meaning(struct str text, char room[32])
 {
 	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -274,7 +275,7 @@ static size_t less(size_t all, size_t used)
 	return all > used ? all - used : 0;
 }
 
-/* What a document may become; what the earlier ones have left is there for it. */
+/* Sets the limits of a document; what earlier ones have not used is available to it. */
 static void allow(const struct yaml_reader *reader, const yaml_document_t *yaml, struct walk *walk)
 {
 	size_t written = reader->nodes_written + (size_t)(yaml->nodes.top - yaml->nodes.start);
