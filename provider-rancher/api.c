@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 enum {
-	ANSWER_LEN_MAX = 64 * 1024 * 1024, /* a page of 3000 with all they have */
+	ANSWER_LEN_MAX = 64 * 1024 * 1024, /* a page of 3000 resources with all their members */
 	REQUEST_LEN_MAX = 16 * 1024 * 1024,
 	TEXT_LEN = 1024,
 };
-/* A list may take so many times the timeout in all. */
+/* A whole list may take this many times the timeout. */
 static const double LIST_FACTOR = 12;
 
 struct api {
@@ -71,7 +71,7 @@ const char *api_base(const struct api *api)
 	return api->base;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static enum api_outcome outcome_of_status(long status)
 {
@@ -130,7 +130,7 @@ static void describe_status(
 		snprintf(text + len, TEXT_LEN - (size_t)len, ": %.*s", STR_FMT(error->message));
 }
 
-/* A text may have been cut in the middle of a character. */
+/* The text may have been cut inside a UTF-8 sequence. */
 static void mend_utf8(char *text)
 {
 	size_t len = strlen(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The objects that a Rancher without any load balancers would be sent, as JSON. Ids are Rancher's own and not known here: in their place stands
- * what they are of, "service:NAMESPACE/NAME", "certificate:NAMESPACE/NAME", "stack:NAME", "setting:lb.instance.image".
+ * The resources that would be sent to a Rancher without load balancers, as JSON. Rancher's ids are not known here; in their place are
+ * references: "service:NAMESPACE/NAME", "certificate:NAMESPACE/NAME", "stack:NAME", "setting:lb.instance.image".
  */
 #include "provider-rancher/filter.h"
 
@@ -25,11 +25,11 @@ struct room {
 	const struct config *config;
 	char *prefix; /* of external ids */
 	struct arena arena;
-	const struct pool *last; /* that was looked up */
+	const struct pool *last; /* the last one looked up */
 	struct buf text;
 };
 
-/* ---- what is looked up ---- */
+/* ---- lookups ---- */
 
 static const struct pool *find_pool(void *ctx, struct str id)
 {
@@ -44,7 +44,7 @@ static const struct pool *find_pool(void *ctx, struct str id)
 	return pool;
 }
 
-/* Asked for with the uid of the pool that was looked up just before. */
+/* Called with the uid of the pool that was looked up just before. */
 static struct str find_service(void *ctx, struct str uid)
 {
 	struct room *room = ctx;
@@ -128,7 +128,7 @@ static void show_balancer(struct room *room, struct object *object)
 	struct desired desired;
 	struct lb_name name;
 	state_decode(room->job->state, object, &room->arena, &lb);
-	/* What is not described, or has nothing to listen on, is not made. */
+	/* No load balancer is made without a description or a listener. */
 	if (lb.absent || lb.keep || lb.listeners.count == 0)
 		return;
 	build(room, object, &desired);

@@ -9,7 +9,7 @@
 
 enum { PAGES_MAX = 10000 };
 
-/* What was invalidated is read again at most so often. */
+/* The shortest time between two reads caused by invalidation. */
 static const double INVALIDATED_EVERY_S = 5;
 
 struct query {
@@ -18,11 +18,11 @@ struct query {
 	struct api_request *request;
 	ev_timer timer;
 	struct backoff backoff;
-	char *page; /* what is being asked */
+	char *page; /* the page being requested */
 	char *error;
 	uint64_t number; /* of the request for the first page */
 	int pages;
-	bool is_wanted; /* (again) */
+	bool is_wanted; /* to be sent, possibly again */
 	double answered_at;
 };
 
@@ -55,7 +55,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	be_wanted(timer->data);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void fail(struct query *query, const struct api_answer *answer)
 {
@@ -68,7 +68,7 @@ static void fail(struct query *query, const struct api_answer *answer)
 	query->error = xstrdup(answer->text);
 	query->is_wanted = false;
 	double delay_s = backoff_next(&query->backoff);
-	/* The end of an outage is waited for in the queue. */
+	/* The queue waits for the end of an outage. */
 	query_want_after(query, answer->outcome == API_OUTAGE ? 0 : delay_s);
 	if (query->config.ops->on_failed != NULL)
 		query->config.ops->on_failed(query->config.ctx, answer);
@@ -117,8 +117,8 @@ static void take_page(struct query *query, const struct api_answer *answer)
 		ask_page(query);
 }
 
-/* Every key that may do anything may read lists: these keys are good for nothing. Those of a container outside a system stack that asks for
- * the role environmentAdmin are such; subscriptions open for them all the same. */
+/* Any key with rights can read lists, so these keys have none. A container outside a system stack that asks for the role environmentAdmin
+ * gets such keys; subscriptions open with them all the same. */
 static struct api_answer blind_answer(const struct api_answer *answer)
 {
 	struct api_answer told = *answer;
@@ -183,7 +183,7 @@ static void on_turn(struct queue_entry *entry)
 		be_done(query);
 		return;
 	}
-	/* With the base, because the address of the next page is derived from it. */
+	/* Absolute, because the URL of the next page is derived from it. */
 	query->page = xasprintf("%s%s", api_base(query->config.client->api), path);
 	free(path);
 	query->pages = 0;
@@ -191,7 +191,7 @@ static void on_turn(struct queue_entry *entry)
 	ask_page(query);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct query *query_new(const struct query_config *config)
 {

@@ -16,16 +16,16 @@ struct stack {
 	void (*on_failed)(void *ctx);
 	void *ctx;
 	struct query *query;
-	char *id;       /* NULL: there is none */
-	char *found_id; /* by the answer that is being read */
+	char *id;       /* NULL: no stack */
+	char *found_id; /* from the response being read */
 	bool is_foreign;
 	bool is_needed;
-	/* Making it. */
+	/* Creation. */
 	struct queue_entry entry;
 	struct api_request *request;
 	char *error;
 	struct backoff backoff;
-	uint64_t listed; /* number of the last request that was answered */
+	uint64_t listed; /* number of the last answered request */
 };
 
 /* ---- finding ---- */
@@ -40,14 +40,15 @@ static char *path(void *ctx)
 		"/stacks?name=%s&removed_null=1&limit=%d", config->stack, (int)config->page_size);
 }
 
-/* By name alone: one of this name with another externalId would make it impossible to make ours. */
+/* By name alone: with a stack of the same name but another externalId, ours could not be
+ * created. */
 static void on_item(void *ctx, const struct json *item, uint64_t number)
 {
 	struct stack *stack = ctx;
 	struct rancher_stack found;
 	const char *name = stack->config->stack;
 	(void)number;
-	/* A filter that the server does not know is ignored by it: the answer is looked at. */
+	/* The server ignores filters that it does not know, so the response is checked. */
 	if (api_read_stack(item, &found) != NULL || found.state == SERVER_STATE_REMOVED ||
 		found.name.len != strlen(name) ||
 		strncasecmp(found.name.p, name, found.name.len) != 0)
@@ -65,7 +66,7 @@ static bool is_same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Returns whether it is another one than before. */
+/* Returns whether the id has changed. */
 static bool set_id(struct stack *stack, const char *id, bool is_made)
 {
 	if (is_same(stack->id, id))
@@ -74,7 +75,7 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	stack->id = id != NULL ? xstrdup(id) : NULL;
 	if (id == NULL)
 		return true;
-	/* Somebody else was faster. */
+	/* Somebody else has created it first. */
 	if (stack->entry.is_waiting)
 		request_queue_leave(stack->client->queue, &stack->entry);
 	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
@@ -108,7 +109,7 @@ static void on_query_failed(void *ctx, const struct api_answer *answer)
 
 static const struct query_ops query_ops = {path, on_item, on_end, on_query_failed};
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void on_made(void *ctx, const struct api_answer *answer)
 {
@@ -127,8 +128,8 @@ static void on_made(void *ctx, const struct api_answer *answer)
 		stack->on_known(stack->ctx, true);
 		return;
 	}
-	/* Somebody else may have made it, our answer may have been lost, or the name is still held by one on its way out: looks
-	 * for it, and goes on from there. */
+	/* Somebody else may have created it, the response may have been lost, or a stack being removed still holds the name:
+	 * looks for it again and goes on from there. */
 	stack->error = xasprintf("the stack cannot be made: %s", answer->text);
 	log_event(&EV_STACK_FAILED, LOG_STR("reason", answer->text));
 	query_want_after(stack->query, backoff_next(&stack->backoff));
@@ -155,7 +156,7 @@ static void on_turn(struct queue_entry *entry)
 void stack_need(struct stack *stack)
 {
 	stack->is_needed = true;
-	/* One that could not be made is looked for first, after a while. */
+	/* After a failed creation it is looked up first, after a while. */
 	if (stack->error == NULL)
 		want_made(stack);
 }
@@ -165,7 +166,7 @@ void stack_invalidate(struct stack *stack)
 	query_invalidate(stack->query);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 bool stack_is_known(const struct stack *stack)
 {
