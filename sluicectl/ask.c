@@ -14,7 +14,7 @@
 
 static const char ending[] = ".admin";
 
-/* What curl reads at once. */
+/* What curl reads at a time. */
 static const long READ_LEN = 256L * 1024;
 
 struct transfer {
@@ -22,12 +22,12 @@ struct transfer {
 	const char *program;
 	char *path;
 	CURL *curl;
-	struct buf *out; /* of the whole answer; in frames: what is no whole frame yet */
+	struct buf *out; /* the whole response; with frames: an incomplete one */
 	bool (*on_frame)(void *ctx, struct str payload);
 	void *ctx;
-	bool is_begun; /* something of an answer came */
+	bool is_begun; /* part of a response has arrived */
 	bool is_ended; /* by on_frame() */
-	bool is_bad;   /* what came is no frame */
+	bool is_bad;   /* the response is not a valid frame */
 };
 
 static bool take_frames(struct transfer *t)
@@ -61,7 +61,7 @@ static char *first_line(const struct buf *body)
 	return str_dup_utf8((struct str){text.p, end != NULL ? (size_t)(end - text.p) : text.len});
 }
 
-/* ---- why there is no answer, and what to do ---- */
+/* ---- why there is no response, and what to do ---- */
 
 static char *why_refused(const struct transfer *t)
 {
@@ -70,7 +70,7 @@ static char *why_refused(const struct transfer *t)
 		t->path, (unsigned)getuid(), t->program, (unsigned)getuid());
 }
 
-/* The connection was closed before we could ask. Root is never refused. */
+/* The connection was closed before the request was sent. Root is never refused. */
 static char *why_turned_away(const struct transfer *t)
 {
 	if (geteuid() != 0)
@@ -86,7 +86,7 @@ static char *why_unconnected(const struct transfer *t)
 	curl_easy_getinfo(t->curl, CURLINFO_OS_ERRNO, &err);
 	if (err == EACCES || err == EPERM)
 		return why_refused(t);
-	/* It was connected, and closed at once. */
+	/* It accepted the connection and closed it at once. */
 	if (err == 0)
 		return why_turned_away(t);
 	if (err == ENOENT)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* get: what the translator has, as a table, or whole as JSON or YAML. */
+/* get: what the translator has, as a table, JSON or YAML. */
 #include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -11,7 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { CELL_LEN = 512, LISTED_MAX = 3 /* of a list in a cell of a table that is not wide */ };
+enum {
+	CELL_LEN = 512,
+	LISTED_MAX = 3 /* items of a list shown in a cell, unless the table is wide */
+};
 
 struct sort;
 
@@ -29,14 +32,14 @@ struct getting {
 	size_t status_count;
 };
 
-/* The items of a list in a cell: the first ones, and how many more. */
+/* The items of a list in one cell: the first ones, and how many were left out. */
 struct joining {
 	struct getting *g;
 	size_t count;
 	size_t left_out;
 };
 
-/* Whether another item is to be put into the cell. */
+/* Whether another item fits into the cell. */
 static bool join_next(struct joining *joining)
 {
 	if (joining->g->form != FORM_WIDE && joining->count == LISTED_MAX) {
@@ -185,10 +188,10 @@ static void add_certificate(struct getting *g, const void *value)
 
 struct sort {
 	const char *word;
-	const char *type; /* of ADMIN.md */
+	const char *type; /* as in ADMIN.md */
 	const char *const head[8];
 	void (*add)(struct getting *g, const void *value);
-	bool by_name; /* otherwise by id, which begins with the namespace in most */
+	bool by_name; /* otherwise by id, which usually begins with the namespace */
 };
 
 static const struct sort sorts[] = {
@@ -216,7 +219,8 @@ static struct str id_of(const struct message *message, const void *value)
 						   : ((const struct lb_key *)value)->id;
 }
 
-/* Those of --namespace: of records the namespace, of objects what stands before the first slash of the id. */
+/* Filters by --namespace: records by their namespace, objects by what precedes the first slash of their
+ * id. */
 static bool is_asked_for(const struct getting *g, const struct message *message, const void *value)
 {
 	const char *namespace = g->args->namespace;
@@ -262,7 +266,7 @@ static bool take_frame(void *ctx, struct str payload)
 	return true;
 }
 
-/* What the provider says of load balancers, for their rows. */
+/* The provider's statuses of load balancers, for their rows. */
 static bool take_status(void *ctx, struct str payload)
 {
 	struct getting *g = ctx;

@@ -20,7 +20,7 @@
 
 enum { READ_LEN = 64 * 1024, COMPLAINTS_LEN_MAX = 256 * 1024, EXIT_NOT_STARTED = 127 };
 
-/* Without descriptors, processes or memory the machine can do nothing more for us. */
+/* Without descriptors, processes or memory we cannot go on. */
 static int or_end(int outcome, const char *what)
 {
 	if (outcome < 0) {
@@ -148,7 +148,7 @@ static bool read_source(struct pipeline *pipeline, struct pipeline_source *sourc
 	return true;
 }
 
-/* If it has ended; `options` of waitpid(). */
+/* If the program has ended; `options` of waitpid(). */
 static void take_status(struct pipeline *pipeline, size_t index, int options)
 {
 	int how = 0;
@@ -171,7 +171,7 @@ static void take_ended(struct pipeline *pipeline)
 		take_status(pipeline, i, WNOHANG);
 }
 
-/* Sources, which poll() passes over when they have ended, and last the ends of programs. False: nothing is awaited any more. */
+/* The sources (poll() ignores closed ones), then the pidfds of the programs. False: nothing is left to wait for. */
 static bool list_all(const struct pipeline *pipeline, struct pollfd *list, size_t *ret_count)
 {
 	bool is_any = false;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `serve`: shows /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network needs none.
+ * `serve`: exposes /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network
+ * needs none.
  *
- * In:       requests by TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
- * Out:      one question to the Unix socket of the program for each; its answer, or a 503.
+ * In:       requests over TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
+ * Out:      one request to the Unix socket of the program for each; its response, or a 503.
  * Trusted:  with nothing. After the start it can open no file, and no socket but to neighbours.
  *
- * When the program is away, hangs or ends: 503, and its answers again as soon as it gives them. When we end: the program does not notice.
+ * When the program is away, hangs or ends: 503, and its responses again as soon as it gives them. When we end: the program does not notice.
  */
 #include "common/heap.h"
 #include "common/http.h"
@@ -28,7 +29,7 @@
 #include <string.h>
 
 enum {
-	/* At the program's socket, which has ADMIN_CONNECTIONS_MAX places for all who look in; further questions wait, within their time. */
+	/* The program has ADMIN_CONNECTIONS_MAX connections for all clients; further requests wait, within their timeout. */
 	QUESTIONS_MAX = 8,
 };
 
@@ -39,20 +40,20 @@ struct server {
 	struct http_peer peer;
 	struct http *http;
 	struct admin_server *admin;
-	bool was_told; /* of the program's silence; it is told when that begins and ends */
+	bool was_told; /* the program's silence was reported; its beginning and end are */
 	ev_signal terminate;
 	ev_signal interrupt;
 	ev_timer watchdog;
 };
 
-/* A page that somebody waits for. */
+/* A client waiting for a page. */
 struct visit {
 	struct server *server;
 	struct admin_reply *reply;
 	struct http_request *request;
 };
 
-/* For a person, or the journal. */
+/* For a person or the journal. */
 [[gnu::format(printf, 2, 3)]] static void tell(enum log_level level, const char *format, ...)
 {
 	va_list args;
@@ -123,7 +124,7 @@ static void answer_page(void *ctx, const struct admin_request *request, struct a
 	free(url);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static int complain_of_listen(const char *address, int err)
 {
@@ -186,7 +187,7 @@ static void start_watchers(struct server *server)
 	signals_reset(NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (period_s > 0) {
-		/* From the loop itself, so that a loop that hangs is found. */
+		/* Sent from the loop itself, so that a hung loop is noticed. */
 		ev_timer_init(&server->watchdog, on_watchdog, 0., period_s);
 		ev_timer_start(server->loop, &server->watchdog);
 	}
@@ -204,7 +205,7 @@ static void run(struct server *server)
 	notify_stopping();
 }
 
-/* Who asks for the end before the loop turns is heard when it does. */
+/* A signal that arrives before the loop runs is handled once it does. */
 static void hold_requests(void)
 {
 	sigset_t held;
