@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One row per member of every message: here those that both links have, and what messages of both are made of. The third column of
- * each row is the limit (bytes of text, items of a list, greatest number); the help texts are printed into PROTOCOL.md.
+ * One row per member of every message: here those that both links have, and the structs that both use. The third column of each
+ * row is the limit (bytes of text, items of a list, greatest number); the help texts are printed into PROTOCOL.md.
  */
 #include "proto/message_rows.h"
 

@@ -14,7 +14,7 @@ static const char *const algorithm_words[] = {"round-robin", "least-connections"
 static const char *const state_words[] = {"pending", "applied", "failed", NULL};
 
 static const struct schema_field lb_key_fields[] = {
-	/* First, so that the encoder knows where it stands. */
+	/* First, so that the encoder knows its position. */
 	{KEY("rev"), .type = SCHEMA_REV, .required = true, .offset = offsetof(struct lb_key, rev),
 		.help = "digest of the rest of the object: equal exactly when nothing differs, "
 			"also after a restart"},
