@@ -17,8 +17,8 @@ struct client {
 	TAILQ_ENTRY(client) next;
 	struct control *control;
 	struct stream *stream;
-	ev_timer deadline; /* of an order that was begun */
-	bool is_lost;      /* too slow; it goes as soon as the loop comes round */
+	ev_timer deadline; /* of an incomplete command */
+	bool is_lost;      /* too slow; it is dropped on the next turn of the loop */
 };
 
 TAILQ_HEAD(client_list, client);
@@ -51,7 +51,7 @@ static void drop(struct client *client)
 	free(client);
 }
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
 /* `WORD` or `WORD<tab>ARGUMENT`. */
 static void take_line(struct client *client, struct str line)
@@ -72,7 +72,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	drop(client);
 }
 
-/* It runs from the first byte of an order that is not whole. */
+/* The deadline starts with the first byte of an incomplete command. */
 static void watch_order(struct client *client, bool is_begun)
 {
 	struct ev_loop *loop = client->control->loop;
@@ -187,7 +187,7 @@ void control_hand_over(struct client *client, const struct listeners *listeners)
 	char line[64];
 	size_t done = 0;
 	snprintf(line, sizeof(line), "listeners\t%zu\n", listeners->count);
-	/* What is told before goes first, and what the socket does not take now it never gets: the other side tries again. */
+	/* Earlier messages go first; bytes that the socket does not take now are lost, and the other side tries again. */
 	stream_flush_now(client->stream);
 	if (client->is_lost || buf_len(stream_out(client->stream)) != 0)
 		return;

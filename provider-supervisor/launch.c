@@ -17,7 +17,7 @@ struct launch {
 	struct ev_loop *loop;
 	const struct kind *kind;
 	struct kind_folders folders;
-	struct offer *offer; /* to the HAProxy that was started last */
+	struct offer *offer; /* to the most recently started HAProxy */
 };
 
 static int open_log(const struct launch *launch)
@@ -28,7 +28,7 @@ static int open_log(const struct launch *launch)
 	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-/* Of a time when it had no folder of its own. */
+/* Left by a release in which the proxy had no folder of its own. */
 static void remove_former_sockets(const struct launch *launch)
 {
 	const char *state_dir = launch->folders.state_dir;
@@ -40,7 +40,7 @@ static void remove_former_sockets(const struct launch *launch)
 	free(socket);
 }
 
-/* Where they are to be fetched; NULL: not at all. */
+/* Where HAProxy can fetch them; NULL: not at all. */
 static char *offer_all(struct launch *launch, struct listeners *listeners)
 {
 	int err = 0;
@@ -56,7 +56,7 @@ static char *offer_all(struct launch *launch, struct listeners *listeners)
 _Noreturn static void become(
 	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
 {
-	/* A session of its own: its workers are known by it, and what is sent to our terminal or group is not meant for them. */
+	/* In a session of its own: its workers are recognised by it, and signals to our terminal or group do not reach it. */
 	setsid();
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-proxy: runs one HAProxy or nginx on this machine, whose life must hang on no other process than the proxy itself.
+ * sluice-proxy: runs one HAProxy or nginx on this machine, whose life must not depend on any process but the proxy itself.
  *
- * In: orders from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and what
- * becomes of it, told to whoever is connected.
+ * In: commands from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and
+ * reports about it to everybody connected.
  *
  * Trusted with: the ports of the proxy, and starting programs. It reads no tenant's text, opens no network socket and holds no credential.
  *
  * When a neighbour dies:
- *   provider    the proxy goes on serving; when it dies meanwhile it is started again from the files that are there.
- *   the master  its workers are drained, and it is started again.
- *   a worker    its master makes another one, or ends, which is the case above.
- *   this one    the proxy goes on serving, where its container or unit lets it; the next one finds it.
+ *   provider    the proxy goes on serving; if it dies meanwhile it is restarted from the existing files.
+ *   the master  its workers are drained, and it is restarted.
+ *   a worker    its master starts another one, or ends, which is the case above.
+ *   this one    the proxy goes on serving, if its container or unit permits; the next supervisor finds it.
  *
- * Read next: master.h, then orphans.h for what a killed master leaves.
+ * Read next: master.h, then orphans.h for what a killed master leaves behind.
  */
 #include "common/command.h"
 #include "common/files.h"
@@ -45,17 +45,17 @@ static struct supervisor {
 	struct output *output;
 	struct take_over *take_over;
 	struct command *check;
-	struct client *asker; /* of the check; NULL: it has gone */
-	ev_timer look;        /* at old workers */
+	struct client *asker; /* who asked for the check; NULL: gone */
+	ev_timer look;        /* for old workers */
 	ev_timer look_folder;
-	struct files_identity folder; /* of the state; inode 0: it was never there */
-	ev_signal release;            /* another one takes our place */
+	struct files_identity folder; /* the state folder; inode 0: not seen yet */
+	ev_signal release;            /* another proxy takes our place */
 	bool is_draining;
 	bool is_released;
 	double stop_timeout;
 } supervisor;
 
-/* ---- what becomes of the proxy ---- */
+/* ---- state of the proxy ---- */
 
 static void tell_up(struct client *client, const char *how)
 {
@@ -111,7 +111,8 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_old_workers(WORKERS_OLD_MAX);
 }
 
-/* A folder that was made anew under the same name is another one for the sandbox, which the proxy has from us. */
+/* If the folder is re-created under the same name, the sandbox that the proxy inherited from us does not cover
+ * it. */
 static bool has_lost_folder(void)
 {
 	struct files_identity now;
@@ -131,7 +132,7 @@ static void end_if_lost(void)
 	daemon_fail(supervisor.daemon);
 }
 
-/* Nobody serves, and the provider may not be there to say what is wanted: the files of before are better than nothing. */
+/* Nobody serves, and perhaps no provider is there to write new files: the existing ones are better than nothing. */
 static void end_if_alone(void)
 {
 	if (take_over_is_pending(supervisor.take_over) && master_pid(supervisor.master) == 0 &&
@@ -139,7 +140,7 @@ static void end_if_alone(void)
 		master_start(supervisor.master, false);
 }
 
-/* Our provider is there, and needs the place of the other one with the translator. */
+/* Our provider is connected, and needs the other one's connection to the translator. */
 static void ask_for_place(void)
 {
 	if (!supervisor.is_draining && take_over_ask(supervisor.take_over) != 0)
@@ -157,7 +158,7 @@ static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 		ask_for_place();
 }
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
 static void refuse(struct client *client, const char *order, const char *why)
 {
@@ -183,7 +184,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	control_tell_bytes(supervisor.control, supervisor.asker, output);
 }
 
-/* The newest one counts: whoever asked before does not wait for it any more. */
+/* The newest check counts: earlier clients no longer wait for theirs. */
 static void check(struct client *client, double limit_s)
 {
 	struct kind_command command;
@@ -205,14 +206,14 @@ static void start_proxy(struct client *client)
 
 static void reload(struct client *client)
 {
-	/* What serves now is the next to be old. */
+	/* The workers that serve now become old ones. */
 	end_old_workers(WORKERS_OLD_MAX - 1);
 	int err = master_reload(supervisor.master);
 	if (err != 0)
 		refuse(client, "reload", strerrordesc_np(-err));
 }
 
-/* ---- another proxy takes our place ---- */
+/* ---- being replaced by another proxy ---- */
 
 static void hand_over(struct client *client)
 {
@@ -241,7 +242,7 @@ static void be_taken(struct str by)
 	stop_soon(config.stop_timeout);
 }
 
-/* ---- all orders ---- */
+/* ---- dispatch ---- */
 
 static double seconds_of(struct str argument)
 {
@@ -323,7 +324,7 @@ static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
 {
 	(void)watcher;
 	(void)events;
-	/* The limit of a drain is kept by whoever began it. */
+	/* The limit of a drain is enforced by whoever started it. */
 	if (supervisor.is_draining)
 		return;
 	log_event(&EV_RELEASED);
@@ -331,7 +332,7 @@ static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *make_folder(const char *path)
 {
@@ -394,12 +395,12 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		problem = listen_for_orders();
 	if (problem != NULL)
 		return problem;
-	/* Workers of a master that dies become our children: they are waited for. */
+	/* Workers of a dead master become our children, so that we can wait for them. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	supervisor.take_over = take_over_new(config.take_over, supervisor.folders.proxy_dir);
 	start_master();
 	daemon_set_missing(daemon, "a configuration, which the provider writes");
-	/* The files may be of a time long ago, and the other one serves. */
+	/* The files may be old, and the other proxy serves. */
 	if (take_over_is_pending(supervisor.take_over))
 		(void)master_find(supervisor.master);
 	else

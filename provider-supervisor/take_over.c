@@ -12,16 +12,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* For all that the other one has to say. Its HAProxy may take two seconds to answer it. */
+/* For the whole conversation. The other one's HAProxy may take two seconds to respond to it. */
 static const double patience_s = 4;
-/* What a provider may need to have everything served. */
+/* The time a provider may need until everything is served. */
 static const double serving_within_s = 120;
 enum { ANSWER_LEN_MAX = 4 * CONTROL_LINE_LEN_MAX };
 
 struct take_over {
 	char *socket;
 	bool is_pending;
-	double asked; /* the first time; 0: not yet */
+	double asked; /* first time; 0: not yet */
 };
 
 static int order(const struct take_over *take_over, const char *text)
@@ -40,7 +40,7 @@ static bool is_nobody(int err)
 	return err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR;
 }
 
-/* How many it hands over, from its line; -1: it has not said yet. -EPERM: it cannot. */
+/* The number of sockets, from its line; -1: not received yet. -EPERM: it cannot hand them over. */
 static int64_t read_total(struct str text)
 {
 	static const char mark[] = "listeners\t";
@@ -179,7 +179,8 @@ struct take_over *take_over_new(const char *dir, const char *own_dir)
 	take_over->socket = xasprintf("%s/supervisor.sock", dir);
 	take_over->is_pending = true;
 	take_over_fetch(take_over, &listeners);
-	/* One whose proxy does not run has nothing to hand over, and is in nobody's way. */
+	/* A supervisor whose proxy does not run has nothing to hand over, and is in nobody's
+	 * way. */
 	take_over->is_pending = listeners.count != 0;
 	log_event(take_over->is_pending ? &EV_TAKE_OVER : &EV_TAKE_OVER_NONE,
 		LOG_STR("folder", dir), LOG_INT("listeners", (int64_t)listeners.count));
