@@ -20,11 +20,11 @@ struct run {
 	struct arena scratch;
 	bool has_translator;
 	bool has_begun;
-	bool is_whole; /* nothing came since the last commit */
-	int reports;   /* descriptor; negative: nobody wants them */
+	bool is_whole; /* nothing has arrived since the last commit */
+	int reports;   /* descriptor; negative: not wanted */
 	struct buf frames;
-	char *problem; /* of what was to be written; allocated */
-	bool is_usage; /* the provider cannot do with its options */
+	char *problem; /* with the output; allocated */
+	bool is_usage; /* the options are wrong for this provider */
 };
 
 bool filter_is_wanted(const struct filter_options *options)
@@ -112,7 +112,7 @@ static int on_message(void *ctx, const struct message *message, struct schema_er
 	return err;
 }
 
-/* ---- what comes of it ---- */
+/* ---- output ---- */
 
 static void write_file(struct run *run, const char *name, struct str content)
 {
