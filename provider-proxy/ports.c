@@ -7,7 +7,7 @@
 
 static const char topic[] = "range";
 
-/* One address of one listener. */
+/* One address and port of one listener. */
 struct want {
 	struct socket_address address;
 	uint64_t created;
@@ -19,7 +19,7 @@ struct collecting {
 	struct arena *arena;
 	struct notices *notices;
 	const struct routes *routes;
-	const struct check_ip *binds; /* by default */
+	const struct check_ip *binds; /* default bind addresses */
 	size_t bind_count;
 	struct want *wants;
 	size_t want_count;
@@ -57,7 +57,7 @@ static void lose(
 		&want->address, cause, why);
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted addresses ---- */
 
 static void want_address(struct collecting *c, const struct listener *listener,
 	struct str load_balancer, const struct check_ip *ip)
@@ -65,7 +65,7 @@ static void want_address(struct collecting *c, const struct listener *listener,
 	struct want *want = arena_push(c->arena, (void **)&c->wants, &c->want_count, sizeof(*want));
 	*want = (struct want){
 		.address = {*ip, (uint16_t)listener->port},
-		/* Whose age is not known is younger than all. */
+		/* Listeners of unknown age count as the youngest. */
 		.created = listener->created != 0 ? listener->created : UINT64_MAX,
 		.load_balancer = load_balancer,
 		.listener = listener,
@@ -98,7 +98,7 @@ static int compare_wants(const void *a_, const void *b_)
 	return order != 0 ? order : (a->listener > b->listener) - (a->listener < b->listener);
 }
 
-/* Of each address and port the oldest stays. */
+/* Of listeners with the same address and port the oldest stays. */
 static void settle_conflicts(struct collecting *c)
 {
 	size_t kept = 0;
@@ -176,7 +176,7 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 	return port;
 }
 
-/* The addresses of one load balancer's port stand together. */
+/* Addresses of the same port of one load balancer are adjacent. */
 static void join_ports(struct collecting *c)
 {
 	const struct listener *first = NULL;
@@ -265,7 +265,7 @@ struct port_label port_label_of(const struct port *port)
 	return label;
 }
 
-/* ---- where it listens ---- */
+/* ---- sockets ---- */
 
 static struct socket_address *push_socket(struct socket_list *list, size_t *room)
 {

@@ -17,7 +17,7 @@
 
 enum { FAILURES_MAX = 5, LINE_LEN_MAX = 16 * 1024, WORDS_LEN_MAX = 2048, YIELD_S_MAX = 60 };
 
-/* What connections need to end after they were cut. */
+/* The time connections need to end once they are cut. */
 static const double cut_within_s = 10;
 
 struct proxy {
@@ -25,37 +25,38 @@ struct proxy {
 	struct proxy_config config;
 	char *socket;
 	struct stream *stream; /* NULL: not connected */
-	ev_child supervisor;   /* one that we have started, as long as it lives */
+	ev_child supervisor;   /* started by us, while it lives */
 	ev_timer again;
-	ev_timer limit; /* of its end */
+	ev_timer limit; /* for its end */
 	struct backoff backoff;
 	pid_t pid;
-	unsigned failures; /* to connect, in a row */
+	unsigned failures; /* to connect; in a row */
 	bool is_known;
 	bool is_starting;
-	bool is_start_wanted; /* as soon as somebody hears it */
-	bool is_from_files;   /* it is not known whether they are what is wanted */
+	bool is_start_wanted; /* as soon as the supervisor is connected */
+	bool is_from_files;   /* whether the files are what is wanted is unknown */
 	bool is_taken;        /* another proxy serves in its place */
 	struct inherited inherited;
 	struct proxy_log *log;
 	bool is_stopping;
 	char words[WORDS_LEN_MAX + 1];
-	/* The check under way. */
+	/* The check in progress. */
 	command_done *on_checked;
 	void *check_ctx;
 	double check_timeout_s;
 	enum command_outcome outcome;
-	size_t output_len; /* bytes that are still to come; SIZE_MAX: no answer yet */
+	size_t output_len; /* bytes of output still to come; SIZE_MAX: no response yet */
 	ev_timer unanswered;
 };
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
 static int order(struct proxy *proxy, const char *text)
 {
 	if (proxy->stream == NULL)
 		return -ENOTCONN;
-	/* Orders are few and short: who does not read them hangs, and hears them when it goes on. */
+	/* Commands are few and short: a supervisor that does not read them hangs, and gets them when it
+	 * resumes. */
 	if (stream_is_full(proxy->stream) ||
 		buf_append(stream_out(proxy->stream), text, strlen(text)) != 0)
 		return -EAGAIN;
@@ -71,7 +72,7 @@ static int order_within(struct proxy *proxy, const char *word, double seconds)
 	return err;
 }
 
-/* ---- what the supervisor tells ---- */
+/* ---- reports of the supervisor ---- */
 
 static void keep_words(struct proxy *proxy, struct str words)
 {
@@ -88,7 +89,7 @@ static void take_up(struct proxy *proxy, const struct supervisor_line *line)
 				   : str_eq_c(line->fields[2], "running") ? PROXY_RUNNING
 									  : PROXY_FOUND;
 	(void)str_to_int(line->fields[1], 1, INT32_MAX, &pid);
-	/* After a lost connection, or a proxy that was started by another life of the supervisor. */
+	/* After a lost connection, or with a proxy that an earlier supervisor started. */
 	bool is_same = origin != PROXY_STARTED && proxy->pid == (pid_t)pid;
 	proxy->pid = (pid_t)pid;
 	proxy->is_known = true;
@@ -120,7 +121,7 @@ static void take_down(struct proxy *proxy, const struct supervisor_line *line)
 static void take_none(struct proxy *proxy)
 {
 	bool was_up = proxy->pid != 0;
-	/* While another one serves, files of an unknown age are worse than nothing. */
+	/* While another proxy serves, files of unknown age are worse than nothing. */
 	bool is_to_wait = proxy->is_from_files && inherited_list(&proxy->inherited)->count != 0;
 	if (is_to_wait)
 		proxy->is_starting = false;
@@ -129,7 +130,7 @@ static void take_none(struct proxy *proxy)
 	proxy->is_known = true;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
-	/* It may have ended, unnoticed, between two lives of its supervisor. */
+	/* It may have ended between two runs of its supervisor. */
 	if (was_up)
 		proxy->config.ops->on_down(proxy->config.ctx, "it does not run any more", "", 0);
 	else
@@ -187,7 +188,7 @@ static int take_line(struct proxy *proxy, struct str text)
 	struct supervisor_line line = supervisor_split(text);
 	struct str word = line.fields[0];
 	if (str_eq_c(word, "sluice-proxy"))
-		inherited_clear(&proxy->inherited); /* What follows is all that is known. */
+		inherited_clear(&proxy->inherited); /* The following lines are the complete list. */
 	else if (str_eq_c(word, "inherits"))
 		inherited_add(&proxy->inherited, line.fields[1], line.fields[2]);
 	else if (str_eq_c(word, "taken"))
@@ -208,7 +209,7 @@ static int take_line(struct proxy *proxy, struct str text)
 		take_workers(proxy, &line);
 	else if (str_eq_c(word, "refused") && str_eq_c(line.fields[1], "start"))
 		proxy->is_starting = false;
-	/* It may be newer than we are: what is not known is skipped. */
+	/* It may be newer than we are: unknown lines are skipped. */
 	return 0;
 }
 
@@ -313,7 +314,7 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (proxy->stream != NULL || try_connect(proxy))
 		return;
-	/* One that we start has our sandbox, and cannot make the folder if we cannot. */
+	/* A supervisor started by us shares our sandbox, and cannot make the folder if we cannot. */
 	if (proxy->config.supervisor != NULL && !ev_is_active(&proxy->supervisor) &&
 		local_keep_proxy_folder(proxy->config.local))
 		start_supervisor(proxy);
@@ -322,7 +323,7 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	connect_again(proxy);
 }
 
-/* ---- for the provider ---- */
+/* ---- public functions ---- */
 
 void proxy_start_from_files(struct proxy *proxy)
 {
@@ -369,7 +370,7 @@ void proxy_check(struct proxy *proxy, double timeout_s, command_done *on_done, v
 	proxy->on_checked = on_done;
 	proxy->check_ctx = ctx;
 	proxy->check_timeout_s = timeout_s;
-	/* A supervisor that hangs, or is not there, does not answer at all. */
+	/* A supervisor that hangs, or is gone, never responds. */
 	ev_timer_stop(proxy->loop, &proxy->unanswered);
 	ev_timer_set(&proxy->unanswered, timeout_s + cut_within_s, 0.);
 	ev_timer_start(proxy->loop, &proxy->unanswered);
@@ -406,7 +407,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* Whether the supervisor has ended within the time, and nobody has broken the loop. */
+/* Whether the supervisor ended in time, and nobody has stopped the loop. */
 static bool await_end(struct proxy *proxy, double limit_s)
 {
 	if (proxy->stream == NULL)
@@ -421,7 +422,7 @@ static bool await_end(struct proxy *proxy, double limit_s)
 
 bool proxy_stop(struct proxy *proxy, double limit_s)
 {
-	/* It drains already. */
+	/* It is draining already. */
 	if (proxy->is_taken)
 		return true;
 	proxy->is_stopping = true;
@@ -429,10 +430,11 @@ bool proxy_stop(struct proxy *proxy, double limit_s)
 	double begun_s = clock_monotonic_s();
 	if (order_within(proxy, "stop", limit_s) != 0)
 		return true;
-	/* The supervisor keeps the same limit: when it ends at it, it has cut what was left. */
+	/* The supervisor has the same limit: if it ends at the limit, it has cut the remaining
+	 * connections. */
 	if (await_end(proxy, limit_s))
 		return clock_monotonic_s() - begun_s < limit_s;
-	(void)order_within(proxy, "stop", 0); /* a second time: at once */
+	(void)order_within(proxy, "stop", 0); /* the second time: at once */
 	(void)await_end(proxy, cut_within_s);
 	return false;
 }
