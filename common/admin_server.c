@@ -35,7 +35,7 @@ struct listener {
 
 struct admin_server {
 	struct ev_loop *loop;
-	char *made; /* the socket file that is ours to remove; NULL: none */
+	char *made; /* socket file that we have to remove; NULL: none */
 	uid_t uids[ADMIN_UIDS_MAX];
 	size_t uid_count;
 	struct path paths[ADMIN_PATHS_MAX];
@@ -65,7 +65,7 @@ static bool fits(const struct path *path, struct str name)
 	return str_eq_c(name, path->name);
 }
 
-/* The longest that fits; NULL: there is none. */
+/* The longest match; NULL: none. */
 static const struct path *find_path(
 	const struct admin_server *admin, const struct admin_request *request)
 {
@@ -120,8 +120,8 @@ static void on_gone(void *ctx, struct admin_reply *connection)
 
 static const struct admin_connection_ops connection_ops = {on_request, on_gone};
 
-/* A free place. When there is none, whoever has waited longest without asking loses his: nobody can keep a probe
- * out by connecting. NULL: all are being answered. */
+/* A free place. If there is none, the connection that has been idle longest is closed: nobody can lock a probe
+ * out by connecting. NULL: all are being served. */
 static struct admin_reply **find_place(struct listener *listener)
 {
 	struct admin_reply **best = NULL;
@@ -238,7 +238,7 @@ static bool read_port(struct str text, in_port_t *ret_port)
 	return true;
 }
 
-/* Returns the length of the address; 0: it is none. */
+/* Returns the length of the address; 0: invalid. */
 static socklen_t read_address(const char *text, struct sockaddr_storage *ret_address)
 {
 	char host[ADDRESS_LEN_MAX + 1];
@@ -304,7 +304,7 @@ int admin_port(const struct admin_server *admin)
 	return 0;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct admin_server *admin_server_new(
 	struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count)

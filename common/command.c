@@ -51,7 +51,7 @@ static void finish(struct command *command, enum command_outcome outcome)
 	free_it(command);
 }
 
-/* Both its end and that of its output have come: a grandchild may hold the output open, so the end counts. */
+/* The output need not have ended: a grandchild may hold it open, so the command's end counts. */
 static void finish_ended(struct command *command)
 {
 	bool is_good = WIFEXITED(command->status) && WEXITSTATUS(command->status) == 0;
@@ -63,7 +63,7 @@ static void finish_ended(struct command *command)
 		char words[64];
 		int len = snprintf(words, sizeof(words), "it was killed by signal %d",
 			WTERMSIG(command->status));
-		/* Of an output without an end the last words are not worth more. */
+		/* If the output has no end, its last bytes are worth no more than others. */
 		if (buf_len(&command->output) + (size_t)len > COMMAND_OUTPUT_MAX)
 			buf_clear(&command->output);
 		if (buf_append(&command->output, words, (size_t)len) != 0)
@@ -74,7 +74,7 @@ static void finish_ended(struct command *command)
 	}
 }
 
-/* Returns false at the end of the output. What does not fit is read and dropped. */
+/* Returns false at the end of the output. The rest is read and discarded. */
 static bool read_output(struct command *command)
 {
 	char piece[4096];
@@ -175,7 +175,7 @@ struct command *command_start(
 		close(ends[1]);
 	command->fd = ends[0];
 	if (command->pid > 0) {
-		/* Whoever comes first: the group is there before it is killed. */
+		/* Set on both sides, so that the group exists before it can be killed. */
 		setpgid(command->pid, command->pid);
 		fcntl(command->fd, F_SETFL, O_NONBLOCK);
 		start_watching(command, timeout_s);

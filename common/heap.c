@@ -4,9 +4,10 @@
 #include <malloc.h>
 
 enum {
-	/* Large buffers get mappings of their own, and go back at once; glibc would raise the limit by itself. */
+	/* Large buffers get mappings of their own, which are unmapped when freed; glibc would raise this limit
+	 * dynamically. */
 	OWN_MAPPING_MIN = 256 * 1024,
-	/* The end of the heap is left to the trimmer, rather than given back and taken again with each page of a list. */
+	/* The end of the heap is left to the trimmer, rather than returned and taken again with each page of a list. */
 	END_KEPT_MAX = 8 * 1024 * 1024,
 };
 
@@ -31,7 +32,7 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 	trimmer->trim();
 }
 
-/* Before the loop waits: it has just done something. */
+/* Before the loop waits: it has just been active. */
 static void on_activity(struct ev_loop *loop, ev_prepare *activity, int events)
 {
 	struct heap_trimmer *trimmer = activity->data;

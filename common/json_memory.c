@@ -23,7 +23,7 @@ enum { ROOM_LEN = 64 * 1024, GRAIN = 8 };
 static struct {
 	alignas(GRAIN) unsigned char bytes[ROOM_LEN];
 	size_t used;
-	size_t count; /* of things that were not given back */
+	size_t count; /* of allocations in use */
 } room;
 
 void *json_memory_take(size_t size)

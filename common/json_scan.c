@@ -12,22 +12,22 @@ struct scanner {
 	size_t depth;
 	size_t value_count;
 	bool replaces;
-	char *copy; /* where to replace; NULL: only look */
-	/* Only for leaving members out: */
+	char *copy; /* where to replace; NULL: only scan */
+	/* Only for dropping members: */
 	const struct json_unwanted *unwanted; /* NULL: everything is wanted */
 	size_t outer;
-	struct str latest;               /* string */
-	struct str names[JSON_PATH_MAX]; /* of the members that lead here, from `outer` on */
-	const struct json_unwanted
-		*cut; /* the rule by which this value is left out; NULL: it is not */
+	struct str latest; /* the latest string */
+	struct str
+		names[JSON_PATH_MAX]; /* of the members that lead here, starting at depth `outer` */
+	const struct json_unwanted *cut; /* the rule that drops this value; NULL: none */
 	size_t cut_from;
 	size_t cut_depth;
 	char *kept;
 	size_t kept_len;
-	size_t kept_from; /* what follows in the text is not in `kept` yet */
+	size_t kept_from; /* the text from here on is not in `kept` yet */
 };
 
-/* Bytes that stand for themselves in a string. */
+/* Bytes that need no escape in a string. */
 static const bool is_plain[256] = {
 	[0x20 ... 0x21] = true, /* then the quote */
 	[0x23 ... 0x5b] = true, /* then the backslash */
@@ -40,7 +40,7 @@ static bool fail(struct scanner *s, const char *problem)
 	return false;
 }
 
-/* The byte `ahead` of here, NUL behind the end: no NUL is allowed anywhere in the text. */
+/* The byte `ahead` of the position; NUL at the end: the text must not contain NUL. */
 static unsigned char peek(const struct scanner *s, size_t ahead)
 {
 	return ahead < s->text.len - s->at ? (unsigned char)s->text.p[s->at + ahead] : 0;
@@ -86,7 +86,7 @@ static bool scan_number(struct scanner *s)
 	return true;
 }
 
-/* The code unit of the \uXXXX escape `ahead` of here; false when there is none. */
+/* The code unit of the \uXXXX escape `ahead` of the position; false if there is none. */
 static bool peek_code_unit(const struct scanner *s, size_t ahead, unsigned *ret_unit)
 {
 	unsigned unit = 0;
@@ -142,7 +142,7 @@ static bool scan_escape(struct scanner *s)
 	return true;
 }
 
-/* Eight bytes at once: the high bit is set of the first byte that is not plain, and of none before it. */
+/* Eight bytes at once: the high bit is set in the first byte that is not plain, and in none before it. */
 static uint64_t mark_special(uint64_t bytes)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101);
@@ -192,7 +192,7 @@ static bool scan_string(struct scanner *s)
 	return fail(s, "the text ends within a string");
 }
 
-/* Every value but the first follows a comma or opens what it stands in. */
+/* Every value but the first follows a comma or an opening bracket. */
 static bool begin_value(struct scanner *s)
 {
 	s->at++;
@@ -209,7 +209,7 @@ static bool open_bracket(struct scanner *s)
 	return begin_value(s);
 }
 
-/* ---- leaving members out ---- */
+/* ---- dropping members ---- */
 
 static void keep(struct scanner *s, const char *bytes, size_t len)
 {
@@ -217,7 +217,7 @@ static void keep(struct scanner *s, const char *bytes, size_t len)
 	s->kept_len += len;
 }
 
-/* The rule for the member of which `names` up to `level` speak. */
+/* The rule that matches `names` up to `level`. */
 static const struct json_unwanted *find_unwanted(const struct scanner *s, size_t level)
 {
 	for (const struct json_unwanted *rule = s->unwanted; rule->path[0] != NULL; rule++) {
@@ -233,7 +233,7 @@ static const struct json_unwanted *find_unwanted(const struct scanner *s, size_t
 	return NULL;
 }
 
-/* Behind a value that is unwanted: a null stands for it, so that no comma is too many. For anything shorter it is not worth it. */
+/* Replaces an unwanted value by null, so that the commas stay right. A shorter value is kept. */
 static void end_cut(struct scanner *s)
 {
 	static const char absent[] = "null";
@@ -259,7 +259,7 @@ static bool close_bracket(struct scanner *s)
 	return true;
 }
 
-/* A value that is unwanted is scanned like any other, but what stands in it is not looked up. */
+/* An unwanted value is scanned like any other, but no rules are looked up within it. */
 static bool scan_colon(struct scanner *s)
 {
 	s->at++;

@@ -34,7 +34,7 @@ int json_text_put(struct buf *out, struct str text)
 	size_t plain = 0;
 	while (plain < text.len && !is_special(text.p[plain]))
 		plain++;
-	/* Nearly all: quotes and bytes at once. */
+	/* The fast path for nearly all texts: quotes and bytes at once. */
 	if (plain == text.len) {
 		uint8_t *room = buf_reserve(out, text.len + 2);
 		if (room == NULL)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* By way of places behind theirs: the place of one may be where another is. */
+/* Moves them beyond the target range first: the target of one may be the current number of another. */
 static bool keep(const int *kept, int count)
 {
 	const int behind = PROGRAM_FIRST_KEPT + count;
