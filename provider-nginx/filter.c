@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The configuration that a first start with this state installs, and the rows that nginx gets. */
+/* Renders the configuration that a first start with this state installs, and the rows for nginx. */
 #include "provider-nginx/filter.h"
 
 #include "provider-proxy/checksum.h"
@@ -43,7 +43,7 @@ static void room_fini(struct room *room)
 	objects_free(room->objects);
 }
 
-/* One row a line; of certificates the digest, as objects.h has it: the state file itself is no text. */
+/* One row a line, certificates as digests (objects.h): the state file itself is not text. */
 static void add_rows(struct buf *text, struct rows *rows, enum row_table table)
 {
 	struct row *row = rows_first(rows, table);
@@ -65,7 +65,7 @@ static char *show_all(struct room *room)
 	int err = conf_render(conf, NULL, text, &generation);
 	if (err != 0)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));
-	/* The rows are those of an nginx that runs with it. */
+	/* The rows as for an nginx that runs with this configuration. */
 	(void)objects_set_live(room->objects, common->job->state, buf_str(text));
 	must(checksum_append(text, 0) == 0);
 	rendering_show(common, "nginx.conf");

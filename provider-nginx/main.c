@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-provider-nginx: runs nginx on this machine so that it serves what the translator wants, and tells where traffic enters.
+ * sluice-provider-nginx: runs nginx on this machine so that it serves what the translator wants, and reports where traffic enters.
  *
- * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by provider.sock. Out: rows to
- * nginx over its control socket, and the same to the state file; nginx.conf, for what rows cannot say; statuses to the translator.
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator over provider.sock. Out: rows to nginx
+ * over its control socket, and the same to the state file; nginx.conf, for what rows cannot express; statuses to the translator.
  *
- * Trusted with: the private keys of certificates, which stand in the state file (mode 0600), and with the ports that nginx listens on. Started
- * as root only for ports below 1024; nginx's workers then run as another user. It opens no network socket of its own but to try
- * whether a port is free, and to ask for the addresses of host names that are backends.
+ * Trusted with: the private keys of certificates, which are in the state file (mode 0600), and with the ports that nginx listens on.
+ * Started as root only for ports below 1024; nginx's workers then run as another user. It opens network sockets only to check whether a
+ * port is free, and to resolve host names that are backends.
  *
  * When a neighbour dies:
- *   translator  nothing changes; what was wanted last stays in force. After it is back its snapshot is compared.
- *   nginx       is started again, with the state file, and then gets what that may lack.
- *   this one    nginx goes on serving. The next one finds it by its pid, asks what it has, and changes only what differs.
+ *   translator  nothing changes; the last wanted state stays in force. When it is back its snapshot is compared.
+ *   nginx       is restarted with the state file, and then sent whatever that lacks.
+ *   this one    nginx goes on serving. The next one finds it by its pid, asks for its state, and changes only what differs.
  *   the disk    nginx gets every change all the same; the file follows when it can.
  *
- * Read next: feed.h for what needs no reload, setup.h for what does, lua/sluice/request.lua for the way of a request.
+ * Read next: feed.h for changes without a reload, setup.h for those with one, lua/sluice/request.lua for the path of a request.
  */
 #include "common/version.h"
 #include "common/xalloc.h"
@@ -42,7 +42,7 @@
 enum { DICTIONARY_MB_MAX = 16384 };
 static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
-/* A worker that hangs does not leave; then the new CAs are used all the same. */
+/* A hung worker does not exit; after this many tries the new CAs are used all the same. */
 enum { TRUSTED_TRIES_MAX = 100 };
 
 static struct config config;
@@ -59,20 +59,20 @@ static struct control_room {
 	struct repair repair;
 	struct liveness liveness;
 	struct probe *probe;
-	uint64_t heard; /* generation whose listeners are asked */
+	uint64_t heard; /* generation whose listeners are probed */
 	struct conf_options options;
-	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
-	 * knows no other folder. */
+	/* The configuration found at the start has its sockets in the state folder, as without --proxy-dir. nginx uses them as long as it
+	 * runs: its sandbox allows no other folder. */
 	bool is_former;
 	ev_timer ports_look;
 	struct kept_routes kept_routes;
 	bool is_up;
-	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
-	bool has_told; /* what it runs is known, or there is no hope to hear it */
-	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
+	bool is_elsewhere; /* its state folder was removed: its sandbox cannot load from the new one */
+	bool has_told;     /* its configuration is known, or cannot be found out */
+	bool has_ports;    /* its last successful start was with the ports of the configuration */
 	bool is_complete; /* a snapshot has been committed */
-	uint64_t trusted; /* generation whose CAs are known to be there */
-	uint64_t told;    /* one that a worker has told; others may not have it yet */
+	uint64_t trusted; /* generation whose CAs have been loaded */
+	uint64_t told;    /* generation reported by a worker; other workers may not have it yet */
 	unsigned trusted_tries;
 	ev_timer trust_again;
 } room;
@@ -109,7 +109,7 @@ static void judge(void)
 		trouble = probe_trouble(room.probe);
 	if (room.repair.is_folder_gone)
 		trouble = "the state folder was removed, and cannot be made again";
-	/* The workers of the configuration before take no connections any more. */
+	/* Workers of the previous configuration no longer accept connections. */
 	if (setup_is_settled(room.setup) &&
 		conf_is_generation(setup_file(room.setup), room.trusted))
 		kept_routes_end(&room.kept_routes);
@@ -132,7 +132,7 @@ static void on_change(void *ctx)
 
 /* ---- rows ---- */
 
-/* nginx runs with the CAs of its file. What pools have waited for can be told now; and what they need no more goes. */
+/* nginx has loaded the CAs of its file: waiting pools can be sent now, and unused CAs removed. */
 static void use_trusts(uint64_t generation)
 {
 	struct state *state = local_state(room.local);
@@ -141,7 +141,7 @@ static void use_trusts(uint64_t generation)
 	room.trusted = generation;
 	if (objects_set_live(room.objects, state, setup_file(room.setup)) && room.is_complete)
 		feed_kick(room.feed, state);
-	/* Before the first snapshot nobody knows who is needed. */
+	/* Before the first snapshot it is unknown which are needed. */
 	if (room.is_complete)
 		trust_files_sweep(config.local.state_dir, objects_trusts(room.objects));
 	if (trusts_take_change(objects_trusts(room.objects)))
@@ -149,8 +149,8 @@ static void use_trusts(uint64_t generation)
 	judge();
 }
 
-/* nginx tells its old workers to leave 100 ms after it has made the new ones, and until then both take connections. The old ones know
- * nothing of new CAs, and would answer 503 where a pool wants one. So its workers are counted first. */
+/* nginx stops its old workers 100 ms after it has started new ones, and until then both accept connections. Old workers do not have
+ * new CAs, and would answer 503 for a pool that needs one. So the workers are counted first. */
 static void trust_when_alone(uint64_t generation)
 {
 	if (generation == room.trusted || !conf_is_generation(setup_file(room.setup), generation))
@@ -208,7 +208,7 @@ static void on_full(void *ctx)
 	setup_touch(room.setup);
 }
 
-/* Somebody has removed the socket, or it cannot be reached for another reason: it is made anew under its other name. */
+/* The socket was removed, or is unreachable for another reason: a new one is made under the alternative name. */
 static void on_lost(void *ctx)
 {
 	(void)ctx;
@@ -236,7 +236,7 @@ static const struct conf *collect(void *ctx)
 	};
 	const struct conf *conf = wanted_collect(room.wanted, &nginx);
 	local_set_ports(room.local, conf->ports);
-	/* nginx says what is missing, and it is tried again. */
+	/* On failure nginx reports what is missing, and we try again. */
 	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
 	probe_want_rows(room.probe, conf->ports);
 	feed_kick(room.feed, local_state(room.local));
@@ -257,7 +257,7 @@ static bool reload(void *ctx)
 	}
 	if (room.is_up)
 		return proxy_reload(room.proxy) == 0;
-	/* All routes are in the file that it starts with: it may have connections at once, out of sockets that another one has opened. */
+	/* The file has all routes when nginx starts: it may get connections at once, on sockets taken over from another proxy. */
 	feed_prepare(room.feed);
 	proxy_start(room.proxy);
 	return true;
@@ -283,7 +283,7 @@ static void check(void *ctx, command_done *on_done, void *done_ctx)
 
 static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_output};
 
-/* Whether ports can still be had, or again. */
+/* Whether ports have become available, or unavailable. */
 static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
@@ -309,7 +309,7 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 								 : local_proxy_dir(&config.local));
 	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
 		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
-	/* Its supervisor may have started it before we have looked at the files. */
+	/* The supervisor may have started it before we read the files. */
 	if (!setup_has_file(room.setup))
 		wanted_assume_any(room.wanted);
 	probe_set_proxy(room.probe, true);
@@ -320,14 +320,14 @@ static void on_down(void *ctx, const char *why, const char *words, double again_
 {
 	(void)ctx;
 	room.is_up = false;
-	/* One that ran may leave workers that die a moment later, and still listen; one that could not start may lack a port. */
+	/* A dead master may leave workers that still listen for a moment; a failed start may mean that a port was taken. */
 	room.has_ports = room.has_ports && room.has_told;
 	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
 		LOG_STR("words", words));
 	local_set_missing(room.local, "nginx");
 	probe_set_proxy(room.probe, false);
 	feed_set_nginx(room.feed, false);
-	/* nginx comes back with what is wanted now, and not with what was when it died. */
+	/* nginx restarts with what is wanted now, not with what was wanted when it died. */
 	feed_prepare(room.feed);
 	(void)repair_files(&room.repair);
 	setup_nginx_down(room.setup);
@@ -380,7 +380,7 @@ static void on_pool(void *ctx, struct object *pool)
 static const struct local_ops local_ops = {
 	.on_commit = on_commit, .on_pool = on_pool, .drops_unusable = true};
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void make_proxy(struct ev_loop *loop)
 {
@@ -446,7 +446,7 @@ static void make_rooms(struct ev_loop *loop)
 	free(socket);
 }
 
-/* nginx listens where its file says, until it has another one. */
+/* nginx listens where its file says, until it gets another one. */
 static void find_control(struct str file)
 {
 	struct str control = conf_read_control(file);
@@ -467,7 +467,7 @@ static void start_all(struct ev_loop *loop)
 	(void)objects_set_live(room.objects, local_state(room.local), file);
 	find_control(file);
 	repair_load_state(&room.repair);
-	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
+	/* Rows need several times their size in memory; a restart must not undo an enlargement. */
 	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
 		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
 		room.options.dictionary_mb *= 2;
@@ -476,7 +476,7 @@ static void start_all(struct ev_loop *loop)
 	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
 	local_set_missing(room.local, "nginx");
 	repair_watch(&room.repair);
-	/* Before its supervisor, which we may be about to start, meets the files. */
+	/* Before the supervisor, which we may be about to start, reads the files. */
 	if (repair_files(&room.repair))
 		proxy_start_from_files(room.proxy);
 }
@@ -496,7 +496,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		return problem;
 	}
 	room.daemon = daemon;
-	/* A file that may not grow is to be an error like a full disk. */
+	/* Exceeding the file size limit must be an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	struct local_config local_config = {
 		.daemon = daemon,

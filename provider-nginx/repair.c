@@ -31,7 +31,7 @@ int repair_placeholder(const char *state_dir)
 	char *conf = xasprintf("%s/nginx.conf", state_dir);
 	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
 	const char *problem = checksum_read(path, &pem);
-	/* At the very first start nothing is there. */
+	/* On the very first start no file exists. */
 	if (problem != NULL && (files_exist(path) || files_exist(conf)))
 		folders_tell_damage(path, problem);
 	int err = problem != NULL ? write_placeholder(path) : 0;
@@ -41,9 +41,9 @@ int repair_placeholder(const char *state_dir)
 	return err;
 }
 
-/* ---- CAs, whose files are named by what is in them ---- */
+/* ---- CAs, whose files are named by their content ---- */
 
-/* A placeholder can be told by its checksum, which the others do not have. */
+/* A placeholder is recognised by its checksum, which other files do not have. */
 static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
 {
 	struct name right = name_of(name->text[0], content);
@@ -63,7 +63,7 @@ static void repair_trust(struct repair *repair, const struct name *name)
 	buf_fini(&content);
 	if (problem != NULL) {
 		folders_tell_damage(path, problem);
-		/* If it is wanted yet, the right content follows at once, see trust_files.h. */
+		/* If it is still wanted, the right content follows at once, see trust_files.h. */
 		(void)write_placeholder(path);
 	}
 	if (problem != NULL || is_placeholder)
@@ -81,7 +81,7 @@ bool repair_files(struct repair *repair)
 		if (name_is_one(NAME_AUTHORITY, name_str(&name)))
 			repair_trust(repair, &name);
 	}
-	/* With what is wanted nothing is left of substitutes, for an nginx that starts now. */
+	/* Once everything wanted is written no substitutes are left, for an nginx that starts now. */
 	if (repair->is_complete &&
 		trust_files_write(repair->config->local.state_dir, repair->trusts) == 0)
 		repair->has_substitutes = false;
@@ -98,7 +98,7 @@ void repair_load_state(struct repair *repair)
 	free(path);
 }
 
-/* ---- removed while nginx runs ---- */
+/* ---- files removed while nginx runs ---- */
 
 static bool is_there(const struct repair *repair)
 {
@@ -112,7 +112,7 @@ static bool is_there(const struct repair *repair)
 	return is_there;
 }
 
-/* The state file follows in its own time: after a write that failed the feed waits before it writes again. */
+/* The state file follows later: after a failed write the feed waits before it writes again. */
 static void make_again(struct repair *repair, bool is_first_look)
 {
 	if (is_first_look)
@@ -132,7 +132,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct repair *repair = watcher->data;
 	(void)loop;
 	(void)events;
-	/* Before the first configuration there is nothing to be missed. */
+	/* Before the first configuration no files are expected. */
 	if (!repair->is_complete || !setup_has_file(repair->setup))
 		return;
 	bool had_files = repair->has_files;

@@ -28,7 +28,7 @@ static bool is_used(const struct trusts *trusts, struct str file)
 	if (file.len != NAME_LEN + 4)
 		return false;
 	memcpy(name.text, file.p, NAME_LEN);
-	/* The configuration that nginx runs with names it, and would be started again with it. */
+	/* The configuration that nginx runs with refers to it, and would be used for a restart. */
 	if (trusts_is_live(trusts, &name))
 		return true;
 	while ((view = trusts_next(trusts, view)) != NULL) {

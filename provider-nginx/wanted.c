@@ -8,10 +8,10 @@ struct wanted {
 	struct arena arena;
 	struct conf conf;
 	struct ports ports;
-	bool holds_any;          /* nginx listens, but nobody knows where */
-	struct ports *kept;      /* what nginx has taken last; NULL: not known */
+	bool holds_any;          /* nginx listens, but it is unknown where */
+	struct ports *kept;      /* the last ports that nginx accepted; NULL: unknown */
 	struct socket_list held; /* where nginx listens */
-	uint16_t *held_split;    /* of those, see struct conf */
+	uint16_t *held_split;    /* ports among them that are split, see struct conf */
 	size_t held_split_count;
 };
 
@@ -34,7 +34,7 @@ void wanted_free(struct wanted *wanted)
 	free(wanted);
 }
 
-/* ---- what changes it ---- */
+/* ---- relevant changes ---- */
 
 bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 {
@@ -94,7 +94,7 @@ static void fill_pool(struct wanted *wanted, struct conf_pool *pool, struct str 
 	}
 }
 
-/* Once for each name. The pools are few, or those of very many passed-through hosts of a configuration that is rare. */
+/* Adds each name once. There are few pools, unless a rare configuration passes through very many hosts. */
 static void add_pool(struct wanted *wanted, const struct name *name)
 {
 	struct conf *conf = &wanted->conf;
@@ -156,7 +156,7 @@ static bool has_passes(const struct wanted *wanted)
 	return false;
 }
 
-/* Texts of the state go with the next commit. */
+/* The state frees its texts at the next commit. */
 static void copy_texts(struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->ports.count; i++) {
@@ -192,7 +192,7 @@ static bool is_held_split(const struct wanted *wanted, uint16_t port)
 	return false;
 }
 
-/* nginx has, or had just before, another socket on the port that would keep it from binding this one. */
+/* Whether another socket that nginx has, or just had, on this port would keep it from binding this one. */
 static bool meets_held(const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
 {
 	for (size_t i = 0; i < wanted->held.count; i++) {
@@ -245,7 +245,7 @@ static bool is_wanted(const struct wanted *wanted, const struct socket_address *
 	return false;
 }
 
-/* A socket that has the port for itself is in the way of the first other one: it shares it first, and goes then. */
+/* A socket that has its port exclusively blocks all others: it is first made a shared one, then closed. */
 static void add_leaving(struct wanted *wanted)
 {
 	struct conf *conf = &wanted->conf;
@@ -263,7 +263,7 @@ static void add_leaving(struct wanted *wanted)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void probe_ports(struct wanted *wanted, const struct ports_proxy *nginx)
 {
