@@ -27,10 +27,10 @@ struct cli {
 	void *ctx;
 	struct call_list calls;
 	size_t in_flight;
-	size_t scanned; /* bytes of the input in which no prompt begins */
+	size_t scanned; /* bytes of the input in which no prompt starts */
 	ev_timer deadline;
 	bool is_full;
-	bool is_answering; /* a callback runs: closing has to wait for its end */
+	bool is_answering; /* a callback is running: closing has to wait */
 	bool is_closed;
 };
 
@@ -76,7 +76,7 @@ void cli_send(
 		err = buf_append_str(out, payload);
 	if (err == 0)
 		err = buf_append(out, "\n", 1);
-	/* There is room for a command of the greatest length beyond out_high for each in flight. */
+	/* Above out_high there is room for a command of maximal length for each one in flight. */
 	must(err == 0);
 	if (cli->in_flight++ == 0)
 		rearm(cli);
@@ -84,9 +84,9 @@ void cli_send(
 	stream_flush(cli->stream);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
-/* Payload lines are prompted for by "+ ". */
+/* HAProxy prompts for payload lines with "+ ". */
 static struct str trim(struct str reply)
 {
 	while (str_starts_with(reply, STR("+ ")))
@@ -109,7 +109,7 @@ static void close_now(struct cli *cli)
 	free(cli);
 }
 
-/* Returns false when the connection was closed meanwhile. */
+/* Returns false if the callback closed the connection. */
 static bool take_reply(struct cli *cli, struct str reply)
 {
 	struct call *call = STAILQ_FIRST(&cli->calls);

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 static const double ports_look_s = 2;
-/* A route that is not wanted stays for so long at most, when listeners cannot be changed. */
+/* If listeners cannot be changed, their unwanted routes are kept at most this long. */
 static const double keep_routes_s = 10;
 
 /* ---- steps ---- */
@@ -38,7 +38,7 @@ static void update_ports(struct engine *engine)
 	for (size_t i = 0; i < ports.count && str_is_empty(default_certificate); i++)
 		default_certificate = ports.items[i].default_certificate;
 	certs_set_default(&engine->certs, default_certificate);
-	/* What our own proxy has held is not given up, though it may be dead, or dying, just now; only when it cannot be started with it. */
+	/* Ports that our own proxy held are kept, even if it is dead or dying; they are given up only if it cannot be started with them. */
 	struct socket_list wanted = ports_sockets(&ports);
 	const struct socket_list *held = engine->are_held_unknown ? &wanted : &engine->held;
 	struct ports_proxy proxy = {
@@ -52,7 +52,7 @@ static void update_ports(struct engine *engine)
 	engine->are_ports_stale = false;
 	engine->are_ports_unsettled = false;
 	engine_look_later(engine, ports_look_s);
-	/* The default certificate's coming or going changes the listeners, too. */
+	/* The listeners also depend on whether there is a default certificate. */
 	engine->is_main_stale = true;
 	probe_want_rows(engine->probe, &ports);
 	struct ports *copy = ports_copy(&ports);
@@ -73,7 +73,7 @@ static void on_ports_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	engine_wake(engine);
 }
 
-/* ---- routes of listeners that go ---- */
+/* ---- routes of removed listeners ---- */
 
 static void begin_keeping(struct engine *engine)
 {
@@ -128,14 +128,14 @@ static void tell(struct engine *engine)
 	}
 }
 
-/* Looks at everything and does what can be done now. */
+/* Checks everything and does what can be done now. */
 static void step(struct engine *engine)
 {
-	/* Another worker than before has greeted. */
+	/* A new worker has greeted us. */
 	if (change_is_reloading(engine) && engine->connection == CONNECTION_GREETING &&
 		engine->running[0] != 0)
 		change_on_worker(engine, engine->worker);
-	/* That it had ended, say; a change that has failed waits for its next try. */
+	/* For instance that HAProxy had exited; a failed change waits for its next try. */
 	if (engine->has_greeted && !change_is_waiting(engine))
 		engine_set_problem(engine, NULL);
 	engine->has_greeted = false;
@@ -152,7 +152,7 @@ static void step(struct engine *engine)
 		sync_begin(engine);
 	if (engine->connection == CONNECTION_READY)
 		pump_certs_renew(engine);
-	/* Certificates on their way may change what is needed. */
+	/* Pending certificates may change what is needed. */
 	bool is_busy = engine->connection == CONNECTION_READY &&
 		       (!TAILQ_EMPTY(&engine->certs.dirty) || engine->certs.is_list_changed) &&
 		       engine->disk_error == 0;
@@ -214,7 +214,7 @@ static void on_pool(void *ctx, struct object *pool)
 	engine_wake(engine);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void make_files(struct engine *engine)
 {
@@ -305,7 +305,7 @@ struct engine *engine_new(
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
 	engine->idle = idle_new(engine);
-	/* It looks at everything, so all parts have to be there. */
+	/* It reads everything, so all modules must exist. */
 	engine_read_trusted(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files that a first start with this state writes, in the steps of engine.c and change.c. */
+/* Renders the files that a first start with this state writes, in the steps of engine.c and change.c. */
 #include "provider-haproxy/filter.h"
 
 #include "provider-proxy/checksum.h"
@@ -117,7 +117,7 @@ static void show_all(struct room *room)
 {
 	struct rendering *common = &room->common;
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
-	/* The list says whether there is a default certificate, which the main file needs. */
+	/* The list determines whether there is a default certificate, which the main file needs to know. */
 	certs_show(&room->certs, on_cert_file, common);
 	show_main(room);
 	trust_files_show(&room->trust, on_trust_file, common);

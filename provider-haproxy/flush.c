@@ -5,7 +5,7 @@
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/repair.h"
 
-/* The pause after a flush is a multiple of what it took. */
+/* The pause after a flush is this multiple of its duration. */
 static const double pause_share = 10;
 static const double pause_min_s = 0.05;
 static const double pause_max_s = 2;
@@ -14,7 +14,7 @@ static int write_groups(struct engine *engine)
 {
 	for (size_t i = 0; i < engine->slots.group_count; i++) {
 		struct group *group = engine->slots.groups[i];
-		/* New ones go by way of a check, see change.c. */
+		/* New groups are written by a change, after a check, see change.c. */
 		if (!group->is_changed || !group->is_written)
 			continue;
 		int err = disk_write_group(engine, group);
@@ -50,9 +50,9 @@ int flush_files(struct engine *engine)
 		return err;
 	}
 	engine->is_flush_needed = false;
-	/* No file names them any more. */
+	/* No file refers to them any more. */
 	trust_files_sweep(&engine->trust, engine->worker);
-	/* While routes wait to be stored, only storing one proves anything. */
+	/* While routes wait to be stored, only storing one proves that the disk works. */
 	if (rows_dirty_count(local_rows(engine->local)) == 0)
 		disk_worked(engine);
 	return 0;
@@ -67,7 +67,7 @@ static void on_flush(struct ev_loop *loop, ev_timer *watcher, int events)
 	double before = clock_monotonic_s();
 	ev_timer_stop(loop, watcher);
 	if (flush_files(engine) == 0) {
-		/* Until this has passed, nothing is written again. */
+		/* The earliest time of the next write. */
 		double pause_s = (clock_monotonic_s() - before) * pause_share;
 		engine_wake(engine);
 		if (engine->is_flush_needed && pause_s > pause_min_s) {

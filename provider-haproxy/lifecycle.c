@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* HAProxy comes back with what is wanted now, and not with what was when it died. */
+/* HAProxy restarts with what is wanted now, not with what was wanted when it died. */
 static int write_for_start(struct engine *engine)
 {
 	int err = 0;
@@ -42,7 +42,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	lifecycle_use_folder(engine, str_from(dir));
 	if (origin != PROXY_FOUND)
 		disk_remove_former(engine);
-	/* Its supervisor may have started it before we have looked at the files. */
+	/* The supervisor may have started it before we read the files. */
 	engine->are_held_unknown = buf_len(&engine->installed) == 0;
 	engine->is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(engine->local);
 	engine->is_reload_forced = engine->is_reload_forced || engine->are_held_unknown;
@@ -51,7 +51,7 @@ static void on_proxy_up(void *ctx, enum proxy_origin origin, const char *dir)
 	sync_connect(engine);
 }
 
-/* It may be a port that is taken. Its workers, which end a moment after the master, still listen on all: they are not asked about now. */
+/* A port may be taken. The dead master's workers listen on all ports for another moment, so ports are not checked now. */
 static void look_at_ports_again(struct engine *engine, double again_s)
 {
 	engine_look_later(engine, again_s / 2);
@@ -64,7 +64,7 @@ static void on_proxy_down(void *ctx, const char *why, const char *words, double 
 	log_event(&EV_PROXY_DOWN, LOG_STR("reason", why), LOG_STR("output", words),
 		LOG_SECONDS("again_s", again_s));
 	engine_set_problem(engine, xasprintf("HAProxy ended (%s): %.300s", why, words));
-	/* If that fails: what is on disk is the last good state, which is better than nothing. */
+	/* If that fails, the last good state on disk is better than nothing. */
 	if (engine_is_complete(engine))
 		(void)write_for_start(engine);
 	(void)repair_files(engine);
@@ -120,7 +120,7 @@ void lifecycle_start(struct engine *engine)
 		.ops = &ops,
 		.ctx = engine,
 	};
-	/* Before its supervisor, which we may be about to start, meets the files. */
+	/* Before the supervisor, which we may be about to start, reads the files. */
 	bool can_start = repair_files(engine);
 	engine->proxy = proxy_new(&proxy_config);
 	if (can_start)

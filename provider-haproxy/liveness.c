@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Through its ports and its socket: probe.h for HAProxy. */
+/* Probes HAProxy through its ports and its socket; see probe.h. */
 #include "provider-haproxy/liveness.h"
 
 #include "common/xalloc.h"
 #include "provider-haproxy/sync.h"
 
-/* What any answer to any command proves is all that is asked for; on a connection that is lost sync.c tries again. */
+/* Any response to any command is proof enough; if the connection is lost sync.c reconnects. */
 static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
@@ -18,14 +18,14 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 static void ask_control(void *ctx)
 {
 	struct engine *engine = ctx;
-	/* A reload has a time limit of its own. */
+	/* A reload has its own timeout. */
 	if (sync_is_reloading(engine))
 		probe_control_answered(engine->probe);
 	if (engine->connection == CONNECTION_READY && cli_in_flight(engine->cli) == 0)
 		cli_send(engine->cli, STR("show version"), STR_NONE, 0, on_info);
 }
 
-/* The body is the pid of the worker that answers. */
+/* The body is the pid of the worker that responds. */
 static bool is_ours(void *ctx, struct str body)
 {
 	const struct engine *engine = ctx;

@@ -17,13 +17,13 @@ static const double look_every_s = 1;
 static const char main_name[] = "haproxy.d/00-main.cfg";
 static const char list_name[] = "certs/list.txt";
 
-/* Each damaged file has a line, but not thousands of them at once. */
+/* Each damaged file is logged, but not thousands of them at once. */
 enum { TOLD_MAX = 16 };
 
 struct repair {
 	struct engine *engine;
-	size_t damaged_count; /* in one look at the files */
-	ev_timer look;        /* whether the folders are there */
+	size_t damaged_count; /* found in one pass over the files */
+	ev_timer look;        /* checks that the folders exist */
 };
 
 static void tell(struct engine *engine, const char *path, const char *problem)
@@ -59,7 +59,7 @@ static bool is_there(const struct engine *engine, const char *name)
 	return is_there;
 }
 
-/* The very first start: there is nothing that could be missing. */
+/* On the very first start nothing can be missing. */
 static bool is_new(const struct engine *engine)
 {
 	return buf_len(&engine->installed) == 0 && !is_there(engine, main_name) &&
@@ -68,7 +68,7 @@ static bool is_new(const struct engine *engine)
 
 /* ---- CAs and client certificates ---- */
 
-/* Of a file that is named by its content. A placeholder can be told by its checksum, which the others do not have. */
+/* For a file named by its content. A placeholder is recognised by its checksum, which other files do not have. */
 static bool is_whole(struct str content, const struct name *name, bool *ret_placeholder)
 {
 	struct name right = name_of(name->text[0], content);
@@ -101,13 +101,13 @@ static void check_trust(struct engine *engine, const struct name *name)
 		pools_refill_trust(engine, name);
 	else if (problem != NULL)
 		put_placeholder(path);
-	/* HAProxy is started with the placeholder, and has to load the right one later. */
+	/* HAProxy starts with the placeholder, and must load the right one later. */
 	if (problem != NULL || is_placeholder)
 		engine->is_reload_forced = true;
 	free(path);
 }
 
-/* Those that the servers of a group name. */
+/* The files that the servers of a group refer to. */
 static void check_named(struct engine *engine, struct str group)
 {
 	static const char folder[] = "/trust/";
@@ -130,7 +130,7 @@ static void check_named(struct engine *engine, struct str group)
 
 /* ---- groups of slots ---- */
 
-/* Nobody knows what they were for; as long as HAProxy may run with others of that number, no pool is led there. */
+/* Its purpose is unknown; while HAProxy may run with another group of that number, no pool is assigned to it. */
 static void add_unknown_group(struct engine *engine)
 {
 	static const struct pool plain = {.protocol = POOL_HTTP};
@@ -158,7 +158,7 @@ static bool read_group(struct engine *engine, const char *path)
 	return is_one;
 }
 
-/* As many as the main file says, and those that were put in place before it. */
+/* As many as the main file says, and those that were installed before it. */
 static void read_groups(struct engine *engine, size_t count)
 {
 	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
@@ -200,7 +200,7 @@ static void repair_group(struct engine *engine, struct group *group)
 	free(path);
 }
 
-/* ---- the others ---- */
+/* ---- other files ---- */
 
 static void repair_maps(struct engine *engine)
 {
@@ -226,7 +226,7 @@ static bool repair_main(struct engine *engine)
 		tell(engine, path, problem);
 		is_known = checksum_write(path, buf_str(&engine->installed), 0600) == 0;
 	} else if (problem != NULL) {
-		/* It was told when it was read. */
+		/* It was reported when it was read. */
 		(void)files_remove(path);
 	}
 	free(path);
@@ -245,7 +245,7 @@ void repair_read(struct engine *engine)
 		groups = render_read_group_count(buf_str(&engine->installed));
 	else if (!is_new(engine)) {
 		tell(engine, path, problem);
-		/* HAProxy may run with it, and is not found before the first snapshot is there: what it listens on is not somebody else's. */
+		/* HAProxy may run with it, but is found only later: its ports must not count as taken by others. */
 		engine->are_held_unknown = true;
 	}
 	read_groups(engine, groups);
@@ -277,7 +277,7 @@ bool repair_is_whole(const struct engine *engine)
 {
 	static const char *const names[] = {
 		"trust", "staged", "maps/whole.map", "maps/prefix.map", list_name, main_name};
-	/* Before the first configuration there is nothing to be missed. */
+	/* Before the first configuration no files are expected. */
 	if (buf_len(&engine->installed) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

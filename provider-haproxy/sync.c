@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is read back: maps, servers, and the list of certificates. */
+/* Reads back maps, servers and the list of certificates. */
 #include "provider-haproxy/sync.h"
 
 #include "common/clock.h"
@@ -13,13 +13,13 @@
 enum { WHAT_WHOLE = ROW_WHOLE, WHAT_PREFIX = ROW_PREFIX, WHAT_OTHER };
 
 static const double reload_poll_s = 0.02;
-/* One that has just been started may read a large configuration for so long. */
+/* An HAProxy that has just started may take this long to read a large configuration. */
 static const double deaf_at_start_s = 60;
 static const double deaf_s = 5;
-/* One whose main file was damaged when it was started has no socket, and serves nothing. */
+/* One that was started with a damaged main file has no socket, and serves nothing. */
 static const double deaf_of_damaged_s = 1.5;
 
-/* ---- lines of answers ---- */
+/* ---- lines of responses ---- */
 
 static bool next_line(struct str *rest, struct str *ret_line)
 {
@@ -42,7 +42,7 @@ static struct str next_word(struct str *line)
 	return word;
 }
 
-/* ---- what it has ---- */
+/* ---- current state ---- */
 
 /* `0x55ed852d5750 key value` */
 static void read_row(struct engine *engine, enum row_table table, struct str line)
@@ -52,7 +52,7 @@ static void read_row(struct engine *engine, enum row_table table, struct str lin
 	struct str key = next_word(&line);
 	struct str value = str_skip(line, 1);
 	struct row *row = key.len != 0 ? rows_find(rows, table, key) : NULL;
-	/* Of two of one key the first counts. */
+	/* If a key exists twice, the first one counts. */
 	if (key.len != 0 && (row == NULL || row_has(row).p == NULL))
 		rows_found(rows, table, key, value);
 }
@@ -98,7 +98,7 @@ static void read_server(struct engine *engine, struct str line)
 		slots_found_server(&engine->slots, slot, fields[FIELD_SERVER], &ip, (uint16_t)port);
 	if (server == NULL)
 		return;
-	/* Any administrative state but none: maintenance, or drain by somebody else. */
+	/* Any administrative state: maintenance, or drain set by somebody else. */
 	server->has = admin != 0 ? SERVER_MAINTENANCE : SERVER_READY;
 	server->has_weight = (uint16_t)weight;
 	slots_settle(&engine->slots, slot);
@@ -116,7 +116,7 @@ static void on_servers(void *ctx, unsigned what, const char *command, struct str
 	}
 }
 
-/* `/path/file.pem:LINE names`; the last of the answers. */
+/* `/path/file.pem:LINE names`; the last of the responses. */
 static void on_certificates(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
@@ -289,7 +289,7 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 		greet(ctx, (long)pid, description);
 }
 
-/* Our own HAProxy runs, and yet its socket refuses: somebody has removed it, and neither it nor a reload makes a new one. */
+/* Our own HAProxy runs, but its socket refuses connections: somebody has removed it, and not even a reload restores it. */
 static void end_if_deaf(struct engine *engine)
 {
 	double now = clock_monotonic_s();
@@ -330,7 +330,7 @@ void sync_connect(struct engine *engine)
 			log_event(
 				&EV_PROXY_LOST, LOG_STR("socket", engine->socket), LOG_ERRNO(err));
 		again(engine);
-		/* A first configuration is made for it. */
+		/* A first configuration is written for it. */
 		engine_wake(engine);
 		return;
 	}
