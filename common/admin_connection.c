@@ -15,8 +15,7 @@ enum state { READING, ANSWERING, WAITING, CLOSING, LINGERING };
 
 enum {
 	HEAD_ROOM_LEN = 1024, /* for the head of a response, or the framing of a chunk */
-	/* A peer that sends requests without reading responses is disconnected at this many unread
-	 * bytes. */
+	/* A peer that sends requests without reading responses is disconnected at this many unread bytes. */
 	UNREAD_LEN_MAX = 64 * 1024,
 	/* Produced in one turn of the loop. */
 	TURN_LEN = 64 * 1024,

@@ -193,8 +193,7 @@ static bool find_leaf(const struct chain *chain, const EVP_PKEY *key, size_t *re
 	return key == NULL;
 }
 
-/* From the leaf up, each signed by the next. Certificates outside this chain are left out: clients need not accept
- * them. */
+/* From the leaf up, each signed by the next. Others are left out: clients need not accept them. */
 static void put_in_order(struct chain *chain, size_t leaf)
 {
 	bool used[CERT_CHAIN_MAX] = {false};

@@ -4,8 +4,7 @@
 #include <malloc.h>
 
 enum {
-	/* Large buffers get mappings of their own, which are unmapped when freed; glibc would raise this limit
-	 * dynamically. */
+	/* Large buffers get mappings of their own, unmapped when freed; glibc would raise this limit. */
 	OWN_MAPPING_MIN = 256 * 1024,
 	/* The end of the heap is left to the trimmer, rather than returned and taken again with each page of a list. */
 	END_KEPT_MAX = 8 * 1024 * 1024,

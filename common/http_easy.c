@@ -246,8 +246,7 @@ static bool add_headers(struct http_easy *easy, const struct http_call *call)
 		good = http_headers_add_bearer(&easy->headers, call->bearer);
 	else if (good && call->username != NULL)
 		good = http_headers_add_basic(&easy->headers, call->username, call->password);
-	/* No "Expect: 100-continue", which costs a round trip or a second; no default Content-Type of a
-	 * form. */
+	/* No "Expect: 100-continue", which costs a round trip or a second; no default Content-Type. */
 	http_headers_add(&easy->headers, "Expect:");
 	if (!has_header(easy->headers, "Content-Type"))
 		http_headers_add(&easy->headers, "Content-Type:");

@@ -16,9 +16,8 @@ struct scanner {
 	/* Only for dropping members: */
 	const struct json_unwanted *unwanted; /* NULL: everything is wanted */
 	size_t outer;
-	struct str latest; /* the latest string */
-	struct str
-		names[JSON_PATH_MAX]; /* of the members that lead here, starting at depth `outer` */
+	struct str latest;               /* the latest string */
+	struct str names[JSON_PATH_MAX]; /* of the members that lead here, from `outer` on */
 	const struct json_unwanted *cut; /* the rule that drops this value; NULL: none */
 	size_t cut_from;
 	size_t cut_depth;

@@ -89,8 +89,7 @@ struct str log_errno_text(int err)
 	return str_from(strerror(err < 0 ? -err : err));
 }
 
-/* A token bucket per event: a repeating fault must not fill a disk, and its first lines must not be
- * lost. */
+/* A token bucket per event: a repeating fault must not fill a disk, and its first lines must not be lost. */
 static bool take_token(struct log_event *event)
 {
 	double now = clock_monotonic_s();

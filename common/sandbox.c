@@ -203,8 +203,7 @@ static int allow_sockets(scmp_filter_ctx filter, unsigned needs)
 	return err;
 }
 
-/* clone3(2) takes its flags from memory, where a filter cannot see them; without it the C library uses
- * clone(2). */
+/* clone3(2) has its flags in memory, which no filter sees; without it the C library uses clone(2). */
 static int allow_threads(scmp_filter_ctx filter)
 {
 	int err = allow(filter, SCMP_SYS(clone), 1,

@@ -20,8 +20,7 @@ struct socket_watch {
 	ev_io readable;
 };
 
-/* The folder is watched, because the file lives on as long as its listener: its deletion would not be
- * reported. */
+/* The folder is watched: the file lives on with its listener, so its removal would not be reported. */
 static const uint32_t folder_ends = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
 static const uint32_t file_ends = IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE;
 

@@ -76,8 +76,7 @@ static bool take_input(const ev_io *reader)
 			got = err;
 			break;
 		}
-		/* A short read means that the kernel has no more: this saves the call that would confirm
-		 * it. */
+		/* A short read means that the kernel has no more: this saves the call that would confirm it. */
 		if ((size_t)got < READ_STEP_LEN)
 			break;
 	}

@@ -232,8 +232,7 @@ static void on_frame_start(wslay_event_context_ptr frames,
 		ws->opcode = frame->opcode;
 }
 
-/* wslay would keep every fragment in a block of its own: a message in one-byte fragments would take a hundred times its
- * length. */
+/* wslay would keep each fragment in its own block: fragments of one byte would take a hundred times their length. */
 static void on_frame_chunk(wslay_event_context_ptr frames,
 	const struct wslay_event_on_frame_recv_chunk_arg *chunk, void *user_data)
 {

@@ -125,8 +125,7 @@ static uint32_t in_push(struct refs_in *in, struct ref ref)
 	return in->count++;
 }
 
-/* Called while one or more are left. Shrinks late, so that one that comes and goes does not copy
- * all each time. */
+/* Called while at least one is left. Late, so that one that comes and goes causes no copying. */
 static void in_shrink(struct refs_in *in)
 {
 	if (in->count == 1) {

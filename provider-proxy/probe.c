@@ -17,8 +17,7 @@ enum {
 	AT_ONCE_MAX = 4,
 	ANSWER_LEN_MAX = 256,
 	HUNG_FACTOR = 3,
-	/* Successes required after a failure: somebody who shares the port gets some of the requests, and after a reload the old worker may
-	 * answer one. */
+	/* Successes in a row required after a failure, since others on a port, or an old worker, may answer some probes. */
 	RIGHT_ANSWERS = 8,
 };
 static const double round_s = 2;    /* between two rounds while all is well */

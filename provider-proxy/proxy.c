@@ -55,8 +55,7 @@ static int order(struct proxy *proxy, const char *text)
 {
 	if (proxy->stream == NULL)
 		return -ENOTCONN;
-	/* Commands are few and short: a supervisor that does not read them hangs, and gets them when it
-	 * resumes. */
+	/* Commands are few and short: a supervisor that does not read them hangs, and gets them later. */
 	if (stream_is_full(proxy->stream) ||
 		buf_append(stream_out(proxy->stream), text, strlen(text)) != 0)
 		return -EAGAIN;
@@ -430,8 +429,7 @@ bool proxy_stop(struct proxy *proxy, double limit_s)
 	double begun_s = clock_monotonic_s();
 	if (order_within(proxy, "stop", limit_s) != 0)
 		return true;
-	/* The supervisor has the same limit: if it ends at the limit, it has cut the remaining
-	 * connections. */
+	/* The supervisor has the same limit: if it ends at the limit, it has cut the remaining connections. */
 	if (await_end(proxy, limit_s))
 		return clock_monotonic_s() - begun_s < limit_s;
 	(void)order_within(proxy, "stop", 0); /* the second time: at once */
@@ -464,7 +462,7 @@ const char *proxy_last_output(const struct proxy *proxy)
 	return proxy->words;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct proxy *proxy_new(const struct proxy_config *config)
 {

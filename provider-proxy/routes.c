@@ -401,7 +401,7 @@ static void update_balancer(
 	drop_if_unused(routes, balancer);
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 void routes_on_commit(struct routes *routes, struct state *state, const struct state_commit *commit)
 {

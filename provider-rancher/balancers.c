@@ -214,8 +214,7 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 		log_event(&EV_BALANCER_TWICE, LOG_STR("lb", text));
 		return;
 	}
-	/* A balancer about to be removed may be wanted again: the Event of its removal is then
-	 * dropped. */
+	/* A balancer about to be removed may be wanted again: the Event of its removal is then dropped. */
 	balancer_attach(balancer, object);
 	object_set_user(object, balancer);
 }
@@ -237,8 +236,7 @@ static void take_touched(struct balancers *balancers, const struct state_commit 
 		struct balancer *balancer = object_user(commit->touched[i]);
 		if (balancer == NULL)
 			continue;
-		/* Until the current state is known nothing is built; then all are built together: see
-		 * claim_all(). */
+		/* Before the current state is known nothing is built; claim_all() does it later. */
 		balancer->has_wanted = balancer->has_wanted && balancers->has_claimed;
 		balancer->is_changed = !balancers->has_claimed || balancer_rebuild(balancer);
 	}

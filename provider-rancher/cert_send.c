@@ -9,8 +9,7 @@
 
 #include <strings.h>
 
-/* A certificate keeps its name for a moment while Rancher removes it: this many waits in a row are not reported as a
- * failure. */
+/* Rancher keeps the name of a certificate for a moment after removing it: this many waits in a row are normal. */
 enum { NAME_WAITS_QUIET = 4 };
 
 static void try_later(struct cert *cert, double at_least_s)
@@ -78,9 +77,8 @@ static bool has_name(const struct rancher_certificate *there, const struct lb_na
 	       strncasecmp(there->name.p, name->text, there->name.len) == 0;
 }
 
-/* Finds out who has the name. It is ours if a response was lost; if another certificate keeps it, we use
- * another name; if its holder is being removed, now or when we were refused, the name is about to become
- * free. */
+/* Finds out who has the name: we do if a response was lost. If another certificate keeps it, we use another
+ * name; if it is being removed, the name will soon be free. */
 static void on_looked(struct cert *cert, const struct api_answer *answer)
 {
 	struct rancher_certificate there;
@@ -233,8 +231,7 @@ static struct json *make_body(struct cert *cert)
 	}
 	json_add_str(body, "description",
 		stored_text_description(mark_of_certificate(&mark, &arena), &arena));
-	/* Always both: the server refuses a change without `cert`, and does not check that the key
-	 * matches. */
+	/* Always both: the server refuses a change without `cert`, and does not check that the key matches. */
 	json_add_str(body, "cert", certificate.chain);
 	json_add_str(body, "key", certificate.private_key);
 	arena_fini(&arena);

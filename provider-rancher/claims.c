@@ -3,8 +3,7 @@
 
 #include <strings.h>
 
-/* The original's default separator; its load balancers are recognised even if another one is configured
- * now. */
+/* The original's default separator; its load balancers are recognised even if another one is configured now. */
 static const char DEFAULT_SEPARATOR[] = "rancherlb";
 
 static bool is_same_identity(const struct identity *a, const struct identity *b)
@@ -178,8 +177,7 @@ static enum claims_verdict judge_named(const struct claims *claims, const struct
 	struct str name = str_from(row->name);
 	size_t count = naming_split(name, claims->separator, identities);
 	count += naming_split(name, DEFAULT_SEPARATOR, identities + count);
-	/* A name without a known separator may have been made with another one, and belong to
-	 * anybody. */
+	/* A name without a known separator may have been made with another one, and belong to anybody. */
 	if (count == 0)
 		return CLAIMS_UNCERTAIN;
 	for (size_t i = 0; i < count; i++) {

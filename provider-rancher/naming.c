@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-/* The suffix is appended to the separator, so that an Ingress, a group and a Service of the same name get
- * different names. */
+/* Appended to the separator, so that an Ingress, a group and a Service of the same name differ. */
 static const struct {
 	const char *word;
 	const char *suffix;

@@ -88,13 +88,11 @@ static struct plan plan_recreate(const struct plan_input *in)
 static unsigned parts_to_write(const struct plan_input *in)
 {
 	struct lb_facets wanted = *in->wanted;
-	/* If we set the scale before and none is wanted now, it goes back to one. Otherwise it is
-	 * not ours to set. */
+	/* A scale that we set and that is no longer wanted goes back to one. Others are not ours. */
 	if (wanted.scale == 0 && in->row->has_scale_mark)
 		wanted.scale = 1;
 	unsigned parts = facets_differ(&wanted, &in->row->facets);
-	/* Any part but the description schedules an update; writing the configuration does even if it is
-	 * unchanged. */
+	/* Any part but the description schedules an update; the configuration does even if unchanged. */
 	if (in->is_repeat && (parts & ~(unsigned)PART_DESCRIPTION) == 0 &&
 		server_state_lasts(in->row->state))
 		parts |= PART_CONFIG;

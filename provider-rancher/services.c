@@ -210,8 +210,7 @@ void services_take(struct services *services, const struct rancher_service *told
 	if (list > services->newest_list)
 		services->newest_list = list;
 	if (told->is_gone) {
-		/* For a Service that was replaced, the removal of the old one may be reported after the
-		 * new one. */
+		/* The removal of a replaced Service may be reported after its replacement. */
 		if (service != NULL && str_eq(told->id, id_of(service)))
 			forget(services, service);
 		return;

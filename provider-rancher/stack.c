@@ -40,8 +40,7 @@ static char *path(void *ctx)
 		"/stacks?name=%s&removed_null=1&limit=%d", config->stack, (int)config->page_size);
 }
 
-/* By name alone: with a stack of the same name but another externalId, ours could not be
- * created. */
+/* By name alone: with a stack of the same name but another externalId, ours could not be created. */
 static void on_item(void *ctx, const struct json *item, uint64_t number)
 {
 	struct stack *stack = ctx;

@@ -208,7 +208,7 @@ bool control_has_clients(const struct control *control)
 	return control->count != 0;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
 	void *ctx, int *ret_err)

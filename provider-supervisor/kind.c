@@ -143,8 +143,7 @@ char *kind_find_proxy_dir(const struct kind *kind, const char *words, size_t wor
 
 void kind_remove_sockets(const struct kind *kind, const char *dir)
 {
-	/* HAProxy replaces its own sockets, but one that is ending may still listen there, and must not be taken for
-	 * its successor. */
+	/* HAProxy replaces its own sockets, but one that is ending must not be taken for its successor. */
 	char *path = xasprintf("%s/%s", dir, is_haproxy(kind) ? "haproxy.sock" : "control");
 	char *hop = xasprintf("%s/hop", dir);
 	if (is_haproxy(kind)) {
@@ -170,8 +169,7 @@ static int reload_haproxy(const char *proxy_dir)
 		return fd;
 	ssize_t sent = send(fd, order, strlen(order), MSG_NOSIGNAL);
 	int err = sent == (ssize_t)strlen(order) ? 0 : sent < 0 ? -errno : -EPIPE;
-	/* Does not wait for the response: the new worker tells. Half-closed, so that the command is read before the
-	 * end. */
+	/* Does not wait for a response: the new worker tells. Half-closed, so that the command is read. */
 	shutdown(fd, SHUT_WR);
 	close(fd);
 	return err;

@@ -201,8 +201,7 @@ int listeners_of_haproxy(const char *socket_path, struct listeners *ret_listener
 	int err = 0;
 	if (send(fd, TRANSFER_REQUEST, strlen(TRANSFER_REQUEST), MSG_NOSIGNAL) < 0)
 		err = -errno;
-	/* The number is read alone: the bytes after it carry descriptors, which would be lost
-	 * here. */
+	/* The number is read alone: the bytes after it carry descriptors, which would be lost here. */
 	if (err == 0 && recv(fd, &total, sizeof(total), MSG_WAITALL) != (ssize_t)sizeof(total))
 		err = -EBADMSG;
 	if (err == 0 && (total < 0 || total > TRANSFER_SOCKETS_MAX))

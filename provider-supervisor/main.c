@@ -111,8 +111,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_old_workers(WORKERS_OLD_MAX);
 }
 
-/* If the folder is re-created under the same name, the sandbox that the proxy inherited from us does not cover
- * it. */
+/* A folder re-created under the same name is not covered by the sandbox that the proxy inherited from us. */
 static bool has_lost_folder(void)
 {
 	struct files_identity now;

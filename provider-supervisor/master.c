@@ -441,7 +441,7 @@ const char *master_dir(const struct master *master)
 	return master->dir;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct master *master_new(const struct master_config *config)
 {

@@ -143,7 +143,7 @@ static void on_trim(struct ev_loop *loop, ev_timer *watcher, int events)
 	watch_file(output);
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {

@@ -179,8 +179,7 @@ struct take_over *take_over_new(const char *dir, const char *own_dir)
 	take_over->socket = xasprintf("%s/supervisor.sock", dir);
 	take_over->is_pending = true;
 	take_over_fetch(take_over, &listeners);
-	/* A supervisor whose proxy does not run has nothing to hand over, and is in nobody's
-	 * way. */
+	/* A supervisor whose proxy does not run has nothing to hand over, and is in nobody's way. */
 	take_over->is_pending = listeners.count != 0;
 	log_event(take_over->is_pending ? &EV_TAKE_OVER : &EV_TAKE_OVER_NONE,
 		LOG_STR("folder", dir), LOG_INT("listeners", (int64_t)listeners.count));

@@ -97,8 +97,7 @@ static bool is_lost(const struct about *about, struct str kind)
 	return false;
 }
 
-/* A server without changes is silent: silence counts as lag only for kinds that are not
- * followed. */
+/* A server without changes is silent: silence counts as lag only for kinds that are not followed. */
 static void read_lag(struct about *about, struct str text)
 {
 	for (struct str rest = text; rest.len != 0;) {

@@ -141,8 +141,7 @@ static bool find_command(const char *name, enum command *ret_command)
 	return false;
 }
 
-/* --help and its variants, which all programs have; after a command, --help is the command's
- * own. */
+/* --help and its variants, which all programs have; after a command, --help is the command's own. */
 static bool print_whole(const char *word, bool has_command, FILE *out)
 {
 	if (is_help(word) && !has_command)

@@ -259,8 +259,7 @@ static void print_valued(FILE *out, const char *bar)
 	}
 }
 
-/* The command is the first word that is neither an option nor an option's value. bash splits `--output=json` into three
- * words. */
+/* The command is the first word that is no option and no option's value. bash makes three words of `--output=json`. */
 static void print_bash_command(FILE *out)
 {
 	fputs("_sluicectl_command() {\n\tlocal word skip=\n\tfor word; do\n"
@@ -364,8 +363,7 @@ static void print_zsh_commands(FILE *out)
 	fputs("\t)\n\t_describe command commands\n}\n", out);
 }
 
-/* The command's word is removed from the line, so that options before and after it are parsed
- * alike. */
+/* The command's word is removed from the line, so that options before and after it are parsed alike. */
 static void print_zsh(FILE *out)
 {
 	print_zsh_commands(out);

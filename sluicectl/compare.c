@@ -111,8 +111,7 @@ static void print_all(const struct printing *p, char sign, const struct text *te
 		print_line(p, sign, text->lines[i]);
 }
 
-/* lengths[i][j]: of the longest common subsequence of the lines of a from i on and of b from j
- * on. */
+/* lengths[i][j]: of the longest common subsequence of the lines of a from i on and of b from j on. */
 static uint32_t *common_lengths(const struct text *a, const struct text *b)
 {
 	size_t width = b->count + 1;

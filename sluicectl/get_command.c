@@ -219,8 +219,7 @@ static struct str id_of(const struct message *message, const void *value)
 						   : ((const struct lb_key *)value)->id;
 }
 
-/* Filters by --namespace: records by their namespace, objects by what precedes the first slash of their
- * id. */
+/* Filters by --namespace: records by their namespace, objects by what precedes the first slash of their id. */
 static bool is_asked_for(const struct getting *g, const struct message *message, const void *value)
 {
 	const char *namespace = g->args->namespace;

@@ -120,8 +120,7 @@ static bool has_provider(const struct standing *s)
 	return s->has_status && s->status.peers.count == 2 && s->status.peers.items[1].is_up;
 }
 
-/* A killed program leaves its socket behind; if another one has replaced it, that does not
- * matter. */
+/* A killed program leaves its socket behind; if another one has replaced it, that does not matter. */
 static bool is_replaced(const struct standing *s, const struct program *program)
 {
 	return program->outcome == ASK_ENDED && program - s->programs >= 2 && has_provider(s);

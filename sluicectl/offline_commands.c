@@ -56,8 +56,7 @@ static void print_finding(FILE *out, const struct line_finding *finding)
 		fprintf(out, "    %s\n", remedy);
 }
 
-/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and the remedy. Returns the number of
- * warnings. */
+/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and the remedy. Returns the count. */
 static size_t print_findings(FILE *out, struct line *line)
 {
 	const struct line_finding *findings;

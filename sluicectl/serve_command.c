@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `serve`: exposes /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network
- * needs none.
+ * `serve`: exposes /healthz, /readyz and /metrics of one program over TCP, so that it needs no network of its own.
  *
  * In:       requests over TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
  * Out:      one request to the Unix socket of the program for each; its response, or a 503.
  * Trusted:  with nothing. After the start it can open no file, and no socket but to neighbours.
  *
- * When the program is away, hangs or ends: 503, and its responses again as soon as it gives them. When we end: the program does not notice.
+ * When the program is away, hangs or ends: 503, until it responds again. When we end: the program does not notice.
  */
 #include "common/heap.h"
 #include "common/http.h"

@@ -109,8 +109,7 @@ static char *copy_text(const char *text)
 	return text != NULL ? xstrdup(text) : NULL;
 }
 
-/* Reads CA and client certificate, and uses them if they are complete and have changed. False: something could not be read, and
- * the old ones stay. */
+/* Reads CA and client certificate, and uses them if complete and new. False: unreadable; the old ones stay. */
 static bool load_peer(struct credentials *c)
 {
 	struct http_peer *fresh = http_peer_new();

@@ -112,8 +112,7 @@ enum election_step election_answered(struct election *election, enum election_an
 		return answered_read(election, answer, lease, now, chance);
 	if (answer == ELECTION_OK) {
 		see(election, lease, now);
-		/* Counted from before the request: the server may have written at once and answered
-		 * late. */
+		/* Counted from before the request: the server may have written at once and answered late. */
 		election->until = election->started_at + election->config.deadline_s;
 		return wait_for_next(election, now, chance);
 	}

@@ -96,8 +96,7 @@ static void set_message(struct event_plan *plan, const char *prefix, struct str 
 	plan->message[used + len] = '\0';
 }
 
-/* Names are DNS subdomains: a label must not end in '-' or '.', even where a long object name is
- * cut. */
+/* Names are DNS subdomains: a label must not end in '-' or '.', even where a long object name is cut. */
 static void set_name(struct event_plan *plan, struct str object)
 {
 	size_t len = object.len;
@@ -113,8 +112,7 @@ bool event_filter_take(struct event_filter *filter, const struct event_note *not
 	struct event_plan *ret_plan)
 {
 	struct event_plan *plan = ret_plan;
-	/* The text of an aggregate does not depend on the message, so that its name stays the
-	 * same. */
+	/* The text of an aggregate does not depend on the message, so that its name stays the same. */
 	bool is_combined = is_similar_to_many(filter, note, now);
 	const struct str texts[] = {note->key.uid, type_text(note), note->reason,
 		is_combined ? STR(COMBINED_PREFIX) : note->message};

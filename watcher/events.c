@@ -246,8 +246,7 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 			  code == 425 || code == 429 || code >= 500;
 	if (is_passing && ++p->tries < EVENTS_TRIES_MAX) {
 		double wait_s = result->retry_after_s > 0 ? result->retry_after_s : RETRY_S;
-		/* The first wait is shortened at random, so that not all replicas return at
-		 * once. */
+		/* The first wait is shortened at random, so that not all replicas return at once. */
 		if (p->tries == 1 && result->retry_after_s <= 0)
 			wait_s *= backoff_random();
 		ev_timer_set(&e->retry, wait_s, 0.);

@@ -20,7 +20,6 @@ void frames_fini(struct frames *frames)
 		buf_fini(&frames->part);
 }
 
-/* Drops buffered bytes. */
 static void clear(struct frames *frames)
 {
 	if (frames->is_secret)

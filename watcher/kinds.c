@@ -4,7 +4,7 @@
 #include "common/must.h"
 #include "common/xalloc.h"
 
-/* managedFields matter only for kinds that we write; servers do not escape letters. Labels matter for
+/* managedFields matter only for kinds that we write; servers escape no letters. Labels matter for
  * slices. */
 #define MANAGED_BY_OTHERS                                           \
 	{                                                           \
@@ -67,8 +67,7 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 		},
 	[RECORD_SECRET] =
 		{
-			/* Only TLS Secrets: nothing else here needs the others, and there may be
-			 * very many. */
+			/* Only TLS Secrets: nothing else here needs the others, and there may be very many. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret, in_read},
 		},

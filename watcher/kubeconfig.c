@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <yaml.h>
 
-/* One parsed file. */
 struct document {
 	yaml_document_t yaml;
 	const struct kubeconfig_file *file;
@@ -137,8 +136,7 @@ static bool get_path(struct chooser *c, struct node from, const char *name, char
 	return true;
 }
 
-/* base64 of PEM text, white space allowed. *ret_text is NUL-terminated and wiped by whoever frees
- * it. */
+/* base64 of PEM text, white space allowed. *ret_text is NUL-terminated and wiped by whoever frees it. */
 static bool get_data(struct chooser *c, struct node from, const char *name, char **ret_text)
 {
 	struct node member = get(from, name);
@@ -431,8 +429,7 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 		ok = fail(c, "context \"%s\" names no cluster", name);
 	ok = ok && find_entry(c, "clusters", "cluster", cluster_name, &cluster) &&
 	     read_cluster(c, cluster, target);
-	/* kubectl loads no credentials for a plain http server either: they would be sent in the
-	 * clear. */
+	/* kubectl loads no credentials for a plain http server either: they would be sent in the clear. */
 	if (ok && user_name != NULL && target_is_https(target))
 		ok = find_entry(c, "users", "user", user_name, &user) && read_user(c, user, target);
 	must(!ok || context.document != NULL);
@@ -445,8 +442,7 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 	return ok;
 }
 
-/* libyaml's time grows with the square of the depth of brackets. Brackets within text count too, but real files never have many
- * open. */
+/* libyaml's time grows with the square of the depth of brackets. Those within text count, too: they are few. */
 static bool is_flat_enough(struct str text)
 {
 	int depth = 0;

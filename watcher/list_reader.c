@@ -31,8 +31,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Where the current text ends within `piece`: one past its closing quote, or at the end of the
- * piece. */
+/* Where the current text ends within `piece`: one past its closing quote, or at the end of the piece. */
 static size_t skip_text(struct list_reader *reader, struct str piece, size_t at)
 {
 	while (at < piece.len) {
@@ -95,8 +94,7 @@ static bool nothing_kept(const struct list_reader *reader)
 	return buf_len(&reader->item) == 0 && !reader->item_lost;
 }
 
-/* Starts at `*at` and leaves it after the items: at the end of the piece, or at the closing
- * bracket. */
+/* Starts at `*at` and leaves it after the items: at the end of the piece, or at the closing bracket. */
 static int read_items(struct list_reader *reader, struct str piece, size_t *at,
 	int (*on_item)(void *ctx, struct str item), void *ctx)
 {

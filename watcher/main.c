@@ -45,7 +45,6 @@ enum {
 	CONNECTIONS_BESIDE_WATCHES = 16
 };
 
-/* The modules and how they are connected. */
 static struct {
 	struct daemon *daemon;
 	const struct config *config;

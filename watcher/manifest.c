@@ -33,8 +33,7 @@ static void set_str(struct json *object, const char *name, struct str text)
 	json_free_wiped(room);
 }
 
-/* 64 bits of SHA-256, with the length before each text, so that different lists cannot collide by
- * concatenation. */
+/* 64 bits of SHA-256, with the length before each text, so that concatenations cannot collide. */
 static uint64_t digest_of(const struct str *texts, size_t count)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];

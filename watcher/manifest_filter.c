@@ -210,8 +210,7 @@ static void send_hello(struct filter *filter)
 	send_value(filter, MESSAGE_HELLO, &hello);
 }
 
-/* Manifests rarely contain an IngressClass; without any, a class counts by its name, as in a cluster without such
- * objects. */
+/* Manifests rarely contain an IngressClass; without any, a class counts by name, as in such a cluster. */
 static void send_all(struct filter *filter)
 {
 	const struct config *config = filter->config;

@@ -62,8 +62,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	struct outlet *outlet = ctx;
 	if (change == STORE_SAME || !outlet->has_begun || object->is_queued)
 		return;
-	/* The snapshot will still reach this object; new objects must not make the snapshot
-	 * longer. */
+	/* The snapshot will still reach this object; new objects must not make the snapshot longer. */
 	bool is_ahead = change == STORE_CHANGED && !outlet->snapshot_done && !object->is_sent;
 	if (!is_ahead)
 		enqueue(outlet, object);

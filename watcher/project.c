@@ -221,8 +221,7 @@ static bool read_time(struct str text, uint64_t *ret_seconds)
 	return true;
 }
 
-/* Names go into paths of requests. Kubernetes allows nothing else in names of the kinds read
- * here. */
+/* Names go into paths of requests. Kubernetes allows nothing else in names of the kinds read here. */
 static bool is_object_name(struct str name)
 {
 	if (name.len == 0 || name.len > 253)

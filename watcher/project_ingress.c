@@ -12,8 +12,7 @@ struct ingress_dialect {
 
 /* ---- annotations ---- */
 
-/* Annotations that tools write for themselves are long, and change without meaning for anybody
- * else. */
+/* Annotations that tools write for themselves are long, and change without meaning for anybody else. */
 static bool is_of_no_tool(struct str key)
 {
 	return !str_starts_with(key, STR("kubectl.kubernetes.io/")) &&

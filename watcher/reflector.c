@@ -99,8 +99,7 @@ static void fail(
 	if (r->failing_since <= 0)
 		r->failing_since = clock_monotonic_s();
 	bool is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
-	/* A server that has just started refuses requests until it has loaded its authorization
-	 * rules. */
+	/* A server that has just started refuses requests until it has loaded its authorization rules. */
 	r->is_outage = event == REFLECTOR_EV_UNREACHABLE || event == REFLECTOR_EV_CUT ||
 		       event == REFLECTOR_EV_TROUBLE || (is_refused && r->is_outage);
 	r->is_refused = is_refused && !r->is_outage;
@@ -360,8 +359,7 @@ static void on_channel_event(void *ctx, struct channel *channel, enum reflector_
 	if (channel == r->second) {
 		if (event == REFLECTOR_EV_OPENED)
 			event = REFLECTOR_EV_SECOND_OPENED;
-		/* If the revision is gone for the second watch, it is gone for the first one as
-		 * well. */
+		/* If the revision is gone for the second watch, it is gone for the first one as well. */
 		else if (event != REFLECTOR_EV_GONE)
 			event = REFLECTOR_EV_SECOND_FAILED;
 	}

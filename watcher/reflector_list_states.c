@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The states in which a complete list is received, as a stream or page by page; and the one that requests the smallest possible part
- * of a list. */
+/* States that receive a complete list, as a stream or page by page; and one that checks a minimal part of it. */
 #include "watcher/reflector_states.h"
 
 void reflector_step_streaming(struct reflector_fsm *m, struct step *s)

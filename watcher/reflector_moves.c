@@ -73,8 +73,7 @@ void reflector_enter_idle(struct reflector_fsm *m, struct step *s)
 	reflector_enter(m, s, REFLECTOR_STATE_IDLE, DO(CANCEL) | DO(CANCEL_SECOND));
 }
 
-/* Another version of the same resource may come next: its list is compared with the stored
- * objects. */
+/* Another version of the same resource may come next: its list is compared with the stored objects. */
 void reflector_enter_lost(struct reflector_fsm *m, struct step *s)
 {
 	m->consistent = true;

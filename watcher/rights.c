@@ -11,8 +11,7 @@ enum { MISSING_LEN_MAX = 4096, BODY_LEN_MAX = 2048 };
 /* By then all kinds have been discovered. */
 static const double BEGIN_AFTER_S = 0.2;
 
-/* Operations on each kind; RECORD_NONE: Events. Rights on Services are needed only if some are ours, so they are reported when a write
- * fails. */
+/* Operations on each kind; RECORD_NONE: Events. Missing rights on Services are reported when a write fails. */
 static const struct need {
 	enum record_kind kind;
 	const char *verb;

@@ -23,7 +23,6 @@ static const double PAUSE_S = 1.0;
 
 enum place { PLACE_NOWHERE, PLACE_READY, PLACE_WAITING };
 
-/* A wish and its object. */
 struct job {
 	struct status_wish wish; /* first: the object's target points here */
 	struct store_object *object;

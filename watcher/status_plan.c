@@ -137,8 +137,7 @@ static bool may_write(const struct status_wish *wish, double now, double *ret_un
 	return now >= *ret_until;
 }
 
-/* Whether the addresses are left to another controller for now; this ends when it writes what we
- * want. */
+/* Whether the addresses are left to another controller for now; this ends when it writes what we want. */
 static bool is_yielding(struct status_wish *wish, bool is_satisfied, double now, double *ret_until)
 {
 	struct status_trouble *trouble = wish->trouble;

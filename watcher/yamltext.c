@@ -79,8 +79,7 @@ static const char *count_token(struct census *census, yaml_token_type_t type)
 	}
 }
 
-/* Counts token by token, before libyaml does work that is more than linear. Invalid YAML is reported by libyaml
- * itself. */
+/* Counts tokens before libyaml does more than linear work. Invalid YAML is reported by libyaml itself. */
 static void take_census(struct yaml_reader *reader, struct str text)
 {
 	yaml_parser_t parser;
