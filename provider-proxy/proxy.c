@@ -51,7 +51,7 @@ struct proxy {
 
 /* ---- commands ---- */
 
-static int order(struct proxy *proxy, const char *text)
+static int send_command(struct proxy *proxy, const char *text)
 {
 	if (proxy->stream == NULL)
 		return -ENOTCONN;
@@ -63,10 +63,10 @@ static int order(struct proxy *proxy, const char *text)
 	return 0;
 }
 
-static int order_within(struct proxy *proxy, const char *word, double seconds)
+static int send_command_within(struct proxy *proxy, const char *word, double seconds)
 {
 	char *text = xasprintf("%s\t%.3f\n", word, seconds);
-	int err = order(proxy, text);
+	int err = send_command(proxy, text);
 	free(text);
 	return err;
 }
@@ -125,7 +125,7 @@ static void take_none(struct proxy *proxy)
 	if (is_to_wait)
 		proxy->is_starting = false;
 	else if (proxy->is_start_wanted)
-		(void)order(proxy, "start\n");
+		(void)send_command(proxy, "start\n");
 	proxy->is_known = true;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
@@ -302,7 +302,7 @@ static bool try_connect(struct proxy *proxy)
 	backoff_succeeded(&proxy->backoff);
 	proxy->failures = 0;
 	if (proxy->on_checked != NULL)
-		(void)order_within(proxy, "check", proxy->check_timeout_s);
+		(void)send_command_within(proxy, "check", proxy->check_timeout_s);
 	return true;
 }
 
@@ -340,7 +340,7 @@ void proxy_serves(struct proxy *proxy, const struct ports *ports)
 	if (inherited_list(&proxy->inherited)->count == 0)
 		return;
 	bool is_used = inherited_is_used(&proxy->inherited, ports);
-	if (order(proxy, is_used ? "take-over\n" : "leave\n") == 0)
+	if (send_command(proxy, is_used ? "take-over\n" : "leave\n") == 0)
 		inherited_clear(&proxy->inherited);
 }
 
@@ -349,12 +349,12 @@ void proxy_start(struct proxy *proxy)
 	proxy->is_from_files = false;
 	proxy->is_starting = proxy->pid == 0;
 	proxy->is_start_wanted = true;
-	(void)order(proxy, "start\n");
+	(void)send_command(proxy, "start\n");
 }
 
 int proxy_reload(struct proxy *proxy)
 {
-	return proxy->pid == 0 ? -ESRCH : order(proxy, "reload\n");
+	return proxy->pid == 0 ? -ESRCH : send_command(proxy, "reload\n");
 }
 
 static void on_unanswered(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -373,7 +373,7 @@ void proxy_check(struct proxy *proxy, double timeout_s, command_done *on_done, v
 	ev_timer_stop(proxy->loop, &proxy->unanswered);
 	ev_timer_set(&proxy->unanswered, timeout_s + cut_within_s, 0.);
 	ev_timer_start(proxy->loop, &proxy->unanswered);
-	(void)order_within(proxy, "check", timeout_s);
+	(void)send_command_within(proxy, "check", timeout_s);
 }
 
 void proxy_cancel_check(struct proxy *proxy)
@@ -386,17 +386,17 @@ void proxy_cancel_check(struct proxy *proxy)
 
 void proxy_replace(struct proxy *proxy)
 {
-	(void)order(proxy, "replace\n");
+	(void)send_command(proxy, "replace\n");
 }
 
 void proxy_is_well(struct proxy *proxy)
 {
-	(void)order(proxy, "well\n");
+	(void)send_command(proxy, "well\n");
 }
 
 void proxy_count_workers(struct proxy *proxy)
 {
-	(void)order(proxy, "workers\n");
+	(void)send_command(proxy, "workers\n");
 }
 
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -427,12 +427,12 @@ bool proxy_stop(struct proxy *proxy, double limit_s)
 	proxy->is_stopping = true;
 	ev_timer_stop(proxy->loop, &proxy->again);
 	double begun_s = clock_monotonic_s();
-	if (order_within(proxy, "stop", limit_s) != 0)
+	if (send_command_within(proxy, "stop", limit_s) != 0)
 		return true;
 	/* The supervisor has the same limit: if it ends at the limit, it has cut the remaining connections. */
 	if (await_end(proxy, limit_s))
 		return clock_monotonic_s() - begun_s < limit_s;
-	(void)order_within(proxy, "stop", 0); /* the second time: at once */
+	(void)send_command_within(proxy, "stop", 0); /* the second time: at once */
 	(void)await_end(proxy, cut_within_s);
 	return false;
 }

@@ -34,7 +34,7 @@ struct control {
 };
 
 static const struct stream_limits limits = {
-	.in_max = CONTROL_ORDER_LEN_MAX,
+	.in_max = CONTROL_COMMAND_LEN_MAX,
 	.out_high = 256 * 1024,
 	.out_low = 64 * 1024,
 	.out_max = 256 * 1024 + COMMAND_OUTPUT_MAX + CONTROL_LINE_LEN_MAX,
@@ -60,7 +60,7 @@ static void take_line(struct client *client, struct str line)
 	const char *tab = str_find(line, '\t');
 	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
 	struct str argument = tab != NULL ? str_skip(line, word.len + 1) : STR_NONE;
-	control->ops->on_order(control->ctx, client, word, argument);
+	control->ops->on_command(control->ctx, client, word, argument);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
@@ -68,12 +68,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	struct client *client = timer->data;
 	(void)loop;
 	(void)events;
-	log_event(&EV_ORDER_LATE, LOG_INT("seconds", CONTROL_ORDER_S));
+	log_event(&EV_COMMAND_LATE, LOG_INT("seconds", CONTROL_COMMAND_S));
 	drop(client);
 }
 
 /* The deadline starts with the first byte of an incomplete command. */
-static void watch_order(struct client *client, bool is_begun)
+static void watch_command(struct client *client, bool is_begun)
 {
 	struct ev_loop *loop = client->control->loop;
 	if (!is_begun)
@@ -90,11 +90,11 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 		struct str text = buf_str(in);
 		const char *end = str_find(text, '\n');
 		if (end == NULL) {
-			watch_order(client, text.len != 0);
-			return text.len >= CONTROL_ORDER_LEN_MAX ? -EMSGSIZE : 0;
+			watch_command(client, text.len != 0);
+			return text.len >= CONTROL_COMMAND_LEN_MAX ? -EMSGSIZE : 0;
 		}
 		size_t len = (size_t)(end - text.p);
-		if (len > CONTROL_ORDER_LEN_MAX)
+		if (len > CONTROL_COMMAND_LEN_MAX)
 			return -EMSGSIZE;
 		ev_timer_stop(client->control->loop, &client->deadline);
 		take_line(client, (struct str){text.p, len});
@@ -138,7 +138,7 @@ static const char *take(void *ctx, int fd)
 		return "too many are connected";
 	struct client *client = xcalloc(1, sizeof(*client));
 	client->control = control;
-	ev_timer_init(&client->deadline, on_deadline, CONTROL_ORDER_S, 0);
+	ev_timer_init(&client->deadline, on_deadline, CONTROL_COMMAND_S, 0);
 	client->deadline.data = client;
 	client->stream = stream_new(control->loop, fd, &limits, &ops, client);
 	TAILQ_INSERT_TAIL(&control->clients, client, next);

@@ -161,14 +161,14 @@ void kind_remove_sockets(const struct kind *kind, const char *dir)
 /* The master takes commands only when it can reload; an early signal would end it. */
 static int reload_haproxy(const char *proxy_dir)
 {
-	static const char order[] = "reload\n";
+	static const char command[] = "reload\n";
 	char *path = xasprintf("%s/master.sock", proxy_dir);
 	int fd = unix_connect(path);
 	free(path);
 	if (fd < 0)
 		return fd;
-	ssize_t sent = send(fd, order, strlen(order), MSG_NOSIGNAL);
-	int err = sent == (ssize_t)strlen(order) ? 0 : sent < 0 ? -errno : -EPIPE;
+	ssize_t sent = send(fd, command, strlen(command), MSG_NOSIGNAL);
+	int err = sent == (ssize_t)strlen(command) ? 0 : sent < 0 ? -errno : -EPIPE;
 	/* Does not wait for a response: the new worker tells. Half-closed, so that the command is read. */
 	shutdown(fd, SHUT_WR);
 	close(fd);

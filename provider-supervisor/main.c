@@ -159,10 +159,10 @@ static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 
 /* ---- commands ---- */
 
-static void refuse(struct client *client, const char *order, const char *why)
+static void refuse(struct client *client, const char *command, const char *why)
 {
-	log_event(&EV_ORDER_REFUSED, LOG_STR("order", order), LOG_STR("reason", why));
-	control_tell(supervisor.control, client, "refused\t%s\t%s", order, why);
+	log_event(&EV_COMMAND_REFUSED, LOG_STR("command", command), LOG_STR("reason", why));
+	control_tell(supervisor.control, client, "refused\t%s\t%s", command, why);
 }
 
 static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
@@ -245,13 +245,13 @@ static void be_taken(struct str by)
 
 static double seconds_of(struct str argument)
 {
-	char text[CONTROL_ORDER_LEN_MAX + 1];
+	char text[CONTROL_COMMAND_LEN_MAX + 1];
 	str_put(text, argument);
 	text[argument.len] = 0;
 	return strtod(text, NULL);
 }
 
-static void on_order(void *ctx, struct client *client, struct str word, struct str argument)
+static void on_command(void *ctx, struct client *client, struct str word, struct str argument)
 {
 	(void)ctx;
 	end_if_lost();
@@ -283,7 +283,7 @@ static void on_order(void *ctx, struct client *client, struct str word, struct s
 	else if (str_eq_c(word, "taken"))
 		be_taken(argument);
 	else
-		refuse(client, "?", "there is no such order");
+		refuse(client, "?", "there is no such command");
 }
 
 static void tell_inherited(struct client *client)
@@ -341,9 +341,9 @@ static char *make_folder(const char *path)
 						       path, files_problem(err));
 }
 
-static char *listen_for_orders(void)
+static char *listen_for_commands(void)
 {
-	static const struct control_ops ops = {on_client, on_order, on_gone};
+	static const struct control_ops ops = {on_client, on_command, on_gone};
 	int err = 0;
 	char *path = xasprintf("%s/supervisor.sock", supervisor.folders.proxy_dir);
 	char *problem = NULL;
@@ -391,7 +391,7 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	predecessor_end(supervisor.folders.state_dir);
 	char *problem = make_folder(supervisor.folders.proxy_dir);
 	if (problem == NULL)
-		problem = listen_for_orders();
+		problem = listen_for_commands();
 	if (problem != NULL)
 		return problem;
 	/* Workers of a dead master become our children, so that we can wait for them. */

@@ -24,7 +24,7 @@ struct take_over {
 	double asked; /* first time; 0: not yet */
 };
 
-static int order(const struct take_over *take_over, const char *text)
+static int send_command(const struct take_over *take_over, const char *text)
 {
 	int fd = listeners_connect(take_over->socket);
 	if (fd >= 0 && send(fd, text, strlen(text), MSG_NOSIGNAL) < 0) {
@@ -87,7 +87,7 @@ static int receive(int fd, struct listeners *listeners)
 static int fetch(const struct take_over *take_over, struct listeners *ret_listeners)
 {
 	struct listeners listeners = {0};
-	int fd = order(take_over, "listeners\n");
+	int fd = send_command(take_over, "listeners\n");
 	if (fd < 0)
 		return fd;
 	int err = receive(fd, &listeners);
@@ -139,7 +139,7 @@ int take_over_ask(struct take_over *take_over)
 			LOG_STR("reason", "what is wanted is not served in time"));
 		return -ETIMEDOUT;
 	}
-	int fd = order(take_over, "yield\n");
+	int fd = send_command(take_over, "yield\n");
 	if (fd >= 0)
 		close(fd);
 	return 0;
@@ -151,7 +151,7 @@ void take_over_finish(struct take_over *take_over, const char *kind)
 		return;
 	take_over->is_pending = false;
 	char *text = xasprintf("taken\t%s\n", kind);
-	int fd = order(take_over, text);
+	int fd = send_command(take_over, text);
 	free(text);
 	if (fd < 0)
 		log_event(
