@@ -143,7 +143,7 @@ static struct admin_reply **find_place(struct listener *listener)
 	return best;
 }
 
-static bool may_enter(const struct admin_server *admin, int fd)
+static bool may_connect(const struct admin_server *admin, int fd)
 {
 	uid_t uid = 0;
 	if (unix_peer_uid(fd, &uid) != 0)
@@ -154,7 +154,7 @@ static bool may_enter(const struct admin_server *admin, int fd)
 	return may;
 }
 
-static void turn_away(int fd, struct str answer)
+static void reject(int fd, struct str answer)
 {
 	(void)send(fd, answer.p, answer.len, MSG_NOSIGNAL);
 	close(fd);
@@ -170,15 +170,15 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 		descriptors_check(fd);
 		return;
 	}
-	if (listener->is_local && !may_enter(listener->admin, fd)) {
-		turn_away(fd, STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n"
-				  "Connection: close\r\n\r\n"));
+	if (listener->is_local && !may_connect(listener->admin, fd)) {
+		reject(fd, STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n"
+			       "Connection: close\r\n\r\n"));
 		return;
 	}
 	struct admin_reply **place = find_place(listener);
 	if (place == NULL) {
-		turn_away(fd, STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-				  "Connection: close\r\n\r\n"));
+		reject(fd, STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+			       "Connection: close\r\n\r\n"));
 		return;
 	}
 	if (!listener->is_local)

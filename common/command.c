@@ -35,7 +35,7 @@ static void stop_watching(struct command *command)
 	ev_timer_stop(command->loop, &command->unstarted);
 }
 
-static void free_it(struct command *command)
+static void free_command(struct command *command)
 {
 	stop_watching(command);
 	if (command->fd >= 0)
@@ -48,7 +48,7 @@ static void finish(struct command *command, enum command_outcome outcome)
 {
 	stop_watching(command);
 	command->on_done(command->ctx, outcome, buf_str(&command->output));
-	free_it(command);
+	free_command(command);
 }
 
 /* The output need not have ended: a grandchild may hold it open, so the command's end counts. */
@@ -63,7 +63,7 @@ static void finish_ended(struct command *command)
 		char words[64];
 		int len = snprintf(words, sizeof(words), "it was killed by signal %d",
 			WTERMSIG(command->status));
-		/* If the output has no end, its last bytes are worth no more than others. */
+		/* If there is no room for both, the reason matters more than the output. */
 		if (buf_len(&command->output) + (size_t)len > COMMAND_OUTPUT_MAX)
 			buf_clear(&command->output);
 		if (buf_append(&command->output, words, (size_t)len) != 0)
@@ -112,7 +112,7 @@ static void on_child(struct ev_loop *loop, ev_child *watcher, int events)
 	finish_ended(command);
 }
 
-static void kill_it(struct command *command)
+static void kill_group(struct command *command)
 {
 	if (command->pid != 0)
 		kill(-command->pid, SIGKILL);
@@ -124,7 +124,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)loop;
 	(void)events;
 	command->is_late = true;
-	kill_it(command);
+	kill_group(command);
 }
 
 static void on_unstarted(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -193,6 +193,6 @@ void command_cancel(struct command *command)
 {
 	if (command == NULL)
 		return;
-	kill_it(command);
-	free_it(command);
+	kill_group(command);
+	free_command(command);
 }

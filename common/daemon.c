@@ -333,7 +333,7 @@ static int run_filter(const struct daemon_spec *spec, const void *config)
 }
 
 /* A signal that arrives before the loop runs is handled once it does. */
-static void hold_requests(void)
+static void block_signals(void)
 {
 	sigset_t held;
 	sigemptyset(&held);
@@ -347,7 +347,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
-	hold_requests();
+	block_signals();
 	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =

@@ -17,7 +17,7 @@ void heap_configure(void)
 	mallopt(M_TRIM_THRESHOLD, END_KEPT_MAX);
 }
 
-static void give_back(void)
+static void trim_heap(void)
 {
 	malloc_trim(0);
 }
@@ -50,7 +50,7 @@ void heap_trimmer_start(
 	struct heap_trimmer *trimmer, struct ev_loop *loop, double after_s, void (*trim)(void))
 {
 	*trimmer =
-		(struct heap_trimmer){.after_s = after_s, .trim = trim != NULL ? trim : give_back};
+		(struct heap_trimmer){.after_s = after_s, .trim = trim != NULL ? trim : trim_heap};
 	ev_prepare_init(&trimmer->activity, on_activity);
 	ev_init(&trimmer->timer, on_time);
 	trimmer->activity.data = trimmer->timer.data = trimmer;

@@ -13,7 +13,7 @@ enum {
 		256 * 1024, /* of all heads of one request together, including interim responses */
 	RETRY_AFTER_MAX_S = 3600, /* longer times are capped */
 	STATUS_REFUSED_MIN = 300,
-	HIDDEN_LEN_MIN = 4, /* shorter texts would match anywhere */
+	MASKED_LEN_MIN = 4, /* shorter texts would match anywhere */
 };
 
 struct http_easy {
@@ -165,18 +165,18 @@ static const char *error_of(const struct http_easy *easy, CURLcode code, enum ht
 
 /* ---- masking credentials ---- */
 
-static void hide(char *body, size_t body_len, const char *text, size_t len)
+static void mask(char *body, size_t body_len, const char *text, size_t len)
 {
 	char *end = body + body_len;
 	char *at = body;
-	while (len >= HIDDEN_LEN_MIN && (at = memmem(at, (size_t)(end - at), text, len)) != NULL) {
+	while (len >= MASKED_LEN_MIN && (at = memmem(at, (size_t)(end - at), text, len)) != NULL) {
 		memset(at, '*', len);
 		at += len;
 	}
 }
 
 /* "user:password", as sent. */
-static void hide_pair(char *body, size_t body_len, const char *encoded)
+static void mask_pair(char *body, size_t body_len, const char *encoded)
 {
 	size_t room = strlen(encoded) / 4 * 3 + 4;
 	char *pair = xcalloc(1, room);
@@ -184,13 +184,13 @@ static void hide_pair(char *body, size_t body_len, const char *encoded)
 		(unsigned char *)pair, (const unsigned char *)encoded, (int)strlen(encoded));
 	const char *password = len > 0 ? strchr(pair, ':') : NULL;
 	if (password != NULL)
-		hide(body, body_len, password + 1, strlen(password + 1));
+		mask(body, body_len, password + 1, strlen(password + 1));
 	explicit_bzero(pair, room);
 	free(pair);
 }
 
 /* A server, or a proxy before it, may repeat credentials in an error response, which people get to see. */
-static void hide_credentials(struct http_easy *easy)
+static void mask_credentials(struct http_easy *easy)
 {
 	static const char bearer[] = "Authorization: Bearer ";
 	static const char basic[] = "Authorization: Basic ";
@@ -201,11 +201,11 @@ static void hide_credentials(struct http_easy *easy)
 		const char *value = item->data;
 		if (strncmp(value, bearer, sizeof(bearer) - 1) == 0) {
 			value += sizeof(bearer) - 1;
-			hide(body, len, value, strlen(value));
+			mask(body, len, value, strlen(value));
 		} else if (strncmp(value, basic, sizeof(basic) - 1) == 0) {
 			value += sizeof(basic) - 1;
-			hide(body, len, value, strlen(value));
-			hide_pair(body, len, value);
+			mask(body, len, value, strlen(value));
+			mask_pair(body, len, value);
 		}
 	}
 }
@@ -215,7 +215,7 @@ void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reaso
 	struct http_result result = {.outcome = outcome_of(easy, code), .head = easy->head};
 	result.error = reason != NULL ? reason : error_of(easy, code, result.outcome);
 	if (easy->head.status >= STATUS_REFUSED_MIN)
-		hide_credentials(easy);
+		mask_credentials(easy);
 	/* A partial body is not returned. */
 	if (result.outcome == HTTP_ANSWERED) {
 		result.body = buf_str(&easy->body_in);

@@ -62,7 +62,7 @@ struct ws {
 static bool flush(struct ws *ws);
 
 /* Sends a close frame, if possible without waiting. */
-static void say_bye(struct ws *ws)
+static void send_close(struct ws *ws)
 {
 	if (ws->state != WS_OPEN || wslay_event_get_close_sent(ws->frames))
 		return;
@@ -73,7 +73,7 @@ static void say_bye(struct ws *ws)
 
 static void destroy(struct ws *ws)
 {
-	say_bye(ws);
+	send_close(ws);
 	ev_io_stop(ws->call.loop, &ws->io);
 	ev_timer_stop(ws->call.loop, &ws->more);
 	ev_timer_stop(ws->call.loop, &ws->timer);

@@ -56,7 +56,7 @@ static int put_hello(const struct provider_filter *filter, struct buf *out)
 	return message_encode(MESSAGE_HELLO, &hello, out, &error);
 }
 
-static char *say_hello(const struct provider_filter *filter)
+static char *write_hello(const struct provider_filter *filter)
 {
 	struct buf out;
 	buf_init(&out, FRAME_STREAM_BUF_MAX);
@@ -206,7 +206,7 @@ char *filter_run(const struct provider_filter *filter, const struct filter_optio
 {
 	struct run run = {.filter = filter, .options = options, .reports = -1};
 	if (options->hello)
-		return say_hello(filter);
+		return write_hello(filter);
 	if (options->reports != NULL)
 		run.reports = frame_stream_open_output(options->reports);
 	if (options->reports != NULL && run.reports < 0)

@@ -272,7 +272,7 @@ void certs_refuse(struct certs *certs, struct cert *cert, const char *why)
 	struct notice_owner owner = notice_of_certificate(str_from(cert->id));
 	cert->refused = cert->wanted;
 	certs->is_list_changed = true;
-	/* For a file that is no longer wanted nobody is told. */
+	/* A file that is no longer wanted is not reported. */
 	if (cert->wanted != 0)
 		notices_set(certs->notices, topic, str_from(cert->file.text), &owner,
 			"CertificateRefused", str_from(message));

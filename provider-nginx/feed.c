@@ -383,7 +383,7 @@ void feed_ask(struct feed *feed)
 	work(feed);
 }
 
-static void take_for_had(struct rows *rows)
+static void mark_all_sent(struct rows *rows)
 {
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
 		struct row *row;
@@ -405,8 +405,8 @@ void feed_prepare(struct feed *feed)
 	rewrite(feed, serial);
 	if (journal_is_behind(feed->journal))
 		return;
-	take_for_had(feed->order.routes);
-	take_for_had(objects_rows(feed->order.objects));
+	mark_all_sent(feed->order.routes);
+	mark_all_sent(objects_rows(feed->order.objects));
 	feed->serial = serial;
 	feed->is_whole = false;
 }

@@ -193,7 +193,8 @@ static bool is_held_split(const struct wanted *wanted, uint16_t port)
 }
 
 /* Whether another socket that nginx has, or just had, on this port would keep it from binding this one. */
-static bool meets_held(const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
+static bool conflicts_with_held(
+	const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
 {
 	for (size_t i = 0; i < wanted->held.count; i++) {
 		const struct socket_address *held = &wanted->held.items[i];
@@ -213,7 +214,7 @@ static bool is_split(const struct wanted *wanted, size_t index)
 	if (is_shared || is_held_split(wanted, port->port))
 		return true;
 	for (size_t i = 0; i < port->bind_count; i++) {
-		if (meets_held(wanted, &port->binds[i], port->port))
+		if (conflicts_with_held(wanted, &port->binds[i], port->port))
 			return true;
 	}
 	return false;

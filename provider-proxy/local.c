@@ -144,7 +144,7 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 }
 
 /* Checks for listeners that were promised but are not served. */
-static void judge_listeners(const struct local *local, const struct load_balancer *value,
+static void report_unserved(const struct local *local, const struct load_balancer *value,
 	struct arena *arena, struct lb_status *status)
 {
 	struct str reason = unserved_of(local->unserved, value->key.id);
@@ -223,7 +223,7 @@ static bool fill_status(
 	status->message = str_from(local->message);
 	if (value.absent || value.keep)
 		return local->state == LB_STATE_APPLIED;
-	judge_listeners(local, &value, arena, status);
+	report_unserved(local, &value, arena, status);
 	status->addresses.count =
 		has_own_addresses(&value)
 			? own_addresses(local, &value, arena, &status->addresses.items)

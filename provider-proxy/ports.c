@@ -50,7 +50,7 @@ void ports_add_unserved(struct arena *arena, struct ports *ports, const struct p
 	add_unserved(arena, ports, port->load_balancer_id, port->service, address, cause, why);
 }
 
-static void lose(
+static void reject(
 	struct collecting *c, const struct want *want, enum unserved_cause cause, const char *why)
 {
 	add_unserved(c->arena, c->ports, want->load_balancer, want->listener->service,
@@ -109,7 +109,7 @@ static void settle_conflicts(struct collecting *c)
 		if (last == NULL || socket_compare(&last->address, &c->wants[i].address) != 0)
 			c->wants[kept++] = c->wants[i];
 		else if (last->listener != c->wants[i].listener)
-			lose(c, &c->wants[i], UNSERVED_CONFLICT,
+			reject(c, &c->wants[i], UNSERVED_CONFLICT,
 				"it is served for another load balancer, which had it first");
 	}
 	c->want_count = kept;
@@ -188,7 +188,7 @@ static void join_ports(struct collecting *c)
 		bool is_next = port == NULL || port->port != want->address.port ||
 			       !str_eq(port->load_balancer_id, want->load_balancer);
 		if (is_next && c->ports->count == PORTS_MAX) {
-			lose(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
+			reject(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
 			continue;
 		}
 		if (is_next) {
@@ -196,7 +196,7 @@ static void join_ports(struct collecting *c)
 			port = add_port(c, want);
 		} else if (want->listener->protocol != first->protocol ||
 			   !str_eq(want->listener->pool, first->pool)) {
-			lose(c, want, UNSERVED_CONFLICT,
+			reject(c, want, UNSERVED_CONFLICT,
 				"the load balancer has something else on that port");
 			continue;
 		}

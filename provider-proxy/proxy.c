@@ -34,7 +34,7 @@ struct proxy {
 	bool is_known;
 	bool is_starting;
 	bool is_start_wanted; /* as soon as the supervisor is connected */
-	bool is_from_files;   /* whether the files are what is wanted is unknown */
+	bool is_from_files;   /* it is unknown whether the files are what is wanted */
 	bool is_taken;        /* another proxy serves in its place */
 	struct inherited inherited;
 	struct proxy_log *log;

@@ -42,7 +42,7 @@ struct rowfile *rowfile_new(struct rows *rows, enum row_table table, const char 
 	return file;
 }
 
-static void close_it(struct rowfile *file)
+static void close_file(struct rowfile *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
@@ -56,7 +56,7 @@ void rowfile_free(struct rowfile *file)
 		return;
 	if (file->is_dirty)
 		fdatasync(file->fd);
-	close_it(file);
+	close_file(file);
 	free(file->path);
 	free(file);
 }
@@ -198,7 +198,7 @@ int rowfile_salvage(struct rowfile *file)
 {
 	struct buf old;
 	struct buf new;
-	close_it(file);
+	close_file(file);
 	buf_init(&old, ROWFILE_LEN_MAX);
 	buf_init(&new, ROWFILE_LEN_MAX);
 	bool is_ours = files_read_own(file->path, &old) == NULL;
@@ -277,7 +277,7 @@ int rowfile_write(struct rowfile *file)
 	buf_fini(&content);
 	if (err != 0)
 		return err;
-	close_it(file);
+	close_file(file);
 	file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file->fd < 0)
 		return -errno;
@@ -311,7 +311,7 @@ static int append_line(struct rowfile *file, const struct row *row)
 	if (err == 0)
 		file->end += buf_len(&line);
 	else if (ftruncate(file->fd, (off_t)file->end) != 0)
-		close_it(file);
+		close_file(file);
 	buf_fini(&line);
 	return err;
 }
@@ -352,7 +352,7 @@ int rowfile_put(struct rowfile *file, struct row *row)
 		err = strike_out(file, old);
 	if (err != 0) {
 		/* The file may contain the row twice now. */
-		close_it(file);
+		close_file(file);
 		return err;
 	}
 	if (old != 0)

@@ -131,14 +131,14 @@ static void describe_status(
 }
 
 /* The text may have been cut inside a UTF-8 sequence. */
-static void mend_utf8(char *text)
+static void trim_utf8(char *text)
 {
 	size_t len = strlen(text);
 	while (len != 0 && !str_is_utf8((struct str){text, len}))
 		text[--len] = '\0';
 }
 
-static void give_answer(struct api_request *request, struct api_answer *answer)
+static void deliver_answer(struct api_request *request, struct api_answer *answer)
 {
 	void (*on_done)(void *ctx, const struct api_answer *answer) = request->on_done;
 	void *ctx = request->ctx;
@@ -176,8 +176,8 @@ static void on_http_done(void *ctx, const struct http_result *result)
 	answer.body = answer.outcome == API_OK ? document : NULL;
 	answer.is_unauthorized = result->head.status == 401;
 	answer.is_unknown = request->is_write && answer.outcome == API_FAILED;
-	mend_utf8(text);
-	give_answer(request, &answer);
+	trim_utf8(text);
+	deliver_answer(request, &answer);
 	if (is_secret)
 		json_free_wiped(document);
 	else

@@ -159,7 +159,7 @@ void balancer_on_change(struct balancer *balancer)
 }
 
 /* It matched, and does not any more: somebody else, or the server, has changed it. */
-static void look_for_drift(struct balancer *balancer)
+static void check_drift(struct balancer *balancer)
 {
 	const struct balancer_context *context = balancer->context;
 	if (!balancer->was_settled || balancer->is_drift || !balancer_is_described(balancer) ||
@@ -183,7 +183,7 @@ void balancer_on_row(struct balancer *balancer, unsigned changes)
 		return;
 	}
 	if ((changes & ROW_FACETS) != 0)
-		look_for_drift(balancer);
+		check_drift(balancer);
 	if (changes != 0)
 		balancer_on_row_seen(balancer, changes);
 	if ((changes & (ROW_STATE | ROW_FACETS)) != 0)

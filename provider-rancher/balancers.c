@@ -28,7 +28,7 @@ static void remove_orphan(struct balancers *balancers, struct lb_row *row)
 	balancer_on_change(balancer);
 }
 
-static void judge(struct balancers *balancers, struct lb_row *row)
+static void check_unclaimed(struct balancers *balancers, struct lb_row *row)
 {
 	enum claims_verdict verdict = registry_judge(balancers->context.registry, row);
 	if (verdict == CLAIMS_ORPHAN) {
@@ -45,7 +45,7 @@ static void judge(struct balancers *balancers, struct lb_row *row)
 	row->is_told_of = verdict == CLAIMS_UNCERTAIN;
 }
 
-static void judge_all(struct balancers *balancers)
+static void check_all_unclaimed(struct balancers *balancers)
 {
 	struct lb_row *row;
 	struct lb_row *next;
@@ -54,7 +54,7 @@ static void judge_all(struct balancers *balancers)
 		return;
 	for (row = observed_first_unclaimed(balancers->context.observed); row != NULL; row = next) {
 		next = observed_next_unclaimed(balancers->context.observed, row);
-		judge(balancers, row);
+		check_unclaimed(balancers, row);
 	}
 	balancers->has_judged = true;
 }
@@ -83,7 +83,7 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 }
 
 /* Only a complete list shows duplicates; their owners are told. */
-static void look_for_duplicates(struct balancers *balancers)
+static void find_duplicates(struct balancers *balancers)
 {
 	struct registry *registry = balancers->context.registry;
 	struct balancer *balancer = registry_first(registry);
@@ -130,8 +130,8 @@ void balancers_on_listed(struct balancers *balancers, bool follows)
 			balancer_on_news(balancer);
 	}
 	if (!follows)
-		judge_all(balancers);
-	look_for_duplicates(balancers);
+		check_all_unclaimed(balancers);
+	find_duplicates(balancers);
 }
 
 void balancers_on_image(struct balancers *balancers)

@@ -28,7 +28,7 @@ struct query {
 
 static void ask_page(struct query *query);
 
-static void be_done(struct query *query)
+static void mark_done(struct query *query)
 {
 	request_queue_leave(query->config.client->queue, &query->entry);
 	free(query->page);
@@ -40,7 +40,7 @@ static bool is_under_way(const struct query *query)
 	return query->request != NULL || query->entry.is_waiting || query->entry.is_held;
 }
 
-static void be_wanted(struct query *query)
+static void mark_wanted(struct query *query)
 {
 	ev_timer_stop(query->config.client->loop, &query->timer);
 	query->is_wanted = true;
@@ -52,7 +52,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	be_wanted(timer->data);
+	mark_wanted(timer->data);
 }
 
 /* ---- responses ---- */
@@ -60,7 +60,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 static void fail(struct query *query, const struct api_answer *answer)
 {
 	bool is_news = query->error == NULL || strcmp(query->error, answer->text) != 0;
-	be_done(query);
+	mark_done(query);
 	if (is_news && answer->outcome != API_OUTAGE)
 		log_event(&EV_QUERY_FAILED, LOG_STR("what", query->config.name),
 			LOG_STR("reason", answer->text));
@@ -76,7 +76,7 @@ static void fail(struct query *query, const struct api_answer *answer)
 
 static void succeed(struct query *query)
 {
-	be_done(query);
+	mark_done(query);
 	free(query->error);
 	query->error = NULL;
 	backoff_succeeded(&query->backoff);
@@ -180,7 +180,7 @@ static void on_turn(struct queue_entry *entry)
 	char *path = query->config.ops->path(query->config.ctx);
 	query->is_wanted = false;
 	if (path == NULL) {
-		be_done(query);
+		mark_done(query);
 		return;
 	}
 	/* Absolute, because the URL of the next page is derived from it. */
@@ -211,14 +211,14 @@ void query_free(struct query *query)
 		return;
 	api_cancel(query->request);
 	ev_timer_stop(query->config.client->loop, &query->timer);
-	be_done(query);
+	mark_done(query);
 	free(query->error);
 	free(query);
 }
 
 void query_want(struct query *query)
 {
-	be_wanted(query);
+	mark_wanted(query);
 }
 
 void query_want_after(struct query *query, double delay_s)

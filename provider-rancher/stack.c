@@ -83,7 +83,7 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	return true;
 }
 
-static void want_made(struct stack *stack)
+static void request_creation(struct stack *stack)
 {
 	if (stack->id == NULL && stack->is_needed && stack_is_known(stack) &&
 		!stack->entry.is_waiting && !stack->entry.is_held)
@@ -95,7 +95,7 @@ static void on_end(void *ctx, uint64_t number)
 	struct stack *stack = ctx;
 	stack->listed = number;
 	bool is_new = set_id(stack, stack->found_id, false);
-	want_made(stack);
+	request_creation(stack);
 	stack->on_known(stack->ctx, is_new);
 }
 
@@ -157,7 +157,7 @@ void stack_need(struct stack *stack)
 	stack->is_needed = true;
 	/* After a failed creation it is looked up first, after a while. */
 	if (stack->error == NULL)
-		want_made(stack);
+		request_creation(stack);
 }
 
 void stack_invalidate(struct stack *stack)

@@ -169,7 +169,8 @@ static int reload_haproxy(const char *proxy_dir)
 		return fd;
 	ssize_t sent = send(fd, command, strlen(command), MSG_NOSIGNAL);
 	int err = sent == (ssize_t)strlen(command) ? 0 : sent < 0 ? -errno : -EPIPE;
-	/* Does not wait for a response: the new worker tells. Half-closed, so that the command is read. */
+	/* Does not wait for a response: the new worker shows success. Half-closed, so that the command is
+	 * read. */
 	shutdown(fd, SHUT_WR);
 	close(fd);
 	return err;

@@ -41,7 +41,7 @@ static void remove_former_sockets(const struct launch *launch)
 }
 
 /* Where HAProxy can fetch them; NULL: not at all. */
-static char *offer_all(struct launch *launch, struct listeners *listeners)
+static char *offer_listeners(struct launch *launch, struct listeners *listeners)
 {
 	int err = 0;
 	char *path = xasprintf("%s/listeners.sock", launch->folders.proxy_dir);
@@ -53,7 +53,7 @@ static char *offer_all(struct launch *launch, struct listeners *listeners)
 	return NULL;
 }
 
-_Noreturn static void become(
+_Noreturn static void exec_proxy(
 	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
 {
 	/* In a session of its own: its workers are recognised by it, and signals to our terminal or group do not reach it. */
@@ -73,11 +73,12 @@ pid_t launch_run(struct launch *launch, struct listeners *listeners)
 	remove_former_sockets(launch);
 	offer_free(launch->offer);
 	launch->offer = NULL;
-	char *offered = listeners->count != 0 && is_fetching ? offer_all(launch, listeners) : NULL;
+	char *offered =
+		listeners->count != 0 && is_fetching ? offer_listeners(launch, listeners) : NULL;
 	kind_start_command(launch->kind, &launch->folders, offered, &command);
 	pid_t pid = fork();
 	if (pid == 0)
-		become(command.argv, log, listeners, !is_fetching);
+		exec_proxy(command.argv, log, listeners, !is_fetching);
 	kind_command_fini(&command);
 	free(offered);
 	listeners_fini(listeners);

@@ -70,7 +70,7 @@ bool listeners_describe(int fd, char text[LISTENERS_ADDRESS_MAX])
 }
 
 /* Takes ownership of fd. */
-static int keep(struct listeners *listeners, int fd)
+static int keep_socket(struct listeners *listeners, int fd)
 {
 	if (!is_for_traffic(fd)) {
 		close(fd);
@@ -128,7 +128,7 @@ int listeners_send(int fd, struct str bytes, const int *fds, size_t count)
 	return sent == (ssize_t)bytes.len ? 0 : sent < 0 ? -errno : -EMSGSIZE;
 }
 
-static int keep_all(struct msghdr *message, struct listeners *listeners, size_t *received)
+static int keep_sockets(struct msghdr *message, struct listeners *listeners, size_t *received)
 {
 	int err = (message->msg_flags & MSG_CTRUNC) != 0 ? -E2BIG : 0;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
@@ -140,7 +140,7 @@ static int keep_all(struct msghdr *message, struct listeners *listeners, size_t 
 			int fd = -1;
 			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd), sizeof(fd));
 			++*received;
-			int full = keep(listeners, fd);
+			int full = keep_socket(listeners, fd);
 			err = err != 0 ? err : full;
 		}
 	}
@@ -159,7 +159,7 @@ ssize_t listeners_receive(int fd, struct buf *in, struct listeners *listeners, s
 	ssize_t len = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	if (len < 0)
 		return -errno;
-	int err = keep_all(&message, listeners, received);
+	int err = keep_sockets(&message, listeners, received);
 	if (err == 0)
 		err = buf_append(in, bytes, (size_t)len);
 	return err != 0 ? err : len;
@@ -235,7 +235,7 @@ int listeners_of_process(pid_t pid, int pidfd, struct listeners *ret_listeners)
 			continue;
 		int fd = (int)syscall(SYS_pidfd_getfd, pidfd, (int)number, 0);
 		if (fd >= 0)
-			err = keep(&listeners, fd);
+			err = keep_socket(&listeners, fd);
 		else if (errno != EBADF) /* closed in the meantime */
 			err = -errno;
 		if (seen == DESCRIPTORS_MAX)

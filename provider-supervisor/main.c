@@ -140,7 +140,7 @@ static void end_if_alone(void)
 }
 
 /* Our provider is connected, and needs the other one's connection to the translator. */
-static void ask_for_place(void)
+static void ask_to_yield(void)
 {
 	if (!supervisor.is_draining && take_over_ask(supervisor.take_over) != 0)
 		daemon_fail(supervisor.daemon);
@@ -154,7 +154,7 @@ static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_if_lost();
 	end_if_alone();
 	if (control_has_clients(supervisor.control))
-		ask_for_place();
+		ask_to_yield();
 }
 
 /* ---- commands ---- */
@@ -231,7 +231,7 @@ static void stop_soon(double limit_s)
 	ev_break(daemon_loop(supervisor.daemon), EVBREAK_ALL);
 }
 
-static void be_taken(struct str by)
+static void on_taken(struct str by)
 {
 	const char *name = str_eq_c(by, "haproxy") ? "HAProxy"
 			   : str_eq_c(by, "nginx") ? "nginx"
@@ -281,7 +281,7 @@ static void on_command(void *ctx, struct client *client, struct str word, struct
 	else if (str_eq_c(word, "leave"))
 		take_over_leave(supervisor.take_over);
 	else if (str_eq_c(word, "taken"))
-		be_taken(argument);
+		on_taken(argument);
 	else
 		refuse(client, "?", "there is no such command");
 }
@@ -304,7 +304,7 @@ static void on_client(void *ctx, struct client *client)
 	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
 		supervisor.kind->name);
 	tell_inherited(client);
-	ask_for_place();
+	ask_to_yield();
 	if (master_pid(supervisor.master) != 0)
 		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
 	else

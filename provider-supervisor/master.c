@@ -61,7 +61,7 @@ static void stop_watching(struct master *master)
 	master->pidfd = -1;
 }
 
-static void gone(struct master *master, const char *why)
+static void handle_exit(struct master *master, const char *why)
 {
 	struct process former = master->process;
 	stop_watching(master);
@@ -91,14 +91,14 @@ static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
 		snprintf(why, sizeof(why), "killed by signal %d", WTERMSIG(status));
 	else
 		snprintf(why, sizeof(why), "exit status %d", WEXITSTATUS(status));
-	gone(master, why);
+	handle_exit(master, why);
 }
 
 static void on_found_end(struct ev_loop *loop, ev_io *watcher, int events)
 {
 	(void)loop;
 	(void)events;
-	gone(watcher->data, "it ended");
+	handle_exit(watcher->data, "it ended");
 }
 
 /* ---- finding a running one ---- */
@@ -142,7 +142,7 @@ static bool is_ours(
 	       process_is_called(ret_process, master->kind->name);
 }
 
-static bool look(struct master *master, struct process *ret_process)
+static bool find_running(struct master *master, struct process *ret_process)
 {
 	struct pid_file own = pid_file_read(master->pid_file);
 	if (own.is_ending && is_ours(master, own.pid, own.started, ret_process))
@@ -189,7 +189,7 @@ static void end_orphans(struct master *master)
 		(void)orphans_end(master->orphans, own.pid, own.started);
 }
 
-static void note(struct master *master, bool is_ending)
+static void write_pid_file(struct master *master, bool is_ending)
 {
 	struct pid_file content = {master->process.pid, master->process.started, is_ending};
 	pid_file_write(master->pid_file, &content);
@@ -215,7 +215,7 @@ static bool find(struct master *master)
 {
 	struct process process;
 	struct process again;
-	if (!look(master, &process))
+	if (!find_running(master, &process))
 		return false;
 	master->pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
 	/* In the meantime it may have exited and its pid been reused. */
@@ -231,7 +231,7 @@ static bool find(struct master *master)
 	master->process = process;
 	master->is_adopted = true;
 	find_dir(master);
-	note(master, false);
+	write_pid_file(master, false);
 	ev_io_set(&master->found, master->pidfd, EV_READ);
 	ev_io_start(master->loop, &master->found);
 	log_event(&EV_MASTER_UP, LOG_INT("pid", process.pid), LOG_STR("how", "found"));
@@ -266,7 +266,7 @@ static void start(struct master *master)
 	if (pid < 0 || !process_read(pid, &master->process)) {
 		/* It exited before it was inspected, or no process could be created. */
 		master->process = (struct process){0};
-		gone(master, "no process can be started");
+		handle_exit(master, "no process can be started");
 		return;
 	}
 	master->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -275,7 +275,7 @@ static void start(struct master *master)
 	free(master->dir);
 	master->dir = xstrdup(master->folders.proxy_dir);
 	master->is_adopted = false;
-	note(master, false);
+	write_pid_file(master, false);
 	ev_child_set(&master->own, pid, 0);
 	ev_child_start(master->loop, &master->own);
 	log_event(&EV_MASTER_UP, LOG_INT("pid", pid), LOG_STR("how", "started"));
@@ -371,7 +371,7 @@ void master_drain(struct master *master, double limit_s)
 	log_event(&EV_MASTER_DRAINING, LOG_INT("pid", master->process.pid),
 		LOG_SECONDS("limit_s", limit_s));
 	/* Before the signal: a supervisor that finds the mark sends the signal again. */
-	note(master, true);
+	write_pid_file(master, true);
 	(void)send_signal(master, master->kind->drain_signal);
 	ev_timer_again(master->loop, &master->remind);
 	bool is_done = await_end(master, limit_s);

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* For the whole conversation. The other one's HAProxy may take two seconds to respond to it. */
+/* For a complete exchange. The other one's HAProxy may take two seconds to respond to it. */
 static const double patience_s = 4;
 /* The time a provider may need until everything is served. */
 static const double serving_within_s = 120;

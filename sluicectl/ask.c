@@ -71,7 +71,7 @@ static char *why_refused(const struct transfer *t)
 }
 
 /* The connection was closed before the request was sent. Root is never refused. */
-static char *why_turned_away(const struct transfer *t)
+static char *why_rejected(const struct transfer *t)
 {
 	if (geteuid() != 0)
 		return why_refused(t);
@@ -88,7 +88,7 @@ static char *why_unconnected(const struct transfer *t)
 		return why_refused(t);
 	/* It accepted the connection and closed it at once. */
 	if (err == 0)
-		return why_turned_away(t);
+		return why_rejected(t);
 	if (err == ENOENT)
 		return xasprintf("%s: there is no such socket; start sluice-%s, or name the folder "
 				 "of its --runtime-dir or --admin-dir by --runtime-dir",
@@ -102,12 +102,12 @@ static char *why_unconnected(const struct transfer *t)
 		t->path, t->program);
 }
 
-static char *why_away(const struct transfer *t, CURLcode code)
+static char *why_unavailable(const struct transfer *t, CURLcode code)
 {
 	if (code == CURLE_COULDNT_CONNECT)
 		return why_unconnected(t);
 	if (code == CURLE_SEND_ERROR)
-		return why_turned_away(t);
+		return why_rejected(t);
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return xasprintf("%s: sluice-%s %s for %g s: it hangs, or is very busy; look at "
 				 "its log, ask again with a longer --timeout, or restart it",
@@ -132,7 +132,7 @@ static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **re
 {
 	long status = 0;
 	if (code != CURLE_OK && !t->is_ended) {
-		*ret_problem = why_away(t, code);
+		*ret_problem = why_unavailable(t, code);
 		return is_ended(t, code) ? ASK_ENDED : ASK_AWAY;
 	}
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -143,7 +143,7 @@ static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **re
 		return ASK_AWAY;
 	}
 	if (buf_len(t->out) == 0) {
-		*ret_problem = why_turned_away(t);
+		*ret_problem = why_rejected(t);
 		return ASK_AWAY;
 	}
 	*ret_problem = first_line(t->out);

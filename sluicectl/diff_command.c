@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* diff: compares the running line, or other manifests, with the given ones. */
+/* diff: the running line, or one set of manifests, compared with other manifests. */
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/inspection.h"

@@ -128,7 +128,7 @@ void table_put_uint(struct table *table, uint64_t value)
 }
 
 /* Keeps a line a line, whatever a name contains. */
-static size_t make_harmless(uint8_t *bytes, size_t len)
+static size_t replace_control_bytes(uint8_t *bytes, size_t len)
 {
 	size_t width = 0;
 	for (size_t i = 0; i < len; i++) {
@@ -149,7 +149,8 @@ void table_end(struct table *table)
 			sizeof(*table->cells));
 	table->cells[table->count++] = (struct cell){
 		.len = len,
-		.width = make_harmless(table->texts.data + table->texts.start + table->begun, len),
+		.width = replace_control_bytes(
+			table->texts.data + table->texts.start + table->begun, len),
 	};
 	table->begun += len;
 }

@@ -45,7 +45,7 @@ struct standing {
 };
 
 /* What a program reports about itself; programs by others need not report anything. */
-static void look_closer(const struct standing *s, struct program *program)
+static void read_about(const struct standing *s, struct program *program)
 {
 	char *problem = NULL;
 	buf_init(&program->said, TEXT_MAX);
@@ -80,7 +80,7 @@ static void add_program(struct standing *s, const char *name)
 		program->words = str_dup_utf8(lines);
 	}
 	buf_fini(&body);
-	look_closer(s, program);
+	read_about(s, program);
 }
 
 static bool is_known(const struct standing *s, const char *name)
@@ -93,7 +93,7 @@ static bool is_known(const struct standing *s, const char *name)
 }
 
 /* In the order of the line; the first two belong to every line, even if their sockets are missing. */
-static void look(struct standing *s)
+static void collect_status(struct standing *s)
 {
 	char names[ASK_PROGRAMS_MAX - 3][ASK_NAME_LEN_MAX];
 	char *problem = NULL;
@@ -167,7 +167,7 @@ static void print_program(const struct standing *s, const struct program *progra
 	fputc('\n', stdout);
 }
 
-/* What stands below a program: the line goes on to the next, or ends. */
+/* Below a program: the line continues to the next one, or ends. */
 static const char *edge_of(const struct standing *s, const struct program *program)
 {
 	return program - s->programs < 2 ? "  │   " : "      ";
@@ -314,7 +314,7 @@ static void print_json(const struct standing *s, bool is_yaml)
 	buf_fini(&out);
 }
 
-static int judge(const struct standing *s)
+static int exit_code_of(const struct standing *s)
 {
 	int code = CTL_EXIT_GOOD;
 	for (size_t i = 0; i < s->count; i++) {
@@ -340,12 +340,12 @@ int command_status(const struct args *args)
 	enum output_form form = live_form(args);
 	if (!live_open(args, &s.ask))
 		return CTL_EXIT_USAGE;
-	look(&s);
+	collect_status(&s);
 	if (form == FORM_TABLE || form == FORM_WIDE)
 		print_picture(&s);
 	else
 		print_json(&s, form == FORM_YAML);
-	int code = judge(&s);
+	int code = exit_code_of(&s);
 	for (size_t i = 0; i < s.count; i++) {
 		free(s.programs[i].words);
 		buf_fini(&s.programs[i].said);

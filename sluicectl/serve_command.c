@@ -46,7 +46,7 @@ struct server {
 };
 
 /* A client waiting for a page. */
-struct visit {
+struct page_request {
 	struct server *server;
 	struct admin_reply *reply;
 	struct http_request *request;
@@ -80,7 +80,7 @@ static void tell_silence(struct server *server, const struct serve_answer *answe
 
 static void on_answer(void *ctx, const struct http_result *result)
 {
-	struct visit *visit = ctx;
+	struct page_request *visit = ctx;
 	struct serve_answer answer;
 	serve_answer_make(visit->server->program, result, &answer);
 	tell_silence(visit->server, &answer);
@@ -93,7 +93,7 @@ static void on_answer(void *ctx, const struct http_result *result)
 
 static void on_gone(void *ctx)
 {
-	struct visit *visit = ctx;
+	struct page_request *visit = ctx;
 	http_cancel(visit->request);
 	free(visit);
 }
@@ -101,7 +101,7 @@ static void on_gone(void *ctx)
 static void answer_page(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	struct server *server = ctx;
-	struct visit *visit = xcalloc(1, sizeof(*visit));
+	struct page_request *visit = xcalloc(1, sizeof(*visit));
 	char *url = xasprintf("http://sluice%.*s", STR_FMT(request->path));
 	char *accept = xasprintf("Accept: %.*s", STR_FMT(request->accept));
 	const char *const headers[] = {request->accept.len != 0 ? accept : NULL, NULL};
@@ -116,7 +116,7 @@ static void answer_page(void *ctx, const struct admin_request *request, struct a
 		.on_done = on_answer,
 		.ctx = visit,
 	};
-	*visit = (struct visit){.server = server, .reply = reply};
+	*visit = (struct page_request){.server = server, .reply = reply};
 	admin_reply_later(reply, on_gone, visit);
 	visit->request = http_start(server->http, &call);
 	free(accept);
@@ -205,7 +205,7 @@ static void run(struct server *server)
 }
 
 /* A signal that arrives before the loop runs is handled once it does. */
-static void hold_requests(void)
+static void block_signals(void)
 {
 	sigset_t held;
 	sigemptyset(&held);
@@ -223,7 +223,7 @@ int command_serve(const struct args *args)
 	}
 	if (!live_open(args, &server.question))
 		return CTL_EXIT_USAGE;
-	hold_requests();
+	block_signals();
 	heap_configure();
 	log_init("sluicectl", LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 	server.program = args->rest.items[0];

@@ -296,7 +296,7 @@ static struct listener https_listener(const struct builder *b)
 }
 
 /* If both listeners have the same port, a configured port goes back to its default, that of HTTPS first. */
-static void part_ports(const struct builder *b, struct listener *http, struct listener *https)
+static void separate_ports(const struct builder *b, struct listener *http, struct listener *https)
 {
 	struct listener *both[] = {https, http};
 	const size_t index[] = {SETTING_HTTPS_PORT, SETTING_HTTP_PORT};
@@ -353,7 +353,7 @@ static void add_listeners(struct builder *b)
 		has_https = true;
 	}
 	if (has_http && has_https)
-		part_ports(b, &http, &https);
+		separate_ports(b, &http, &https);
 	if (!has_http && !has_https && plain)
 		tell_all(b, "NoListener", settings[SETTING_ALLOW_HTTP].field,
 			"plain HTTP is forbidden and no certificate is usable: nothing is served");

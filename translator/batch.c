@@ -77,7 +77,7 @@ static void set_sent(struct batch *batch, struct node *node, bool on)
 }
 
 /* Sends diagnostics. Keeps a record that they were sent, also while the watcher has no room. */
-static void say(struct batch *batch, struct node *node, struct diag_list *diags)
+static void update_diagnostics(struct batch *batch, struct node *node, struct diag_list *diags)
 {
 	if (node->kind == NODE_SECRET)
 		return;
@@ -88,7 +88,7 @@ static void say(struct batch *batch, struct node *node, struct diag_list *diags)
 }
 
 /* Removes what was appended since `before`; private keys are wiped. */
-static void take_back(struct buf *out, size_t before)
+static void wipe_since(struct buf *out, size_t before)
 {
 	size_t len = buf_len(out) - before;
 	out->end -= len;
@@ -111,7 +111,7 @@ static void send_object(struct batch *batch, struct node *node, struct buf *out)
 		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, batch->parts.scratch)),
 			LOG_STR("reason", error.text));
 	} else if ((node->flags & NODE_SENT) != 0 && *node_rev(node) == rev) {
-		take_back(out, before);
+		wipe_since(out, before);
 	} else {
 		*node_rev(node) = rev;
 		set_sent(batch, node, true);
@@ -120,7 +120,7 @@ static void send_object(struct batch *batch, struct node *node, struct buf *out)
 			set_flag(node, NODE_ANSWERED, false);
 		batch->present.wrote = true;
 	}
-	say(batch, node, &diags);
+	update_diagnostics(batch, node, &diags);
 	arena_reset(batch->parts.scratch);
 }
 

@@ -46,7 +46,7 @@ static void touch_balancer(const struct changes *changes, const struct plan *pla
 }
 
 /* A new Ingress with an old name must get all Events that the old one got. */
-static void say_again(const struct changes *changes, const struct ingress_node *ingress)
+static void repeat_diagnostics(const struct changes *changes, const struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
@@ -126,7 +126,7 @@ static void change_present(
 			old != NULL && (shares_anew || old->created != plan->created));
 	}
 	if (is_other)
-		say_again(changes, ingress);
+		repeat_diagnostics(changes, ingress);
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
 		(node->flags & NODE_TOLD) != 0)

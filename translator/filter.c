@@ -271,7 +271,7 @@ static char *read_explained(struct filter *filter)
 
 /* ---- lifecycle ---- */
 
-static void say_hello(struct outflow *outflow)
+static void send_hello(struct outflow *outflow)
 {
 	const struct hello hello = {
 		.version_min = PROTO_VERSION_MIN,
@@ -290,8 +290,8 @@ static char *translate(struct filter *filter)
 	if (problem != NULL)
 		return problem;
 	engine_provider_up(filter->engine, &filter->provider);
-	say_hello(&filter->up);
-	say_hello(&filter->down);
+	send_hello(&filter->up);
+	send_hello(&filter->down);
 	while (engine_work(filter->engine))
 		;
 	const char *missing = engine_missing(filter->engine);

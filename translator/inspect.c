@@ -48,7 +48,7 @@ void inspect_fini(struct inspect_list *list)
 /* ---- position ---- */
 
 /* The successor of a key is the key followed by NUL. */
-static void stand_behind(struct buf *place, struct str key)
+static void move_past(struct buf *place, struct str key)
 {
 	buf_clear(place);
 	if (buf_append_str(place, key) != 0 || buf_append(place, "", 1) != 0)
@@ -92,7 +92,7 @@ static struct node *inner_node(const struct inspect_list *list, struct node *out
 
 static void leave_outer(struct inspect_list *list, const struct node *outer)
 {
-	stand_behind(&list->outer, node_key(outer));
+	move_past(&list->outer, node_key(outer));
 	buf_clear(&list->inner);
 	list->has_begun = false;
 }
@@ -181,8 +181,8 @@ static struct node *take_inner(struct inspect_list *list, struct node *outer)
 {
 	struct node *inner = inner_node(list, outer);
 	if (inner != NULL) {
-		stand_behind(&list->inner, inner != outer ? node_key(inner) : STR(""));
-		stand_behind(&list->outer, node_key(outer));
+		move_past(&list->inner, inner != outer ? node_key(inner) : STR(""));
+		move_past(&list->outer, node_key(outer));
 		buf_cut(&list->outer, buf_len(&list->outer) - 1);
 		list->has_begun = true;
 	}

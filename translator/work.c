@@ -53,7 +53,7 @@ bool work_release(struct engine *engine)
 	return released;
 }
 
-static void speak(struct engine *engine, struct node *node)
+static void diagnose(struct engine *engine, struct node *node)
 {
 	struct diag_list diags;
 	uint16_t asked = node->flags & (NODE_TELL | NODE_TELL_STATUS);
@@ -88,7 +88,7 @@ bool work_diagnose(struct engine *engine)
 		pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
 		source_peer_out(engine->source) != NULL) {
 		struct node *node = pending_take(engine->pending, PENDING_DIAGNOSES);
-		speak(engine, node);
+		diagnose(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}

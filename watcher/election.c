@@ -65,7 +65,7 @@ static bool differs(const struct election *election, const struct election_lease
 	       !str_eq_c(lease->renewed, election->renewed);
 }
 
-static void see(struct election *election, const struct election_lease *lease, double now)
+static void observe(struct election *election, const struct election_lease *lease, double now)
 {
 	if (!differs(election, lease))
 		return;
@@ -94,7 +94,7 @@ static enum election_step answered_read(struct election *election, enum election
 	}
 	if (answer != ELECTION_OK)
 		return wait_for_next(election, now, chance);
-	see(election, lease, now);
+	observe(election, lease, now);
 	/* Somebody has taken over the Lease that we believed to hold. */
 	if (!is_ours(election))
 		election->until = 0;
@@ -111,7 +111,7 @@ enum election_step election_answered(struct election *election, enum election_an
 	if (step == ELECTION_READ)
 		return answered_read(election, answer, lease, now, chance);
 	if (answer == ELECTION_OK) {
-		see(election, lease, now);
+		observe(election, lease, now);
 		/* Counted from before the request: the server may have written at once and answered late. */
 		election->until = election->started_at + election->config.deadline_s;
 		return wait_for_next(election, now, chance);

@@ -117,7 +117,7 @@ static void add_object(struct json *event, const struct events *e, const struct 
 		json_add_str(object, "uid", str_from(p->uid));
 }
 
-/* Events of objects without a namespace stand in "default". */
+/* Events about objects without a namespace are in "default". */
 static const char *namespace_of(const struct pending *p)
 {
 	return p->namespace[0] != '\0' ? p->namespace : "default";

@@ -196,7 +196,7 @@ static void set_next_page(struct reflector *r, const char *token)
 	r->next_page = copy;
 }
 
-static void note_heard(struct reflector *r, enum reflector_event event)
+static void note_activity(struct reflector *r, enum reflector_event event)
 {
 	switch (event) {
 	case REFLECTOR_EV_CHANGE:
@@ -315,7 +315,7 @@ static void note_following(struct reflector *r, bool was_following, enum reflect
 	r->config.ops->on_following(r->config.ctx, r);
 }
 
-static void tell(
+static void handle_event(
 	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s)
 {
 	const struct reflector_traits *traits = r->config.traits;
@@ -328,7 +328,7 @@ static void tell(
 		.may_stream = traits->wants_streams && !traits->refuses_streams,
 		.retry_after_s = retry_after_s,
 	};
-	note_heard(r, event);
+	note_activity(r, event);
 	struct reflector_output out = reflector_fsm_step(&r->fsm, &input);
 	if (log_enabled(LOG_LEVEL_DEBUG) && r->fsm.state != before)
 		log_event(&EV_REFLECTOR_STATE, kind_field(r), namespace_field(r),
@@ -363,7 +363,7 @@ static void on_channel_event(void *ctx, struct channel *channel, enum reflector_
 		else if (event != REFLECTOR_EV_GONE)
 			event = REFLECTOR_EV_SECOND_FAILED;
 	}
-	tell(r, event, revision, retry_after_s);
+	handle_event(r, event, revision, retry_after_s);
 }
 
 static void on_channel_batch(void *ctx)
@@ -381,14 +381,14 @@ static void on_wait(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	tell(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
+	handle_event(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 static void on_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	(void)loop;
 	(void)events;
-	tell(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
+	handle_event(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
 }
 
 static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
@@ -397,12 +397,12 @@ static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	note_problem(r, "a streaming list did not end");
-	tell(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
 }
 
 static void on_resync(void *ctx)
 {
-	tell(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
+	handle_event(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
 }
 
 /* ---- lifecycle ---- */
@@ -429,7 +429,7 @@ struct reflector *reflector_new(const struct reflector_config *config)
 	ev_init(&r->progress, on_no_progress);
 	r->wait.data = r->silence.data = r->progress.data = r;
 	resync_start(&r->resync, config->loop, config->options->resync_s, on_resync, r);
-	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_START, STR_NONE, -1);
 	return r;
 }
 
@@ -453,19 +453,19 @@ void reflector_restart(struct reflector *r, const struct kind_version *version)
 	must(version->kind == r->config.version->kind);
 	r->config.version = version;
 	r->intake.version = version;
-	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_START, STR_NONE, -1);
 }
 
 void reflector_reachable(struct reflector *r)
 {
 	if (r->fsm.state == REFLECTOR_STATE_WAITING && r->is_outage)
-		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
+		handle_event(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 void reflector_hurry(struct reflector *r)
 {
 	if (r->fsm.state == REFLECTOR_STATE_WAITING)
-		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
+		handle_event(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 const struct kind_version *reflector_version(const struct reflector *r)

@@ -241,7 +241,7 @@ static void end_write(struct write *write)
 }
 
 /* The object may have changed while the write was in flight, when changes were not compared. */
-static void see(struct status_writer *w, struct job *job)
+static void observe(struct status_writer *w, struct job *job)
 {
 	struct status_view view = view_of(w, job);
 	set_ports(w, status_learn_ports(w->ports, &job->wish, STR_NONE, view.status));
@@ -263,7 +263,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	else
 		take_failure(write, result);
 	end_write(write);
-	see(w, job);
+	observe(w, job);
 	pump(w);
 }
 
@@ -386,7 +386,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	bool must_be_held = target->wants_finalizer && !target->has_finalizer;
 	if (target->wish == NULL && !must_be_held)
 		return;
-	see(w, job_of(object));
+	observe(w, job_of(object));
 	pump(w);
 }
 
