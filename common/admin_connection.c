@@ -14,10 +14,10 @@
 enum state { READING, ANSWERING, WAITING, CLOSING, LINGERING };
 
 enum {
-	HEAD_ROOM_LEN = 1024, /* for the head of an answer, or the frame of a chunk */
-	/* A peer that sends requests without reading the answers is cut off when so much waits for it. */
+	HEAD_ROOM_LEN = 1024, /* for the head of a response, or the framing of a chunk */
+	/* A peer that sends requests without reading responses is disconnected at this many unread bytes. */
 	UNREAD_LEN_MAX = 64 * 1024,
-	/* Produced for one turn of the loop. */
+	/* Produced in one turn of the loop. */
 	TURN_LEN = 64 * 1024,
 	CHUNK_SIZE_DIGITS = 6,
 };
@@ -29,18 +29,18 @@ struct admin_reply {
 	void *ctx;
 	bool is_local;
 	enum state state;
-	bool is_answered; /* the request that is being handled */
+	bool is_answered; /* the current request */
 	double waits_since;
 	ev_timer deadline;
-	ev_timer waker; /* never started: only fed to the loop */
+	ev_timer waker; /* never started, only fed to the loop */
 	const struct admin_producer *producer;
 	void *producer_state;
-	void (*on_gone)(void *state); /* of an answer that was put off; NULL: none is */
+	void (*on_gone)(void *state); /* of a deferred response; NULL: none */
 	void *gone_state;
 	bool is_waiting; /* produce() had nothing */
 	bool is_chunked;
-	uint64_t put;   /* bytes of the answer in pieces that were given to the stream */
-	uint64_t taken; /* of those, written when the deadline was looked at last */
+	uint64_t put;   /* bytes given to the stream for a streamed response */
+	uint64_t taken; /* of those, written when the deadline was last checked */
 	struct admin_head head;
 };
 
@@ -80,7 +80,7 @@ static void set_deadline(struct admin_reply *c, double after_s)
 	ev_timer_again(c->loop, &c->deadline);
 }
 
-/* Closing at once, with input unread, would make the kernel take back what the peer has not read. */
+/* Closing at once, with unread input, would make the kernel discard what the peer has not read yet. */
 static void linger(struct admin_reply *c)
 {
 	c->state = LINGERING;
@@ -99,7 +99,7 @@ static void close_when_written(struct admin_reply *c)
 		stream_flush(c->stream);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static int print_head(struct admin_reply *c, int status, const char *content_type, int64_t length)
 {
@@ -184,7 +184,7 @@ void admin_reply_wake(struct admin_reply *reply)
 	ev_feed_event(reply->loop, &reply->waker, EV_CUSTOM);
 }
 
-/* Appends one piece; as a chunk, whose size is filled in when it is known. */
+/* Appends one piece; a chunk's size is filled in afterwards. */
 static enum admin_turn produce_piece(struct admin_reply *c)
 {
 	static const char blank[] = "000000\r\n";
@@ -208,7 +208,7 @@ static enum admin_turn produce_piece(struct admin_reply *c)
 	return turn;
 }
 
-/* Produces until there is enough for this turn of the loop. */
+/* Produces enough for this turn of the loop. */
 static void produce(struct admin_reply *c)
 {
 	enum admin_turn turn = ADMIN_MORE;
@@ -273,7 +273,7 @@ static void read_head(struct admin_reply *c, struct buf *in)
 	size_t used = 0;
 	bool is_begun = c->head.len != 0;
 	if (buf_len(stream_out(c->stream)) > UNREAD_LEN_MAX) {
-		/* It does not read what we say: nothing is said. */
+		/* The peer does not read: nothing is sent. */
 		buf_clear(in);
 		linger(c);
 		return;
@@ -297,7 +297,7 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 	struct admin_reply *c = ctx;
 	while (c->state == READING && buf_len(in) != 0)
 		read_head(c, in);
-	/* The connection ends with the answer that is under way. */
+	/* The connection ends with the current response. */
 	if (c->state != READING)
 		buf_clear(in);
 	return 0;
@@ -324,7 +324,7 @@ static void on_closed(void *ctx, struct stream *stream, int err)
 
 static const struct stream_ops stream_ops = {on_input, on_dry, on_room, on_closed};
 
-/* Whether the peer has taken something since this was asked last, or there was nothing to take. */
+/* Whether the peer has read something since the last call, or there was nothing to read. */
 static bool is_moving(struct admin_reply *c)
 {
 	uint64_t waiting = buf_len(stream_out(c->stream));
@@ -345,12 +345,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 		end(c);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct admin_reply *admin_connection_new(struct ev_loop *loop, int fd, bool is_local,
 	const struct admin_connection_ops *ops, void *ctx)
 {
-	/* Marks of nothing at all: on_room() then says that everything is written. */
+	/* With marks of zero, on_room() means that everything is written. */
 	static const struct stream_limits limits = {
 		.in_max = ADMIN_HEAD_LEN_MAX,
 		.out_high = 0,

@@ -32,7 +32,7 @@ static int on_header_field(http_parser *parser, const char *text, size_t len)
 		head->is_in_value = false;
 		head->field_len = 0;
 	}
-	/* A name that does not fit is none that we look for: it stays longer than all of those. */
+	/* A field name that does not fit is longer than any that we look for. */
 	size_t room = sizeof(head->field) - head->field_len;
 	size_t taken = len < room ? len : room;
 	memcpy(head->field + head->field_len, text, taken);
@@ -71,7 +71,7 @@ static int on_headers_complete(http_parser *parser)
 	if (parser->uses_transfer_encoding ||
 		(parser->content_length != 0 && parser->content_length != UINT64_MAX))
 		return refuse(head, 413, "a request may not have a body");
-	/* We speak nothing else. */
+	/* No other protocol is supported. */
 	parser->upgrade = 0;
 	return 0;
 }
@@ -81,7 +81,7 @@ static int on_message_complete(http_parser *parser)
 	struct admin_head *head = parser->data;
 	head->is_complete = true;
 	head->keeps_alive = http_should_keep_alive(parser) != 0;
-	/* What follows belongs to the next one. */
+	/* What follows belongs to the next request. */
 	http_parser_pause(parser, 1);
 	return 0;
 }
@@ -149,7 +149,7 @@ bool admin_head_is_http_1_0(const struct admin_head *head)
 	       (head->parser.http_major == 1 && head->parser.http_minor == 0);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 int admin_print_head(struct buf *out, const struct admin_answer_head *head)
 {
@@ -183,7 +183,7 @@ static int hex_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The byte that text begins with, and how many bytes stand for it; 0: it is malformed. */
+/* Decodes the first byte of `text`; returns how many bytes it takes; 0: malformed. */
 static size_t decode_byte(struct str text, char *ret_byte)
 {
 	*ret_byte = text.p[0] == '+' ? ' ' : text.p[0];

@@ -35,7 +35,7 @@ struct listener {
 
 struct admin_server {
 	struct ev_loop *loop;
-	char *made; /* the socket file that is ours to remove; NULL: none */
+	char *made; /* socket file that we have to remove; NULL: none */
 	uid_t uids[ADMIN_UIDS_MAX];
 	size_t uid_count;
 	struct path paths[ADMIN_PATHS_MAX];
@@ -65,7 +65,7 @@ static bool fits(const struct path *path, struct str name)
 	return str_eq_c(name, path->name);
 }
 
-/* The longest that fits; NULL: there is none. */
+/* The longest match; NULL: none. */
 static const struct path *find_path(
 	const struct admin_server *admin, const struct admin_request *request)
 {
@@ -120,8 +120,8 @@ static void on_gone(void *ctx, struct admin_reply *connection)
 
 static const struct admin_connection_ops connection_ops = {on_request, on_gone};
 
-/* A free place. When there is none, whoever has waited longest without asking loses his: nobody can keep a probe
- * out by connecting. NULL: all are being answered. */
+/* A free place. If there is none, the connection that has been idle longest is closed: nobody can lock a probe
+ * out by connecting. NULL: all are being served. */
 static struct admin_reply **find_place(struct listener *listener)
 {
 	struct admin_reply **best = NULL;
@@ -143,7 +143,7 @@ static struct admin_reply **find_place(struct listener *listener)
 	return best;
 }
 
-static bool may_enter(const struct admin_server *admin, int fd)
+static bool may_connect(const struct admin_server *admin, int fd)
 {
 	uid_t uid = 0;
 	if (unix_peer_uid(fd, &uid) != 0)
@@ -154,7 +154,7 @@ static bool may_enter(const struct admin_server *admin, int fd)
 	return may;
 }
 
-static void turn_away(int fd, struct str answer)
+static void reject(int fd, struct str answer)
 {
 	(void)send(fd, answer.p, answer.len, MSG_NOSIGNAL);
 	close(fd);
@@ -169,15 +169,15 @@ static void on_acceptable(struct ev_loop *loop, ev_io *watcher, int events)
 		descriptors_check(fd);
 		return;
 	}
-	if (listener->is_local && !may_enter(listener->admin, fd)) {
-		turn_away(fd, STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n"
-				  "Connection: close\r\n\r\n"));
+	if (listener->is_local && !may_connect(listener->admin, fd)) {
+		reject(fd, STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n"
+			       "Connection: close\r\n\r\n"));
 		return;
 	}
 	struct admin_reply **place = find_place(listener);
 	if (place == NULL) {
-		turn_away(fd, STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-				  "Connection: close\r\n\r\n"));
+		reject(fd, STR("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+			       "Connection: close\r\n\r\n"));
 		return;
 	}
 	if (!listener->is_local)
@@ -237,7 +237,7 @@ static bool read_port(struct str text, in_port_t *ret_port)
 	return true;
 }
 
-/* Returns the length of the address; 0: it is none. */
+/* Returns the length of the address; 0: invalid. */
 static socklen_t read_address(const char *text, struct sockaddr_storage *ret_address)
 {
 	char host[ADDRESS_LEN_MAX + 1];
@@ -303,7 +303,7 @@ int admin_port(const struct admin_server *admin)
 	return 0;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct admin_server *admin_server_new(
 	struct ev_loop *loop, const uid_t *allowed_uids, size_t allowed_count)

@@ -94,7 +94,7 @@ struct str arena_printf(struct arena *a, const char *format, ...)
 	int len = vsnprintf(first, sizeof(first), format, args);
 	va_end(args);
 	must(len >= 0);
-	/* Nearly all are short, and formatted once. */
+	/* Nearly all texts are short, and formatted once. */
 	if ((size_t)len < sizeof(first))
 		return arena_str(a, (struct str){first, (size_t)len});
 	char *text = arena_alloc(a, (size_t)len + 1);
@@ -106,8 +106,7 @@ struct str arena_printf(struct arena *a, const char *format, ...)
 
 void *arena_push(struct arena *a, void **items, size_t *count, size_t size)
 {
-	/* Capacity is implied: arrays grow whenever the count is zero or a power of two from four
-	 * on. */
+	/* Capacity is implied: arrays grow when the count is zero, or a power of two from four on. */
 	size_t n = *count;
 	if (n == 0 || (n >= 4 && (n & (n - 1)) == 0)) {
 		void *grown = arena_calloc(a, n == 0 ? 4 : n * 2, size);

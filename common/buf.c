@@ -29,8 +29,8 @@ void buf_wipe_fini(struct buf *b)
 	buf_fini(b);
 }
 
-/* Old bytes may be secret, so a grown buffer wipes what it leaves behind; this costs little beside
- * the copy itself. */
+/* Old bytes may be secret, so a buffer that grows wipes its old memory; this costs little compared with the
+ * copy. */
 static void buf_grow(struct buf *b, size_t need)
 {
 	size_t cap = b->cap != 0 ? b->cap : BUF_FIRST_CAP;
@@ -81,7 +81,7 @@ int buf_append_uint(struct buf *b, uint64_t value)
 int buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;
-	/* Into what is free; a second time when that was too little. */
+	/* Prints into free space, and a second time if that was too small. */
 	char *room = b->data != NULL ? (char *)b->data + b->end : NULL;
 	size_t free_len = b->cap - b->end;
 	va_copy(again, args);

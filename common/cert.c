@@ -11,7 +11,7 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 
-/* Checking a signature costs with the cube of the key's length, and a stranger chooses it. */
+/* The cost of checking a signature grows with the cube of the key's length, which a stranger chooses. */
 enum { CERT_KEY_BITS_MAX = 8192 };
 
 struct chain {
@@ -21,7 +21,7 @@ struct chain {
 	size_t order_count;
 };
 
-/* One PEM block; its bytes may be a key. */
+/* One PEM block; its bytes may be a private key. */
 struct block {
 	char *name;
 	char *header;
@@ -29,7 +29,7 @@ struct block {
 	long len;
 };
 
-/* For PEM_FLAG_SECURE: OpenSSL wipes its own copies too, and wants them back by these calls. */
+/* For PEM_FLAG_SECURE: OpenSSL wipes its own copies, and these calls free ours. */
 static void block_fini(struct block *block)
 {
 	OPENSSL_secure_free(block->name);
@@ -38,7 +38,7 @@ static void block_fini(struct block *block)
 	*block = (struct block){0};
 }
 
-/* The next block whatever it is, text between blocks skipped. 1: found; 0: there is none; -1: there is a broken one. */
+/* The next block of any type; text between blocks is skipped. 1: found; 0: none; -1: a broken one. */
 static int block_read(BIO *in, struct block *ret_block)
 {
 	const unsigned flags = PEM_FLAG_SECURE | PEM_FLAG_EAY_COMPATIBLE;
@@ -54,7 +54,7 @@ static int block_read(BIO *in, struct block *ret_block)
 		       : -1;
 }
 
-/* A SEQUENCE and, near its start, the INTEGER that is the version of every certificate and key. */
+/* A SEQUENCE and, near its start, the INTEGER with the version of a certificate or key. */
 static bool looks_like_der(struct str text)
 {
 	const size_t near = 16;
@@ -129,7 +129,7 @@ static const char *key_decode(const struct block *block, EVP_PKEY **ret_key)
 	return NULL;
 }
 
-/* The first private key, as TLS servers do; there may be curve parameters or certificates before it. */
+/* The first private key, as TLS servers do; curve parameters or certificates may precede it. */
 static const char *key_read(struct str pem, EVP_PKEY **ret_key)
 {
 	if (pem.len == 0)
@@ -178,7 +178,7 @@ static bool is_any_issuer(const struct chain *chain, size_t index)
 	return false;
 }
 
-/* The leaf is whose key we have, or without a key whoever issued none of the others. */
+/* The leaf is the certificate of our key, or without a key the one that issued no other. */
 static bool find_leaf(const struct chain *chain, const EVP_PKEY *key, size_t *ret_index)
 {
 	for (size_t i = 0; i < chain->count; i++) {
@@ -193,7 +193,7 @@ static bool find_leaf(const struct chain *chain, const EVP_PKEY *key, size_t *re
 	return key == NULL;
 }
 
-/* From the leaf up, each signed by the next. What belongs to no such line is left out: clients need not take it. */
+/* From the leaf up, each signed by the next. Others are left out: clients need not accept them. */
 static void put_in_order(struct chain *chain, size_t leaf)
 {
 	bool used[CERT_CHAIN_MAX] = {false};
@@ -227,7 +227,7 @@ static bool is_served_kind(const X509 *leaf)
 	}
 }
 
-/* Without timegm(), which reads the file of the local time zone: nothing may be opened in a sandbox. */
+/* Without timegm(), which reads the local time zone's file: a sandbox forbids opening files. */
 static bool read_time(const ASN1_TIME *time, int64_t *ret_seconds)
 {
 	int days = 0;

@@ -31,8 +31,8 @@ static struct str first_label(struct str name)
 	return (struct str){name.p, dot != NULL ? (size_t)(dot - name.p) : name.len};
 }
 
-/* RFC 1123 labels, the first of which may be a whole "*" when others follow. NUL and all else that has fooled clients is no
- * label character. */
+/* RFC 1123 labels; the first may be "*" if others follow. NUL and other characters that have fooled clients are not label
+ * characters. */
 static bool is_host_name(struct str name)
 {
 	if (name.len == 0 || name.len > HOST_LEN_MAX)
@@ -54,7 +54,7 @@ static bool is_host_name(struct str name)
 	}
 }
 
-/* False when there are too many. */
+/* False if there are too many. */
 static bool add(struct names *names, const ASN1_STRING *string)
 {
 	struct str name = {
@@ -119,7 +119,7 @@ const char *cert_names_read(
 		room = add(&names, name->d.dNSName);
 	}
 	GENERAL_NAMES_free(alternatives);
-	/* RFC 6125, section 6.4.4: the common name counts only where no DNS name is given. */
+	/* RFC 6125, section 6.4.4: the common name counts only if there is no DNS name. */
 	if (room && !has_dns)
 		room = add_common_names(&names, leaf);
 	if (!room)
@@ -130,7 +130,7 @@ const char *cert_names_read(
 	return NULL;
 }
 
-/* The order of the list; `left` is in any case. */
+/* In the order of the list; `left` may have any case. */
 static int compare_host(const void *left, const void *right)
 {
 	struct str host = *(const struct str *)left;

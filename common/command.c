@@ -65,7 +65,7 @@ static void finish(struct command *command, enum command_outcome outcome)
 	free_it(command);
 }
 
-/* Both its end and that of its output have come: a grandchild may hold the output open, so the end counts. */
+/* The output need not have ended: a grandchild may hold it open, so the command's end counts. */
 static void finish_ended(struct command *command)
 {
 	bool is_good = WIFEXITED(command->status) && WEXITSTATUS(command->status) == 0;
@@ -129,7 +129,7 @@ static void on_child(struct ev_loop *loop, ev_child *watcher, int events)
 	finish_ended(command);
 }
 
-static void kill_it(struct command *command)
+static void kill_group(struct command *command)
 {
 	if (command->pid != 0)
 		kill(-command->pid, SIGKILL);
@@ -139,7 +139,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct command *command = watcher->data;
 	command->is_late = true;
-	kill_it(command);
+	kill_group(command);
 }
 
 static void on_unstarted(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -261,6 +261,6 @@ void command_cancel(struct command *command)
 {
 	if (command == NULL)
 		return;
-	kill_it(command);
-	free_it(command);
+	kill_group(command);
+	free_command(command);
 }

@@ -14,7 +14,7 @@ struct curl_loop {
 	void *ctx;
 };
 
-/* libcurl has the loop's word: everything it does starts here. */
+/* Reports an event of the loop to libcurl, which acts only in here. */
 static void drive(struct curl_loop *c, curl_socket_t fd, int events)
 {
 	int running = 0;
@@ -37,8 +37,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	drive(c, CURL_SOCKET_TIMEOUT, 0);
 }
 
-/* The number of a closed socket comes back at once for another one: the old watcher goes before anything else, and ev_io_set()
- * tells libev that even an unchanged number may be a new socket. */
+/* The descriptor of a closed socket may be reused at once: the old watcher goes first, and ev_io_set() tells libev that even
+ * an unchanged number may be a new socket. */
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *socket_ctx)
 {
 	struct curl_loop *c = ctx;
@@ -78,7 +78,7 @@ struct curl_loop *curl_loop_new(
 	struct ev_loop *loop, unsigned connections_max, void (*on_progress)(void *ctx), void *ctx)
 {
 	struct curl_loop *c = xcalloc(1, sizeof(*c));
-	/* A failed allocation of libcurl's would otherwise look like one of our mistakes. */
+	/* A failed allocation in libcurl would otherwise look like a bug of ours. */
 	must(curl_global_init_mem(CURL_GLOBAL_DEFAULT, xmalloc, free, xrealloc, xstrdup, xcalloc) ==
 		CURLE_OK);
 	c->loop = loop;

@@ -36,11 +36,11 @@ struct daemon {
 	struct admin_server *admin;
 	bool is_stopping;
 	bool has_failed;
-	char *missing;                                /* a line each thing; NULL: ready */
-	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing more to say */
+	char *missing;                                /* one item a line; NULL: ready */
+	void (*describe)(void *ctx, struct buf *out); /* NULL: nothing to add */
 	void *describe_ctx;
 	int64_t started_s;
-	int64_t ready_s; /* since when it waits for nothing; 0: it does */
+	int64_t ready_s; /* since when it is ready; 0: it is not */
 };
 
 struct ev_loop *daemon_loop(struct daemon *daemon)
@@ -69,7 +69,7 @@ char *daemon_confine(struct daemon *daemon, struct sandbox *sandbox)
 	return problem;
 }
 
-/* "a, b" of lines; the caller frees it. */
+/* Lines as "a, b"; the caller frees it. */
 static char *join_lines(const char *lines)
 {
 	struct buf text;
@@ -77,7 +77,7 @@ static char *join_lines(const char *lines)
 	for (struct str rest = str_from(lines); rest.len != 0;) {
 		const char *end = str_find(rest, '\n');
 		struct str line = {rest.p, end != NULL ? (size_t)(end - rest.p) : rest.len};
-		/* What does not fit is left out. */
+		/* The rest is left out. */
 		if (buf_printf(&text, "%s%.*s", buf_len(&text) != 0 ? ", " : "", STR_FMT(line)) !=
 			0)
 			break;
@@ -164,7 +164,7 @@ static void start_watchers(struct daemon *daemon)
 	heap_trimmer_start(&daemon->trimmer, daemon->loop, TRIM_AFTER_S, NULL);
 	double period_s = notify_watchdog_period();
 	if (period_s > 0) {
-		/* From the loop itself, so that a loop that hangs is found. */
+		/* Sent from the loop itself, so that a hung loop is noticed. */
 		ev_timer_init(&daemon->watchdog, on_watchdog, 0., period_s);
 		ev_timer_start(daemon->loop, &daemon->watchdog);
 	}
@@ -256,14 +256,13 @@ static char *open_admin(
 	return NULL;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *start(struct daemon *daemon, void *config, bool *ret_usage)
 {
 	const struct daemon_options *options =
 		(const void *)((const char *)config + daemon->spec->common_offset);
-	/* "Not ready" from the first moment, silently: the process says itself what it waits for.
-	 */
+	/* Not ready from the start, without a log line: the process itself reports what it waits for. */
 	daemon->missing = xstrdup("");
 	daemon->started_s = clock_wall_s();
 	start_watchers(daemon);
@@ -290,9 +289,9 @@ static int run(struct daemon *daemon, void *config)
 	ev_run(daemon->loop, 0);
 	heap_trimmer_stop(&daemon->trimmer, daemon->loop);
 	notify_stopping();
-	/* stop() may run the loop once more, and has freed what reload() looks at. */
+	/* stop() may run the loop once more, after it has freed what reload() needs. */
 	daemon->is_stopping = true;
-	/* First, because its answers look at what stop() frees. */
+	/* First, because its responses use what stop() frees. */
 	admin_server_free(daemon->admin);
 	daemon->spec->stop();
 	log_event(&EV_STOPPED);
@@ -318,8 +317,8 @@ static int run_filter(const struct daemon_spec *spec, const void *config)
 	return usage ? DAEMON_EXIT_USAGE : DAEMON_EXIT_FAILURE;
 }
 
-/* Who asks for the end, or for another look at the files, before the loop turns is heard when it does. */
-static void hold_requests(void)
+/* A signal that arrives before the loop runs is handled once it does. */
+static void block_signals(void)
 {
 	sigset_t held;
 	sigemptyset(&held);
@@ -333,7 +332,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 {
 	const struct option_table *table = spec->options;
 	char *problem = NULL;
-	hold_requests();
+	block_signals();
 	heap_configure();
 	enum options_outcome outcome = options_parse(table, config, argc, argv, getenv, &problem);
 	const struct daemon_options *options =
@@ -354,7 +353,7 @@ int daemon_main(const struct daemon_spec *spec, void *config, int argc, char **a
 	} else if (outcome == OPTIONS_VERSION) {
 		printf("%s %s\n", table->program, SLUICE_VERSION);
 	} else if (outcome == OPTIONS_BAD) {
-		/* How lines are to look is not known yet; for whoever has typed it. */
+		/* The log format is not known yet; this is for whoever typed the command. */
 		log_init(table->program, LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 		fprintf(stderr, "%s%s: %s\n", log_prefix(LOG_LEVEL_ERROR), table->program, problem);
 		free(problem);

@@ -56,7 +56,7 @@ static const char *short_name(const char *program)
 	return program + (strncmp(program, family, strlen(family)) == 0 ? strlen(family) : 0);
 }
 
-/* A process without network, which was handed a socket of it nevertheless. */
+/* For a process without network that was passed a network socket. */
 static char *refuse_network(const char *program)
 {
 	int fd = inherited_network_socket();

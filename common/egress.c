@@ -7,9 +7,9 @@
 
 enum { IP_LEN = 16, IP_BITS = 128, IPV4_LEN = 4, IPV4_BITS = 32 };
 
-/* Both families in one space: IPv4 stands where its mapped addresses are. */
+/* Both families share one space: IPv4 is represented by its mapped addresses. */
 struct network {
-	uint8_t ip[IP_LEN]; /* bits behind the prefix are zero */
+	uint8_t ip[IP_LEN]; /* bits after the prefix are zero */
 	unsigned bits;
 	const char *why;
 };
@@ -127,7 +127,7 @@ const char *egress_refusal(const struct egress *egress, struct str ip)
 	return refusal_of(egress, bytes);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *read_list(
 	const char *option, const struct option_list *texts, struct network_list *ret_list)

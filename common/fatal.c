@@ -20,7 +20,7 @@ void fatal_tell(enum fatal_cause cause, const char *reason)
 		write_words(cause, reason);
 		return;
 	}
-	/* writev(2) does not change what it is given. */
+	/* writev(2) does not modify its buffers. */
 	char end[] = "\n";
 	struct iovec line[] = {{(void *)(uintptr_t)reason, strlen(reason)}, {end, 1}};
 	ssize_t ignored = writev(STDERR_FILENO, line, 2);

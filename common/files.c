@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Ends the names of files that are being written. */
+/* Suffix of files being written. */
 static const char suffix[] = ".new~";
 
 enum { COMPARE_LEN_MAX = 8 * 1024 * 1024, PIECE_LEN = 16 * 1024 };
@@ -125,7 +125,7 @@ int files_write_loose(const char *path, struct str content, mode_t mode)
 int files_read_fd(int fd, struct buf *out)
 {
 	for (;;) {
-		/* One byte more than fits tells a file that ends from one that is too long. */
+		/* One more byte tells a file that fits exactly from one that is too long. */
 		size_t free = out->max - buf_len(out);
 		char more;
 		uint8_t *room =

@@ -45,7 +45,7 @@ void hash_add_int(struct hash *hash, uint64_t number)
 	hash->words++;
 }
 
-/* With its length before it, and filled up with zeros. */
+/* Preceded by its length, and padded with zeros. */
 void hash_add_str(struct hash *hash, struct str text)
 {
 	hash_add_int(hash, text.len);

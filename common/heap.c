@@ -4,9 +4,9 @@
 #include <malloc.h>
 
 enum {
-	/* Large buffers get mappings of their own, and go back at once; glibc would raise the limit by itself. */
+	/* Large buffers get mappings of their own, unmapped when freed; glibc would raise this limit. */
 	OWN_MAPPING_MIN = 256 * 1024,
-	/* The end of the heap is left to the trimmer, rather than given back and taken again with each page of a list. */
+	/* The end of the heap is left to the trimmer, rather than returned and taken again with each page of a list. */
 	END_KEPT_MAX = 8 * 1024 * 1024,
 };
 
@@ -17,7 +17,7 @@ void heap_configure(void)
 	mallopt(M_TRIM_THRESHOLD, END_KEPT_MAX);
 }
 
-static void give_back(void)
+static void trim_heap(void)
 {
 	malloc_trim(0);
 }
@@ -29,7 +29,7 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 	trimmer->trim();
 }
 
-/* Before the loop waits: it has just done something. */
+/* Before the loop waits: it has just been active. */
 static void on_activity(struct ev_loop *loop, ev_prepare *activity, int events)
 {
 	struct heap_trimmer *trimmer = activity->data;
@@ -47,7 +47,7 @@ void heap_trimmer_start(
 	struct heap_trimmer *trimmer, struct ev_loop *loop, double after_s, void (*trim)(void))
 {
 	*trimmer =
-		(struct heap_trimmer){.after_s = after_s, .trim = trim != NULL ? trim : give_back};
+		(struct heap_trimmer){.after_s = after_s, .trim = trim != NULL ? trim : trim_heap};
 	ev_prepare_init(&trimmer->activity, on_activity);
 	ev_init(&trimmer->timer, on_time);
 	trimmer->activity.data = trimmer->timer.data = trimmer;

@@ -12,24 +12,24 @@
 /*
  *   WAITING --its timer--> RUNNING --libcurl is done, or its timer--> DONE --on_done() has returned--> freed
  *
- * While a callback of our owner runs, libcurl may stand below it, and so may we. What callbacks ask for is therefore done when the
- * last of them has returned: settle(). A cancelled request is CANCELLED for that long.
+ * While a callback of our owner runs, libcurl and we may be on the stack below it. What callbacks ask for is therefore done once
+ * the last of them has returned: settle(). Until then a cancelled request is CANCELLED.
  */
 enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_DONE, REQUEST_CANCELLED };
 
 struct http_request {
 	LIST_ENTRY(http_request) entry;
 	struct http *http;
-	struct curl_loop *curl; /* while it runs */
+	struct curl_loop *curl; /* while it is running */
 	enum request_state state;
 	struct http_easy *easy;
-	struct http_call call; /* the owner's callbacks; texts are not kept */
+	struct http_call call; /* the owner's callbacks; texts are not copied */
 	ev_timer timer;
 	double ends_at;  /* 0: never */
 	double heard_at; /* 0: not connected yet, nothing is expected */
 };
 
-/* Connections, TLS sessions and authorities of one time: http_drop_idle() begins another one. */
+/* Connections, TLS sessions and CAs that are shared; http_drop_idle() starts a new generation. */
 struct generation {
 	LIST_ENTRY(generation) entry;
 	struct curl_loop *curl;
@@ -42,14 +42,14 @@ struct http {
 	struct ev_loop *loop;
 	char *user_agent;
 	unsigned connections_max;
-	struct generation_list generations; /* the newest first */
+	struct generation_list generations; /* newest first */
 	struct request_list requests;
 	struct request_list cancelled;
-	unsigned callbacks; /* of our owner that run now */
+	unsigned callbacks; /* of our owner that are running */
 	bool freed;
 };
 
-/* ---- ends ---- */
+/* ---- ending ---- */
 
 static void free_request(struct http_request *request)
 {
@@ -79,7 +79,7 @@ static void free_old_generations(struct http *http)
 	}
 }
 
-/* Does what had to wait for the return of a callback; `http` may be gone afterwards. */
+/* Does what had to wait for callbacks to return; may free `http`. */
 static void settle(struct http *http)
 {
 	if (http->callbacks != 0)
@@ -109,7 +109,7 @@ static void silence(struct http_request *request)
 
 void http_cancel(struct http_request *request)
 {
-	/* Its on_done() is running: it is freed anyway. */
+	/* Its on_done() is running, after which it is freed anyway. */
 	if (request->state == REQUEST_DONE)
 		return;
 	silence(request);
@@ -169,7 +169,7 @@ static bool has_idle_timeout(const struct http_request *request)
 	return request->call.idle_timeout_s > 0 && request->heard_at > 0;
 }
 
-/* Sets the timer for what comes next: to begin, or to give up. */
+/* Sets the timer for the next step: to start, or to give up. */
 static void set_timer(struct http_request *request)
 {
 	double now = clock_monotonic_s();
@@ -222,7 +222,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	settle(http);
 }
 
-/* Of http_easy.c. The timer is not set anew for every piece: when it fires, it looks at heard_at. */
+/* Called by http_easy.c. The timer is not restarted for every piece: when it fires, it checks heard_at. */
 static void on_activity(void *owner)
 {
 	struct http_request *request = owner;
@@ -257,7 +257,7 @@ static void relay_done(void *ctx, const struct http_result *result)
 	request->call.on_done(request->call.ctx, result);
 }
 
-/* ---- the owner's calls ---- */
+/* ---- public functions ---- */
 
 struct http_request *http_start(struct http *http, const struct http_call *call)
 {

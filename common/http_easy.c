@@ -9,15 +9,16 @@
 #include <strings.h>
 
 enum {
-	HEADERS_LEN_MAX = 256 * 1024, /* of all heads of one request together, interim ones too */
-	RETRY_AFTER_MAX_S = 3600,     /* a longer time counts as this */
+	HEADERS_LEN_MAX =
+		256 * 1024, /* of all heads of one request together, including interim responses */
+	RETRY_AFTER_MAX_S = 3600, /* longer times are capped */
 	STATUS_REFUSED_MIN = 300,
-	HIDDEN_LEN_MIN = 4, /* what is shorter stands in any text */
+	MASKED_LEN_MIN = 4, /* shorter texts would match anywhere */
 };
 
 struct http_easy {
 	CURL *handle;
-	struct http_call call; /* callbacks and limits; texts are not kept */
+	struct http_call call; /* callbacks and limits; texts are not copied */
 	struct curl_slist *headers;
 	struct curl_slist *connect_to;
 	const char *problem;
@@ -60,7 +61,7 @@ static void take_head(struct http_easy *easy)
 	long status = 0;
 	const char *type = NULL;
 	curl_easy_getinfo(easy->handle, CURLINFO_RESPONSE_CODE, &status);
-	/* An answer of 1xx is followed by the real one, and that by its body and then perhaps by more headers. */
+	/* A 1xx response is followed by the final one, and its body perhaps by trailers. */
 	if (status < 200 || easy->head.status != 0)
 		return;
 	curl_easy_getinfo(easy->handle, CURLINFO_CONTENT_TYPE, &type);
@@ -119,7 +120,7 @@ static enum http_outcome outcome_of(const struct http_easy *easy, CURLcode code)
 		return HTTP_E_REFUSED_DATA;
 	switch ((int)code) {
 	case CURLE_OK:
-		/* libcurl is content with a connection that ends within the head. */
+		/* libcurl accepts a connection that ends within the head. */
 		return easy->head.status != 0 ? HTTP_ANSWERED : HTTP_E_CUT;
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY:
@@ -158,20 +159,20 @@ static const char *error_of(const struct http_easy *easy, CURLcode code, enum ht
 	return easy->error[0] != '\0' ? easy->error : curl_easy_strerror(code);
 }
 
-/* ---- what a refusal repeats ---- */
+/* ---- masking credentials ---- */
 
-static void hide(char *body, size_t body_len, const char *text, size_t len)
+static void mask(char *body, size_t body_len, const char *text, size_t len)
 {
 	char *end = body + body_len;
 	char *at = body;
-	while (len >= HIDDEN_LEN_MIN && (at = memmem(at, (size_t)(end - at), text, len)) != NULL) {
+	while (len >= MASKED_LEN_MIN && (at = memmem(at, (size_t)(end - at), text, len)) != NULL) {
 		memset(at, '*', len);
 		at += len;
 	}
 }
 
 /* "user:password", as sent. */
-static void hide_pair(char *body, size_t body_len, const char *encoded)
+static void mask_pair(char *body, size_t body_len, const char *encoded)
 {
 	size_t room = strlen(encoded) / 4 * 3 + 4;
 	char *pair = xcalloc(1, room);
@@ -179,13 +180,13 @@ static void hide_pair(char *body, size_t body_len, const char *encoded)
 		(unsigned char *)pair, (const unsigned char *)encoded, (int)strlen(encoded));
 	const char *password = len > 0 ? strchr(pair, ':') : NULL;
 	if (password != NULL)
-		hide(body, body_len, password + 1, strlen(password + 1));
+		mask(body, body_len, password + 1, strlen(password + 1));
 	explicit_bzero(pair, room);
 	free(pair);
 }
 
-/* A server, or a proxy before it, may repeat what it was shown; and a refusal is told to people. */
-static void hide_credentials(struct http_easy *easy)
+/* A server, or a proxy before it, may repeat credentials in an error response, which people get to see. */
+static void mask_credentials(struct http_easy *easy)
 {
 	static const char bearer[] = "Authorization: Bearer ";
 	static const char basic[] = "Authorization: Basic ";
@@ -196,11 +197,11 @@ static void hide_credentials(struct http_easy *easy)
 		const char *value = item->data;
 		if (strncmp(value, bearer, sizeof(bearer) - 1) == 0) {
 			value += sizeof(bearer) - 1;
-			hide(body, len, value, strlen(value));
+			mask(body, len, value, strlen(value));
 		} else if (strncmp(value, basic, sizeof(basic) - 1) == 0) {
 			value += sizeof(basic) - 1;
-			hide(body, len, value, strlen(value));
-			hide_pair(body, len, value);
+			mask(body, len, value, strlen(value));
+			mask_pair(body, len, value);
 		}
 	}
 }
@@ -210,8 +211,8 @@ void http_easy_complete(struct http_easy *easy, CURLcode code, const char *reaso
 	struct http_result result = {.outcome = outcome_of(easy, code), .head = easy->head};
 	result.error = reason != NULL ? reason : error_of(easy, code, result.outcome);
 	if (easy->head.status >= STATUS_REFUSED_MIN)
-		hide_credentials(easy);
-	/* Half a body is no body. */
+		mask_credentials(easy);
+	/* A partial body is not returned. */
 	if (result.outcome == HTTP_ANSWERED) {
 		result.body = buf_str(&easy->body_in);
 		curl_easy_getinfo(easy->handle, CURLINFO_CONTENT_TYPE, &result.content_type);
@@ -241,14 +242,14 @@ static bool add_headers(struct http_easy *easy, const struct http_call *call)
 		good = http_headers_add_bearer(&easy->headers, call->bearer);
 	else if (good && call->username != NULL)
 		good = http_headers_add_basic(&easy->headers, call->username, call->password);
-	/* No "Expect: 100-continue", which costs a round trip or a second; no type of a form by default. */
+	/* No "Expect: 100-continue", which costs a round trip or a second; no default Content-Type. */
 	http_headers_add(&easy->headers, "Expect:");
 	if (!has_header(easy->headers, "Content-Type"))
 		http_headers_add(&easy->headers, "Content-Type:");
 	return good;
 }
 
-/* POST, PUT and PATCH say even that they have no body. */
+/* POST, PUT and PATCH send a length even without a body. */
 static bool wants_body(const struct http_call *call)
 {
 	return call->body.p != NULL || strcmp(call->method, "POST") == 0 ||
@@ -269,7 +270,7 @@ static void set_request(struct http_easy *easy, const struct http_call *call)
 	curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, call->method);
 	if (call->accept_gzip)
 		curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "gzip");
-	/* libcurl repeats only what it put on an old connection. */
+	/* libcurl retries only on a reused connection. */
 	if (call->only_once)
 		curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
 	curl_easy_setopt(handle, CURLOPT_HTTPHEADER, easy->headers);
@@ -355,7 +356,7 @@ const char *http_outcome_text(enum http_outcome outcome)
 
 char *http_escape(struct str text)
 {
-	/* A length of zero makes libcurl measure the text itself. */
+	/* With length zero libcurl calls strlen() itself. */
 	char *curls = curl_easy_escape(
 		NULL, text.len != 0 ? text.p : "", text.len != 0 ? (int)text.len : 0);
 	must(curls != NULL);

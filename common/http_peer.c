@@ -14,13 +14,13 @@
 enum {
 	KEEPALIVE_IDLE_S = 30,
 	KEEPALIVE_INTERVAL_S = 10,
-	/* Unacknowledged data for so long means that the peer is gone. */
+	/* Data unacknowledged for this long means that the peer is gone. */
 	USER_TIMEOUT_MS = 60 * 1000,
-	/* Go's servers close connections that were idle for 90 s. A younger one is likely to live, and few requests meet a dead one. */
+	/* Go's servers close connections after 90 s of idleness, so one this young is probably alive. */
 	IDLE_MAX_S = 60,
-	/* Handles made in one go share the parsed authorities; a rotated file is noticed soon. */
+	/* Handles created together share the parsed CAs; a rotated file is noticed soon. */
 	CA_CACHE_S = 60,
-	/* Of each handle. A watch holds them for ever and needs little. */
+	/* Per handle. A watch holds them for ever and needs little. */
 	RECEIVE_BUFFER_LEN = 8 * 1024,
 	SEND_BUFFER_LEN = 16 * 1024,
 };
@@ -41,7 +41,7 @@ void http_peer_fini(struct http_peer *peer)
 	free(peer->key_file);
 	secret_fini(&peer->key_data);
 	free(peer->server_name);
-	free_wiped(peer->proxy_url); /* may hold a password */
+	free_wiped(peer->proxy_url); /* may contain a password */
 	free(peer->unix_socket);
 	*peer = (struct http_peer){0};
 }
@@ -99,7 +99,7 @@ bool http_headers_add_bearer(struct curl_slist **headers, const struct secret *t
 	return good;
 }
 
-/* Not libcurl's own basic authentication: nobody wipes its copies. */
+/* libcurl's own basic authentication makes copies that are not wiped. */
 bool http_headers_add_basic(
 	struct curl_slist **headers, const char *username, const struct secret *password)
 {
@@ -123,7 +123,7 @@ void http_headers_free(struct curl_slist *headers)
 	curl_slist_free_all(headers);
 }
 
-/* ---- where to ---- */
+/* ---- destination ---- */
 
 static char *url_part(CURLU *url, CURLUPart part, unsigned flags)
 {
@@ -143,8 +143,7 @@ static bool is_http(CURLU *url)
 	return is;
 }
 
-/* SNI and verification take the URL's host, so the URL gets the server's name; the connection still goes to the real host, and so does
- * the Host header. */
+/* SNI and verification use the URL's host, so the URL gets the server name; the connection and the Host header keep the real host. */
 static bool rename_server(CURLU *url, const char *server_name, struct curl_slist **headers,
 	struct curl_slist **ret_connect_to)
 {
@@ -187,7 +186,7 @@ static bool set_url(CURL *handle, const char *text, const char *server_name,
 
 /* ---- TLS ---- */
 
-/* libcurl reads our memory while the handle lives, and has no copy that nobody would wipe. */
+/* libcurl uses our memory while the handle lives, and makes no copy that would not be wiped. */
 static void set_blob(CURL *handle, CURLoption option, const char *data, size_t len)
 {
 	struct curl_blob blob = {
@@ -207,7 +206,7 @@ static void set_client_certificate(CURL *handle, const struct http_peer *peer)
 		set_blob(handle, CURLOPT_SSLKEY_BLOB, peer->key_data.text, peer->key_data.len);
 	else if (peer->key_file != NULL)
 		curl_easy_setopt(handle, CURLOPT_SSLKEY, peer->key_file);
-	/* A resumed session goes on with the certificate it began with, though the file may hold another one now. */
+	/* A resumed session keeps its original certificate, though the file may contain another one now. */
 	curl_easy_setopt(handle, CURLOPT_SSL_SESSIONID_CACHE, 0L);
 }
 
@@ -215,9 +214,9 @@ static void set_tls(CURL *handle, const struct http_peer *peer)
 {
 	curl_easy_setopt(handle, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(handle, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_S);
-	/* The system's folder of authorities would be trusted besides the given one, and nothing would be cached. */
+	/* Otherwise the system's CA folder would be trusted besides the given CA, and nothing would be cached. */
 	curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
-	/* For an encrypted key OpenSSL would otherwise ask the terminal. */
+	/* Otherwise OpenSSL would ask the terminal for the password of an encrypted key. */
 	curl_easy_setopt(handle, CURLOPT_KEYPASSWD, "");
 	if (peer == NULL)
 		return;
@@ -234,7 +233,7 @@ static void set_tls(CURL *handle, const struct http_peer *peer)
 
 /* ---- connection ---- */
 
-/* Finds a dead peer; a proxy that keeps the connection alive without it is the caller's to find. */
+/* Detects a dead peer; if a proxy keeps the connection alive, the caller has to. */
 static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
 	unsigned timeout_ms = USER_TIMEOUT_MS;
@@ -244,7 +243,7 @@ static int on_socket_made(void *ctx, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-/* libcurl's own would keep the reason to itself. */
+/* libcurl would not report why socket() failed. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
@@ -260,7 +259,7 @@ static void set_connection(CURL *handle, double connect_timeout_s)
 	curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(handle, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-	/* A proxy that only passes bytes on sees none of our headers, and its answer is not the server's. */
+	/* A tunnelling proxy does not get our headers, and its response is not the server's. */
 	curl_easy_setopt(handle, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
 	curl_easy_setopt(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);

@@ -23,7 +23,7 @@ static bool is_bound_to(int fd, const char *name)
 	return base != NULL && strcmp(base + 1, name) == 0;
 }
 
-/* Whether the index-th of the colon-separated names is `name`. */
+/* Whether the name at `index` of the colon-separated list is `name`. */
 static bool is_named(const char *names, int index, const char *name)
 {
 	while (names != NULL && index-- > 0) {
@@ -35,7 +35,7 @@ static bool is_named(const char *names, int index, const char *name)
 	return str_eq_c((struct str){names, strcspn(names, ":")}, name);
 }
 
-/* How many were handed to this process. */
+/* How many were passed to this process. */
 static int64_t inherited_count(void)
 {
 	const char *pid = getenv("LISTEN_PID");

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-enum { SMALL_OBJECT = 12 /* members compared each with each; a larger object is sorted */ };
+enum { SMALL_OBJECT = 12 /* members compared pairwise; a larger object is sorted */ };
 
 static const cJSON *node(const struct json *value)
 {
@@ -33,7 +33,7 @@ static const struct json *value_of_const(const cJSON *item)
 	return (const struct json *)(const void *)item;
 }
 
-/* With an allocator that cannot fail, a NULL from cJSON means bad text and nothing else. */
+/* With an allocator that cannot fail, NULL from cJSON can only mean invalid text. */
 [[gnu::constructor]] static void use_our_allocator(void)
 {
 	cJSON_Hooks hooks = {.malloc_fn = xmalloc, .free_fn = free};
@@ -57,7 +57,7 @@ static int compare_members(const void *a, const void *b)
 	return left->position < right->position ? -1 : left->position > right->position;
 }
 
-/* The members in the order of their names, equal ones as they came; the caller frees it. heapsort() has no bad case, unlike
+/* The members sorted by name, duplicates in their original order; the caller frees it. heapsort() has no bad case, unlike
  * qsort(). */
 static struct member *sorted_members(const cJSON *object, size_t count)
 {
@@ -70,13 +70,13 @@ static struct member *sorted_members(const cJSON *object, size_t count)
 	return members;
 }
 
-/* Most differ in their first letter, which spares the call. */
+/* Most names differ in their first letter, which saves the call. */
 static bool same_name(const cJSON *a, const cJSON *b)
 {
 	return a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0;
 }
 
-/* What was named twice may have been a secret. */
+/* The duplicate may be a secret. */
 static void drop_member(cJSON *object, const cJSON *member)
 {
 	json_free_wiped(value_of(cJSON_DetachItemViaPointer(object, (cJSON *)(uintptr_t)member)));
@@ -97,7 +97,7 @@ static size_t drop_duplicates_of_few(cJSON *object)
 	return dropped;
 }
 
-/* Of members of the same name the last one stays. How many went. */
+/* Of members with the same name the last one stays. Returns how many were dropped. */
 static size_t drop_duplicates(cJSON *object)
 {
 	size_t count = json_count(value_of_const(object));
@@ -115,7 +115,7 @@ static size_t drop_duplicates(cJSON *object)
 	return dropped;
 }
 
-/* What only the parsed document shows. Recursion is bounded by JSON_DEPTH_MAX. */
+/* Checks that need the parsed document. Recursion is bounded by JSON_DEPTH_MAX. */
 static const char *check_values(cJSON *value, size_t *dropped)
 {
 	if (cJSON_IsNumber(value) && !isfinite(value->valuedouble))
@@ -362,7 +362,7 @@ static cJSON *push(struct json *array, cJSON *item)
 	return item;
 }
 
-/* cJSON_CreateString() wants a C string and makes a second copy, which nobody would wipe. */
+/* cJSON_CreateString() needs a C string and makes a second copy, which would not be wiped. */
 static cJSON *new_string(struct str text)
 {
 	cJSON *item = cJSON_CreateNull();
@@ -425,7 +425,7 @@ void json_push_str(struct json *array, struct str text)
 
 void json_set_copy(struct json *object, const char *name, const struct json *value)
 {
-	/* First the copy: the value may stand in what it replaces. */
+	/* Copied first: the value may be part of what it replaces. */
 	cJSON *copy = value != NULL ? cJSON_Duplicate(node(value), 1) : NULL;
 	if (copy == NULL)
 		cJSON_DeleteItemFromObjectCaseSensitive(node_mutable(object), name);

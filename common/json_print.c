@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Printing without cJSON's printer: that one writes 9007199254740991 as 9.00719925474099e+15, which is another number and
- * no whole one for its reader, and leaves pieces of secrets behind while its buffer grows.
+ * Printing without cJSON's printer, which writes 9007199254740991 as 9.00719925474099e+15, a different number and not an
+ * integer for its reader, and leaves pieces of secrets behind while its buffer grows.
  */
 #include "common/json.h"
 
@@ -38,7 +38,7 @@ int json_put_text(struct buf *out, struct str text)
 	return err != 0 ? err : buf_append(out, "\"", 1);
 }
 
-/* The shortest digits that are read back as the same number. */
+/* The shortest digits that parse as the same number. */
 static int print_real(double number, struct buf *out)
 {
 	char text[40];

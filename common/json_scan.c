@@ -15,7 +15,7 @@ struct scanner {
 	char *copy; /* where to replace; NULL: only look */
 };
 
-/* Bytes that stand for themselves in a string. */
+/* Bytes that need no escape in a string. */
 static const bool is_plain[256] = {
 	[0x20 ... 0x21] = true, /* then the quote */
 	[0x23 ... 0x5b] = true, /* then the backslash */
@@ -28,7 +28,7 @@ static bool fail(struct scanner *s, const char *problem)
 	return false;
 }
 
-/* The byte `ahead` of here, NUL behind the end: no NUL is allowed anywhere in the text. */
+/* The byte `ahead` of the position; NUL at the end: the text must not contain NUL. */
 static unsigned char peek(const struct scanner *s, size_t ahead)
 {
 	return ahead < s->text.len - s->at ? (unsigned char)s->text.p[s->at + ahead] : 0;
@@ -74,7 +74,7 @@ static bool scan_number(struct scanner *s)
 	return true;
 }
 
-/* The code unit of the \uXXXX escape `ahead` of here; false when there is none. */
+/* The code unit of the \uXXXX escape `ahead` of the position; false if there is none. */
 static bool peek_code_unit(const struct scanner *s, size_t ahead, unsigned *ret_unit)
 {
 	unsigned unit = 0;
@@ -130,7 +130,7 @@ static bool scan_escape(struct scanner *s)
 	return true;
 }
 
-/* Eight bytes at once: the high bit is set of the first byte that is not plain, and of none before it. */
+/* Eight bytes at once: the high bit is set in the first byte that is not plain, and in none before it. */
 static uint64_t mark_special(uint64_t bytes)
 {
 	const uint64_t each = UINT64_C(0x0101010101010101);
@@ -179,7 +179,7 @@ static bool scan_string(struct scanner *s)
 	return fail(s, "the text ends within a string");
 }
 
-/* Every value but the first follows a comma or opens what it stands in. */
+/* Every value but the first follows a comma or an opening bracket. */
 static bool begin_value(struct scanner *s)
 {
 	s->at++;

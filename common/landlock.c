@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What came after Debian 12's headers: versions 3, 4, 5 and 6. */
+/* Newer than Debian 12's headers: versions 3, 4, 5 and 6. */
 enum {
 	FS_TRUNCATE = 1 << 14,
 	FS_IOCTL_DEV = 1 << 15,
@@ -34,7 +34,7 @@ static const uint64_t write_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_AC
 				     LANDLOCK_ACCESS_FS_REFER | FS_TRUNCATE;
 static const uint64_t other_rights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
 				     LANDLOCK_ACCESS_FS_MAKE_BLOCK | FS_IOCTL_DEV;
-/* Those that a rule for something that is no folder may have. */
+/* The rights allowed in a rule for anything but a folder. */
 static const uint64_t file_rights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
 				    LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV;
 

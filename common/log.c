@@ -21,7 +21,7 @@ enum {
 	LOG_LAST_LINE_MAX = 1024,
 	LOG_HEAD_MAX = 256,
 	LOG_BURST = 20,
-	LOG_PROBLEM_MAX = 1024, /* of the last problem; what is longer is cut */
+	LOG_PROBLEM_MAX = 1024, /* of the last problem; the rest is cut */
 };
 static const double LOG_REFILL_PER_S = 1.0;
 
@@ -29,7 +29,7 @@ static struct {
 	const char *program;
 	enum log_level level;
 	enum log_format format;
-	bool is_journal; /* standard error is the journal of the service manager */
+	bool is_journal; /* standard error is the journal */
 	void (*sink)(void *ctx, const struct log_event *event, struct str line);
 	void *sink_ctx;
 	struct log_problem problem;
@@ -40,7 +40,7 @@ static const char *const LEVEL_NAMES[] = {"error", "warn", "info", "debug"};
 /* sd-daemon(3): LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG of syslog(3). */
 static const char *const JOURNAL_PREFIXES[] = {"<3>", "<4>", "<6>", "<7>"};
 
-/* systemd.exec(5): JOURNAL_STREAM is inherited, so it counts only where it names what descriptor 2 is now. */
+/* systemd.exec(5): JOURNAL_STREAM is inherited, so it counts only if it names the current descriptor 2. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -89,8 +89,7 @@ struct str log_errno_text(int err)
 	return str_from(strerror(err < 0 ? -err : err));
 }
 
-/* A token bucket per event: a fault that repeats must not fill a disk, and its first lines must not
- * be lost. */
+/* A token bucket per event: a repeating fault must not fill a disk, and its first lines must not be lost. */
 static bool take_token(struct log_event *event)
 {
 	double now = clock_monotonic_s();
@@ -123,9 +122,9 @@ static bool is_bare(struct str text)
 	return true;
 }
 
-/* Quoted as a JSON string, which is also what logfmt readers expect. Bytes that are no UTF-8 are
- * shown as \ufffd, so that neither a terminal nor a log reader can be fooled. A full line buffer
- * cuts the line, hence the ignored results. */
+/* Quoted as a JSON string, which logfmt readers expect as well. Invalid UTF-8 is shown as \ufffd, so that
+ * neither a terminal nor a log reader can be fooled. A full line buffer cuts the line, hence the ignored
+ * results. */
 static void put_quoted(struct buf *line, struct str text)
 {
 	(void)!buf_append(line, "\"", 1);
@@ -178,7 +177,7 @@ static void put_field(struct buf *line, const struct log_field *field, bool json
 	}
 }
 
-/* The journal has a time of its own for each line. */
+/* The journal has its own timestamps. */
 static void print_stamp(char *out, size_t room)
 {
 	struct timespec now = clock_wall();
@@ -193,7 +192,7 @@ static void print_stamp(char *out, size_t room)
 		now.tv_nsec / 1000000);
 }
 
-/* Without the heap, for the sake of last words. */
+/* Without the heap, because it is also used for fatal errors. */
 static void print_head(char *out, size_t room, const struct log_event *event)
 {
 	char stamp[64] = "";
@@ -243,8 +242,8 @@ static void emit(const struct log_event *event, struct buf *line)
 	}
 	if (buf_append(line, "\n", 1) != 0)
 		return;
-	/* One write per line keeps lines whole when several processes share the descriptor. Nobody
-	 * can be told if it fails. */
+	/* One write per line keeps lines whole when several processes share the descriptor. A failure
+	 * cannot be reported. */
 	ssize_t ignored = write(STDERR_FILENO, buf_data(line), buf_len(line));
 	(void)ignored;
 }
@@ -257,7 +256,7 @@ void log_event_fields(struct log_event *event, const struct log_field *fields, s
 	bool is_json = logger.format == LOG_FORMAT_JSON;
 	struct buf line;
 	char head[LOG_HEAD_MAX];
-	/* What readiness waits for is told by itself, and is not to hide why. */
+	/* Not-ready lines are reported elsewhere, and must not hide their cause. */
 	if (event->level <= LOG_LEVEL_WARN && event != &EV_NOT_READY)
 		remember(event, fields, count);
 	buf_init(&line, LOG_LINE_MAX);
@@ -300,7 +299,7 @@ void log_fatal(const struct log_event *event, const char *reason)
 static const struct log_event *next_by_name(const struct log_event *last)
 {
 	const struct log_event *best = NULL;
-	/* The two names are the ends of one array. */
+	/* Both symbols are the ends of one array. */
 	// cppcheck-suppress comparePointers
 	for (struct log_event *const *at = __start_log_events; at < __stop_log_events; at++) {
 		const struct log_event *event = *at;

@@ -91,7 +91,7 @@ void metrics_collect_without(void (*collect)(void *ctx), void *ctx)
 
 /* ---- labels ---- */
 
-/* How many words stand between bars. */
+/* The number of words between bars. */
 static size_t word_count(struct str words)
 {
 	size_t count = 1;
@@ -158,13 +158,13 @@ static int print_labels(struct buf *out, const struct metric *metric, size_t ser
 	return err != 0 || count == 0 ? err : buf_printf(out, "}");
 }
 
-/* ---- showing ---- */
+/* ---- printing ---- */
 
 static int print_value(struct buf *out, double value)
 {
 	if (isinf(value))
 		return buf_printf(out, value > 0 ? " +Inf\n" : " -Inf\n");
-	/* What was counted is shown to the last digit. */
+	/* Counts are printed to the last digit. */
 	bool is_whole = value > -WHOLE_MAX && value < WHOLE_MAX && value == (double)(int64_t)value;
 	return buf_printf(out, is_whole ? " %.0f\n" : " %.9g\n", value);
 }
@@ -172,7 +172,7 @@ static int print_value(struct buf *out, double value)
 static int print_head(struct buf *out, const struct metric *metric, bool is_openmetrics)
 {
 	static const char *const types[] = {"counter", "gauge", "histogram"};
-	/* In the older format the type belongs to the name that is shown. */
+	/* In the older format the type line has the same name as the sample. */
 	const char *suffix = !is_openmetrics && metric->type == METRIC_COUNTER ? "_total" : "";
 	int err = buf_printf(out, "# TYPE %s%s %s\n", metric->name, suffix, types[metric->type]);
 	if (err == 0 && is_openmetrics && metric->unit[0] != '\0')

@@ -18,18 +18,17 @@ static void notify_send(const char *text)
 	if (path == NULL || strlen(path) < 2 || strlen(path) >= sizeof(address.sun_path))
 		return;
 	memcpy(address.sun_path, path, strlen(path));
-	/* '@' stands for an abstract socket, whose name begins with NUL. */
+	/* '@' denotes an abstract socket, whose name begins with NUL. */
 	if (path[0] == '@')
 		address.sun_path[0] = '\0';
-	/* Made once: a process in a sandbox may be unable to make another. */
+	/* Created once: a sandboxed process may not be able to create another. */
 	static int fd = -1;
 	if (fd < 0)
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
-	/* The manager is told again at the next change; it has its own time-outs for what it never
-	 * hears. */
+	/* The manager is told again at the next change, and has its own timeouts if it hears nothing. */
 	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address, len);
 }
 
@@ -56,7 +55,7 @@ void notify_status(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text + used, sizeof(text) - used, format, args);
 	va_end(args);
-	/* A newline would begin another assignment. */
+	/* A newline would start another assignment. */
 	for (char *p = text; *p != '\0'; p++) {
 		if (*p == '\n')
 			*p = ' ';

@@ -18,7 +18,7 @@ enum {
 	FILE_LINE_MAX = OPTION_VALUE_LEN_MAX + 256,
 };
 
-/* What options and their variables were called in 0.1.0; taken still, and no longer documented but in the changelog. */
+/* Names of options and variables in 0.1.0; still accepted, and documented only in the changelog. */
 static const struct renamed {
 	char name[24];
 	char former_name[24];
@@ -30,7 +30,7 @@ static const struct renamed {
 };
 enum { RENAMED_COUNT = sizeof(RENAMED) / sizeof(RENAMED[0]) };
 
-/* NULL: the option has always had its name. */
+/* NULL: the option was never renamed. */
 static const struct renamed *find_renamed(const struct option_spec *spec)
 {
 	for (size_t i = 0; i < RENAMED_COUNT; i++) {
@@ -45,7 +45,7 @@ static void *member_of(const struct option_spec *spec, void *config)
 	return (char *)config + spec->offset;
 }
 
-/* Which source has set an option so far; a weaker source never overwrites a stronger one. */
+/* The source of an option's value; a weaker source never overrides a stronger one. */
 enum source { SOURCE_DEFAULT, SOURCE_FILE, SOURCE_ENV, SOURCE_ARGS };
 static const char *const SOURCE_NAMES[] = {
 	"default of", "file, option", "environment variable", "option"};
@@ -87,7 +87,7 @@ static bool parse_seconds(const char *text, double *ret_value)
 	return true;
 }
 
-/* Index of `text` among the words of "a|b|c", -1 when it is none of them. */
+/* Index of `text` among the words of "a|b|c"; -1: not found. */
 static int find_choice(const char *choices, const char *text)
 {
 	int index = 0;
@@ -259,7 +259,7 @@ static bool parse_file_line(struct parse *p, const char *path, int number, struc
 	if (equals != NULL)
 		name = str_trim((struct str){line.p, (size_t)(equals - line.p)});
 	if (equals == NULL || !find_option(p->table, name, &index)) {
-		/* Without an equals sign the rest may be a secret. */
+		/* Without an equals sign the rest could be a secret. */
 		name.len = equals != NULL ? name.len : first_word_len(name);
 		p->problem =
 			xasprintf("%s:%d: \"%.*s\" is no option; lines are `name = value` with "
@@ -307,7 +307,7 @@ static void build_getopt(const struct option_table *table, struct option *longs)
 	longs[n] = (struct option){0};
 }
 
-/* --no-name for booleans is looked up by hand: getopt would want a heap of names for it. */
+/* --no-name of booleans is handled here: getopt would need a list of all such names. */
 static bool take_negated(struct parse *p, const char *arg)
 {
 	size_t index = 0;
@@ -335,7 +335,7 @@ static enum options_outcome take_help(struct parse *p, const char *form)
 	return OPTIONS_BAD;
 }
 
-/* Everybody may read the command line of a process, so a secret does not stay in it. */
+/* Anybody can read the command line of a process, so secrets are overwritten there. */
 static bool take_option(struct parse *p, size_t index)
 {
 	bool good = set_value(p, SOURCE_ARGS, index, optarg != NULL ? optarg : "true");
@@ -366,7 +366,7 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 		if (got == OPT_CONFIG) {
 			*ret_file = optarg;
 		} else if (got == '?' || got == ':') {
-			/* What is behind the name may be a secret. */
+			/* What follows the name may be a secret. */
 			const char *word = argv[optind - 1];
 			size_t len = strcspn(word, "=");
 			p->problem = xasprintf("option %.*s: %s; --help lists all options",
@@ -385,7 +385,7 @@ static enum options_outcome parse_args(struct parse *p, int argc, char **argv, c
 	return OPTIONS_OK;
 }
 
-/* NULL: not set. An empty variable is how compose files and unit files say so. */
+/* NULL: not set. Compose files and unit files express that by an empty variable. */
 static const char *find_variable(
 	const struct option_spec *spec, char *(*environ_get)(const char *name))
 {

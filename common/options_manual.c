@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What holds for every process; see daemon.h. */
+/* The same for every process; see daemon.h. */
 static const char *const exit_codes[][2] = {
 	{"0", "It was asked to stop."},
 	{"1", "It failed at run time; its supervisor should start it again."},
@@ -23,8 +23,8 @@ static bool ends_sentence(const char *text)
 	return text[0] == '.' && text[1] == ' ' && text[2] >= 'A' && text[2] <= 'Z';
 }
 
-/* In mdoc a line that begins with a dot or a quote is a macro, and a backslash an escape; each
- * sentence begins a line. */
+/* In mdoc a line that begins with a dot or a quote is a macro, and a backslash is an escape; each sentence
+ * starts a line. */
 static void print_roff(FILE *out, const char *text)
 {
 	bool at_start = true;
@@ -45,14 +45,14 @@ static void print_roff(FILE *out, const char *text)
 	}
 }
 
-/* `text` as the arguments of a macro: words of two letters may be macros themselves. */
+/* `text` as arguments of a macro: two-letter words may be macros themselves. */
 static void print_argument(FILE *out, const char *text)
 {
 	fputs(" \\&", out);
 	print_roff(out, text);
 }
 
-/* `gap` goes before each sentence, `code` around what is typed. */
+/* `gap` precedes each sentence, `code` surrounds what is typed. */
 static void print_facts(
 	const struct option_spec *spec, FILE *out, const char *gap, const char *code)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What options look like to people: --help, and effective values for the log. */
+/* Options as people see them: --help, and effective values for the log. */
 #include "common/options.h"
 
 #include "common/xalloc.h"
@@ -55,7 +55,7 @@ char *options_value_text(const struct option_spec *spec, const void *config)
 	return xstrdup(text);
 }
 
-/* Words of text, wrapped so that each line starts at HELP_COLUMN. */
+/* Word-wrapped; each line starts at HELP_COLUMN. */
 static void print_wrapped(FILE *out, const char *text)
 {
 	int column = HELP_COLUMN;

@@ -39,7 +39,7 @@ static BIO *open_text(const char *text)
 	return bio;
 }
 
-/* NULL, or what the text is not. */
+/* NULL, or why the text is invalid. */
 static const char *check_authorities(const char *pem)
 {
 	BIO *bio = open_text(pem);
@@ -59,7 +59,7 @@ static const char *check_authorities(const char *pem)
 			    : NULL;
 }
 
-/* OpenSSL would ask the terminal. */
+/* Otherwise OpenSSL would ask the terminal. */
 static int no_password(char *room, int size, int is_writing, void *ctx)
 {
 	return -1;
@@ -123,7 +123,7 @@ char *pem_read_pair(const struct pem_pair *pair, char **ret_cert, char **ret_key
 		problem = read_text(pair->cert_path, &cert);
 	if (problem == NULL && key == NULL)
 		problem = read_text(pair->key_path, &key);
-	/* Texts are for who gave them to check. */
+	/* If the caller passed both texts, the caller checks the pair. */
 	if (problem == NULL && (pair->cert == NULL || pair->key == NULL))
 		problem = check_pair(pair, cert, key);
 	if (problem == NULL) {

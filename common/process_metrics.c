@@ -33,14 +33,14 @@ static void collect_memory(void)
 	double page = (double)sysconf(_SC_PAGESIZE);
 	if (statm < 0 || pread(statm, text, sizeof(text) - 1, 0) <= 0)
 		return;
-	/* Its first two numbers. */
+	/* The first two numbers of statm. */
 	double size = (double)strtoul(rest, &rest, 10);
 	double resident = (double)strtoul(rest, &rest, 10);
 	metric_set(&common_metrics[METRIC_VIRTUAL], 0, size * page);
 	metric_set(&common_metrics[METRIC_RESIDENT], 0, resident * page);
 }
 
-/* How many of the descriptors from `first` on are open. */
+/* Counts the open ones among the FDS_STEP descriptors from `first` on. */
 static unsigned count_open(int first)
 {
 	struct pollfd fds[FDS_STEP];
@@ -54,7 +54,7 @@ static unsigned count_open(int first)
 	return count;
 }
 
-/* Without looking into /proc, where a confined process may not. The lowest free number is always taken, so a gap of so many is the end. */
+/* Without /proc, which a confined process may not read. The lowest free number is always used first, so a gap of FDS_STEP is the end. */
 static void collect_descriptors(void)
 {
 	struct rlimit limit;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* By way of places behind theirs: the place of one may be where another is. */
-static bool keep(const int *kept, int count)
+/* Moves them beyond the target range first: the target of one may be the current number of another. */
+static bool place_descriptors(const int *kept, int count)
 {
 	const int behind = PROGRAM_FIRST_KEPT + count;
 	int *moved = xcalloc((size_t)count + 1, sizeof(*moved));
@@ -37,7 +37,7 @@ _Noreturn void program_become_with(
 	dup2(output, 1);
 	dup2(errors, 2);
 	const char *problem = NULL;
-	if (!keep(kept, (int)kept_count))
+	if (!place_descriptors(kept, (int)kept_count))
 		problem = strerrordesc_np(errno);
 	close_range(PROGRAM_FIRST_KEPT + (unsigned)kept_count, ~0U, 0);
 	if (problem == NULL) {

@@ -18,7 +18,7 @@
 
 enum { PATHS_MAX = 64 };
 
-/* A sanitizer's run-time library does what a process never does: it traces its own threads at the end, to look for leaks. */
+/* A sanitizer's runtime does what a process never does: at exit it traces its own threads to look for leaks. */
 #if defined(__SANITIZE_ADDRESS__)
 static const bool is_instrumented = true;
 #elif defined(__has_feature)
@@ -43,8 +43,8 @@ struct sandbox {
 	struct path paths[PATHS_MAX];
 };
 
-/* What the C library, OpenSSL and curl read to find names and authorities. Folders, because resolv.conf and the like are replaced by
- * new files of their names. */
+/* What the C library, OpenSSL and curl read to resolve names and find CAs. Folders, because resolv.conf and the like are replaced by
+ * new files. */
 static const char *const network_paths[] = {
 	"/etc",
 	"/usr/lib",
@@ -142,7 +142,7 @@ static unsigned scopes_of(const struct sandbox *sandbox)
 {
 	const char *notify = getenv("NOTIFY_SOCKET");
 	unsigned scopes = 0;
-	/* A proxy listens, and one that an earlier provider has started is signalled. */
+	/* A provider's proxy listens, and it may have to signal one that an earlier provider started. */
 	if ((sandbox->needs & SANDBOX_PROGRAMS) == 0)
 		scopes |= LANDLOCK_SCOPE_TCP_BIND | LANDLOCK_SCOPE_SIGNALS;
 	if ((sandbox->needs & (SANDBOX_NETWORK | SANDBOX_PROGRAMS)) == 0)
@@ -174,7 +174,7 @@ static int allow(scmp_filter_ctx filter, int call, unsigned count, const struct 
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, count, args);
 }
 
-/* Memory that can be written is never executed. A process that looks names up loads the C library's modules for it. */
+/* Writable memory is never executable. A process that resolves names loads modules of the C library. */
 static int allow_memory(scmp_filter_ctx filter, bool with_modules)
 {
 	static const uint64_t rights[] = {0, PROT_WRITE, PROT_EXEC};
@@ -203,7 +203,7 @@ static int allow_sockets(scmp_filter_ctx filter, unsigned needs)
 	return err;
 }
 
-/* clone3(2) hides its flags in memory; without it the C library takes clone(2). */
+/* clone3(2) has its flags in memory, which no filter sees; without it the C library uses clone(2). */
 static int allow_threads(scmp_filter_ctx filter)
 {
 	int err = allow(filter, SCMP_SYS(clone), 1,
@@ -217,7 +217,7 @@ static int allow_own_affairs(scmp_filter_ctx filter)
 {
 	const scmp_datum_t self = (scmp_datum_t)getpid();
 	int err = allow(filter, SCMP_SYS(tgkill), 1, &SCMP_A0(SCMP_CMP_EQ, self));
-	if (err == 0) /* asks for limits, sets none */
+	if (err == 0) /* reads limits, sets none */
 		err = allow(filter, SCMP_SYS(prlimit64), 1, &SCMP_A2(SCMP_CMP_EQ, 0));
 	return err;
 }
@@ -294,7 +294,7 @@ static int confine_calls(const struct sandbox *sandbox)
 				  : fill_list(filter, sandbox->needs);
 	if (err == 0)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-	/* A tree instead of a chain: each system call pays for it. */
+	/* A binary tree instead of a chain, because every system call pays for it. */
 	if (err == 0)
 		err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (err == 0)
@@ -303,7 +303,7 @@ static int confine_calls(const struct sandbox *sandbox)
 	return err;
 }
 
-/* ---- both ---- */
+/* ---- entering ---- */
 
 static const char *enter_files(const struct sandbox *sandbox, bool *ret_confined)
 {
@@ -350,7 +350,7 @@ char *sandbox_enter(
 
 void sandbox_forbid_descriptors(void)
 {
-	/* Without this a filter would take from a program rights that its file gives it. */
+	/* Otherwise the filter would set no_new_privs, which voids a program's file capabilities. */
 	if (is_instrumented || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return;
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);

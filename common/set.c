@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the root refers to, in its lowest bits. */
+/* What the root points to, in its lowest bits. */
 enum form { FORM_THING, FORM_CHUNK, FORM_LIST };
 enum { FORM_BITS = 2, CHUNK_MAX = 125 };
 
-/* Refs of things, in order. */
+/* Sorted refs. */
 struct chunk {
 	uint16_t count;
 	uint16_t cap;
@@ -28,7 +28,7 @@ struct list {
 	struct chunk **chunks;
 };
 
-/* A set as chunks, whatever its form. */
+/* Any set as a list of chunks. */
 struct view {
 	struct chunk **chunks;
 	size_t count;
@@ -57,7 +57,7 @@ static void set_root(struct set *set, const void *root, enum form form)
 	set->root = slab_ref(root) << FORM_BITS | form;
 }
 
-/* ---- looking ---- */
+/* ---- lookup ---- */
 
 static void view_set(const struct set *set, struct view *ret_view)
 {
@@ -96,14 +96,14 @@ static const void *last_of(const void *chunks, size_t index)
 	return slab_at(chunk->refs[chunk->count - 1]);
 }
 
-/* The place of the first that is not before the key; when all are, the end of the last chunk. */
+/* Position of the first thing that is not before the key; otherwise the end of the last chunk. */
 static struct place find_place(
 	const struct view *view, const void *key, int (*compare)(const void *, const void *))
 {
 	struct place place = {0};
 	if (view->count == 0)
 		return place;
-	/* In the last chunk if in no other. */
+	/* It is in the last chunk, if in none before. */
 	place.chunk = bisect(
 		(const void *)view->chunks, view->count - 1, last_of, key, compare, &place.found);
 	const struct chunk *chunk = view->chunks[place.chunk];
@@ -154,7 +154,7 @@ static size_t chunk_size(size_t cap)
 	return sizeof(struct chunk) + cap * sizeof(uint32_t);
 }
 
-/* Small ones fit closely, large ones have not to move for each. */
+/* Small chunks fit closely, large ones grow in steps. */
 static uint16_t cap_for(size_t count)
 {
 	size_t cap = 3;
@@ -178,7 +178,7 @@ static void chunk_free(struct chunk *chunk)
 	slab_free(chunk, chunk_size(chunk->cap));
 }
 
-/* With room for so many, which may be fewer than before. */
+/* Reallocates the chunk with capacity for `room_for`, which may be less than before. */
 static void resize_chunk(struct set *set, size_t index, struct chunk *old, size_t room_for)
 {
 	struct chunk *chunk = chunk_new(old->refs, old->count, room_for);
@@ -203,12 +203,12 @@ static struct list *list_of(struct set *set)
 	return list;
 }
 
-/* The chunk is full; a thing is to be put at the place. */
+/* Splits a full chunk to insert at `place`. */
 static void split_chunk(struct set *set, struct place place)
 {
 	struct list *list = list_of(set);
 	struct chunk *chunk = list->chunks[place.chunk];
-	/* Who adds in order shall get full chunks. */
+	/* Adding in order must fill chunks completely. */
 	bool is_end = place.chunk + 1 == list->count && place.at == chunk->count;
 	size_t keep = is_end ? (size_t)CHUNK_MAX - 1 : CHUNK_MAX / 2;
 	size_t moved = chunk->count - keep;
@@ -232,7 +232,7 @@ static void drop_chunk(struct set *set, size_t index)
 	memmove(place, place + 1, (list->count - index) * sizeof(struct chunk *));
 }
 
-/* To the smallest form that is enough. */
+/* Switches to the smallest sufficient form. */
 static void simplify(struct set *set)
 {
 	struct list *list = form_of(set) == FORM_LIST ? root_of(set) : NULL;
@@ -248,7 +248,7 @@ static void simplify(struct set *set)
 	}
 }
 
-/* ---- changing ---- */
+/* ---- modification ---- */
 
 void set_add(struct set *set, void *thing, int (*compare)(const void *, const void *))
 {

@@ -11,7 +11,7 @@
 
 struct entry {
 	RB_ENTRY(entry) entry;
-	struct str text; /* of `bytes`; or, to look for, of anything */
+	struct str text; /* points to `bytes`, or for a lookup to any text */
 	uint32_t holders;
 	char bytes[];
 };
@@ -20,7 +20,7 @@ RB_HEAD(entry_tree, entry);
 static struct entry_tree entries = RB_INITIALIZER(&entries);
 static size_t entry_count;
 
-/* Any order will do: by length is the cheapest. */
+/* Any order will do; comparing lengths first is the cheapest. */
 static int compare_entries(const struct entry *a, const struct entry *b)
 {
 	if (a->text.len != b->text.len)

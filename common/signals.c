@@ -8,7 +8,7 @@ void signals_reset(const sigset_t *held)
 	sigset_t none;
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction action;
-		/* Some are libc's own, and are refused. */
+		/* Some are reserved by libc, and are refused. */
 		if (sigaction(signal, NULL, &action) != 0 || action.sa_handler != SIG_IGN)
 			continue;
 		action = (struct sigaction){.sa_handler = SIG_DFL};

@@ -22,29 +22,28 @@
 enum {
 	GRAIN = sizeof(void *),
 	CLASS_COUNT = SLAB_SIZE_MAX / GRAIN,
-	PAGE_BYTES = 16 * 1024, /* for things of all sizes */
+	PAGE_BYTES = 16 * 1024, /* for objects of all sizes */
 	PAGE_GRAINS = PAGE_BYTES / GRAIN,
 	PAGES_MAX = (SLAB_REF_MAX + 1) / PAGE_GRAINS,
-	REGION_PAGES =
-		64, /* are taken from malloc at once, which loses what it needs to align them */
+	REGION_PAGES = 64, /* taken from malloc at once, because aligning each wastes memory */
 };
 
-/* A freed thing. */
+/* A freed object. */
 struct hole {
 	struct hole *next;
 };
 
-/* What a page begins with. */
+/* The header of a page. */
 struct page {
 	alignas(GRAIN) uint32_t number;
 };
 
 static struct {
 	struct hole *holes[CLASS_COUNT];
-	char *fresh; /* of the newest page, never used yet */
+	char *fresh; /* unused part of the newest page */
 	size_t fresh_len;
 	size_t used;
-	char *region; /* pages that were not taken yet */
+	char *region; /* pages that are not in use yet */
 	size_t region_pages;
 	struct page **pages; /* by number */
 	uint32_t page_count;
@@ -84,7 +83,7 @@ static struct page *new_page(void)
 
 static void take_page(void)
 {
-	/* The rest of the old page serves a smaller thing one day. */
+	/* The rest of the old page can serve a smaller object later. */
 	if (slab.fresh_len != 0)
 		keep_hole(slab.fresh, class_of(slab.fresh_len));
 	struct page *page = new_page();
@@ -94,14 +93,14 @@ static void take_page(void)
 
 /* ---- with sanitizers ---- */
 
-/* Whoever frees has to say the size that was asked for. */
+/* The size passed when freeing must match. */
 struct checked {
 	size_t size;
-	size_t ref; /* 0: nobody has asked for one */
+	size_t ref; /* 0: none requested yet */
 };
 
-/* Things by their refs, as complements: what only this table points to counts as lost. Numbers of freed ones are kept in a list, each
- * the one before. */
+/* Objects by ref, stored as complements: an object that only this table points to counts as leaked. Freed slots form a list, each
+ * holding the previous one. */
 static struct {
 	uintptr_t *slots;
 	size_t count;
@@ -146,7 +145,7 @@ static uint32_t checked_ref(void *memory)
 	return (uint32_t)checked->ref;
 }
 
-/* ---- things ---- */
+/* ---- allocation ---- */
 
 void *slab_alloc(size_t size)
 {

@@ -13,14 +13,14 @@
 
 struct socket_watch {
 	struct ev_loop *loop;
-	char *name; /* in its folder */
+	char *name; /* within its folder */
 	void (*on_gone)(void *ctx);
 	void *ctx;
 	int fd;
 	ev_io readable;
 };
 
-/* The folder is watched, because the file lives on as long as its listener: its own end would not be told. */
+/* The folder is watched: the file lives on with its listener, so its removal would not be reported. */
 static const uint32_t folder_ends = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
 static const uint32_t file_ends = IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE;
 

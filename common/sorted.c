@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-	BLOCK_MAX = 254, /* with the count 2040 bytes */
+	BLOCK_MAX = 254, /* 2040 bytes including the count */
 	BLOCK_FEW = BLOCK_MAX / 4,
-	BLOCKS_STEP = 16, /* the list of blocks grows by so many */
+	BLOCKS_STEP = 16, /* the list of blocks grows in such steps */
 };
 
 struct sorted_block {
@@ -23,7 +23,7 @@ struct sorted_block {
 struct place {
 	size_t block;
 	uint32_t index;
-	bool is_equal; /* what stands there, to what was searched for */
+	bool is_equal; /* whether the thing there equals the key */
 };
 
 void sorted_init(struct sorted *sorted, sorted_compare *compare)
@@ -39,7 +39,7 @@ void sorted_fini(struct sorted *sorted)
 	sorted_init(sorted, sorted->compare);
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 static bool is_end(const struct sorted *sorted, struct place place)
 {
@@ -62,17 +62,17 @@ static const void *last_of(const void *blocks, size_t index)
 	return block->things[block->count - 1];
 }
 
-/* Of the first that is not before `key`. */
+/* Position of the first thing that is not before `key`. */
 static struct place find_place(
 	const struct sorted *sorted, const void *key, sorted_compare *compare)
 {
 	const void *blocks = sorted->blocks;
 	size_t count = sorted->block_count;
 	struct place place = {.block = count};
-	/* What comes in order belongs to the end. */
+	/* Things that arrive in order go to the end. */
 	if (count == 0 || compare(key, last_of(blocks, count - 1)) > 0)
 		return place;
-	/* In the last block if in no other. */
+	/* It is in the last block, if in none before. */
 	place.block = bisect(blocks, count - 1, last_of, key, compare, &place.is_equal);
 	const struct sorted_block *block = sorted->blocks[place.block];
 	place.index =
@@ -104,7 +104,7 @@ void *sorted_next(const struct sorted *sorted, const void *thing)
 	return at(sorted, place);
 }
 
-/* ---- changing ---- */
+/* ---- modification ---- */
 
 static struct sorted_block *add_block(struct sorted *sorted, size_t index)
 {
@@ -128,7 +128,7 @@ static void drop_block(struct sorted *sorted, size_t index)
 		(sorted->block_count - index) * sizeof(struct sorted_block *));
 }
 
-/* Moves what stands behind `keep` things to the end of another block. */
+/* Moves the things after the first `keep` to the end of another block. */
 static void move_rest(struct sorted_block *from, uint32_t keep, struct sorted_block *to)
 {
 	memcpy((void *)&to->things[to->count], (void *)&from->things[keep],
@@ -137,7 +137,7 @@ static void move_rest(struct sorted_block *from, uint32_t keep, struct sorted_bl
 	from->count = keep;
 }
 
-/* Makes room in the block of `place`, which is full. */
+/* Splits the full block of `place`. */
 static struct place split(struct sorted *sorted, struct place place)
 {
 	struct sorted_block *right = add_block(sorted, place.block + 1);
@@ -148,7 +148,7 @@ static struct place split(struct sorted *sorted, struct place place)
 	return (struct place){.block = place.block + 1, .index = place.index - left->count};
 }
 
-/* Behind all others: blocks that are filled in order are full. */
+/* After all others: blocks that are filled in order get full. */
 static struct place end_place(struct sorted *sorted)
 {
 	size_t last = sorted->block_count;
@@ -177,7 +177,7 @@ bool sorted_add(struct sorted *sorted, void *thing)
 	return true;
 }
 
-/* A block with few things takes those of the next, if they fit well. */
+/* A block with few things takes those of the next one, if both fit well. */
 static void merge(struct sorted *sorted, size_t index)
 {
 	if (index + 1 >= sorted->block_count)

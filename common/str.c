@@ -75,7 +75,7 @@ char *str_dup_utf8(struct str s)
 	return copy;
 }
 
-/* How many bytes at the front are ASCII and no NUL; it may stop short of some. */
+/* Length of the ASCII prefix without NUL; may stop a little early. */
 static size_t count_ascii(struct str s)
 {
 	static const uint64_t ONES = UINT64_C(0x0101010101010101);
@@ -83,7 +83,7 @@ static size_t count_ascii(struct str s)
 	uint64_t eight = 0;
 	for (; s.len - count >= sizeof(eight); count += sizeof(eight)) {
 		memcpy(&eight, s.p + count, sizeof(eight));
-		/* A byte that is zero borrows, and so sets the bit that a byte of a sequence has. */
+		/* A zero byte borrows, and so sets the bit that bytes of multibyte sequences have. */
 		if (((eight | (eight - ONES)) & (ONES << 7)) != 0)
 			return count;
 	}

@@ -9,7 +9,7 @@
 
 enum {
 	READ_STEP_LEN = 64 * 1024,
-	/* Bytes taken from one socket before the others get their turn. */
+	/* Bytes read from one socket before others get their turn. */
 	READ_TURN_LEN = 1024 * 1024,
 	/* Memory kept by an idle buffer. */
 	KEEP_LEN = 16 * 1024,
@@ -25,10 +25,10 @@ struct stream {
 	void *ctx;
 	struct buf in;
 	struct buf out;
-	bool wants_room; /* the high mark was passed since the last on_room() */
+	bool wants_room; /* the high mark has been exceeded since the last on_room() */
 	uint64_t received;
 	uint64_t sent;
-	bool *gone; /* set while a callback runs: it may close the stream under us */
+	bool *gone; /* set while a callback runs, which may close the stream */
 };
 
 static void run_on_closed(struct stream *s, int err)
@@ -38,8 +38,8 @@ static void run_on_closed(struct stream *s, int err)
 	s->ops->on_closed(s->ctx, s, err);
 }
 
-/* Reads one step. Positive: bytes read; 0: nothing there now; negative: ended (-EPIPE for the
- * peer's orderly close). */
+/* Reads once. Positive: bytes read; 0: nothing available; negative: the stream has ended (-EPIPE: closed by
+ * the peer). */
 static ssize_t read_step(struct stream *s)
 {
 	size_t room = s->limits.in_max - buf_len(&s->in);
@@ -59,7 +59,7 @@ static ssize_t read_step(struct stream *s)
 	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
-/* False: the stream has ended, and is not to be used any more. */
+/* False: the stream has ended, and must not be used any more. */
 static bool take_input(const ev_io *reader)
 {
 	struct stream *s = reader->data;
@@ -76,7 +76,7 @@ static bool take_input(const ev_io *reader)
 			got = err;
 			break;
 		}
-		/* A short read means the kernel has no more: saves the call that would say so. */
+		/* A short read means that the kernel has no more: this saves the call that would confirm it. */
 		if ((size_t)got < READ_STEP_LEN)
 			break;
 	}
@@ -98,7 +98,7 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 	(void)take_input(watcher);
 }
 
-/* Writes what the socket takes; 0 or a negative errno. */
+/* Writes what the socket accepts; 0 or a negative errno. */
 static int write_some(struct stream *s)
 {
 	while (buf_len(&s->out) != 0) {
@@ -116,7 +116,7 @@ static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 	struct stream *s = watcher->data;
 	int err = write_some(s);
 	if (err < 0) {
-		/* What the peer said before it left may be why it left. */
+		/* The peer's last words may explain why it left. */
 		if (take_input(&s->reader))
 			run_on_closed(s, err);
 		return;
@@ -165,7 +165,7 @@ void stream_close(struct stream *s)
 	ev_io_stop(s->loop, &s->reader);
 	ev_io_stop(s->loop, &s->writer);
 	close(s->fd);
-	/* Frames may carry private keys. */
+	/* Frames may contain private keys. */
 	buf_wipe_fini(&s->in);
 	buf_wipe_fini(&s->out);
 	free(s);
@@ -185,7 +185,7 @@ void stream_flush(struct stream *s)
 
 void stream_flush_now(struct stream *s)
 {
-	/* Nobody is left to tell if it fails: the stream is being closed. */
+	/* A failure cannot be reported: the stream is being closed. */
 	(void)write_some(s);
 }
 

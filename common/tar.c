@@ -32,7 +32,7 @@ struct header {
 
 _Static_assert(sizeof(struct header) == BLOCK_LEN, "a header is a block");
 
-/* The field itself counts as blanks. */
+/* The checksum field itself counts as spaces. */
 static unsigned checksum_of(const struct header *header)
 {
 	const unsigned char *bytes = (const unsigned char *)header;
@@ -121,7 +121,7 @@ static bool is_end(const struct header *header)
 	return true;
 }
 
-/* The entry at the front; false: there is none that is whole. */
+/* The first entry; false: no complete one. */
 static bool take_entry(struct str *archive, char *ret_type, struct tar_file *ret_entry)
 {
 	struct header header;

@@ -34,7 +34,7 @@ int unix_connect(const char *path)
 	return fd;
 }
 
-/* A socket file whose listener died refuses connections; only then is it ours to replace. */
+/* A socket file of a dead listener refuses connections; only then may we replace it. */
 static int remove_stale(const char *path)
 {
 	struct stat info;
@@ -54,8 +54,7 @@ static int remove_stale(const char *path)
 
 static int bind_and_listen(int fd, const struct sockaddr_un *address)
 {
-	/* The mode is set before anybody can connect: the file is made with no rights for others.
-	 */
+	/* The mode is set before anybody can connect: the file is created without rights for others. */
 	mode_t old = umask(0117);
 	int err = bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
 	umask(old);

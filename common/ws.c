@@ -15,23 +15,23 @@
 /*
  *   CONNECTING --libcurl has a connection--> UPGRADING --101--> OPEN --any end--> CLOSED
  *
- * on_closed() is called once, and not after ws_free(). Both may happen inside callbacks, so memory is given back when the
+ * on_closed() is called once, and not after ws_free(). Both may happen inside callbacks, so memory is freed when the
  * outermost of our handlers returns (`depth`).
  */
 enum ws_state { WS_CONNECTING, WS_UPGRADING, WS_OPEN, WS_CLOSED };
 
 enum {
-	WS_REQUEST_MAX = 128 * 1024, /* of the upgrade; a token alone may have 64 KiB */
-	WS_ANSWER_MAX = 16 * 1024,   /* its head and what is glued to it */
+	WS_REQUEST_MAX = 128 * 1024, /* upgrade request; a token alone may have 64 KiB */
+	WS_ANSWER_MAX = 16 * 1024,   /* response head, and what follows it in the same read */
 	WS_READ_LEN = 4096,
-	WS_TURN_LEN = 256 * 1024, /* bytes taken before the others of the loop get their turn */
-	WS_QUEUE_MAX = 64,        /* pongs for a server that asks and does not read */
+	WS_TURN_LEN = 256 * 1024, /* bytes read before others get their turn */
+	WS_QUEUE_MAX = 64,        /* pongs for a server that pings and does not read */
 	WS_KEEP_LEN = 16 * 1024,  /* memory kept between two messages */
 	WS_GOING_AWAY = 1001,
 };
 
 struct ws {
-	struct ws_call call; /* texts are not kept */
+	struct ws_call call; /* texts are not copied */
 	enum ws_state state;
 	struct curl_loop *curl;
 	CURL *easy;
@@ -39,30 +39,30 @@ struct ws {
 	struct curl_slist *headers;
 	struct ws_upgrade upgrade;
 	struct buf
-		out; /* not yet sent; does not move while it holds anything: TLS wants the same bytes again */
-	struct buf in; /* the answer to the upgrade, and what came glued to it */
+		out; /* pending output; does not move while not empty: TLS needs the same bytes again */
+	struct buf in; /* the upgrade response, and bytes after it */
 	struct buf message;
 	wslay_event_context_ptr frames;
-	uint8_t opcode;  /* of the message that is coming in */
-	bool is_control; /* the frame that is coming in */
+	uint8_t opcode;  /* of the incoming message */
+	bool is_control; /* of the incoming frame */
 	bool is_cut;
 	ev_io io;
-	ev_timer more;  /* a turn was over before the input was */
-	ev_timer timer; /* the time of the upgrade; then the silence */
+	ev_timer more;  /* for input left over from a turn */
+	ev_timer timer; /* limits the upgrade, later the silence */
 	double heard_at;
 	size_t turn_len;
 	unsigned depth;
 	bool freed;
-	const char *problem; /* ends the connection at the next occasion */
+	const char *problem; /* ends the connection as soon as possible */
 	char error[CURL_ERROR_SIZE];
 };
 
-/* ---- ends ---- */
+/* ---- ending ---- */
 
 static bool flush(struct ws *ws);
 
-/* A close frame, if it can be sent without waiting. */
-static void say_bye(struct ws *ws)
+/* Sends a close frame, if possible without waiting. */
+static void send_close(struct ws *ws)
 {
 	if (ws->state != WS_OPEN || wslay_event_get_close_sent(ws->frames))
 		return;
@@ -73,7 +73,7 @@ static void say_bye(struct ws *ws)
 
 static void destroy(struct ws *ws)
 {
-	say_bye(ws);
+	send_close(ws);
 	ev_io_stop(ws->call.loop, &ws->io);
 	ev_timer_stop(ws->call.loop, &ws->more);
 	ev_timer_stop(ws->call.loop, &ws->timer);
@@ -135,7 +135,7 @@ static void watch_socket(struct ws *ws)
 	ev_io_start(ws->call.loop, &ws->io);
 }
 
-/* False when the connection failed; what the socket does not take stays. */
+/* False if the connection failed; unsent bytes stay. */
 static bool flush(struct ws *ws)
 {
 	while (buf_len(&ws->out) != 0) {
@@ -152,7 +152,7 @@ static bool flush(struct ws *ws)
 	return true;
 }
 
-/* 1: got some; 0: nothing there now; -1: the connection ended. */
+/* 1: received something; 0: nothing available; -1: the connection has ended. */
 static int receive(struct ws *ws, uint8_t *place, size_t len, size_t *ret_got)
 {
 	CURLcode code = curl_easy_recv(ws->easy, place, len, ret_got);
@@ -165,7 +165,7 @@ static int receive(struct ws *ws, uint8_t *place, size_t len, size_t *ret_got)
 	return 1;
 }
 
-/* ---- frames: what wslay asks of us ---- */
+/* ---- frames: callbacks of wslay ---- */
 
 static ssize_t recv_bytes(
 	wslay_event_context_ptr frames, uint8_t *data, size_t len, int flags, void *user_data)
@@ -227,7 +227,7 @@ static void on_frame_start(wslay_event_context_ptr frames,
 		ws->opcode = frame->opcode;
 }
 
-/* wslay would keep every fragment as a block of its own: a message of single bytes would cost a hundred times its length. */
+/* wslay would keep each fragment in its own block: fragments of one byte would take a hundred times their length. */
 static void on_frame_chunk(wslay_event_context_ptr frames,
 	const struct wslay_event_on_frame_recv_chunk_arg *chunk, void *user_data)
 {
@@ -252,7 +252,7 @@ static void on_message(wslay_event_context_ptr frames,
 		wslay_event_shutdown_read(frames);
 }
 
-/* ---- frames: what we ask of wslay ---- */
+/* ---- frames: calls to wslay ---- */
 
 static const char *reason_of_end(struct ws *ws)
 {
@@ -281,7 +281,7 @@ static void run_frames(struct ws *ws)
 	bool failed = wslay_event_recv(ws->frames) != 0;
 	if (ws->freed)
 		return;
-	/* Also when reading is over: that is how the server learns why. */
+	/* Even after reading has ended, so that the server learns why. */
 	if (!ws->is_cut && (wslay_event_send(ws->frames) != 0 || !flush(ws)))
 		failed = true;
 	if (failed || !wslay_event_get_read_enabled(ws->frames)) {
@@ -308,7 +308,7 @@ static void begin_frames(struct ws *ws)
 		xalloc_fail();
 	wslay_event_config_set_no_buffering(ws->frames, 1);
 	wslay_event_config_set_max_recv_msg_length(ws->frames, ws->call.message_max);
-	/* The request with its credentials is sent. */
+	/* The request with its credentials has been sent. */
 	buf_wipe_fini(&ws->out);
 	http_headers_free(ws->headers);
 	ws->headers = NULL;
@@ -341,11 +341,11 @@ static void read_answer(struct ws *ws)
 	if (problem != NULL) {
 		end(ws, status, problem);
 	} else if (head_len != 0) {
-		/* What follows the head is already the first frame. */
+		/* The bytes after the head are the first frames. */
 		buf_consume(&ws->in, head_len);
 		begin_frames(ws);
 	} else {
-		/* TLS may hold more than the socket tells of. */
+		/* TLS may have buffered more than the socket shows. */
 		ev_timer_start(ws->call.loop, &ws->more);
 	}
 }
@@ -424,7 +424,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 		end(ws, 0, "the server is silent");
 	} else if (silent_s >= ws->call.ping_after_s) {
 		struct wslay_event_msg ping = {.opcode = WSLAY_PING};
-		/* One that still waits to be sent is enough. */
+		/* One pending ping is enough. */
 		if (!wslay_event_want_write(ws->frames))
 			(void)wslay_event_queue_msg(ws->frames, &ping);
 		watch_socket(ws);
@@ -452,7 +452,7 @@ static const char *prepare(struct ws *ws, const struct ws_call *call)
 			&ws->upgrade, call->url, call->user_agent, ws->headers, &ws->out);
 	curl_easy_setopt(ws->easy, CURLOPT_CONNECT_ONLY, 1L);
 	curl_easy_setopt(ws->easy, CURLOPT_ERRORBUFFER, ws->error);
-	/* A proxy must pass the bytes on, not read them. */
+	/* A proxy must tunnel the bytes, not parse them. */
 	curl_easy_setopt(ws->easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
 	return problem;
 }
@@ -474,7 +474,7 @@ struct ws *ws_open(const struct ws_call *call)
 	must(ws->easy != NULL);
 	ws->problem = prepare(ws, call);
 	must(curl_loop_add(ws->curl, ws->easy) == CURLM_OK);
-	/* What is wrong with the call is told from the loop too. */
+	/* Errors in the call are reported from the loop, too. */
 	ws->timer.repeat = ws->problem != NULL ? 1e-6 : call->connect_timeout_s;
 	ev_timer_again(call->loop, &ws->timer);
 	return ws;

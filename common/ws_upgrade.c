@@ -96,14 +96,14 @@ const char *ws_upgrade_write(struct ws_upgrade *upgrade, const char *url, const 
 	return problem;
 }
 
-/* ---- answer ---- */
+/* ---- response ---- */
 
 static bool eq_any_case(struct str text, const char *want)
 {
 	return text.len == strlen(want) && strncasecmp(text.p, want, text.len) == 0;
 }
 
-/* What stands before `mark`, and *rest what stands behind it; all and nothing when it is not there. */
+/* The part before `mark`, with the part after it in *rest; without a mark, everything and nothing. */
 static struct str split(struct str text, char mark, struct str *rest)
 {
 	const char *found = str_find(text, mark);

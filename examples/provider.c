@@ -159,7 +159,7 @@ static void on_link(void *ctx, bool is_up)
 static const struct provider_ops provider_ops = {
 	.on_commit = on_commit, .fill_status = fill_status, .on_link = on_link};
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints the tables of PROTOCOL.md from the schemas, each behind a line `<!-- table: NAME -->`.
- * proto/protocol_tables.py puts them into the page and checks that they still fit. Built for that
- * alone; not installed.
+ * Prints the tables of PROTOCOL.md from the schemas, each after a line `<!-- table: NAME -->`.
+ * proto/protocol_tables.py inserts them into the page and checks that they are up to date. Built
+ * for that alone; not installed.
  */
 #include "proto/message.h"
 
@@ -78,7 +78,7 @@ static void print_rows(const struct schema *schema)
 	}
 }
 
-/* Nested schemas stand below the one that uses them first. */
+/* Nested schemas are printed after the first one that uses them. */
 static const struct schema *printed[128];
 static size_t printed_count;
 

@@ -23,7 +23,7 @@ enum frame_outcome frame_next(const struct buf *in, struct str *ret_payload)
 	return FRAME_READY;
 }
 
-/* One msgpack header: how many bytes of its own follow it, and how many values. */
+/* A decoded msgpack header: how many bytes and how many values follow it. */
 struct head {
 	uint64_t bytes;
 	uint64_t values;
@@ -79,7 +79,7 @@ static bool take_long_head(struct walk *w, uint8_t lead, struct head *h)
 	case 0xc5:
 	case 0xc6:
 		return take_sized(w, 1U << (lead - 0xc4), h, 0);
-	case 0xc7: /* ext: one byte of type more */
+	case 0xc7: /* ext: one more byte for the type */
 	case 0xc8:
 	case 0xc9:
 		return take_sized(w, 1U << (lead - 0xc7), h, 1);
@@ -167,8 +167,8 @@ const char *frame_check(struct str payload)
 		if (!take_head(&w, &h))
 			return "truncated or no msgpack";
 		uint64_t left = (uint64_t)(w.end - w.p);
-		/* Every announced value costs at least one byte, so a lie is found before anything
-		 * is reserved. */
+		/* Every announced value takes at least one byte, so a false length is found before
+		 * anything is allocated. */
 		if (h.bytes > left || h.values > left)
 			return "a length beyond the end of the frame";
 		if (h.is_text && !str_is_utf8((struct str){(const char *)w.p, h.bytes}))

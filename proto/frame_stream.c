@@ -119,7 +119,7 @@ char *frame_stream_read(int fd, const char *name,
 {
 	struct reading reading = {.name = name, .on_message = on_message, .ctx = ctx};
 	reading.reader = message_reader_new();
-	/* What is left of a frame, and what is read behind it. */
+	/* An incomplete frame, and the next read. */
 	buf_init(&reading.in, FRAME_HEAD_LEN + FRAME_LEN_MAX + READ_LEN);
 	char *problem = read_all(fd, &reading);
 	buf_wipe_fini(&reading.in);

@@ -29,19 +29,19 @@ static const double CONNECT_CAP_S = 2.5;
 struct link {
 	struct link_config config;
 	char *path;
-	struct listener *listener; /* NULL: a connector */
-	ev_timer timer;            /* connector: next try while closed; both: pings while open */
+	struct listener *listener; /* NULL: this side connects */
+	ev_timer timer; /* connecting side: next try while closed; both: pings while open */
 	struct backoff backoff;
 	enum link_state state;
 	struct stream *stream;
 	struct message_reader *reader;
-	struct arena arena; /* for our own messages: hello, ping */
+	struct arena arena; /* for messages of the link itself: hello, ping */
 	struct deadlines deadlines;
 	struct traffic traffic;
 	uint64_t ping_seq;
 	char *peer_name;
 	char complaint[SCHEMA_ERROR_LEN + 128];
-	char refusal[REFUSAL_LEN_MAX]; /* why another peer is not taken */
+	char refusal[REFUSAL_LEN_MAX]; /* why another peer is refused */
 };
 
 static struct log_field peer_field(const struct link *link)
@@ -100,7 +100,7 @@ static void send_bye(struct link *link, const char *reason)
 		stream_flush_now(link->stream);
 }
 
-/* Ends the connection, not the link: a listener goes on listening, a connector tries again. */
+/* Closes the connection, not the link: one side goes on listening, the other tries again. */
 static void drop(struct link *link, const char *reason, bool tell_peer)
 {
 	bool was_up = link->state == LINK_UP;
@@ -122,7 +122,7 @@ static void drop(struct link *link, const char *reason, bool tell_peer)
 
 static void drop_for_complaint(struct link *link)
 {
-	/* drop() clears nothing of this, but it may be overwritten by callbacks. */
+	/* drop() does not clear the complaint, but its callbacks may overwrite it. */
 	char reason[sizeof(link->complaint)];
 	memcpy(reason, link->complaint, sizeof(reason));
 	drop(link, reason, true);
@@ -196,7 +196,7 @@ static int take_ping(struct link *link, const struct message *message)
 	struct ping ping;
 	if (link_decode(link, message, &link->arena, &ping) != 0)
 		return -EPROTO;
-	/* A peer that does not read gets no answers, so that pings cannot fill the output. */
+	/* A peer that does not read gets no pongs, so that pings cannot fill the output. */
 	return link_is_full(link) ? 0 : link_send(link, MESSAGE_PONG, &ping);
 }
 
@@ -251,7 +251,7 @@ static int take_payload(struct link *link, struct str payload)
 
 /* ---- stream ---- */
 
-/* The result is never negative: this closes the link itself, because it knows why. */
+/* The result is never negative: this function closes the link itself, because it knows why. */
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct link *link = ctx;
@@ -311,7 +311,7 @@ static void begin_greeting(struct link *link, int fd)
 		.in_max = FRAME_HEAD_LEN + FRAME_LEN_MAX,
 		.out_high = LINK_OUT_HIGH,
 		.out_low = LINK_OUT_LOW,
-		/* Two messages beyond the mark: what crosses it, and a ping or bye. */
+		/* Two messages above the mark: the one that crosses it, and a ping or bye. */
 		.out_max = LINK_OUT_HIGH + 2 * (FRAME_HEAD_LEN + FRAME_LEN_MAX),
 	};
 	link->state = LINK_GREETING;
@@ -323,7 +323,7 @@ static void begin_greeting(struct link *link, int fd)
 	ev_timer_again(link->config.loop, &link->timer);
 }
 
-/* ---- connecting, being connected to, being late ---- */
+/* ---- connecting, accepting, timeouts ---- */
 
 static void try_connect(struct link *link)
 {
@@ -380,7 +380,7 @@ static void socket_gone(void *ctx, bool is_inherited)
 		link->config.on_socket_gone(link->config.ctx);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static struct link *link_new(const struct link_config *config)
 {
@@ -430,7 +430,7 @@ struct link *link_listen(const struct link_config *config, int *ret_err)
 struct link *link_connect(const struct link_config *config)
 {
 	struct link *link = link_new(config);
-	/* From the loop, never from here: no callback before the caller has our address. */
+	/* Started from the loop: no callback before the caller has our address. */
 	link->timer.repeat = 0.001;
 	ev_timer_again(config->loop, &link->timer);
 	return link;
@@ -488,7 +488,7 @@ void link_send_payload(struct link *link, struct str payload)
 		(unsigned char)(payload.len >> 16), (unsigned char)(payload.len >> 8),
 		(unsigned char)payload.len};
 	struct buf *out = stream_out(link->stream);
-	/* Room for one more message than the high mark is always there: see begin_greeting(). */
+	/* There is always room for one more message than the high mark: see begin_greeting(). */
 	must(payload.len <= FRAME_LEN_MAX && buf_append(out, head, sizeof(head)) == 0 &&
 		buf_append_str(out, payload) == 0);
 	link_flush(link);

@@ -47,7 +47,7 @@ static void refuse(const struct listener *listener, int fd, uid_t uid, const cha
 		listener->refused(fd, reason);
 }
 
-/* Each link has its own option: the line says which. */
+/* Each link has its own option: the log line names it. */
 static void refuse_user(const struct listener *listener, int fd, uid_t uid)
 {
 	const char *option = listener->allow_option;
@@ -60,7 +60,7 @@ static void refuse_user(const struct listener *listener, int fd, uid_t uid)
 	free(reason);
 }
 
-/* True when somebody has the connection. */
+/* True if the connection was accepted. */
 static bool offer(const struct listener *listener, int fd)
 {
 	uid_t uid = 0;

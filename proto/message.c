@@ -14,7 +14,7 @@ enum { READER_ZONE_LEN = 8192 };
 
 static const struct {
 	const char *word;
-	const struct schema *schema; /* NULL: the kind decides */
+	const struct schema *schema; /* NULL: depends on the kind */
 } types[MESSAGE_TYPE_COUNT] = {
 	[MESSAGE_HELLO] = {"hello", &hello_schema},
 	[MESSAGE_PING] = {"ping", &ping_schema},
@@ -129,7 +129,7 @@ static bool has_kind(enum message_type type)
 	       type == MESSAGE_REMOVE || type == MESSAGE_SYNC_BEGIN || type == MESSAGE_SYNC_END;
 }
 
-/* A kind that we do not know comes from a newer peer: whatever is said of it is skipped. That of an upsert decides which struct it is. */
+/* An unknown kind comes from a newer peer: the message is skipped. The kind of an upsert decides which struct it is. */
 static void find_kind(struct message *message)
 {
 	bool is_upsert = message->type == MESSAGE_UPSERT;
@@ -148,7 +148,7 @@ static int refuse(struct schema_error *error, const char *why)
 	return -EBADMSG;
 }
 
-/* Of a payload that frame_check() has taken: memory is all that can be lacking besides. */
+/* For a payload that frame_check() has accepted: it can fail only for lack of memory. */
 static bool unpack(struct str payload, msgpack_zone *zone, msgpack_object *ret_root)
 {
 	size_t at = 0;
@@ -225,8 +225,7 @@ static void put_be32(uint8_t *p, size_t value)
 	p[3] = (uint8_t)value;
 }
 
-/* Appends a whole frame or nothing. *ret_body is where the body begins, counted from the old end.
- */
+/* Appends a whole frame or nothing. *ret_body is the offset of the body from the old end. */
 static int append_frame(enum message_type type, const struct schema *schema, const void *value,
 	struct buf *out, size_t *ret_body, struct schema_error *ret_error)
 {

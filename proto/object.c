@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Objects with their revisions. Only who sends objects links this, and with it libcrypto. */
+/* Objects and their revisions. Only programs that send objects link this, and with it libcrypto. */
 
-/* Its SHA-256 uses the processor's instructions for it, which makes it ten times as quick as libmd's;
- * a snapshot is a hundred thousand blocks. The functions behind EVP_Digest() are the same, but each call
- * costs as much as the digest of an object. */
+/* libcrypto's SHA-256 uses processor instructions, which makes it ten times as fast as libmd's; a
+ * snapshot is a hundred thousand blocks. EVP_Digest() would be the same code, but each call costs as
+ * much as the digest of an object. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "common/must.h"
@@ -12,9 +12,9 @@
 
 #include <openssl/sha.h>
 
-/* The digest is the first eight bytes of SHA-256 over the body with a revision of zero. It need not
- * be secret, but a tenant must not be able to make two states of an object look the same, which
- * rules out cheap hashes. */
+/* The digest is the first eight bytes of SHA-256 of the body with a revision of zero. It need not
+ * be secret, but a tenant must not be able to create two states of an object with the same digest,
+ * which rules out cheap hashes. */
 static uint64_t digest_of(const uint8_t *body, size_t len)
 {
 	uint8_t sum[SHA256_DIGEST_LENGTH];
@@ -28,7 +28,7 @@ static uint64_t digest_of(const uint8_t *body, size_t len)
 	return rev;
 }
 
-/* Where the eight bytes of the revision stand: "rev" is the first key of every object, right behind
+/* Offset of the eight bytes of the revision: "rev" is the first key of every object, right after
  * the header of the map. */
 static size_t find_rev(const uint8_t *body, size_t len)
 {

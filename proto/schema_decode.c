@@ -158,8 +158,8 @@ static int decode_value(struct decoder *d, const struct schema_field *field,
 	must(false);
 }
 
-/* Peers write keys in the order of the rows, so looking from behind the last hit on finds the next
- * at once. */
+/* Peers write keys in the order of the rows, so a search that starts after the last hit finds the
+ * next one at once. */
 struct flat_field {
 	const struct schema_field *field;
 	size_t offset;

@@ -23,7 +23,7 @@ enum { SHORT_TEXT_MAX = 31, SHORT_TEXT = 0xa0 };
 
 static int put_text(struct encoder *e, struct str s)
 {
-	/* Nearly all texts and all keys: head and bytes at once. */
+	/* The fast path for nearly all texts and all keys: header and bytes at once. */
 	if (s.len <= SHORT_TEXT_MAX) {
 		uint8_t *room = buf_reserve(e->out, 1 + s.len);
 		if (room == NULL)
@@ -166,7 +166,7 @@ static int encode_uint(
 	return msgpack_pack_uint64(&e->packer, value) == 0 ? 0 : -EMSGSIZE;
 }
 
-/* Always the nine byte form, so that the number can be put in after the rest is known. */
+/* Always in the nine-byte form, so that the number can be filled in later. */
 static int encode_rev(struct encoder *e, uint64_t rev)
 {
 	unsigned char bytes[9] = {0xcf};

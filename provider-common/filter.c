@@ -20,11 +20,11 @@ struct run {
 	struct arena scratch;
 	bool has_translator;
 	bool has_begun;
-	bool is_whole; /* nothing came since the last commit */
-	int reports;   /* descriptor; negative: nobody wants them */
+	bool is_whole; /* nothing has arrived since the last commit */
+	int reports;   /* descriptor; negative: not wanted */
 	struct buf frames;
-	char *problem; /* of what was to be written; allocated */
-	bool is_usage; /* the provider cannot do with its options */
+	char *problem; /* with the output; allocated */
+	bool is_usage; /* the options are wrong for this provider */
 };
 
 bool filter_is_wanted(const struct filter_options *options)
@@ -56,7 +56,7 @@ static int put_hello(const struct provider_filter *filter, struct buf *out)
 	return message_encode(MESSAGE_HELLO, &hello, out, &error);
 }
 
-static char *say_hello(const struct provider_filter *filter)
+static char *write_hello(const struct provider_filter *filter)
 {
 	struct buf out;
 	buf_init(&out, FRAME_STREAM_BUF_MAX);
@@ -112,7 +112,7 @@ static int on_message(void *ctx, const struct message *message, struct schema_er
 	return err;
 }
 
-/* ---- what comes of it ---- */
+/* ---- output ---- */
 
 static void write_file(struct run *run, const char *name, struct str content)
 {
@@ -206,7 +206,7 @@ char *filter_run(const struct provider_filter *filter, const struct filter_optio
 {
 	struct run run = {.filter = filter, .options = options, .reports = -1};
 	if (options->hello)
-		return say_hello(filter);
+		return write_hello(filter);
 	if (options->reports != NULL)
 		run.reports = frame_stream_open_output(options->reports);
 	if (options->reports != NULL && run.reports < 0)

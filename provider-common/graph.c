@@ -9,12 +9,12 @@
 
 enum {
 	IN_SIZE_MIN = 2,
-	REFS_IN_MAX = INT32_MAX / 2, /* far above what the objects' own limits allow */
+	REFS_IN_MAX = INT32_MAX / 2, /* far above what the limits of the objects allow */
 };
 
 /* ---- objects by id ---- */
 
-/* Not sizeof(): the text begins before the end of the struct. */
+/* Not sizeof(): the id starts inside the padding of the struct. */
 static size_t object_len(size_t id_len)
 {
 	return offsetof(struct object, id) + id_len;
@@ -125,7 +125,7 @@ static uint32_t in_push(struct refs_in *in, struct ref ref)
 	return in->count++;
 }
 
-/* After there were more, and not the last. Late, so that one that comes and goes does not copy all each time. */
+/* Called while at least one is left. Late, so that one that comes and goes causes no copying. */
 static void in_shrink(struct refs_in *in)
 {
 	if (in->count == 1) {
@@ -143,7 +143,7 @@ static void in_remove(struct refs_in *in, uint32_t place)
 	uint32_t last = in->count - 1;
 	must(in->count != 0 && place <= last);
 	if (place != last) {
-		struct ref *items = in->many.items; /* there are two at least */
+		struct ref *items = in->many.items; /* there are at least two */
 		items[place] = items[last];
 		items[place].object->payload->refs[items[place].place].place = place;
 	}
@@ -152,7 +152,7 @@ static void in_remove(struct refs_in *in, uint32_t place)
 		in_shrink(in);
 }
 
-/* Goes twice over what an object refers to: first it only counts, later it links. */
+/* Visits the references of an object twice: first to count, then to link. */
 struct linking {
 	struct graph *graph;
 	struct object *from; /* NULL: only count */
@@ -247,7 +247,7 @@ void payload_free(enum lb_kind kind, struct payload *payload)
 	slab_free(payload, payload_len(payload->ref_count, payload->len));
 }
 
-/* ---- what nobody needs ---- */
+/* ---- unused objects ---- */
 
 static bool is_useless(const struct object *object)
 {
@@ -262,7 +262,7 @@ void graph_note_loose(struct object *object, struct object_list *loose)
 	push_object(loose, object);
 }
 
-/* From the end, so that what is listed twice in one object is not moved about. */
+/* From the end, so that duplicate references are not moved around. */
 void graph_unlink(struct object *object, struct object_list *loose)
 {
 	struct payload *payload = object->payload;
@@ -288,7 +288,7 @@ void graph_free_loose(struct graph *graph, struct object_list *loose)
 	}
 }
 
-/* ---- who depends on an object ---- */
+/* ---- dependents ---- */
 
 static void touch(struct object *load_balancer, struct object_list *touched)
 {
@@ -411,7 +411,7 @@ struct object *object_of_report(struct report *report)
 	return (struct object *)(void *)(report + 1);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 void graph_init(struct graph *graph)
 {

@@ -13,27 +13,27 @@
 
 struct provider {
 	struct provider_config config;
-	struct link *link; /* NULL: left to another provider */
+	struct link *link; /* NULL: this connection was given to another provider */
 	ev_timer pause;
 	char *socket_path;
 	struct state *state;
 	struct reports *reports;
 	struct arena arena;
-	/* Runs before the loop goes to sleep while there may be something to send. */
+	/* Runs before the loop sleeps if there may be something to send. */
 	ev_prepare sender;
 	struct leadership lead;
 	bool may_act;
 	ev_timer lead_end;
-	bool is_begun;         /* this connection has begun its snapshot */
-	bool is_told_snapshot; /* this connection has completed it */
+	bool is_begun;         /* the snapshot of this connection has begun */
+	bool is_told_snapshot; /* the snapshot of this connection is complete */
 	uint64_t commits;      /* of this connection */
-	uint64_t serial;       /* of the last of them */
+	uint64_t serial;       /* of the last commit */
 };
 
-/* ---- upwards ---- */
+/* ---- to the translator ---- */
 
-/* The translator learns nothing before it has said what it wants: a status of something that it is
- * about to remove would only confuse. */
+/* Nothing is sent before the translator has said what it wants: a status of something about to be
+ * removed would only confuse it. */
 static bool may_send(const struct provider *provider)
 {
 	return provider->link != NULL && link_is_up(provider->link) && provider->is_told_snapshot &&
@@ -81,7 +81,7 @@ static void on_unsendable(void *ctx, struct str id, const char *why)
 	log_event(&EV_REPORT_UNSENDABLE, LOG_TEXT("lb", id), LOG_STR("reason", why));
 }
 
-/* ---- who acts ---- */
+/* ---- leadership ---- */
 
 bool provider_may_act(const struct provider *provider)
 {
@@ -122,12 +122,12 @@ static int take_lead(struct provider *provider, struct link *link, const struct 
 	return 0;
 }
 
-/* ---- downwards ---- */
+/* ---- from the translator ---- */
 
 static int take_upsert(struct provider *provider, struct link *link, const struct message *message)
 {
 	struct schema_error error = {""};
-	/* A kind that only the source link has. */
+	/* A kind that exists only on the source link. */
 	if (message->lb_kind == LB_NONE)
 		return 0;
 	int err = state_stage_upsert(provider->state, message, &provider->arena, &error);
@@ -168,13 +168,13 @@ static void note_changes(struct provider *provider, const struct state_commit *c
 		reports_note_change(provider->reports, commit->touched[i]);
 	if (provider->config.want_touched || commit->change_count == 0)
 		return;
-	/* Merged: a change is carried out for all of them at once. */
+	/* Merged: one change affects all of them. */
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
 	for (; object != NULL; object = state_next(provider->state, object))
 		reports_note_change(provider->reports, object);
 }
 
-/* Everything is told anew on each connection. */
+/* On a new connection everything is reported again. */
 static void mark_all(struct provider *provider)
 {
 	struct object *object = state_first(provider->state, LB_LOAD_BALANCER);
@@ -334,7 +334,7 @@ void provider_pause(struct provider *provider, double seconds)
 	ev_timer_start(provider->config.loop, &provider->pause);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void collect(void *ctx)
 {
@@ -344,7 +344,7 @@ static void collect(void *ctx)
 			(double)state_count(provider->state, (enum lb_kind)kind));
 }
 
-/* What has not happened yet is shown as nothing, rather than not at all. */
+/* Metrics of what has not happened yet show 0 instead of being absent. */
 static void start_metrics(struct provider *provider)
 {
 	metrics_add(provider_metrics, PROVIDER_METRIC_COUNT);

@@ -27,7 +27,7 @@ struct reports {
 	struct event_list events;
 	size_t event_count;
 	size_t events_max;
-	uint32_t epoch; /* counts how often the other side has begun to know nothing */
+	uint32_t epoch; /* incremented whenever the other side has lost all state */
 	double now_s;
 	struct buf scratch;
 	struct arena arena;
@@ -111,7 +111,7 @@ void reports_mark(struct reports *reports, struct object *load_balancer)
 void reports_note_change(struct reports *reports, struct object *load_balancer)
 {
 	struct report *report = object_report(load_balancer);
-	/* What was not carried out yet goes on waiting. */
+	/* A change that is still pending keeps its time. */
 	if (report->changed_at <= 0)
 		report->changed_at = reports->now_s;
 }
@@ -135,7 +135,7 @@ bool reports_waiting(const struct reports *reports)
 	return !TAILQ_EMPTY(&reports->marked) || !TAILQ_EMPTY(&reports->events);
 }
 
-/* The payload of one message in the scratch buffer; absent when it cannot be encoded. */
+/* The payload of one message in the scratch buffer; absent if it cannot be encoded. */
 static struct str encode(
 	struct reports *reports, enum message_type type, const void *value, struct str id)
 {
@@ -162,7 +162,7 @@ void reports_add_event(struct reports *reports, const struct lb_event *event)
 		drop_oldest_event(reports);
 }
 
-/* Takes the mark off the first one. False when there is nothing (new) to tell of it. */
+/* Unmarks the first one. False if there is nothing new to report about it. */
 static bool take_status(struct reports *reports, struct str *ret_payload)
 {
 	struct report *report = TAILQ_FIRST(&reports->marked);

@@ -33,14 +33,14 @@ struct state {
 	bool in_snapshot;
 	bool is_complete;
 	bool is_committing;
-	struct buf scratch; /* of what is encoded again */
+	struct buf scratch; /* for objects that are encoded again */
 	struct arena decoding;
-	/* Of the commit at hand: */
+	/* Of the current commit: */
 	struct arena arena;
 	struct state_change *changes;
 	size_t change_count;
 	struct object_list touched;
-	struct object_list loose; /* may have become useless */
+	struct object_list loose; /* may be unused now */
 };
 
 static int compare_staged(const struct staged *a, const struct staged *b)
@@ -140,8 +140,8 @@ static bool may_reduce(const struct state *state, enum lb_kind kind)
 	return state->config.reduce != NULL && kind != LB_LOAD_BALANCER;
 }
 
-/* The message that says what is kept of the object, when that is not what came. The revision stands in the object: two that differ in nothing
- * else are the same. */
+/* A message with only what is kept of the object, if that differs from what was received. The revision is left out of it: two objects that
+ * differ only there are the same. */
 static struct payload *keep_altered(struct state *state, union any_object *value)
 {
 	struct lb_key key = value->key;
@@ -233,7 +233,7 @@ static void touch_if_wanted(struct state *state, struct object *object)
 		graph_touch_users(object, &state->touched);
 }
 
-/* The payload stays until the commit is done, for whoever hears of the removal. */
+/* The payload stays until the commit is done, for those notified of the removal. */
 static void remove_object(struct state *state, struct object *object)
 {
 	touch_if_wanted(state, object);
@@ -243,7 +243,7 @@ static void remove_object(struct state *state, struct object *object)
 	note_change(state, STATE_REMOVED, object);
 }
 
-/* Another revision may differ in nothing that is kept. */
+/* Another revision may not change anything that is kept. */
 static bool says_the_same(
 	const struct state *state, const struct object *object, const struct payload *payload)
 {
@@ -386,7 +386,7 @@ void state_decode(
 	decode(object, arena, ret_value);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct state *state_new(const struct state_config *config)
 {

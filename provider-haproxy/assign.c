@@ -10,7 +10,7 @@ struct str assign_row_key(const struct assign *assign, const struct name *pool)
 	return arena_printf(assign->arena, "pool:%s", pool->text);
 }
 
-/* A slot of the pool's sort; new ones are made when there is none, and can be used after a reload. */
+/* Takes a slot of the pool's class; if there is none, new ones are made, which can be used after a reload. */
 static struct slot *take(const struct assign *assign, struct slot_class *sort,
 	const struct name *pool, uint64_t space, enum slots_growth *ret_growth)
 {
@@ -23,7 +23,7 @@ static struct slot *take(const struct assign *assign, struct slot_class *sort,
 	return slots_take(assign->slots, sort, pool);
 }
 
-/* NULL, or why nobody is spoken to. */
+/* NULL, or why the pool gets no servers. */
 static const char *set_words(
 	const struct assign *assign, struct slot *slot, const struct pool *value)
 {

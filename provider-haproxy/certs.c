@@ -12,7 +12,7 @@
 
 static const char topic[] = "certificate";
 static const char default_file[] = "default.pem";
-/* A name that nobody asks for: as the first entry of the list it is shown when no other fits. RFC 2606. */
+/* A host that nobody asks for (RFC 2606): as the first entry of the list it is served when no other matches. */
 static const char default_hosts[] = " sluice-default.invalid";
 
 enum { HAS_SOMETHING = 1 };
@@ -45,7 +45,7 @@ struct cert *certs_find(struct certs *certs, struct str file_name)
 	return RB_FIND(cert_tree, &certs->tree, &wanted);
 }
 
-/* 0: no such file, or a damaged one. */
+/* 0: the file is missing or damaged. */
 static uint64_t digest_of_file(const struct certs *certs, const char *file_name)
 {
 	struct buf content;
@@ -211,7 +211,7 @@ static struct cert_object *want_all(struct certs *certs, const struct certificat
 	for (size_t i = 0; i < groups && digest != 0; i++) {
 		struct pem_name file = pem_name_of(value, i * PEM_HOSTS_MAX);
 		char *hosts = hosts_text(value, i * PEM_HOSTS_MAX);
-		/* Without a name it would be shown for those that it holds itself. */
+		/* Without a host name HAProxy would serve it for the names inside the certificate. */
 		if (hosts[0] == 0) {
 			free(hosts);
 			continue;
@@ -272,7 +272,7 @@ void certs_refuse(struct certs *certs, struct cert *cert, const char *why)
 	struct notice_owner owner = notice_of_certificate(str_from(cert->id));
 	cert->refused = cert->wanted;
 	certs->is_list_changed = true;
-	/* Of a file that is left over nobody has to hear. */
+	/* A file that is no longer wanted is not reported. */
 	if (cert->wanted != 0)
 		notices_set(certs->notices, topic, str_from(cert->file.text), &owner,
 			"CertificateRefused", str_from(message));
@@ -280,7 +280,7 @@ void certs_refuse(struct certs *certs, struct cert *cert, const char *why)
 	certs_settle(certs, cert);
 }
 
-/* ---- what HAProxy has ---- */
+/* ---- certificates that HAProxy has ---- */
 
 void certs_found(struct certs *certs, struct str file_name, bool is_fresh)
 {
@@ -341,7 +341,7 @@ int certs_write_all(struct certs *certs)
 
 static bool may_be_listed(const struct certs *certs, const struct cert *cert)
 {
-	/* A renewal that was refused leaves the old content in the file. */
+	/* After a refused renewal the file still has the old content. */
 	if (cert->filed == 0 || cert->filed == cert->refused)
 		return false;
 	return cert->wanted != 0 && (!certs->is_running || cert->is_listed);
@@ -428,7 +428,7 @@ bool certs_leave_out(struct certs *certs, struct str output)
 	return any;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 void certs_init(struct certs *certs, struct state *state, struct notices *notices, const char *dir)
 {

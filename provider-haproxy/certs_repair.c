@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The list and the files of certificates, looked at before HAProxy is started or reloaded; see repair.h. */
+/* Checks the list and the files of certificates before HAProxy is started or reloaded; see repair.h. */
 #include "provider-haproxy/certs.h"
 
 #include "common/xalloc.h"
@@ -22,7 +22,7 @@ static int repair_file(struct certs *certs, struct str file_name, bool is_known,
 	if (problem != NULL) {
 		struct cert *cert = certs_find(certs, file_name);
 		on_damage(ctx, path, problem);
-		/* What HAProxy has refused must not get there. */
+		/* Not what HAProxy has refused. */
 		if (is_known && cert != NULL && cert->wanted != 0 &&
 			cert->wanted != cert->refused) {
 			err = certs_write_file(certs, cert);

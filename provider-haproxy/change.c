@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Changes that need a start or a reload: written into the folder `staged`, checked there by `haproxy -c`, then moved, and loaded. What is in use is
- * never touched before the check.
+ * Changes that need a start or a reload are written into the folder `staged`, checked there by `haproxy -c`, moved into place, and loaded.
+ * Files in use are not touched before the check.
  */
 #include "provider-haproxy/change.h"
 
@@ -33,11 +33,11 @@ enum change_state { CHANGE_NONE, CHANGE_CHECKING, CHANGE_RELOADING };
 struct change {
 	struct engine *engine;
 	enum change_state state;
-	struct command *check; /* with --socket: run by us */
-	ev_timer deadline;     /* of a reload; or when to try a change again */
+	struct command *check; /* with --socket we run it ourselves */
+	ev_timer deadline;     /* of a reload; otherwise when to retry a change */
 	struct backoff backoff;
 	struct pace pace;     /* of reloads */
-	ev_timer next_reload; /* when it lets the next one be */
+	ev_timer next_reload; /* the earliest time of the next one */
 	unsigned left_out;    /* certificates left out so far */
 };
 
@@ -47,8 +47,8 @@ bool change_is_needed(const struct engine *engine)
 	if (engine->proxy != NULL &&
 		(!proxy_is_known(engine->proxy) || proxy_is_starting(engine->proxy)))
 		return false;
-	/* One that has died is started again from its files at first; when that does not help they are made anew, with the ports that can be
-	 * had, see engine.c. */
+	/* A dead HAProxy is first restarted from its files; if that does not help they are rewritten, with the ports that are available,
+	 * see engine.c. */
 	if (is_down)
 		return engine->deaths == 0 || buf_len(&engine->installed) == 0 ||
 		       (engine->deaths > 1 && !binds_are_unsettled(engine->binds));
@@ -85,7 +85,7 @@ static void disk_fail(struct engine *engine, int err, const char *what)
 
 /* ---- reload ---- */
 
-/* The one that started the worker. */
+/* The master process. */
 static pid_t parent_of(long pid)
 {
 	struct buf stat;
@@ -93,7 +93,7 @@ static pid_t parent_of(long pid)
 	char *path = xasprintf("/proc/%ld/stat", pid);
 	buf_init(&stat, 32 * 1024);
 	if (files_read(path, &stat) == 0 && buf_append(&stat, "", 1) == 0) {
-		/* "PID (NAME) STATE PARENT ...", where the name may hold anything. */
+		/* "PID (NAME) STATE PARENT ..."; the name may contain anything. */
 		const char *rest = strrchr(buf_str(&stat).p, ')');
 		if (rest != NULL && strlen(rest) > 4)
 			parent = (pid_t)strtol(rest + 4, NULL, 10);
@@ -180,7 +180,7 @@ static void start_or_reload(struct engine *engine)
 	if (engine->proxy != NULL && !proxy_is_up(engine->proxy)) {
 		engine->change->state = CHANGE_NONE;
 		engine->deaths = 0;
-		/* Everything was written for it. */
+		/* All files have been written for it. */
 		engine->is_reload_forced = false;
 		slots_note_verified(&engine->slots);
 		proxy_start(engine->proxy);
@@ -191,7 +191,7 @@ static void start_or_reload(struct engine *engine)
 	} else if (connection_is_ready(engine->connection)) {
 		reload(engine);
 	} else {
-		/* Somebody else's HAProxy that is not up finds its files when it comes. */
+		/* An HAProxy run by somebody else reads the files when it starts. */
 		engine->change->state = CHANGE_NONE;
 		slots_note_verified(&engine->slots);
 		connection_set_running(engine->connection, engine->description);
@@ -216,7 +216,7 @@ static void on_refused(struct engine *engine, enum command_outcome outcome, stru
 	char *text = str_dup_utf8((struct str){output.p, output.len < 1500 ? output.len : 1500});
 	metric_add(&proxy_metrics[PROXY_RELOADS], 2, 1);
 	log_event(&EV_CHECK_FAILED, LOG_STR("output", text));
-	/* The certificates that are named are left out, and the rest is tried again at once. */
+	/* Certificates named in the output are left out, and the rest is tried again at once. */
 	if (outcome == COMMAND_FAILED && engine->change->left_out < LEFT_OUT_MAX &&
 		(certs_leave_out(&engine->certs, output) || pools_leave_out(engine, output))) {
 		engine->change->left_out++;
@@ -250,7 +250,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	engine_wake(engine);
 }
 
-/* By the program that serves, wherever that is; with --socket it is taken to be here. */
+/* Uses the program that serves, wherever that is; with --socket we assume that it is installed here. */
 static void start_check(struct engine *engine)
 {
 	double timeout_s = engine->config->local.check_timeout;
@@ -274,7 +274,7 @@ static bool is_offline_now(const struct engine *engine)
 
 bool change_may_begin(struct engine *engine)
 {
-	/* Nobody waits for a start. */
+	/* A start need not be paced. */
 	double wait_s = is_offline_now(engine)
 				? 0
 				: pace_wait_s(&engine->change->pace, clock_monotonic_s());

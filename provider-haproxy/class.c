@@ -15,7 +15,7 @@ static const char default_cookie[] = "SLUICE";
 
 static void add_quoted(struct buf *out, struct str value)
 {
-	/* What has passed its check can be expressed. */
+	/* A value that has passed its check can always be quoted. */
 	must(quote_config(out, value) == 0);
 }
 
@@ -41,7 +41,7 @@ static void add_cookie(
 	bool is_insert = wanted->mode == STICKINESS_INSERT;
 	text_add(out, "\tcookie ");
 	add_quoted(out, name);
-	/* The cookie is ours alone and means nothing to the backend, so it is hidden from it in any case. */
+	/* The cookie is ours and means nothing to the backend, so it is always removed from requests. */
 	text_add(out, " %s%s%s%s httponly dynamic", modes[wanted->mode],
 		is_insert ? " indirect" : "", wanted->nocache || is_insert ? " nocache" : "",
 		wanted->postonly ? " postonly" : "");
@@ -74,8 +74,8 @@ static bool can_be_asked(const struct health_check *check)
 	       (check->type != HEALTH_CHECK_HTTP || check_path(path_of_check(check)));
 }
 
-/* HAProxy 2.6 checks a server that has been added at run time in the clear, unless it is told. Where a check has a port of its own, nobody says
- * that TLS is spoken there. */
+/* HAProxy 2.6 does not use TLS for checks of a server added at run time unless told to. If a check has a port of its own, TLS is not
+ * assumed there. */
 static bool is_asked_in_tls(const struct health_check *check)
 {
 	return check != NULL && check->port == 0 && can_be_asked(check);
@@ -165,7 +165,7 @@ char *class_words_of_tls(
 	if (is_checked && !str_is_empty(tls->server_name))
 		text_add(&words, " check-sni %.*s", STR_FMT(tls->server_name));
 	text_add(&words, " alpn %s", tls->http2 ? "h2" : "http/1.1");
-	/* Checks announce nothing by themselves, and many who speak HTTP/2 then hang up. */
+	/* Checks use no ALPN by default, and many HTTP/2 servers then close the connection. */
 	if (is_checked && tls->http2)
 		text_add(&words, " check-alpn h2");
 	char *text = str_dup(buf_str(&words));

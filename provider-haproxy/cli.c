@@ -28,10 +28,10 @@ struct cli {
 	void *ctx;
 	struct call_list calls;
 	size_t in_flight;
-	size_t scanned; /* bytes of the input in which no prompt begins */
+	size_t scanned; /* bytes of the input in which no prompt starts */
 	ev_timer deadline;
 	bool is_full;
-	bool is_answering; /* a callback runs: closing has to wait for its end */
+	bool is_answering; /* a callback is running: closing has to wait */
 	bool is_closed;
 };
 
@@ -78,7 +78,7 @@ void cli_send(struct cli *cli, struct str line, struct str payload, unsigned wha
 		err = buf_append_str(out, payload);
 	if (err == 0)
 		err = buf_append(out, "\n", 1);
-	/* There is room for a command of the greatest length beyond out_high for each in flight. */
+	/* Above out_high there is room for a command of maximal length for each one in flight. */
 	must(err == 0);
 	if (cli->in_flight++ == 0)
 		rearm(cli);
@@ -86,7 +86,7 @@ void cli_send(struct cli *cli, struct str line, struct str payload, unsigned wha
 	stream_flush(cli->stream);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 bool cli_next_line(struct str *rest, struct str *ret_line)
 {
@@ -122,7 +122,7 @@ static void close_now(struct cli *cli)
 	free(cli);
 }
 
-/* Returns false when the connection was closed meanwhile. */
+/* Returns false if the callback closed the connection. */
 static bool take_reply(struct cli *cli, struct str reply)
 {
 	struct call *call = STAILQ_FIRST(&cli->calls);

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 
 #define OPTION(member, ...) OPTION_SPEC(struct config, member, __VA_ARGS__)
-/* Those that all processes have stand in the first member. */
+/* Options common to all processes are in the first member. */
 #define common local.common
 static const struct option_spec options[] = {
 #include "provider-haproxy/config.def"
@@ -35,7 +35,7 @@ const struct option_table config_table = {
 	.config_size = sizeof(struct config),
 };
 
-/* HAProxy binds a socket under another name first: the path, a point, a process id and an ending. */
+/* HAProxy first binds a socket under a temporary name: the path, a dot, a process id and a suffix. */
 enum { SOCKET_NAME_LEN_MAX = sizeof("/loop65535_12345678.sock.4194304.tmp") };
 
 char *config_check(const struct config *config)

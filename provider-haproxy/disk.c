@@ -88,7 +88,7 @@ int disk_make_folders(const struct disk *disk)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *path = local_path(disk->local, names[i]);
 		int err = files_make_dir(path, 0700);
-		/* One that is read-only is no reason to end: HAProxy may start from it. */
+		/* A read-only folder is acceptable: HAProxy may start from it. */
 		bool is_there = files_exist(path);
 		if (err == 0)
 			files_clean(path);

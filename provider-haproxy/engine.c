@@ -73,7 +73,7 @@ static void tell(struct engine *engine)
 	}
 }
 
-/* Looks at everything and does what can be done now. */
+/* Checks everything and does what can be done now. */
 static void step(struct engine *engine)
 {
 	if (!engine_is_complete(engine))
@@ -223,7 +223,7 @@ struct engine *engine_new(
 	engine->pump_certs = pump_certs_new();
 	engine->pump = pump_new(engine);
 	engine->idle = idle_new(engine);
-	/* It looks at everything, so all parts have to be there. */
+	/* It reads everything, so all modules must exist. */
 	engine_read_trusted(engine);
 	local_set_missing(engine->local, "HAProxy");
 	lifecycle_start(engine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files that a first start with this state writes, in the steps of engine.c and change.c. */
+/* Renders the files that a first start with this state writes, in the steps of engine.c and change.c. */
 #include "provider-haproxy/filter.h"
 
 #include "provider-proxy/checksum.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct room {
+struct renderer {
 	struct rendering common;
 	const struct config *config;
 	struct slots slots;
@@ -27,40 +27,40 @@ struct room {
 	struct ports ports;
 };
 
-static void room_init(struct room *room)
+static void renderer_init(struct renderer *renderer)
 {
-	const struct rendering *common = &room->common;
+	const struct rendering *common = &renderer->common;
 	char *dir = xasprintf("%s/certs", common->options->state_dir);
-	slots_init(&room->slots);
-	certs_init_offline(&room->certs, common->job->state, common->notices, dir);
+	slots_init(&renderer->slots);
+	certs_init_offline(&renderer->certs, common->job->state, common->notices, dir);
 	free(dir);
 	dir = xasprintf("%s/trust", common->options->state_dir);
-	trust_files_init(&room->trust, dir);
+	trust_files_init(&renderer->trust, dir);
 	free(dir);
 }
 
-static void room_fini(struct room *room)
+static void renderer_fini(struct renderer *renderer)
 {
-	certs_fini(&room->certs);
-	trust_files_fini(&room->trust);
-	slots_fini(&room->slots);
+	certs_fini(&renderer->certs);
+	trust_files_fini(&renderer->trust);
+	slots_fini(&renderer->slots);
 }
 
-static void take_commit(struct room *room)
+static void take_commit(struct renderer *renderer)
 {
-	struct rendering *common = &room->common;
+	struct rendering *common = &renderer->common;
 	const struct state_commit *commit = common->job->commit;
 	struct assign assign = {
-		.slots = &room->slots,
+		.slots = &renderer->slots,
 		.state = common->job->state,
 		.rows = common->rows,
 		.notices = common->notices,
 		.arena = &common->arena,
-		.trust = &room->trust,
+		.trust = &renderer->trust,
 		.paths = {.state_dir = common->options->state_dir,
-			.system_ca = room->config->trusted_certificates},
-		.cookie_key = room->config->cookie_key,
-		.slots_min = (size_t)room->config->slots,
+			.system_ca = renderer->config->trusted_certificates},
+		.cookie_key = renderer->config->cookie_key,
+		.slots_min = (size_t)renderer->config->slots,
 	};
 	for (size_t i = 0; i < commit->change_count; i++) {
 		struct object *object = commit->changes[i].object;
@@ -68,7 +68,7 @@ static void take_commit(struct room *room)
 		if (object_kind(object) == LB_POOL)
 			(void)assign_pool(&assign, object, &left);
 		else if (object_kind(object) == LB_CERTIFICATE)
-			certs_on_change(&room->certs, object, false);
+			certs_on_change(&renderer->certs, object, false);
 	}
 	ports_collect(common->job->state, common->routes, common->publish, common->notices, NULL,
 		&common->arena, &room->ports);
@@ -87,22 +87,22 @@ static void on_trust_file(void *ctx, const char *name, struct str content)
 	rendering_show_in(ctx, "trust", name, content);
 }
 
-static void show_main(struct room *room)
+static void show_main(struct renderer *renderer)
 {
-	struct rendering *common = &room->common;
+	struct rendering *common = &renderer->common;
 	char description[RENDER_DESCRIPTION_LEN];
-	char *socket = room->config->socket != NULL
-			       ? xstrdup(room->config->socket)
+	char *socket = renderer->config->socket != NULL
+			       ? xstrdup(renderer->config->socket)
 			       : xasprintf("%s/" HAPROXY_SOCKET, local_proxy_dir(common->options));
 	struct render_input input = {
 		.state_dir = common->options->state_dir,
 		.proxy_dir = local_proxy_dir(common->options),
 		.socket = socket,
-		.ports = &room->ports,
-		.group_count = room->slots.group_count,
-		.groups_layout = slots_layout(&room->slots),
-		.has_default = certs_has_default(&room->certs),
-		.hard_stop_after_s = (unsigned)room->config->hard_stop_after,
+		.ports = &renderer->ports,
+		.group_count = renderer->slots.group_count,
+		.groups_layout = slots_layout(&renderer->slots),
+		.has_default = certs_has_default(&renderer->certs),
+		.hard_stop_after_s = (unsigned)renderer->config->hard_stop_after,
 	};
 	render_main(&common->text, &input, description);
 	must(checksum_append(&common->text, 0) == 0);
@@ -110,19 +110,19 @@ static void show_main(struct room *room)
 	free(socket);
 }
 
-static void show_all(struct room *room)
+static void show_all(struct renderer *renderer)
 {
-	struct rendering *common = &room->common;
+	struct rendering *common = &renderer->common;
 	static const char *const names[] = {"maps/whole.map", "maps/prefix.map"};
-	/* The list says whether there is a default certificate, which the main file needs. */
-	certs_show(&room->certs, on_cert_file, common);
-	show_main(room);
-	trust_files_show(&room->trust, on_trust_file, common);
-	for (size_t i = 0; i < room->slots.group_count; i++) {
+	/* The list determines whether there is a default certificate, which the main file needs to know. */
+	certs_show(&renderer->certs, on_cert_file, common);
+	show_main(renderer);
+	trust_files_show(&renderer->trust, on_trust_file, common);
+	for (size_t i = 0; i < renderer->slots.group_count; i++) {
 		char name[64];
 		snprintf(name, sizeof(name), "haproxy.d/slots-%05u.cfg",
-			room->slots.groups[i]->number);
-		render_group(&common->text, room->slots.groups[i]);
+			renderer->slots.groups[i]->number);
+		render_group(&common->text, renderer->slots.groups[i]);
 		must(checksum_append(&common->text, 0) == 0);
 		rendering_show(common, name);
 	}
@@ -136,15 +136,15 @@ static void show_all(struct room *room)
 static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
-	struct room room = {.config = config};
-	char *problem = rendering_init(&room.common, job, &config->local);
+	struct renderer renderer = {.config = config};
+	char *problem = rendering_init(&renderer.common, job, &config->local);
 	if (problem != NULL)
 		return problem;
-	room_init(&room);
-	take_commit(&room);
-	show_all(&room);
-	room_fini(&room);
-	rendering_fini(&room.common);
+	renderer_init(&renderer);
+	take_commit(&renderer);
+	show_all(&renderer);
+	renderer_fini(&renderer);
+	rendering_fini(&renderer.common);
 	return NULL;
 }
 

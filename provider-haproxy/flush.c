@@ -6,7 +6,7 @@
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/repair.h"
 
-/* The pause after a flush is a multiple of what it took. */
+/* The pause after a flush is this multiple of its duration. */
 static const double pause_share = 10;
 static const double pause_min_s = 0.05;
 static const double pause_max_s = 2;
@@ -15,7 +15,7 @@ static int write_groups(struct engine *engine)
 {
 	for (size_t i = 0; i < engine->slots.group_count; i++) {
 		struct group *group = engine->slots.groups[i];
-		/* New ones go by way of a check, see change.c. */
+		/* New groups are written by a change, after a check, see change.c. */
 		if (!group->is_changed || !group->is_written)
 			continue;
 		int err = disk_write_group(engine->disk, group);

@@ -5,12 +5,12 @@
 #include "provider-haproxy/change.h"
 #include "provider-haproxy/pools.h"
 
-enum { RELOAD_SHARE = 4 /* a quarter of all groups is worth a reload of its own */ };
+enum { RELOAD_SHARE = 4 /* if a quarter of all groups is idle, that is worth a reload */ };
 
 struct idle {
 	struct engine *engine;
 	ev_timer look;
-	size_t count; /* groups at the last look */
+	size_t count; /* groups at the last check */
 };
 
 static bool are_many_idle(struct idle *idle)
@@ -18,7 +18,7 @@ static bool are_many_idle(struct idle *idle)
 	struct slots *slots = &idle->engine->slots;
 	size_t all = slots->group_count - slots->vacant_count;
 	size_t count = slots_count_idle(slots);
-	/* Not while more and more of them are. */
+	/* Not while their number is still growing. */
 	bool is_steady = count == idle->count;
 	idle->count = count;
 	return count != 0 && is_steady && count * RELOAD_SHARE >= all;

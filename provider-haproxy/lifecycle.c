@@ -19,7 +19,7 @@ static const double deaf_s = 5;
 /* One whose main file was damaged when it was started has no socket, and serves nothing. */
 static const double deaf_of_damaged_s = 1.5;
 
-/* HAProxy comes back with what is wanted now, and not with what was when it died. */
+/* HAProxy restarts with what is wanted now, not with what was wanted when it died. */
 static int write_for_start(struct engine *engine)
 {
 	int err = disk_write_maps(engine->disk, true);
@@ -189,7 +189,7 @@ void lifecycle_start(struct engine *engine)
 		.ops = &ops,
 		.ctx = engine,
 	};
-	/* Before its supervisor, which we may be about to start, meets the files. */
+	/* Before the supervisor, which we may be about to start, reads the files. */
 	bool can_start = repair_files(engine);
 	engine->proxy = proxy_new(&proxy_config);
 	if (can_start)

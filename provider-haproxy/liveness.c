@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Through its ports and its socket: probe.h for HAProxy. */
+/* Probes HAProxy through its ports and its socket; see probe.h. */
 #include "provider-haproxy/liveness.h"
 
 #include "common/xalloc.h"
@@ -26,7 +26,7 @@ static void ask_control(void *ctx)
 		cli_send(cli, STR("show version"), STR_NONE, 0, on_info, engine);
 }
 
-/* The body is the pid of the worker that answers. */
+/* The body is the pid of the worker that responds. */
 static bool is_ours(void *ctx, struct str body)
 {
 	const struct engine *engine = ctx;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-provider-haproxy: makes an HAProxy on this machine agree with what the translator wants.
+ * sluice-provider-haproxy: makes an HAProxy on this machine match what the translator wants.
  *
- * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by provider.sock; what HAProxy has, by its
- * stats socket. Out: commands to that socket; files in the state folder, from which HAProxy starts; statuses to the translator.
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator over provider.sock; HAProxy's current
+ * state, from its stats socket. Out: commands to that socket; files in the state folder, from which HAProxy starts; statuses to the
+ * translator.
  *
- * Trusted with: HAProxy's socket, with which one may do anything to it, and the private keys of certificates, which stand in files of mode
- * 0600. It needs no network but to find the addresses of this machine and those of host names that are backends; HAProxy has the ports.
+ * Trusted with: HAProxy's socket, which gives full control of it, and the private keys of certificates, which are in files of mode 0600. It
+ * needs the network only to find the addresses of this machine, and to resolve host names that are backends; HAProxy has the ports.
  *
  * When a neighbour dies:
- *   translator  HAProxy goes on with what was wanted last. After it is back its snapshot is compared.
- *   HAProxy     is started again from the files, which are what it had, and compared.
- *   this one    HAProxy goes on serving. The next one finds it by its pid file, reads back what it has, and changes only what differs.
- *   the disk    full or read-only: nothing is served that a restart would lose, but endpoints are followed; tried again.
+ *   translator  HAProxy goes on with what was wanted last. When it is back its snapshot is compared.
+ *   HAProxy     is restarted from the files, which have its last state, and compared.
+ *   this one    HAProxy goes on serving. The next one finds it by its pid file, reads back its state, and changes only what differs.
+ *   the disk    full or read-only: nothing is served that a restart would lose, but endpoints are followed; writes are retried.
  *
- * Read next: engine.h for the parts; slots.h and provider-proxy/routes.h for how routes come about without a reload.
+ * Read next: engine.h for the modules; slots.h and provider-proxy/routes.h for how routes change without a reload.
  */
 #include "provider-haproxy/engine.h"
 #include "provider-haproxy/filter.h"

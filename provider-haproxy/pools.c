@@ -7,22 +7,22 @@
 #include "provider-haproxy/disk.h"
 #include "provider-haproxy/log_events.h"
 
-/* A thread of HAProxy may have looked up the row just before it changed, and choose a server a little later. */
+/* A thread of HAProxy may have read the row just before it changed, and choose a server a little later. */
 static const double leave_after_s = 0.25;
 
-/* First the routes to a pool go, then its row, then its servers: between them passes the time of a request that is being looked up. */
+/* Routes to a pool are removed first, then its row, then its servers, with time in between for requests being routed. */
 struct leaving {
 	struct slot *slot;
 	struct name pool;
-	bool is_pool_gone; /* and its row is still there */
-	ev_tstamp since;   /* when no row led to the pool, or to the slot, any more; 0: one may */
+	bool is_pool_gone; /* its row still exists */
+	ev_tstamp since;   /* when no row led there any more; 0: one may */
 };
 
 struct pools {
 	struct engine *engine;
 	struct leaving *leaving;
 	size_t leaving_count;
-	ev_timer leave; /* when the next slot that was left may be emptied */
+	ev_timer leave; /* when the next released slot may be emptied */
 };
 
 static struct assign assign_of(struct engine *engine)
@@ -54,7 +54,7 @@ static void cancel_leaving(struct pools *pools, const struct slot *slot)
 
 static void leave(struct pools *pools, struct slot *slot, bool is_pool_gone)
 {
-	/* One that is left twice must not be taken from whoever gets it meanwhile. */
+	/* If a slot is released twice, its next pool must not lose it. */
 	cancel_leaving(pools, slot);
 	pools->leaving =
 		xreallocarray(pools->leaving, pools->leaving_count + 1, sizeof(*pools->leaving));
@@ -70,7 +70,7 @@ static bool is_shown(struct engine *engine, const struct leaving *leaving)
 	return row != NULL && str_eq_c(row_has(row), leaving->slot->name);
 }
 
-/* Nothing has led there for long enough. Of a pool that is gone it is known only when no row is on its way that might be a route to it. */
+/* Whether nothing has led there for long enough. For a removed pool this is certain only while no pending row might be a route to it. */
 static bool is_forgotten(struct engine *engine, struct leaving *leaving, bool has_dirty_rows)
 {
 	double now = clock_monotonic_s();
@@ -132,7 +132,7 @@ size_t pools_leaving_count(const struct pools *pools)
 void pools_finish_leaving(struct engine *engine)
 {
 	struct pools *pools = engine->pools;
-	/* Before pools' rows become dirty here. */
+	/* Counted before pools' rows become dirty here. */
 	bool has_dirty_rows = rows_dirty_count(local_rows(engine->local)) != 0;
 	size_t kept = 0;
 	bool is_waiting = false;

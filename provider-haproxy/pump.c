@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Commands for what differs. What is sent counts as done at once, so that the next step does not send it again; an answer that says otherwise
- * makes everything be read back and compared anew.
+ * Sends commands for what differs. A command counts as done when it is sent, so that the next step does not repeat it; if its response says
+ * otherwise, everything is read back and compared again.
  */
 #include "provider-haproxy/pump.h"
 
@@ -22,12 +22,12 @@ static const double undelete_after_s = 1;
 
 struct pump {
 	struct engine *engine;
-	ev_timer undelete; /* when to try again to delete servers with connections */
+	ev_timer undelete; /* when to retry the deletion of servers with connections */
 };
 
 enum what {
-	WHAT_SILENT,  /* success is no word */
-	WHAT_FOLLOWS, /* likewise, after an `add server` that may have been refused */
+	WHAT_SILENT,  /* an empty response means success */
+	WHAT_FOLLOWS, /* likewise; follows an `add server` that may have been refused */
 	WHAT_ADD_SERVER,
 	WHAT_DEL_SERVER,
 	WHAT_IGNORED,
@@ -57,7 +57,7 @@ static void add_server(struct engine *engine, struct slot *slot, struct server *
 	SEND(engine, WHAT_ADD_SERVER, "add server %s/%s %s%s%s:%u weight %u%s%s", slot->name,
 		server->name, is_v6 ? "[" : "", server->ip.text, is_v6 ? "]" : "", server->port,
 		server->weight, sort->server, slot->words != NULL ? slot->words : "");
-	/* HAProxy 2.6 gives an added server its cookie only so; without it, clients would lose theirs. */
+	/* HAProxy 2.6 gives an added server its cookie only with this; stickiness depends on it. */
 	if (sort->is_sticky)
 		SEND(engine, WHAT_FOLLOWS, "enable dynamic-cookie backend %s", slot->name);
 	if (sort->is_checked)
@@ -74,20 +74,20 @@ static void send_file(struct engine *engine, const char *kind, const struct name
 	char line[512];
 	char *path = trust_files_path(&engine->trust, name);
 	buf_init(&content, TRUST_CONTENT_LEN_MAX);
-	/* Without it the server that needs it is refused, and told of. */
+	/* Without the file, the server that needs it is refused, and that is reported. */
 	if (files_read(path, &content) == 0 && buf_len(&content) != 0) {
 		SEND(engine, WHAT_IGNORED, "new ssl %s %s", kind, path);
 		snprintf(line, sizeof(line), "set ssl %s %s", kind, path);
 		cli_send(cli, str_from(line), buf_str(&content), WHAT_IGNORED, on_reply, engine);
 		SEND(engine, WHAT_IGNORED, "commit ssl %s %s", kind, path);
-		/* One that was refused would lie in the way of the next. */
+		/* A refused transaction would block the next one. */
 		SEND(engine, WHAT_IGNORED, "abort ssl %s %s", kind, path);
 	}
 	buf_wipe_fini(&content);
 	free(path);
 }
 
-/* Has HAProxy know the files that the servers' words name. False: not now. */
+/* Loads the files that the servers' options refer to. False: not possible now. */
 static bool load_trust(struct engine *engine, const struct slot *slot)
 {
 	const struct trust *trust = &slot->trust;
@@ -98,7 +98,7 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 		disk_want_flush(engine->disk);
 		return false;
 	}
-	/* Certificates have one transaction for all; a CA has another. */
+	/* All certificates share one transaction; CAs have another. */
 	if (needs_client && pump_certs_are_sending(engine))
 		return false;
 	if (needs_ca)
@@ -109,13 +109,13 @@ static bool load_trust(struct engine *engine, const struct slot *slot)
 	return true;
 }
 
-/* CAs and client certificates that no server needs any more. */
+/* CAs and client certificates without users. */
 static void unload_trust(struct engine *engine)
 {
 	struct trust_file *file;
 	while (has_room(engine) && (file = trust_files_take_loose(&engine->trust)) != NULL) {
 		char *path = trust_files_path(&engine->trust, &file->name);
-		/* Refused while a server that is going still has connections; then it stays until HAProxy is reloaded. */
+		/* Refused while a server being deleted has connections; then it stays loaded until a reload. */
 		SEND(engine, WHAT_IGNORED, "del ssl %s %s",
 			file->name.text[0] == NAME_AUTHORITY ? "ca-file" : "cert", path);
 		trust_file_free(file);
@@ -155,7 +155,7 @@ static void retire_server(struct engine *engine, struct slot *slot, struct serve
 	}
 }
 
-/* New ones before old ones go; and while one that is wanted again is still being deleted, none goes. */
+/* New servers are added before old ones are deleted; while a wanted one is still being deleted, none is. */
 static void pump_slot(struct engine *engine, struct slot *slot)
 {
 	struct server *server;
@@ -215,7 +215,7 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 		str_starts_with(reply, STR("No such server"))) {
 		server->has = SERVER_ABSENT;
 	} else {
-		/* Connections are running on it: they are left to end by themselves. */
+		/* It has connections, which are left to end by themselves. */
 		server->is_busy = true;
 		ev_timer_start(engine->loop, &engine->pump->undelete);
 	}
@@ -246,7 +246,7 @@ static void on_server_refused(struct engine *engine, const char *command)
 
 /* ---- rows ---- */
 
-/* A row that would lead to nothing yet has to wait. */
+/* A row must wait while its target does not exist. */
 static bool has_to_wait(struct engine *engine, const struct row *row)
 {
 	struct str key = row_key(row);
@@ -283,10 +283,10 @@ static void send_row(struct engine *engine, struct row *row)
 		err = buf_append(&line, " ", 1);
 	if (err == 0 && is_wanted)
 		err = quote_command(&line, row_wanted(row));
-	/* A line that ends in "<<" would begin a payload. */
+	/* A line that ends in "<<" would start a payload. */
 	if (err == 0)
 		err = buf_append(&line, " ", 1);
-	/* Checked before it became a row; and what HAProxy shows was one of ours. */
+	/* Values were checked before they became rows; and keys that HAProxy reports were once ours. */
 	if (err == 0)
 		cli_send(connection_cli(engine->connection), buf_str(&line), STR_NONE, WHAT_SILENT,
 			on_reply, engine);
@@ -298,7 +298,7 @@ static bool is_leaving_pool(const struct row *row)
 	return row_wanted(row).p == NULL && str_starts_with(row_key(row), STR("pool:"));
 }
 
-/* False when routes are left that have to wait. Pools' rows that go are sent with `last` only. */
+/* False if routes are left that must wait. Rows of removed pools are sent only with `last`. */
 static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 {
 	bool is_done = true;
@@ -321,7 +321,7 @@ static bool pump_rows(struct engine *engine, enum row_table table, bool last)
 	return is_done && has_room(engine);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void on_unexpected(struct engine *engine, const char *command, struct str reply)
 {
@@ -365,7 +365,7 @@ static void on_reply(void *ctx, unsigned what, const char *command, struct str r
 	}
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 void pump_run(struct engine *engine)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Commands for certificates that differ: content, listing, removal, one certificate at a time, and what HAProxy says to them.
+ * Commands for certificates that differ: content, list entry, removal, one certificate at a time; and the responses to them.
  */
 #include "provider-haproxy/pump_certs.h"
 
@@ -17,7 +17,7 @@ enum what {
 	WHAT_NEW,
 	WHAT_SET,
 	WHAT_COMMIT,
-	WHAT_ADDED, /* the last one of a certificate */
+	WHAT_ADDED, /* the last one for a certificate */
 	WHAT_REMOVE,
 	WHAT_REMOVED,
 	WHAT_IGNORED,
@@ -27,22 +27,22 @@ static cli_reply on_reply;
 
 #define SEND(engine, what, ...) pump_send_text((engine), on_reply, (what), __VA_ARGS__)
 
-/* HAProxy 2.6 keeps about 33 kB of each certificate that was added and deleted at run time (16 MB in all). */
+/* HAProxy 2.6 leaks about 33 kB for each certificate added and deleted at run time (16 MB for this many). */
 enum { REMOVED_MAX = 500 };
-/* Somebody who adds and deletes them without end brings no more reloads than that: each may leave a process with long connections. */
+/* If certificates are added and deleted without end, this limits reloads: each may leave a process with long connections. */
 static const double renew_every_s = 60;
 
 struct pump_certs {
-	struct cert *sending; /* on its way over the connection with this number */
+	struct cert *sending; /* in flight on the connection with this number */
 	unsigned connection;
-	uint64_t digest; /* of what is sent; 0: it is to go */
-	char *problem;   /* what HAProxy says against it */
-	size_t removed;  /* by this worker, which leaks a little with each */
+	uint64_t digest; /* of the content being sent; 0: being removed */
+	char *problem;   /* HAProxy's error message */
+	size_t removed;  /* by this worker, which leaks a little each time */
 	long worker;
-	double renewed; /* when HAProxy was reloaded for them last */
+	double renewed; /* the last reload for this reason */
 };
 
-/* NULL: none. With the connection it goes that anything was on its way. */
+/* NULL: none. When the connection is lost nothing is in flight any more. */
 static struct cert *sending(const struct engine *engine)
 {
 	const struct pump_certs *certs = engine->pump_certs;
@@ -231,7 +231,7 @@ static void finish_removed(struct engine *engine)
 	engine_wake(engine);
 }
 
-/* `set ssl cert` has to name the file it was asked for: HAProxy up to 2.8 puts it into a transaction of another one. */
+/* The response must name the file: HAProxy up to 2.8 may add it to the transaction of another one. */
 static bool names_file(const struct engine *engine, struct str reply)
 {
 	return pump_reply_has(reply, "Transaction") &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands in the blocks and values of haproxy.cfg.tmpl. */
+/* The blocks and values of haproxy.cfg.tmpl. */
 #include "common/must.h"
 #include "provider-haproxy/haproxy_cfg.tmpl.h"
 #include "provider-haproxy/quote.h"
@@ -11,13 +11,13 @@
 
 enum {
 	RANGES_PER_LINE = 16,
-	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a dot behind it, a colon and a port */
+	HOST_LEN_MAX = CHECK_HOST_LEN_MAX + 7, /* with a final dot, a colon and a port */
 };
 
-/* Where in the template rendering stands. */
+/* Rendering position in the template. */
 struct view {
 	const struct render_input *input;
-	const char *description; /* NULL: without */
+	const char *description; /* NULL: none */
 	bool is_loop;            /* the second frontend of `port` */
 	size_t port;             /* index */
 	struct port_label label; /* of `port` */
@@ -70,7 +70,7 @@ static struct str value(void *ctx, unsigned name)
 	must(false);
 }
 
-/* Each port is a frontend; one that passes some hosts through and opens the others has another one behind it. */
+/* A port is one frontend, or two if TLS is passed through for some hosts and terminated for others. */
 static bool next_frontend(struct view *view, size_t index)
 {
 	if (index == 0) {
@@ -113,7 +113,7 @@ static bool next_range_line(struct view *view, size_t index)
 	return index * RANGES_PER_LINE < port_of(view)->range_count;
 }
 
-/* Whether TLS is opened at the port itself. */
+/* Whether TLS is terminated at the port itself. */
 static bool is_opened(const struct port *port)
 {
 	return port->protocol == LISTENER_HTTPS && !port->has_passthrough;
@@ -130,7 +130,6 @@ static bool is_v6_wildcard(const struct check_ip *ip)
 	return ip->family == AF_INET6 && strcmp(ip->text, "::") == 0;
 }
 
-/* Blocks that are there or not. */
 static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 {
 	const struct render_input *input = view->input;
@@ -193,7 +192,7 @@ static bool turn(void *ctx, unsigned block, size_t index)
 	}
 }
 
-/* The values have passed checks, and what is written is bounded by the limits on their number: so it always fits. */
+/* Always fits: the values have passed checks, and their number is limited. */
 static void render(struct buf *out, const struct render_input *input, const char *description)
 {
 	static const struct template_source source = {value, turn, quote_escape};

@@ -18,13 +18,13 @@ static const double look_every_s = 1;
 static const char main_name[] = "haproxy.d/00-main.cfg";
 static const char list_name[] = "certs/list.txt";
 
-/* Each damaged file has a line, but not thousands of them at once. */
+/* Each damaged file is logged, but not thousands of them at once. */
 enum { TOLD_MAX = 16 };
 
 struct repair {
 	struct engine *engine;
-	size_t damaged_count; /* in one look at the files */
-	ev_timer look;        /* whether the folders are there */
+	size_t damaged_count; /* found in one pass over the files */
+	ev_timer look;        /* checks that the folders exist */
 };
 
 static void tell(struct engine *engine, const char *path, const char *problem)
@@ -60,7 +60,7 @@ static bool is_there(const struct engine *engine, const char *name)
 	return is_there;
 }
 
-/* The very first start: there is nothing that could be missing. */
+/* On the very first start nothing can be missing. */
 static bool is_new(const struct engine *engine)
 {
 	return buf_len(&engine->installed) == 0 && !is_there(engine, main_name) &&
@@ -86,7 +86,7 @@ static void check_trust(struct engine *engine, const struct name *name)
 	free(path);
 }
 
-/* Those that the servers of a group name. */
+/* The files that the servers of a group refer to. */
 static void check_named(struct engine *engine, struct str group)
 {
 	static const char folder[] = "/trust/";
@@ -109,7 +109,7 @@ static void check_named(struct engine *engine, struct str group)
 
 /* ---- groups of slots ---- */
 
-/* Nobody knows what they were for; as long as HAProxy may run with others of that number, no pool is led there. */
+/* Its purpose is unknown; while HAProxy may run with another group of that number, no pool is assigned to it. */
 static void add_unknown_group(struct engine *engine)
 {
 	static const struct pool plain = {.protocol = POOL_HTTP};
@@ -137,7 +137,7 @@ static bool read_group(struct engine *engine, const char *path)
 	return is_one;
 }
 
-/* As many as the main file says, and those that were put in place before it. */
+/* As many as the main file says, and those that were installed before it. */
 static void read_groups(struct engine *engine, size_t count)
 {
 	for (size_t i = 0; i < SLOTS_GROUPS_MAX; i++) {
@@ -179,7 +179,7 @@ static void repair_group(struct engine *engine, struct group *group)
 	free(path);
 }
 
-/* ---- the others ---- */
+/* ---- other files ---- */
 
 static void repair_maps(struct engine *engine)
 {
@@ -205,7 +205,7 @@ static bool repair_main(struct engine *engine)
 		tell(engine, path, problem);
 		is_known = checksum_write(path, buf_str(&engine->installed), 0600) == 0;
 	} else if (problem != NULL) {
-		/* It was told when it was read. */
+		/* It was reported when it was read. */
 		(void)files_remove(path);
 	}
 	free(path);
@@ -257,7 +257,7 @@ bool repair_is_whole(const struct engine *engine)
 {
 	static const char *const names[] = {
 		"trust", "staged", "maps/whole.map", "maps/prefix.map", list_name, main_name};
-	/* Before the first configuration there is nothing to be missed. */
+	/* Before the first configuration no files are expected. */
 	if (buf_len(&engine->installed) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

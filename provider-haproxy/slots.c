@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-/* Which slot a pool has. */
 struct pool_slot {
 	RB_ENTRY(pool_slot) node;
 	struct name pool;
@@ -159,7 +158,7 @@ static void name_server(
 {
 	snprintf(out, SERVER_NAME_LEN_MAX, "%s_%u%s%.*s", ip->text, port, trust.len != 0 ? "_" : "",
 		STR_FMT(trust));
-	/* A colon is what HAProxy takes for a port in some places. */
+	/* HAProxy takes a colon for the start of a port in some places. */
 	for (char *c = out; *c != 0; c++)
 		*c = *c == ':' ? '-' : *c;
 }
@@ -321,7 +320,7 @@ struct server *slot_next_server(struct server *server)
 	return server_tree_RB_NEXT(server);
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 void slots_init(struct slots *slots)
 {

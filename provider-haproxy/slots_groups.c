@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Classes of slots and the groups in which they come. */
+/* Classes of slots, and the groups that they are made in. */
 #include "provider-haproxy/slots.h"
 
 #include "common/xalloc.h"
@@ -57,7 +57,7 @@ size_t slots_spare(const struct slot_class *sort)
 	return sort->is_common ? SLOTS_PER_GROUP + sort->used_count / 2 : 0;
 }
 
-/* How many slots of the class there should be, with those that are used now. */
+/* How many slots the class should have, including used ones. */
 static size_t needed_count(const struct slot_class *sort)
 {
 	size_t needed = sort->used_count + slots_spare(sort);
@@ -146,7 +146,7 @@ static void free_group(struct group *group)
 	free(group);
 }
 
-/* None of its slots is used. */
+/* None of its slots may be in use. */
 static void release(struct slots *slots, struct group *group)
 {
 	struct slot_class *sort = group->sort;
@@ -168,8 +168,8 @@ static bool is_idle_rare(const struct group *group)
 	return group->sort != NULL && !group->sort->is_common && group->used_count == 0;
 }
 
-/* Gives back a group of those that are not common, the namespace's own rather than others', and of these the one that has been idle for longest. Returns
- * to whose share it counted; false: there is none. */
+/* Releases a group of a class that is not common: preferably one of the namespace's own, and of these the one that has been idle longest.
+ * Returns the namespace to whose share it counted; false: there is none. */
 static bool release_rare(struct slots *slots, uint64_t space, uint64_t *ret_space)
 {
 	struct group *best = NULL;
@@ -189,7 +189,7 @@ static bool release_rare(struct slots *slots, uint64_t space, uint64_t *ret_spac
 	return true;
 }
 
-/* In place of one that HAProxy knows to be given back, or behind the last. */
+/* In place of a group that HAProxy knows was released, or after the last one. */
 static struct group *put_group(struct slots *slots, struct slot_class *sort)
 {
 	struct group *group = NULL;
@@ -210,7 +210,7 @@ static struct group *put_group(struct slots *slots, struct slot_class *sort)
 	return group;
 }
 
-/* Whether one more of the class may be had. `share` may be NULL. */
+/* Whether the class may have another group. `share` may be NULL. */
 static enum slots_growth make_room(
 	struct slots *slots, const struct slot_class *sort, const struct slot_share *share)
 {
@@ -223,7 +223,7 @@ static enum slots_growth make_room(
 		uint64_t former = 0;
 		if (!release_rare(slots, share != NULL ? share->space : 0, &former))
 			return has_share ? SLOTS_SHARE : SLOTS_FULL;
-		/* One of its own for another is no more than it had. */
+		/* Replacing a group of its own does not increase its share. */
 		if (share != NULL && former == share->space)
 			break;
 	}
@@ -262,7 +262,7 @@ uint64_t slots_layout(const struct slots *slots)
 	return layout;
 }
 
-/* ---- groups that nobody needs ---- */
+/* ---- unused groups ---- */
 
 static void drop_class(struct slots *slots, struct slot_class *sort)
 {
@@ -297,7 +297,7 @@ void slots_look(struct slots *slots)
 	}
 }
 
-/* Those behind go first: a class keeps the numbers that it had at the start. */
+/* From the end: a class keeps the numbers that it had at the start. */
 static size_t pick_idle(struct slots *slots, bool is_release)
 {
 	struct slot_class *sort;
@@ -329,7 +329,7 @@ size_t slots_release_idle(struct slots *slots)
 	return pick_idle(slots, true);
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 void slots_fini_groups(struct slots *slots)
 {

@@ -70,7 +70,7 @@ static int write_staged(struct engine *engine, const char *name, struct str cont
 {
 	char *file = xasprintf("staged/%s", name);
 	char *path = engine_path(engine, file);
-	/* Of a linked file the other name keeps the old content: the new one is renamed over this name. */
+	/* A linked file keeps its old content under its other name: the new file is renamed over this name. */
 	int err = checksum_write(path, content, 0600);
 	free(path);
 	free(file);
@@ -101,7 +101,7 @@ static int stage_groups(struct engine *engine, bool is_all)
 	return err;
 }
 
-/* Files beside the configuration that it names. */
+/* Other files that the configuration refers to. */
 static int write_rest(struct engine *engine, bool is_offline)
 {
 	int err = trust_files_write(&engine->trust);
@@ -147,7 +147,7 @@ static int move_one(struct engine *engine, const char *name)
 	return err;
 }
 
-/* Slots first: a main file never names what is not there. */
+/* Slots first: a main file must never refer to missing ones. */
 int staged_install(struct engine *engine)
 {
 	int err = 0;
@@ -155,7 +155,7 @@ int staged_install(struct engine *engine)
 		struct group *group = engine->slots.groups[i];
 		char name[32];
 		group_name(group, name);
-		/* One that was made while the check ran waits for the next. */
+		/* A group made during the check waits for the next one. */
 		if (!group->is_staged)
 			continue;
 		err = move_one(engine, name);

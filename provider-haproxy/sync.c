@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is read back: maps, servers, and the list of certificates. */
+/* Reads back maps, servers and the list of certificates. */
 #include "provider-haproxy/sync.h"
 
 #include "provider-haproxy/connection.h"
@@ -27,7 +27,7 @@ static void read_row(struct engine *engine, enum row_table table, struct str lin
 	struct str key = next_word(&line);
 	struct str value = str_skip(line, 1);
 	struct row *row = key.len != 0 ? rows_find(rows, table, key) : NULL;
-	/* Of two of one key the first counts. */
+	/* If a key exists twice, the first one counts. */
 	if (key.len != 0 && (row == NULL || row_has(row).p == NULL))
 		rows_found(rows, table, key, value);
 }
@@ -73,7 +73,7 @@ static void read_server(struct engine *engine, struct str line)
 		slots_found_server(&engine->slots, slot, fields[FIELD_SERVER], &ip, (uint16_t)port);
 	if (server == NULL)
 		return;
-	/* Any administrative state but none: maintenance, or drain by somebody else. */
+	/* Any administrative state: maintenance, or drain set by somebody else. */
 	server->has = admin != 0 ? SERVER_MAINTENANCE : SERVER_READY;
 	server->has_weight = (uint16_t)weight;
 	slots_settle(&engine->slots, slot);
@@ -91,7 +91,7 @@ static void on_servers(void *ctx, unsigned what, const char *command, struct str
 	}
 }
 
-/* `/path/file.pem:LINE names`; the last of the answers. */
+/* `/path/file.pem:LINE names`; the last of the responses. */
 static void on_certificates(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;

@@ -57,7 +57,7 @@ static void fill(struct trust_file *file, const struct pool_tls *tls,
 {
 	struct buf text;
 	buf_init(&text, TRUST_CONTENT_LEN_MAX);
-	/* It has a name, so it fits. */
+	/* It fits, because it has a name. */
 	file->content = content(tls, &text) == 0 ? str_dup(buf_str(&text)) : xstrdup("");
 	buf_wipe_fini(&text);
 }
@@ -147,7 +147,7 @@ void trust_files_sweep(struct trust_files *files, long worker)
 	struct trust_file *file;
 	while ((file = TAILQ_FIRST(&files->unused)) != NULL) {
 		char *path = trust_files_path(files, &file->name);
-		/* One that cannot be removed does no harm; the next start removes it. */
+		/* If it cannot be removed, it does no harm; the next start removes it. */
 		(void)files_remove(path);
 		free(path);
 		TAILQ_REMOVE(&files->unused, file, link);
@@ -170,7 +170,7 @@ void trust_files_forget_others(struct trust_files *files)
 	(void)files_sweep(files->dir, is_left, files);
 }
 
-/* ---- what HAProxy knows ---- */
+/* ---- files that HAProxy has loaded ---- */
 
 bool trust_files_is_unknown(struct trust_files *files, const struct name *name, long worker)
 {
@@ -195,7 +195,7 @@ struct trust_file *trust_files_take_loose(struct trust_files *files)
 	return file;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 void trust_files_init(struct trust_files *files, const char *dir)
 {

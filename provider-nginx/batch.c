@@ -64,7 +64,7 @@ void batch_end(struct buf *batch, const struct batch_head *head)
 	memcpy(batch->data + batch->start, line, BATCH_HEAD_LEN);
 }
 
-/* Exactly `len` lower-case hexadecimal digits and the byte behind them. */
+/* Exactly `len` lower-case hexadecimal digits, followed by the byte `behind`. */
 static bool take_hex(struct str *text, size_t len, char behind, uint64_t *ret_value)
 {
 	uint64_t value = 0;

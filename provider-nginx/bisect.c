@@ -3,16 +3,16 @@
 
 #include "common/xalloc.h"
 
-/* The next piece to take up, and how many at once. */
+/* The next piece to try, and how many at once. */
 struct bisect {
 	size_t count;
-	size_t *pieces; /* those that may go */
+	size_t *pieces; /* those that may be left out */
 	size_t piece_count;
-	size_t done;  /* of them it is known */
-	size_t width; /* of the group at hand */
-	bool *is_out; /* known to be bad, or not known yet */
+	size_t done;  /* how many of them are decided */
+	size_t width; /* of the current group */
+	bool *is_out; /* known to be bad, or not decided yet */
 	bool *tried;
-	bool has_core; /* without all that may go it is good */
+	bool has_core; /* it is good without any of these */
 	bool is_hopeless;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands in the blocks and values of nginx.conf.tmpl. */
+/* The blocks and values of nginx.conf.tmpl. */
 #include "common/must.h"
 #include "provider-nginx/conf.h"
 #include "provider-nginx/nginx_conf.tmpl.h"
@@ -8,17 +8,17 @@
 
 #include <inttypes.h>
 
-/* Where in the template rendering stands. */
+/* Rendering position in the template. */
 struct view {
 	const struct conf *conf;
-	const bool *is_out; /* NULL: no piece */
+	const bool *is_out; /* NULL: none */
 	const struct buf *out;
 	size_t begin;            /* of our text in `out` */
-	uint64_t generation;     /* set before the control server */
+	uint64_t generation;     /* set before the control server is rendered */
 	size_t listener;         /* index of `port` in conf->ports */
-	const struct port *port; /* NULL: only an address that leaves */
+	const struct port *port; /* NULL: only a socket that is closing */
 	struct port_label label; /* of `port` */
-	bool has_hops;           /* its hosts are passed through or opened */
+	bool has_hops;           /* some of its hosts are passed through, others are terminated */
 	uint16_t port_number;
 	bool is_shared;  /* the port has more than one socket */
 	bool has_any_v4; /* among the addresses */
@@ -29,7 +29,7 @@ struct view {
 	size_t pass;     /* index of the present one */
 	size_t pass_end; /* of those of the listener */
 	struct str host;
-	struct str host_rest; /* behind `host_label` */
+	struct str host_rest; /* the part after `host_label` */
 	struct str host_label;
 	const struct name *target; /* pool of a TCP listener or of `host`; NULL: none */
 	const struct name *trust;
@@ -153,7 +153,7 @@ static bool has_pass(const struct view *view, size_t pass)
 	return has_piece(view, view->conf->ports->count + pass);
 }
 
-/* Whether some hosts of the port are passed through unopened, and others opened. */
+/* Whether TLS is passed through for some hosts of the port and terminated for others. */
 static bool needs_hops(const struct view *view, const struct port *port)
 {
 	bool is_found = false;
@@ -198,7 +198,7 @@ static void enter_listener(struct view *view, size_t index)
 	view->target = NULL;
 }
 
-/* The first from there on that has a server in the http block, or in the stream block. */
+/* The first one from `index` on that has a server in the http block, or in the stream block. */
 static bool find_listener(struct view *view, size_t index, bool in_stream)
 {
 	for (; index < view->conf->ports->count; index++) {
@@ -292,7 +292,7 @@ static bool next_pass(struct view *view, size_t index)
 	return true;
 }
 
-/* Of a host with `*.`: each label behind the asterisk. */
+/* For a host with `*.`: each label after the asterisk. */
 static bool next_host_label(struct view *view, size_t index)
 {
 	struct str rest = index == 0 ? str_skip(view->host, 1) : view->host_rest;
@@ -327,7 +327,7 @@ static bool is_wildcard(const struct view *view)
 	return str_starts_with(view->host, STR("*."));
 }
 
-/* A wildcard of IPv6 serves both families where it is alone. */
+/* An IPv6 wildcard serves both families if there is no IPv4 wildcard. */
 static bool is_dual_stack(const struct view *view)
 {
 	return view->bind->family == AF_INET6 && socket_is_wildcard(view->bind) &&
@@ -346,7 +346,6 @@ static bool begin_control_server(struct view *view)
 	return true;
 }
 
-/* Blocks that are there or not. */
 static bool has_block(struct view *view, enum nginx_conf_block block)
 {
 	const struct conf_options *options = view->conf->options;

@@ -13,7 +13,7 @@
 enum {
 	OPEN_FILES_MAX = 65536,
 	OPEN_FILES_FALLBACK = 1024,
-	/* A socket's path has 107 bytes, and ours add at most 30. */
+	/* A socket's path has at most 107 bytes, of which our names take 30. */
 	PROXY_DIR_LEN_MAX = 77,
 };
 
@@ -44,7 +44,7 @@ const struct option_table config_table = {
 	.config_size = sizeof(struct config),
 };
 
-/* A build has the modules beside the program; an installed program must find those that were installed with it. */
+/* A build has the modules next to the program; an installed program must use the modules installed with it. */
 static char *find_lua(void)
 {
 	char self[4096];

@@ -17,7 +17,7 @@ struct control {
 	void *ctx;
 };
 
-/* The word `name=...` of the line; absent when there is none. */
+/* The value of `name=...` in the line; absent if there is none. */
 static struct str find_word(struct str line, const char *name)
 {
 	size_t name_len = strlen(name);

@@ -14,10 +14,10 @@
 
 enum feed_state { FEED_DOWN, FEED_ASKING, FEED_IDLE, FEED_SENDING, FEED_RETRY, FEED_FULL };
 
-/* An nginx that has just been started may take so many questions until it answers; only then it is worth a word. */
+/* An nginx that has just started may leave this many requests unanswered before it is worth a log line. */
 enum { QUIET_FAILURES = 20, LOST_FAILURES = 30 };
 
-/* A serial that nothing has: nginx has another state than the file, and we know no better yet. */
+/* A serial that nothing has: nginx's state differs from the file, and is not known yet. */
 static const uint64_t UNKNOWN = UINT64_MAX;
 
 struct feed {
@@ -27,18 +27,18 @@ struct feed {
 	const struct feed_ops *ops;
 	void *ctx;
 	struct ev_loop *loop;
-	ev_timer again;      /* after a failed question */
+	ev_timer again;      /* after a failed request */
 	ev_timer disk_again; /* after a failed write */
 	struct backoff disk_backoff;
 	enum feed_state state;
-	uint64_t serial; /* of what nginx has */
+	uint64_t serial; /* of nginx's state */
 	uint64_t full_generation;
-	struct buf batch; /* under way; kept until it is known what became of it */
+	struct buf batch; /* in flight; kept until its result is known */
 	struct buf scratch;
 	struct batch_head head;
-	unsigned failures; /* questions in a row without an answer */
-	bool may_send;     /* the rows are those of a whole state */
-	bool is_whole;     /* a whole state is being sent */
+	unsigned failures; /* requests in a row without a response */
+	bool may_send;     /* the rows are those of a complete state */
+	bool is_whole;     /* a complete state is being sent */
 	bool wants_ask;
 	char *trouble;
 	char *disk_trouble;
@@ -89,7 +89,7 @@ static int write_pieces(struct feed *feed, uint64_t serial)
 	buf_init(&piece, BATCH_LEN_MAX);
 	while (err == 0 && (flags & BATCH_LAST) == 0) {
 		batch_begin(&piece);
-		/* The last piece is the one that nothing could be put into; so none has to be looked at twice. */
+		/* The last piece is empty, so that none needs to look ahead. */
 		if (!feed_order_fill_whole(&feed->order, &piece, &position, &stage))
 			flags |= BATCH_LAST;
 		struct batch_head head = {.flags = flags, .base = serial, .serial = serial};
@@ -101,7 +101,7 @@ static int write_pieces(struct feed *feed, uint64_t serial)
 	return err;
 }
 
-/* The whole file from what is wanted, as the state `serial`. */
+/* Rewrites the file with what is wanted, as the state `serial`. */
 static void rewrite(struct feed *feed, uint64_t serial)
 {
 	int err = journal_rewrite_begin(feed->journal);
@@ -151,7 +151,7 @@ static void drop_batch(struct feed *feed)
 	buf_shrink(&feed->batch, 0);
 }
 
-/* nginx has something else than we know: everything is sent, and what it has beside that goes with the last piece. */
+/* nginx's state is unknown: everything is sent, and what nginx has besides is removed with the last piece. */
 static void begin_whole(struct feed *feed, uint64_t their_serial)
 {
 	uint64_t serial = journal_serial(feed->journal);
@@ -163,7 +163,7 @@ static void begin_whole(struct feed *feed, uint64_t their_serial)
 	feed->is_whole = true;
 	feed->head = (struct batch_head){.serial = 0};
 	log_event(&EV_STATE_SENT_WHOLE);
-	/* One more than all pieces but the last have: half a state never passes for what the file holds. */
+	/* One more than all pieces but the last have: a partial state must never be taken for the file's. */
 	rewrite(feed, feed->serial + 1);
 }
 
@@ -219,7 +219,7 @@ static void send_change(struct feed *feed)
 	}
 	feed->head = (struct batch_head){.base = feed->serial, .serial = feed->serial + 1};
 	batch_end(&feed->batch, &feed->head);
-	/* When the file is behind, or is another state's, it is written whole later. */
+	/* If the file is behind, or belongs to another state, it is rewritten as a whole later. */
 	int err = 0;
 	if (journal_serial(feed->journal) == feed->serial && !journal_is_behind(feed->journal))
 		err = journal_append(feed->journal, buf_str(&feed->batch), feed->head.serial);
@@ -228,7 +228,7 @@ static void send_change(struct feed *feed)
 	send_batch(feed);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void retry(struct feed *feed, const char *problem)
 {
@@ -260,7 +260,7 @@ static void on_sent(void *ctx, const struct control_answer *answer)
 {
 	struct feed *feed = ctx;
 	if (answer->status == 0) {
-		/* It may have been taken all the same: the next answer tells. */
+		/* nginx may have applied it all the same: the next response tells. */
 		retry(feed, answer->problem);
 		return;
 	}
@@ -283,7 +283,7 @@ static void on_sent(void *ctx, const struct control_answer *answer)
 	work(feed);
 }
 
-/* What nginx has after a start, a reload, or an answer that did not come. */
+/* nginx's state after a start, a reload, or a missing response. */
 static void compare(struct feed *feed, const struct control_answer *answer)
 {
 	bool has_batch = !batch_is_empty(&feed->batch) && buf_len(&feed->batch) != 0;
@@ -357,7 +357,7 @@ static void work(struct feed *feed)
 		feed->ops->on_change(feed->ctx);
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 void feed_set_nginx(struct feed *feed, bool is_up)
 {
@@ -383,12 +383,12 @@ void feed_ask(struct feed *feed)
 	work(feed);
 }
 
-static void take_for_had(struct rows *rows)
+static void mark_all_sent(struct rows *rows)
 {
 	for (int table = 0; table < ROW_TABLE_COUNT; table++) {
 		struct row *row;
 		size_t left = rows_dirty_count(rows);
-		/* Each settles at once. */
+		/* Each row settles at once. */
 		while (left-- != 0 && (row = rows_first_dirty(rows, (enum row_table)table)) != NULL)
 			rows_has(rows, row, row_wanted(row));
 	}
@@ -405,8 +405,8 @@ void feed_prepare(struct feed *feed)
 	rewrite(feed, serial);
 	if (journal_is_behind(feed->journal))
 		return;
-	take_for_had(feed->order.routes);
-	take_for_had(objects_rows(feed->order.objects));
+	mark_all_sent(feed->order.routes);
+	mark_all_sent(objects_rows(feed->order.objects));
 	feed->serial = serial;
 	feed->is_whole = false;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-nginx/feed_order.h"
 
-/* One step of the order: rows of one table whose keys begin so, or do not. */
+/* One step of the order: rows of one table whose keys start with certain prefixes, or do not. */
 struct step {
 	char table; /* as in a batch */
 	bool is_set;
 	const char *prefixes[3];
-	bool is_inverse; /* the keys must begin with none of them */
+	bool is_inverse; /* keys must start with none of them */
 };
 
 static const struct step steps[] = {
@@ -71,7 +71,7 @@ static bool fill_step(
 	struct rows *rows = rows_of(order, step->table, &table);
 	struct row *first = NULL;
 	struct row *row;
-	/* Deferring turns the list round; back at the first one all have been seen. */
+	/* Deferring rotates the list; back at the first row, all have been visited. */
 	while ((row = rows_first_dirty(rows, table)) != NULL && row != first) {
 		if (first == NULL)
 			first = row;
@@ -139,7 +139,7 @@ void feed_order_found(const struct feed_order *order, const struct batch_row *ro
 	struct str value = row->value;
 	if (prefix == FEED_OBJECT)
 		value = objects_row_value(key, value, text);
-	/* Deleting what is not known leaves nothing to know. */
+	/* The deletion of an unknown row leaves nothing to record. */
 	if (value.p != NULL || rows_find(rows, table, key) != NULL)
 		rows_found(rows, table, key, value);
 }

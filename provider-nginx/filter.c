@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The configuration that a first start with this state installs, and the rows that nginx gets. */
+/* Renders the configuration that a first start with this state installs, and the rows for nginx. */
 #include "provider-nginx/filter.h"
 
 #include "provider-proxy/checksum.h"
@@ -12,38 +12,39 @@
 #include "provider-nginx/config.h"
 #include "provider-nginx/wanted.h"
 
-struct room {
+struct renderer {
 	struct rendering common;
 	struct conf_options options;
 	struct objects *objects;
 	struct wanted *wanted;
 };
 
-static void room_init(struct room *room, const struct config *config)
+static void renderer_init(struct renderer *renderer, const struct config *config)
 {
-	const struct rendering *common = &room->common;
-	config_fill(config, &room->options);
-	room->options.control = 'a';
-	room->objects = objects_new(common->notices, NULL, !str_is_empty(room->options.system_ca));
-	objects_on_commit(room->objects, common->job->state, common->job->commit);
-	room->wanted = wanted_new(&(struct wanted_parts){
+	const struct rendering *common = &renderer->common;
+	config_fill(config, &renderer->options);
+	renderer->options.control = 'a';
+	renderer->objects =
+		objects_new(common->notices, NULL, !str_is_empty(renderer->options.system_ca));
+	objects_on_commit(renderer->objects, common->job->state, common->job->commit);
+	renderer->wanted = wanted_new(&(struct wanted_parts){
 		.state = common->job->state,
 		.rows = common->rows,
 		.routes = common->routes,
 		.notices = common->notices,
 		.publish = common->publish,
-		.objects = room->objects,
-		.options = &room->options,
+		.objects = renderer->objects,
+		.options = &renderer->options,
 	});
 }
 
-static void room_fini(struct room *room)
+static void renderer_fini(struct renderer *renderer)
 {
-	wanted_free(room->wanted);
-	objects_free(room->objects);
+	wanted_free(renderer->wanted);
+	objects_free(renderer->objects);
 }
 
-/* One row a line; of certificates the digest, as objects.h has it: the state file itself is no text. */
+/* One row a line, certificates as digests (objects.h): the state file itself is not text. */
 static void add_rows(struct buf *text, struct rows *rows, enum row_table table)
 {
 	struct row *row = rows_first(rows, table);
@@ -55,21 +56,21 @@ static void add_rows(struct buf *text, struct rows *rows, enum row_table table)
 	}
 }
 
-static char *show_all(struct room *room)
+static char *show_all(struct renderer *renderer)
 {
-	struct rendering *common = &room->common;
+	struct rendering *common = &renderer->common;
 	struct buf *text = &common->text;
 	uint64_t generation = 0;
-	const struct conf *conf = wanted_collect(room->wanted, NULL);
+	const struct conf *conf = wanted_collect(renderer->wanted, NULL);
 	rendering_tell_ports(common, conf->ports);
 	int err = conf_render(conf, NULL, text, &generation);
 	if (err != 0)
 		return xasprintf("nginx.conf cannot be written: %s", strerrordesc_np(-err));
-	/* The rows are those of an nginx that runs with it. */
-	(void)objects_set_live(room->objects, common->job->state, buf_str(text));
+	/* The rows as for an nginx that runs with this configuration. */
+	(void)objects_set_live(renderer->objects, common->job->state, buf_str(text));
 	must(checksum_append(text, 0) == 0);
 	rendering_show(common, "nginx.conf");
-	add_rows(text, objects_rows(room->objects), ROW_WHOLE);
+	add_rows(text, objects_rows(renderer->objects), ROW_WHOLE);
 	add_rows(text, common->rows, ROW_WHOLE);
 	add_rows(text, common->rows, ROW_PREFIX);
 	rendering_show(common, "state.rows");
@@ -80,14 +81,14 @@ static char *show_all(struct room *room)
 static char *render(const struct filter_job *job, const void *ctx)
 {
 	const struct config *config = ctx;
-	struct room room = {.objects = NULL};
-	char *problem = rendering_init(&room.common, job, &config->local);
+	struct renderer renderer = {.objects = NULL};
+	char *problem = rendering_init(&renderer.common, job, &config->local);
 	if (problem != NULL)
 		return problem;
-	room_init(&room, config);
-	problem = show_all(&room);
-	room_fini(&room);
-	rendering_fini(&room.common);
+	renderer_init(&renderer, config);
+	problem = show_all(&renderer);
+	renderer_fini(&renderer);
+	rendering_fini(&renderer.common);
 	return problem;
 }
 

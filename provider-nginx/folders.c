@@ -29,7 +29,7 @@ char *folders_make(const struct local *local, const struct config *config)
 	const struct passwd *user = getpwnam(config->user);
 	bool is_root = geteuid() == 0;
 	const char *proxy_dir = local_proxy_dir(&config->local);
-	/* On a disk that is read-only now, what is there serves. */
+	/* On a read-only disk the existing folders serve. */
 	(void)files_make_dir(config->local.state_dir, folders_mode());
 	(void)files_make_dir(trust, 0700);
 	(void)temp_folders_make(

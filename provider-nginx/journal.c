@@ -17,10 +17,10 @@ struct journal {
 	char *path;
 	char *new_path;
 	int fd;     /* of the file, for appending; -1: none */
-	int new_fd; /* of the one that is being written; -1: none */
+	int new_fd; /* of the new file; -1: none */
 	uint64_t size;
 	uint64_t new_size;
-	uint64_t whole_size; /* of the file when it was written anew */
+	uint64_t whole_size; /* size of the file when it was last rewritten */
 	uint64_t serial;
 	bool is_behind;
 	const char *problem;
@@ -57,7 +57,7 @@ void journal_free(struct journal *journal)
 	free(journal);
 }
 
-/* Returns how many bytes of the text are whole batches of one state. */
+/* Returns how many bytes of the text are complete batches of one state. */
 static size_t read_batches(struct journal *journal, struct str text,
 	void (*on_row)(void *ctx, const struct batch_row *row), void *ctx)
 {
@@ -79,7 +79,7 @@ static size_t read_batches(struct journal *journal, struct str text,
 	return good;
 }
 
-/* Another's rows are nobody's; and where there should be some, none is too few. */
+/* A file of another user is not trusted; and a missing or empty one is reported. */
 static const char *look_at(const char *path)
 {
 	struct stat status;
@@ -162,7 +162,7 @@ static int write_all(int fd, struct str text)
 	return 0;
 }
 
-/* What is appended to a file that was removed is read by nobody. */
+/* Nobody would read what is appended to a removed file. */
 static bool is_there(const struct journal *journal)
 {
 	struct stat named;
@@ -183,7 +183,7 @@ int journal_append(struct journal *journal, struct str batch, uint64_t serial)
 	if (err == 0 && fdatasync(journal->fd) != 0)
 		err = -errno;
 	if (err != 0) {
-		/* If this fails too, nginx stops reading at the half batch, and so do we. */
+		/* If this fails too, nginx stops reading at the incomplete batch, and so do we. */
 		if (ftruncate(journal->fd, (off_t)journal->size) != 0) {
 			close(journal->fd);
 			journal->fd = -1;

@@ -9,7 +9,7 @@ static void ask_control(void *ctx)
 	feed_ask(liveness->feed);
 }
 
-/* The body is the pid of the master whose worker answers. */
+/* The body is the pid of the master whose worker responds. */
 static bool is_ours(void *ctx, struct str body)
 {
 	const struct liveness *liveness = ctx;

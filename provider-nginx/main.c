@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-provider-nginx: runs nginx on this machine so that it serves what the translator wants, and tells where traffic enters.
+ * sluice-provider-nginx: runs nginx on this machine so that it serves what the translator wants, and reports where traffic enters.
  *
- * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by provider.sock. Out: rows to
- * nginx over its control socket, and the same to the state file; nginx.conf, for what rows cannot say; statuses to the translator.
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator over provider.sock. Out: rows to nginx
+ * over its control socket, and the same to the state file; nginx.conf, for what rows cannot express; statuses to the translator.
  *
- * Trusted with: the private keys of certificates, which stand in the state file (mode 0600), and with the ports that nginx listens on. Started
- * as root only for ports below 1024; nginx's workers then run as another user. It opens no network socket of its own but to try
- * whether a port is free, and to ask for the addresses of host names that are backends.
+ * Trusted with: the private keys of certificates, which are in the state file (mode 0600), and with the ports that nginx listens on.
+ * Started as root only for ports below 1024; nginx's workers then run as another user. It opens network sockets only to check whether a
+ * port is free, and to resolve host names that are backends.
  *
  * When a neighbour dies:
- *   translator  nothing changes; what was wanted last stays in force. After it is back its snapshot is compared.
- *   nginx       is started again, with the state file, and then gets what that may lack.
- *   this one    nginx goes on serving. The next one finds it by its pid, asks what it has, and changes only what differs.
+ *   translator  nothing changes; the last wanted state stays in force. When it is back its snapshot is compared.
+ *   nginx       is restarted with the state file, and then sent whatever that lacks.
+ *   this one    nginx goes on serving. The next one finds it by its pid, asks for its state, and changes only what differs.
  *   the disk    nginx gets every change all the same; the file follows when it can.
  *
- * Read next: feed.h for what needs no reload, setup.h for what does, lua/sluice/request.lua for the way of a request.
+ * Read next: feed.h for changes without a reload, setup.h for those with one, lua/sluice/request.lua for the path of a request.
  */
 #include "common/version.h"
 #include "common/xalloc.h"
@@ -42,12 +42,12 @@
 enum { DICTIONARY_MB_MAX = 16384 };
 static const double ports_look_s = 2;
 static const double trust_again_s = 0.02;
-/* A worker that hangs does not leave; then the new CAs are used all the same. */
+/* A hung worker does not exit; after this many tries the new CAs are used all the same. */
 enum { TRUSTED_TRIES_MAX = 100 };
 
 static struct config config;
 
-static struct control_room {
+static struct nginx_provider {
 	struct daemon *daemon;
 	struct local *local;
 	struct objects *objects;
@@ -59,165 +59,165 @@ static struct control_room {
 	struct repair repair;
 	struct liveness liveness;
 	struct probe *probe;
-	uint64_t heard; /* generation whose listeners are asked */
+	uint64_t heard; /* generation whose listeners are probed */
 	struct conf_options options;
-	/* The file that was found names sockets in the state folder, as without --proxy-dir. nginx keeps them as long as it lives: its sandbox
-	 * knows no other folder. */
+	/* The configuration found at the start has its sockets in the state folder, as without --proxy-dir. nginx uses them as long as it
+	 * runs: its sandbox allows no other folder. */
 	bool is_former;
 	ev_timer ports_look;
 	struct kept_routes kept_routes;
 	bool is_up;
-	bool is_elsewhere; /* its sandbox knows a state folder that was removed: it cannot load from ours */
-	bool has_told; /* what it runs is known, or there is no hope to hear it */
-	bool has_ports; /* those of the configuration: it ran with them last, and has not failed to start since */
+	bool is_elsewhere; /* its state folder was removed: its sandbox cannot load from the new one */
+	bool has_told;     /* its configuration is known, or cannot be found out */
+	bool has_ports;    /* its last successful start was with the ports of the configuration */
 	bool is_complete; /* a snapshot has been committed */
-	uint64_t trusted; /* generation whose CAs are known to be there */
-	uint64_t told;    /* one that a worker has told; others may not have it yet */
+	uint64_t trusted; /* generation whose CAs have been loaded */
+	uint64_t told;    /* generation reported by a worker; other workers may not have it yet */
 	unsigned trusted_tries;
 	ev_timer trust_again;
-} room;
+} self;
 
 /* ---- statuses ---- */
 
-static void listen_in(void)
+static void probe_listeners(void)
 {
-	if (!setup_is_settled(room.setup) || room.heard == room.told)
+	if (!setup_is_settled(self.setup) || self.heard == self.told)
 		return;
-	room.heard = room.told;
-	liveness_on_loaded(room.probe, wanted_ports(room.wanted), setup_file(room.setup));
+	self.heard = self.told;
+	liveness_on_loaded(self.probe, wanted_ports(self.wanted), setup_file(self.setup));
 }
 
 static bool is_served(void)
 {
-	return setup_is_settled(room.setup) && feed_is_settled(room.feed) &&
-	       !objects_are_waiting(room.objects) && room.trusted == room.told;
+	return setup_is_settled(self.setup) && feed_is_settled(self.feed) &&
+	       !objects_are_waiting(self.objects) && self.trusted == self.told;
 }
 
-static void judge(void)
+static void update_status(void)
 {
-	const char *trouble = setup_trouble(room.setup);
+	const char *trouble = setup_trouble(self.setup);
 	if (trouble == NULL)
-		trouble = feed_trouble(room.feed);
-	if (room.has_told)
-		local_set_missing(room.local, probe_trouble(room.probe));
-	if (!room.is_complete)
+		trouble = feed_trouble(self.feed);
+	if (self.has_told)
+		local_set_missing(self.local, probe_trouble(self.probe));
+	if (!self.is_complete)
 		return;
-	listen_in();
-	if (trouble == NULL && is_served() && probe_is_heard(room.probe))
-		proxy_serves(room.proxy, wanted_ports(room.wanted));
+	probe_listeners();
+	if (trouble == NULL && is_served() && probe_is_heard(self.probe))
+		proxy_serves(self.proxy, wanted_ports(self.wanted));
 	if (trouble == NULL)
-		trouble = probe_trouble(room.probe);
-	if (room.repair.is_folder_gone)
+		trouble = probe_trouble(self.probe);
+	if (self.repair.is_folder_gone)
 		trouble = "the state folder was removed, and cannot be made again";
-	/* The workers of the configuration before take no connections any more. */
-	if (setup_is_settled(room.setup) &&
-		conf_is_generation(setup_file(room.setup), room.trusted))
-		kept_routes_end(&room.kept_routes);
+	/* Workers of the previous configuration no longer accept connections. */
+	if (setup_is_settled(self.setup) &&
+		conf_is_generation(setup_file(self.setup), self.trusted))
+		kept_routes_end(&self.kept_routes);
 	if (trouble != NULL)
-		local_failed(room.local, trouble);
-	else if (!is_served() || probe_is_pending(room.probe))
-		local_pending(room.local, NULL);
-	else if (feed_disk_trouble(room.feed) != NULL)
-		local_pending(room.local, feed_disk_trouble(room.feed));
+		local_failed(self.local, trouble);
+	else if (!is_served() || probe_is_pending(self.probe))
+		local_pending(self.local, NULL);
+	else if (feed_disk_trouble(self.feed) != NULL)
+		local_pending(self.local, feed_disk_trouble(self.feed));
 	else
-		local_applied(room.local);
+		local_applied(self.local);
 }
 
 static void on_change(void *ctx)
 {
 	(void)ctx;
-	if (room.probe != NULL)
-		judge();
+	if (self.probe != NULL)
+		update_status();
 }
 
 /* ---- rows ---- */
 
-/* nginx runs with the CAs of its file. What pools have waited for can be told now; and what they need no more goes. */
+/* nginx has loaded the CAs of its file: waiting pools can be sent now, and unused CAs removed. */
 static void use_trusts(uint64_t generation)
 {
-	struct state *state = local_state(room.local);
-	ev_timer_stop(local_loop(room.local), &room.trust_again);
-	room.trusted_tries = 0;
-	room.trusted = generation;
-	if (objects_set_live(room.objects, state, setup_file(room.setup)) && room.is_complete)
-		feed_kick(room.feed, state);
-	/* Before the first snapshot nobody knows who is needed. */
-	if (room.is_complete)
-		trust_files_sweep(config.local.state_dir, objects_trusts(room.objects));
-	if (trusts_take_change(objects_trusts(room.objects)))
-		setup_touch(room.setup);
-	judge();
+	struct state *state = local_state(self.local);
+	ev_timer_stop(local_loop(self.local), &self.trust_again);
+	self.trusted_tries = 0;
+	self.trusted = generation;
+	if (objects_set_live(self.objects, state, setup_file(self.setup)) && self.is_complete)
+		feed_kick(self.feed, state);
+	/* Before the first snapshot it is unknown which are needed. */
+	if (self.is_complete)
+		trust_files_sweep(config.local.state_dir, objects_trusts(self.objects));
+	if (trusts_take_change(objects_trusts(self.objects)))
+		setup_touch(self.setup);
+	update_status();
 }
 
-/* nginx tells its old workers to leave 100 ms after it has made the new ones, and until then both take connections. The old ones know
- * nothing of new CAs, and would answer 503 where a pool wants one. So its workers are counted first. */
+/* nginx stops its old workers 100 ms after it has started new ones, and until then both accept connections. Old workers do not have
+ * new CAs, and would answer 503 for a pool that needs one. So the workers are counted first. */
 static void trust_when_alone(uint64_t generation)
 {
-	if (generation == room.trusted || !conf_is_generation(setup_file(room.setup), generation))
+	if (generation == self.trusted || !conf_is_generation(setup_file(self.setup), generation))
 		return;
-	room.told = generation;
-	if (!room.is_up || room.trusted_tries++ >= TRUSTED_TRIES_MAX) {
+	self.told = generation;
+	if (!self.is_up || self.trusted_tries++ >= TRUSTED_TRIES_MAX) {
 		use_trusts(generation);
 		return;
 	}
-	proxy_count_workers(room.proxy);
-	ev_timer_again(local_loop(room.local), &room.trust_again);
+	proxy_count_workers(self.proxy);
+	ev_timer_again(local_loop(self.local), &self.trust_again);
 }
 
 static void on_workers(void *ctx, size_t taking)
 {
 	long usual = config.workers != 0 ? (long)config.workers : sysconf(_SC_NPROCESSORS_ONLN);
 	(void)ctx;
-	if (room.told != room.trusted && taking <= (size_t)usual &&
-		conf_is_generation(setup_file(room.setup), room.told))
-		use_trusts(room.told);
+	if (self.told != self.trusted && taking <= (size_t)usual &&
+		conf_is_generation(setup_file(self.setup), self.told))
+		use_trusts(self.told);
 }
 
 static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)events;
 	ev_timer_stop(loop, watcher);
-	trust_when_alone(room.told);
+	trust_when_alone(self.told);
 }
 
 static void on_told(void *ctx, const struct control_answer *answer)
 {
 	uint64_t generation = answer->generation;
 	(void)ctx;
-	late_checks_set(room.late_checks, local_state(room.local), answer->late);
-	proxy_is_well(room.proxy);
-	probe_control_answered(room.probe);
-	room.has_told = true;
-	room.has_ports = true;
-	room.told = generation;
-	setup_told(room.setup, generation);
+	late_checks_set(self.late_checks, local_state(self.local), answer->late);
+	proxy_is_well(self.proxy);
+	probe_control_answered(self.probe);
+	self.has_told = true;
+	self.has_ports = true;
+	self.told = generation;
+	setup_told(self.setup, generation);
 	trust_when_alone(generation);
-	if (setup_is_settled(room.setup) && wanted_is_leaving(room.wanted))
-		setup_touch(room.setup);
-	judge();
+	if (setup_is_settled(self.setup) && wanted_is_leaving(self.wanted))
+		setup_touch(self.setup);
+	update_status();
 }
 
 static void on_full(void *ctx)
 {
 	(void)ctx;
-	if (room.options.dictionary_mb >= DICTIONARY_MB_MAX) {
+	if (self.options.dictionary_mb >= DICTIONARY_MB_MAX) {
 		log_event(&EV_DICTIONARY_LIMIT);
 		return;
 	}
-	room.options.dictionary_mb *= 2;
-	setup_touch(room.setup);
+	self.options.dictionary_mb *= 2;
+	setup_touch(self.setup);
 }
 
-/* Somebody has removed the socket, or it cannot be reached for another reason: it is made anew under its other name. */
+/* The socket was removed, or is unreachable for another reason: a new one is made under the alternative name. */
 static void on_lost(void *ctx)
 {
 	(void)ctx;
-	if (!room.is_up || !room.is_complete)
+	if (!self.is_up || !self.is_complete)
 		return;
 	log_event(&EV_CONTROL_MOVED);
-	room.has_told = true;
-	room.options.control = room.options.control == 'a' ? 'b' : 'a';
-	setup_touch(room.setup);
+	self.has_told = true;
+	self.options.control = self.options.control == 'a' ? 'b' : 'a';
+	setup_touch(self.setup);
 }
 
 static const struct feed_ops feed_ops = {on_change, on_told, on_full, on_lost};
@@ -227,72 +227,72 @@ static const struct feed_ops feed_ops = {on_change, on_told, on_full, on_lost};
 static const struct conf *collect(void *ctx)
 {
 	(void)ctx;
-	if (!room.is_complete || !proxy_is_known(room.proxy) || (room.is_up && !room.has_told))
+	if (!self.is_complete || !proxy_is_known(self.proxy) || (self.is_up && !self.has_told))
 		return NULL;
 	struct ports_proxy nginx = {
-		.held = room.is_up || room.has_ports ? wanted_held(room.wanted) : NULL,
-		.inherited = proxy_inherited(room.proxy),
-		.master = proxy_pid(room.proxy),
+		.held = self.is_up || self.has_ports ? wanted_held(self.wanted) : NULL,
+		.inherited = proxy_inherited(self.proxy),
+		.master = proxy_pid(self.proxy),
 	};
-	const struct conf *conf = wanted_collect(room.wanted, &nginx);
-	local_set_ports(room.local, conf->ports);
-	/* nginx says what is missing, and it is tried again. */
-	(void)trust_files_write(config.local.state_dir, objects_trusts(room.objects));
-	probe_want_rows(room.probe, conf->ports);
-	feed_kick(room.feed, local_state(room.local));
+	const struct conf *conf = wanted_collect(self.wanted, &nginx);
+	local_set_ports(self.local, conf->ports);
+	/* On failure nginx reports what is missing, and we try again. */
+	(void)trust_files_write(config.local.state_dir, objects_trusts(self.objects));
+	probe_want_rows(self.probe, conf->ports);
+	feed_kick(self.feed, local_state(self.local));
 	return conf;
 }
 
 static bool reload(void *ctx)
 {
 	(void)ctx;
-	wanted_keep(room.wanted, setup_candidate(room.setup));
-	char *path = conf_control_path(&room.options);
-	feed_set_socket(room.feed, path);
+	wanted_keep(self.wanted, setup_candidate(self.setup));
+	char *path = conf_control_path(&self.options);
+	feed_set_socket(self.feed, path);
 	free(path);
-	if (room.is_elsewhere) {
+	if (self.is_elsewhere) {
 		log_event(&EV_PROXY_MOVED);
-		proxy_replace(room.proxy);
+		proxy_replace(self.proxy);
 		return true;
 	}
-	if (room.is_up)
-		return proxy_reload(room.proxy) == 0;
-	/* All routes are in the file that it starts with: it may have connections at once, out of sockets that another one has opened. */
-	feed_prepare(room.feed);
-	proxy_start(room.proxy);
+	if (self.is_up)
+		return proxy_reload(self.proxy) == 0;
+	/* The file has all routes when nginx starts: it may get connections at once, on sockets taken over from another proxy. */
+	feed_prepare(self.feed);
+	proxy_start(self.proxy);
 	return true;
 }
 
 static void ask(void *ctx)
 {
 	(void)ctx;
-	feed_ask(room.feed);
+	feed_ask(self.feed);
 }
 
 static const char *last_output(void *ctx)
 {
 	(void)ctx;
-	return proxy_last_output(room.proxy);
+	return proxy_last_output(self.proxy);
 }
 
 static void check(void *ctx, command_done *on_done, void *done_ctx)
 {
 	(void)ctx;
-	proxy_check(room.proxy, config.local.check_timeout, on_done, done_ctx);
+	proxy_check(self.proxy, config.local.check_timeout, on_done, done_ctx);
 }
 
 static const struct setup_ops setup_ops = {collect, check, reload, ask, on_change, last_output};
 
-/* Whether ports can still be had, or again. */
+/* Whether ports have become available, or unavailable. */
 static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	(void)loop;
 	(void)watcher;
 	(void)events;
-	if (!room.is_complete || !ports_have_changed(wanted_ports(room.wanted)))
+	if (!self.is_complete || !ports_have_changed(wanted_ports(self.wanted)))
 		return;
-	local_pending(room.local, NULL);
-	setup_touch(room.setup);
+	local_pending(self.local, NULL);
+	setup_touch(self.setup);
 }
 
 /* ---- nginx ---- */
@@ -301,50 +301,50 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
 	(void)ctx;
 	(void)dir;
-	room.is_up = true;
-	room.has_told = false;
-	room.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(room.local);
-	room.options.proxy_dir =
-		str_from(origin == PROXY_FOUND && room.is_former ? config.local.state_dir
+	self.is_up = true;
+	self.has_told = false;
+	self.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(self.local);
+	self.options.proxy_dir =
+		str_from(origin == PROXY_FOUND && self.is_former ? config.local.state_dir
 								 : local_proxy_dir(&config.local));
-	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(room.proxy)),
+	log_event(&EV_NGINX_UP, LOG_INT("pid", proxy_pid(self.proxy)),
 		LOG_STR("how", origin == PROXY_STARTED ? "started" : "found"));
-	/* Its supervisor may have started it before we have looked at the files. */
-	if (!setup_has_file(room.setup))
-		wanted_assume_any(room.wanted);
-	probe_set_proxy(room.probe, true);
-	feed_set_nginx(room.feed, true);
+	/* The supervisor may have started it before we read the files. */
+	if (!setup_has_file(self.setup))
+		wanted_assume_any(self.wanted);
+	probe_set_proxy(self.probe, true);
+	feed_set_nginx(self.feed, true);
 }
 
 static void on_down(void *ctx, const char *why, const char *words, double again_s)
 {
 	(void)ctx;
-	room.is_up = false;
-	/* One that ran may leave workers that die a moment later, and still listen; one that could not start may lack a port. */
-	room.has_ports = room.has_ports && room.has_told;
+	self.is_up = false;
+	/* A dead master may leave workers that still listen for a moment; a failed start may mean that a port was taken. */
+	self.has_ports = self.has_ports && self.has_told;
 	log_event(&EV_NGINX_DOWN, LOG_STR("reason", why), LOG_SECONDS("again_s", again_s),
 		LOG_STR("words", words));
-	local_set_missing(room.local, "nginx");
-	probe_set_proxy(room.probe, false);
-	feed_set_nginx(room.feed, false);
-	/* nginx comes back with what is wanted now, and not with what was when it died. */
-	feed_prepare(room.feed);
-	(void)repair_files(&room.repair);
-	setup_nginx_down(room.setup);
+	local_set_missing(self.local, "nginx");
+	probe_set_proxy(self.probe, false);
+	feed_set_nginx(self.feed, false);
+	/* nginx restarts with what is wanted now, not with what was wanted when it died. */
+	feed_prepare(self.feed);
+	(void)repair_files(&self.repair);
+	setup_nginx_down(self.setup);
 }
 
 static void on_none(void *ctx)
 {
 	(void)ctx;
-	if (room.is_complete)
-		setup_touch(room.setup);
+	if (self.is_complete)
+		setup_touch(self.setup);
 }
 
 static void on_unreachable(void *ctx, const char *socket)
 {
 	(void)ctx;
 	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
-	local_set_missing(room.local, "sluice-proxy, which runs nginx");
+	local_set_missing(self.local, "sluice-proxy, which runs nginx");
 }
 
 /* ---- the translator ---- */
@@ -352,35 +352,35 @@ static void on_unreachable(void *ctx, const char *socket)
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
 	(void)ctx;
-	room.is_complete = room.repair.is_complete = room.is_complete || commit->is_snapshot;
-	objects_on_commit(room.objects, local_state(room.local), commit);
-	bool is_changed = wanted_is_changed(room.wanted, commit) || room.repair.has_substitutes;
-	room.options.reloads += room.repair.has_substitutes;
-	room.repair.has_substitutes = false;
-	is_changed = trusts_take_change(objects_trusts(room.objects)) || is_changed;
+	self.is_complete = self.repair.is_complete = self.is_complete || commit->is_snapshot;
+	objects_on_commit(self.objects, local_state(self.local), commit);
+	bool is_changed = wanted_is_changed(self.wanted, commit) || self.repair.has_substitutes;
+	self.options.reloads += self.repair.has_substitutes;
+	self.repair.has_substitutes = false;
+	is_changed = trusts_take_change(objects_trusts(self.objects)) || is_changed;
 	if (is_changed) {
-		if (ports_names_former(setup_file(room.setup), local_state(room.local)))
-			kept_routes_begin(&room.kept_routes);
-		setup_touch(room.setup);
+		if (ports_names_former(setup_file(self.setup), local_state(self.local)))
+			kept_routes_begin(&self.kept_routes);
+		setup_touch(self.setup);
 	}
-	feed_kick(room.feed, local_state(room.local));
-	judge();
+	feed_kick(self.feed, local_state(self.local));
+	update_status();
 }
 
 static void on_pool(void *ctx, struct object *pool)
 {
 	(void)ctx;
-	objects_on_pool(room.objects, local_state(room.local), pool);
-	feed_kick(room.feed, local_state(room.local));
-	if (wanted_has_pool(room.wanted, pool))
-		setup_touch(room.setup);
-	judge();
+	objects_on_pool(self.objects, local_state(self.local), pool);
+	feed_kick(self.feed, local_state(self.local));
+	if (wanted_has_pool(self.wanted, pool))
+		setup_touch(self.setup);
+	update_status();
 }
 
 static const struct local_ops local_ops = {
 	.on_commit = on_commit, .on_pool = on_pool, .drops_unusable = true};
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void make_proxy(struct ev_loop *loop)
 {
@@ -395,96 +395,96 @@ static void make_proxy(struct ev_loop *loop)
 		.loop = loop,
 		.kind = "nginx",
 		.program = config.nginx,
-		.supervisor = local_supervisor(room.local),
+		.supervisor = local_supervisor(self.local),
 		.state_dir = config.local.state_dir,
 		.proxy_dir = local_proxy_dir(&config.local),
 		.take_over = config.local.take_over,
-		.local = room.local,
+		.local = self.local,
 		.ops = &ops,
 	};
-	room.proxy = proxy_new(&proxy_config);
+	self.proxy = proxy_new(&proxy_config);
 }
 
-static void make_rooms(struct ev_loop *loop)
+static void make_modules(struct ev_loop *loop)
 {
-	char *state_file = local_path(room.local, "state");
-	room.options.control = 'a';
-	char *socket = conf_control_path(&room.options);
+	char *state_file = local_path(self.local, "state");
+	self.options.control = 'a';
+	char *socket = conf_control_path(&self.options);
 	struct feed_config feed_config = {
 		.loop = loop,
 		.state_file = state_file,
 		.socket_path = socket,
-		.routes = local_rows(room.local),
-		.objects = room.objects,
+		.routes = local_rows(self.local),
+		.objects = self.objects,
 		.ops = &feed_ops,
 	};
 	struct setup_config setup_config = {
 		.loop = loop,
 		.state_dir = config.local.state_dir,
 		.interval_s = {config.reload_interval, config.local.reload_interval_max},
-		.notices = local_notices(room.local),
+		.notices = local_notices(self.local),
 		.ops = &setup_ops,
 	};
-	room.feed = feed_new(&feed_config);
-	kept_routes_init(&room.kept_routes, loop, room.feed);
-	room.setup = setup_new(&setup_config);
-	room.repair = (struct repair){.local = room.local,
+	self.feed = feed_new(&feed_config);
+	kept_routes_init(&self.kept_routes, loop, self.feed);
+	self.setup = setup_new(&setup_config);
+	self.repair = (struct repair){.local = self.local,
 		.config = &config,
-		.on_change = judge,
-		.setup = room.setup,
-		.feed = room.feed,
-		.trusts = objects_trusts(room.objects)};
-	room.is_former = folders_are_former(room.local, &config, setup_file(room.setup));
+		.on_change = update_status,
+		.setup = self.setup,
+		.feed = self.feed,
+		.trusts = objects_trusts(self.objects)};
+	self.is_former = folders_are_former(self.local, &config, setup_file(self.setup));
 	make_proxy(loop);
-	room.liveness = (struct liveness){.local = room.local,
-		.feed = room.feed,
-		.proxy = room.proxy,
+	self.liveness = (struct liveness){.local = self.local,
+		.feed = self.feed,
+		.proxy = self.proxy,
 		.timeout_s = config.local.proxy_timeout,
-		.on_change = judge};
-	room.probe = liveness_start(&room.liveness);
+		.on_change = update_status};
+	self.probe = liveness_start(&self.liveness);
 	free(state_file);
 	free(socket);
 }
 
-/* nginx listens where its file says, until it has another one. */
+/* nginx listens where its file says, until it gets another one. */
 static void find_control(struct str file)
 {
 	struct str control = conf_read_control(file);
 	if (str_is_empty(control))
 		return;
 	char *path = str_dup(control);
-	room.options.control = str_ends_with(control, STR("-b.sock")) ? 'b' : 'a';
-	feed_set_socket(room.feed, path);
+	self.options.control = str_ends_with(control, STR("-b.sock")) ? 'b' : 'a';
+	feed_set_socket(self.feed, path);
 	free(path);
 }
 
 static void start_all(struct ev_loop *loop)
 {
-	make_rooms(loop);
-	struct str file = setup_file(room.setup);
-	room.options.reloads = conf_read_reloads(file);
-	wanted_assume(room.wanted, file);
-	(void)objects_set_live(room.objects, local_state(room.local), file);
+	make_modules(loop);
+	struct str file = setup_file(self.setup);
+	self.options.reloads = conf_read_reloads(file);
+	wanted_assume(self.wanted, file);
+	(void)objects_set_live(self.objects, local_state(self.local), file);
 	find_control(file);
-	repair_load_state(&room.repair);
-	/* Rows need several times their size: an enlarged dictionary stays so after a start. */
-	while (room.options.dictionary_mb < DICTIONARY_MB_MAX &&
-		(uint64_t)room.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(room.feed))
-		room.options.dictionary_mb *= 2;
-	ev_timer_init(&room.ports_look, on_ports_look, ports_look_s, ports_look_s);
-	ev_timer_start(loop, &room.ports_look);
-	ev_timer_init(&room.trust_again, on_trust_again, 0., trust_again_s);
-	local_set_missing(room.local, "nginx");
-	repair_watch(&room.repair);
-	/* Before its supervisor, which we may be about to start, meets the files. */
-	if (repair_files(&room.repair))
-		proxy_start_from_files(room.proxy);
+	repair_load_state(&self.repair);
+	/* Rows need several times their size in memory; a restart must not undo an enlargement. */
+	while (self.options.dictionary_mb < DICTIONARY_MB_MAX &&
+		(uint64_t)self.options.dictionary_mb * 1024 * 1024 / 3 < feed_size(self.feed))
+		self.options.dictionary_mb *= 2;
+	ev_timer_init(&self.ports_look, on_ports_look, ports_look_s, ports_look_s);
+	ev_timer_start(loop, &self.ports_look);
+	ev_timer_init(&self.trust_again, on_trust_again, 0., trust_again_s);
+	local_set_missing(self.local, "nginx");
+	repair_watch(&self.repair);
+	/* Before the supervisor, which we may be about to start, reads the files. */
+	if (repair_files(&self.repair))
+		proxy_start_from_files(self.proxy);
 }
 
 static void reload_files(void)
 {
-	if (config_read_trusted(&config, &room.options))
-		setup_touch(room.setup);
+	if (config_read_trusted(&config, &self.options))
+		setup_touch(self.setup);
 }
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
@@ -495,8 +495,8 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		*ret_usage = true;
 		return problem;
 	}
-	room.daemon = daemon;
-	/* A file that may not grow is to be an error like a full disk. */
+	self.daemon = daemon;
+	/* Exceeding the file size limit must be an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 	struct local_config local_config = {
 		.daemon = daemon,
@@ -508,25 +508,25 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 		.folder_mode = folders_mode(),
 		.ops = &local_ops,
 	};
-	config_fill(&config, &room.options);
-	(void)config_read_trusted(&config, &room.options);
-	room.local = local_start(&local_config, &problem, ret_usage);
-	if (room.local == NULL)
+	config_fill(&config, &self.options);
+	(void)config_read_trusted(&config, &self.options);
+	self.local = local_start(&local_config, &problem, ret_usage);
+	if (self.local == NULL)
 		return problem;
-	room.objects = objects_new(local_notices(room.local), local_externals(room.local),
-		!str_is_empty(room.options.system_ca));
-	room.late_checks = late_checks_new(local_notices(room.local), room.objects);
-	room.wanted = wanted_new(&(struct wanted_parts){
-		.state = local_state(room.local),
-		.rows = local_rows(room.local),
-		.routes = local_routes(room.local),
-		.notices = local_notices(room.local),
-		.externals = local_externals(room.local),
-		.publish = local_publish(room.local),
-		.objects = room.objects,
-		.options = &room.options,
+	self.objects = objects_new(local_notices(self.local), local_externals(self.local),
+		!str_is_empty(self.options.system_ca));
+	self.late_checks = late_checks_new(local_notices(self.local), self.objects);
+	self.wanted = wanted_new(&(struct wanted_parts){
+		.state = local_state(self.local),
+		.rows = local_rows(self.local),
+		.routes = local_routes(self.local),
+		.notices = local_notices(self.local),
+		.externals = local_externals(self.local),
+		.publish = local_publish(self.local),
+		.objects = self.objects,
+		.options = &self.options,
 	});
-	problem = folders_make(room.local, &config);
+	problem = folders_make(self.local, &config);
 	if (problem == NULL)
 		start_all(daemon_loop(daemon));
 	return problem;
@@ -535,31 +535,31 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 static void end_nginx(void)
 {
 	double limit_s = config.local.stop_timeout;
-	if (!proxy_is_up(room.proxy))
+	if (!proxy_is_up(self.proxy))
 		return;
-	log_event(&EV_NGINX_ENDING, LOG_INT("pid", proxy_pid(room.proxy)),
+	log_event(&EV_NGINX_ENDING, LOG_INT("pid", proxy_pid(self.proxy)),
 		LOG_SECONDS("limit_s", limit_s));
-	if (!proxy_stop(room.proxy, limit_s))
+	if (!proxy_stop(self.proxy, limit_s))
 		log_event(&EV_NGINX_CUT);
 }
 
 static void stop(void)
 {
-	struct ev_loop *loop = local_loop(room.local);
-	ev_timer_stop(loop, &room.ports_look);
-	repair_unwatch(&room.repair);
-	kept_routes_fini(&room.kept_routes);
-	probe_free(room.probe);
-	proxy_cancel_check(room.proxy);
-	setup_free(room.setup);
-	feed_free(room.feed);
-	wanted_free(room.wanted);
-	late_checks_free(room.late_checks);
-	objects_free(room.objects);
-	local_free(room.local);
-	if (config.local.stop_proxy && !daemon_has_failed(room.daemon))
+	struct ev_loop *loop = local_loop(self.local);
+	ev_timer_stop(loop, &self.ports_look);
+	repair_unwatch(&self.repair);
+	kept_routes_fini(&self.kept_routes);
+	probe_free(self.probe);
+	proxy_cancel_check(self.proxy);
+	setup_free(self.setup);
+	feed_free(self.feed);
+	wanted_free(self.wanted);
+	late_checks_free(self.late_checks);
+	objects_free(self.objects);
+	local_free(self.local);
+	if (config.local.stop_proxy && !daemon_has_failed(self.daemon))
 		end_nginx();
-	proxy_free(room.proxy);
+	proxy_free(self.proxy);
 }
 
 static bool is_filter(const void *ctx)

@@ -11,12 +11,12 @@
 
 #include <errno.h>
 
-/* A pool or a certificate by its name. */
+/* A pool or a certificate, by name. */
 struct item {
 	RB_ENTRY(item) node;
 	struct name name;
 	struct object *object;
-	char **hosts; /* of a certificate: those that have a row */
+	char **hosts; /* of a certificate: hosts that have a row */
 	size_t host_count;
 	bool is_checked;      /* a pool with health checks */
 	uint32_t space;       /* likewise: digest of its namespace, which shares in them */
@@ -31,9 +31,9 @@ struct objects {
 	struct externals *externals;
 	struct speaker *speaker;
 	struct item_tree items;
-	char **defaults; /* keys of the rows of default certificates */
+	char **defaults; /* keys of default certificates' rows */
 	size_t default_count;
-	bool has_new_checks; /* the row of checked pools may be out of date */
+	bool has_new_checks; /* the row that lists checked pools may be outdated */
 	struct arena arena;
 	struct buf text;
 };
@@ -148,7 +148,7 @@ struct trusts *objects_trusts(struct objects *objects)
 
 /* ---- certificates ---- */
 
-/* Hosts that a certificate has no more, unless another one has taken them meanwhile. */
+/* Removes hosts that the certificate no longer has, unless another one has taken them over. */
 static void drop_hosts(struct objects *objects, struct item *item)
 {
 	for (size_t i = 0; i < item->host_count; i++) {
@@ -173,7 +173,7 @@ static void update_certificate(struct objects *objects, struct state *state, str
 	rows_want(objects->rows, ROW_WHOLE, key_of(objects, "cert", name_str(&item->name)),
 		is_there ? digest : STR_NONE);
 	drop_hosts(objects, item);
-	/* One that nginx would refuse: the default is shown for its names. */
+	/* nginx would refuse it: the default is served for its hosts. */
 	if (!is_there)
 		certificate.hosts.count = 0;
 	item->hosts = xcalloc(certificate.hosts.count + 1, sizeof(char *));
@@ -204,7 +204,7 @@ static void remove_object(struct objects *objects, struct object *object)
 	drop_item(objects, item);
 }
 
-/* One row names all pools with health checks. */
+/* A single row lists all pools with health checks. */
 static void update_checked(struct objects *objects)
 {
 	struct item *item;
@@ -267,7 +267,7 @@ static void update_defaults(struct objects *objects, struct state *state)
 	objects->default_count = count;
 }
 
-/* ---- */
+/* ---- commits ---- */
 
 void objects_on_commit(
 	struct objects *objects, struct state *state, const struct state_commit *commit)
@@ -351,7 +351,7 @@ int objects_value(
 	struct pair pair = is_client ? client_pair(objects, state, object)
 				     : certificate_pair(objects, state, object);
 	char digest[PAIR_DIGEST_LEN];
-	/* Of a client certificate that is wanted no more nothing is left. */
+	/* Nothing is left of a client certificate that is no longer wanted. */
 	bool is_it = pair.chain.p != NULL &&
 		     str_eq(pair_digest(pair.chain, pair.key, digest), row_wanted(row));
 	int err = is_it ? buf_printf(out, "%zu\n", pair.chain.len) : -ENOENT;

@@ -22,7 +22,7 @@ struct writing {
 	bool is_full;
 };
 
-/* A line that does not fit is left out; what is there stays readable. */
+/* A line that does not fit is left out; the rest stays readable. */
 [[gnu::format(printf, 2, 3)]] static void add(struct writing *writing, const char *format, ...)
 {
 	va_list arguments;
@@ -64,7 +64,7 @@ static uint64_t or_default(uint64_t value, uint64_t fallback, uint64_t max)
 	return value < max ? value : max;
 }
 
-/* Checks are made in Lua, where neither HTTP/2 nor its announcement in TLS can be had. */
+/* Health checks run in Lua, which supports neither HTTP/2 nor ALPN. */
 static const char *kind_of_check(struct writing *writing, const struct pool *pool)
 {
 	bool is_h2_in_tls = pool->tls != NULL && pool->tls->http2;
@@ -108,7 +108,7 @@ static void add_endpoint(struct writing *writing, const struct pool_endpoint *en
 		return;
 	}
 	snprintf(port, sizeof(port), "%u", (unsigned)endpoint->port);
-	/* What cookies carry. It tells nothing of the address to whom does not know it, and is the same everywhere and always. */
+	/* The value of sticky cookies. It does not reveal the address to those who do not know it, and never changes. */
 	struct str parts[] = {STR("endpoint"), str_from(ip.text), str_from(port)};
 	add(writing,
 		ip.family == AF_INET6 ? "e %c %016" PRIx64 " [%s] %s\n"

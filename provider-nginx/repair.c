@@ -20,7 +20,7 @@ int repair_placeholder(const char *state_dir)
 	char *conf = xasprintf("%s/nginx.conf", state_dir);
 	buf_init(&pem, TRUST_CONTENT_LEN_MAX);
 	const char *problem = checksum_read(path, &pem);
-	/* At the very first start nothing is there. */
+	/* On the very first start no file exists. */
 	if (problem != NULL && (files_exist(path) || files_exist(conf)))
 		folders_tell_damage(path, problem);
 	int err = problem != NULL ? placeholder_write(path) : 0;
@@ -30,7 +30,7 @@ int repair_placeholder(const char *state_dir)
 	return err;
 }
 
-/* ---- CAs, whose files are named by what is in them ---- */
+/* ---- CAs, whose files are named by their content ---- */
 
 static void repair_trust(struct repair *repair, const struct name *name)
 {
@@ -57,7 +57,7 @@ bool repair_files(struct repair *repair)
 		if (name_is_one(NAME_AUTHORITY, name_str(&name)))
 			repair_trust(repair, &name);
 	}
-	/* With what is wanted nothing is left of substitutes, for an nginx that starts now. */
+	/* Once everything wanted is written no substitutes are left, for an nginx that starts now. */
 	if (repair->is_complete &&
 		trust_files_write(repair->config->local.state_dir, repair->trusts) == 0)
 		repair->has_substitutes = false;
@@ -74,7 +74,7 @@ void repair_load_state(struct repair *repair)
 	free(path);
 }
 
-/* ---- removed while nginx runs ---- */
+/* ---- files removed while nginx runs ---- */
 
 static bool is_there(const struct repair *repair)
 {
@@ -88,7 +88,7 @@ static bool is_there(const struct repair *repair)
 	return is_there;
 }
 
-/* The state file follows in its own time: after a write that failed the feed waits before it writes again. */
+/* The state file follows later: after a failed write the feed waits before it writes again. */
 static void make_again(struct repair *repair, bool is_first_look)
 {
 	if (is_first_look)
@@ -108,7 +108,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct repair *repair = watcher->data;
 	(void)loop;
 	(void)events;
-	/* Before the first configuration there is nothing to be missed. */
+	/* Before the first configuration no files are expected. */
 	if (!repair->is_complete || !setup_has_file(repair->setup))
 		return;
 	bool had_files = repair->has_files;

@@ -29,21 +29,21 @@ struct setup {
 	char *candidate_file;
 	struct pace pace;
 	enum setup_state state;
-	ev_timer later; /* until the next try or the next question */
+	ev_timer later; /* until the next try or request */
 	struct backoff backoff;
 	const struct conf *conf;
 	struct bisect *bisect;
 	bool *is_out; /* pieces left out of the candidate; NULL: none */
 	struct buf candidate;
 	uint64_t candidate_generation;
-	struct buf installed; /* what stands in the file, and nginx has taken */
-	bool has_file;        /* which nginx can start with */
-	uint64_t running;     /* generation that nginx told; 0: not known */
+	struct buf installed; /* content of the file, accepted by nginx */
+	bool has_file;        /* nginx can start with the file */
+	uint64_t running;     /* generation reported by nginx; 0: unknown */
 	ev_tstamp reloaded_at;
 	bool is_touched;
 	bool is_settled;
 	char *trouble;
-	char refusal[512]; /* nginx's own words */
+	char refusal[512]; /* nginx's own message */
 };
 
 static void work(struct setup *setup);
@@ -77,7 +77,7 @@ static void end_round(struct setup *setup)
 	setup->state = SETUP_IDLE;
 }
 
-/* This round is over without success; another one comes by itself. */
+/* This round has failed; another one follows. */
 static void give_up(struct setup *setup, const char *words)
 {
 	end_round(setup);
@@ -136,8 +136,7 @@ static void tell_all_refused(struct setup *setup)
 	}
 }
 
-/* The first line of what nginx said that names an error, without its time stamp, process and our paths, so that it is the same
- * every time. */
+/* The first error line of nginx's output, without time stamp, process and our paths, so that it is always the same. */
 static void keep_refusal(struct setup *setup, struct str output)
 {
 	struct str line = output;
@@ -184,7 +183,7 @@ static void test(struct setup *setup)
 	setup->ops->check(setup->ctx, on_tested, setup);
 }
 
-/* Tries the next halves; false: it is over, and is_out says what stays out. */
+/* Tries the next halves; false: finished, and is_out tells what is left out. */
 static bool test_next(struct setup *setup)
 {
 	const bool *is_out = bisect_next(setup->bisect);
@@ -246,7 +245,7 @@ static void on_tested(void *ctx, enum command_outcome outcome, struct str output
 		give_up(setup, words);
 		return;
 	}
-	/* What is left is checked once more, as a whole. */
+	/* The rest is tested once more as a whole. */
 	bisect_free(setup->bisect);
 	setup->bisect = NULL;
 	test(setup);
@@ -278,7 +277,7 @@ static void install(struct setup *setup)
 	wait_for(setup, poll_s);
 }
 
-/* The new configuration does not come into force: the old one is put back, for the next start. */
+/* The new configuration did not take effect: the old one is restored for the next start. */
 static void take_back(struct setup *setup)
 {
 	char words[1024];
@@ -321,14 +320,14 @@ void setup_nginx_down(struct setup *setup)
 	setup_touch(setup);
 	if (setup->state != SETUP_RELOADING)
 		return;
-	/* It may be the new configuration that it cannot start with, such as a port that somebody has taken: look again. */
+	/* The new configuration may be what it cannot start with, such as a port that is taken: check again. */
 	char words[1024];
 	const char *last = setup->ops->last_output(setup->ctx);
 	snprintf(words, sizeof(words), "nginx ended when it got the new configuration: %s", last);
 	give_up(setup, words);
 }
 
-/* ---- */
+/* ---- rounds ---- */
 
 static void begin_round(struct setup *setup)
 {
@@ -340,7 +339,7 @@ static void begin_round(struct setup *setup)
 	buf_clear(&setup->candidate);
 	int err = conf_render(setup->conf, NULL, &setup->candidate, &generation);
 	if (err == 0 && generation == setup->running && setup->has_file) {
-		/* It may have died when it got it, and come back with it. */
+		/* It may have died while loading it, and restarted with it. */
 		keep_installed(setup);
 		tell_all_refused(setup);
 		finish(setup);
@@ -440,7 +439,7 @@ struct setup *setup_new(const struct setup_config *config)
 	buf_init(&setup->installed, CONF_LEN_MAX);
 	const char *problem = checksum_read(setup->file, &setup->installed);
 	setup->has_file = problem == NULL;
-	/* Beside the state file there was one. */
+	/* There was a configuration if there is a state file. */
 	char *state_file = xasprintf("%s/state", config->state_dir);
 	if (problem != NULL && (files_exist(setup->file) || files_exist(state_file)))
 		folders_tell_damage(setup->file, problem);

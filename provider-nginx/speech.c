@@ -7,13 +7,13 @@
 #include "provider-nginx/pair.h"
 #include "provider-nginx/pool_text.h"
 
-/* How TLS is spoken: as it is wanted, and as the pool's row says while nginx does not know the CA yet. */
+/* Protocol and TLS settings of a pool: as wanted, and as its row says until nginx has loaded the CA. */
 struct spoken {
 	struct name wanted; /* in trusts.h */
-	struct name shown;  /* likewise */
-	struct name client; /* certificate in the row `client:`, as it is wanted */
+	struct name shown;  /* likewise; in the row */
+	struct name client; /* certificate in the row `client:`, as wanted */
 	struct name shown_client;
-	char *shown_protocol; /* lines of the row; NULL: there is none */
+	char *shown_protocol; /* lines of the row; NULL: no row */
 	bool is_waiting;
 };
 
@@ -42,7 +42,7 @@ static void want_client(struct speaker *speaker, const struct name *name, const 
 	rows_want(speaker->rows, ROW_WHOLE, client_key(arena, name, client), value);
 }
 
-/* The row says from now on what is wanted. */
+/* From now on the row says what is wanted. */
 static void show(struct speaker *speaker, struct spoken *spoken, const struct name *name,
 	struct str protocol, struct arena *arena)
 {
@@ -104,7 +104,7 @@ static void copy_name(struct str word, struct name *ret_name)
 		str_put(ret_name->text, word);
 }
 
-/* What is spoken by the row that nginx has had since before our start, as pool_text_protocol() writes it. */
+/* Reads the settings from the row that nginx has had since before our start (see pool_text.h). */
 static void adopt(struct speaker *speaker, struct spoken *spoken, const struct name *name,
 	struct arena *arena)
 {

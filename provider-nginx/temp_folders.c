@@ -30,7 +30,7 @@ static int make_one(const char *path, uid_t user)
 int temp_folders_make(const char *state_dir, uid_t user)
 {
 	char *parent = xasprintf("%s/" TEMP_FOLDER, state_dir);
-	/* Others may pass through it, as through the state folder itself, and see nothing. */
+	/* Others may traverse it, like the state folder itself, but not list it. */
 	int err = files_make_dir(parent, user == (uid_t)-1 ? 0700 : 0711);
 	free(parent);
 	for (size_t i = 0; i < TEMP_FOLDER_COUNT; i++) {

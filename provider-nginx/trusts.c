@@ -6,7 +6,7 @@
 #include "provider-nginx/conf.h"
 
 struct entry {
-	struct trust_view view; /* first: trusts_next() gets it back */
+	struct trust_view view; /* first: trusts_next() converts it back */
 	RB_ENTRY(entry) node;
 	size_t users;
 	bool is_live;
@@ -57,7 +57,7 @@ void trusts_use(struct trusts *trusts, const struct name *name, struct str conte
 	if (name->text[0] == 0)
 		return;
 	struct entry *entry = find_or_add(trusts, name);
-	/* A name says what the content is. */
+	/* The name is a digest of the content, so the content never changes. */
 	if (entry->view.content.p == NULL && content.p != NULL)
 		entry->view.content = (struct str){str_dup(content), content.len};
 	if (entry->users++ == 0)

@@ -8,10 +8,10 @@ struct wanted {
 	struct arena arena;
 	struct conf conf;
 	struct ports ports;
-	bool holds_any;          /* nginx listens, but nobody knows where */
-	struct ports *kept;      /* what nginx has taken last; NULL: not known */
+	bool holds_any;          /* nginx listens, but it is unknown where */
+	struct ports *kept;      /* the last ports that nginx accepted; NULL: unknown */
 	struct socket_list held; /* where nginx listens */
-	uint16_t *held_split;    /* of those, see struct conf */
+	uint16_t *held_split;    /* ports among them that are split, see struct conf */
 	size_t held_split_count;
 };
 
@@ -34,7 +34,7 @@ void wanted_free(struct wanted *wanted)
 	free(wanted);
 }
 
-/* ---- what changes it ---- */
+/* ---- relevant changes ---- */
 
 bool wanted_has_pool(const struct wanted *wanted, const struct object *object)
 {
@@ -146,7 +146,7 @@ static bool has_passes(const struct wanted *wanted)
 	return false;
 }
 
-/* Texts of the state go with the next commit. */
+/* The state frees its texts at the next commit. */
 static void copy_texts(struct wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->ports.count; i++) {
@@ -182,8 +182,9 @@ static bool is_held_split(const struct wanted *wanted, uint16_t port)
 	return false;
 }
 
-/* nginx has, or had just before, another socket on the port that would keep it from binding this one. */
-static bool meets_held(const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
+/* Whether another socket that nginx has, or just had, on this port would keep it from binding this one. */
+static bool conflicts_with_held(
+	const struct wanted *wanted, const struct check_ip *ip, uint16_t port)
 {
 	for (size_t i = 0; i < wanted->held.count; i++) {
 		const struct socket_address *held = &wanted->held.items[i];
@@ -203,7 +204,7 @@ static bool is_split(const struct wanted *wanted, size_t index)
 	if (is_shared || is_held_split(wanted, port->port))
 		return true;
 	for (size_t i = 0; i < port->bind_count; i++) {
-		if (meets_held(wanted, &port->binds[i], port->port))
+		if (conflicts_with_held(wanted, &port->binds[i], port->port))
 			return true;
 	}
 	return false;
@@ -235,7 +236,7 @@ static bool is_wanted(const struct wanted *wanted, const struct socket_address *
 	return false;
 }
 
-/* A socket that has the port for itself is in the way of the first other one: it shares it first, and goes then. */
+/* A socket that has its port exclusively blocks all others: it is first made a shared one, then closed. */
 static void add_leaving(struct wanted *wanted)
 {
 	struct conf *conf = &wanted->conf;
@@ -253,7 +254,7 @@ static void add_leaving(struct wanted *wanted)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void probe_ports(struct wanted *wanted, const struct ports_proxy *nginx)
 {

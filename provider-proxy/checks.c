@@ -101,7 +101,7 @@ bool check_cidr(struct str text, struct check_cidr *ret_cidr)
 		return false;
 	int64_t bits_max = cidr.ip.family == AF_INET ? 32 : 128;
 	int64_t bits = bits_max;
-	/* A mapped address with its IPv6 length would need counting from another end. */
+	/* A mapped IPv4 address with an IPv6 prefix length would need another count of bits. */
 	if (cidr.ip.family == AF_INET && memchr(text.p, ':', address_len) != NULL)
 		return false;
 	if (slash != NULL && !str_to_int(str_skip(text, address_len + 1), 0, bits_max, &bits))

@@ -13,7 +13,7 @@ enum { MARK_LEN = sizeof(mark) - 1, LINE_LEN = MARK_LEN + 16 + 1 };
 
 static void make_line(struct str text, char line[LINE_LEN + 1])
 {
-	/* Absent and empty are the same here. */
+	/* Absent and empty texts count as equal. */
 	text = text.len != 0 ? text : STR("");
 	snprintf(line, LINE_LEN + 1, "%s%016" PRIx64 "\n", mark, name_digest(&text, 1));
 }
@@ -34,7 +34,7 @@ int checksum_write(const char *path, struct str content, mode_t mode)
 		err = checksum_append(&text, 0);
 	if (err == 0)
 		err = files_write(path, buf_str(&text), mode);
-	/* It may hold a key. */
+	/* It may contain a key. */
 	buf_wipe_fini(&text);
 	return err;
 }

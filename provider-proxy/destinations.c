@@ -4,7 +4,7 @@
 #include "common/xalloc.h"
 #include "provider-proxy/sockets.h"
 
-/* Addresses come and go with links, and with machines that share them. */
+/* Addresses come and go with links, and with machines that share them (such as VRRP). */
 static const double look_period_s = 10;
 
 struct destinations {
@@ -48,7 +48,7 @@ static bool look_at_addresses(struct destinations *destinations)
 	struct check_ip *ips;
 	size_t count;
 	arena_init(&arena);
-	/* Those that were known stay while nothing is. */
+	/* If the addresses cannot be read, the last known ones stay. */
 	bool is_changed = sockets_addresses(&arena, &ips, &count) &&
 			  own_listeners_set_addresses(destinations->own, ips, count);
 	arena_fini(&arena);
@@ -96,7 +96,7 @@ static char *make_externals(struct destinations *destinations)
 	return problem;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct destinations *destinations_new(const struct destinations_config *config, char **ret_problem)
 {

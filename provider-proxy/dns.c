@@ -60,7 +60,7 @@ static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
 	struct dns *dns = socket->dns;
 	int fd = watcher->fd;
 	(void)loop;
-	/* It may be closed, and the socket be freed, meanwhile. */
+	/* The callback may close it, and free the socket. */
 	ares_process_fd(dns->channel, (events & EV_READ) != 0 ? fd : ARES_SOCKET_BAD,
 		(events & EV_WRITE) != 0 ? fd : ARES_SOCKET_BAD);
 	set_timer(dns);
@@ -92,7 +92,7 @@ static void on_socket(void *ctx, ares_socket_t fd, int is_readable, int is_writa
 	ev_io_start(dns->loop, &socket->io);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void add_ip(struct dns_answer *answer, int family, const void *bytes, int ttl)
 {
@@ -178,7 +178,7 @@ void dns_ask(struct dns *dns, const char *name, dns_reply *reply, void *ctx)
 	set_timer(dns);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *set_servers(struct dns *dns, const struct option_list *servers)
 {
@@ -228,7 +228,7 @@ void dns_free(struct dns *dns)
 	if (dns == NULL)
 		return;
 	dns->is_ending = true;
-	/* Ends what is under way, and closes the sockets. */
+	/* Cancels running queries, and closes the sockets. */
 	if (dns->channel != NULL)
 		ares_destroy(dns->channel);
 	ev_timer_stop(dns->loop, &dns->timer);

@@ -17,7 +17,7 @@ static const double write_after_s = 1;
 struct user;
 LIST_HEAD(user_list, user);
 
-/* A name. */
+/* One name. */
 struct external {
 	RB_ENTRY(external) node;
 	struct externals *all;
@@ -26,15 +26,15 @@ struct external {
 	struct backoff backoff;
 	struct check_ip ips[DNS_ADDRESSES_MAX]; /* sorted */
 	size_t ip_count;
-	const char *why; /* static: what stands in the way; NULL: nothing that is known */
-	/* The first address that is refused, and why; empty: none is. The policy has the text. */
+	const char *why; /* static: why there are no addresses; NULL: no known reason */
+	/* The first refused address, and why; empty: none. The text belongs to the policy. */
 	char refused[CHECK_IP_LEN_MAX];
 	const char *refusal;
-	bool is_asking; /* then it stays, though nobody needs it */
+	bool is_asking; /* then it is kept, even without users */
 	char name[];
 };
 
-/* A pool that has it. */
+/* A pool that refers to a name. */
 struct user {
 	RB_ENTRY(user) node;
 	LIST_ENTRY(user) link;
@@ -51,7 +51,7 @@ struct externals {
 	struct dns *dns;
 	struct external_tree names;
 	struct user_tree users;
-	struct buf remembered; /* the file of an earlier run, until it is written anew */
+	struct buf remembered; /* the file of an earlier run, until it is rewritten */
 	ev_timer write;
 };
 
@@ -76,7 +76,7 @@ static int compare_ips(const void *left, const void *right)
 		((const struct check_ip *)left)->text, ((const struct check_ip *)right)->text);
 }
 
-/* True: it is another one than before. */
+/* True if it has changed. */
 static bool set_refused(struct external *external, const struct check_ip *ip, const char *refusal)
 {
 	const char *text = ip != NULL ? ip->text : "";
@@ -87,7 +87,7 @@ static bool set_refused(struct external *external, const struct check_ip *ip, co
 	return !is_same;
 }
 
-/* True: they are others than before. */
+/* True if they have changed. */
 static bool set_ips(struct external *external, const struct check_ip *ips, size_t count)
 {
 	struct check_ip kept[DNS_ADDRESSES_MAX];
@@ -133,7 +133,7 @@ static void on_write(struct ev_loop *loop, ev_timer *watcher, int events)
 			err = buf_printf(&text, " %s%s", external->ips[i].text,
 				i + 1 == external->ip_count ? "\n" : "");
 	}
-	/* It is only for the moment after the next start. */
+	/* The file only serves until names are resolved after the next start. */
 	if (err == 0 && files_write_loose(all->file, buf_str(&text), 0600) == 0)
 		buf_clear(&all->remembered);
 	buf_fini(&text);
@@ -257,7 +257,7 @@ static struct external *find_or_add(struct externals *all, struct str name)
 	ev_init(&external->again, on_again);
 	external->again.data = external;
 	remember(external);
-	/* Not at once: who needs it is not among its users yet. */
+	/* Not at once: the pool is not among its users yet. */
 	ask_in(external, 0);
 	return external;
 }
@@ -275,7 +275,7 @@ static struct user *find_user(struct externals *all, struct str pool_id)
 
 static void drop_user(struct externals *all, struct str pool_id)
 {
-	/* Most clusters have none. */
+	/* Most clusters have no external names. */
 	struct user *user = RB_EMPTY(&all->users) ? NULL : find_user(all, pool_id);
 	if (user == NULL)
 		return;
@@ -363,7 +363,7 @@ void externals_settle(struct externals *all, struct pool *pool, struct arena *ar
 	own_listeners_settle(all->config.own, pool, arena);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct externals *externals_new(const struct externals_config *config, char **ret_problem)
 {

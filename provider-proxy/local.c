@@ -27,7 +27,7 @@ struct local {
 	struct unserved *unserved;
 	struct usable *usable;
 	struct ports
-		*next_unserved; /* fewer, when what is wanted now is in force; NULL: the same */
+		*next_unserved; /* fewer, once what is wanted now is in force; NULL: the same */
 	enum lb_state state;
 	char *supervisor;
 	char *message;
@@ -35,8 +35,8 @@ struct local {
 	mode_t folder_mode;
 	bool has_new_folder;
 	bool is_linked;
-	bool knows_ports; /* which of those that are wanted now can be had */
-	bool has_settled; /* the first snapshot was applied, or has failed: what there is serves */
+	bool knows_ports; /* whether the ports wanted now are available is known */
+	bool has_settled; /* the first snapshot was applied, or has failed: what could be applied serves */
 };
 
 /* ---- readiness and statuses ---- */
@@ -77,7 +77,7 @@ static void set_state(struct local *local, enum lb_state state, const char *mess
 		local->has_settled = true;
 		check_ready(local);
 	}
-	/* The revisions may be others although the words are the same; what was told is not told twice. */
+	/* Revisions may differ under the same message; duplicates are not sent. */
 	tell_all(local);
 }
 
@@ -143,8 +143,8 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 	check_ready(local);
 }
 
-/* What it has promised and does not serve. */
-static void judge_listeners(const struct local *local, const struct load_balancer *value,
+/* Checks for listeners that were promised but are not served. */
+static void report_unserved(const struct local *local, const struct load_balancer *value,
 	struct arena *arena, struct lb_status *status)
 {
 	struct str reason = unserved_of(local->unserved, value->key.id);
@@ -158,7 +158,7 @@ static void judge_listeners(const struct local *local, const struct load_balance
 			     : STR("it has no listener that can be had");
 }
 
-/* Of the addresses where it is bound, those that this machine has. */
+/* Those of its bind addresses that this machine has. */
 static size_t own_addresses(const struct local *local, const struct load_balancer *value,
 	struct arena *arena, struct address **ret_addresses)
 {
@@ -199,8 +199,8 @@ static size_t shared_addresses(
 	return kept;
 }
 
-/* While other programs have all its ports nothing new is shown, and what is shown stays: it may be a provider that hands over to us. An address
- * that this machine lacks is no such reason. */
+/* While other programs hold all its ports, nothing new is published and what is published stays: the other program may be a provider that
+ * hands over to us. An address that this machine does not have is no such reason. */
 static bool has_any_port(const struct local *local, const struct load_balancer *value)
 {
 	const struct check_ip *binds;
@@ -223,7 +223,7 @@ static bool fill_status(
 	status->message = str_from(local->message);
 	if (value.absent || value.keep)
 		return local->state == LB_STATE_APPLIED;
-	judge_listeners(local, &value, arena, status);
+	report_unserved(local, &value, arena, status);
 	status->addresses.count =
 		has_own_addresses(&value)
 			? own_addresses(local, &value, arena, &status->addresses.items)
@@ -286,7 +286,7 @@ static char *make_destinations(struct local *local)
 	return problem;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *confine(const struct local *local, const struct local_config *config)
 {
@@ -319,7 +319,7 @@ static void start_metrics(struct local *local)
 static char *make_folder(const char *what, const char *path, mode_t mode)
 {
 	int err = files_make_dir(path, mode);
-	/* One that is read-only is no reason to end: the proxy may start from it. */
+	/* A read-only folder is acceptable: the proxy may start from it. */
 	return err == 0 || files_exist(path) ? NULL
 					     : xasprintf("the %s %.400s cannot be made: %s", what,
 						       path, files_problem(err));
@@ -355,7 +355,7 @@ struct local *local_start(const struct local_config *config, char **ret_problem,
 	}
 	local->rows = rows_new();
 	local->notices = notices_new(tell_all, local);
-	/* Before the sandbox, because OpenSSL reads its configuration. */
+	/* Before the sandbox, because OpenSSL reads its configuration file. */
 	local->usable = usable_new(local->notices);
 	local->unserved = unserved_new(local->notices);
 	local->routes = routes_new(local->rows, local->notices);

@@ -49,7 +49,7 @@ uint64_t name_digest(const struct str *texts, size_t count)
 	uint64_t result = 0;
 	SHA256Init(&context);
 	for (size_t i = 0; i < count; i++) {
-		/* The length before each, so that no two lists run together. */
+		/* The length before each text, so that concatenations cannot collide. */
 		uint64_t len = texts[i].p != NULL ? texts[i].len : UINT64_MAX;
 		SHA256Update(&context, (const uint8_t *)&len, sizeof(len));
 		SHA256Update(&context, (const uint8_t *)texts[i].p, texts[i].len);

@@ -173,7 +173,7 @@ static struct lb_notice show(const struct notice *notice)
 	return shown;
 }
 
-/* Who is on which load balancer the receiver knows, but for a load balancer itself. */
+/* The receiver knows which load balancers an owner is on, unless the owner is a load balancer itself. */
 static bool concerns(const struct notice *notice, struct str load_balancer_id)
 {
 	return notice->owner != NOTICE_OWNER_BALANCER || str_is_empty(load_balancer_id) ||

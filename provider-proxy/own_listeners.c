@@ -13,9 +13,9 @@ struct own_listeners {
 	const struct publish *publish;
 	struct notices *notices;
 	struct socket_list places; /* by port first; without duplicates */
-	struct check_ip *ips;      /* of this machine, sorted by text */
+	struct check_ip *ips;      /* of this machine; sorted by text */
 	size_t ip_count;
-	uint8_t ports[PORT_COUNT / 8]; /* those that are, or were, among the places */
+	uint8_t ports[PORT_COUNT / 8]; /* ports that are, or were, among the places */
 };
 
 /* ---- where we listen ---- */
@@ -56,7 +56,7 @@ static void collect(const struct own_listeners *own, struct state *state, struct
 		for (size_t i = 0; i < value.listeners.count; i++)
 			add_listener(own, &value.listeners.items[i], arena, places);
 	}
-	/* What such a load balancer listens on is what it had. */
+	/* A load balancer that is kept as it is still listens where it did. */
 	for (size_t i = 0; i < own->places.count && keeps_any; i++)
 		add_place(places, arena, &own->places.items[i].ip, own->places.items[i].port);
 }
@@ -103,7 +103,7 @@ bool own_listeners_set_wanted(struct own_listeners *own, struct state *state)
 	return !is_same;
 }
 
-/* ---- who we are ---- */
+/* ---- our own addresses ---- */
 
 static int compare_ips(const void *left, const void *right)
 {
@@ -143,7 +143,7 @@ static bool may_be_ours(const struct own_listeners *own, uint64_t port)
 	return port < PORT_COUNT && (own->ports[port / 8] >> port % 8 & 1) != 0;
 }
 
-/* The first place of the port, or behind it. */
+/* The first place with this port, or the one after it. */
 static size_t find_port(const struct own_listeners *own, uint64_t port)
 {
 	size_t low = 0;
@@ -227,7 +227,7 @@ void own_listeners_drop(struct own_listeners *own, struct str pool_id)
 	notices_clear(own->notices, topic, pool_id);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct own_listeners *own_listeners_new(const struct publish *publish, struct notices *notices)
 {

@@ -14,7 +14,7 @@ static int by_lookup(const void *a_, const void *b_)
 	return order;
 }
 
-/* Sorted, whatever a path begins stands right behind it; so the prefixes of the one at hand form a stack. */
+/* In sorted order each path follows its prefixes, so those of the current path form a stack. */
 size_t paths_drop_hidden(struct path_entry *entries, size_t count, struct arena *arena)
 {
 	const struct path_entry **stack = arena_calloc(arena, count + 1, sizeof(*stack));

@@ -18,7 +18,7 @@ struct pem_name pem_name_of(const struct certificate *certificate, size_t first)
 	return name;
 }
 
-/* One line of a PEM block: printable ASCII without anything that a proxy's socket would read as its own. */
+/* One line of a PEM block: printable ASCII, without anything special to a proxy's socket. */
 static bool is_pem_line(struct str line)
 {
 	for (size_t i = 0; i < line.len; i++) {

@@ -7,7 +7,7 @@
 
 static const char topic[] = "range";
 
-/* One address of one listener. */
+/* One address and port of one listener. */
 struct want {
 	struct socket_address address;
 	uint64_t created;
@@ -19,7 +19,7 @@ struct collecting {
 	struct arena *arena;
 	struct notices *notices;
 	const struct routes *routes;
-	const struct check_ip *binds; /* by default */
+	const struct check_ip *binds; /* default bind addresses */
 	size_t bind_count;
 	struct want *wants;
 	size_t want_count;
@@ -50,14 +50,14 @@ void ports_add_unserved(struct arena *arena, struct ports *ports, const struct p
 	add_unserved(arena, ports, port->load_balancer_id, port->service, address, cause, why);
 }
 
-static void lose(
+static void reject(
 	struct collecting *c, const struct want *want, enum unserved_cause cause, const char *why)
 {
 	add_unserved(c->arena, c->ports, want->load_balancer, want->listener->service,
 		&want->address, cause, why);
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted addresses ---- */
 
 static void want_address(struct collecting *c, const struct listener *listener,
 	struct str load_balancer, const struct check_ip *ip)
@@ -65,7 +65,7 @@ static void want_address(struct collecting *c, const struct listener *listener,
 	struct want *want = arena_push(c->arena, (void **)&c->wants, &c->want_count, sizeof(*want));
 	*want = (struct want){
 		.address = {*ip, (uint16_t)listener->port},
-		/* Whose age is not known is younger than all. */
+		/* Listeners of unknown age count as the youngest. */
 		.created = listener->created != 0 ? listener->created : UINT64_MAX,
 		.load_balancer = load_balancer,
 		.listener = listener,
@@ -98,7 +98,7 @@ static int compare_wants(const void *a_, const void *b_)
 	return order != 0 ? order : (a->listener > b->listener) - (a->listener < b->listener);
 }
 
-/* Of each address and port the oldest stays. */
+/* Of listeners with the same address and port the oldest stays. */
 static void settle_conflicts(struct collecting *c)
 {
 	size_t kept = 0;
@@ -109,7 +109,7 @@ static void settle_conflicts(struct collecting *c)
 		if (last == NULL || socket_compare(&last->address, &c->wants[i].address) != 0)
 			c->wants[kept++] = c->wants[i];
 		else if (last->listener != c->wants[i].listener)
-			lose(c, &c->wants[i], UNSERVED_CONFLICT,
+			reject(c, &c->wants[i], UNSERVED_CONFLICT,
 				"it is served for another load balancer, which had it first");
 	}
 	c->want_count = kept;
@@ -176,7 +176,7 @@ static struct port *add_port(struct collecting *c, const struct want *want)
 	return port;
 }
 
-/* The addresses of one load balancer's port stand together. */
+/* Addresses of the same port of one load balancer are adjacent. */
 static void join_ports(struct collecting *c)
 {
 	const struct listener *first = NULL;
@@ -188,7 +188,7 @@ static void join_ports(struct collecting *c)
 		bool is_next = port == NULL || port->port != want->address.port ||
 			       !str_eq(port->load_balancer_id, want->load_balancer);
 		if (is_next && c->ports->count == PORTS_MAX) {
-			lose(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
+			reject(c, want, UNSERVED_LIMIT, "there are more ports than can be served");
 			continue;
 		}
 		if (is_next) {
@@ -196,7 +196,7 @@ static void join_ports(struct collecting *c)
 			port = add_port(c, want);
 		} else if (want->listener->protocol != first->protocol ||
 			   !str_eq(want->listener->pool, first->pool)) {
-			lose(c, want, UNSERVED_CONFLICT,
+			reject(c, want, UNSERVED_CONFLICT,
 				"the load balancer has something else on that port");
 			continue;
 		}
@@ -265,7 +265,7 @@ struct port_label port_label_of(const struct port *port)
 	return label;
 }
 
-/* ---- where it listens ---- */
+/* ---- sockets ---- */
 
 static struct socket_address *push_socket(struct socket_list *list, size_t *room)
 {

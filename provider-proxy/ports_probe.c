@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether the ports of ports.h can be had on this machine now, and who has them otherwise. */
+/* Whether the ports of ports.h are available on this machine, and who holds them otherwise. */
 #include "provider-proxy/ports.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* With port 0: whether the address is one of this machine. */
+/* With port 0: whether the address is one of this machine's. */
 static int try_bind(const struct check_ip *ip, uint16_t port)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -22,7 +22,7 @@ static int try_bind(const struct check_ip *ip, uint16_t port)
 	int err = 0;
 	if (fd < 0)
 		return -errno;
-	/* Connections that are closing on the port are no obstacle, somebody who listens is. */
+	/* Closing connections do not block the port; listeners do. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!is_v4)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
@@ -36,13 +36,13 @@ static int try_bind(const struct check_ip *ip, uint16_t port)
 static bool is_absent(const struct check_ip *ip)
 {
 	int err = socket_is_wildcard(ip) ? 0 : try_bind(ip, 0);
-	/* EINVAL: an address of a link, which is none without the link. EAFNOSUPPORT: no IPv6 at all. */
+	/* EINVAL: a link-local address, which is invalid without its link. EAFNOSUPPORT: no IPv6 at all. */
 	return err == -EADDRNOTAVAIL || err == -EINVAL || err == -EAFNOSUPPORT;
 }
 
-/* ---- what stands in the way ---- */
+/* ---- obstacles ---- */
 
-/* A wildcard of IPv6 may take IPv4 connections, too. */
+/* An IPv6 wildcard may accept IPv4 connections, too. */
 static bool is_in_the_way(const struct listening *listening, const struct check_ip *ip)
 {
 	const struct check_ip *there = &listening->address.ip;
@@ -57,7 +57,7 @@ static bool is_ours(const struct listening *listening, const struct ports_proxy 
 	return socket_list_has(proxy->held, &listening->address.ip, listening->address.port);
 }
 
-/* True: somebody else has it, and *ret_why says who. */
+/* True: somebody else holds it, and *ret_why says who. */
 static bool is_taken(const struct listeners *listeners, const struct socket_address *address,
 	const struct ports_proxy *proxy, struct arena *arena, const char **ret_why)
 {
@@ -94,10 +94,10 @@ static const char *words_of(int err, struct arena *arena)
 
 /* ---- all ports ---- */
 
-/* An address of a port, and what became of it. */
+/* An address of a port, and the result for it. */
 struct trial {
 	struct socket_address address;
-	int err; /* of the port; 0: it is free, or ours */
+	int err; /* for the port; 0: it is free, or ours */
 	bool is_absent;
 };
 
@@ -127,7 +127,7 @@ static struct trial *try_all(
 	return trials;
 }
 
-/* Who listens on those that are in use; the ports are sorted as they are. */
+/* Finds who listens on the ports in use; `ports` is sorted, and so are the trials. */
 static void find_listeners(const struct ports *ports, const struct trial *trials,
 	struct arena *arena, struct listeners *ret_listeners)
 {

@@ -17,11 +17,11 @@ enum {
 	AT_ONCE_MAX = 4,
 	ANSWER_LEN_MAX = 256,
 	HUNG_FACTOR = 3,
-	/* Right answers in a row after a wrong one: who shares a port gives some of them only. After a reload the former worker may give one. */
+	/* Successes in a row required after a failure, since others on a port, or an old worker, may answer some probes. */
 	RIGHT_ANSWERS = 8,
 };
 static const double round_s = 2;    /* between two rounds while all is well */
-static const double again_s = 0.05; /* while something has not answered; doubles */
+static const double again_s = 0.05; /* while a target has not succeeded; doubles */
 static const double again_max_s = 1;
 
 struct target {
@@ -29,13 +29,12 @@ struct target {
 	struct check_ip ip;
 	uint16_t port;
 	enum listener_protocol protocol;
-	bool is_open;    /* HTTP may be spoken to it */
-	bool is_well;    /* the last answer was right */
-	bool is_heard;   /* an answer was right, whoever else answers */
-	bool was_silent; /* it was not refused, but nothing came */
-	unsigned
-		right_answers_due; /* right answers that are still to come since somebody else has answered */
-	double asked;              /* the first time without a right answer since; 0: it has one */
+	bool is_open;               /* speaks HTTP */
+	bool is_well;               /* the last probe succeeded */
+	bool is_heard;              /* a probe has succeeded, whoever else responds */
+	bool was_silent;            /* it was not refused, but nothing came */
+	unsigned right_answers_due; /* successes still required after somebody else has answered */
+	double asked;               /* first probe since the last success; 0: it has succeeded */
 	struct http_request *request;
 };
 
@@ -52,17 +51,17 @@ struct probe {
 	double pause_s;
 	struct target *targets;
 	size_t count;
-	size_t next; /* whose turn it is */
+	size_t next; /* index of the next target */
 	size_t running;
 	char **row_keys;
 	size_t row_count;
-	double control_asked; /* since when the control socket owes an answer; 0: it does not */
+	double control_asked; /* since when the control socket owes a response; 0: it does not */
 	bool is_up;
 	bool is_replacing;
 	char *trouble;
 };
 
-/* ---- what is told ---- */
+/* ---- result ---- */
 
 static bool is_late(const struct probe *probe, double since, double factor)
 {
@@ -87,7 +86,7 @@ static char *describe(const struct probe *probe)
 	return NULL;
 }
 
-/* That nothing at all is heard; one that is busy, or has lost one port, is not to be ended for that. */
+/* Whether nothing at all responds; a proxy that is busy, or has lost one port, must not be replaced. */
 static bool is_hung(const struct probe *probe)
 {
 	if (!is_late(probe, probe->control_asked, HUNG_FACTOR))
@@ -116,7 +115,7 @@ static void judge(struct probe *probe)
 		log_event(&EV_PROXY_HUNG, LOG_STR("reason", trouble != NULL ? trouble : ""));
 		probe->ops->replace(probe->ctx);
 	}
-	/* May free what is looked at here. */
+	/* May free `probe`. */
 	probe->ops->on_change(probe->ctx);
 }
 
@@ -143,7 +142,7 @@ const char *probe_trouble(const struct probe *probe)
 	return probe->trouble;
 }
 
-/* ---- one question ---- */
+/* ---- one probe ---- */
 
 static void wait_for(struct probe *probe, double seconds)
 {
@@ -188,7 +187,7 @@ static void on_answer(void *ctx, const struct http_result *result)
 	case HTTP_E_CONNECT:
 		break;
 	default:
-		/* What comes after the connection is not asked for where HTTP is not spoken. */
+		/* Without HTTP, connecting is enough. */
 		is_well = !target->is_open;
 		break;
 	}
@@ -203,7 +202,7 @@ static void ask(struct target *target)
 	char *url = xasprintf("%s://%s%s%s:%u/", is_tls ? "https" : "http", is_v6 ? "[" : "",
 		target->ip.text, is_v6 ? "]" : "", target->port);
 	char *host = xasprintf("Host: %s", probe->host);
-	/* An idle connection would hold a proxy that drains. */
+	/* An idle connection would keep a draining proxy alive. */
 	const char *const headers[] = {host, "Connection: close", NULL};
 	struct http_call call = {
 		.method = "GET",
@@ -212,7 +211,7 @@ static void ask(struct target *target)
 		.peer = &probe->peer,
 		.body_max = ANSWER_LEN_MAX,
 		.connect_timeout_s = probe->timeout_s,
-		/* Of one that is only connected to nothing more is awaited. */
+		/* Without HTTP nothing is expected after the connection. */
 		.timeout_s = target->is_open ? probe->timeout_s : 1,
 		.only_once = true,
 		.on_done = on_answer,
@@ -235,7 +234,7 @@ static void ask_control(struct probe *probe)
 	probe->ops->ask_control(probe->ctx);
 }
 
-/* First those that owe an answer, then those whose turn it is. */
+/* First targets without a success, then the next ones in turn. */
 static void ask_some(struct probe *probe)
 {
 	for (size_t i = 0; i < probe->count && probe->running < AT_ONCE_MAX; i++) {
@@ -262,7 +261,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 		ask_control(probe);
 	probe->pause_s =
 		is_waiting && probe->pause_s * 2 < again_max_s ? probe->pause_s * 2 : again_max_s;
-	/* So that several providers do not fall into step. */
+	/* Jitter keeps several providers from falling into step. */
 	wait_for(probe, (is_waiting ? probe->pause_s : round_s) * (0.75 + backoff_random() / 2));
 	judge(probe);
 }
@@ -282,7 +281,7 @@ void probe_control_answered(struct probe *probe)
 		judge(probe);
 }
 
-/* ---- who is asked ---- */
+/* ---- targets ---- */
 
 static void forget_targets(struct probe *probe)
 {
@@ -430,7 +429,7 @@ void probe_want_rows(struct probe *probe, const struct ports *ports)
 	free(old);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static bool is_token(struct str text)
 {
@@ -441,7 +440,7 @@ static bool is_token(struct str text)
 	return text.len == TOKEN_LEN;
 }
 
-/* The same after a restart, so that no row changes; on a disk that takes none, one for this life. */
+/* Kept across restarts, so that no row changes; if the disk cannot be written, a new one for each run. */
 static void make_host(struct probe *probe, const char *token_file)
 {
 	struct buf text;
@@ -468,7 +467,7 @@ struct probe *probe_new(const struct probe_config *config)
 	probe->ctx = config->ctx;
 	probe->timeout_s = config->timeout_s;
 	probe->http = http_new(config->loop, "sluice-probe", AT_ONCE_MAX);
-	/* What the environment says of proxies is not about this machine. */
+	/* Proxy variables of the environment do not apply to this machine. */
 	probe->peer = (struct http_peer){.insecure = true, .proxy_url = xstrdup("")};
 	ev_init(&probe->timer, on_timer);
 	probe->timer.data = probe;

@@ -17,7 +17,7 @@
 
 enum { FAILURES_MAX = 5, LINE_LEN_MAX = 16 * 1024, YIELD_S_MAX = 60 };
 
-/* What connections need to end after they were cut. */
+/* The time connections need to end once they are cut. */
 static const double cut_within_s = 10;
 
 struct proxy {
@@ -25,16 +25,16 @@ struct proxy {
 	struct proxy_config config;
 	char *socket;
 	struct stream *stream; /* NULL: not connected */
-	ev_child supervisor;   /* one that we have started, as long as it lives */
+	ev_child supervisor;   /* started by us, while it lives */
 	ev_timer again;
-	ev_timer limit; /* of its end */
+	ev_timer limit; /* for its end */
 	struct backoff backoff;
 	pid_t pid;
-	unsigned failures; /* to connect, in a row */
+	unsigned failures; /* to connect; in a row */
 	bool is_known;
 	bool is_starting;
-	bool is_start_wanted; /* as soon as somebody hears it */
-	bool is_from_files;   /* it is not known whether they are what is wanted */
+	bool is_start_wanted; /* as soon as the supervisor is connected */
+	bool is_from_files;   /* it is unknown whether the files are what is wanted */
 	bool is_taken;        /* another proxy serves in its place */
 	struct inherited inherited;
 	struct proxy_log *log;
@@ -45,17 +45,17 @@ struct proxy {
 	void *check_ctx;
 	double check_timeout_s;
 	enum command_outcome outcome;
-	size_t output_len; /* bytes that are still to come; SIZE_MAX: no answer yet */
+	size_t output_len; /* bytes of output still to come; SIZE_MAX: no response yet */
 	ev_timer unanswered;
 };
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
-static int order(struct proxy *proxy, const char *text)
+static int send_command(struct proxy *proxy, const char *text)
 {
 	if (proxy->stream == NULL)
 		return -ENOTCONN;
-	/* Orders are few and short: who does not read them hangs, and hears them when it goes on. */
+	/* Commands are few and short: a supervisor that does not read them hangs, and gets them later. */
 	if (stream_is_full(proxy->stream) ||
 		buf_append(stream_out(proxy->stream), text, strlen(text)) != 0)
 		return -EAGAIN;
@@ -63,15 +63,15 @@ static int order(struct proxy *proxy, const char *text)
 	return 0;
 }
 
-static int order_within(struct proxy *proxy, const char *word, double seconds)
+static int send_command_within(struct proxy *proxy, const char *word, double seconds)
 {
 	char *text = xasprintf("%s\t%.3f\n", word, seconds);
-	int err = order(proxy, text);
+	int err = send_command(proxy, text);
 	free(text);
 	return err;
 }
 
-/* ---- what the supervisor tells ---- */
+/* ---- reports of the supervisor ---- */
 
 static void take_up(struct proxy *proxy, const struct supervisor_line *line)
 {
@@ -81,7 +81,7 @@ static void take_up(struct proxy *proxy, const struct supervisor_line *line)
 				   : str_eq_c(line->fields[2], "running") ? PROXY_RUNNING
 									  : PROXY_FOUND;
 	(void)str_to_int(line->fields[1], 1, INT32_MAX, &pid);
-	/* After a lost connection, or a proxy that was started by another life of the supervisor. */
+	/* After a lost connection, or with a proxy that an earlier supervisor started. */
 	bool is_same = origin != PROXY_STARTED && proxy->pid == (pid_t)pid;
 	proxy->pid = (pid_t)pid;
 	proxy->is_known = true;
@@ -113,12 +113,12 @@ static void take_down(struct proxy *proxy, const struct supervisor_line *line)
 static void take_none(struct proxy *proxy)
 {
 	bool was_up = proxy->pid != 0;
-	/* While another one serves, files of an unknown age are worse than nothing. */
+	/* While another proxy serves, files of unknown age are worse than nothing. */
 	bool is_to_wait = proxy->is_from_files && inherited_list(&proxy->inherited)->count != 0;
 	if (is_to_wait)
 		proxy->is_starting = false;
 	else if (proxy->is_start_wanted)
-		(void)order(proxy, "start\n");
+		(void)send_command(proxy, "start\n");
 	proxy->is_known = true;
 	proxy->pid = 0;
 	metric_set(&proxy_metrics[PROXY_UP], 0, 0);
@@ -181,7 +181,7 @@ static int take_line(struct proxy *proxy, struct str text)
 	struct supervisor_line line = supervisor_split(text);
 	struct str word = line.fields[0];
 	if (str_eq_c(word, "sluice-proxy"))
-		inherited_clear(&proxy->inherited); /* What follows is all that is known. */
+		inherited_clear(&proxy->inherited); /* The following lines are the complete list. */
 	else if (str_eq_c(word, "inherits"))
 		inherited_add(&proxy->inherited, line.fields[1], line.fields[2]);
 	else if (str_eq_c(word, "taken"))
@@ -202,7 +202,7 @@ static int take_line(struct proxy *proxy, struct str text)
 		take_workers(proxy, &line);
 	else if (str_eq_c(word, "refused") && str_eq_c(line.fields[1], "start"))
 		proxy->is_starting = false;
-	/* It may be newer than we are: what is not known is skipped. */
+	/* It may be newer than we are: unknown lines are skipped. */
 	return 0;
 }
 
@@ -296,7 +296,7 @@ static bool try_connect(struct proxy *proxy)
 	backoff_succeeded(&proxy->backoff);
 	proxy->failures = 0;
 	if (proxy->on_checked != NULL)
-		(void)order_within(proxy, "check", proxy->check_timeout_s);
+		(void)send_command_within(proxy, "check", proxy->check_timeout_s);
 	return true;
 }
 
@@ -307,7 +307,7 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	(void)events;
 	if (proxy->stream != NULL || try_connect(proxy))
 		return;
-	/* One that we start has our sandbox, and cannot make the folder if we cannot. */
+	/* A supervisor started by us shares our sandbox, and cannot make the folder if we cannot. */
 	if (proxy->config.supervisor != NULL && !ev_is_active(&proxy->supervisor) &&
 		local_keep_proxy_folder(proxy->config.local))
 		start_supervisor(proxy);
@@ -316,7 +316,7 @@ static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 	connect_again(proxy);
 }
 
-/* ---- for the provider ---- */
+/* ---- public functions ---- */
 
 void proxy_start_from_files(struct proxy *proxy)
 {
@@ -334,7 +334,7 @@ void proxy_serves(struct proxy *proxy, const struct ports *ports)
 	if (inherited_list(&proxy->inherited)->count == 0)
 		return;
 	bool is_used = inherited_is_used(&proxy->inherited, ports);
-	if (order(proxy, is_used ? "take-over\n" : "leave\n") == 0)
+	if (send_command(proxy, is_used ? "take-over\n" : "leave\n") == 0)
 		inherited_clear(&proxy->inherited);
 }
 
@@ -343,12 +343,12 @@ void proxy_start(struct proxy *proxy)
 	proxy->is_from_files = false;
 	proxy->is_starting = proxy->pid == 0;
 	proxy->is_start_wanted = true;
-	(void)order(proxy, "start\n");
+	(void)send_command(proxy, "start\n");
 }
 
 int proxy_reload(struct proxy *proxy)
 {
-	return proxy->pid == 0 ? -ESRCH : order(proxy, "reload\n");
+	return proxy->pid == 0 ? -ESRCH : send_command(proxy, "reload\n");
 }
 
 static void on_unanswered(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -363,11 +363,11 @@ void proxy_check(struct proxy *proxy, double timeout_s, command_done *on_done, v
 	proxy->on_checked = on_done;
 	proxy->check_ctx = ctx;
 	proxy->check_timeout_s = timeout_s;
-	/* A supervisor that hangs, or is not there, does not answer at all. */
+	/* A supervisor that hangs, or is gone, never responds. */
 	ev_timer_stop(proxy->loop, &proxy->unanswered);
 	ev_timer_set(&proxy->unanswered, timeout_s + cut_within_s, 0.);
 	ev_timer_start(proxy->loop, &proxy->unanswered);
-	(void)order_within(proxy, "check", timeout_s);
+	(void)send_command_within(proxy, "check", timeout_s);
 }
 
 void proxy_cancel_check(struct proxy *proxy)
@@ -380,17 +380,17 @@ void proxy_cancel_check(struct proxy *proxy)
 
 void proxy_replace(struct proxy *proxy)
 {
-	(void)order(proxy, "replace\n");
+	(void)send_command(proxy, "replace\n");
 }
 
 void proxy_is_well(struct proxy *proxy)
 {
-	(void)order(proxy, "well\n");
+	(void)send_command(proxy, "well\n");
 }
 
 void proxy_count_workers(struct proxy *proxy)
 {
-	(void)order(proxy, "workers\n");
+	(void)send_command(proxy, "workers\n");
 }
 
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -400,7 +400,7 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* Whether the supervisor has ended within the time, and nobody has broken the loop. */
+/* Whether the supervisor ended in time, and nobody has stopped the loop. */
 static bool await_end(struct proxy *proxy, double limit_s)
 {
 	if (proxy->stream == NULL)
@@ -415,18 +415,18 @@ static bool await_end(struct proxy *proxy, double limit_s)
 
 bool proxy_stop(struct proxy *proxy, double limit_s)
 {
-	/* It drains already. */
+	/* It is draining already. */
 	if (proxy->is_taken)
 		return true;
 	proxy->is_stopping = true;
 	ev_timer_stop(proxy->loop, &proxy->again);
 	double begun_s = clock_monotonic_s();
-	if (order_within(proxy, "stop", limit_s) != 0)
+	if (send_command_within(proxy, "stop", limit_s) != 0)
 		return true;
-	/* The supervisor keeps the same limit: when it ends at it, it has cut what was left. */
+	/* The supervisor has the same limit: if it ends at the limit, it has cut the remaining connections. */
 	if (await_end(proxy, limit_s))
 		return clock_monotonic_s() - begun_s < limit_s;
-	(void)order_within(proxy, "stop", 0); /* a second time: at once */
+	(void)send_command_within(proxy, "stop", 0); /* the second time: at once */
 	(void)await_end(proxy, cut_within_s);
 	return false;
 }
@@ -456,7 +456,7 @@ const char *proxy_last_output(const struct proxy *proxy)
 	return proxy->words.text + proxy->words.last;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct proxy *proxy_new(const struct proxy_config *config)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const double look_every_s = 1;
-/* While it grows: a proxy can write some tens of MB in a second. */
+/* During growth: a proxy can write tens of MB per second. */
 static const double trim_every_s = 0.05;
 
 enum { FILE_COUNT = 2 };
@@ -21,7 +21,7 @@ struct proxy_log {
 	ev_timer look;
 };
 
-/* Whether it had to be. The proxy appends: it goes on at the beginning. */
+/* Returns whether it was truncated. The proxy appends, so it continues at the beginning. */
 static bool keep_short(const char *path)
 {
 	struct stat st;

@@ -9,14 +9,14 @@
 #include <unistd.h>
 
 struct publish {
-	struct str *hostnames; /* in our own memory */
+	struct str *hostnames; /* copies */
 	size_t hostname_count;
 	struct check_ip *ips;
 	size_t ip_count;
 	struct check_ip *binds;
 	size_t bind_count;
 	bool is_given; /* by --publish-address */
-	bool is_known; /* or by --bind-address */
+	bool is_known; /* by --publish-address or --bind-address */
 };
 
 static bool has_ipv6(void)
@@ -38,7 +38,7 @@ static char *read_binds(struct publish *publish, const struct option_list *binds
 				"--bind-address \"%.200s\" is no IP address", binds->items[i]);
 	}
 	if (binds->count == 0) {
-		/* One each, so that IPv4 clients are not seen with mapped addresses. */
+		/* Two sockets, so that IPv4 clients do not appear with mapped addresses. */
 		check_ip(STR("0.0.0.0"), &publish->binds[publish->bind_count++]);
 		if (has_ipv6())
 			check_ip(STR("::"), &publish->binds[publish->bind_count++]);
@@ -99,7 +99,7 @@ void publish_free(struct publish *publish)
 	free(publish);
 }
 
-/* The address that packets to the rest of the world would carry. Connecting a datagram socket sends nothing. */
+/* The source address of packets to the rest of the world. Connecting a datagram socket sends nothing. */
 static bool find_source(int family, struct check_ip *ret_ip)
 {
 	struct check_ip ip = {.family = family};
@@ -108,7 +108,7 @@ static bool find_source(int family, struct check_ip *ret_ip)
 	struct sockaddr *address =
 		family == AF_INET ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
 	socklen_t len = family == AF_INET ? sizeof(v4) : sizeof(v6);
-	/* RFC 5737 and RFC 3849: addresses that belong to nobody. */
+	/* RFC 5737 and RFC 3849: addresses reserved for documentation. */
 	inet_pton(AF_INET, "192.0.2.1", &v4.sin_addr);
 	inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr);
 	int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -21,17 +21,17 @@ struct rendering {
 };
 
 /* Job and options must outlive it. NULL, or what is wrong with the addresses (allocated): then rendering_fini() is not to be called. */
-char *rendering_init(
-	struct rendering *room, const struct filter_job *job, const struct local_options *options);
+char *rendering_init(struct rendering *rendering, const struct filter_job *job,
+	const struct local_options *options);
 /* After everything that refers to its parts. */
-void rendering_fini(struct rendering *room);
+void rendering_fini(struct rendering *rendering);
 
 /* Hands `text` out as the file of that name, and empties it. */
-void rendering_show(struct rendering *room, const char *name);
+void rendering_show(struct rendering *rendering, const char *name);
 /* A file of a folder, of whatever content. */
 void rendering_show_in(
-	struct rendering *room, const char *folder, const char *name, struct str content);
+	struct rendering *rendering, const char *folder, const char *name, struct str content);
 /* Ports that one load balancer takes from another become notices. */
-void rendering_tell_ports(struct rendering *room, const struct ports *ports);
+void rendering_tell_ports(struct rendering *rendering, const struct ports *ports);
 /* All notices to owners. Once, at the end. */
-void rendering_show_notices(struct rendering *room);
+void rendering_show_notices(struct rendering *rendering);

@@ -7,12 +7,12 @@
 #include "provider-proxy/checks.h"
 #include "provider-proxy/paths.h"
 
-/* What one virtual host has put into the rows. */
+/* The rows of one virtual host. */
 struct host {
 	struct name name;
-	struct name plain; /* for plain HTTP; text[0] == 0: the same */
+	struct name plain; /* for plain HTTP; empty: the same */
 	struct name load_balancer;
-	char *key;          /* host: or sni: row; NULL: none */
+	char *key;          /* of its host: or sni: row; NULL: none */
 	struct name target; /* its value */
 	struct row **rows;
 	size_t row_count;
@@ -20,7 +20,7 @@ struct host {
 	bool is_passthrough;
 };
 
-/* What one load balancer has put into them. */
+/* The rows of one load balancer. */
 struct balancer {
 	RB_ENTRY(balancer) node;
 	struct name name;
@@ -237,7 +237,7 @@ static void replace_rows(struct routes *routes, struct host *host, struct new_ro
 
 /* ---- one virtual host ---- */
 
-/* The row by which the host is found; NULL (and told) if its name is none. */
+/* Key of the row by which the host is found; NULL, with a notice, if its name is invalid. */
 static char *host_key(struct routes *routes, struct host *host, const struct virtual_host *value)
 {
 	const char *word = value->passthrough ? "sni" : "host";
@@ -262,7 +262,7 @@ static void count_passthrough(struct routes *routes, const struct name *name, bo
 	drop_if_unused(routes, balancer);
 }
 
-/* Takes the host's own row back, unless another host of the same name has taken it over. */
+/* Removes the host's own row, unless another host of the same name has taken it over. */
 static void drop_key(struct routes *routes, struct host *host)
 {
 	if (host->key == NULL)
@@ -316,7 +316,7 @@ static void update_host(struct routes *routes, struct state *state, struct objec
 		host->is_passthrough = false;
 		host->load_balancer = load_balancer;
 	}
-	/* Paths first: a host that is found has its rules. */
+	/* Paths first: once a host is found, its rules must be there. */
 	if (!value.passthrough)
 		collect_rules(routes, host, &value, &new);
 	replace_rows(routes, host, &new);
@@ -401,7 +401,7 @@ static void update_balancer(
 	drop_if_unused(routes, balancer);
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 void routes_on_commit(struct routes *routes, struct state *state, const struct state_commit *commit)
 {

@@ -14,22 +14,22 @@
 
 enum {
 	ROWFILE_LEN_MAX = 512 * 1024 * 1024,
-	ROWFILE_SLACK = 64 * 1024, /* bytes of comments that are no reason to write it anew */
+	ROWFILE_SLACK = 64 * 1024, /* wasted bytes that do not justify a rewrite */
 };
 
 struct rowfile {
 	struct rows *rows;
 	enum row_table table;
 	char *path;
-	int fd;          /* -1: not written yet, or not after a failure */
-	uint64_t end;    /* of the file */
-	uint64_t wasted; /* bytes in lines that do not count */
+	int fd;          /* -1: not written yet, or after a failure */
+	uint64_t end;    /* size of the file */
+	uint64_t wasted; /* bytes in lines that no longer count */
 	bool is_dirty;   /* something was not synced */
 };
 
 static const char head[] = "# Written by Sluice; changes are lost.\n# length ";
 
-/* Of the file, in decimal digits, so that it can be changed in place. */
+/* Length of the file in decimal digits, so that it can be updated in place. */
 enum { LENGTH_AT = sizeof(head) - 1, LENGTH_LEN = 12, HEAD_LEN = LENGTH_AT + LENGTH_LEN + 1 };
 
 struct rowfile *rowfile_new(struct rows *rows, enum row_table table, const char *path)
@@ -42,7 +42,7 @@ struct rowfile *rowfile_new(struct rows *rows, enum row_table table, const char 
 	return file;
 }
 
-static void close_it(struct rowfile *file)
+static void close_file(struct rowfile *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
@@ -56,7 +56,7 @@ void rowfile_free(struct rowfile *file)
 		return;
 	if (file->is_dirty)
 		fdatasync(file->fd);
-	close_it(file);
+	close_file(file);
 	free(file->path);
 	free(file);
 }
@@ -101,7 +101,7 @@ int rowfile_read(struct rowfile *file, void (*on_row)(void *ctx, struct str key,
 	int err = files_read(file->path, &content);
 	struct str rest = buf_str(&content);
 	struct str line;
-	/* A last line without its end was torn. */
+	/* A last line without its newline was torn. */
 	while (err == 0 && next_line(&rest, &line))
 		read_line(line, on_row, ctx);
 	buf_fini(&content);
@@ -119,7 +119,7 @@ static bool is_word(struct str word)
 	return word.len != 0;
 }
 
-/* Struck out, or a key and a value. */
+/* A struck-out line, or a key and a value. */
 static bool is_good_line(struct str line)
 {
 	const char *space = str_find(line, ' ');
@@ -129,7 +129,7 @@ static bool is_good_line(struct str line)
 	return is_word((struct str){line.p, key_len}) && is_word(str_skip(line, key_len + 1));
 }
 
-/* What the head says; 0: nothing. */
+/* The length in the header; 0: none. */
 static uint64_t read_length(struct str text)
 {
 	uint64_t len = 0;
@@ -149,7 +149,7 @@ static const char *problem_of(struct str text)
 	struct str line;
 	if (len < HEAD_LEN)
 		return "is not as it was written";
-	/* One byte was lost, or all behind it: rows are missing. More than it says is what was being written when the machine stopped. */
+	/* If the file is shorter than that, rows are missing. If it is longer, the machine stopped in the middle of a write. */
 	if (text.len < len)
 		return "is cut off";
 	struct str rest = str_skip(text, HEAD_LEN);
@@ -198,7 +198,7 @@ int rowfile_salvage(struct rowfile *file)
 {
 	struct buf old;
 	struct buf new;
-	close_it(file);
+	close_file(file);
 	buf_init(&old, ROWFILE_LEN_MAX);
 	buf_init(&new, ROWFILE_LEN_MAX);
 	bool is_ours = files_read_own(file->path, &old) == NULL;
@@ -277,7 +277,7 @@ int rowfile_write(struct rowfile *file)
 	buf_fini(&content);
 	if (err != 0)
 		return err;
-	close_it(file);
+	close_file(file);
 	file->fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file->fd < 0)
 		return -errno;
@@ -300,7 +300,7 @@ static int write_at(const struct rowfile *file, struct str bytes, uint64_t at)
 	return 0;
 }
 
-/* What was written of a line that did not fit is taken back, or the next one would continue it. */
+/* A line that did not fit is removed again, or the next one would continue it. */
 static int append_line(struct rowfile *file, const struct row *row)
 {
 	struct buf line;
@@ -311,7 +311,7 @@ static int append_line(struct rowfile *file, const struct row *row)
 	if (err == 0)
 		file->end += buf_len(&line);
 	else if (ftruncate(file->fd, (off_t)file->end) != 0)
-		close_it(file);
+		close_file(file);
 	buf_fini(&line);
 	return err;
 }
@@ -351,8 +351,8 @@ int rowfile_put(struct rowfile *file, struct row *row)
 	if (err == 0 && old != 0)
 		err = strike_out(file, old);
 	if (err != 0) {
-		/* The row may stand twice now. */
-		close_it(file);
+		/* The file may contain the row twice now. */
+		close_file(file);
 		return err;
 	}
 	if (old != 0)

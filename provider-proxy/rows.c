@@ -78,7 +78,7 @@ static char *copy(struct str value)
 	return value.p != NULL ? str_dup(value) : NULL;
 }
 
-/* Puts the row on the list or takes it off, and frees it when nobody knows of it any more. */
+/* Adds the row to the dirty list or removes it, and frees it once neither side has it. */
 static void settle(struct rows *rows, struct row *row)
 {
 	bool differs =
@@ -97,7 +97,7 @@ static void settle(struct rows *rows, struct row *row)
 	free(row);
 }
 
-/* No value is not the same as an empty one. */
+/* No value differs from an empty one. */
 static bool is_same(struct str a, struct str b)
 {
 	return a.p == NULL || b.p == NULL ? a.p == b.p : str_eq(a, b);

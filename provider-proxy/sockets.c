@@ -97,14 +97,14 @@ bool sockets_addresses(struct arena *arena, struct check_ip **ret_ips, size_t *r
 	return true;
 }
 
-/* ---- who listens ---- */
+/* ---- listening sockets ---- */
 
 static int compare_ports(const void *a, const void *b)
 {
 	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
-/* The kernel prints words of four bytes as numbers of this machine. */
+/* The kernel prints four-byte words as numbers in host byte order. */
 static bool read_address(const char *hex, int family, struct check_ip *ret_ip)
 {
 	uint32_t words[4] = {0};
@@ -125,7 +125,7 @@ static bool read_address(const char *hex, int family, struct check_ip *ret_ip)
 /* Fields of a line of /proc/net/tcp, proc(5). */
 enum { FIELD_LOCAL = 1, FIELD_STATE = 3, FIELD_UID = 7, FIELD_INODE = 9, FIELD_COUNT };
 
-/* False: those that listen stand first, and are over. */
+/* False: listening sockets come first, and there are no more. */
 static bool read_line(const char *line, int family, struct listening *ret)
 {
 	static const char blanks[] = " \n";
@@ -179,7 +179,7 @@ void sockets_find(const uint16_t *ports, size_t port_count, struct arena *arena,
 	read_file("/proc/net/tcp6", AF_INET6, ports, port_count, arena, ret_listeners);
 }
 
-/* ---- whose they are ---- */
+/* ---- owners ---- */
 
 static void read_program(int process, char *ret_program)
 {
@@ -190,7 +190,7 @@ static void read_program(int process, char *ret_program)
 		close(fd);
 	while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\0'))
 		len--;
-	/* Anybody names his program as he likes. */
+	/* Programs can have any name. */
 	for (ssize_t i = 0; i < len; i++)
 		ret_program[i] = text[i] > 0x20 && text[i] < 0x7f ? text[i] : '?';
 	ret_program[len > 0 ? len : 0] = '\0';
@@ -248,7 +248,7 @@ void sockets_find_owners(struct listeners *listeners)
 		closedir(proc);
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[64];
@@ -260,7 +260,7 @@ static pid_t parent_of(pid_t pid)
 	size_t len = fread(text, 1, sizeof(text) - 1, file);
 	fclose(file);
 	text[len] = '\0';
-	/* "PID (NAME) STATE PARENT ...", where the name may hold anything. */
+	/* "PID (NAME) STATE PARENT ..."; the name may contain anything. */
 	const char *rest = strrchr(text, ')');
 	return rest != NULL && strlen(rest) > 4 ? (pid_t)strtol(rest + 4, NULL, 10) : 0;
 }

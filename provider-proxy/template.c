@@ -31,7 +31,7 @@ static int render_value(const struct rendering *rendering, const struct template
 	return rendering->source->escape(rendering->out, value, node->kind == TEMPLATE_QUOTED);
 }
 
-/* Calls itself no deeper than the template nests blocks. */
+/* Recursion is as deep as blocks are nested in the template. */
 static int render_nodes(const struct rendering *rendering, size_t begin, size_t end)
 {
 	int err = 0;

@@ -30,7 +30,7 @@ static bool name_content(char letter, const struct pool_tls *tls,
 	return err == 0;
 }
 
-/* One that a proxy does not load would keep it from starting. */
+/* A CA that a proxy cannot load would keep it from starting. */
 static bool is_good_ca(const struct pool_tls *tls)
 {
 	struct arena arena;

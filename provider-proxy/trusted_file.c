@@ -14,7 +14,7 @@ char *trusted_file_read(const char *path, uint64_t *ret_digest)
 	if (problem != NULL)
 		return problem;
 	struct str text = str_from(pem);
-	/* 0 is for a file that nobody has read. */
+	/* 0 means that the file was never read. */
 	*ret_digest = name_digest(&text, 1) | 1;
 	free(pem);
 	return NULL;

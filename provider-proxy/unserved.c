@@ -10,7 +10,7 @@ static const char topic[] = "port";
 
 struct unserved {
 	struct notices *notices;
-	struct ports *now; /* only what is unserved; NULL: none */
+	struct ports *now; /* only the unserved ones; NULL: none */
 	char *missing;
 };
 
@@ -33,7 +33,7 @@ static bool is_of_machine(const struct unserved_port *port)
 	return port->cause == UNSERVED_TAKEN || port->cause == UNSERVED_ADDRESS;
 }
 
-/* Of the load balancer itself, and of no Service. */
+/* Owned by the load balancer itself rather than by a Service. */
 static bool is_of_balancer(const struct unserved_port *port)
 {
 	return str_is_empty(port->service);
@@ -82,7 +82,7 @@ static void log_changes(const struct ports *old, const struct ports *now)
 	}
 }
 
-/* ---- telling ---- */
+/* ---- notices ---- */
 
 static void tell(struct unserved *unserved, const struct unserved_port *port)
 {

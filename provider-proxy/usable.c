@@ -41,7 +41,7 @@ static const char *last_problem(void)
 	return words != NULL ? words : "it cannot be used";
 }
 
-/* That the key fits was checked before it came here, and that is all which its loading would show. */
+/* The key is not loaded: that it fits was checked before, and loading it would show nothing else. */
 static const char *use_chain(SSL *connection, BIO *pem)
 {
 	size_t count = 0;
@@ -55,7 +55,7 @@ static const char *use_chain(SSL *connection, BIO *pem)
 			problem = last_problem();
 		X509_free(certificate);
 	}
-	/* The end of the text is told as an error, too. */
+	/* OpenSSL reports the end of the text as an error, too. */
 	ERR_clear_error();
 	return problem != NULL ? problem : count == 0 ? "there is no certificate in it" : NULL;
 }
@@ -64,7 +64,7 @@ const char *usable_problem(struct usable *usable, struct str chain)
 {
 	if (chain.len == 0 || chain.len > CERT_PEM_LEN_MAX)
 		return "there is no certificate in it";
-	/* A context would keep what others have left in it. */
+	/* Not into the context, which would keep earlier certificates. */
 	SSL *connection = SSL_new(usable->context);
 	BIO *pem = BIO_new_mem_buf(chain.p, (int)chain.len);
 	must(connection != NULL && pem != NULL);

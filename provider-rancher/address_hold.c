@@ -11,7 +11,7 @@ struct address_hold {
 	double hold_s;
 	void (*on_over)(void *ctx, struct shown *shown, bool warn);
 	void *ctx;
-	struct shown_list held; /* in the order in which their time is over */
+	struct shown_list held; /* in the order in which they expire */
 	ev_timer timer;
 };
 
@@ -50,7 +50,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	struct shown *shown;
 	while ((shown = TAILQ_FIRST(&hold->held)) != NULL) {
 		bool warn = false;
-		/* The timer may be early by a rounding. */
+		/* The timer may fire early by a rounding error. */
 		double now = clock_monotonic_s() + 0.001;
 		if (now - shown->none_since < hold->hold_s)
 			break;
@@ -61,7 +61,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	set_timer(hold);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct address_hold *address_hold_new(struct ev_loop *loop, double hold_s,
 	void (*on_over)(void *ctx, struct shown *shown, bool warn), void *ctx)

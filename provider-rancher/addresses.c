@@ -78,7 +78,7 @@ static const struct endpoint *items_of(const struct endpoint_set *set)
 	return (const struct endpoint *)(const void *)set;
 }
 
-/* ---- telling ---- */
+/* ---- Ingress addresses ---- */
 
 static bool is_label_char(char c)
 {
@@ -136,7 +136,7 @@ static void add_port(struct address *address, uint64_t port, struct arena *arena
 	*place = (struct address_port){.port = port, .protocol = PROTOCOL_TCP};
 }
 
-/* Every port that is open anywhere: the name leads to all of them. */
+/* All open ports: the name resolves to every endpoint. */
 static void add_all_ports(
 	struct address *address, const struct endpoint_set *set, struct arena *arena)
 {
@@ -179,7 +179,7 @@ size_t addresses_list(const struct endpoint_set *set, struct str fqdn, struct ar
 	return count;
 }
 
-/* ---- the hold ---- */
+/* ---- holding addresses ---- */
 
 enum shown_change shown_update(struct shown *shown, const struct endpoint_set *set, double now)
 {

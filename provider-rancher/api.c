@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 enum {
-	ANSWER_LEN_MAX = 64 * 1024 * 1024, /* a page of 3000 with all they have */
+	ANSWER_LEN_MAX = 64 * 1024 * 1024, /* a page of 3000 resources with all their members */
 	REQUEST_LEN_MAX = 16 * 1024 * 1024,
 	TEXT_LEN = 1024,
 };
-/* A list may take so many times the timeout in all. */
+/* A whole list may take this many times the timeout. */
 static const double LIST_FACTOR = 12;
 
 struct api {
@@ -71,7 +71,7 @@ const char *api_base(const struct api *api)
 	return api->base;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static enum api_outcome outcome_of_status(long status)
 {
@@ -130,15 +130,15 @@ static void describe_status(
 		snprintf(text + len, TEXT_LEN - (size_t)len, ": %.*s", STR_FMT(error->message));
 }
 
-/* A text may have been cut in the middle of a character. */
-static void mend_utf8(char *text)
+/* The text may have been cut inside a UTF-8 sequence. */
+static void trim_utf8(char *text)
 {
 	size_t len = strlen(text);
 	while (len != 0 && !str_is_utf8((struct str){text, len}))
 		text[--len] = '\0';
 }
 
-static void give_answer(struct api_request *request, struct api_answer *answer)
+static void deliver_answer(struct api_request *request, struct api_answer *answer)
 {
 	void (*on_done)(void *ctx, const struct api_answer *answer) = request->on_done;
 	void *ctx = request->ctx;
@@ -176,8 +176,8 @@ static void on_http_done(void *ctx, const struct http_result *result)
 	answer.body = answer.outcome == API_OK ? document : NULL;
 	answer.is_unauthorized = result->head.status == 401;
 	answer.is_unknown = request->is_write && answer.outcome == API_FAILED;
-	mend_utf8(text);
-	give_answer(request, &answer);
+	trim_utf8(text);
+	deliver_answer(request, &answer);
 	if (is_secret)
 		json_free_wiped(document);
 	else

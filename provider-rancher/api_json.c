@@ -40,7 +40,7 @@ bool server_state_lasts(enum server_state state)
 
 /* ---- members of any resource ---- */
 
-/* Absent when it is missing, no text, or too long. */
+/* Absent if it is missing, not a text, or too long. */
 static struct str get_text(const struct json *value, const char *name, size_t max)
 {
 	struct str text = STR_NONE;
@@ -63,7 +63,7 @@ static bool get_flag(const struct json *value, const char *name)
 	return json_get_bool(value, name, false, &flag) && flag;
 }
 
-/* Ids are put into URLs. */
+/* Ids become parts of URLs. */
 static bool get_id(const struct json *value, const char *name, struct str *ret_id)
 {
 	struct str id = get_text(value, name, API_ID_LEN_MAX);
@@ -84,7 +84,7 @@ static enum transitioning get_transitioning(const struct json *value)
 	return str_eq_c(word, "yes") ? TRANSITIONING_YES : TRANSITIONING_NO;
 }
 
-/* Its state says so, or `removed` is set. */
+/* By its state, or because `removed` is set. */
 static bool is_gone(const struct json *value, enum server_state state)
 {
 	return state == SERVER_STATE_REMOVING || state == SERVER_STATE_REMOVED ||
@@ -93,7 +93,7 @@ static bool is_gone(const struct json *value, enum server_state state)
 
 /* ---- lbConfig ---- */
 
-/* Members that we never send: another controller's, or a person's. */
+/* Members that we never send: they were set by another controller or a person. */
 static uint64_t foreign_digest(const struct json *rule)
 {
 	static const char *const names[] = {"selector", "environment", "region"};
@@ -195,7 +195,7 @@ static bool read_port(struct str text, uint64_t *ret_port)
 	return true;
 }
 
-/* The piece of *text behind the last `separator`, which is cut off; absent when there is none. */
+/* Cuts off and returns the part after the last `separator`; absent if there is none. */
 static struct str cut_last(struct str *text, char separator)
 {
 	for (size_t i = text->len; i > 0; i--) {
@@ -224,7 +224,7 @@ bool api_read_published(struct str text, struct published_port *ret_port)
 	struct str middle = cut_last(&rest, ':');
 	if (middle.p == NULL)
 		middle = text;
-	/* "80" alone, or "1.2.3.4:80", publish what they name. */
+	/* "80" and "1.2.3.4:80" publish the port that they name. */
 	if (!read_port(middle, &port.public_port))
 		port.public_port = port.private_port;
 	*ret_port = port;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The other half of api_json.h: request bodies. */
+/* Request bodies; the counterpart of api_json.c. */
 #include "provider-rancher/api_json.h"
 
 #include "provider-rancher/digest.h"
@@ -32,7 +32,7 @@ static void write_stickiness(struct json *config, const struct stickiness *stick
 	static const char *const words[] = {"insert", "rewrite", "prefix"};
 	struct json *out = json_add_object(config, "stickinessPolicy");
 	add_text(out, "name", stickiness->name);
-	/* Not nullable: left out rather than sent empty. */
+	/* Not nullable: omitted rather than sent empty. */
 	add_text(out, "cookie", stickiness->cookie);
 	add_text(out, "domain", stickiness->domain);
 	json_add_str(out, "mode", str_from(words[stickiness->mode]));
@@ -64,7 +64,7 @@ static bool is_same_port(const struct published_port *a, const struct published_
 	       a->is_udp == b->is_udp;
 }
 
-/* How the port is written already, perhaps with an address that it is bound to; absent when it is not. */
+/* The existing text of the port, which may include a bind address; absent if it is not published. */
 static struct str find_port(const struct json *there, const struct published_port *wanted)
 {
 	const struct json *item = json_is_array(there) ? json_first(there) : NULL;
@@ -93,7 +93,7 @@ static void write_ports(struct json *launch, const struct json *there, const str
 	}
 }
 
-/* Names of members need a NUL behind them; false: longer than any that Rancher has. */
+/* A NUL-terminated copy of a member's name; false: longer than any that Rancher has. */
 struct member_name {
 	char text[512];
 };
@@ -124,7 +124,7 @@ void api_write_launch_config(struct json *body, const struct lb_spec *spec, stru
 	write_labels(json_add_object(launch, "labels"), spec);
 }
 
-/* Labels that are not ours to manage stay, above all those with which the server gives the container its role. */
+/* Labels that we do not manage stay, above all those by which the server gives the container its role. */
 static void keep_labels(struct json *labels, const struct json *there)
 {
 	struct member_name name;

@@ -10,7 +10,7 @@
 
 /* ---- work ---- */
 
-/* From malloc: many begin at once, and end soon. */
+/* From malloc: many are created at once and freed soon after. */
 struct work *balancer_work(struct balancer *balancer)
 {
 	struct work *work = balancer->work;
@@ -82,7 +82,7 @@ void balancer_recover(struct balancer *balancer)
 	drop_failure(balancer->work);
 }
 
-/* ---- its row ---- */
+/* ---- row and object ---- */
 
 void balancer_tell(struct balancer *balancer)
 {
@@ -105,7 +105,7 @@ static void take_addresses(struct balancer *balancer)
 	const struct balancer_context *context = balancer->context;
 	const struct endpoint_set *set = balancer->row != NULL ? balancer->row->endpoints : NULL;
 	if (balancer->is_absent && balancer->row == NULL) {
-		/* That it has none is as wanted; one that is made later has its own. */
+		/* No addresses are expected; a load balancer created later has its own. */
 		address_hold_end(context->hold, &balancer->shown);
 		shown_fini(&balancer->shown);
 		balancer->shown = (struct shown){.last = NULL};
@@ -119,12 +119,12 @@ static void take_addresses(struct balancer *balancer)
 		address_hold_end(context->hold, &balancer->shown);
 		break;
 	case SHOWN_HOLD:
-		/* Without an object there is no status. */
+		/* Without an object there is no status to hold. */
 		if (balancer->object != NULL && !balancer->is_absent)
 			address_hold_begin(context->hold, &balancer->shown);
 		break;
 	}
-	/* Also for the host name, which is read from the row. */
+	/* Also reports the host name, which is read from the row. */
 	balancer_tell(balancer);
 }
 
@@ -147,7 +147,7 @@ void balancer_on_row_seen(struct balancer *balancer, unsigned changes)
 	balancer_tell(balancer);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct balancer *balancer_new(const struct balancer_context *context, const char *identity)
 {

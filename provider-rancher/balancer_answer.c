@@ -66,14 +66,14 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 	const struct rancher_error *error = &answer->error;
 	if (balancer->work->plan.step == PLAN_CREATE && str_eq_c(error->code, "NotUnique") &&
 		!balancer->is_name_taken) {
-		/* Ours, if an answer was lost; else another name is used. */
+		/* The name may be ours, if a response was lost; otherwise another one is used. */
 		balancer->is_name_taken = true;
 		balancer->must_read = true;
 		return LB_EVENT_DONE;
 	}
 	if (str_eq_c(error->code, "ActionNotAvailable"))
 		balancer->must_read = true;
-	/* What the request refers to may be gone: reads it again, for the next try. */
+	/* What the request refers to may have been deleted: read it again before the next try. */
 	if (str_eq_c(error->field, "stackId"))
 		inventory_invalidate_stack(inventory);
 	else if (str_eq_c(error->field, "imageUuid"))
@@ -85,7 +85,7 @@ static enum lb_fsm_event on_refused(struct balancer *balancer, const struct api_
 	return fail(balancer, answer);
 }
 
-/* The server stores nothing then, as far as is known; if it has stored the fields after all, nobody may carry them out. */
+/* Rancher normally stores nothing then; if it has stored the fields after all, they may never be applied. */
 static enum lb_fsm_event on_conflict(struct balancer *balancer, const struct api_answer *answer)
 {
 	struct api_answer told = *answer;
@@ -113,7 +113,7 @@ static enum lb_fsm_event on_gone(struct balancer *balancer, const struct api_ans
 	return LB_EVENT_DONE;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void drop_fresh(struct balancer *balancer)
 {
@@ -121,7 +121,7 @@ static void drop_fresh(struct balancer *balancer)
 	balancer->work->fresh = NULL;
 }
 
-/* Looks for ours among those with its name. */
+/* Looks for ours among those with the name. */
 static void take_lookup(struct balancer *balancer, const struct api_answer *answer)
 {
 	const struct balancer_context *context = balancer->context;
@@ -148,7 +148,7 @@ static void take_read(struct balancer *balancer, const struct api_answer *answer
 	}
 	struct lb_row *row = inventory_take_lb(
 		balancer->context->inventory, answer->body, answer->number, &changes);
-	/* In another stack, or no load balancer any more. */
+	/* Moved to another stack, or no longer a load balancer. */
 	if (row != balancer->row)
 		balancer->row->state = SERVER_STATE_REMOVED;
 	if (balancer->row->state == SERVER_STATE_REMOVED) {
@@ -173,11 +173,11 @@ static void take_written(struct balancer *balancer, const struct api_answer *ans
 	inventory_list_soon(context->inventory);
 	if (row == NULL ||
 		(row != balancer->row && (balancer->row != NULL || row->owner != NULL))) {
-		/* The answer does not show it. */
+		/* The response does not show the row. */
 		balancer->must_read = balancer->row != NULL || balancer->work->tried_name != NULL;
 		return;
 	}
-	/* It is new, or a list has said meanwhile that it was gone. */
+	/* The row is new, or a list has meanwhile reported it gone. */
 	if (balancer->row == NULL) {
 		balancer_claim(balancer, row);
 		changes |= ROW_ADDRESSES;

@@ -61,7 +61,7 @@ enum lb_fsm_event balancer_plan(struct balancer *balancer)
 	const struct balancer_context *context = balancer->context;
 	struct lb_name name;
 	struct plan plan = plan_for(balancer);
-	/* A list that missed a row may have been followed by one that has it. */
+	/* A later list may have the row that an earlier one missed. */
 	if (plan.step == PLAN_CREATE && registry_claim_row(context->registry, balancer))
 		plan = plan_for(balancer);
 	if (plan.step == PLAN_CREATE && !registry_find_name(context->registry, balancer, &name))

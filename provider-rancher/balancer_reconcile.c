@@ -43,7 +43,7 @@ static void start_timer(struct balancer *balancer, double delay_s)
 	ev_timer_start(balancer->context->client->loop, &balancer->work->timer);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void on_answer(void *ctx, const struct api_answer *answer)
 {
@@ -55,7 +55,7 @@ static void on_answer(void *ctx, const struct api_answer *answer)
 
 /* ---- the state machine ---- */
 
-/* An event may have shown a later state than the answer to our own request. */
+/* An event may have shown a later state than the response to our own request. */
 static bool was_overtaken(struct balancer *balancer)
 {
 	bool look = balancer->is_overtaken && balancer->row != NULL &&
@@ -74,7 +74,7 @@ void balancer_forget(struct balancer *balancer)
 	balancer_free(balancer);
 }
 
-/* Carries out an action. Returns whether another event follows at once, in *ret_event. */
+/* Performs an action. Returns whether it is followed by another event, in *ret_event. */
 static bool act(struct balancer *balancer, enum lb_fsm_action action, enum lb_fsm_event *ret_event)
 {
 	switch (action) {
@@ -133,9 +133,9 @@ static void drive(struct balancer *balancer, enum lb_fsm_event event)
 	balancer_rest(balancer);
 }
 
-/* ---- what it hears ---- */
+/* ---- events ---- */
 
-/* Nothing is planned before it is known what is there. */
+/* Nothing is planned before the current state is known. */
 static bool may_act(const struct balancer *balancer)
 {
 	return inventory_is_known(balancer->context->inventory);
@@ -156,8 +156,8 @@ void balancer_on_change(struct balancer *balancer)
 		drive(balancer, LB_EVENT_CHANGE);
 }
 
-/* It was as wanted, and is not any more: somebody else, or the server, has changed it. */
-static void look_for_drift(struct balancer *balancer)
+/* It matched, and does not any more: somebody else, or the server, has changed it. */
+static void check_drift(struct balancer *balancer)
 {
 	const struct balancer_context *context = balancer->context;
 	if (!balancer->was_settled || balancer->is_drift || !balancer_is_described(balancer) ||
@@ -168,7 +168,7 @@ static void look_for_drift(struct balancer *balancer)
 	balancer_work(balancer)->drift_since = clock_monotonic_s();
 	log_event(&EV_BALANCER_DRIFT, LOG_STR("lb", balancer->identity),
 		LOG_STR("name", balancer->row->name));
-	/* The server takes the rules of a Service away when it goes. */
+	/* When a Service is deleted the server removes its rules. */
 	balancer->has_wanted = false;
 	inventory_invalidate_services(context->inventory);
 }
@@ -181,7 +181,7 @@ void balancer_on_row(struct balancer *balancer, unsigned changes)
 		return;
 	}
 	if ((changes & ROW_FACETS) != 0)
-		look_for_drift(balancer);
+		check_drift(balancer);
 	if (changes != 0)
 		balancer_on_row_seen(balancer, changes);
 	if ((changes & (ROW_STATE | ROW_FACETS)) != 0)

@@ -17,7 +17,7 @@ static void write_create(struct balancer *balancer, struct json *body)
 	struct arena arena;
 	arena_init(&arena);
 	balancer_build(balancer, &arena, &desired);
-	/* The plan has seen that it can be had. */
+	/* The plan has checked that a name is available. */
 	must(registry_find_name(context->registry, balancer, &name));
 	shared_text_set(&balancer->work->tried_name, str_from(name.text));
 	struct api_creation creation = {
@@ -42,7 +42,7 @@ static void write_update(struct balancer *balancer, struct json *body)
 		api_write_lb_config(body, &desired.spec);
 	if ((parts & (PART_PORTS | PART_LABELS)) != 0)
 		api_change_launch_config(body, json_get(fresh, "launchConfig"), &desired.spec);
-	/* If none is wanted, back to one. */
+	/* If no scale is wanted, it goes back to one. */
 	if ((parts & PART_SCALE) != 0)
 		json_add_int(
 			body, "scale", desired.spec.scale != 0 ? (int64_t)desired.spec.scale : 1);
@@ -55,7 +55,7 @@ static void write_update(struct balancer *balancer, struct json *body)
 
 /* ---- the request ---- */
 
-/* By the name of a creation whose answer was lost, or which was refused because of the name. */
+/* By the name of a creation whose response was lost, or that was refused because of its name. */
 static char *lookup_path(struct balancer *balancer)
 {
 	const struct balancer_context *context = balancer->context;

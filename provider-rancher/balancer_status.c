@@ -5,7 +5,7 @@
 #include "provider-rancher/log_events.h"
 #include "provider-rancher/registry.h"
 
-enum { CONFLICTS_QUIET = 4 /* conflicts that pass by themselves are not worth an Event */ };
+enum { CONFLICTS_QUIET = 4 /* conflicts that resolve by themselves are not worth an Event */ };
 
 /* ---- Events ---- */
 
@@ -116,7 +116,7 @@ static bool is_failing(const struct balancer *balancer)
 	       (failure->kind != API_CONFLICT || failure->times >= CONFLICTS_QUIET);
 }
 
-/* It cannot be carried on with, and why. */
+/* Why it cannot make progress; NULL: it can. */
 static const char *find_failure(const struct balancer *balancer)
 {
 	const struct balancer_context *context = balancer->context;
@@ -189,7 +189,7 @@ bool balancer_fill_status(struct balancer *balancer, struct arena *arena, struct
 	const struct lb_row *row = balancer->row;
 	fill_state(balancer, arena, status);
 	if (balancer->is_absent) {
-		/* While it goes it may still be used. */
+		/* It may serve until it is removed. */
 		status->addresses_known = status->state == LB_STATE_APPLIED;
 		return true;
 	}

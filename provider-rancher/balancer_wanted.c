@@ -8,8 +8,8 @@ struct lookup {
 	struct arena *arena;
 };
 
-/* A named target port is known from endpoints only. While there are none the last one is kept, so that a Service which goes to zero
- * and back costs nothing. It hangs on the object. */
+/* A named target port is known only from endpoints. While there are none the last one is kept (with the object), so that scaling a
+ * Service to zero and back costs nothing. */
 static void remember_port(struct object *object, struct pool *pool)
 {
 	if (pool->target_port != 0)
@@ -63,7 +63,7 @@ bool balancer_is_described(const struct balancer *balancer)
 	return balancer->object != NULL && !balancer->is_absent && !balancer->is_kept;
 }
 
-/* Takes what the object says besides a description; returns whether that is another than before. */
+/* Decodes the object's kind; returns whether it has changed. */
 static bool take_kind(struct balancer *balancer, struct arena *arena)
 {
 	struct load_balancer lb;
@@ -105,7 +105,7 @@ static void take_wanted(
 	services_stop_waiting(context->services, balancer);
 	for (size_t i = 0; i < desired->unknown_count; i++)
 		services_wait(context->services, desired->unknown_uids[i], balancer);
-	/* Not only a plan that cannot go on without them: rules may have been left out of an update. */
+	/* Even if the plan can proceed: rules may have been left out of an update. */
 	if (desired->unknown_count != 0)
 		inventory_need(context->inventory, PLAN_NEED_SERVICES);
 }

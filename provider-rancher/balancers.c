@@ -11,11 +11,11 @@
 
 struct balancers {
 	struct balancer_context context;
-	bool has_claimed; /* what was there at the start has been given to whom it belongs */
-	bool has_judged;  /* and what belongs to nobody has been looked at */
+	bool has_claimed; /* the rows found at the start have been claimed by their owners */
+	bool has_judged;  /* and the unclaimed ones have been checked */
 };
 
-/* ---- what belongs to nobody ---- */
+/* ---- orphans ---- */
 
 static void remove_orphan(struct balancers *balancers, struct lb_row *row)
 {
@@ -28,11 +28,11 @@ static void remove_orphan(struct balancers *balancers, struct lb_row *row)
 	balancer_on_change(balancer);
 }
 
-static void judge(struct balancers *balancers, struct lb_row *row)
+static void check_unclaimed(struct balancers *balancers, struct lb_row *row)
 {
 	enum claims_verdict verdict = registry_judge(balancers->context.registry, row);
 	if (verdict == CLAIMS_ORPHAN) {
-		/* What appears later is looked at twice: it may belong to somebody who is about to be told. */
+		/* A row that appears later must be seen twice: its owner may be about to be announced. */
 		if (!balancers->has_judged || row->was_seen_orphaned)
 			remove_orphan(balancers, row);
 		else
@@ -45,21 +45,21 @@ static void judge(struct balancers *balancers, struct lb_row *row)
 	row->is_told_of = verdict == CLAIMS_UNCERTAIN;
 }
 
-static void judge_all(struct balancers *balancers)
+static void check_all_unclaimed(struct balancers *balancers)
 {
 	struct lb_row *row;
 	struct lb_row *next;
-	/* Before everything that is wanted is known nobody is an orphan. */
+	/* Nothing is an orphan before everything wanted is known. */
 	if (!state_is_complete(provider_state(balancers->context.provider)))
 		return;
 	for (row = observed_first_unclaimed(balancers->context.observed); row != NULL; row = next) {
 		next = observed_next_unclaimed(balancers->context.observed, row);
-		judge(balancers, row);
+		check_unclaimed(balancers, row);
 	}
 	balancers->has_judged = true;
 }
 
-/* ---- what is there ---- */
+/* ---- observed rows ---- */
 
 void balancers_on_row(struct balancers *balancers, struct lb_row *row, unsigned changes)
 {
@@ -76,14 +76,14 @@ void balancers_on_unseen(struct balancers *balancers, struct lb_row *row)
 		observed_forget(balancers->context.observed, row);
 		return;
 	}
-	/* Pages drift: it is asked for by itself before it is believed to be gone. */
+	/* Paging may skip a row: it is read by itself before it counts as gone. */
 	if (balancer->state != LB_FSM_BUSY)
 		balancer->must_read = true;
 	balancer_on_news(balancer);
 }
 
-/* Only a complete list shows who has a duplicate; owners are told. */
-static void look_for_duplicates(struct balancers *balancers)
+/* Only a complete list shows duplicates; their owners are told. */
+static void find_duplicates(struct balancers *balancers)
 {
 	struct registry *registry = balancers->context.registry;
 	struct balancer *balancer = registry_first(registry);
@@ -130,8 +130,8 @@ void balancers_on_listed(struct balancers *balancers, bool follows)
 			balancer_on_news(balancer);
 	}
 	if (!follows)
-		judge_all(balancers);
-	look_for_duplicates(balancers);
+		check_all_unclaimed(balancers);
+	find_duplicates(balancers);
 }
 
 void balancers_on_image(struct balancers *balancers)
@@ -162,7 +162,7 @@ bool balancers_are_busy(struct balancers *balancers)
 	struct balancer *balancer = registry_first(registry);
 	for (; balancer != NULL; balancer = registry_next(registry, balancer)) {
 		bool is_there = balancer->row != NULL;
-		/* Settled without a row: it is not to be there, or serves nothing. */
+		/* Settled without a row: it must not exist, or serves nothing. */
 		if (!balancer->is_settled ||
 			(is_there && (!server_state_lasts(balancer->row->state) ||
 					     balancer->shown.none_since > 0)))
@@ -171,9 +171,9 @@ bool balancers_are_busy(struct balancers *balancers)
 	return false;
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted objects ---- */
 
-/* Its object is gone, or has become another's. */
+/* Its object was removed, or now belongs to another balancer. */
 static void detach(
 	struct balancers *balancers, struct balancer *balancer, const struct load_balancer *lb)
 {
@@ -185,7 +185,7 @@ static void detach(
 		false;
 	services_stop_waiting(balancer->context->services, balancer);
 	address_hold_end(balancers->context.hold, &balancer->shown);
-	/* Nothing is there that we know of; what there may be is found by its mark. */
+	/* We know of no row; one that exists after all is found by its mark. */
 	if (balancer->row == NULL && balancer->state == LB_FSM_IDLE)
 		balancer_forget(balancer);
 	else
@@ -214,7 +214,7 @@ static void attach(struct balancers *balancers, struct object *object, struct ar
 		log_event(&EV_BALANCER_TWICE, LOG_STR("lb", text));
 		return;
 	}
-	/* One that was about to go may come back: the Event of its removal is not needed then. */
+	/* A balancer about to be removed may be wanted again: the Event of its removal is then dropped. */
 	balancer_attach(balancer, object);
 	object_set_user(object, balancer);
 }
@@ -236,7 +236,7 @@ static void take_touched(struct balancers *balancers, const struct state_commit 
 		struct balancer *balancer = object_user(commit->touched[i]);
 		if (balancer == NULL)
 			continue;
-		/* Before it is known what is there, all are built together when it is: see claim_all(). */
+		/* Before the current state is known nothing is built; claim_all() does it later. */
 		balancer->has_wanted = balancer->has_wanted && balancers->has_claimed;
 		balancer->is_changed = !balancers->has_claimed || balancer_rebuild(balancer);
 	}
@@ -252,7 +252,7 @@ static void take_touched(struct balancers *balancers, const struct state_commit 
 		struct balancer *balancer = object_user(commit->touched[i]);
 		if (balancer == NULL)
 			continue;
-		/* Its revision or its notices may be others now. */
+		/* Its revision or its notices may have changed. */
 		balancer_tell(balancer);
 		if (balancer->is_changed)
 			balancer_on_change(balancer);
@@ -308,7 +308,7 @@ void balancers_touch_object(struct object *object)
 		balancer_touch(balancer);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct balancers *balancers_new(const struct balancer_context *context)
 {

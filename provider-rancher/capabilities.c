@@ -7,7 +7,7 @@ struct capabilities *rancher_capabilities(void)
 		STR("http"), STR("https"), STR("tcp"), STR("tls-passthrough")};
 	static struct str policies[] = {STR("stickiness"), STR("health-check"), STR("scale"),
 		STR("labels"), STR("custom-config")};
-	/* Several lines beside each other drive the same Rancher environment, and Rancher finds endpoints by itself. */
+	/* Several lines may drive the same Rancher environment, and Rancher finds endpoints by itself. */
 	static struct str features[] = {STR("lead"), STR("own-endpoints")};
 	static struct capabilities capabilities = {
 		.grouping = GROUPING_PER_INGRESS,
@@ -18,7 +18,7 @@ struct capabilities *rancher_capabilities(void)
 	return &capabilities;
 }
 
-/* Rancher finds endpoints by itself: a change of nothing else costs nothing here. */
+/* Rancher finds endpoints by itself, so changes of endpoints alone are dropped. */
 bool rancher_reduce(enum lb_kind kind, void *value)
 {
 	struct pool *pool = value;

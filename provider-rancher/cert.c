@@ -4,7 +4,7 @@
 #include "common/xalloc.h"
 #include "provider-rancher/digest.h"
 
-/* White space around PEM text means nothing. */
+/* White space around PEM text is not significant. */
 uint64_t cert_chain_digest(struct str chain)
 {
 	return digest_of(str_trim(chain));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The requests of one certificate and what their answers mean; see cert.h. */
+/* The requests of one certificate and how their responses are handled; see cert.h. */
 #include "provider-rancher/cert.h"
 
 #include "common/xalloc.h"
@@ -9,7 +9,7 @@
 
 #include <strings.h>
 
-/* What Rancher removes keeps its name until it is gone, which takes a moment: so many waits in a row are no failure. */
+/* Rancher keeps the name of a certificate for a moment after removing it: this many waits in a row are normal. */
 enum { NAME_WAITS_QUIET = 4 };
 
 static void try_later(struct cert *cert, double at_least_s)
@@ -55,7 +55,7 @@ static void on_refused(struct cert *cert, const struct api_answer *answer)
 		cert->is_name_refused = true;
 }
 
-/* The object must be there. */
+/* The object must exist. */
 static void name_of(const struct cert *cert, struct lb_name *ret_name)
 {
 	const struct certs_config *config = cert->config;
@@ -77,8 +77,8 @@ static bool has_name(const struct rancher_certificate *there, const struct lb_na
 	       strncasecmp(there->name.p, name->text, there->name.len) == 0;
 }
 
-/* Whose the name is: ours, if an answer was lost. One that stays and is not ours makes us use another name. One
- * that is being removed, or was when we were refused, is about to give it up. */
+/* Finds out who has the name: we do if a response was lost. If another certificate keeps it, we use another
+ * name; if it is being removed, the name will soon be free. */
 static void on_looked(struct cert *cert, const struct api_answer *answer)
 {
 	struct rancher_certificate there;
@@ -104,7 +104,7 @@ static void on_looked(struct cert *cert, const struct api_answer *answer)
 		try_later(cert, 0);
 }
 
-/* It is made anew. That the last write failed is explained by that, and no reason for load balancers to go on without it. */
+/* It is created again. That explains the failed write, which must not make load balancers go on without it. */
 static void on_gone(struct cert *cert)
 {
 	cert_lose(cert);
@@ -113,7 +113,7 @@ static void on_gone(struct cert *cert)
 	cert_tell_users(cert);
 }
 
-/* What it holds is known, or told by a list: it is only asked whether it is there. */
+/* Its content is known, or will come with a list: the request only checks that it exists. */
 static void on_read(struct cert *cert, const struct api_answer *answer)
 {
 	struct rancher_certificate there;
@@ -152,7 +152,7 @@ static void on_taken_step(struct cert *cert, const struct api_answer *answer)
 	struct certificate_mark mark;
 	cert->there = mark_read_certificate(there.description, &mark) ? mark.digest : 0;
 	cert->there_chain = cert_chain_digest(there.chain);
-	/* A server that writes the text in its own way is not asked for ever to write it in ours. */
+	/* A server that reformats the text must not be asked for ever to store ours. */
 	cert->odd_chain = cert->there == cert->wanted ? cert->there_chain : 0;
 	succeed(cert);
 }
@@ -231,7 +231,7 @@ static struct json *make_body(struct cert *cert)
 	}
 	json_add_str(body, "description",
 		stored_text_description(mark_of_certificate(&mark, &arena), &arena));
-	/* Always both: the server refuses a change without `cert`, and does not check the key against it. */
+	/* Always both: the server refuses a change without `cert`, and does not check that the key matches. */
 	json_add_str(body, "cert", certificate.chain);
 	json_add_str(body, "key", certificate.private_key);
 	arena_fini(&arena);

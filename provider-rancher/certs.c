@@ -78,7 +78,7 @@ static enum cert_step next_step(const struct cert *cert)
 	return may_remove ? STEP_REMOVE : STEP_NONE;
 }
 
-/* Joins the queue when something is to be done, unless it is under way, or has just failed. May free it. */
+/* Queues the next step, unless a request is running or has just failed. May free `cert`. */
 static void drive(struct cert *cert)
 {
 	const struct certs_config *config = cert->config;
@@ -86,7 +86,7 @@ static void drive(struct cert *cert)
 		ev_is_active(&cert->timer))
 		return;
 	if (next_step(cert) != STEP_NONE) {
-		/* Before the load balancers, which wait for it. */
+		/* Ahead of the load balancers, which wait for it. */
 		request_queue_join(config->client->queue, &cert->entry, true);
 		return;
 	}
@@ -99,7 +99,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	drive(timer->data);
 }
 
-/* Who has the name that we were refused may be our own certificate, after an answer that was lost. */
+/* After a lost response, the name that we were refused may belong to our own certificate. */
 static void take_looked(struct cert *cert, const struct api_answer *answer)
 {
 	struct str next;
@@ -133,7 +133,7 @@ static void on_turn(struct queue_entry *entry)
 	drive(cert);
 }
 
-/* ---- what Rancher has ---- */
+/* ---- observed certificates ---- */
 
 static struct cert *find_or_add(struct certs *certs, const char *key)
 {
@@ -152,7 +152,7 @@ static struct cert *find_or_add(struct certs *certs, const char *key)
 	return cert;
 }
 
-/* When the last load balancer that used it has let go, it may be one that is not wanted any more. */
+/* Once its last user has released it, a certificate may be removed. */
 void certs_on_use(struct certs *certs, struct str id, int change)
 {
 	struct cert *cert;
@@ -178,7 +178,7 @@ void certs_take(struct certs *certs, const struct json *item, uint64_t number)
 	free(key);
 	if (cert == NULL || cert->request != NULL || number < cert->asked)
 		return;
-	/* Two with one mark: the one that we know stays. */
+	/* Two certificates with the same mark: the known one stays. */
 	bool is_known = cert->id != NULL && str_eq_c(there.id, cert->id);
 	if ((cert->id != NULL && !is_known) || (there.is_gone && !is_known))
 		return;
@@ -212,7 +212,7 @@ void certs_end_list(struct certs *certs, uint64_t number)
 	}
 }
 
-/* ---- what is wanted ---- */
+/* ---- wanted certificates ---- */
 
 static void set_wanted(struct certs *certs, struct object *object)
 {
@@ -232,12 +232,12 @@ static void set_wanted(struct certs *certs, struct object *object)
 	struct cert *before = object_user(object);
 	if (before != NULL && before != cert)
 		before->object = NULL;
-	/* Two objects of one Secret: the newer one counts. */
+	/* Two objects for one Secret: the newer one counts. */
 	if (cert->object != NULL && cert->object != object)
 		object_set_user(cert->object, NULL);
 	cert->object = object;
 	object_set_user(object, cert);
-	/* What is newly wanted is worth a try at once. */
+	/* A changed certificate is tried at once. */
 	cert->name_waits = 0;
 	ev_timer_stop(certs->config.client->loop, &cert->timer);
 	free(key);
@@ -293,7 +293,7 @@ enum certificate_answer certs_find(
 								  : CERTIFICATE_READY;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct certs *certs_new(const struct certs_config *config)
 {

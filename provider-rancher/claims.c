@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-/* The original's default; its load balancers are recognised also when another one is configured by now. */
+/* The original's default separator; its load balancers are recognised even if another one is configured now. */
 static const char DEFAULT_SEPARATOR[] = "rancherlb";
 
 static bool is_same_identity(const struct identity *a, const struct identity *b)
@@ -21,7 +21,7 @@ static bool is_older(const struct lb_row *a, const struct lb_row *b)
 	return a_len != b_len ? a_len < b_len : strcmp(a->id, b->id) < 0;
 }
 
-/* Which of two that could be meant is: the one that serves, then the older. */
+/* Which of two candidates to prefer: the one that serves, then the older one. */
 static bool is_better(const struct lb_row *row, const struct lb_row *than)
 {
 	bool is_active = row->state == SERVER_STATE_ACTIVE;
@@ -60,7 +60,7 @@ static struct lb_row *find_marked(const struct claims *claims, const struct iden
 
 /* ---- by name ---- */
 
-/* Somebody else who is still looking for a load balancer could have been given this name as well. */
+/* Another balancer without a row could have been given this name as well. */
 static bool is_rival(const struct claims *claims, const struct identity *self,
 	const struct identity *other, uint64_t row_routes, bool *ret_fits)
 {
@@ -85,7 +85,7 @@ static bool may_take(const struct claims *claims, const struct identity *identit
 	bool rival_fits = false;
 	for (size_t i = 0; i < count; i++)
 		has_rival |= is_rival(claims, identity, &others[i], row->routes, &rival_fits);
-	/* Among several the one whose hosts and paths it serves. */
+	/* Among several candidates, the one whose hosts and paths the row serves. */
 	return !has_rival || (row->routes == routes && !rival_fits);
 }
 
@@ -109,7 +109,7 @@ struct lb_row *claims_find(const struct claims *claims, const struct identity *i
 {
 	struct lb_name name;
 	struct lb_row *row = find_marked(claims, identity);
-	/* The original knew neither groups nor Services. */
+	/* The original had neither groups nor Services. */
 	if (row != NULL || identity->kind != IDENTITY_INGRESS)
 		return row;
 	naming_primary(identity, claims->separator, &name);
@@ -152,7 +152,7 @@ const struct lb_row *claims_find_duplicate(const struct claims *claims, const st
 	return other;
 }
 
-/* ---- names for new ones ---- */
+/* ---- new names ---- */
 
 enum claims_name claims_name(const struct claims *claims, const struct identity *identity,
 	bool is_taken, struct lb_name *ret_name)
@@ -177,7 +177,7 @@ static enum claims_verdict judge_named(const struct claims *claims, const struct
 	struct str name = str_from(row->name);
 	size_t count = naming_split(name, claims->separator, identities);
 	count += naming_split(name, DEFAULT_SEPARATOR, identities + count);
-	/* A name without a separator may have been made with another one, and be anybody's. */
+	/* A name without a known separator may have been made with another one, and belong to anybody. */
 	if (count == 0)
 		return CLAIMS_UNCERTAIN;
 	for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,7 @@
 
 #include "provider-rancher/metrics.h"
 
-/* Only a person can mend refused keys: tried again, but not often. */
+/* Refused keys need a person: retry, but rarely. */
 static const double REFUSED_KEYS_S = 10;
 static const double RETRY_AFTER_MAX_S = 60;
 

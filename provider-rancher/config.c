@@ -50,7 +50,7 @@ static char *read_key(const char *text, const char *file, const char *what, stru
 
 char *config_read_keys(const struct config *config, struct credentials *keys, bool *ret_changed)
 {
-	/* With several agent roles the plain pair is that of another role. */
+	/* With several agent roles the plain pair may belong to another role. */
 	bool has_admin =
 		(config->admin_access_key != NULL || config->admin_access_key_file != NULL) &&
 		(config->admin_secret_key != NULL || config->admin_secret_key_file != NULL);
@@ -63,7 +63,7 @@ char *config_read_keys(const struct config *config, struct credentials *keys, bo
 	struct credentials new = {.access_key = {0}};
 	char *problem = NULL;
 	*ret_changed = false;
-	/* Without access control Rancher needs none. */
+	/* Without access control Rancher needs no keys. */
 	if (access != NULL || access_file != NULL)
 		problem = read_key(access, access_file, "access key", &new.access_key);
 	if (problem == NULL && (secret != NULL || secret_file != NULL))
@@ -97,7 +97,7 @@ static char *read_tls(const struct config *config, struct http_peer *peer)
 	const struct pem_pair pair = {.cert_path = config->cert_file, .key_path = config->key_file};
 	char *key = NULL;
 	char *problem = NULL;
-	/* As text and not as a path, so that nothing half written is ever used, and that everybody uses the same. */
+	/* Passed as text, not as a path, so that everybody uses the same complete content. */
 	if (config->ca_file != NULL)
 		problem = pem_read_authorities(config->ca_file, &peer->ca_data);
 	if (problem == NULL && config->cert_file != NULL)
@@ -128,7 +128,7 @@ char *config_check(const struct config *config)
 	char *base = rancher_url_base(str_from(config->url), &problem);
 	free(base);
 	if (base == NULL)
-		/* It may hold a password. */
+		/* The URL may contain a password. */
 		return strchr(config->url, '@') != NULL
 			       ? xasprintf("the address is no good: %s", problem)
 			       : xasprintf("the address \"%.200s\" is no good: %s", config->url,

@@ -34,10 +34,10 @@ struct controller {
 	struct provider *provider;
 	char *external_id_prefix;
 	bool is_linked; /* the translator is connected */
-	bool follows;   /* another line acts, or has until just now: see inventory_take_over() */
+	bool follows; /* another line is active, or was until just now: see inventory_take_over() */
 };
 
-/* Reports what readiness waits for, and lets writes through once they may be. Cheap. */
+/* Reports what readiness waits for, and enables writes once they are allowed. Cheap. */
 static void check_ready(struct controller *c)
 {
 	if (c->inventory == NULL || c->provider == NULL)
@@ -48,7 +48,7 @@ static void check_ready(struct controller *c)
 			c->is_linked ? "the translator's first snapshot" : "the translator");
 	daemon_set_missing(c->daemon, missing);
 	free(missing);
-	/* What another line has done until now is known: act. */
+	/* Everything the other line has done is known by now: become active. */
 	if (c->follows && provider_may_act(c->provider) && inventory_is_fresh(c->inventory))
 		c->follows = false;
 	request_queue_wake(c->client.queue);
@@ -100,7 +100,7 @@ static void on_outage(void *ctx, const char *reason)
 	struct controller *c = ctx;
 	if (reason != NULL) {
 		log_event(&EV_OUTAGE, LOG_STR("reason", reason));
-		/* The keys, or the authorities, may have been replaced in their files. */
+		/* The keys or CA files may have been replaced. */
 		controller_reload(c);
 	} else {
 		log_event(&EV_OUTAGE_OVER);
@@ -109,7 +109,7 @@ static void on_outage(void *ctx, const char *reason)
 	check_ready(c);
 }
 
-/* ---- what there is: lists ---- */
+/* ---- observations from lists ---- */
 
 static void on_row(void *ctx, struct lb_row *row, unsigned changes)
 {
@@ -141,7 +141,7 @@ static void on_service_known(void *ctx, struct balancer *balancer)
 	balancer_touch(balancer);
 }
 
-/* Goes on with everything, as soon as everything is known. */
+/* Resumes all balancers once the inventory is complete. */
 static void on_listed(void *ctx)
 {
 	struct controller *c = ctx;
@@ -186,7 +186,7 @@ static const struct inventory_ops inventory_ops = {
 	.is_quiet = is_quiet,
 };
 
-/* ---- what there is: events ---- */
+/* ---- observations from events ---- */
 
 static void on_feed_open(void *ctx)
 {
@@ -195,18 +195,18 @@ static void on_feed_open(void *ctx)
 
 static void on_feed_closed(void *ctx)
 {
-	/* The next list may be far off. */
+	/* The next list may be far away. */
 	inventory_list_soon(((struct controller *)ctx)->inventory);
 }
 
-/* An event shows what was true a moment ago. While a request of ours is under way, its answer is more certain. */
+/* An event shows a past state. While a request of ours is in flight, its response is more reliable. */
 static void on_lb_change(struct controller *c, const struct json *resource)
 {
 	struct lb_row *row = observed_find(c->observed, json_text(json_get(resource, "id")));
 	unsigned changes = 0;
 	if (row == NULL || (row->owner != NULL && balancer_overtake(row->owner)))
 		return;
-	/* An abridged copy is only a hint. */
+	/* An abridged resource is only a hint. */
 	if (!json_is_object(json_get(resource, "lbConfig")) ||
 		!json_is_object(json_get(resource, "launchConfig"))) {
 		inventory_list_now(c->inventory);
@@ -312,7 +312,7 @@ static void make_provider(struct controller *c)
 	free(path);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void make_inventory(struct controller *c)
 {

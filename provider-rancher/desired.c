@@ -62,7 +62,7 @@ static bool knows(const struct lb_spec *spec, struct str id)
 	return false;
 }
 
-/* Returns whether the listener has any certificate to show. */
+/* Returns whether the listener has any certificate to serve. */
 static bool add_certificates(struct builder *b, const struct listener *listener)
 {
 	struct lb_spec *spec = &b->desired->spec;
@@ -71,7 +71,7 @@ static bool add_certificates(struct builder *b, const struct listener *listener)
 	if (listener->default_certificate.len != 0 &&
 		find_certificate(b, listener->default_certificate, &id)) {
 		has_any = true;
-		/* Rancher has one default for all ports. */
+		/* Rancher has one default certificate for all ports. */
 		if (spec->default_certificate.len == 0)
 			spec->default_certificate = id;
 	}
@@ -116,7 +116,7 @@ static void publish(struct builder *b, const struct listener *listener, const st
 	rules_add_port(routes, listener->port, protocol, b->arena, spec);
 }
 
-/* Rancher has one protocol for each port: either TLS is ended there or it is passed through. */
+/* Rancher has one protocol per port: TLS is either terminated there or passed through. */
 static void add_https(struct builder *b, const struct listener *listener)
 {
 	if (add_certificates(b, listener)) {
@@ -161,7 +161,7 @@ static void add_listener(struct builder *b, const struct listener *listener)
 		notices_add(&b->notices, NOTICE_LISTENER, STR_NONE, port_text(b, listener->port));
 		return;
 	}
-	/* Open to everybody is not what was asked for. */
+	/* The port must not be opened to everybody. */
 	if (listener->source_ranges.count != 0) {
 		notices_add(
 			&b->notices, NOTICE_SOURCE_RANGES, STR_NONE, port_text(b, listener->port));

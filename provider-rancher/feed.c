@@ -11,7 +11,7 @@
 enum { MESSAGE_LEN_MAX = 16 * 1024 * 1024 };
 static const double PING_AFTER_S = 5;
 static const double DEAD_AFTER_S = 15;
-/* Changes are told at most once a second for each resource; a list may be sooner. */
+/* Events come at most once a second for each resource, so a list may be ahead of them. */
 static const double LATE_S = 5;
 static const double REFUSED_S = 60;
 
@@ -21,7 +21,7 @@ struct feed {
 	struct http_peer *peer; /* held while ws is there */
 	char *url;
 	ev_timer retry;
-	ev_timer late; /* runs while a change that a list has shown is not yet told */
+	ev_timer late; /* runs while the event for a change seen in a list is missing */
 	struct backoff backoff;
 	bool is_open;
 	bool is_proven;
@@ -55,16 +55,16 @@ static void on_text(void *ctx, struct str message)
 	}
 	(void)json_get_str(document, "name", &name);
 	(void)json_get_str(document, "resourceType", &type);
-	/* "resource.change;account=..." is the same. */
+	/* "resource.change;account=..." is treated the same. */
 	if (str_starts_with(name, STR("resource.change"))) {
 		set_proven(feed, true);
-		/* It may be the change that a list has shown before. */
+		/* It may be the event for a change that a list has shown. */
 		if (str_eq_c(type, "loadBalancerService"))
 			ev_timer_stop(feed->config.client->loop, &feed->late);
 		feed->config.ops->on_change(
 			feed->config.ctx, type, json_path(document, "data", "resource", NULL));
 	}
-	/* It may hold a certificate with its key. */
+	/* It may contain a certificate with its key. */
 	json_free_wiped(document);
 }
 
@@ -96,7 +96,7 @@ static void on_closed(void *ctx, long http_status, const char *reason)
 	feed->is_open = false;
 	end(feed);
 	ev_timer_stop(feed->config.client->loop, &feed->late);
-	/* A server that does not want it will not want it in a moment. */
+	/* A server that refuses the subscription will not accept it a moment later. */
 	if (http_status != 0 && http_status != 101 && http_status < 500 && delay_s < REFUSED_S)
 		delay_s = REFUSED_S * (1 + backoff_random());
 	ev_timer_set(&feed->retry, delay_s, 0.);

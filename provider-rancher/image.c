@@ -76,7 +76,7 @@ void image_invalidate(struct image *image)
 		query_invalidate(image->query);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct image *image_new(const struct client *client, const struct config *config,
 	void (*on_known)(void *ctx), void (*on_failed_now)(void *ctx), void *ctx)

@@ -10,7 +10,7 @@
 #include "provider-rancher/query.h"
 #include "provider-rancher/stack.h"
 
-enum { LOOKUPS_MAX = 4 /* Services looked up one by one; more of them are worth a list */ };
+enum { LOOKUPS_MAX = 4 /* Services looked up one by one; for more of them a list is cheaper */ };
 static const double RELIST_S = 600; /* certificates and Services, as a safety net */
 
 struct inventory {
@@ -25,11 +25,11 @@ struct inventory {
 	struct query *balancers;
 	struct query *certificates;
 	struct query *services;
-	struct query *lookup; /* one awaited Service */
+	struct query *lookup; /* of one awaited Service */
 	struct arena arena;
 	struct backoff lookups;
 	size_t next_lookup;
-	/* Numbers of requests: the first since we took over, and those of the last complete lists. */
+	/* Request numbers: the first after we took over, and those of the last complete lists. */
 	uint64_t took_over;
 	uint64_t listed_balancers;
 	uint64_t listed_certificates;
@@ -48,7 +48,7 @@ static void on_unavailable(void *ctx)
 static void on_stack(void *ctx, bool is_new)
 {
 	struct inventory *inventory = ctx;
-	/* It was asked for before we took over. */
+	/* The query was sent before we took over. */
 	if (stack_listed(inventory->stack) < inventory->took_over)
 		stack_start(inventory->stack);
 	if (is_new)
@@ -60,7 +60,7 @@ static void on_stack(void *ctx, bool is_new)
 	inventory->ops->on_progress(inventory->ctx);
 }
 
-/* Ours has gone, or one that may be ours has come. */
+/* Reacts if our stack is removed, or one appears that may be ours. */
 void inventory_take_stack(struct inventory *inventory, const struct json *value)
 {
 	struct rancher_stack told;
@@ -137,7 +137,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 	struct lb_row *next;
 	for (; row != NULL; row = next) {
 		next = observed_next(inventory->observed, row);
-		/* Pages are cut by counting, so that a row may slip through between two of them: its owner looks for itself. */
+		/* Pages are cut by offset, so a row may be missed between two of them: its owner reads it by itself. */
 		if (row->asked < number)
 			inventory->ops->on_row_unseen(inventory->ctx, row);
 	}
@@ -152,7 +152,7 @@ static void on_balancers_end(void *ctx, uint64_t number)
 static void on_balancers_failed(void *ctx, const struct api_answer *answer)
 {
 	struct inventory *inventory = ctx;
-	/* The stack may not exist any more. */
+	/* The stack may have been deleted. */
 	if (answer->outcome == API_NOT_FOUND || answer->outcome == API_REFUSED)
 		inventory_invalidate_stack(inventory);
 	inventory->ops->on_progress(inventory->ctx);
@@ -179,7 +179,7 @@ static void on_certificates_end(void *ctx, uint64_t number)
 	inventory->listed_certificates = number;
 	inventory->ops->on_certificates_end(inventory->ctx, number);
 	query_want_after(inventory->certificates, RELIST_S * (1 + backoff_random()));
-	/* It was asked for before we took over. */
+	/* The list was requested before we took over. */
 	if (number < inventory->took_over)
 		query_want(inventory->certificates);
 	inventory->ops->on_listed(inventory->ctx);
@@ -235,7 +235,7 @@ static void on_services_end(void *ctx, uint64_t number)
 	inventory->ops->on_progress(inventory->ctx);
 }
 
-/* Few that are waited for are looked up by uid, one after the other; many by the list of all. */
+/* A few awaited Services are looked up by uid, one after the other; many by listing all. */
 static char *lookup_path(void *ctx)
 {
 	struct inventory *inventory = ctx;
@@ -277,7 +277,7 @@ static void on_failed(void *ctx, const struct api_answer *answer)
 	on_unavailable(ctx);
 }
 
-/* ---- what is known ---- */
+/* ---- completeness ---- */
 
 bool inventory_is_known(const struct inventory *inventory)
 {
@@ -385,7 +385,7 @@ void inventory_list_now(struct inventory *inventory)
 void inventory_resync(struct inventory *inventory)
 {
 	inventory_list_now(inventory);
-	/* Services are looked up when somebody waits for one. */
+	/* Services are looked up when a balancer needs one. */
 	if (query_is_answered(inventory->certificates))
 		query_want(inventory->certificates);
 }
@@ -407,7 +407,7 @@ bool inventory_is_fresh(const struct inventory *inventory)
 		       inventory->listed_balancers >= inventory->took_over);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static const struct query_ops balancers_ops = {
 	balancers_path, on_balancer, on_balancers_end, on_balancers_failed};

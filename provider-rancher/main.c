@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-provider-rancher: makes Rancher load balancers agree with what the translator wants, and tells it
- * where traffic enters.
+ * sluice-provider-rancher: makes Rancher load balancers match what the translator wants, and reports where traffic enters.
  *
- * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator by
- * provider.sock; what is there from Rancher's API by lists and change events. Out: requests to that API;
- * statuses and events to the translator.
+ * In: load balancers, virtual hosts, pools and certificates (with their keys) from the translator over provider.sock; the current state
+ * from Rancher's API, by lists and change events. Out: requests to that API; statuses and events to the translator.
  *
- * Trusted with: Rancher's API keys, with which one may do anything in the project, and the private keys
- * of certificates. Neither is logged; both are wiped when they are not needed any more. It needs the network and
- * one Unix socket, and writes no files; it listens only for those who look in through its admin server.
+ * Trusted with: Rancher's API keys, which allow anything in the project, and the private keys of certificates. Neither is logged; both are
+ * wiped when no longer needed. It needs the network and one Unix socket, and writes no files; it listens only on its admin server.
  *
  * When a neighbour dies:
- *   translator  nothing is removed or changed; what was wanted last stays in force, and load balancers
- *               that had not been finished are finished. After it is back its snapshot is compared.
- *   Rancher     traffic goes on. What was wanted meanwhile is carried out once it is back; one request at a time
- *               finds out. The Ingresses concerned are told.
- *   this one    traffic goes on. After a start everything is listed, compared, and only what differs
- *               is written.
+ *   translator  nothing is removed or changed; the last wanted state stays in force, and load balancers that
+ *               were not finished are finished. When it is back its snapshot is compared.
+ *   Rancher     traffic goes on. Pending changes are made once it is back; one request at a time finds out.
+ *               The Ingresses concerned are told.
+ *   this one    traffic goes on. After a start everything is listed and compared, and only differences
+ *               are written.
  *
- * Read next: controller.h for the parts, balancer_reconcile.h, lb_fsm.def and plan.h for how one load balancer is brought to what is wanted.
+ * Read next: controller.h for the modules, balancer_reconcile.h, lb_fsm.def and plan.h for how one load balancer is reconciled.
  */
 #include "provider-rancher/confine.h"
 #include "provider-rancher/controller.h"

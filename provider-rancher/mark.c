@@ -20,7 +20,7 @@ struct str mark_of_certificate(const struct certificate_mark *mark, struct arena
 		STR_FMT(mark->stack), STR_FMT(mark->namespace), STR_FMT(mark->secret), digest);
 }
 
-/* The next word of *rest, which goes behind it; absent at the end. */
+/* Cuts the next word off *rest; absent at the end. */
 static struct str next_word(struct str *rest)
 {
 	while (rest->len != 0 && rest->p[0] == ' ')
@@ -67,7 +67,7 @@ bool mark_read_lb(struct str description, struct lb_mark *ret_mark)
 		return false;
 	if (!read_path(value, &mark.identity.namespace, &mark.identity.name))
 		return false;
-	/* Words that a later release may add are skipped. */
+	/* Unknown words, which a later release may add, are skipped. */
 	while ((word = next_word(&rest)).len != 0)
 		mark.has_scale = mark.has_scale || str_eq_c(word, "scale");
 	*ret_mark = mark;
@@ -94,7 +94,7 @@ bool mark_read_certificate(struct str description, struct certificate_mark *ret_
 	}
 	if (mark.stack.len == 0 || mark.secret.len == 0)
 		return false;
-	/* A digest that somebody has edited away is one that differs. */
+	/* A digest that somebody has removed counts as a difference. */
 	if (!digest_parse(digest, &mark.digest))
 		mark.digest = 0;
 	*ret_mark = mark;

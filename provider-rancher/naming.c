@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* The suffix is one of the separator, so that an Ingress, a group and a Service of one name have three names. */
+/* Appended to the separator, so that an Ingress, a group and a Service of the same name differ. */
 static const struct {
 	const char *word;
 	const char *suffix;
@@ -39,7 +39,7 @@ bool naming_is_valid(struct str name)
 	return true;
 }
 
-/* Long enough for the longest namespace, separator and name. */
+/* Room for the longest namespace, separator and name. */
 struct raw_name {
 	char text[1024];
 };
@@ -61,7 +61,7 @@ static void set_name(struct lb_name *ret_name, struct str text)
 	ret_name->text[text.len] = '\0';
 }
 
-/* A valid beginning made of `text`, "-", and eight digits of the hash. */
+/* A valid prefix made from `text`, then "-" and eight digits of the hash. */
 static void set_hashed(struct lb_name *ret_name, struct str text, uint64_t hash)
 {
 	char digits[DIGEST_TEXT_LEN + 1];
@@ -191,8 +191,8 @@ void naming_certificate(struct str namespace, struct str secret, struct lb_name 
 	int len = snprintf(
 		raw.text, sizeof(raw.text), "%.*s-%.*s", STR_FMT(namespace), STR_FMT(secret));
 	must(len >= 0 && (size_t)len < sizeof(raw.text));
-	/* Without a dash in the namespace the first one ends it; with one, "a-b-c" would be two
-	 * things. */
+	/* Only if the namespace has no dash does the first dash end it; otherwise "a-b-c" would be
+	 * ambiguous. */
 	bool is_clear = namespace.len != 0 && str_find(namespace, '-') == NULL;
 	struct str text = {raw.text, (size_t)len};
 	if (is_clear && naming_is_valid(text))

@@ -48,7 +48,7 @@ void notices_add(struct notices *notices, enum notice_id id, struct str ingress,
 		if (str_eq(group->subjects[i], subject))
 			return;
 	}
-	/* More would not be read, and would be compared with each other. */
+	/* More would never be shown, and each is compared with all others. */
 	if (group->count == NOTICES_MAX)
 		return;
 	struct str *place = arena_push(

@@ -14,7 +14,7 @@ struct observed {
 	struct sorted by_id;
 	struct sorted by_name;
 	struct sorted unclaimed;   /* by id */
-	struct sorted by_identity; /* those of them that are marked */
+	struct sorted by_identity; /* the marked ones among them */
 	struct str external_id_prefix;
 	void (*on_certificate)(void *ctx, struct str id, int change);
 	void *ctx;
@@ -25,7 +25,7 @@ static int compare_ids(const void *left, const void *right)
 	return strcmp(((const struct lb_row *)left)->id, ((const struct lb_row *)right)->id);
 }
 
-/* A name may be there twice for a moment: one on its way out, and its successor. */
+/* Two rows may briefly share a name: one being removed, and its successor. */
 static int compare_names(const void *left, const void *right)
 {
 	const struct lb_row *a = left;
@@ -300,8 +300,7 @@ static unsigned take_facets(struct observed *observed, struct lb_row *row,
 	return differs ? ROW_FACETS : 0;
 }
 
-/* "instance [container:1i12]": each attempt of the server makes another container, which says nothing to anybody and would make news of
- * what is none. */
+/* "instance [container:1i12]": each attempt of the server creates another container, whose id would make every message look new. */
 static size_t reference_len(struct str text)
 {
 	size_t at = 2;

@@ -16,7 +16,7 @@ static struct plan need(unsigned needs, const char *what)
 	return (struct plan){.step = PLAN_NOTHING, .needs = needs, .waits_for = what};
 }
 
-/* What a new one must know beforehand: nothing is created that could not be completed. */
+/* Everything a creation needs: nothing is created that could not be completed. */
 static bool lacks_for_create(const struct plan_input *in, struct plan *ret_plan)
 {
 	if ((in->missing & PLAN_NEED_STACK) != 0)
@@ -49,7 +49,7 @@ static struct plan plan_create(const struct plan_input *in)
 	return (struct plan){.step = PLAN_CREATE, .needs = in->missing & PLAN_NEED_SERVICES};
 }
 
-/* What was asked for may have been made although its answer was lost; without a stack there is none. */
+/* A creation may have succeeded though its response was lost; without a stack it cannot have. */
 static struct plan plan_absence(const struct plan_input *in)
 {
 	if (in->must_read && (in->missing & PLAN_NEED_STACK) == 0)
@@ -76,7 +76,7 @@ static struct plan plan_removal(const struct plan_input *in)
 	return (struct plan){.step = PLAN_REMOVE};
 }
 
-/* The switch between one instance on every host and a fixed number is refused by the server. */
+/* The server refuses to switch between one instance on every host and a fixed number. */
 static struct plan plan_recreate(const struct plan_input *in)
 {
 	struct plan plan;
@@ -88,11 +88,11 @@ static struct plan plan_recreate(const struct plan_input *in)
 static unsigned parts_to_write(const struct plan_input *in)
 {
 	struct lb_facets wanted = *in->wanted;
-	/* No scale is asked for any more: back to one. Otherwise it is not our business. */
+	/* A scale that we set and that is no longer wanted goes back to one. Others are not ours. */
 	if (wanted.scale == 0 && in->row->has_scale_mark)
 		wanted.scale = 1;
 	unsigned parts = facets_differ(&wanted, &in->row->facets);
-	/* Any part but the description schedules an update; the configuration does whether it differs or not. */
+	/* Any part but the description schedules an update; the configuration does even if unchanged. */
 	if (in->is_repeat && (parts & ~(unsigned)PART_DESCRIPTION) == 0 &&
 		server_state_lasts(in->row->state))
 		parts |= PART_CONFIG;

@@ -9,7 +9,7 @@
 
 enum { PAGES_MAX = 10000 };
 
-/* What was invalidated is read again at most so often. */
+/* The shortest time between two reads caused by invalidation. */
 static const double INVALIDATED_EVERY_S = 5;
 
 struct query {
@@ -18,17 +18,17 @@ struct query {
 	struct api_request *request;
 	ev_timer timer;
 	struct backoff backoff;
-	char *page; /* what is being asked */
+	char *page; /* the page being requested */
 	char *error;
 	uint64_t number; /* of the request for the first page */
 	int pages;
-	bool is_wanted; /* (again) */
+	bool is_wanted; /* to be sent, possibly again */
 	double answered_at;
 };
 
 static void ask_page(struct query *query);
 
-static void be_done(struct query *query)
+static void mark_done(struct query *query)
 {
 	request_queue_leave(query->config.client->queue, &query->entry);
 	free(query->page);
@@ -40,7 +40,7 @@ static bool is_under_way(const struct query *query)
 	return query->request != NULL || query->entry.is_waiting || query->entry.is_held;
 }
 
-static void be_wanted(struct query *query)
+static void mark_wanted(struct query *query)
 {
 	ev_timer_stop(query->config.client->loop, &query->timer);
 	query->is_wanted = true;
@@ -53,12 +53,12 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	be_wanted(timer->data);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void fail(struct query *query, const struct api_answer *answer)
 {
 	bool is_news = query->error == NULL || strcmp(query->error, answer->text) != 0;
-	be_done(query);
+	mark_done(query);
 	if (is_news && answer->outcome != API_OUTAGE)
 		log_event(&EV_QUERY_FAILED, LOG_STR("what", query->config.name),
 			LOG_STR("reason", answer->text));
@@ -66,7 +66,7 @@ static void fail(struct query *query, const struct api_answer *answer)
 	query->error = xstrdup(answer->text);
 	query->is_wanted = false;
 	double delay_s = backoff_next(&query->backoff);
-	/* The end of an outage is waited for in the queue. */
+	/* The queue waits for the end of an outage. */
 	query_want_after(query, answer->outcome == API_OUTAGE ? 0 : delay_s);
 	if (query->config.ops->on_failed != NULL)
 		query->config.ops->on_failed(query->config.ctx, answer);
@@ -74,7 +74,7 @@ static void fail(struct query *query, const struct api_answer *answer)
 
 static void succeed(struct query *query)
 {
-	be_done(query);
+	mark_done(query);
 	free(query->error);
 	query->error = NULL;
 	backoff_succeeded(&query->backoff);
@@ -115,8 +115,8 @@ static void take_page(struct query *query, const struct api_answer *answer)
 		ask_page(query);
 }
 
-/* Every key that may do anything may read lists: these keys are good for nothing. Those of a container outside a system stack that asks for
- * the role environmentAdmin are such; subscriptions open for them all the same. */
+/* Any key with rights can read lists, so these keys have none. A container outside a system stack that asks for the role environmentAdmin
+ * gets such keys; subscriptions open with them all the same. */
 static struct api_answer blind_answer(const struct api_answer *answer)
 {
 	struct api_answer told = *answer;
@@ -178,10 +178,10 @@ static void on_turn(struct queue_entry *entry)
 	char *path = query->config.ops->path(query->config.ctx);
 	query->is_wanted = false;
 	if (path == NULL) {
-		be_done(query);
+		mark_done(query);
 		return;
 	}
-	/* With the base, because the address of the next page is derived from it. */
+	/* Absolute, because the URL of the next page is derived from it. */
 	query->page = xasprintf("%s%s", api_base(query->config.client->api), path);
 	free(path);
 	query->pages = 0;
@@ -189,7 +189,7 @@ static void on_turn(struct queue_entry *entry)
 	ask_page(query);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct query *query_new(const struct query_config *config)
 {
@@ -209,14 +209,14 @@ void query_free(struct query *query)
 		return;
 	api_cancel(query->request);
 	ev_timer_stop(query->config.client->loop, &query->timer);
-	be_done(query);
+	mark_done(query);
 	free(query->error);
 	free(query);
 }
 
 void query_want(struct query *query)
 {
-	be_wanted(query);
+	mark_wanted(query);
 }
 
 void query_want_after(struct query *query, double delay_s)

@@ -76,14 +76,14 @@ static struct identity identity_of(const struct balancer *balancer)
 	return identity;
 }
 
-/* It existed before we knew of it. */
+/* The row existed before we knew of it. */
 static void adopt(struct balancer *balancer, struct lb_row *row)
 {
 	if (row->identity == NULL)
 		log_event(&EV_BALANCER_ADOPTED, LOG_STR("lb", balancer->identity),
 			LOG_STR("name", row->name), LOG_STR("id", row->id));
 	balancer_claim(balancer, row);
-	/* It may have had addresses before we came. */
+	/* It may have had addresses before we adopted it. */
 	balancer->shown.had_any = true;
 	balancer_on_row_seen(balancer, ROW_ADDRESSES);
 }
@@ -99,7 +99,7 @@ bool registry_claim_row(struct registry *registry, struct balancer *balancer)
 
 void registry_look_for_row(struct registry *registry, struct balancer *balancer, bool by_any_name)
 {
-	/* One that must not exist looks when it plans. */
+	/* A balancer that must not exist looks for its row when it plans. */
 	if (balancer->object == NULL || balancer->row != NULL || balancer->has_looked ||
 		balancer->is_absent)
 		return;
@@ -115,7 +115,7 @@ bool registry_find_leftover(struct registry *registry, struct balancer *balancer
 {
 	struct identity identity = identity_of(balancer);
 	struct lb_row *row = claims_find(&registry->claims, &identity, 0, true);
-	/* Without our mark it may belong to somebody who does not use us. */
+	/* Without our mark the row may belong to somebody who does not use Sluice. */
 	if (row != NULL && row->identity == NULL && registry->options->keep_unclaimed)
 		row = NULL;
 	if (row != NULL)
@@ -146,7 +146,7 @@ enum claims_verdict registry_judge(const struct registry *registry, const struct
 	return verdict;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct registry *registry_new(struct observed *observed, const struct config *options)
 {

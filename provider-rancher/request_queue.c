@@ -23,15 +23,15 @@ struct request_queue {
 	size_t held;
 	struct entry_list reads;
 	struct entry_list writes;
-	ev_prepare granter; /* runs before the loop sleeps while somebody may get a turn */
+	ev_prepare granter; /* grants turns before the loop sleeps */
 	ev_timer pause;
 	struct backoff backoff;
-	char *reason;                          /* of the outage; NULL: there is none */
-	size_t failures;                       /* in a row, by different ones */
-	const struct queue_entry *failed_last; /* only its address is used */
+	char *reason;                          /* of the outage; NULL: no outage */
+	size_t failures;                       /* in a row, of different entries */
+	const struct queue_entry *failed_last; /* only compared, never dereferenced */
 };
 
-/* How many may hold a turn now. */
+/* How many entries may hold a turn now. */
 static size_t limit(struct request_queue *queue)
 {
 	if (queue->reason == NULL)
@@ -39,7 +39,7 @@ static size_t limit(struct request_queue *queue)
 	return ev_is_active(&queue->pause) ? 0 : 1;
 }
 
-/* Whose turn it is; NULL: nobody's. */
+/* The next entry to get a turn; NULL: none. */
 static struct queue_entry *next_entry(struct request_queue *queue)
 {
 	if (queue->held >= limit(queue))
@@ -154,7 +154,7 @@ void request_queue_on_success(struct request_queue *queue)
 void request_queue_on_outage(struct request_queue *queue, const char *reason, double at_least_s)
 {
 	bool is_news = queue->reason == NULL || strcmp(queue->reason, reason) != 0;
-	/* Requests that were under way when it began fail for the same cause: they do not make the pause longer. */
+	/* Requests in flight when the outage began fail for the same reason: they must not lengthen the pause. */
 	if (!ev_is_active(&queue->pause)) {
 		double delay_s = backoff_next(&queue->backoff);
 		queue->pause.repeat = delay_s > at_least_s ? delay_s : at_least_s;

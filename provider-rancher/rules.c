@@ -36,7 +36,7 @@ static void add_unknown(struct collector *c, struct str uid)
 	*place = uid;
 }
 
-/* Fills the target of a route. false: the rule is left out, and why has been noted. */
+/* Fills in the target of a route. False: the rule is left out, and the reason is noted. */
 static bool find_target(
 	struct collector *c, struct str pool_id, struct str ingress, struct route *route)
 {
@@ -49,7 +49,7 @@ static bool find_target(
 		notices_add(c->notices, NOTICE_EXTERNAL_NAME, ingress, service);
 		return false;
 	}
-	/* A Service that does not exist is the translator's to tell. */
+	/* A missing Service is reported by the translator. */
 	if (pool->service.uid.len == 0)
 		return false;
 	route->service_name = pool->service.name;
@@ -75,7 +75,7 @@ static struct str subject(struct collector *c, const struct virtual_host *host, 
 	return arena_printf(c->arena, "%.*s%.*s", STR_FMT(host->host), STR_FMT(path));
 }
 
-/* A trailing slash of a prefix means nothing to Kubernetes, but "/foo/" would not take "/foo" here. */
+/* Kubernetes ignores a trailing slash of a prefix, but in Rancher "/foo/" would not match "/foo". */
 static struct str path_of(const struct path_rule *rule)
 {
 	struct str path = rule->path;
@@ -121,7 +121,7 @@ static void add_host(struct collector *c, const struct virtual_host *host)
 	}
 }
 
-/* Server names are compared exactly, and there is no path before TLS has begun. */
+/* Server names are compared exactly, and there is no path before the TLS handshake. */
 static void add_passthrough(struct collector *c, const struct virtual_host *host)
 {
 	struct route route = {
@@ -148,7 +148,7 @@ static void add_passthrough(struct collector *c, const struct virtual_host *host
 	*place = route;
 }
 
-/* Behind everything, also behind a rule for any host. */
+/* After all other rules, even one for any host. */
 static void add_default(struct collector *c, struct str pool)
 {
 	struct route route = {.match = HOST_ANY, .order = SIZE_MAX};
@@ -161,7 +161,7 @@ static void add_default(struct collector *c, struct str pool)
 
 static int compare_hosts(const struct route *a, const struct route *b)
 {
-	/* enum host_match goes from any to exact. */
+	/* enum host_match ascends from any to exact. */
 	if (a->match != b->match)
 		return a->match > b->match ? -1 : 1;
 	if (a->match == HOST_WILDCARD && a->host.len != b->host.len)
@@ -187,8 +187,8 @@ static bool is_same_place(const struct route *a, const struct route *b)
 	       (a->path.len == 0 || strncasecmp(a->path.p, b->path.p, a->path.len) == 0);
 }
 
-/* Rules for one place would become one backend with the servers of all of them: only the first stays. Those of one place have
- * paths of one length, but others of that length may stand between them. */
+/* Rules for the same host and path would share one backend with the servers of all of them: only the first stays. Such rules
+ * have paths of the same length, but others of that length may lie between them. */
 static void drop_shadowed(struct collector *c)
 {
 	struct routes *routes = c->routes;

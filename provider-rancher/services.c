@@ -8,7 +8,7 @@
 #include "common/xalloc.h"
 
 struct service {
-	uint64_t list; /* that showed it last; newer than any list when an event did */
+	uint64_t list; /* the last one that showed it; higher than any if an event did */
 	uint8_t uid_len;
 	uint8_t id_len;
 	char texts[]; /* the uid, then the id with a NUL */
@@ -95,7 +95,7 @@ size_t services_count(const struct services *services)
 	return services->all.count;
 }
 
-/* Not sizeof(): the texts begin before the end of the struct. */
+/* Not sizeof(): the texts start inside the padding of the struct. */
 static size_t service_len(size_t uid_len, size_t id_len)
 {
 	return offsetof(struct service, texts) + uid_len + id_len + 1;
@@ -119,7 +119,7 @@ static struct service *add(struct services *services, struct str uid, struct str
 	return service;
 }
 
-/* ---- who waits ---- */
+/* ---- waiting balancers ---- */
 
 static void free_wait(struct services *services, struct wait *wait)
 {
@@ -128,7 +128,7 @@ static void free_wait(struct services *services, struct wait *wait)
 	free(wait);
 }
 
-/* The first with this uid, or with a greater one. */
+/* The first one with this uid or a greater one. */
 static struct wait *first_wait(const struct services *services, struct str uid)
 {
 	struct wait *at = RB_ROOT(&services->waits_by_uid);
@@ -201,7 +201,7 @@ static void wake(struct services *services, struct str uid,
 	}
 }
 
-/* ---- what is told ---- */
+/* ---- observations ---- */
 
 void services_take(struct services *services, const struct rancher_service *told, uint64_t list,
 	void (*on_known)(void *ctx, struct balancer *balancer), void *ctx)
@@ -210,7 +210,7 @@ void services_take(struct services *services, const struct rancher_service *told
 	if (list > services->newest_list)
 		services->newest_list = list;
 	if (told->is_gone) {
-		/* Of a Service that was replaced in Rancher, the old one may be told after the new one. */
+		/* The removal of a replaced Service may be reported after its replacement. */
 		if (service != NULL && str_eq(told->id, id_of(service)))
 			forget(services, service);
 		return;
@@ -223,7 +223,7 @@ void services_take(struct services *services, const struct rancher_service *told
 	if (service == NULL)
 		service = add(services, told->uid, told->id);
 	service->list = seen_before;
-	/* What an event tells while a list is under way need not be in the list. */
+	/* A Service reported by an event during a list need not be in that list. */
 	uint64_t seen = list != 0 ? list : services->newest_list + 1;
 	if (seen > service->list)
 		service->list = seen;

@@ -86,7 +86,7 @@ static void add_certificates(struct hash *hash, const struct lb_spec *spec, stru
 	struct str last = spec->default_certificate;
 	hash_add_str(hash, spec->default_certificate);
 	for (size_t i = 0; i < spec->certificates.count; i++) {
-		/* The default one and repetitions say nothing more. */
+		/* The default certificate and duplicates add nothing. */
 		if (!str_eq(ids[i], last) && !str_eq(ids[i], spec->default_certificate))
 			hash_add_str(hash, ids[i]);
 		last = ids[i];
@@ -106,7 +106,7 @@ static void add_stickiness(struct hash *hash, const struct stickiness *stickines
 				   (uint64_t)stickiness->postonly << 2);
 }
 
-/* White space at the end of the text changes nothing, and does not survive every way it is edited. */
+/* Trailing white space has no effect, and may be lost when somebody edits the text. */
 static struct str trim_end(struct str text)
 {
 	while (text.len != 0 && strchr(" \t\r\n", text.p[text.len - 1]) != NULL)
@@ -224,7 +224,7 @@ unsigned facets_differ(const struct lb_facets *wanted, const struct lb_facets *t
 		parts |= PART_DESCRIPTION;
 	if (wanted->contents != there->contents)
 		parts |= PART_CONTENTS;
-	/* The server ignores the scale of one that runs on every host. */
+	/* The server ignores the scale of a load balancer that runs on every host. */
 	if (wanted->scale != 0 && wanted->scale != there->scale && !wanted->is_global)
 		parts |= PART_SCALE;
 	return parts;

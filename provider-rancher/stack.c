@@ -16,16 +16,16 @@ struct stack {
 	void (*on_failed)(void *ctx);
 	void *ctx;
 	struct query *query;
-	char *id;       /* NULL: there is none */
-	char *found_id; /* by the answer that is being read */
+	char *id;       /* NULL: no stack */
+	char *found_id; /* from the response being read */
 	bool is_foreign;
 	bool is_needed;
-	/* Making it. */
+	/* Creation. */
 	struct queue_entry entry;
 	struct api_request *request;
 	char *error;
 	struct backoff backoff;
-	uint64_t listed; /* number of the last request that was answered */
+	uint64_t listed; /* number of the last answered request */
 };
 
 /* ---- finding ---- */
@@ -40,7 +40,7 @@ static char *path(void *ctx)
 		"/stacks?name=%s&removed_null=1&limit=%d", config->stack, (int)config->page_size);
 }
 
-/* By name alone: one of this name with another externalId would make it impossible to make ours. */
+/* By name alone: with a stack of the same name but another externalId, ours could not be created. */
 static void on_item(void *ctx, const struct json *item, uint64_t number)
 {
 	struct stack *stack = ctx;
@@ -64,7 +64,7 @@ static bool is_same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Returns whether it is another one than before. */
+/* Returns whether the id has changed. */
 static bool set_id(struct stack *stack, const char *id, bool is_made)
 {
 	if (is_same(stack->id, id))
@@ -73,7 +73,7 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	stack->id = id != NULL ? xstrdup(id) : NULL;
 	if (id == NULL)
 		return true;
-	/* Somebody else was faster. */
+	/* Somebody else has created it first. */
 	if (stack->entry.is_waiting)
 		request_queue_leave(stack->client->queue, &stack->entry);
 	log_event(is_made ? &EV_STACK_MADE : &EV_STACK_FOUND, LOG_STR("id", id));
@@ -82,7 +82,7 @@ static bool set_id(struct stack *stack, const char *id, bool is_made)
 	return true;
 }
 
-static void want_made(struct stack *stack)
+static void request_creation(struct stack *stack)
 {
 	if (stack->id == NULL && stack->is_needed && stack_is_known(stack) &&
 		!stack->entry.is_waiting && !stack->entry.is_held)
@@ -94,7 +94,7 @@ static void on_end(void *ctx, uint64_t number)
 	struct stack *stack = ctx;
 	stack->listed = number;
 	bool is_new = set_id(stack, stack->found_id, false);
-	want_made(stack);
+	request_creation(stack);
 	stack->on_known(stack->ctx, is_new);
 }
 
@@ -106,7 +106,7 @@ static void on_query_failed(void *ctx, const struct api_answer *answer)
 
 static const struct query_ops query_ops = {path, on_item, on_end, on_query_failed};
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void on_made(void *ctx, const struct api_answer *answer)
 {
@@ -125,8 +125,8 @@ static void on_made(void *ctx, const struct api_answer *answer)
 		stack->on_known(stack->ctx, true);
 		return;
 	}
-	/* Somebody else may have made it, our answer may have been lost, or the name is still held by one on its way out: looks
-	 * for it, and goes on from there. */
+	/* Somebody else may have created it, the response may have been lost, or a stack being removed still holds the name:
+	 * looks for it again and goes on from there. */
 	stack->error = xasprintf("the stack cannot be made: %s", answer->text);
 	log_event(&EV_STACK_FAILED, LOG_STR("reason", answer->text));
 	query_want_after(stack->query, backoff_next(&stack->backoff));
@@ -153,9 +153,9 @@ static void on_turn(struct queue_entry *entry)
 void stack_need(struct stack *stack)
 {
 	stack->is_needed = true;
-	/* One that could not be made is looked for first, after a while. */
+	/* After a failed creation it is looked up first, after a while. */
 	if (stack->error == NULL)
-		want_made(stack);
+		request_creation(stack);
 }
 
 void stack_invalidate(struct stack *stack)
@@ -163,7 +163,7 @@ void stack_invalidate(struct stack *stack)
 	query_invalidate(stack->query);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 bool stack_is_known(const struct stack *stack)
 {

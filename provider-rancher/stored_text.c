@@ -3,7 +3,7 @@
 
 static const struct str replacement = {"\xef\xbf\xbd", 3};
 
-/* The first byte of a character of four. */
+/* The first byte of a four-byte sequence. */
 static bool is_lead_of_four(char c)
 {
 	return (unsigned char)c >= 0xf0;
@@ -23,7 +23,7 @@ bool stored_text_is_good(struct str text)
 	return true;
 }
 
-/* Of the character that begins at `at`. */
+/* Of the character that starts at `at`. */
 static size_t character_len(struct str text, size_t at)
 {
 	size_t end = at + 1;
@@ -36,7 +36,7 @@ struct str stored_text_description(struct str text, struct arena *arena)
 {
 	if (stored_text_is_good(text) && text.len <= STORED_DESCRIPTION_MAX)
 		return text;
-	/* No replacement is longer than what it stands for. */
+	/* No replacement is longer than the original. */
 	char *room = arena_alloc(arena, text.len + 1);
 	size_t len = 0;
 	size_t characters = 0;

@@ -17,8 +17,8 @@ struct client {
 	TAILQ_ENTRY(client) next;
 	struct control *control;
 	struct stream *stream;
-	ev_timer deadline; /* of an order that was begun */
-	bool is_lost;      /* too slow; it goes as soon as the loop comes round */
+	ev_timer deadline; /* of an incomplete command */
+	bool is_lost;      /* too slow; it is dropped on the next turn of the loop */
 };
 
 TAILQ_HEAD(client_list, client);
@@ -34,7 +34,7 @@ struct control {
 };
 
 static const struct stream_limits limits = {
-	.in_max = CONTROL_ORDER_LEN_MAX,
+	.in_max = CONTROL_COMMAND_LEN_MAX,
 	.out_high = 256 * 1024,
 	.out_low = 64 * 1024,
 	.out_max = 256 * 1024 + COMMAND_OUTPUT_MAX + CONTROL_LINE_LEN_MAX,
@@ -51,7 +51,7 @@ static void drop(struct client *client)
 	free(client);
 }
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
 /* `WORD` or `WORD<tab>ARGUMENT`. */
 static void take_line(struct client *client, struct str line)
@@ -60,7 +60,7 @@ static void take_line(struct client *client, struct str line)
 	const char *tab = str_find(line, '\t');
 	struct str word = {line.p, tab != NULL ? (size_t)(tab - line.p) : line.len};
 	struct str argument = tab != NULL ? str_skip(line, word.len + 1) : STR_NONE;
-	control->ops->on_order(control->ctx, client, word, argument);
+	control->ops->on_command(control->ctx, client, word, argument);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
@@ -70,8 +70,8 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	drop(client);
 }
 
-/* It runs from the first byte of an order that is not whole. */
-static void watch_order(struct client *client, bool is_begun)
+/* The deadline starts with the first byte of an incomplete command. */
+static void watch_command(struct client *client, bool is_begun)
 {
 	struct ev_loop *loop = client->control->loop;
 	if (!is_begun)
@@ -87,11 +87,11 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 		struct str text = buf_str(in);
 		const char *end = str_find(text, '\n');
 		if (end == NULL) {
-			watch_order(client, text.len != 0);
-			return text.len >= CONTROL_ORDER_LEN_MAX ? -EMSGSIZE : 0;
+			watch_command(client, text.len != 0);
+			return text.len >= CONTROL_COMMAND_LEN_MAX ? -EMSGSIZE : 0;
 		}
 		size_t len = (size_t)(end - text.p);
-		if (len > CONTROL_ORDER_LEN_MAX)
+		if (len > CONTROL_COMMAND_LEN_MAX)
 			return -EMSGSIZE;
 		ev_timer_stop(client->control->loop, &client->deadline);
 		take_line(client, (struct str){text.p, len});
@@ -130,7 +130,7 @@ static const char *take(void *ctx, int fd)
 		return "too many are connected";
 	struct client *client = xcalloc(1, sizeof(*client));
 	client->control = control;
-	ev_timer_init(&client->deadline, on_deadline, CONTROL_ORDER_S, 0);
+	ev_timer_init(&client->deadline, on_deadline, CONTROL_COMMAND_S, 0);
 	client->deadline.data = client;
 	client->stream = stream_new(control->loop, fd, &limits, &ops, client);
 	TAILQ_INSERT_TAIL(&control->clients, client, next);
@@ -179,7 +179,7 @@ void control_hand_over(struct client *client, const struct listeners *listeners)
 	char line[64];
 	size_t done = 0;
 	snprintf(line, sizeof(line), "listeners\t%zu\n", listeners->count);
-	/* What is told before goes first, and what the socket does not take now it never gets: the other side tries again. */
+	/* Earlier messages go first; bytes that the socket does not take now are lost, and the other side tries again. */
 	stream_flush_now(client->stream);
 	if (client->is_lost || buf_len(stream_out(client->stream)) != 0)
 		return;
@@ -200,7 +200,7 @@ bool control_has_clients(const struct control *control)
 	return control->count != 0;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct control *control_new(struct ev_loop *loop, const char *path, const struct control_ops *ops,
 	void *ctx, int *ret_err)

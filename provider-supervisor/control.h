@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The socket on which a provider sends orders and receives reports on the proxy: lines of words separated by tabs, described in README.md.
+ * The socket on which a provider sends commands and receives reports on the proxy: lines of words separated by tabs, described in README.md.
  * A client that connects is first sent everything that is known, so that it need not ask for the past. Only our own user and root may connect.
  */
 #pragma once
@@ -11,10 +11,10 @@
 
 enum {
 	CONTROL_CLIENTS_MAX = 8,
-	CONTROL_ORDER_LEN_MAX = 256,
+	CONTROL_COMMAND_LEN_MAX = 256,
 	CONTROL_LINE_LEN_MAX = 8 * 1024,
-	CONTROL_ORDER_S =
-		2, /* from the first byte of an order to its end; a provider writes it at once */
+	CONTROL_COMMAND_S =
+		2, /* from the first byte of a command to its end; a provider writes it at once */
 };
 
 struct control;
@@ -23,7 +23,7 @@ struct client;
 struct control_ops {
 	void (*on_client)(void *ctx, struct client *client); /* to be greeted */
 	/* `argument`: what follows the word; empty: nothing. */
-	void (*on_order)(void *ctx, struct client *client, struct str word, struct str argument);
+	void (*on_command)(void *ctx, struct client *client, struct str word, struct str argument);
 	/* It must not be answered any more. */
 	void (*on_gone)(void *ctx, struct client *client);
 };

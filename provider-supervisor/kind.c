@@ -68,7 +68,7 @@ void kind_start_command(const struct kind *kind, const struct kind_folders *fold
 		add(ret_command, xasprintf("%s/nginx.conf", folders->state_dir));
 		add(ret_command, xstrdup("-g"));
 		add(ret_command, xstrdup("daemon off;"));
-		/* Where it speaks before it has read the file. */
+		/* For messages before it has read the file. */
 		add(ret_command, xstrdup("-e"));
 		add(ret_command, xstrdup("stderr"));
 	}
@@ -122,7 +122,7 @@ bool kind_starts_from(
 	char *expected =
 		xasprintf("%s/%s", state_dir, is_haproxy(kind) ? "haproxy.d" : "nginx.conf");
 	bool is_it = given != NULL && strcmp(given, expected) == 0;
-	/* A master of nginx that runs has made one word of all, with spaces between. */
+	/* nginx's running master shows all its arguments as one word, separated by spaces. */
 	char *in_title = xasprintf(" -c %s -g ", expected);
 	is_it = is_it ||
 		(!is_haproxy(kind) && memmem(words, words_len, in_title, strlen(in_title)) != NULL);
@@ -143,7 +143,7 @@ char *kind_find_proxy_dir(const struct kind *kind, const char *words, size_t wor
 
 void kind_remove_sockets(const struct kind *kind, const char *dir)
 {
-	/* HAProxy replaces its own, but one that is ending may listen there yet, and must not be taken for the next. */
+	/* HAProxy replaces its own sockets, but one that is ending must not be taken for its successor. */
 	char *path = xasprintf("%s/%s", dir, is_haproxy(kind) ? "haproxy.sock" : "control");
 	char *hop = xasprintf("%s/hop", dir);
 	if (is_haproxy(kind)) {
@@ -158,18 +158,19 @@ void kind_remove_sockets(const struct kind *kind, const char *dir)
 
 /* ---- reload ---- */
 
-/* The master takes commands only when it can reload; a signal that comes too early would end it. */
+/* The master takes commands only when it can reload; an early signal would end it. */
 static int reload_haproxy(const char *proxy_dir)
 {
-	static const char order[] = "reload\n";
+	static const char command[] = "reload\n";
 	char *path = xasprintf("%s/master.sock", proxy_dir);
 	int fd = unix_connect(path);
 	free(path);
 	if (fd < 0)
 		return fd;
-	ssize_t sent = send(fd, order, strlen(order), MSG_NOSIGNAL);
-	int err = sent == (ssize_t)strlen(order) ? 0 : sent < 0 ? -errno : -EPIPE;
-	/* The answer is not waited for: the new worker is. Half-closed, so that the order is read before the end. */
+	ssize_t sent = send(fd, command, strlen(command), MSG_NOSIGNAL);
+	int err = sent == (ssize_t)strlen(command) ? 0 : sent < 0 ? -errno : -EPIPE;
+	/* Does not wait for a response: the new worker shows success. Half-closed, so that the command is
+	 * read. */
 	shutdown(fd, SHUT_WR);
 	close(fd);
 	return err;

@@ -17,7 +17,7 @@ struct launch {
 	struct ev_loop *loop;
 	const struct kind *kind;
 	struct kind_folders folders;
-	struct offer *offer; /* to the HAProxy that was started last */
+	struct offer *offer; /* to the most recently started HAProxy */
 };
 
 static int open_log(const struct launch *launch)
@@ -28,7 +28,7 @@ static int open_log(const struct launch *launch)
 	return fd >= 0 ? fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-/* Of a time when it had no folder of its own. */
+/* Left by a release in which the proxy had no folder of its own. */
 static void remove_former_sockets(const struct launch *launch)
 {
 	const char *state_dir = launch->folders.state_dir;
@@ -40,8 +40,8 @@ static void remove_former_sockets(const struct launch *launch)
 	free(socket);
 }
 
-/* Where they are to be fetched; NULL: not at all. */
-static char *offer_all(struct launch *launch, struct listeners *listeners)
+/* Where HAProxy can fetch them; NULL: not at all. */
+static char *offer_listeners(struct launch *launch, struct listeners *listeners)
 {
 	int err = 0;
 	char *path = xasprintf("%s/listeners.sock", launch->folders.proxy_dir);
@@ -53,10 +53,10 @@ static char *offer_all(struct launch *launch, struct listeners *listeners)
 	return NULL;
 }
 
-_Noreturn static void become(
+_Noreturn static void exec_proxy(
 	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
 {
-	/* A session of its own: its workers are known by it, and what is sent to our terminal or group is not meant for them. */
+	/* In a session of its own: its workers are recognised by it, and signals to our terminal or group do not reach it. */
 	setsid();
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
@@ -73,11 +73,12 @@ pid_t launch_run(struct launch *launch, struct listeners *listeners)
 	remove_former_sockets(launch);
 	offer_free(launch->offer);
 	launch->offer = NULL;
-	char *offered = listeners->count != 0 && is_fetching ? offer_all(launch, listeners) : NULL;
+	char *offered =
+		listeners->count != 0 && is_fetching ? offer_listeners(launch, listeners) : NULL;
 	kind_start_command(launch->kind, &launch->folders, offered, &command);
 	pid_t pid = fork();
 	if (pid == 0)
-		become(command.argv, log, listeners, !is_fetching);
+		exec_proxy(command.argv, log, listeners, !is_fetching);
 	kind_command_fini(&command);
 	free(offered);
 	listeners_fini(listeners);

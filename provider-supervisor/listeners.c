@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS_MAX = 64 * 1024, /* of a process, which are looked through */
+	DESCRIPTORS_MAX = 64 * 1024, /* open descriptors of a process that are searched */
 	RECEIVE_MAX = TRANSFER_BATCH_MAX * TRANSFER_RECORD_MAX,
 };
 static const double patience_s = 2;
@@ -31,7 +31,7 @@ void listeners_fini(struct listeners *listeners)
 	*listeners = (struct listeners){0};
 }
 
-/* ---- what they are ---- */
+/* ---- descriptions ---- */
 
 static int option_of(int fd, int option)
 {
@@ -40,7 +40,7 @@ static int option_of(int fd, int option)
 	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value : -1;
 }
 
-/* Sockets of Unix have names in the folder of their proxy, and are made anew by each. */
+/* Unix sockets have names in their proxy's folder, and each proxy makes its own. */
 static bool is_for_traffic(int fd)
 {
 	int domain = option_of(fd, SO_DOMAIN);
@@ -69,8 +69,8 @@ bool listeners_describe(int fd, char text[LISTENERS_ADDRESS_MAX])
 	return true;
 }
 
-/* Takes fd. */
-static int keep(struct listeners *listeners, int fd)
+/* Takes ownership of fd. */
+static int keep_socket(struct listeners *listeners, int fd)
 {
 	if (!is_for_traffic(fd)) {
 		close(fd);
@@ -128,7 +128,7 @@ int listeners_send(int fd, struct str bytes, const int *fds, size_t count)
 	return sent == (ssize_t)bytes.len ? 0 : sent < 0 ? -errno : -EMSGSIZE;
 }
 
-static int keep_all(struct msghdr *message, struct listeners *listeners, size_t *received)
+static int keep_sockets(struct msghdr *message, struct listeners *listeners, size_t *received)
 {
 	int err = (message->msg_flags & MSG_CTRUNC) != 0 ? -E2BIG : 0;
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
@@ -140,7 +140,7 @@ static int keep_all(struct msghdr *message, struct listeners *listeners, size_t 
 			int fd = -1;
 			memcpy(&fd, CMSG_DATA(part) + i * sizeof(fd), sizeof(fd));
 			++*received;
-			int full = keep(listeners, fd);
+			int full = keep_socket(listeners, fd);
 			err = err != 0 ? err : full;
 		}
 	}
@@ -159,15 +159,15 @@ ssize_t listeners_receive(int fd, struct buf *in, struct listeners *listeners, s
 	ssize_t len = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
 	if (len < 0)
 		return -errno;
-	int err = keep_all(&message, listeners, received);
+	int err = keep_sockets(&message, listeners, received);
 	if (err == 0)
 		err = buf_append(in, bytes, (size_t)len);
 	return err != 0 ? err : len;
 }
 
-/* ---- HAProxy as the former one ---- */
+/* ---- from an HAProxy ---- */
 
-/* Until all have come and each has its record. */
+/* Until all sockets and their records have been received. */
 static int receive_all(int fd, size_t total, struct listeners *listeners)
 {
 	const double end = clock_monotonic_s() + patience_s;
@@ -178,7 +178,7 @@ static int receive_all(int fd, size_t total, struct listeners *listeners)
 	while (err == 0 && received < total) {
 		const int answer = (int)received;
 		ssize_t len = listeners_receive(fd, &records, listeners, &received);
-		/* To its last message it may have no ear for an answer. */
+		/* HAProxy may no longer read the answer to its last message. */
 		(void)send(fd, &answer, sizeof(answer), MSG_NOSIGNAL);
 		if (len <= 0)
 			err = len == 0 ? -ECONNRESET : (int)len;
@@ -201,7 +201,7 @@ int listeners_of_haproxy(const char *socket_path, struct listeners *ret_listener
 	int err = 0;
 	if (send(fd, TRANSFER_REQUEST, strlen(TRANSFER_REQUEST), MSG_NOSIGNAL) < 0)
 		err = -errno;
-	/* The number comes alone: what is behind it has descriptors, and would lose them here. */
+	/* The number is read alone: the bytes after it carry descriptors, which would be lost here. */
 	if (err == 0 && recv(fd, &total, sizeof(total), MSG_WAITALL) != (ssize_t)sizeof(total))
 		err = -EBADMSG;
 	if (err == 0 && (total < 0 || total > TRANSFER_SOCKETS_MAX))
@@ -216,7 +216,7 @@ int listeners_of_haproxy(const char *socket_path, struct listeners *ret_listener
 	return err;
 }
 
-/* ---- any other process ---- */
+/* ---- from any other process ---- */
 
 int listeners_of_process(pid_t pid, int pidfd, struct listeners *ret_listeners)
 {
@@ -235,8 +235,8 @@ int listeners_of_process(pid_t pid, int pidfd, struct listeners *ret_listeners)
 			continue;
 		int fd = (int)syscall(SYS_pidfd_getfd, pidfd, (int)number, 0);
 		if (fd >= 0)
-			err = keep(&listeners, fd);
-		else if (errno != EBADF) /* it was closed just now */
+			err = keep_socket(&listeners, fd);
+		else if (errno != EBADF) /* closed in the meantime */
 			err = -errno;
 		if (seen == DESCRIPTORS_MAX)
 			err = -E2BIG;
@@ -249,7 +249,7 @@ int listeners_of_process(pid_t pid, int pidfd, struct listeners *ret_listeners)
 	return err;
 }
 
-/* ---- HAProxy as the next one ---- */
+/* ---- to an HAProxy ---- */
 
 static int receive_request(int fd)
 {

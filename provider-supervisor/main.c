@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-proxy: runs one HAProxy or nginx on this machine, whose life must hang on no other process than the proxy itself.
+ * sluice-proxy: runs one HAProxy or nginx on this machine, whose life must not depend on any process but the proxy itself.
  *
- * In: orders from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and what
- * becomes of it, told to whoever is connected.
+ * In: commands from a provider on supervisor.sock (README.md). Out: a proxy, started from the files that the provider has written, and
+ * reports about it to everybody connected.
  *
  * Trusted with: the ports of the proxy, and starting programs. It reads no tenant's text, opens no network socket and holds no credential.
  *
  * When a neighbour dies:
- *   provider    the proxy goes on serving; when it dies meanwhile it is started again from the files that are there.
- *   the master  its workers are drained, and it is started again.
- *   a worker    its master makes another one, or ends, which is the case above.
- *   this one    the proxy goes on serving, where its container or unit lets it; the next one finds it.
+ *   provider    the proxy goes on serving; if it dies meanwhile it is restarted from the existing files.
+ *   the master  its workers are drained, and it is restarted.
+ *   a worker    its master starts another one, or ends, which is the case above.
+ *   this one    the proxy goes on serving, if its container or unit permits; the next supervisor finds it.
  *
- * Read next: master.h, then orphans.h for what a killed master leaves.
+ * Read next: master.h, then orphans.h for what a killed master leaves behind.
  */
 #include "common/command.h"
 #include "common/files.h"
@@ -45,17 +45,17 @@ static struct supervisor {
 	struct output *output;
 	struct take_over *take_over;
 	struct command *check;
-	struct client *asker; /* of the check; NULL: it has gone */
-	ev_timer look;        /* at old workers */
+	struct client *asker; /* who asked for the check; NULL: gone */
+	ev_timer look;        /* for old workers */
 	ev_timer look_folder;
-	struct files_identity folder; /* of the state; inode 0: it was never there */
-	ev_signal release;            /* another one takes our place */
+	struct files_identity folder; /* the state folder; inode 0: not seen yet */
+	ev_signal release;            /* another proxy takes our place */
 	bool is_draining;
 	bool is_released;
 	double stop_timeout;
 } supervisor;
 
-/* ---- what becomes of the proxy ---- */
+/* ---- state of the proxy ---- */
 
 static void tell_up(struct client *client, const char *how)
 {
@@ -102,7 +102,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_old_workers(WORKERS_OLD_MAX);
 }
 
-/* A folder that was made anew under the same name is another one for the sandbox, which the proxy has from us. */
+/* A folder re-created under the same name is not covered by the sandbox that the proxy inherited from us. */
 static bool has_lost_folder(void)
 {
 	struct files_identity now;
@@ -122,7 +122,7 @@ static void end_if_lost(void)
 	daemon_fail(supervisor.daemon);
 }
 
-/* Nobody serves, and the provider may not be there to say what is wanted: the files of before are better than nothing. */
+/* Nobody serves, and perhaps no provider is there to write new files: the existing ones are better than nothing. */
 static void end_if_alone(void)
 {
 	if (take_over_is_pending(supervisor.take_over) && master_pid(supervisor.master) == 0 &&
@@ -130,8 +130,8 @@ static void end_if_alone(void)
 		master_start(supervisor.master, false);
 }
 
-/* Our provider is there, and needs the place of the other one with the translator. */
-static void ask_for_place(void)
+/* Our provider is connected, and needs the other one's connection to the translator. */
+static void ask_to_yield(void)
 {
 	if (!supervisor.is_draining && take_over_ask(supervisor.take_over) != 0)
 		daemon_fail(supervisor.daemon);
@@ -142,15 +142,15 @@ static void on_look_folder(struct ev_loop *loop, ev_timer *watcher, int events)
 	end_if_lost();
 	end_if_alone();
 	if (control_has_clients(supervisor.control))
-		ask_for_place();
+		ask_to_yield();
 }
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
-static void refuse(struct client *client, const char *order, const char *why)
+static void refuse(struct client *client, const char *command, const char *why)
 {
-	log_event(&EV_ORDER_REFUSED, LOG_STR("order", order), LOG_STR("reason", why));
-	control_tell(supervisor.control, client, "refused\t%s\t%s", order, why);
+	log_event(&EV_COMMAND_REFUSED, LOG_STR("command", command), LOG_STR("reason", why));
+	control_tell(supervisor.control, client, "refused\t%s\t%s", command, why);
 }
 
 static void on_checked(void *ctx, enum command_outcome outcome, struct str output)
@@ -170,7 +170,7 @@ static void on_checked(void *ctx, enum command_outcome outcome, struct str outpu
 	control_tell_bytes(supervisor.control, supervisor.asker, output);
 }
 
-/* The newest one counts: whoever asked before does not wait for it any more. */
+/* The newest check counts: earlier clients no longer wait for theirs. */
 static void check(struct client *client, double limit_s)
 {
 	struct kind_command command;
@@ -192,14 +192,14 @@ static void start_proxy(struct client *client)
 
 static void reload(struct client *client)
 {
-	/* What serves now is the next to be old. */
+	/* The workers that serve now become old ones. */
 	end_old_workers(WORKERS_OLD_MAX - 1);
 	int err = master_reload(supervisor.master);
 	if (err != 0)
 		refuse(client, "reload", strerrordesc_np(-err));
 }
 
-/* ---- another proxy takes our place ---- */
+/* ---- being replaced by another proxy ---- */
 
 static void hand_over(struct client *client)
 {
@@ -218,7 +218,7 @@ static void stop_soon(double limit_s)
 	ev_break(daemon_loop(supervisor.daemon), EVBREAK_ALL);
 }
 
-static void be_taken(struct str by)
+static void on_taken(struct str by)
 {
 	const char *name = str_eq_c(by, "haproxy") ? "HAProxy"
 			   : str_eq_c(by, "nginx") ? "nginx"
@@ -228,17 +228,17 @@ static void be_taken(struct str by)
 	stop_soon(config.stop_timeout);
 }
 
-/* ---- all orders ---- */
+/* ---- dispatch ---- */
 
 static double seconds_of(struct str argument)
 {
-	char text[CONTROL_ORDER_LEN_MAX + 1];
+	char text[CONTROL_COMMAND_LEN_MAX + 1];
 	str_put(text, argument);
 	text[argument.len] = 0;
 	return strtod(text, NULL);
 }
 
-static void on_order(void *ctx, struct client *client, struct str word, struct str argument)
+static void on_command(void *ctx, struct client *client, struct str word, struct str argument)
 {
 	end_if_lost();
 	if (supervisor.is_released)
@@ -267,9 +267,9 @@ static void on_order(void *ctx, struct client *client, struct str word, struct s
 	else if (str_eq_c(word, "leave"))
 		take_over_leave(supervisor.take_over);
 	else if (str_eq_c(word, "taken"))
-		be_taken(argument);
+		on_taken(argument);
 	else
-		refuse(client, "?", "there is no such order");
+		refuse(client, "?", "there is no such command");
 }
 
 static void tell_inherited(struct client *client)
@@ -289,7 +289,7 @@ static void on_client(void *ctx, struct client *client)
 	control_tell(supervisor.control, client, "sluice-proxy\t%s\t%s", SLUICE_VERSION,
 		supervisor.kind->name);
 	tell_inherited(client);
-	ask_for_place();
+	ask_to_yield();
 	if (master_pid(supervisor.master) != 0)
 		tell_up(client, master_is_adopted(supervisor.master) ? "found" : "running");
 	else
@@ -313,7 +313,7 @@ static void on_release(struct ev_loop *loop, ev_signal *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static char *make_folder(const char *path)
 {
@@ -323,9 +323,9 @@ static char *make_folder(const char *path)
 						       path, files_problem(err));
 }
 
-static char *listen_for_orders(void)
+static char *listen_for_commands(void)
 {
-	static const struct control_ops ops = {on_client, on_order, on_gone};
+	static const struct control_ops ops = {on_client, on_command, on_gone};
 	int err = 0;
 	char *path = xasprintf("%s/supervisor.sock", supervisor.folders.proxy_dir);
 	char *problem = NULL;
@@ -371,15 +371,15 @@ static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 	predecessor_end(supervisor.folders.state_dir);
 	char *problem = make_folder(supervisor.folders.proxy_dir);
 	if (problem == NULL)
-		problem = listen_for_orders();
+		problem = listen_for_commands();
 	if (problem != NULL)
 		return problem;
-	/* Workers of a master that dies become our children: they are waited for. */
+	/* Workers of a dead master become our children, so that we can wait for them. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	supervisor.take_over = take_over_new(config.take_over, supervisor.folders.proxy_dir);
 	start_master();
 	daemon_set_missing(daemon, "a configuration, which the provider writes");
-	/* The files may be of a time long ago, and the other one serves. */
+	/* The files may be old, and the other proxy serves. */
 	if (take_over_is_pending(supervisor.take_over))
 		(void)master_find(supervisor.master);
 	else

@@ -30,26 +30,26 @@ struct master {
 	const struct master_ops *ops;
 	void *ctx;
 	char *pid_file;
-	/* Where a proxy that was started without a folder of its own has its pid; NULL: nowhere else. */
+	/* Pid file of a proxy started by a release without proxy folders; NULL: none. */
 	char *former_pid_file;
 	struct launch *launch;
-	char *dir;              /* of its sockets */
-	struct process process; /* pid 0: does not run */
-	pid_t ending; /* one of a former life of ours, which must not be taken up; 0: none */
+	char *dir;              /* with its sockets */
+	struct process process; /* pid 0: not running */
+	pid_t ending;           /* of an earlier supervisor; must not be adopted; 0: none */
 	int pidfd;
 	ev_child own;
 	ev_io found;
 	ev_timer again;
-	ev_timer limit;  /* of its end */
+	ev_timer limit;  /* for its end */
 	ev_timer remind; /* until then */
 	struct backoff backoff;
 	struct orphans *orphans;
 	bool is_wanted;
-	bool is_adopted; /* it was not started in this life */
-	bool is_due;     /* to be started as soon as no orphan serves */
+	bool is_adopted; /* it was started before we were */
+	bool is_due;     /* to be started once no orphan serves */
 };
 
-/* ---- its end ---- */
+/* ---- exit ---- */
 
 static void stop_watching(struct master *master)
 {
@@ -61,7 +61,7 @@ static void stop_watching(struct master *master)
 	master->pidfd = -1;
 }
 
-static void gone(struct master *master, const char *why)
+static void handle_exit(struct master *master, const char *why)
 {
 	struct process former = master->process;
 	stop_watching(master);
@@ -89,7 +89,7 @@ static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
 		snprintf(why, sizeof(why), "killed by signal %d", WTERMSIG(status));
 	else
 		snprintf(why, sizeof(why), "exit status %d", WEXITSTATUS(status));
-	gone(master, why);
+	handle_exit(master, why);
 }
 
 static void on_found_end(struct ev_loop *loop, ev_io *watcher, int events)
@@ -97,7 +97,7 @@ static void on_found_end(struct ev_loop *loop, ev_io *watcher, int events)
 	gone(watcher->data, "it ended");
 }
 
-/* ---- one that runs already ---- */
+/* ---- finding a running one ---- */
 
 static bool is_leader_from(const struct process *process, const void *ctx)
 {
@@ -114,7 +114,7 @@ static bool is_leader_from(const struct process *process, const void *ctx)
 	return is_it;
 }
 
-/* The master has made HAProxy's socket, and has kept its pid through all reloads. */
+/* The master owns HAProxy's socket, and keeps its pid through all reloads. */
 static pid_t owner_of_socket(const char *dir)
 {
 	struct ucred peer = {0};
@@ -138,7 +138,7 @@ static bool is_ours(
 	       process_is_called(ret_process, master->kind->name);
 }
 
-static bool look(struct master *master, struct process *ret_process)
+static bool find_running(struct master *master, struct process *ret_process)
 {
 	struct pid_file own = pid_file_read(master->pid_file);
 	if (own.is_ending && is_ours(master, own.pid, own.started, ret_process))
@@ -155,7 +155,7 @@ static bool look(struct master *master, struct process *ret_process)
 		owner = owner_of_socket(master->folders.state_dir);
 	if (owner != master->ending && is_ours(master, owner, 0, ret_process))
 		return true;
-	/* Somebody has removed our folder, while it runs. */
+	/* Somebody has removed our folder while it runs. */
 	size_t count = 0;
 	struct process *list = processes_list(is_leader_from, master, &count);
 	bool is_found = count != 0 && list[0].pid != master->ending;
@@ -165,7 +165,7 @@ static bool look(struct master *master, struct process *ret_process)
 	return is_found;
 }
 
-/* We may have died between the mark and the signal; a second one does no harm. */
+/* We may have died between writing the mark and sending the signal; a second signal is harmless. */
 static void end_former(struct master *master)
 {
 	struct process process;
@@ -176,7 +176,7 @@ static void end_former(struct master *master)
 	(void)process_signal(&process, master->kind->drain_signal);
 }
 
-/* Workers of a master that died while nobody looked. */
+/* Ends the workers of a master that died while no supervisor ran. */
 static void end_orphans(struct master *master)
 {
 	struct process process;
@@ -185,7 +185,7 @@ static void end_orphans(struct master *master)
 		(void)orphans_end(master->orphans, own.pid, own.started);
 }
 
-static void note(struct master *master, bool is_ending)
+static void write_pid_file(struct master *master, bool is_ending)
 {
 	struct pid_file content = {master->process.pid, master->process.started, is_ending};
 	pid_file_write(master->pid_file, &content);
@@ -193,7 +193,7 @@ static void note(struct master *master, bool is_ending)
 		(void)files_remove(master->former_pid_file);
 }
 
-/* One that was started without a folder of its own keeps the state folder as long as it lives: its sandbox knows no other. */
+/* A proxy that was started without a folder of its own keeps using the state folder: its sandbox allows no other. */
 static void find_dir(struct master *master)
 {
 	struct buf words;
@@ -211,10 +211,10 @@ static bool find(struct master *master)
 {
 	struct process process;
 	struct process again;
-	if (!look(master, &process))
+	if (!find_running(master, &process))
 		return false;
 	master->pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
-	/* Between the two looks it may have gone and its number may have been given away. */
+	/* In the meantime it may have exited and its pid been reused. */
 	if (master->pidfd < 0 || !process_read(process.pid, &again) ||
 		again.started != process.started) {
 		if (master->pidfd >= 0)
@@ -227,7 +227,7 @@ static bool find(struct master *master)
 	master->process = process;
 	master->is_adopted = true;
 	find_dir(master);
-	note(master, false);
+	write_pid_file(master, false);
 	ev_io_set(&master->found, master->pidfd, EV_READ);
 	ev_io_start(master->loop, &master->found);
 	log_event(&EV_MASTER_UP, LOG_INT("pid", process.pid), LOG_STR("how", "found"));
@@ -235,7 +235,7 @@ static bool find(struct master *master)
 	return true;
 }
 
-/* ---- a start ---- */
+/* ---- start ---- */
 
 bool master_has_configuration(const struct master *master)
 {
@@ -245,7 +245,7 @@ bool master_has_configuration(const struct master *master)
 	return is_there;
 }
 
-/* With the listening sockets of another proxy, if it is to take its place. */
+/* If it replaces another proxy, it gets that one's listening sockets. */
 static pid_t spawn(struct master *master)
 {
 	struct listeners listeners = {0};
@@ -260,9 +260,9 @@ static void start(struct master *master)
 		return;
 	pid_t pid = spawn(master);
 	if (pid < 0 || !process_read(pid, &master->process)) {
-		/* It has ended before it was looked at; or there is no room for a process. */
+		/* It exited before it was inspected, or no process could be created. */
 		master->process = (struct process){0};
-		gone(master, "no process can be started");
+		handle_exit(master, "no process can be started");
 		return;
 	}
 	master->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -271,7 +271,7 @@ static void start(struct master *master)
 	free(master->dir);
 	master->dir = xstrdup(master->folders.proxy_dir);
 	master->is_adopted = false;
-	note(master, false);
+	write_pid_file(master, false);
 	ev_child_set(&master->own, pid, 0);
 	ev_child_start(master->loop, &master->own);
 	log_event(&EV_MASTER_UP, LOG_INT("pid", pid), LOG_STR("how", "started"));
@@ -320,7 +320,7 @@ void master_start(struct master *master, bool is_urgent)
 	start_when_clear(master);
 }
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
 static int send_signal(const struct master *master, int signal)
 {
@@ -334,14 +334,14 @@ static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 	ev_break(loop, EVBREAK_ALL);
 }
 
-/* A HAProxy that has only just started may miss the first one; to whoever ends already another one says nothing new. */
+/* A HAProxy that has only just started may miss the first signal; repeating it is harmless. */
 static void on_remind(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct master *master = watcher->data;
 	(void)send_signal(master, master->kind->drain_signal);
 }
 
-/* Whether it has ended within the time, and nobody has broken the loop. */
+/* Whether it ended in time, and nobody has stopped the loop. */
 static bool await_end(struct master *master, double limit_s)
 {
 	ev_now_update(master->loop);
@@ -360,8 +360,8 @@ void master_drain(struct master *master, double limit_s)
 		return;
 	log_event(&EV_MASTER_DRAINING, LOG_INT("pid", master->process.pid),
 		LOG_SECONDS("limit_s", limit_s));
-	/* Before the signal: whoever finds the mark sends the signal again. */
-	note(master, true);
+	/* Before the signal: a supervisor that finds the mark sends the signal again. */
+	write_pid_file(master, true);
 	(void)send_signal(master, master->kind->drain_signal);
 	ev_timer_again(master->loop, &master->remind);
 	bool is_done = await_end(master, limit_s);
@@ -431,7 +431,7 @@ const char *master_dir(const struct master *master)
 	return master->dir;
 }
 
-/* ---- */
+/* ---- lifecycle ---- */
 
 struct master *master_new(const struct master_config *config)
 {

@@ -13,7 +13,7 @@ struct offer {
 	struct ev_loop *loop;
 	char *path;
 	struct listeners listeners;
-	int fd; /* -1: over */
+	int fd; /* -1: closed */
 	ev_io acceptor;
 };
 

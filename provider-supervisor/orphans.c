@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* Looked at this often, and killed after so many looks. */
+/* The interval between looks, and how many of them before they are killed. */
 static const double look_every_s = 0.02;
 enum { LOOKS_MAX = 25 };
 
@@ -17,7 +17,7 @@ struct orphans {
 	const struct kind *kind;
 	void (*on_clear)(void *ctx);
 	void *ctx;
-	pid_t master; /* 0: nobody is looked for */
+	pid_t master; /* 0: no orphans */
 	uint64_t started;
 	ev_timer look;
 	unsigned looks;
@@ -31,7 +31,7 @@ static bool is_orphan(const struct process *process, const void *ctx)
 	       process_is_called(process, orphans->kind->name);
 }
 
-/* nginx writes into the title of a worker what it is doing. */
+/* nginx shows in a worker's title what it is doing. */
 static bool is_serving(const struct kind *kind, const struct process *process)
 {
 	struct buf title;
@@ -45,7 +45,7 @@ static bool is_serving(const struct kind *kind, const struct process *process)
 	return !is_draining;
 }
 
-/* How many serve. */
+/* Returns how many of them serve. */
 static size_t tell_all(struct orphans *orphans, int signal)
 {
 	size_t count = 0;
@@ -80,7 +80,7 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 bool orphans_end(struct orphans *orphans, pid_t master, uint64_t started)
 {
 	struct process other;
-	/* Its number has been given away, which happens only when nobody is left of its session. */
+	/* The pid has been reused, which happens only once its session is empty. */
 	if (process_read(master, &other))
 		return false;
 	orphans->master = master;

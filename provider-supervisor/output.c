@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const double look_every_s = 0.5;
-/* While it writes: a proxy can write some tens of MB in a second. */
+/* During a flood: a proxy can write tens of MB per second. */
 static const double trim_every_s = 0.02;
 
 enum { SHOWN_AT_ONCE_MAX = 64 * 1024 };
@@ -22,11 +22,11 @@ struct output {
 	void (*on_words)(void *ctx);
 	void *ctx;
 	ev_timer look;
-	int written; /* inotify: something was written; -1: that cannot be told */
+	int written; /* inotify: the file was written; -1: not available */
 	ev_io on_written;
 	ev_timer trim;
-	bool is_trimmed; /* since the last look: what was new then is not in the file any more */
-	off_t start;     /* of what the present proxy wrote */
+	bool is_trimmed; /* trimmed since the last look: what was new then is no longer in the file */
+	off_t start;     /* where the output of the current proxy begins */
 	off_t seen;
 	char words[OUTPUT_LAST_LEN_MAX + 1];
 };
@@ -47,7 +47,7 @@ static void read_words(struct output *output, int fd, off_t size)
 	}
 }
 
-/* More than this between two looks is left out: whoever reads it would not, either. */
+/* Between two looks at most this much is shown: nobody would read more. */
 static void show(const struct output *output, int fd, off_t size)
 {
 	static char piece[SHOWN_AT_ONCE_MAX];
@@ -58,7 +58,7 @@ static void show(const struct output *output, int fd, off_t size)
 		return;
 }
 
-/* The proxy appends: it goes on at the beginning. */
+/* Truncates the file; the proxy appends, so it continues at the beginning. */
 static void keep_short(struct output *output, int fd, off_t size)
 {
 	if (size <= OUTPUT_LEN_MAX)
@@ -94,7 +94,7 @@ void output_look(struct output *output)
 
 /* ---- a flood ---- */
 
-/* Of the file that is there now; it may be another one than before. */
+/* Watches the current file, which may have been replaced. */
 static void watch_file(struct output *output)
 {
 	if (output->written < 0 || ev_is_active(&output->trim) ||
@@ -109,7 +109,7 @@ static void on_written(struct ev_loop *loop, ev_io *watcher, int events)
 	char told[4096];
 	while (read(output->written, told, sizeof(told)) > 0)
 		continue;
-	/* However much it writes, we wake up so often only. */
+	/* However much it writes, we wake up only this often. */
 	ev_io_stop(loop, watcher);
 	ev_timer_start(loop, &output->trim);
 }
@@ -126,7 +126,7 @@ static void on_trim(struct ev_loop *loop, ev_timer *watcher, int events)
 	watch_file(output);
 }
 
-/* ---- */
+/* ---- public functions ---- */
 
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {

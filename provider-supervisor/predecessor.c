@@ -49,7 +49,7 @@ static void end(const struct process *process)
 		return;
 	log_event(&EV_PREDECESSOR, LOG_INT("pid", process->pid));
 	(void)process_signal(process, SIGUSR1);
-	/* One that drains stays until its proxy has ended, which is noted in the pid file; one that is stopped would wake up later. */
+	/* One that drains waits for its proxy to end, as the pid file notes; a stopped one would resume later. */
 	if (poll(&ended, 1, PATIENCE_MS) == 0 && process_read(process->pid, &now) &&
 		now.state == 'T')
 		(void)process_signal(process, SIGKILL);

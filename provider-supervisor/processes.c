@@ -12,7 +12,7 @@
 
 enum { STAT_LEN_MAX = 32 * 1024 };
 
-/* "PID (NAME) STATE PARENT GROUP SESSION ... STARTED", proc(5), where the name may hold anything. */
+/* "PID (NAME) STATE PARENT GROUP SESSION ... STARTED", proc(5); the name may contain anything. */
 static bool read_fields(const char *text, struct process *process)
 {
 	const char *name = strchr(text, '(');
@@ -91,7 +91,7 @@ int process_signal(const struct process *process, int signal)
 	struct process now;
 	int err = -ESRCH;
 	int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	/* Its number may have been given away before it was opened. */
+	/* The pid may have been reused before it was opened. */
 	if (pidfd >= 0 && process_read(process->pid, &now) && now.started == process->started)
 		err = syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0 ? 0 : -errno;
 	if (pidfd >= 0)

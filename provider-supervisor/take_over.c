@@ -12,19 +12,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* For all that the other one has to say. Its HAProxy may take two seconds to answer it. */
+/* For a complete exchange. The other one's HAProxy may take two seconds to respond to it. */
 static const double patience_s = 4;
-/* What a provider may need to have everything served. */
+/* The time a provider may need until everything is served. */
 static const double serving_within_s = 120;
 enum { ANSWER_LEN_MAX = 4 * CONTROL_LINE_LEN_MAX };
 
 struct take_over {
 	char *socket;
 	bool is_pending;
-	double asked; /* the first time; 0: not yet */
+	double asked; /* first time; 0: not yet */
 };
 
-static int order(const struct take_over *take_over, const char *text)
+static int send_command(const struct take_over *take_over, const char *text)
 {
 	int fd = listeners_connect(take_over->socket);
 	if (fd >= 0 && send(fd, text, strlen(text), MSG_NOSIGNAL) < 0) {
@@ -40,7 +40,7 @@ static bool is_nobody(int err)
 	return err == -ENOENT || err == -ECONNREFUSED || err == -ENOTDIR;
 }
 
-/* How many it hands over, from its line; -1: it has not said yet. -EPERM: it cannot. */
+/* The number of sockets, from its line; -1: not received yet. -EPERM: it cannot hand them over. */
 static int64_t read_total(struct str text)
 {
 	static const char mark[] = "listeners\t";
@@ -87,7 +87,7 @@ static int receive(int fd, struct listeners *listeners)
 static int fetch(const struct take_over *take_over, struct listeners *ret_listeners)
 {
 	struct listeners listeners = {0};
-	int fd = order(take_over, "listeners\n");
+	int fd = send_command(take_over, "listeners\n");
 	if (fd < 0)
 		return fd;
 	int err = receive(fd, &listeners);
@@ -139,7 +139,7 @@ int take_over_ask(struct take_over *take_over)
 			LOG_STR("reason", "what is wanted is not served in time"));
 		return -ETIMEDOUT;
 	}
-	int fd = order(take_over, "yield\n");
+	int fd = send_command(take_over, "yield\n");
 	if (fd >= 0)
 		close(fd);
 	return 0;
@@ -151,7 +151,7 @@ void take_over_finish(struct take_over *take_over, const char *kind)
 		return;
 	take_over->is_pending = false;
 	char *text = xasprintf("taken\t%s\n", kind);
-	int fd = order(take_over, text);
+	int fd = send_command(take_over, text);
 	free(text);
 	if (fd < 0)
 		log_event(
@@ -179,7 +179,7 @@ struct take_over *take_over_new(const char *dir, const char *own_dir)
 	take_over->socket = xasprintf("%s/supervisor.sock", dir);
 	take_over->is_pending = true;
 	take_over_fetch(take_over, &listeners);
-	/* One whose proxy does not run has nothing to hand over, and is in nobody's way. */
+	/* A supervisor whose proxy does not run has nothing to hand over, and is in nobody's way. */
 	take_over->is_pending = listeners.count != 0;
 	log_event(take_over->is_pending ? &EV_TAKE_OVER : &EV_TAKE_OVER_NONE,
 		LOG_STR("folder", dir), LOG_INT("listeners", (int64_t)listeners.count));

@@ -14,7 +14,7 @@ void transfer_add_records(struct buf *out, size_t count)
 		must(buf_append(out, record, sizeof(record)) == 0);
 }
 
-/* A byte of length and as many bytes. */
+/* A length byte and that many bytes. */
 static bool skip_name(struct str *rest)
 {
 	size_t len = rest->len != 0 ? 1 + (size_t)(unsigned char)rest->p[0] : 1;

@@ -9,7 +9,7 @@
 
 enum { FILE_LEN_MAX = 256 * 1024 };
 
-/* A file of /proc as a string; false when it cannot be had. */
+/* A file of /proc as a string; false if it cannot be read. */
 static bool read_text(const char *path, struct buf *out)
 {
 	buf_clear(out);
@@ -18,7 +18,7 @@ static bool read_text(const char *path, struct buf *out)
 
 enum worker_state { WORKER_NONE, WORKER_TAKING, WORKER_LEAVING };
 
-/* nginx writes into its title what a worker is doing. */
+/* nginx shows in its title what a worker is doing. */
 static enum worker_state state_of(pid_t pid)
 {
 	struct buf title;
@@ -36,7 +36,7 @@ static enum worker_state state_of(pid_t pid)
 enum { CHILDREN_MAX = 4096 };
 
 struct children {
-	pid_t pids[CHILDREN_MAX]; /* in the order in which they were made */
+	pid_t pids[CHILDREN_MAX]; /* in the order of their creation */
 	size_t count;
 };
 
@@ -75,12 +75,12 @@ size_t workers_count_taking(pid_t master)
 	return count_state(&children, WORKER_TAKING);
 }
 
-/* Keeps of the children those that are old; returns how many of them make up one reload. */
+/* Keeps only the old children; returns how many of them belong to one reload. */
 static size_t keep_old(const struct kind *kind, struct children *children)
 {
 	size_t kept = 0;
 	if (!kind->tells_old_workers) {
-		/* The newest serves, or is about to. */
+		/* The newest one serves, or is about to. */
 		children->count -= children->count != 0;
 		return 1;
 	}

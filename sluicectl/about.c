@@ -8,7 +8,7 @@
 
 enum { NUMBER_LEN_MAX = 32 };
 
-/* The first line, which is taken off. */
+/* Cuts off and returns the first line. */
 static struct str take_line(struct str *rest)
 {
 	const char *end = str_find(*rest, '\n');
@@ -49,7 +49,7 @@ void about_read(struct about *about, struct str text)
 
 /* ---- metrics ---- */
 
-/* `name{label="word"} value`; the word is absent where there is no label. */
+/* `name{label="word"} value`; `word` is absent if there is no label. */
 struct series {
 	struct str name;
 	struct str word;
@@ -97,7 +97,7 @@ static bool is_lost(const struct about *about, struct str kind)
 	return false;
 }
 
-/* A server that has nothing to say is silent: silence is lag only of what is not followed. */
+/* A server without changes is silent: silence counts as lag only for kinds that are not followed. */
 static void read_lag(struct about *about, struct str text)
 {
 	for (struct str rest = text; rest.len != 0;) {

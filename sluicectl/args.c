@@ -43,7 +43,7 @@ static char *set(struct args *args, const struct ctl_option_spec *spec, char *va
 		return xasprintf("%s does not know --%s; see sluicectl %s --help",
 			command_specs[args->command].name, spec->name,
 			command_specs[args->command].name);
-	/* There may be a provider that nobody here has heard of. */
+	/* Other people's providers may have other names. */
 	if (choices != NULL && (value == NULL || !is_choice(choices, value)) &&
 		(spec->value != VALUE_PROVIDER || value == NULL || !is_provider(value)))
 		return xasprintf("--%s must be one of: %s", spec->name, choices);
@@ -67,10 +67,10 @@ static const struct ctl_option_spec *find(const char *name, size_t len, char let
 	return NULL;
 }
 
-/* An option as it stands on the command line. */
+/* An option as written on the command line. */
 struct word {
-	const struct ctl_option_spec *spec; /* NULL: there is none of this name */
-	char *value;                        /* in the same word; NULL: not there */
+	const struct ctl_option_spec *spec; /* NULL: unknown */
+	char *value;                        /* after `=` or the letter; NULL: none */
 };
 
 static bool is_option(const char *word)
@@ -99,7 +99,7 @@ static bool takes_next(const struct word *word)
 	return word->spec != NULL && word->spec->arg != NULL && word->value == NULL;
 }
 
-/* One option, with its value if that is another word. */
+/* One option, and its value if that is a separate word. */
 static char *take_option(struct args *args, int argc, char **argv, int *at)
 {
 	struct word word = read_word(argv[*at]);
@@ -115,7 +115,7 @@ static char *take_option(struct args *args, int argc, char **argv, int *at)
 	return set(args, word.spec, word.value);
 }
 
-/* The first word that is no option and no option's value; argc: there is none. */
+/* The first word that is neither an option nor an option's value; argc: there is none. */
 static int find_command_word(int argc, char **argv)
 {
 	int at = 1;
@@ -141,7 +141,7 @@ static bool find_command(const char *name, enum command *ret_command)
 	return false;
 }
 
-/* --help and the like, as all programs have them; with a command, --help is the command's. */
+/* --help and its variants, which all programs have; after a command, --help is the command's own. */
 static bool print_whole(const char *word, bool has_command, FILE *out)
 {
 	if (is_help(word) && !has_command)
@@ -157,7 +157,7 @@ static bool print_whole(const char *word, bool has_command, FILE *out)
 	return true;
 }
 
-/* What stands before the command, and the command itself. */
+/* The command, and the options before it. */
 static enum args_outcome take_command(
 	int argc, char **argv, int at, struct args *args, FILE *out, char **ret_problem)
 {

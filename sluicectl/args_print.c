@@ -72,7 +72,7 @@ void args_print_overview(FILE *out)
 		out);
 }
 
-/* Each sentence begins a line; a line that begins with a point or quote would be a macro. */
+/* Each sentence starts a line; a line that starts with a dot or quote would be a macro. */
 static void print_mdoc(FILE *out, const char *text)
 {
 	bool at_start = true;
@@ -94,7 +94,7 @@ static void print_mdoc(FILE *out, const char *text)
 	fputc('\n', out);
 }
 
-/* Words of two letters may be macros themselves. */
+/* Two-letter words may be macros themselves. */
 static void print_argument(FILE *out, const char *text)
 {
 	if (text[0] != '\0')
@@ -190,7 +190,7 @@ void args_print_markdown(FILE *out)
 
 /* ---- completions ---- */
 
-/* The words of `get ingress|lb` and the like that may follow a command; "" when they are names. */
+/* The words of `get ingress|lb` and the like that may follow a command; "" if it takes names. */
 static void print_words(FILE *out, const char *arguments)
 {
 	if (!islower((unsigned char)arguments[0]))
@@ -229,7 +229,7 @@ static void print_bash_values(FILE *out)
 	fputs("\t*) return 1 ;;\n\tesac\n", out);
 }
 
-/* COMMAND_COUNT: before the command, where all may stand. */
+/* COMMAND_COUNT: before the command, where all options are allowed. */
 static bool is_offered(const struct ctl_option_spec *spec, size_t command)
 {
 	return command == COMMAND_COUNT || (spec->commands >> command & 1) != 0;
@@ -244,7 +244,7 @@ static void print_options_of(FILE *out, size_t command)
 	fputs(" --help", out);
 }
 
-/* "--filename BAR -f BAR ...": those whose value is another word. */
+/* "--filename BAR -f BAR ...": the options whose value is a separate word. */
 static void print_valued(FILE *out, const char *bar)
 {
 	const char *before = "";
@@ -259,7 +259,7 @@ static void print_valued(FILE *out, const char *bar)
 	}
 }
 
-/* The command is the first word that is no option and no option's value. bash takes `--output=json` for three words. */
+/* The command is the first word that is no option and no option's value. bash makes three words of `--output=json`. */
 static void print_bash_command(FILE *out)
 {
 	fputs("_sluicectl_command() {\n\tlocal word skip=\n\tfor word; do\n"
@@ -295,7 +295,7 @@ static void print_bash(FILE *out)
 	fputs("\tesac\n}\ncomplete -F _sluicectl sluicectl\n", out);
 }
 
-/* Between single quotes, where a colon and brackets mean something to _arguments. */
+/* Within single quotes, where _arguments gives colons and brackets a meaning. */
 static void print_zsh_text(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -325,7 +325,7 @@ static void print_zsh_value(FILE *out, const struct ctl_option_spec *spec)
 	fputc('\'', out);
 }
 
-/* Those that may be given once exclude their other form. */
+/* An option that may be given only once excludes its other form. */
 static void print_zsh_option(FILE *out, const struct ctl_option_spec *spec)
 {
 	bool is_many = spec->value == VALUE_FILES || spec->value == VALUE_SETTINGS;
@@ -363,7 +363,7 @@ static void print_zsh_commands(FILE *out)
 	fputs("\t)\n\t_describe command commands\n}\n", out);
 }
 
-/* The command's word is taken out of the line, so that options before and after it are read alike. */
+/* The command's word is removed from the line, so that options before and after it are parsed alike. */
 static void print_zsh(FILE *out)
 {
 	print_zsh_commands(out);

@@ -14,7 +14,7 @@
 
 static const char ending[] = ".admin";
 
-/* What curl reads at once. */
+/* What curl reads at a time. */
 static const long READ_LEN = 256L * 1024;
 
 struct transfer {
@@ -22,12 +22,12 @@ struct transfer {
 	const char *program;
 	char *path;
 	CURL *curl;
-	struct buf *out; /* of the whole answer; in frames: what is no whole frame yet */
+	struct buf *out; /* the whole response; with frames: an incomplete one */
 	bool (*on_frame)(void *ctx, struct str payload);
 	void *ctx;
-	bool is_begun; /* something of an answer came */
+	bool is_begun; /* part of a response has arrived */
 	bool is_ended; /* by on_frame() */
-	bool is_bad;   /* what came is no frame */
+	bool is_bad;   /* the response is not a valid frame */
 };
 
 static bool take_frames(struct transfer *t)
@@ -60,7 +60,7 @@ static char *first_line(const struct buf *body)
 	return str_dup_utf8((struct str){text.p, end != NULL ? (size_t)(end - text.p) : text.len});
 }
 
-/* ---- why there is no answer, and what to do ---- */
+/* ---- why there is no response, and what to do ---- */
 
 static char *why_refused(const struct transfer *t)
 {
@@ -69,8 +69,8 @@ static char *why_refused(const struct transfer *t)
 		t->path, (unsigned)getuid(), t->program, (unsigned)getuid());
 }
 
-/* The connection was closed before we could ask. Root is never refused. */
-static char *why_turned_away(const struct transfer *t)
+/* The connection was closed before the request was sent. Root is never refused. */
+static char *why_rejected(const struct transfer *t)
 {
 	if (geteuid() != 0)
 		return why_refused(t);
@@ -85,9 +85,9 @@ static char *why_unconnected(const struct transfer *t)
 	curl_easy_getinfo(t->curl, CURLINFO_OS_ERRNO, &err);
 	if (err == EACCES || err == EPERM)
 		return why_refused(t);
-	/* It was connected, and closed at once. */
+	/* It accepted the connection and closed it at once. */
 	if (err == 0)
-		return why_turned_away(t);
+		return why_rejected(t);
 	if (err == ENOENT)
 		return xasprintf("%s: there is no such socket; start sluice-%s, or name the folder "
 				 "of its --runtime-dir or --admin-dir by --runtime-dir",
@@ -101,12 +101,12 @@ static char *why_unconnected(const struct transfer *t)
 		t->path, t->program);
 }
 
-static char *why_away(const struct transfer *t, CURLcode code)
+static char *why_unavailable(const struct transfer *t, CURLcode code)
 {
 	if (code == CURLE_COULDNT_CONNECT)
 		return why_unconnected(t);
 	if (code == CURLE_SEND_ERROR)
-		return why_turned_away(t);
+		return why_rejected(t);
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return xasprintf("%s: sluice-%s %s for %g s: it hangs, or is very busy; look at "
 				 "its log, ask again with a longer --timeout, or restart it",
@@ -131,7 +131,7 @@ static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **re
 {
 	long status = 0;
 	if (code != CURLE_OK && !t->is_ended) {
-		*ret_problem = why_away(t, code);
+		*ret_problem = why_unavailable(t, code);
 		return is_ended(t, code) ? ASK_ENDED : ASK_AWAY;
 	}
 	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
@@ -142,7 +142,7 @@ static enum ask_outcome judge(const struct transfer *t, CURLcode code, char **re
 		return ASK_AWAY;
 	}
 	if (buf_len(t->out) == 0) {
-		*ret_problem = why_turned_away(t);
+		*ret_problem = why_rejected(t);
 		return ASK_AWAY;
 	}
 	*ret_problem = first_line(t->out);

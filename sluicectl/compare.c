@@ -23,7 +23,7 @@ union any_object {
 	struct certificate certificate;
 };
 
-/* An object as YAML, in lines. */
+/* An object as lines of YAML. */
 struct text {
 	char *all;
 	size_t len;
@@ -36,7 +36,7 @@ struct printing {
 	bool has_color;
 };
 
-/* The revision says only that something differs. */
+/* Drops the revision, which says only that something differs. */
 static void split(struct text *text)
 {
 	char *line = text->all;
@@ -111,7 +111,7 @@ static void print_all(const struct printing *p, char sign, const struct text *te
 		print_line(p, sign, text->lines[i]);
 }
 
-/* lengths[i][j]: of the longest common part of what follows line i of a and line j of b. */
+/* lengths[i][j]: of the longest common subsequence of the lines of a from i on and of b from j on. */
 static uint32_t *common_lengths(const struct text *a, const struct text *b)
 {
 	size_t width = b->count + 1;

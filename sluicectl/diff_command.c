@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* diff: the running line, or other manifests, and what would be there. */
+/* diff: the running line, or one set of manifests, compared with other manifests. */
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "proto/inspection.h"
@@ -14,7 +14,7 @@
 
 enum { RECORDS_LEN_MAX = 1024 * 1024 * 1024 };
 
-/* The provider that is connected, for what it can do; NULL: it is not known, or not installed. The caller frees it. */
+/* The connected provider, whose capabilities count; NULL: unknown, or not installed. The caller frees it. */
 static char *connected_provider(const struct ask *question)
 {
 	struct inspection_status status;
@@ -42,7 +42,7 @@ static char *connected_provider(const struct ask *question)
 	return name;
 }
 
-/* True when there are whole records, and nothing else. */
+/* True if there are complete records, and nothing else. */
 static bool are_records(struct str frames)
 {
 	struct message_reader *reader = message_reader_new();
@@ -123,7 +123,7 @@ static int compare(const struct args *args, struct line *before, struct line *af
 								   : CTL_EXIT_GOOD;
 }
 
-/* Runs both and compares them. */
+/* Runs both lines and compares the results. */
 static int run(const struct line_request *old, const struct line_request *new)
 {
 	int code = CTL_EXIT_GOOD;

@@ -26,7 +26,7 @@ static void paint(const struct printing *p, const char *color, const char *text)
 	printf("%s%s%s", p->has_color ? color : "", text, p->has_color ? plain : "");
 }
 
-/* Names, paths and messages are of tenants: a terminal must not obey them. */
+/* Names, paths and messages come from tenants: they must not control the terminal. */
 static void print_clean(struct str text)
 {
 	char *copy = str_dup_utf8(text);
@@ -117,7 +117,7 @@ static void print_route(struct printing *p, const struct inspection_route *route
 		print_reason(p, route->reason, route->message, 6);
 }
 
-/* ---- the whole ---- */
+/* ---- explanation ---- */
 
 static void print_state(const struct inspection_explanation *e)
 {
@@ -203,7 +203,7 @@ static int show(const struct args *args, const struct inspection_explanation *ex
 	return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
 }
 
-/* ---- where it comes from ---- */
+/* ---- sources ---- */
 
 static int explain_live(
 	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
@@ -269,7 +269,7 @@ static int explain_offline(
 	return code;
 }
 
-/* Takes "service/" off the front of what was asked for. */
+/* Strips "ingress/" or "service/" from the argument. */
 static const char *take_kind(const char *given, enum record_kind *ret_kind)
 {
 	static const struct {
@@ -279,7 +279,7 @@ static const char *take_kind(const char *given, enum record_kind *ret_kind)
 	*ret_kind = RECORD_INGRESS;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct str word = kinds[i].word;
-		/* A namespace may have that name: two slashes tell. */
+		/* A namespace may have that name: two slashes make it a kind. */
 		if (str_starts_with(str_from(given), word) &&
 			strchr(given + word.len, '/') != NULL) {
 			*ret_kind = kinds[i].kind;

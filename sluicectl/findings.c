@@ -19,7 +19,7 @@ struct findings {
 	struct place_tree places;
 	struct line_finding *items;
 	size_t count;
-	struct str file; /* that was named last */
+	struct str file; /* the last one named */
 	struct arena arena;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* get: what the translator has, as a table, or whole as JSON or YAML. */
+/* get: what the translator has, as a table, JSON or YAML. */
 #include "common/clock.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -11,13 +11,16 @@
 #include <string.h>
 #include <time.h>
 
-enum { CELL_LEN = 512, LISTED_MAX = 3 /* of a list in a cell of a table that is not wide */ };
+enum {
+	CELL_LEN = 512,
+	LISTED_MAX = 3 /* items of a list shown in a cell, unless the table is wide */
+};
 
-struct sort;
+struct resource_kind;
 
 struct getting {
 	const struct args *args;
-	const struct sort *sort;
+	const struct resource_kind *resource;
 	enum output_form form;
 	struct table *table;
 	struct arena arena; /* of one frame */
@@ -29,14 +32,14 @@ struct getting {
 	size_t status_count;
 };
 
-/* The items of a list in a cell: the first ones, and how many more. */
+/* The items of a list in one cell: the first ones, and how many were left out. */
 struct joining {
 	struct getting *g;
 	size_t count;
 	size_t left_out;
 };
 
-/* Whether another item is to be put into the cell. */
+/* Whether another item fits into the cell. */
 static bool join_next(struct joining *joining)
 {
 	if (joining->g->form != FORM_WIDE && joining->count == LISTED_MAX) {
@@ -183,15 +186,15 @@ static void add_certificate(struct getting *g, const void *value)
 
 /* ---- kinds ---- */
 
-struct sort {
+struct resource_kind {
 	const char *word;
-	const char *type; /* of ADMIN.md */
+	const char *type; /* as in ADMIN.md */
 	const char *const head[8];
 	void (*add)(struct getting *g, const void *value);
-	bool by_name; /* otherwise by id, which begins with the namespace in most */
+	bool by_name; /* otherwise by id, which usually begins with the namespace */
 };
 
-static const struct sort sorts[] = {
+static const struct resource_kind resource_kinds[] = {
 	{"ingress", "ingress", {"NAMESPACE", "NAME", "CLASS", "HOSTS", "PATHS", "TLS", "AGE"},
 		add_ingress, true},
 	{"lb", "load-balancer", {"ID", "CLASS", "LISTENERS", "STATE", "ADDRESSES", "MESSAGE"},
@@ -201,11 +204,11 @@ static const struct sort sorts[] = {
 		false},
 };
 
-static const struct sort *find_sort(const char *word)
+static const struct resource_kind *find_resource_kind(const char *word)
 {
-	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
-		if (strcmp(sorts[i].word, word) == 0)
-			return &sorts[i];
+	for (size_t i = 0; i < sizeof(resource_kinds) / sizeof(resource_kinds[0]); i++) {
+		if (strcmp(resource_kinds[i].word, word) == 0)
+			return &resource_kinds[i];
 	}
 	return NULL;
 }
@@ -216,7 +219,7 @@ static struct str id_of(const struct message *message, const void *value)
 						   : ((const struct lb_key *)value)->id;
 }
 
-/* Those of --namespace: of records the namespace, of objects what stands before the first slash of the id. */
+/* Filters by --namespace: records by their namespace, objects by what precedes the first slash of their id. */
 static bool is_asked_for(const struct getting *g, const struct message *message, const void *value)
 {
 	const char *namespace = g->args->namespace;
@@ -239,7 +242,7 @@ static void take(struct getting *g, const struct message *message)
 		return;
 	g->count++;
 	if (g->table != NULL) {
-		g->sort->add(g, value);
+		g->resource->add(g, value);
 		return;
 	}
 	must(buf_append(&g->text, g->count > 1 ? "," : "[", 1) == 0);
@@ -258,7 +261,7 @@ static bool take_frame(void *ctx, struct str payload)
 	return true;
 }
 
-/* What the provider says of load balancers, for their rows. */
+/* The provider's statuses of load balancers, for their rows. */
 static bool take_status(void *ctx, struct str payload)
 {
 	struct getting *g = ctx;
@@ -287,7 +290,7 @@ static int fetch(struct getting *g, const struct ask *question, const char *type
 	return outcome == ASK_GOOD ? CTL_EXIT_GOOD : live_complain(outcome, problem);
 }
 
-static char *query_of(const struct args *args, const struct sort *sort)
+static char *query_of(const struct args *args, const struct resource_kind *resource)
 {
 	if (args->rest.count < 2)
 		return xstrdup("");
@@ -295,7 +298,7 @@ static char *query_of(const struct args *args, const struct sort *sort)
 	const char *slash = strchr(given, '/');
 	char *escaped = ask_escape(given);
 	char *query = NULL;
-	if (sort->by_name && slash != NULL) {
+	if (resource->by_name && slash != NULL) {
 		char *namespace = str_dup((struct str){given, (size_t)(slash - given)});
 		char *first = ask_escape(namespace);
 		char *second = ask_escape(slash + 1);
@@ -318,16 +321,16 @@ static void print_text(struct getting *g)
 
 static int get(struct getting *g, const struct ask *question)
 {
-	const struct sort *sort = g->sort;
-	char *query = query_of(g->args, sort);
+	const struct resource_kind *resource = g->resource;
+	char *query = query_of(g->args, resource);
 	int code = CTL_EXIT_GOOD;
-	if (sort->add == add_balancer && g->table != NULL) {
+	if (resource->add == add_balancer && g->table != NULL) {
 		code = fetch(g, question, "lb-status", "", take_status);
 		if (g->status_count > 1)
 			qsort(g->statuses, g->status_count, sizeof(*g->statuses), by_id);
 	}
 	if (code == CTL_EXIT_GOOD)
-		code = fetch(g, question, sort->type, query, take_frame);
+		code = fetch(g, question, resource->type, query, take_frame);
 	free(query);
 	if (code != CTL_EXIT_GOOD)
 		return code;
@@ -340,11 +343,12 @@ static int get(struct getting *g, const struct ask *question)
 
 int command_get(const struct args *args)
 {
-	const struct sort *sort = args->rest.count != 0 ? find_sort(args->rest.items[0]) : NULL;
-	struct getting g = {.args = args, .sort = sort, .form = live_form(args)};
+	const struct resource_kind *resource =
+		args->rest.count != 0 ? find_resource_kind(args->rest.items[0]) : NULL;
+	struct getting g = {.args = args, .resource = resource, .form = live_form(args)};
 	struct ask question;
 	size_t columns = 0;
-	if (sort == NULL || args->rest.count > 2) {
+	if (resource == NULL || args->rest.count > 2) {
 		fputs("sluicectl: get needs ingress, lb, pool or cert, and at most one name\n",
 			stderr);
 		return CTL_EXIT_USAGE;
@@ -355,10 +359,10 @@ int command_get(const struct args *args)
 	arena_init(&g.said);
 	buf_init(&g.text, ASK_LEN_MAX);
 	g.reader = message_reader_new();
-	while (sort->head[columns] != NULL)
+	while (resource->head[columns] != NULL)
 		columns++;
 	if (g.form == FORM_TABLE || g.form == FORM_WIDE)
-		add_head(&g, sort->head, columns);
+		add_head(&g, resource->head, columns);
 	else
 		(void)buf_reserve(&g.text, ASK_ROOM_LEN);
 	int code = get(&g, &question);

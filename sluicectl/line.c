@@ -34,17 +34,17 @@ struct line {
 	struct buf notices;
 	struct buf output; /* of the last program */
 	struct hello provider;
-	bool finds_endpoints; /* the provider does, and has no use for those of pools */
+	bool finds_endpoints; /* the provider finds endpoints by itself, and ignores those of pools */
 	struct findings *findings;
 	size_t counts[RECORD_KIND_COUNT];
 	size_t foreign_count;
 	struct state *state;
 	struct state_commit commit;
-	struct arena arena;   /* for as long as the line */
-	struct arena scratch; /* of a message */
+	struct arena arena;   /* lives as long as the line */
+	struct arena scratch; /* for one message */
 };
 
-/* ---- what the programs say ---- */
+/* ---- output of the programs ---- */
 
 static const char *const kind_names[RECORD_KIND_COUNT] = {
 	[RECORD_NONE] = "object",
@@ -55,7 +55,7 @@ static const char *const kind_names[RECORD_KIND_COUNT] = {
 	[RECORD_SECRET] = "Secret",
 };
 
-/* Calls on_message with each message of a program's output. NULL, or what is wrong with it (allocated). */
+/* Calls on_message for each message of a program's output. NULL, or an error message (allocated). */
 static char *read_frames(const struct line *line, int program, struct buf *from,
 	int (*on_message)(void *ctx, const struct message *message, struct schema_error *ret_error),
 	void *ctx)
@@ -85,7 +85,7 @@ static int on_event(void *ctx, const struct message *message, struct schema_erro
 	if (message->type != MESSAGE_EVENT)
 		return 0;
 	int err = message_decode(message, &line->scratch, &note, ret_error);
-	/* A cluster makes endpoints of pods; manifests seldom hold any. */
+	/* A cluster creates endpoints from pods; manifests rarely contain any. */
 	bool is_told = err == 0 && (!str_eq(note.reason, STR("NoEndpoints")) ||
 					   line->counts[RECORD_ENDPOINTS] != 0);
 	if (is_told) {
@@ -194,7 +194,7 @@ static char *read_places(struct line *line)
 	return NULL;
 }
 
-/* ---- what the provider can, and what it would be told ---- */
+/* ---- capabilities and state of the provider ---- */
 
 static int on_hello(void *ctx, const struct message *message, struct schema_error *ret_error)
 {
@@ -247,7 +247,7 @@ static void add(struct line *line, int program, const char *option, const char *
 		arguments_add(&line->arguments[program], xstrdup(value));
 }
 
-/* A descriptor that the program finds by its path. */
+/* Passes a descriptor to the program as a path. */
 static void add_kept(
 	struct line *line, struct pipeline_program *program, int index, const char *option, int fd)
 {
@@ -448,7 +448,7 @@ void line_free(struct line *line)
 	free(line);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 struct state *line_state(struct line *line)
 {

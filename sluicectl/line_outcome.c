@@ -16,7 +16,7 @@ static void complain_as(const struct pipeline_status *status)
 	size_t len = strlen(status->program);
 	while (text.len != 0 && text.p[text.len - 1] == '\n')
 		text.len--;
-	/* What is wrong is wrong with our command line or our files: no program's name stands in front. */
+	/* The error is in our command line or files, so the program's name is cut off. */
 	if (str_starts_with(text, str_from(status->program)) && text.len > len + 2 &&
 		text.p[len] == ':')
 		text = str_skip(text, len + 2);
@@ -27,7 +27,7 @@ static void complain_as(const struct pipeline_status *status)
 			"%s has failed (exit code %d)", status->program, status->exit_code));
 }
 
-/* The first of a kind in the order in which one failure brings about another. */
+/* Of failures with this exit code, the one that caused the others. */
 static bool find_failure(const struct pipeline *pipeline, int exit_code, size_t *ret_index)
 {
 	static const size_t order[] = {0, 2, TRANSLATOR};
@@ -57,7 +57,7 @@ static int judge_others(const struct pipeline *pipeline)
 	return CTL_EXIT_GOOD;
 }
 
-/* Of programs that have all ended; tells what is wrong. */
+/* For programs that have all ended; reports what is wrong. */
 static int judge(const struct pipeline *pipeline)
 {
 	size_t index = 0;

@@ -59,7 +59,7 @@ enum output_form live_form(const struct args *args)
 	return FORM_TABLE;
 }
 
-/* In the unit that says it best, which is told by its letter. */
+/* In the most readable unit, which is given by its letter. */
 static uint64_t age_since(uint64_t since, char *ret_unit)
 {
 	static const struct {
@@ -69,7 +69,7 @@ static uint64_t age_since(uint64_t since, char *ret_unit)
 	uint64_t now = (uint64_t)clock_wall_s();
 	uint64_t age = now > since ? now - since : 0;
 	size_t i = 0;
-	/* Two of the smaller ones say more than one of the greater. */
+	/* 90s says more than 1m: below two of a unit the next smaller one is used. */
 	while (i < 3 && age < 2 * units[i].seconds)
 		i++;
 	*ret_unit = units[i].letter;
@@ -95,8 +95,8 @@ struct cell {
 
 struct table {
 	size_t columns;
-	struct buf texts; /* of the cells, one behind the other */
-	size_t begun;     /* of the texts: where the cell begins that is being filled */
+	struct buf texts; /* of the cells, one after the other */
+	size_t begun;     /* where the current cell begins in `texts` */
 	struct cell *cells;
 	size_t count;
 };
@@ -127,8 +127,8 @@ void table_put_uint(struct table *table, uint64_t value)
 	must(buf_append_uint(&table->texts, value) == 0);
 }
 
-/* Whatever somebody wrote into a name, a line stays a line. */
-static size_t make_harmless(uint8_t *bytes, size_t len)
+/* Keeps a line a line, whatever a name contains. */
+static size_t replace_control_bytes(uint8_t *bytes, size_t len)
 {
 	size_t width = 0;
 	for (size_t i = 0; i < len; i++) {
@@ -149,7 +149,8 @@ void table_end(struct table *table)
 			sizeof(*table->cells));
 	table->cells[table->count++] = (struct cell){
 		.len = len,
-		.width = make_harmless(table->texts.data + table->texts.start + table->begun, len),
+		.width = replace_control_bytes(
+			table->texts.data + table->texts.start + table->begun, len),
 	};
 	table->begun += len;
 }
@@ -160,7 +161,7 @@ void table_add(struct table *table, struct str text)
 	table_end(table);
 }
 
-/* As much of the text as has that width; all of it when it is no more. */
+/* The beginning of the text up to that width. */
 static struct str cut_text(struct str text, size_t width)
 {
 	size_t len = 0;
@@ -169,7 +170,7 @@ static struct str cut_text(struct str text, size_t width)
 	return (struct str){text.p, len};
 }
 
-/* A row, of which as much is printed as there is place for; what is left out is marked. */
+/* Prints as much of a row as fits; a cut is marked. */
 static void print_row(FILE *out, struct str row, size_t row_width, size_t width)
 {
 	static const char mark[] = "…";

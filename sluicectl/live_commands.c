@@ -27,7 +27,7 @@ static const char plain[] = "\033[0m";
 struct program {
 	char name[ASK_NAME_LEN_MAX];
 	enum ask_outcome outcome;
-	char *words; /* what it waits for, or why it does not answer; of one that is ready, what else there is to say; NULL: nothing */
+	char *words; /* what it waits for, or why it does not respond; if ready: other remarks; NULL: none */
 	struct buf said;    /* /about */
 	struct buf metrics; /* /metrics */
 	struct about about; /* points into both */
@@ -44,8 +44,8 @@ struct standing {
 	bool has_color;
 };
 
-/* What a program says of itself, if it answers at all; one of another make need not. */
-static void look_closer(const struct standing *s, struct program *program)
+/* What a program reports about itself; programs by others need not report anything. */
+static void read_about(const struct standing *s, struct program *program)
 {
 	char *problem = NULL;
 	buf_init(&program->said, TEXT_MAX);
@@ -67,7 +67,7 @@ static void add_program(struct standing *s, const char *name)
 	snprintf(program->name, sizeof(program->name), "%s", name);
 	buf_init(&body, TEXT_MAX);
 	program->outcome = ask(&s->ask, name, "/readyz", &body, &program->words);
-	/* In all its lines; of one that is ready the first says only that. */
+	/* The whole body; of a ready program the first line only says that it is ready. */
 	struct str lines = buf_str(&body);
 	if (lines.len != 0)
 		lines.len--;
@@ -80,7 +80,7 @@ static void add_program(struct standing *s, const char *name)
 		program->words = str_dup_utf8(lines);
 	}
 	buf_fini(&body);
-	look_closer(s, program);
+	read_about(s, program);
 }
 
 static bool is_known(const struct standing *s, const char *name)
@@ -92,8 +92,8 @@ static bool is_known(const struct standing *s, const char *name)
 	return false;
 }
 
-/* In the order of the line; the first two belong to every line, whether their sockets are there or not. */
-static void look(struct standing *s)
+/* In the order of the line; the first two belong to every line, even if their sockets are missing. */
+static void collect_status(struct standing *s)
 {
 	char names[ASK_PROGRAMS_MAX - 3][ASK_NAME_LEN_MAX];
 	char *problem = NULL;
@@ -120,7 +120,7 @@ static bool has_provider(const struct standing *s)
 	return s->has_status && s->status.peers.count == 2 && s->status.peers.items[1].is_up;
 }
 
-/* One that has been replaced by another has left its socket if it was killed; nobody misses it. */
+/* A killed program leaves its socket behind; if another one has replaced it, that does not matter. */
 static bool is_replaced(const struct standing *s, const struct program *program)
 {
 	return program->outcome == ASK_ENDED && program - s->programs >= 2 && has_provider(s);
@@ -167,13 +167,13 @@ static void print_program(const struct standing *s, const struct program *progra
 	fputc('\n', stdout);
 }
 
-/* What stands below a program: the line goes on to the next, or ends. */
+/* Below a program: the line continues to the next one, or ends. */
 static const char *edge_of(const struct standing *s, const struct program *program)
 {
 	return program - s->programs < 2 ? "  │   " : "      ";
 }
 
-/* The last error, unless all has been well since. */
+/* The last error, unless the program has become ready since. */
 static void print_problem(const struct standing *s, const struct program *program)
 {
 	const struct about *about = &program->about;
@@ -194,7 +194,7 @@ static void print_tally(const struct about_count *counts, size_t count)
 			STR_FMT(counts[i].what));
 }
 
-/* How far behind it is, where it is, and how much it has. */
+/* Its lag, its position, and its counts. */
 static void print_load(const struct standing *s, const struct program *program)
 {
 	const struct about *about = &program->about;
@@ -314,7 +314,7 @@ static void print_json(const struct standing *s, bool is_yaml)
 	buf_fini(&out);
 }
 
-static int judge(const struct standing *s)
+static int exit_code_of(const struct standing *s)
 {
 	int code = CTL_EXIT_GOOD;
 	for (size_t i = 0; i < s->count; i++) {
@@ -326,7 +326,7 @@ static int judge(const struct standing *s)
 			 s->programs[i].outcome != ASK_UNREADY)
 			code = CTL_EXIT_AWAY;
 	}
-	/* Whether one that is gone has left its socket does not matter. */
+	/* A missing provider counts as away, whether or not it has left its socket. */
 	if (s->has_status && !has_provider(s))
 		code = CTL_EXIT_AWAY;
 	if (code == CTL_EXIT_GOOD && s->status.trouble.len != 0)
@@ -340,12 +340,12 @@ int command_status(const struct args *args)
 	enum output_form form = live_form(args);
 	if (!live_open(args, &s.ask))
 		return CTL_EXIT_USAGE;
-	look(&s);
+	collect_status(&s);
 	if (form == FORM_TABLE || form == FORM_WIDE)
 		print_picture(&s);
 	else
 		print_json(&s, form == FORM_YAML);
-	int code = judge(&s);
+	int code = exit_code_of(&s);
 	for (size_t i = 0; i < s.count; i++) {
 		free(s.programs[i].words);
 		buf_fini(&s.programs[i].said);
@@ -402,7 +402,7 @@ static bool take_event(void *ctx, struct str payload)
 		buf_fini(&json);
 	}
 	arena_fini(&arena);
-	/* Each as it happens; and who has closed our output wants no more. */
+	/* Each event is shown at once; once our output is closed, no more are wanted. */
 	return is_good && fflush(stdout) == 0;
 }
 
@@ -417,7 +417,7 @@ int command_events(const struct args *args)
 		&question, "translator", "/events?past=true", true, take_event, &f, &problem);
 	if (outcome != ASK_GOOD)
 		return live_complain(outcome, problem);
-	/* It ends only with the other side. */
+	/* The stream ends only if the translator ends. */
 	command_complain(xstrdup("the translator has ended"));
 	return CTL_EXIT_AWAY;
 }

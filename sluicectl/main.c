@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluicectl: what people ask a line of Sluice with, and a line without processes for manifests.
+ * sluicectl: the command line tool of a Sluice line, and a line of its own for manifests, without running processes.
  *
- * In:       the command line; manifests; answers of the programs on their Unix sockets (*.admin in the runtime directory); with `serve` requests by TCP.
+ * In:       the command line; manifests; responses of the programs on their Unix sockets (*.admin); with `serve` requests over TCP.
  * Out:      text, JSON or YAML on standard output; with `render --to` files.
- * Trusted:  with the private keys in manifests that it is given, while it runs. What it asks of the running line holds none.
- *           It can change nothing there, and needs no privilege but to open the sockets.
+ * Trusted:  with the private keys in manifests that it is given, while it runs. What it reads from the running line contains none.
+ *           It cannot change anything there, and needs no privilege but to open the sockets.
  *
- * When a program does not answer: what the others say is shown, and the exit code says so.
+ * If a program does not respond: what the others say is shown, and the exit code says so.
  *
  * Read next: line.h for manifests, commands.def for commands and options.
  */
@@ -56,12 +56,12 @@ static int run(const struct args *args)
 	return CTL_EXIT_USAGE;
 }
 
-/* What the library code of the programs would log is told as findings. */
+/* What library code would log is reported as findings instead. */
 static void drop_line(void *ctx, const struct log_event *event, struct str line)
 {
 }
 
-/* Whoever has closed our output has seen enough of it. */
+/* A reader that closes our output early is not an error. */
 static bool is_written(void)
 {
 	bool is_good = fflush(stdout) == 0 && ferror(stdout) == 0;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	char *problem = NULL;
 	int code = CTL_EXIT_GOOD;
 	log_set_sink(drop_line, NULL);
-	/* Long answers go out in large pieces, to a terminal too. */
+	/* Long output is written in large pieces, even to a terminal. */
 	(void)setvbuf(stdout, NULL, _IOFBF, OUTPUT_LEN);
 	switch (args_parse(argc, argv, &args, stdout, &problem)) {
 	case ARGS_OK:

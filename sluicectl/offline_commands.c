@@ -56,7 +56,7 @@ static void print_finding(FILE *out, const struct line_finding *finding)
 		fprintf(out, "    %s\n", remedy);
 }
 
-/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and what to do. Returns how many are warnings. */
+/* "web.yaml:3: warning: Ingress default/web: ServiceNotFound: ...", and the remedy. Returns the count. */
 static size_t print_findings(FILE *out, struct line *line)
 {
 	const struct line_finding *findings;
@@ -71,7 +71,7 @@ static size_t print_findings(FILE *out, struct line *line)
 
 /* ---- render ---- */
 
-/* What stands up to the end of the mark; all of it when there is none, *ret_found says which. */
+/* The content up to the end of `mark`, or all of it if there is none; *ret_found says which. */
 static struct str up_to(struct str content, const char *mark, bool *ret_found)
 {
 	size_t len = strlen(mark);
@@ -80,7 +80,7 @@ static struct str up_to(struct str content, const char *mark, bool *ret_found)
 	return at != NULL ? (struct str){content.p, (size_t)(at - content.p) + len} : content;
 }
 
-/* Private keys are left out, also one without an end. */
+/* Private keys are left out, even one without an end. */
 static void print_masked(struct str content)
 {
 	static const char label[] = "PRIVATE KEY-----";
@@ -97,7 +97,7 @@ static void print_masked(struct str content)
 		content = str_skip(content, key.len);
 		if (!is_found)
 			return;
-		/* The closing line names the key, too. */
+		/* The closing line contains the label, too. */
 		fputs(closing, stdout);
 		struct str rest = up_to(content, label, &is_found);
 		fwrite(rest.p, 1, is_found ? rest.len : 0, stdout);

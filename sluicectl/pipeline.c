@@ -20,8 +20,8 @@
 
 enum { READ_LEN = 64 * 1024, COMPLAINTS_LEN_MAX = 256 * 1024, EXIT_NOT_STARTED = 127 };
 
-/* Without descriptors, processes or memory the machine can do nothing more for us. */
-static int or_end(int outcome, const char *what)
+/* Without descriptors, processes or memory we cannot go on. */
+static int or_exit(int outcome, const char *what)
 {
 	if (outcome < 0) {
 		fprintf(stderr, "sluicectl: %s: %s\n", what, strerror(errno));
@@ -37,12 +37,12 @@ void pipeline_init(struct pipeline *pipeline)
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	*pipeline = (struct pipeline){
-		.ends = or_end(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd")};
+		.ends = or_exit(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd")};
 }
 
 static void make_pipe(int ends[2])
 {
-	or_end(pipe2(ends, O_CLOEXEC), "a pipe for the programs of the line");
+	or_exit(pipe2(ends, O_CLOEXEC), "a pipe for the programs of the line");
 }
 
 int pipeline_output(struct pipeline *pipeline, struct buf *into)
@@ -66,9 +66,9 @@ void pipeline_join(int *ret_output, int *ret_input)
 int pipeline_file(struct str content)
 {
 	static const char what[] = "a file in memory for the programs of the line";
-	int fd = or_end(memfd_create("frames", MFD_CLOEXEC), what);
+	int fd = or_exit(memfd_create("frames", MFD_CLOEXEC), what);
 	while (content.len != 0) {
-		int done = or_end((int)write(fd, content.p, content.len), what);
+		int done = or_exit((int)write(fd, content.p, content.len), what);
 		content = str_skip(content, (size_t)done);
 	}
 	must(lseek(fd, 0, SEEK_SET) == 0);
@@ -82,7 +82,7 @@ void pipeline_path(int fd, char path[static PIPELINE_PATH_LEN])
 
 /* ---- starting ---- */
 
-_Noreturn static void become(const struct pipeline_program *program, int complaints)
+_Noreturn static void exec_program(const struct pipeline_program *program, int complaints)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	signals_reset(NULL);
@@ -108,9 +108,9 @@ void pipeline_start(struct pipeline *pipeline, const struct pipeline_program *pr
 	int complaints = pipeline_output(pipeline, &status->complaints);
 	pipeline->sources[pipeline->source_count - 1].program = status->program;
 	(void)fflush(stdout);
-	pid_t pid = or_end(fork(), "a process for a program of the line");
+	pid_t pid = or_exit(fork(), "a process for a program of the line");
 	if (pid == 0)
-		become(program, complaints);
+		exec_program(program, complaints);
 	pipeline->pids[pipeline->count++] = pid;
 	pipeline->waits_for_people |= program->input == 0 && program->has_our_input;
 	close(complaints);
@@ -148,7 +148,7 @@ static bool read_source(struct pipeline *pipeline, struct pipeline_source *sourc
 	return true;
 }
 
-/* If it has ended; `options` of waitpid(). */
+/* If the program has ended; `options` of waitpid(). */
 static void take_status(struct pipeline *pipeline, size_t index, int options)
 {
 	int how = 0;
@@ -171,7 +171,7 @@ static void take_ended(struct pipeline *pipeline)
 		take_status(pipeline, i, WNOHANG);
 }
 
-/* Sources, which poll() passes over when they have ended, and last the ends of programs. False: nothing is awaited any more. */
+/* The sources (poll() ignores closed ones), then the pidfds of the programs. False: nothing is left to wait for. */
 static bool list_all(const struct pipeline *pipeline, struct pollfd *list, size_t *ret_count)
 {
 	bool is_any = false;

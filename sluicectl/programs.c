@@ -13,7 +13,7 @@ static const char prefix[] = "sluice-";
 
 enum { OPTIONS_LEN_MAX = 64 * 1024 };
 
-/* ---- where they are ---- */
+/* ---- where programs are installed ---- */
 
 static char *if_executable(char *path)
 {
@@ -23,7 +23,7 @@ static char *if_executable(char *path)
 	return NULL;
 }
 
-/* The folder that our own program stands in; allocated. */
+/* The folder of our own program; allocated. */
 static char *own_folder(void)
 {
 	char path[4096];
@@ -39,7 +39,7 @@ char *program_find(const char *name)
 {
 	char *folder = own_folder();
 	char *found = if_executable(xasprintf("%s/%s", folder, name));
-	/* A build has each in its own folder, which is called as the program without its first word. */
+	/* In a build folder each program is in a folder of its own, named like it without "sluice-". */
 	if (found == NULL)
 		found = if_executable(
 			xasprintf("%s/../%s/%s", folder, name + strlen(prefix), name));
@@ -86,7 +86,7 @@ void arguments_free(struct argument_list *list)
 
 /* ---- settings ---- */
 
-/* The names of a program's options, a line each; none of a program that does not tell. */
+/* The names of a program's options, one a line; nothing if it does not list them. */
 static void ask_options(const char *path, struct buf *out)
 {
 	char *words[] = {(char *)(uintptr_t)path, (char *)(uintptr_t) "--help=options", NULL};

@@ -10,7 +10,7 @@ bool serve_is_program(const char *name)
 	return len != 0 && len <= SERVE_PROGRAM_LEN_MAX && name[len] == '\0';
 }
 
-/* What an admin server answers on these paths: there it is, it waits for something, or its metrics would break a limit. */
+/* Statuses of an admin server on these paths: fine, not ready, or metrics that exceed a limit. */
 static bool is_known(long status)
 {
 	return status == 200 || status == 503 || status == 500;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `serve`: shows /healthz, /readyz and /metrics of one program over TCP, for probes and Prometheus, so that a program without network needs none.
+ * `serve`: exposes /healthz, /readyz and /metrics of one program over TCP, so that it needs no network of its own.
  *
- * In:       requests by TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
- * Out:      one question to the Unix socket of the program for each; its answer, or a 503.
+ * In:       requests over TCP; GET and HEAD of the three paths, everything else is refused (common/admin_server.h has the limits).
+ * Out:      one request to the Unix socket of the program for each; its response, or a 503.
  * Trusted:  with nothing. After the start it can open no file, and no socket but to neighbours.
  *
- * When the program is away, hangs or ends: 503, and its answers again as soon as it gives them. When we end: the program does not notice.
+ * When the program is away, hangs or ends: 503, until it responds again. When we end: the program does not notice.
  */
 #include "common/heap.h"
 #include "common/http.h"
@@ -28,7 +28,7 @@
 #include <string.h>
 
 enum {
-	/* At the program's socket, which has ADMIN_CONNECTIONS_MAX places for all who look in; further questions wait, within their time. */
+	/* The program has ADMIN_CONNECTIONS_MAX connections for all clients; further requests wait, within their timeout. */
 	QUESTIONS_MAX = 8,
 };
 
@@ -39,20 +39,20 @@ struct server {
 	struct http_peer peer;
 	struct http *http;
 	struct admin_server *admin;
-	bool was_told; /* of the program's silence; it is told when that begins and ends */
+	bool was_told; /* the program's silence was reported; its beginning and end are */
 	ev_signal terminate;
 	ev_signal interrupt;
 	ev_timer watchdog;
 };
 
-/* A page that somebody waits for. */
-struct visit {
+/* A client waiting for a page. */
+struct page_request {
 	struct server *server;
 	struct admin_reply *reply;
 	struct http_request *request;
 };
 
-/* For a person, or the journal. */
+/* For a person or the journal. */
 [[gnu::format(printf, 2, 3)]] static void tell(enum log_level level, const char *format, ...)
 {
 	va_list args;
@@ -80,7 +80,7 @@ static void tell_silence(struct server *server, const struct serve_answer *answe
 
 static void on_answer(void *ctx, const struct http_result *result)
 {
-	struct visit *visit = ctx;
+	struct page_request *visit = ctx;
 	struct serve_answer answer;
 	serve_answer_make(visit->server->program, result, &answer);
 	tell_silence(visit->server, &answer);
@@ -93,7 +93,7 @@ static void on_answer(void *ctx, const struct http_result *result)
 
 static void on_gone(void *ctx)
 {
-	struct visit *visit = ctx;
+	struct page_request *visit = ctx;
 	http_cancel(visit->request);
 	free(visit);
 }
@@ -101,7 +101,7 @@ static void on_gone(void *ctx)
 static void answer_page(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	struct server *server = ctx;
-	struct visit *visit = xcalloc(1, sizeof(*visit));
+	struct page_request *visit = xcalloc(1, sizeof(*visit));
 	char *url = xasprintf("http://sluice%.*s", STR_FMT(request->path));
 	char *accept = xasprintf("Accept: %.*s", STR_FMT(request->accept));
 	const char *const headers[] = {request->accept.len != 0 ? accept : NULL, NULL};
@@ -116,14 +116,14 @@ static void answer_page(void *ctx, const struct admin_request *request, struct a
 		.on_done = on_answer,
 		.ctx = visit,
 	};
-	*visit = (struct visit){.server = server, .reply = reply};
+	*visit = (struct page_request){.server = server, .reply = reply};
 	admin_reply_later(reply, on_gone, visit);
 	visit->request = http_start(server->http, &call);
 	free(accept);
 	free(url);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static int complain_of_listen(const char *address, int err)
 {
@@ -181,7 +181,7 @@ static void start_watchers(struct server *server)
 	signals_reset(NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (period_s > 0) {
-		/* From the loop itself, so that a loop that hangs is found. */
+		/* Sent from the loop itself, so that a hung loop is noticed. */
 		ev_timer_init(&server->watchdog, on_watchdog, 0., period_s);
 		ev_timer_start(server->loop, &server->watchdog);
 	}
@@ -199,8 +199,8 @@ static void run(struct server *server)
 	notify_stopping();
 }
 
-/* Who asks for the end before the loop turns is heard when it does. */
-static void hold_requests(void)
+/* A signal that arrives before the loop runs is handled once it does. */
+static void block_signals(void)
 {
 	sigset_t held;
 	sigemptyset(&held);
@@ -218,7 +218,7 @@ int command_serve(const struct args *args)
 	}
 	if (!live_open(args, &server.question))
 		return CTL_EXIT_USAGE;
-	hold_requests();
+	block_signals();
 	heap_configure();
 	log_init("sluicectl", LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 	server.program = args->rest.items[0];

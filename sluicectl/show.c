@@ -168,7 +168,7 @@ static uint8_t kind_of(char byte)
 	return kinds[(unsigned char)byte];
 }
 
-/* What YAML takes for something else than text. */
+/* Words that YAML does not read as text. */
 static bool is_word(struct str text)
 {
 	static const struct str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"),
@@ -181,7 +181,7 @@ static bool is_word(struct str text)
 	return false;
 }
 
-/* Text that no reader of YAML takes for something else stands plain. */
+/* Text that every YAML reader takes for text needs no quotes. */
 static bool is_plain(struct str text)
 {
 	static const size_t longest = sizeof("false") - 1;
@@ -233,7 +233,7 @@ static void write_out(struct rewriting *r)
 	buf_clear(&r->out);
 }
 
-/* Of text that begins with a quote: up to the one that ends it. */
+/* Length of a quoted text, including both quotes. */
 static size_t quoted_len(struct str text)
 {
 	const char *end = str_find(str_skip(text, 1), '"');
@@ -245,7 +245,7 @@ static size_t quoted_len(struct str text)
 	return i < text.len ? i + 1 : text.len;
 }
 
-/* Text, a number, a word, or a list or map with nothing in it. */
+/* Text, a number, a word, or an empty list or map. */
 static void rewrite_scalar(struct rewriting *r)
 {
 	static const char ends[] = ",]}";
@@ -273,7 +273,7 @@ static bool is_nested(const struct rewriting *r)
 
 static void rewrite(struct rewriting *r, size_t indent, bool is_begun);
 
-/* A value that stands on the line that is begun. */
+/* A value on the current line. */
 static void rewrite_rest(struct rewriting *r)
 {
 	rewrite_scalar(r);
@@ -283,7 +283,7 @@ static void rewrite_rest(struct rewriting *r)
 static void rewrite_item(struct rewriting *r, size_t indent)
 {
 	write_text(&r->out, STR("- "));
-	/* Its first line stands behind the dash. */
+	/* The first line of an item follows the dash. */
 	if (is_nested(r))
 		rewrite(r, indent + 2, true);
 	else
@@ -303,12 +303,12 @@ static void rewrite_member(struct rewriting *r, size_t indent)
 	}
 }
 
-/* A list or a map that is not empty; `is_begun`: the indent of its first line is written. */
+/* A list or a map that is not empty; `is_begun`: its first line is indented already. */
 static void rewrite(struct rewriting *r, size_t indent, bool is_begun)
 {
 	bool is_list = next_byte(r) == '[';
 	do {
-		drop(r, 1); /* what opens it, or a comma */
+		drop(r, 1); /* the opening bracket or a comma */
 		if (!is_begun)
 			write_spaces(&r->out, indent);
 		is_begun = false;
@@ -325,7 +325,7 @@ static void rewrite(struct rewriting *r, size_t indent, bool is_begun)
 static void print_yaml(FILE *file, struct str json)
 {
 	struct rewriting r = {.rest = json, .file = file};
-	/* A piece, and of what follows it one line. */
+	/* A piece, and one more line. */
 	buf_init(&r.out, 2 * (size_t)PIECE_LEN + json.len);
 	if (is_nested(&r)) {
 		rewrite(&r, 0, false);

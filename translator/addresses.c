@@ -6,14 +6,14 @@
 
 #include <stdlib.h>
 
-/* Canonical; absent when it is no IP address. */
+/* In canonical form; absent if it is not an IP address. */
 static struct str read_ip(struct str text, struct arena *arena)
 {
 	char canonical[INET6_ADDRSTRLEN];
 	return ip_canonical(text, canonical) ? arena_str(arena, str_from(canonical)) : STR_NONE;
 }
 
-/* False: neither address nor name. A provider may have put either into the place of the other. */
+/* False: neither address nor name. A provider may have put either into the field of the other. */
 static bool read_address(const struct address *from, struct arena *arena, struct address *ret)
 {
 	enum host_match match = HOST_ANY;
@@ -54,7 +54,7 @@ static int compare_addresses(const void *left, const void *right)
 	return (a->ports.count > b->ports.count) - (a->ports.count < b->ports.count);
 }
 
-/* Sorts what the run [first, first + count) has together, into its first. */
+/* Merges and sorts the ports of the run [first, first + count) into its first address. */
 static void join_ports(struct address *first, size_t count, struct arena *arena)
 {
 	size_t most = 0;

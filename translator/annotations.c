@@ -137,7 +137,7 @@ static struct str trim(struct str s)
 	return s;
 }
 
-/* One that is wrong may be mistaken for another: then none counts. */
+/* A namespace with a typo could match another one, so a list with an error counts as empty. */
 static const char *parse_namespaces(
 	const struct annotation_spec *spec, struct str value, struct arena *arena, struct str *ret)
 {
@@ -267,7 +267,7 @@ static void tell_bad_value(const struct reader *r, const struct annotation *a, c
 
 /* ---- names ---- */
 
-/* The annotation that counts when both spellings may be there. */
+/* The annotation that counts if both spellings are present. */
 static const struct annotation *choose(
 	const struct reader *r, const char *canonical, const char *original)
 {
@@ -319,8 +319,8 @@ static void tell_unknown(const struct reader *r)
 
 /* ---- labels ---- */
 
-/* Annotation names may not hold ':', the labels of Rancher's scheduler do: the original writes the
- * first dot behind the prefix for it. */
+/* Annotation names must not contain ':', but labels of Rancher's scheduler do: in the original the first
+ * dot after the prefix stands for it. */
 static struct str label_key(struct arena *arena, struct str name)
 {
 	struct str rest = str_skip(name, sizeof(SCHEDULER_PREFIX) - 1);
@@ -345,11 +345,11 @@ static void read_label(
 	bool canonical = str_starts_with(name, STR(CANONICAL_PREFIX));
 	if (canonical)
 		name = str_skip(name, sizeof(CANONICAL_PREFIX) - 1);
-	/* arena_printf() for the NUL at the end. */
+	/* arena_printf() adds the final NUL. */
 	const char *original = arena_printf(r->arena, "%.*s", STR_FMT(name)).p;
 	const char *other = arena_printf(r->arena, CANONICAL_PREFIX "%.*s", STR_FMT(name)).p;
 	if (!canonical && find(r, other) != NULL)
-		return; /* its turn comes, or has come, under the other name */
+		return; /* handled under the other name */
 	const struct annotation *a = choose(r, other, original);
 	struct str value = STR_NONE;
 	const char *problem = r->values->labels.count < ANNOTATION_LABELS_MAX

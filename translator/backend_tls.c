@@ -15,7 +15,7 @@ static bool has_tls_words(const struct backend_wish *wish)
 size_t backend_secrets(const struct plan *plan, struct str ret_names[BACKEND_SECRETS_MAX])
 {
 	size_t count = 0;
-	/* All pools of an Ingress have the same wish, if any. */
+	/* All pools of an Ingress have the same TLS settings, if any. */
 	for (size_t i = 0; i < plan->pools.count; i++) {
 		const struct backend_wish *wish = plan->pools.items[i].backend;
 		if (wish == NULL)
@@ -122,7 +122,7 @@ static const char *settle(const struct settling *s)
 	return refusal;
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void set_protocol(enum backend_protocol protocol, const struct settling *s)
 {
@@ -170,7 +170,7 @@ void backend_tls_settle(const struct backend_tls_request *request, struct arena 
 	*s.tls = (struct pool_tls){.http2 = s.tls->http2};
 	pool->endpoints.count = 0;
 	pool->external_name = STR_NONE;
-	/* While there is nobody to speak to that is the smaller evil. */
+	/* Without endpoints that is the more useful message. */
 	if (is_dead && problem->reason != NULL)
 		return;
 	*problem = (struct backend_problem){"BackendTLSRefused",

@@ -11,9 +11,9 @@ enum { SHOWN_PORTS_MAX = 8 };
 #define NAME_PREFIX "name:"
 #define TCP_PREFIX  "tcp:"
 
-/* What the port of a plan says. */
+/* The port of a plan. */
 struct port_wish {
-	struct str name; /* either */
+	struct str name; /* either name or number */
 	uint64_t number;
 };
 
@@ -22,7 +22,7 @@ static bool is_tcp(struct str port)
 	return str_starts_with(port, STR(TCP_PREFIX));
 }
 
-/* Without what makes it another pool, see plan.h. */
+/* Without the settings that make it a pool of its own, see plan.h. */
 static struct str port_as_written(struct str port)
 {
 	if (is_tcp(port))
@@ -49,7 +49,7 @@ static bool is_wished(const struct service_port *port, const struct port_wish *w
 	return wish->number != 0 ? port->port == wish->number : str_eq(port->name, wish->name);
 }
 
-/* Of several ports with one number the one of TCP. */
+/* Of several ports with the same number, the TCP one. */
 static const struct service_port *find_port(
 	const struct service_record *service, const struct port_wish *wish)
 {
@@ -65,7 +65,7 @@ static const struct service_port *find_port(
 	return found;
 }
 
-/* A protocol that Kubernetes has no word for: what gRPC speaks over TLS. */
+/* Kubernetes has no word for this protocol: gRPC over TLS. */
 #define GRPCS "sluice.io/grpcs"
 
 static void set_protocol(struct pool *pool, struct str app_protocol)
@@ -110,7 +110,7 @@ static struct str list_ports(const struct service_record *service, struct arena 
 
 /* ---- ExternalName ---- */
 
-/* A name for this very machine would open what listens only there. */
+/* A name of this machine would give access to services that listen only locally. */
 static bool is_local(struct str name)
 {
 	return str_eq_c(name, "localhost") || str_ends_with(name, STR(".localhost")) ||
@@ -148,7 +148,7 @@ static void build_external(const struct backend_request *request, const struct s
 		return;
 	}
 	pool->external_name = name;
-	/* Such a Service need not list ports. */
+	/* An ExternalName Service need not list ports. */
 	pool->port = port != NULL ? port->port : wish->number;
 	pool->target_port =
 		port != NULL && port->target_number != 0 ? port->target_number : pool->port;
@@ -158,7 +158,7 @@ static void build_external(const struct backend_request *request, const struct s
 			diag_quote(arena, port_as_written(request->port)));
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static bool has_active(const struct pool *pool)
 {

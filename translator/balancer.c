@@ -48,14 +48,14 @@ static void merge_setting(struct builder *b, enum annotation_row row)
 	}
 }
 
-/* ---- labels and health checks: the oldest counts for each by itself ---- */
+/* ---- labels and health checks: for each key the oldest owner wins ---- */
 
-/* An item and whose it is. */
+/* An item and its owner. */
 struct owned {
 	struct str key;
 	const void *item;
 	const struct plan *by;
-	size_t order; /* of its owner */
+	size_t order; /* rank of its owner by age */
 };
 
 static int compare_owned(const void *left, const void *right)
@@ -93,8 +93,8 @@ static void tell_owned(const struct builder *b, const struct owned *loser,
 			"left out: the load balancer has %zu of them already", max);
 }
 
-/* Sorts by key and keeps the first of each, at most max; returns how many. `annotation`: the one
- * that holds all of them, NULL when each has its own. */
+/* Sorts by key and keeps the first of each key, at most `max`; returns how many. `annotation` holds all of
+ * them; NULL: each has its own. */
 static size_t keep_oldest(const struct builder *b, struct owned *items, size_t count, size_t max,
 	bool (*same)(const void *a, const void *b), const char *annotation)
 {
@@ -197,7 +197,7 @@ static struct str_list sorted_ids(struct tls_list *list)
 	return (struct str_list){list->ids, kept};
 }
 
-/* A listener without certificates and default certificate: HTTPS cannot be served. */
+/* A listener without any certificate means that HTTPS cannot be served. */
 static struct listener https_listener(const struct builder *b)
 {
 	const struct balancer_request *request = b->request;
@@ -218,8 +218,8 @@ static struct listener https_listener(const struct builder *b)
 	return https;
 }
 
-/* Two listeners on one port: what was set goes back to its default, first that of HTTPS. */
-static void part_ports(const struct builder *b, struct listener *http, struct listener *https)
+/* If both listeners have the same port, a configured port goes back to its default, that of HTTPS first. */
+static void separate_ports(const struct builder *b, struct listener *http, struct listener *https)
 {
 	struct listener *both[] = {https, http};
 	const enum annotation_row rows[] = {ANNOTATION_ROW_https_port, ANNOTATION_ROW_http_port};
@@ -243,7 +243,7 @@ static void tell_all(
 		diag_add(b->diags, &b->request->plans[i]->self, reason, field, "%s", text);
 }
 
-/* TLS for some server names is passed through, and some Ingress is for HTTP. */
+/* Whether TLS is passed through for some host, and whether some Ingress needs HTTP. */
 static void find_kinds(
 	const struct balancer_request *request, bool *ret_passthrough, bool *ret_plain)
 {
@@ -277,7 +277,7 @@ static void add_listeners(struct builder *b)
 		has_https = true;
 	}
 	if (has_http && has_https)
-		part_ports(b, &http, &https);
+		separate_ports(b, &http, &https);
 	if (!has_http && !has_https && plain)
 		tell_all(b, "NoListener",
 			annotation_field(NULL, b->arena, ANNOTATION_ROW_allow_http),
@@ -296,7 +296,7 @@ static void add_listeners(struct builder *b)
 	b->lb->listeners.count = count;
 }
 
-/* Of a Service. What it must not have any more, or must never have, is absent. */
+/* For a Service. A load balancer that it must no longer have, or may not have, is absent. */
 static void add_tcp(const struct builder *b)
 {
 	const struct plan *plan = b->request->plans[0];
@@ -312,7 +312,7 @@ static void add_tcp(const struct builder *b)
 					STR_FMT(plan->self.namespace), STR_FMT(plan->self.name))};
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void set_identity(struct builder *b)
 {

@@ -11,15 +11,15 @@
 
 enum batch_stage {
 	STAGE_SEND,                  /* + enum object_order */
-	STAGE_REMOVE = OBJECT_KINDS, /* + the kinds in opposite order */
+	STAGE_REMOVE = OBJECT_KINDS, /* + the kinds in reverse order */
 	STAGE_COMMIT = 2 * OBJECT_KINDS,
 };
 
-/* The one that is under way. */
+/* The current batch. */
 struct present {
 	bool is_snapshot;
 	bool wrote; /* something since the last commit */
-	bool holds; /* an old form stays with the provider, and so does what it may refer to */
+	bool holds; /* the provider keeps an old object, and with it whatever that may refer to */
 	int stage;
 };
 
@@ -67,7 +67,7 @@ static unsigned kind_series(const struct node *node)
 	return (unsigned)object_lb_kind(node) - 1;
 }
 
-/* The provider has it now, or has it no more. */
+/* Notes whether the provider has the object. */
 static void set_sent(struct batch *batch, struct node *node, bool on)
 {
 	size_t *count = &batch->sent_counts[object_lb_kind(node)];
@@ -76,8 +76,8 @@ static void set_sent(struct batch *batch, struct node *node, bool on)
 	set_flag(node, NODE_SENT, on);
 }
 
-/* Whether it was told: that must not be forgotten while the watcher has no room. */
-static void say(struct batch *batch, struct node *node, struct diag_list *diags)
+/* Sends diagnostics. Keeps a record that they were sent, also while the watcher has no room. */
+static void update_diagnostics(struct batch *batch, struct node *node, struct diag_list *diags)
 {
 	if (node->kind == NODE_SECRET)
 		return;
@@ -87,8 +87,8 @@ static void say(struct batch *batch, struct node *node, struct diag_list *diags)
 	diagnostics_update(batch->parts.diagnostics, node, DIAGNOSTICS_CONTENT, diags, false);
 }
 
-/* Takes back what was appended since `before`; private keys are wiped. */
-static void take_back(struct buf *out, size_t before)
+/* Removes what was appended since `before`; private keys are wiped. */
+static void wipe_since(struct buf *out, size_t before)
 {
 	size_t len = buf_len(out) - before;
 	out->end -= len;
@@ -105,12 +105,13 @@ static void send_object(struct batch *batch, struct node *node, struct buf *out)
 	const void *object = object_build(batch->parts.objects, node, &diags);
 	int err = message_encode_object(object, out, &rev, &error);
 	if (err != 0) {
-		/* Every limit is kept where objects are built. The provider keeps what it has. */
+		/* Limits are checked where objects are built: this is a bug. The provider keeps what it
+		 * has. */
 		metric_add(&translator_metrics[TRANSLATOR_REFUSED], kind_series(node), 1);
 		log_event(&EV_OBJECT_REFUSED, LOG_TEXT("id", object_id(node, batch->parts.scratch)),
 			LOG_STR("reason", error.text));
 	} else if ((node->flags & NODE_SENT) != 0 && *node_rev(node) == rev) {
-		take_back(out, before);
+		wipe_since(out, before);
 	} else {
 		*node_rev(node) = rev;
 		set_sent(batch, node, true);
@@ -119,7 +120,7 @@ static void send_object(struct batch *batch, struct node *node, struct buf *out)
 			set_flag(node, NODE_ANSWERED, false);
 		batch->present.wrote = true;
 	}
-	say(batch, node, &diags);
+	update_diagnostics(batch, node, &diags);
 	arena_reset(batch->parts.scratch);
 }
 
@@ -137,8 +138,7 @@ static void send_remove(struct batch *batch, struct node *node, struct buf *out)
 
 /* ---- stages ---- */
 
-/* Finds one that the provider does not know, among those that wait for the next batch and come
- * before `order`. */
+/* Finds a waiting object that the provider does not know, of a kind that comes before `order`. */
 static struct node *find_new(struct batch *batch, enum object_order order)
 {
 	for (enum object_order kind = 0; kind < order; kind++) {
@@ -152,7 +152,7 @@ static struct node *find_new(struct batch *batch, enum object_order order)
 	return NULL;
 }
 
-/* Returns false when the stage is through. */
+/* Returns false when the stage is finished. */
 static bool step_send(struct batch *batch, enum object_order order, struct buf *out)
 {
 	if (pending_left(batch->parts.pending, order) == 0)
@@ -166,7 +166,7 @@ static bool step_send(struct batch *batch, enum object_order order, struct buf *
 	if (object_is_wanted(batch->parts.secrets, node))
 		send_object(batch, node, out);
 	else if ((node->flags & NODE_SENT) != 0)
-		/* Its old form stays for this batch, with all it refers to. */
+		/* The old object stays for this batch, with all it refers to. */
 		batch->present.holds |= pending_was_given_up_now(batch->parts.pending, node);
 	graph_settle(batch->parts.graph, node);
 	return true;
@@ -276,7 +276,7 @@ void batch_provider_up(struct batch *batch)
 	batch->serial = 0;
 }
 
-/* The next provider is sent everything. What waited still has something to say. */
+/* The next provider is sent everything. Diagnostics of waiting objects are still due. */
 static void empty_queue(struct batch *batch, enum pending_queue queue)
 {
 	struct node *node = NULL;
@@ -311,7 +311,7 @@ static void forget_sent(struct batch *batch)
 void batch_provider_down(struct batch *batch)
 {
 	pending_end_batch(batch->parts.pending);
-	/* Whatever is unwanted and was sent waits in one of the queues, so it is settled there. */
+	/* Any unwanted object that was sent is in one of these queues, and is settled there. */
 	empty_queue(batch, PENDING_OBJECTS);
 	empty_queue(batch, PENDING_REMOVALS);
 	forget_sent(batch);
@@ -329,7 +329,7 @@ bool batch_work(struct batch *batch)
 		if (pending_is_in_batch(batch->parts.pending))
 			step(batch, out);
 		else if (pending_count(batch->parts.pending, PENDING_CLAIMS) != 0)
-			break; /* they are settled first */
+			break; /* settled first */
 		else if (batch->snapshot_due)
 			begin_snapshot(batch, out);
 		else

@@ -17,7 +17,7 @@ static void touch_pools(const struct changes *changes, struct service_node *serv
 		pending_build(changes->pending, &pool->node);
 }
 
-/* ---- what differs for those that stay ---- */
+/* ---- targets that stay ---- */
 
 static void touch_hosts(const struct changes *changes, const struct plan *plan,
 	const struct plan *old, const struct target_list *t, bool same_size)
@@ -45,8 +45,8 @@ static void touch_balancer(const struct changes *changes, const struct plan *pla
 		pending_build(changes->pending, &balancer->node);
 }
 
-/* A new Ingress under an old name must hear what the old one heard. */
-static void say_again(const struct changes *changes, const struct ingress_node *ingress)
+/* A new Ingress with an old name must get all Events that the old one got. */
+static void repeat_diagnostics(const struct changes *changes, const struct ingress_node *ingress)
 {
 	struct node *node;
 	SET_FOREACH (node, &ingress->targets, node_by_address) {
@@ -72,7 +72,7 @@ static void note_plan(struct ingress_node *ingress, const struct plan *plan)
 	ingress->is_large = plan != NULL && plans_is_large(ingress, plan);
 }
 
-/* Returns whether it is news. */
+/* Returns whether it has changed. */
 static bool note_sharing(struct ingress_node *ingress, const struct plan *plan)
 {
 	const char *old = ingress->shared_with;
@@ -83,7 +83,7 @@ static bool note_sharing(struct ingress_node *ingress, const struct plan *plan)
 	return is_news;
 }
 
-/* After its targets were set. */
+/* Called after its targets were set. */
 static void change_ownership(const struct changes *changes, struct ingress_node *ingress,
 	const struct plan *plan, const struct target_list *t, bool is_news)
 {
@@ -100,7 +100,8 @@ static void change_present(
 	const struct plan_slot *slot = plans_get(changes->plans, ingress);
 	if ((node->flags & NODE_RELEASED) != 0 && old != NULL &&
 		!str_eq(old->self.uid, slot->plan.self.uid)) {
-		node->flags &= (uint16_t)~NODE_RELEASED; /* that was another of the same name */
+		node->flags &=
+			(uint16_t)~NODE_RELEASED; /* it applied to another object of the same name */
 		plans_forget(changes->plans, ingress);
 		slot = plans_get(changes->plans, ingress);
 	}
@@ -125,7 +126,7 @@ static void change_present(
 			old != NULL && (shares_anew || old->created != plan->created));
 	}
 	if (is_other)
-		say_again(changes, ingress);
+		repeat_diagnostics(changes, ingress);
 	if (slot->diags.count != 0 || plan->tls.count != 0 || plan->ports.count != 0 ||
 		plan->is_tls_only || !str_is_empty(plan->default_pool) ||
 		(node->flags & NODE_TOLD) != 0)
@@ -156,7 +157,7 @@ void change_ingress(
 	graph_settle(changes->graph, &ingress->record.node);
 }
 
-/* ---- the other kinds ---- */
+/* ---- other kinds ---- */
 
 void change_service(const struct changes *changes, struct service_node *service)
 {
@@ -192,7 +193,7 @@ void change_slice(const struct changes *changes, struct slice_node *slice)
 	graph_settle(changes->graph, &slice->record.node);
 }
 
-/* Pools with settings of their own may hold something of the Secret. */
+/* Pools with settings of their own may use the Secret. */
 static void touch_settled_pools(const struct changes *changes, const struct ingress_node *ingress)
 {
 	struct node *node;

@@ -18,8 +18,8 @@ static void touch_balancer(const struct claims *claims, struct claim_node *claim
 		pending_build(claims->pending, &claim->balancer->node);
 }
 
-/* A key goes to the provider only while it is shown for a name. No batch is active here, so what is
- * wanted does not change under it. */
+/* A key is sent to the provider only while it is served for a name. No batch is active here, so what is
+ * wanted cannot change during one. */
 static void touch_secret(const struct claims *claims, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
@@ -32,7 +32,7 @@ static void touch_secret(const struct claims *claims, struct secret_node *secret
 	pending_build(claims->pending, node);
 }
 
-/* What is left out when there are too many (objects.c), all who use it hear of. */
+/* If there are too many, objects.c leaves some out, and all users of the Secret are told. */
 static void count_shown(const struct claims *claims, struct secret_node *secret, int by)
 {
 	struct ingress_node *user;
@@ -96,8 +96,8 @@ void claims_settle(const struct claims *claims, struct claim_node *claim)
 		pending_diagnose(claims->pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
-/* Whoever is younger than the holder, or has nothing to offer, changes nothing: so one more among
- * thousands costs no walk over them. */
+/* Claimants that are younger than the holder or have nothing to offer change nothing, so one more among
+ * thousands costs no scan. */
 static bool may_win(
 	const struct claims *claims, const struct claim_node *claim, struct ingress_node *ingress)
 {

@@ -94,7 +94,7 @@ static void read_addresses(struct builder *b, struct class_item *item, struct st
 	} while (value.p != NULL && ++words <= CLASS_ADDRESSES_MAX);
 }
 
-/* 0: it is wrong. */
+/* 0: invalid. */
 static uint64_t read_port(struct builder *b, const struct class_item *item, const char *annotation,
 	struct str value, uint64_t shared)
 {
@@ -129,7 +129,7 @@ static void read_own(
 
 /* ---- conflicts ---- */
 
-/* An address beside all addresses is no conflict: the connections to it are those of the address alone. */
+/* A specific address beside the wildcard is no conflict: connections to it go to the specific one. */
 static const struct class_item *find_holder(
 	const struct builder *b, const struct class_item *item, struct str address, uint64_t port)
 {
@@ -177,7 +177,7 @@ static void want_listeners(struct builder *b, struct class_item *item)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 void class_table_build(const struct ingress_class_record *records, size_t count, uint64_t http_port,
 	uint64_t https_port, struct arena *arena, struct class_table *ret_table)

@@ -14,7 +14,7 @@ struct classes {
 	const struct engine_config *config;
 	struct pending *pending;
 	struct arena *scratch;
-	char *our_default; /* name of the default class that is ours; NULL: none */
+	char *our_default; /* name of our default class; NULL: none */
 	struct class_table table;
 	struct arena table_arena;
 };
@@ -53,7 +53,7 @@ struct str classes_default(const struct classes *classes)
 	return str_from(classes->our_default);
 }
 
-/* In the arena, which they stay views of. */
+/* In the arena; the table's texts are views of it. */
 static struct ingress_class_record *read_ours(
 	struct classes *classes, struct arena *arena, size_t *ret_count)
 {
@@ -65,7 +65,7 @@ static struct ingress_class_record *read_ours(
 		void *items = list;
 		if (record->payload == NULL)
 			continue;
-		/* The record may be gone before the table is. */
+		/* The record may be freed before the table. */
 		record_read(record, arena, &class);
 		if (!str_eq(class.controller,
 			    source_peer_settings(classes->source)->controller_name))
@@ -103,7 +103,7 @@ struct balancer_node *classes_balancer(struct classes *classes, const struct cla
 	return balancer != NULL && !set_is_empty(&balancer->users) ? balancer : NULL;
 }
 
-/* Which listeners one has may depend on any of the others. */
+/* The listeners of a class may depend on all others. */
 static void touch_all(struct classes *classes)
 {
 	struct class_item shared = {0};
@@ -128,7 +128,7 @@ static bool moves(const struct class_table *old, const struct class_table *now, 
 	return !class_item_same_place(class_table_find(old, name), class_table_find(now, name));
 }
 
-/* As classes_update() returns them: of all, or of what names the class in another way than by spec.ingressClassName. */
+/* As classes_update(): for all, or for those that name the class other than by spec.ingressClassName. */
 static int flags_of_changed(struct classes *classes, const struct class_table *old,
 	const char *old_default, const struct class_node *changed)
 {

@@ -31,7 +31,7 @@ const struct option_table translator_config_table = {
 	.config_size = sizeof(struct translator_config),
 };
 
-/* NAMESPACE/NAME; NULL: nothing was given. */
+/* NAMESPACE/NAME; NULL: not set. */
 static char *read_name(
 	const char *option, const char *value, struct str *ret_namespace, struct str *ret_name)
 {

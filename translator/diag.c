@@ -14,7 +14,7 @@ struct str diag_cut(struct str s, size_t max)
 {
 	if (s.len <= max)
 		return s;
-	/* Bytes 10xxxxxx continue a character. */
+	/* Bytes 10xxxxxx continue a UTF-8 sequence. */
 	while (max > 0 && ((unsigned char)s.p[max] & 0xc0) == 0x80)
 		max--;
 	return (struct str){s.p, max};
@@ -83,7 +83,7 @@ static int compare_diags(const void *left, const void *right)
 	return order != 0 ? order : str_cmp(a->message, b->message);
 }
 
-/* Keeps the first of the run [begin, end) of one Ingress; returns where the kept ones end. */
+/* Keeps the first diagnostics of one Ingress, whose run is [begin, end); returns where the kept ones end. */
 static size_t cap_run(struct diag_list *list, size_t begin, size_t end, size_t kept)
 {
 	size_t count = 0;

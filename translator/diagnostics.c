@@ -10,7 +10,7 @@
 
 enum { DIAGNOSTICS_KEPT_MAX = 64 };
 
-/* What was told of a node. */
+/* What was reported about a node. */
 struct told {
 	RB_ENTRY(told) entry;
 	struct node *node;
@@ -24,7 +24,7 @@ struct diagnostics {
 	struct source_peer *source;
 	struct pending *pending;
 	struct arena *scratch;
-	bool standing; /* what is found now may have been there before */
+	bool standing; /* conditions found now may have existed before */
 	struct told_tree told;
 };
 
@@ -58,7 +58,7 @@ static void free_told(struct diagnostics *diagnostics, struct told *sent)
 	free(sent);
 }
 
-/* Takes the place of `old`. */
+/* Replaces `old`. */
 static void store_told(struct diagnostics *diagnostics, struct told *old, struct node *node,
 	enum diagnostics_part part, const uint64_t *digests, size_t count)
 {
@@ -111,7 +111,7 @@ void diagnostics_drop(struct diagnostics *diagnostics, struct node *node)
 	}
 }
 
-/* ---- telling ---- */
+/* ---- Events ---- */
 
 static enum record_kind kind_of(const struct object_ref *owner)
 {
@@ -136,7 +136,7 @@ bool diagnostics_event(struct diagnostics *diagnostics, const struct object_ref 
 	struct buf *out = ready ? source_peer_out(diagnostics->source) : NULL;
 	if (out == NULL)
 		return false;
-	/* What breaks a limit cannot be told, and is as good as told. */
+	/* An Event over a limit can never be sent, so it counts as sent. */
 	if (message_encode(MESSAGE_EVENT, &note, out, &error) == 0)
 		source_peer_flush(diagnostics->source);
 	source_peer_noted(diagnostics->source, &note);
@@ -145,7 +145,7 @@ bool diagnostics_event(struct diagnostics *diagnostics, const struct object_ref 
 
 static uint64_t mix(uint64_t digest, struct str text)
 {
-	/* Whoever makes two texts alike only keeps an Event about his own Ingress from himself. */
+	/* Whoever makes two texts collide only suppresses an Event about his own Ingress. */
 	return digest_mix(digest, text.p, text.len);
 }
 
@@ -173,7 +173,7 @@ static bool was_sent(const struct told *sent, uint64_t digest)
 				       compare_digests) != NULL;
 }
 
-/* Who was told why requests are answered with 503 is told when they are served again. False: there was no room for all. */
+/* Users who were told why requests get 503 are told when they are served again. False: there was not enough room. */
 static bool tell_recovery(struct diagnostics *diagnostics, const struct pool_node *pool)
 {
 	const struct ingress_node *user;

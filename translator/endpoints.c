@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* One address and port, and where it was found. */
+/* One address and port, and its origin. */
 struct candidate {
 	struct pool_endpoint endpoint;
 	struct str target_uid;
@@ -20,12 +20,12 @@ struct gathering {
 	struct candidate *items;
 	size_t count;
 	struct str app_protocol;
-	struct str refused_ip; /* the smallest, whatever comes first; empty: none */
+	struct str refused_ip; /* the smallest, so that order does not matter; empty: none */
 	bool refused_others;
 };
 
-/* Canonical text, so that one address has one spelling; absent when it is no address (slices may
- * hold names). */
+/* In canonical form, so that each address has one spelling; absent if it is not an address (slices may hold
+ * names). */
 static struct str canonical_ip(struct arena *arena, struct str ip)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -78,12 +78,12 @@ static void gather_subset(struct gathering *g, const struct endpoints_record *sl
 		const struct endpoint_port *port = &subset->ports.items[i];
 		if (!str_eq(port->name, g->port->name) || port->protocol != g->port->protocol)
 			continue;
-		/* A slice made by hand may leave the number out, meaning any: then the Service's
-		 * own is the only one to go by. */
+		/* A hand-made slice may omit the number, meaning any port: then only the Service's own is
+		 * known. */
 		uint64_t number = port->port != 0 ? port->port : g->port->target_number;
 		if (number == 0)
 			continue;
-		/* The smallest, should slices disagree: any fixed choice will do. */
+		/* The smallest, if slices disagree: any fixed choice will do. */
 		if (!str_is_empty(port->app_protocol) &&
 			(str_is_empty(g->app_protocol) ||
 				str_cmp(port->app_protocol, g->app_protocol) < 0))
@@ -113,8 +113,8 @@ static int compare_newness(const struct candidate *a, const struct candidate *b)
 	return 0;
 }
 
-/* Negative when a is to be believed. Of one pod the newer slice knows best; of two pods that share
- * an address the better one is the living one. */
+/* Negative if a is preferred. For the same pod the newer slice counts; of two pods that share an address
+ * the healthier one. */
 static int compare_copies(const struct candidate *a, const struct candidate *b)
 {
 	bool same_pod = str_eq(a->target_uid, b->target_uid) && !str_is_empty(a->target_uid);
@@ -128,8 +128,7 @@ static int compare_copies(const struct candidate *a, const struct candidate *b)
 	return order;
 }
 
-/* Total, for qsort(): copies of one place stand together, the pods among them each by themselves.
- */
+/* A total order for qsort(): copies of one place are adjacent, and among them those of each pod. */
 static int compare_candidates(const void *left, const void *right)
 {
 	const struct candidate *a = left;
@@ -146,7 +145,7 @@ static int compare_candidates(const void *left, const void *right)
 	return order != 0 ? order : str_cmp(a->endpoint.zone, b->endpoint.zone);
 }
 
-/* Only the first copy of each pod speaks for it. */
+/* Only the first copy of each pod counts. */
 static bool repeats_pod(const struct candidate *items, size_t i)
 {
 	return i > 0 && compare_places(&items[i - 1], &items[i]) == 0 &&
@@ -160,7 +159,7 @@ static size_t drop_copies(struct candidate *items, size_t count)
 	if (count > 1)
 		qsort(items, count, sizeof(*items), compare_candidates);
 	for (size_t i = 0; i < count; i++) {
-		/* Asked before anything is moved to where the next question looks. */
+		/* Checked before anything is moved to where the next check looks. */
 		bool next_repeats = i + 1 < count && repeats_pod(items, i + 1);
 		struct candidate *last = kept != 0 ? &items[kept - 1] : NULL;
 		if (last == NULL || compare_places(last, &items[i]) != 0)
@@ -193,8 +192,7 @@ static int compare_ports(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* The number that most active endpoints have, the smaller one of equals; all count when none is
- * active. */
+/* The target port of most active endpoints, the smallest on a tie; all endpoints count if none is active. */
 static void summarise_ports(const struct candidate *items, size_t count, bool any_active,
 	struct arena *arena, struct endpoints_summary *ret)
 {

@@ -179,7 +179,7 @@ void engine_repeat(struct engine *engine)
 	diagnostics_source_up(engine->diagnostics);
 }
 
-/* Records of kinds that are not synced any more would never be corrected. */
+/* Records of kinds that are no longer synced would never be updated. */
 static void drop_unsynced(struct engine *engine)
 {
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
@@ -297,8 +297,8 @@ void engine_provider_up(struct engine *engine, const struct hello *peer)
 		arena_reset(&engine->scratch);
 	}
 	provider_peer_up(engine->provider);
-	/* After a restart of ours it may come when all else was told: what it cannot do, and what it says
-	 * of its load balancers, was there before. */
+	/* After a restart of ours the provider may connect when everything else was reported already: what
+	 * it cannot do, and what it says of its load balancers, is not new. */
 	diagnostics_set_standing(engine->diagnostics, true);
 	batch_provider_up(engine->batch);
 }

@@ -9,8 +9,8 @@
 
 struct explaining {
 	struct engine *engine;
-	struct arena *arena;          /* of the result */
-	struct ingress_node *ingress; /* or a Service of type LoadBalancer */
+	struct arena *arena;          /* holds the result */
+	struct ingress_node *ingress; /* an Ingress, or a Service of type LoadBalancer */
 	bool is_service;
 	const struct plan *plan;
 	struct str self; /* namespace/name */
@@ -35,7 +35,7 @@ static void add_problem(struct explaining *e, struct str reason, struct str mess
 		if (str_eq(there->reason, reason) && str_eq(there->message, message))
 			return;
 	}
-	/* What a listener of a Service does not serve is told there. */
+	/* Unserved listeners of a Service are listed as routes already. */
 	for (size_t i = 0; e->is_service && i < e->to->routes.count; i++) {
 		const struct inspection_route *route = &e->to->routes.items[i];
 		if (str_eq(route->reason, reason) && str_eq(route->message, message))
@@ -90,7 +90,7 @@ static void add_endpoints(
 		active += endpoint->active;
 	}
 	route->endpoints.count = count;
-	/* The reason is told by who looked for them. */
+	/* The code that collects endpoints adds the reason. */
 	if (active == 0 && pool->external_name.len == 0)
 		route->is_served = false;
 }
@@ -104,7 +104,7 @@ static const struct diag *own_diag(const struct explaining *e, const struct diag
 	return NULL;
 }
 
-/* The port as the Ingress names it, without what the plan writes around it. */
+/* The port as the Ingress names it, without prefix and settings that the plan adds. */
 static struct str plain_port(struct explaining *e, struct str port)
 {
 	if (str_starts_with(port, STR("tcp:")))
@@ -140,7 +140,7 @@ static void explain_pool(struct explaining *e, struct str id, struct inspection_
 
 /* ---- routes ---- */
 
-/* Whether the host's rules have this claim of ours. */
+/* Whether the host's rules contain our claim. */
 static bool has_rule(
 	const struct explaining *e, const struct virtual_host *host, const struct path_claim *claim)
 {
@@ -153,7 +153,7 @@ static bool has_rule(
 	return false;
 }
 
-/* Of what was told of the host, what speaks of this path, or of all of them. */
+/* Picks from the host's diagnostics those about this path, or about all paths. */
 static void refuse_rule(struct explaining *e, const struct diag_list *diags,
 	const struct path_claim *claim, struct inspection_route *route)
 {
@@ -219,7 +219,7 @@ static void explain_default(struct explaining *e)
 				STR_FMT(node_key(&claim->holder->record.node))));
 }
 
-/* A port of the load balancer that belongs to somebody else. */
+/* A port of the load balancer that belongs to another owner. */
 static void refuse_port(struct explaining *e, const struct diag_list *diags,
 	const struct plan_port *port, struct inspection_route *route)
 {
@@ -241,7 +241,7 @@ static bool has_port(const struct explaining *e, const struct plan_port *port)
 	return e->plan->scope != BALANCER_OF_CLASS || claim == NULL || claim->holder == e->ingress;
 }
 
-/* Of a Service: `diags` are all that it was told. */
+/* For a Service; `diags` are all its diagnostics. */
 static void explain_port(
 	struct explaining *e, const struct plan_port *port, const struct diag_list *diags)
 {
@@ -346,7 +346,7 @@ static void explain_balancer(struct explaining *e)
 	add_problems(e, &diags);
 }
 
-/* ---- the whole ---- */
+/* ---- explanations ---- */
 
 static void explain_foreign(struct explaining *e)
 {

@@ -4,7 +4,7 @@
 #include "common/cert.h"
 #include "common/xalloc.h"
 
-/* One block: there may be a Secret for each of ten thousand Ingresses. */
+/* One allocation: there may be a Secret for each of ten thousand Ingresses. */
 static struct secret_facts *facts_of(const struct cert_info *info)
 {
 	size_t bytes = info->name_count * sizeof(struct str);

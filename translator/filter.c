@@ -17,11 +17,11 @@
 
 enum { EXPLANATION_LEN_MAX = 64 * 1024 * 1024 };
 
-/* Frames on their way out. */
+/* Outgoing frames. */
 struct outflow {
-	int fd; /* negative: nobody wants them */
+	int fd; /* negative: not wanted */
 	struct buf frames;
-	int err; /* of the first write that failed; negative errno */
+	int err; /* of the first failed write; negative errno */
 };
 
 struct filter {
@@ -30,15 +30,15 @@ struct filter {
 	struct outflow down; /* to the provider */
 	struct outflow up;   /* to the watcher */
 	int hello_fd;
-	struct arena arena; /* for as long as the filter */
+	struct arena arena; /* lives as long as the filter */
 	struct arena scratch;
 	struct hello provider;
 	bool has_provider;
 	bool has_watcher;
-	/* Of the Ingresses that came, in this order; only with --report-foreign. */
+	/* The Ingresses received, in order; only with --report-foreign. */
 	struct record_key *ingresses;
 	size_t ingress_count;
-	/* Of --explain. */
+	/* For --explain. */
 	enum record_kind explained_kind;
 	struct str explained_namespace;
 	struct str explained_name;
@@ -161,7 +161,7 @@ static int note_ingress(
 	return err;
 }
 
-/* What keeps a link alive, or says who acts, means nothing here. */
+/* Messages about a live link or the leader mean nothing here. */
 static bool is_of_links(enum message_type type)
 {
 	return type == MESSAGE_UNKNOWN || type == MESSAGE_PING || type == MESSAGE_PONG ||
@@ -207,7 +207,7 @@ static char *read_source(struct filter *filter)
 	return problem;
 }
 
-/* ---- what is asked for beside the frames ---- */
+/* ---- other output ---- */
 
 static void report_foreign(struct filter *filter)
 {
@@ -269,9 +269,9 @@ static char *read_explained(struct filter *filter)
 	return NULL;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
-static void say_hello(struct outflow *outflow)
+static void send_hello(struct outflow *outflow)
 {
 	const struct hello hello = {
 		.version_min = PROTO_VERSION_MIN,
@@ -290,8 +290,8 @@ static char *translate(struct filter *filter)
 	if (problem != NULL)
 		return problem;
 	engine_provider_up(filter->engine, &filter->provider);
-	say_hello(&filter->up);
-	say_hello(&filter->down);
+	send_hello(&filter->up);
+	send_hello(&filter->down);
 	while (engine_work(filter->engine))
 		;
 	const char *missing = engine_missing(filter->engine);

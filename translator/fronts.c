@@ -9,7 +9,7 @@ struct fronts {
 	struct graph *graph;
 	const struct provider_peer *provider;
 	struct pending *pending;
-	bool releases_due; /* one that is leaving may be able to go */
+	bool releases_due; /* a leaving front may be ready to be released */
 	size_t leaving_count;
 };
 
@@ -48,7 +48,7 @@ void fronts_changed(struct fronts *fronts, struct ingress_node *front, const str
 	if (!plan->is_leaving)
 		node->flags &= (uint16_t)~NODE_RELEASED;
 	else if (!waits)
-		node->flags |= NODE_RELEASED; /* nothing of it was ever with this provider */
+		node->flags |= NODE_RELEASED; /* this provider never had anything of it */
 	fronts->releases_due |= waits;
 	pending_tell_status(fronts->pending, front);
 }
@@ -70,7 +70,7 @@ void fronts_ask(struct fronts *fronts, struct balancer_node *balancer)
 		}
 		return;
 	}
-	/* Few among the thousands that use it. */
+	/* Fronts are few among the thousands of users. */
 	SET_FOREACH (record, &fronts->graph->records[NODE_FRONT], node_by_key) {
 		struct ingress_node *front = (struct ingress_node *)(void *)record;
 		if (front->balancer == balancer)

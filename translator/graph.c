@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A key to compare with; never in a set. */
+/* A key for comparisons; never in a set. */
 struct probe {
 	struct node node;
 	const char *key;
 };
 
-/* What stands before the key. */
+/* Size of the node without its key. */
 static const size_t sizes[NODE_KIND_COUNT] = {
 	[NODE_INGRESS] = offsetof(struct ingress_node, key),
 	[NODE_CLASS] = offsetof(struct class_node, key),
@@ -172,7 +172,7 @@ static struct probe probe_of(struct str key)
 		.node = {.kind = NODE_PROBE, .key_len = (uint16_t)key.len}, .key = key.p};
 }
 
-/* The limits of names keep it within what a set can hold. */
+/* Limits on names keep the size within that of a slab object. */
 static void *node_new(enum node_kind kind, struct str key)
 {
 	must(sizes[kind] + key.len <= SLAB_SIZE_MAX);
@@ -240,7 +240,7 @@ struct balancer_node *graph_get_balancer(struct graph *graph, struct str id)
 	return balancer != NULL ? balancer : make(&graph->balancers, NODE_BALANCER, id);
 }
 
-/* The indexes of a load balancer by what its hosts, and claims of names, are. */
+/* Maintains a load balancer's indexes of hosts and name claims. */
 static void count_host(struct balancer_node *balancer, const struct node *node, uint32_t by)
 {
 	if (str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH)))
@@ -353,7 +353,7 @@ void record_free_payload(enum node_kind kind, char *payload, size_t len)
 	free(payload);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static bool is_needed(struct node *node)
 {
@@ -380,7 +380,7 @@ static void free_ingress_content(struct ingress_node *ingress)
 	shared_text_drop(ingress->shared_with);
 }
 
-/* What it has besides its place in the graph. */
+/* Everything but its place in the graph. */
 static void free_content(struct node *node)
 {
 	if (node->kind < NODE_RECORD_KINDS)
@@ -395,7 +395,7 @@ static void free_content(struct node *node)
 		free(((struct balancer_node *)(void *)node)->status);
 }
 
-/* Returns the node that may have existed only for the sake of this one. */
+/* Returns the node that may have existed only because of this one. */
 static struct node *free_node(struct graph *graph, struct node *node)
 {
 	struct node *next = NULL;
@@ -436,7 +436,7 @@ void graph_init(struct graph *graph)
 	*graph = (struct graph){0};
 }
 
-/* ---- the end ---- */
+/* ---- freeing ---- */
 
 static void free_all(struct set *set);
 

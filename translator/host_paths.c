@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Of one ingress: its plan stays good. */
+/* For a single Ingress: its plan stays valid. */
 static struct path_claim *take_claims(
 	struct arena *arena, const struct plan_host *host, size_t *ret_count)
 {
@@ -18,7 +18,7 @@ static struct path_claim *take_claims(
 	return claims;
 }
 
-/* Of several: plans come and go, so everything is copied. */
+/* For several: plans are evicted, so everything is copied. */
 static void copy_claims(struct arena *arena, const struct plan *plan, const struct plan_host *host,
 	struct path_claim **claims, size_t *count)
 {
@@ -44,7 +44,7 @@ static int compare_owners(const void *left, const void *right)
 	return (int)ingress_is_older(b, a) - (int)ingress_is_older(a, b);
 }
 
-/* Those to whom it belongs, and of large ones (plans.c) only the oldest, up to the limit. */
+/* All owners of the host; of large ones (plans.c) only the oldest, up to the limit. */
 static struct ingress_node **list_owners(const struct host_paths *host_paths,
 	struct host_node *node, size_t *ret_count, struct diag_list *diags)
 {

@@ -65,8 +65,7 @@ static const char *check_labels(struct str name)
 			break;
 		rest = str_skip(rest, label.len + 1);
 	}
-	/* No top-level domain is a number (RFC 3696, section 2), so this is how addresses are told
-	 * from names. */
+	/* Top-level domains are never numeric (RFC 3696, section 2), which tells names from addresses. */
 	return is_number(label)
 		       ? "its last label is a number, as in an IP address, which is no host name"
 		       : NULL;

@@ -45,17 +45,17 @@ void inspect_fini(struct inspect_list *list)
 	buf_fini(&list->inner);
 }
 
-/* ---- where it stands ---- */
+/* ---- position ---- */
 
-/* What follows a key directly is the key with a NUL behind it. */
-static void stand_behind(struct buf *place, struct str key)
+/* The successor of a key is the key followed by NUL. */
+static void move_past(struct buf *place, struct str key)
 {
 	buf_clear(place);
 	if (buf_append_str(place, key) != 0 || buf_append(place, "", 1) != 0)
 		buf_clear(place);
 }
 
-/* The next in the outer tree, from the present place on. */
+/* The next node of the outer tree from the current position on. */
 static struct node *outer_node(const struct inspect_list *list, struct engine *engine)
 {
 	struct str from = buf_str(&list->outer);
@@ -73,7 +73,7 @@ static struct node *outer_node(const struct inspect_list *list, struct engine *e
 	return record != NULL ? &record->node : NULL;
 }
 
-/* The next within it; itself when there is nothing within. */
+/* The next node within it; the node itself if nothing is within. */
 static struct node *inner_node(const struct inspect_list *list, struct node *outer)
 {
 	struct str from = buf_str(&list->inner);
@@ -92,7 +92,7 @@ static struct node *inner_node(const struct inspect_list *list, struct node *out
 
 static void leave_outer(struct inspect_list *list, const struct node *outer)
 {
-	stand_behind(&list->outer, node_key(outer));
+	move_past(&list->outer, node_key(outer));
 	buf_clear(&list->inner);
 	list->has_begun = false;
 }
@@ -125,7 +125,7 @@ static bool put_status(struct engine *engine, struct node *node, struct buf *out
 	return message_encode(MESSAGE_LB_STATUS, &status, out, &error) == 0;
 }
 
-/* Without the key of its client certificate. */
+/* Without the private key of its client certificate. */
 static bool put_pool(const struct pool *given, struct buf *out)
 {
 	struct schema_error error = {""};
@@ -176,17 +176,17 @@ static bool put(
 	return is_put;
 }
 
-/* The next within `outer`, behind which it then stands. */
+/* The next node within `outer`; the position moves past it. */
 static struct node *take_inner(struct inspect_list *list, struct node *outer)
 {
 	struct node *inner = inner_node(list, outer);
 	if (inner != NULL) {
-		stand_behind(&list->inner, inner != outer ? node_key(inner) : STR(""));
-		stand_behind(&list->outer, node_key(outer));
+		move_past(&list->inner, inner != outer ? node_key(inner) : STR(""));
+		move_past(&list->outer, node_key(outer));
 		buf_cut(&list->outer, buf_len(&list->outer) - 1);
 		list->has_begun = true;
 	}
-	/* Looking within costs less than looking for the outer one once more. */
+	/* Checking within is cheaper than finding the outer node again. */
 	if (inner == NULL || inner_node(list, outer) == NULL)
 		leave_outer(list, outer);
 	return inner;

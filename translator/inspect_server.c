@@ -24,12 +24,12 @@ struct peer {
 	int64_t since_s;
 };
 
-/* Somebody who follows what happens. */
+/* A client that follows events. */
 struct follower {
 	LIST_ENTRY(follower) link;
 	struct inspect_server *server;
 	struct admin_reply *reply;
-	uint64_t next; /* serial of the event to tell next */
+	uint64_t next; /* serial number of the next event */
 };
 
 struct inspect_server {
@@ -37,12 +37,12 @@ struct inspect_server {
 	struct engine *engine;
 	struct peer peers[INSPECT_PEERS];
 	int64_t started_s;
-	struct buf events[INSPECT_EVENTS_MAX]; /* frames; by serial, in a ring */
+	struct buf events[INSPECT_EVENTS_MAX]; /* frames; a ring indexed by serial number */
 	uint64_t event_count;
 	LIST_HEAD(follower_list, follower) followers;
 };
 
-/* ---- whole answers ---- */
+/* ---- complete responses ---- */
 
 static void reply_value(struct admin_reply *reply, const struct schema *schema, const void *value)
 {
@@ -105,9 +105,9 @@ static void answer_status(void *ctx, const struct admin_request *request, struct
 	arena_fini(&arena);
 }
 
-/* ---- answers in pieces ---- */
+/* ---- responses in pieces ---- */
 
-/* What was made at once and is taken in pieces. */
+/* A response that was built as a whole and is sent in pieces. */
 struct made {
 	struct buf body;
 };
@@ -184,7 +184,7 @@ static enum admin_turn produce_listing(void *state, struct buf *out)
 	struct listing *listing = state;
 	size_t before = buf_len(out);
 	while (buf_len(out) - before < PIECE_LEN) {
-		/* One that had no place is tried again in the next piece. */
+		/* A frame that did not fit goes into the next piece. */
 		if (buf_len(&listing->frame) == 0 &&
 			!inspect_next(&listing->list, listing->server->engine, &listing->frame))
 			return ADMIN_END;
@@ -205,7 +205,7 @@ static void release_listing(void *state)
 	free(listing);
 }
 
-/* By ?id=, or ?namespace= and ?name=; true: there was such a filter. */
+/* By ?id=, or ?namespace= and ?name=; true if there is such a filter. */
 static bool read_key(struct str query, char key[ID_LEN])
 {
 	char namespace[NAMESPACE_LEN] = "";
@@ -245,7 +245,7 @@ static void answer_objects(
 	release_listing(listing);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static enum admin_turn produce_events(void *state, struct buf *out)
 {
@@ -273,7 +273,7 @@ static void release_events(void *state)
 	free(follower);
 }
 
-/* ?past=true: those that are remembered first. */
+/* ?past=true: remembered events first. */
 static void answer_events(void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
 	static const struct admin_producer producer = {produce_events, release_events};
@@ -348,7 +348,7 @@ void inspect_server_down(struct inspect_server *server, enum inspect_server_peer
 		tell_peer(server, which, false);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 struct inspect_server *inspect_server_new(
 	struct ev_loop *loop, struct admin_server *admin, struct engine *engine)

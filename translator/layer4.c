@@ -47,7 +47,7 @@ static bool is_network(struct str text)
 	return inet_pton(AF_INET6, copy, address) == 1 && str_to_int(rest, 0, 128, &bits);
 }
 
-/* What cannot be kept out must not be let in: NULL when all is well. */
+/* Clients that cannot be kept out must not be let in. NULL: no problem. */
 static const char *check_ranges(const struct maker *m)
 {
 	const struct str_list *ranges = &m->service->source_ranges;
@@ -135,7 +135,7 @@ static void read_ports(const struct maker *m)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void assign_balancer(const struct maker *m)
 {

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * sluice-translator: between a watcher, which tells it what stands in Kubernetes, and a provider,
- * which it tells what load balancers there should be.
+ * sluice-translator: between a watcher, which reports what exists in Kubernetes, and a provider, which it tells what load balancers
+ * there should be.
  *
  * In:       records on source.sock; statuses of load balancers on provider.sock.
- * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on
- *           source.sock.
- * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the
- *           provider. It has no other credentials, no socket of the network (its admin server is a Unix socket, which `sluicectl serve`
- *           shows by TCP), opens no file after the start, and runs no program.
+ * Out:      load balancer objects on provider.sock; statuses and Events for Ingresses on source.sock.
+ * Trusted:  with the private keys of TLS Secrets, which pass through its memory on their way to the provider. It has no other
+ *           credentials and no network socket (its admin server is a Unix socket, which `sluicectl serve` exposes over TCP), opens no
+ *           file after the start, and runs no program.
  * Hostile:  everything that an owner of an Ingress, Service, EndpointSlice or Secret may write.
  *
- * What happens when a neighbour dies:
- *   watcher     the state stays in force, and a provider is served from it. The next watcher sends
- *               everything anew; until it has, nothing is sent to the provider, nothing removed.
- *   provider    diagnostics go on. The next one is sent everything; revisions tell it what it has
- *               already.
- *   ourselves   both connect again. Nothing is sent to the provider before the watcher has sent
- *               everything.
- *   the folder  of the sockets: we end, and make them anew at the next start.
- * One that stops reading makes changes coalesce, and is cut off when it is silent for too long.
+ * When a neighbour dies:
+ *   watcher     the state stays in force, and a provider is served from it. The next watcher sends everything again; until
+ *               then nothing is sent to the provider and nothing removed.
+ *   provider    diagnostics go on. The next one is sent everything; revisions tell it what it already has.
+ *   ourselves   both reconnect. Nothing is sent to the provider before the watcher has sent everything.
+ *   the folder  of the sockets: we exit, and create them again at the next start.
+ * A neighbour that stops reading makes changes coalesce, and is disconnected if it is silent for too long.
  *
  * With --once it is a filter, without neighbours (filter.h).
  *
@@ -44,18 +41,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How late it may be told that a date has passed, when nothing else happens. */
+/* The longest delay in noticing that a date has passed, if nothing else happens. */
 enum { CLOCK_PERIOD_S = 60 };
 
 static struct {
 	struct daemon *daemon;
-	struct egress *egress; /* the engine's */
+	struct egress *egress; /* used by the engine */
 	struct engine *engine;
 	struct inspect_server *server;
 	struct link *source;
 	struct link *provider;
 	struct leadership lead;
-	bool provider_obeys; /* it drives something that several lines share */
+	bool provider_obeys; /* it drives something that several lines share, so it follows the leader */
 	ev_timer clock;
 	ev_idle again;
 } self;
@@ -135,7 +132,7 @@ static const struct engine_ops engine_ops = {
 	.provider_flush = provider_flush,
 };
 
-/* ---- who acts ---- */
+/* ---- leadership ---- */
 
 static void tell_lead(uint64_t until_ms)
 {
@@ -157,7 +154,7 @@ static int take_lead(struct link *link, const struct message *message)
 		return err;
 	leadership_take(&self.lead, &lead);
 	tell_lead(lead.until_ms);
-	/* What stood while another line acted, that one has told of, or died before it could. */
+	/* Conditions that arose while another line was active were reported by it, unless it died first. */
 	if (!held && leadership_holds(&self.lead, now_ms))
 		engine_repeat(self.engine);
 	return 0;
@@ -252,7 +249,7 @@ static void on_turn(void *ctx, struct link *link)
 	work();
 }
 
-/* The sandbox lets no socket be made; the next start has none yet. */
+/* The sandbox allows no new sockets; the next start creates them. */
 static void on_socket_gone(void *ctx)
 {
 	(void)ctx;
@@ -275,7 +272,7 @@ static const struct link_ops provider_ops = {
 	.on_down = on_provider_down,
 };
 
-/* Who may come as what: the users of one link are strangers to the other. */
+/* Who may connect in which role: the users of one link are not admitted to the other. */
 struct entrance {
 	const char *socket_name;
 	enum peer_role role;
@@ -320,7 +317,7 @@ static struct link *listen_on(
 	return link;
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void measure(void *ctx)
 {

@@ -32,7 +32,7 @@ static void measure_certificates(struct engine *engine)
 	}
 	for (unsigned i = 0; i < COUNT; i++)
 		show(TRANSLATOR_EXPIRING, i, counts[i]);
-	/* Without any there is nothing to tell: the figure is then as good as never. */
+	/* Without certificates the earliest expiry is infinitely far away. */
 	metric_set(
 		&translator_metrics[TRANSLATOR_EXPIRY], 0, first != 0 ? (double)first : HUGE_VAL);
 }

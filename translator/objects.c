@@ -40,7 +40,7 @@ static const void *build_host(
 
 static bool passes_through(const struct objects *objects, struct balancer_node *balancer)
 {
-	/* They stand side by side in the tree. */
+	/* Passed-through hosts are adjacent in the tree. */
 	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
 	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
 		if (object_is_wanted(objects->secrets, &host->node))
@@ -55,7 +55,7 @@ static void gather_ports(const struct objects *objects, struct balancer_node *ba
 {
 	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
 	struct shared_port *ports = NULL;
-	/* Ports are claimed by few, names by thousands. */
+	/* Few ports are claimed, but thousands of names. */
 	for (; claim != NULL; claim = set_next(&balancer->claims, claim, node_by_key)) {
 		uint64_t number = claim_port(claim);
 		if (number == 0)
@@ -75,7 +75,7 @@ static void gather_ports(const struct objects *objects, struct balancer_node *ba
 	request->ports = ports;
 }
 
-/* Where all its ports are, and which are those of HTTP and HTTPS. */
+/* Sets where its ports are, and which of them are for HTTP and HTTPS. */
 static void set_listeners(const struct objects *objects, const struct balancer_node *node,
 	struct shared_request *request)
 {
@@ -85,7 +85,7 @@ static void set_listeners(const struct objects *objects, const struct balancer_n
 		const struct class_item *item =
 			class_table_find_own(classes_table(objects->classes), request->class_name);
 		if (item == NULL)
-			return; /* it is about to go */
+			return; /* about to be removed */
 		request->listeners = item->listeners.items;
 		request->listener_count = item->listeners.count;
 		request->addresses = item->addresses;
@@ -184,7 +184,7 @@ static void tell_users(const struct objects *objects, const struct pool_node *no
 	}
 }
 
-/* NULL: there is none. */
+/* NULL: no such Secret. */
 static const struct secret_record *read_secret(
 	const struct objects *objects, struct str namespace, struct str name)
 {
@@ -214,7 +214,7 @@ static void settle_tls(const struct objects *objects, const struct backend_wish 
 	backend_tls_settle(&request, objects->scratch, pool, problem);
 }
 
-/* All its users have the same settings for it. Returns how it is to be spoken to; NULL: nothing is said. */
+/* All its users have the same settings for it. Returns how to connect to it; NULL: not specified. */
 static const struct backend_wish *settle_pool(
 	const struct objects *objects, const struct pool_node *node, struct pool *pool)
 {
@@ -277,7 +277,7 @@ static void list_hosts(const struct objects *objects, const struct secret_node *
 	}
 	if (hosts.count > 1)
 		qsort(hosts.items, hosts.count, sizeof(struct str), compare_hosts);
-	/* The same name may be claimed of the load balancers of two classes. */
+	/* The same name may be claimed on the load balancers of two classes. */
 	for (size_t i = 0; i < hosts.count && kept < CERTIFICATE_HOSTS_MAX; i++) {
 		if (kept == 0 || !str_eq(hosts.items[kept - 1], hosts.items[i]))
 			hosts.items[kept++] = hosts.items[i];
@@ -291,7 +291,7 @@ static const void *build_certificate(const struct objects *objects, struct secre
 	struct secret_record record;
 	struct cert_info info;
 	record_read(&node->record, objects->scratch, &record);
-	/* It was found good when it became wanted. */
+	/* It was checked when it became wanted. */
 	struct str key = record.private_key.len != 0 ? record.private_key : STR_NONE;
 	must(cert_check(record.certificate, key, objects->scratch, &info) == NULL);
 	*certificate = (struct certificate){
@@ -340,7 +340,7 @@ static void diagnose_ingress(
 	struct tls_context tls = secrets_context(objects->secrets);
 	for (size_t i = 0; i < slot->diags.count; i++) {
 		const struct diag *diag = &slot->diags.items[i];
-		/* Already worded; the reason is text with a NUL behind it. */
+		/* Complete already; the reason is NUL-terminated. */
 		diag_add(diags, &diag->ingress, diag->reason.p, NULL, "%.*s",
 			STR_FMT(diag->message));
 	}
@@ -359,5 +359,5 @@ void object_diagnose(const struct objects *objects, struct node *node, struct di
 			 ? node_has_users(node)
 			 : node->kind != NODE_SECRET && object_is_wanted(objects->secrets, node))
 		(void)object_build(
-			objects, node, diags); /* nobody's host has something to tell, too */
+			objects, node, diags); /* even a host without owner may have diagnostics */
 }

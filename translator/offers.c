@@ -45,7 +45,7 @@ static int compare_names(const void *left, const void *right)
 	return str_cmp(*(const struct str *)left, *(const struct str *)right);
 }
 
-/* For each of the plan's names the Secret of the first entry that is for it; NULL: none. In the scratch arena. */
+/* For each of the plan's names the Secret of its first matching entry; NULL: none. In the scratch arena. */
 static struct secret_node **match_names(const struct offers *offers, const struct plan *plan)
 {
 	size_t count = plan->names.count;
@@ -63,7 +63,7 @@ static struct secret_node **match_names(const struct offers *offers, const struc
 			if (name != NULL && found[name - names] == NULL)
 				found[name - names] = secret;
 		}
-		/* Of these there are at most PLAN_OPEN_TLS_MAX. */
+		/* There are at most PLAN_OPEN_TLS_MAX of these. */
 		for (size_t k = 0; tls->is_open && k < count; k++) {
 			if (found[k] == NULL && offers_covers(secret, names[k]))
 				found[k] = secret;
@@ -72,7 +72,7 @@ static struct secret_node **match_names(const struct offers *offers, const struc
 	return found;
 }
 
-/* ---- all of an owner ---- */
+/* ---- offers of an owner ---- */
 
 static void add(
 	struct offer_list *list, struct ingress_node *ingress, struct str key, struct offer offer)

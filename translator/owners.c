@@ -12,7 +12,7 @@ static bool is_on(const struct owners *owners)
 	return provider_peer_is_merged(owners->provider) && !owners->config->shared_hosts;
 }
 
-/* ---- who it is ---- */
+/* ---- finding owners ---- */
 
 static struct ingress_node *older(struct ingress_node *a, struct ingress_node *b)
 {
@@ -31,14 +31,14 @@ static struct ingress_node *oldest_user(struct host_node *host)
 	return host->oldest;
 }
 
-/* The host as it is where its TLS is passed through. */
+/* The node of the same host with TLS passed through. */
 static struct host_node *find_passed(
 	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
 	if (balancer->passed_count == 0)
 		return NULL;
 	struct str before = STR(PLAN_PASSTHROUGH);
-	before.len--; /* the slash */
+	before.len--; /* without the slash */
 	return graph_find_host(balancer, key_join(owners->scratch, before, '/', host));
 }
 
@@ -49,7 +49,7 @@ static struct ingress_node *oldest_with(
 		oldest_user(find_passed(owners, balancer, host)));
 }
 
-/* Of the wildcard that covers it; NULL: there is none. */
+/* The owner of the wildcard that covers the host; NULL: none. */
 static struct ingress_node *oldest_above(
 	const struct owners *owners, struct balancer_node *balancer, struct str host)
 {
@@ -64,7 +64,7 @@ static bool same_namespace(const struct ingress_node *a, const struct ingress_no
 	return str_eq(node_namespace(&a->record.node), node_namespace(&b->record.node));
 }
 
-/* Whether a wildcard takes the name from the oldest that has it. Each may be NULL. */
+/* Whether a wildcard takes the host from its oldest user. Either may be NULL. */
 static bool covers(const struct ingress_node *above, const struct ingress_node *own)
 {
 	if (above == NULL || own == NULL)
@@ -152,7 +152,7 @@ void owners_joined(
 		ask(owners, host);
 }
 
-/* Where the oldest may not have the host, the one that left may have been the last that may. */
+/* If the oldest user may not have the host, the one that left may have been the last allowed one. */
 static bool may_be_last(const struct owners *owners, struct host_node *host)
 {
 	const struct ingress_node *oldest = oldest_user(host);
@@ -167,7 +167,7 @@ void owners_left(
 	if (was_oldest)
 		host->oldest = NULL;
 	if (set_is_empty(&host->users))
-		host->owner = 0; /* who comes then takes it from nobody */
+		host->owner = 0; /* the next owner does not take it from anybody */
 	if (was_oldest || may_be_last(owners, host))
 		ask(owners, host);
 }
@@ -178,7 +178,7 @@ void owners_changed(const struct owners *owners, struct host_node *host)
 	ask(owners, host);
 }
 
-/* ---- what follows ---- */
+/* ---- consequences ---- */
 
 bool owners_have_all(const struct owners *owners, struct ingress_node *ingress)
 {
@@ -212,7 +212,7 @@ static bool is_for_any(struct host_node *host, const struct ingress_node *owner)
 	return false;
 }
 
-/* A host that is to none of its users is not there, so that its requests go to the wildcard that covers it. */
+/* A host that none of its users may have is omitted, so that its requests go to the wildcard that covers it. */
 static void set_unserved(const struct owners *owners, struct host_node *host, bool on)
 {
 	if (host->is_unserved == on)
@@ -223,7 +223,7 @@ static void set_unserved(const struct owners *owners, struct host_node *host, bo
 	else
 		pending_want_again(owners->pending, &host->node);
 	if (str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH)))
-		pending_build(owners->pending, &host->balancer->node); /* it may bring a listener */
+		pending_build(owners->pending, &host->balancer->node); /* it may add a listener */
 }
 
 static void tell_next(
@@ -271,7 +271,7 @@ static void settle_name(
 	pending_settle_name(owners->pending, balancer, host);
 }
 
-/* Of the names that a wildcard may cover those that it takes, or has taken. */
+/* Settles the hosts that the wildcard of `domain` takes, or has taken. */
 static void settle_below(
 	const struct owners *owners, struct balancer_node *balancer, struct str domain)
 {

@@ -45,7 +45,7 @@ static const char *name_of_char(char c)
 	return "holds a control character";
 }
 
-/* `rest` begins with '%'. */
+/* `rest` starts with '%'. */
 static const char *check_escape(struct str rest)
 {
 	if (rest.len < 3 || !is_hex(rest.p[1]) || !is_hex(rest.p[2]))
@@ -73,8 +73,8 @@ static const char *check_chars(struct str path)
 	return NULL;
 }
 
-/* Elements that servers and backends resolve differently, so that one could be told what the other
- * did not match. */
+/* Elements that proxies and backends resolve differently, so that a backend might serve a path that the
+ * proxy did not match. */
 static const char *check_elements(struct str path)
 {
 	struct str rest = str_skip(path, 1);

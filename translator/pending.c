@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
-/* Of a batch, how far it has come. */
+/* Progress of a batch. */
 struct progress {
 	bool is_active;
 	uint16_t number;
-	size_t left[OBJECT_KINDS]; /* of each queue, what waited when the batch began */
+	size_t left[OBJECT_KINDS]; /* for each queue, how many waited when the batch began */
 	size_t left_going[OBJECT_KINDS];
-	uint64_t seen[OBJECT_KINDS]; /* of each queue, up to where new objects were sent ahead */
+	uint64_t seen[OBJECT_KINDS]; /* for each queue, up to where new objects were sent ahead */
 };
 
 struct pending {
@@ -59,7 +59,7 @@ void pending_free(struct pending *pending)
 	free(pending);
 }
 
-/* ---- what changes ask for ---- */
+/* ---- requests of changes ---- */
 
 void pending_diagnose(struct pending *pending, struct node *node, enum diagnostics_part part)
 {
@@ -69,7 +69,7 @@ void pending_diagnose(struct pending *pending, struct node *node, enum diagnosti
 
 void pending_build(struct pending *pending, struct node *node)
 {
-	/* A provider's batch tells the diagnostics along the way, of what is sent. */
+	/* The provider's batch updates the diagnostics of everything it sends. */
 	bool is_unserved =
 		node->kind == NODE_HOST && ((struct host_node *)(void *)node)->is_unserved;
 	bool is_up = provider_peer_is_up(pending->provider);
@@ -126,9 +126,9 @@ void pending_settle_name(struct pending *pending, struct balancer_node *balancer
 		pending_diagnose(pending, &user->record.node, DIAGNOSTICS_CONTENT);
 }
 
-/* ---- whose turn it is ---- */
+/* ---- queues ---- */
 
-/* The queues that are one to others. */
+/* The queues that callers see as one. */
 static struct queue *queues_of(
 	const struct pending *pending, enum pending_queue queue, size_t *ret_count)
 {
@@ -171,7 +171,7 @@ struct node *pending_take(struct pending *pending, enum pending_queue queue)
 	return node;
 }
 
-/* ---- of batches ---- */
+/* ---- batches ---- */
 
 void pending_begin_batch(struct pending *pending)
 {

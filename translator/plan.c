@@ -63,7 +63,7 @@ static void read_tls(const struct plan_maker *m)
 
 /* ---- the whole ---- */
 
-/* NULL: it shares. */
+/* NULL: it shares one. */
 static const struct class_item *own_class(const struct plan_maker *m)
 {
 	const struct class_table *classes = m->context->classes;
@@ -92,7 +92,7 @@ static void assign_balancer(const struct plan_maker *m, enum grouping grouping)
 	}
 }
 
-/* A check of a Service that this Ingress does not use would reach into another owner's. */
+/* A health check for a Service that this Ingress does not use would affect another owner's. */
 static void keep_own_checks(const struct plan_maker *m)
 {
 	struct annotation_values *values = &m->plan->values;
@@ -114,7 +114,7 @@ static void keep_own_checks(const struct plan_maker *m)
 	values->health_checks.count = kept;
 }
 
-/* ---- what a whole class shares ---- */
+/* ---- claims on a shared load balancer ---- */
 
 static int compare_texts(const void *left, const void *right)
 {
@@ -142,7 +142,7 @@ static bool is_among(const struct str *texts, size_t count, struct str text)
 	return false;
 }
 
-/* Of entries without hosts the first with each Secret counts, up to the limit. Returns how many do. */
+/* Of entries without hosts the first for each Secret counts, up to the limit. Returns how many. */
 static size_t limit_open(const struct plan_maker *m)
 {
 	struct str secrets[PLAN_OPEN_TLS_MAX];
@@ -217,7 +217,7 @@ static void share(const struct plan_maker *m)
 	}
 	read_names(m);
 	plan->shared_with = plan->values.shared_with;
-	/* All of it stands in ports, claims and pools now. */
+	/* All of it is now in ports, claims and pools. */
 	plan->values = (struct annotation_values){0};
 }
 
@@ -279,7 +279,7 @@ void plan_keep(const struct object_ref *self, enum grouping grouping, struct are
 {
 	*ret_plan = (struct plan){.self = *self, .is_kept = true};
 	if (grouping == GROUPING_MERGED)
-		return; /* what it has of the shared one is not known */
+		return; /* its part of the shared one is unknown */
 	ret_plan->is_ours = true;
 	ret_plan->scope = self->is_service ? BALANCER_OF_SERVICE : BALANCER_OF_INGRESS;
 	ret_plan->balancer_name = self->name;

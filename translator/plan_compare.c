@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The comparisons of plan.h: they tell what a changed Ingress changes, so that nothing else is
- * built again. */
+/* The comparisons of plan.h: they find out what a changed Ingress affects, so that nothing else is rebuilt. */
 #include "translator/plan.h"
 
 int plan_compare_ages(const struct plan *a, const struct plan *b)
@@ -13,7 +12,7 @@ int plan_compare_ages(const struct plan *a, const struct plan *b)
 
 bool plan_shapes_balancer(const struct plan *plan)
 {
-	/* The owners of a whole class are not listed, and what they have of it are claims. */
+	/* Owners of a shared load balancer are not listed in it; their parts of it are claims. */
 	return plan->is_ours && plan->scope != BALANCER_OF_CLASS;
 }
 
@@ -83,7 +82,7 @@ static bool same_claim(const struct path_claim *a, const struct path_claim *b)
 bool plan_same_host(const struct plan *a, const struct plan_host *a_host, const struct plan *b,
 	const struct plan_host *b_host)
 {
-	/* The uid counts because the owner of a new Ingress must hear what the old one's heard. */
+	/* The uid counts because a new Ingress must get the same Events as the old one did. */
 	if (!str_eq(a->self.uid, b->self.uid) || a->created != b->created ||
 		a_host->claims.count != b_host->claims.count)
 		return false;

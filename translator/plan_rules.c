@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rules of an Ingress, checked: hosts with their claims of paths, and the pools that these lead to.
+ * The checked rules of an Ingress: hosts with their path claims, and the pools they lead to.
  */
 #include "translator/plan_maker.h"
 
@@ -47,7 +47,7 @@ static const char *check_backend(const struct plan_maker *m, const struct ingres
 	return NULL;
 }
 
-/* Where a backend stands. */
+/* Where a backend is specified. */
 struct backend_place {
 	bool is_default;
 	size_t rule;
@@ -74,8 +74,8 @@ static struct str pool_port(const struct plan_maker *m, const struct ingress_bac
 	return backend->port_name;
 }
 
-/* A backend that cannot be is a pool without endpoints: the route stays and answers 503, so that
- * its requests do not fall to a shorter path, or to somebody else. Returns the id. */
+/* An invalid backend becomes a pool without endpoints: the route stays and answers 503, so that its
+ * requests do not fall through to a shorter path, or to another owner. Returns the id. */
 static struct str add_pool(const struct plan_maker *m, const struct ingress_backend *backend,
 	const struct backend_place *place)
 {
@@ -116,7 +116,7 @@ static void sort_pools(struct plan *plan)
 
 /* ---- hosts and paths ---- */
 
-/* One claim with its host, before claims are gathered by host. */
+/* One claim and its host, before claims are grouped by host. */
 struct hosted {
 	struct str host;
 	enum host_match match;
@@ -188,13 +188,13 @@ static void add_rule(const struct plan_maker *m, struct hosted_list *list, size_
 	}
 	base.claim = claim_of(m, index, rule->paths.count);
 	bool has_default = !str_is_empty(plan->default_pool);
-	/* On a load balancer of its own, the default pool takes what no path takes. On a shared one
-	 * that may be another Ingress's. */
+	/* On a load balancer of its own, the default pool takes requests that match no path. On a shared
+	 * one that could be another Ingress's. */
 	if (has_default && (rule->paths.count == 0 || plan->scope != BALANCER_OF_INGRESS)) {
 		add_implied(m, list, base);
 		return;
 	}
-	/* So that the host is known, and its requests do not fall to a wildcard. */
+	/* Keeps the host known, so that its requests do not go to a wildcard. */
 	*PLAN_PUSH(m, list) = base;
 	if (rule->paths.count == 0)
 		diag_add(m->diags, &plan->self, "NoBackend",
@@ -203,7 +203,7 @@ static void add_rule(const struct plan_maker *m, struct hosted_list *list, size_
 			"are answered with 404");
 }
 
-/* ---- TLS that is passed through ---- */
+/* ---- TLS passthrough ---- */
 
 static const char *check_passthrough(const struct ingress_rule *rule, struct str host)
 {
@@ -244,7 +244,7 @@ static void add_passthrough(const struct plan_maker *m, struct hosted_list *list
 	*PLAN_PUSH(m, list) = base;
 }
 
-/* There is no server name that nobody has: only rules without a path lead to it. */
+/* Passthrough needs a server name, so only rules without a path use the default pool. */
 static void drop_default(const struct plan_maker *m)
 {
 	bool used = str_is_empty(m->plan->default_pool);
@@ -302,7 +302,7 @@ void plan_read_rules(const struct plan_maker *m)
 	sort_pools(m->plan);
 }
 
-/* ---- looking ---- */
+/* ---- lookup ---- */
 
 const struct plan_pool *plan_find_pool(const struct plan *plan, struct str id)
 {

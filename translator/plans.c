@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Bytes of records that are read to make one plan for each of its hosts. */
+/* Bytes of records that may be read to make one plan for each of its hosts. */
 enum { PLAN_SMALL_MAX_LEN = 1024 * 1024 };
 
 enum {

@@ -54,7 +54,7 @@ void policies_refuse(const struct ingress_record *ingress, const struct plan_con
 
 static uint64_t mix(uint64_t digest, const void *bytes, size_t len)
 {
-	/* Whoever makes two settings alike does it to pools of his own namespace. */
+	/* Whoever makes two settings collide affects only pools of his own namespace. */
 	return digest_mix(digest, bytes, len);
 }
 

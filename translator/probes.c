@@ -8,7 +8,7 @@
 
 enum { PROBE_DEPTH_MAX = 4, PROBE_SECONDS_MAX = 3600, PROBE_TRIES_MAX = 100 };
 
-/* A tree of scalars and maps: all that a probe can hold. */
+/* A tree of scalars and maps, which is all that a probe can contain. */
 struct value {
 	bool is_map;
 	struct str text;
@@ -34,8 +34,8 @@ static struct str copy_scalar(struct arena *arena, const yaml_event_t *event)
 	return arena_str(arena, raw);
 }
 
-/* Plain and quoted scalars and maps; everything of YAML that JSON does not have, or a probe does
- * not need, is refused. */
+/* Allows plain and quoted scalars and maps; YAML that JSON does not have, or a probe does not need, is
+ * refused. */
 static const char *check_event(const yaml_event_t *event)
 {
 	switch (event->type) {
@@ -57,7 +57,7 @@ static const char *check_event(const yaml_event_t *event)
 	}
 }
 
-/* The next event, already checked; false when reading must end. */
+/* The next event, already checked; false: stop reading. */
 static bool next_event(struct reader *r, yaml_event_t *ret_event)
 {
 	if (r->problem != NULL)
@@ -234,8 +234,7 @@ static const char *read_member(
 		return read_number(arena, m, PROBE_TRIES_MAX, 1, &check->rise);
 	if (str_eq_c(m->key, "failureThreshold"))
 		return read_number(arena, m, PROBE_TRIES_MAX, 1, &check->fall);
-	/* A load balancer checks from the first moment; probes that were written for containers may
-	 * say so without harm. */
+	/* Harmless in probes written for containers: a load balancer checks from the start anyway. */
 	if (str_eq_c(m->key, "initialDelaySeconds"))
 		return NULL;
 	return arena_printf(arena, "%s is not supported", diag_quote(arena, m->key)).p;

@@ -22,7 +22,7 @@ struct provider_peer *provider_peer_new(const struct engine_ops *ops, void *ctx)
 	struct provider_peer *provider = xcalloc(1, sizeof(*provider));
 	provider->ops = ops;
 	provider->ctx = ctx;
-	provider->has_source_ranges = true; /* nothing is refused while no provider is known */
+	provider->has_source_ranges = true; /* nothing is refused until a provider is known */
 	return provider;
 }
 

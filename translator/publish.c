@@ -67,13 +67,13 @@ bool publish_read(struct publish *publish, struct lb_status *ret_status)
 	status.addresses.items = service.addresses.items;
 	status.addresses.count = service.addresses.count;
 	addresses_normalise(&status, publish->scratch, ret_status);
-	/* The ports are the Service's, and those of the Ingress may be others. */
+	/* The ports are the Service's, and may differ from those of the Ingress. */
 	for (size_t i = 0; i < ret_status->addresses.count; i++)
 		ret_status->addresses.items[i].ports.count = 0;
 	return true;
 }
 
-/* What is shown, as one text; NULL: there is no such Service. */
+/* The addresses as one text; NULL: there is no such Service. */
 static char *describe(struct publish *publish)
 {
 	struct lb_status status = {0};

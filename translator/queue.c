@@ -54,7 +54,7 @@ struct node *queue_pop(struct queue *queue)
 	queue->popped++;
 	if (queue_len(queue) == 0) {
 		queue->first = queue->end = 0;
-		/* What a burst needed is given back. */
+		/* Memory that a burst needed is freed. */
 		if (queue->cap > QUEUE_FIRST_CAP) {
 			free(queue->items);
 			queue->items = NULL;

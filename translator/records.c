@@ -17,7 +17,7 @@ struct records {
 	const struct changes *changes;
 	struct arena *scratch;
 	size_t counts[NODE_RECORD_KINDS];
-	uint8_t marks[RECORD_KIND_COUNT]; /* of each kind, the present sync */
+	uint8_t marks[RECORD_KIND_COUNT]; /* of the current sync, for each kind */
 };
 
 struct records *records_new(struct graph *graph, struct plans *plans, const struct changes *changes,
@@ -86,7 +86,7 @@ static void note_uid(struct ingress_node *ingress, struct str uid)
 	ingress->uid = uid.len != 0 ? str_dup(uid) : NULL;
 }
 
-/* Absent: the record is gone. `flag`: NODE_KEPT for the message of a record that cannot be read. */
+/* An absent payload deletes the record. `flag`: NODE_KEPT for the message of a record that cannot be read. */
 static void replace(struct records *records, struct record *record, struct str payload,
 	uint16_t flag, struct str uid)
 {
@@ -106,7 +106,7 @@ static void replace(struct records *records, struct record *record, struct str p
 	record->payload_len = payload.len;
 	records->counts[kind] += record->payload != NULL;
 	records->counts[kind] -= old_payload != NULL;
-	change(records, record, old); /* which may free the node */
+	change(records, record, old); /* may free the node */
 	record_free_payload(kind, old_payload, old_len);
 }
 
@@ -128,7 +128,7 @@ static void forget(struct records *records, struct record *record)
 	replace(records, record, STR_NONE, 0, STR_NONE);
 }
 
-/* A Service that may want a load balancer has a second record, as an owner. */
+/* A Service that may want a load balancer has a second record, as its owner. */
 static void put_front(
 	struct records *records, struct str key, bool is_front, struct str payload, struct str uid)
 {
@@ -160,8 +160,8 @@ static void put(struct records *records, struct str key, struct str payload, con
 		put_front(records, key, layer4_is_front(value), payload, record_key->uid);
 }
 
-/* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids are made of them:
- * with a slash one would be another's, and ids go into configurations. */
+/* Names of all these kinds are DNS names (Kubernetes API conventions). Keys and ids contain them: a slash
+ * could turn one into another, and ids are written into configurations. */
 static bool is_plain(struct str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
@@ -196,7 +196,7 @@ int records_take(
 	return 0;
 }
 
-/* NULL: nothing is known of it. Of a Service that cannot be read there is only a front. */
+/* NULL: unknown. A Service that cannot be read has only a front. */
 static struct record *find(struct records *records, const struct record_key *key)
 {
 	struct str text = key_text(key, records->scratch);
@@ -216,7 +216,7 @@ int records_delete(struct records *records, const struct record_key *key)
 	if (!str_is_empty(key->uid)) {
 		void *value = arena_alloc(records->scratch, record_schema(key->kind)->size);
 		record_read(record, records->scratch, value);
-		/* The end of one that was made anew under the same name in the meantime. */
+		/* This deletes an earlier object; another one of the same name exists by now. */
 		struct str uid = ((const struct record_key *)value)->uid;
 		if (!str_is_empty(uid) && !str_eq(uid, key->uid))
 			return 0;
@@ -225,8 +225,8 @@ int records_delete(struct records *records, const struct record_key *key)
 	return 0;
 }
 
-/* Nothing is known of it but that it is there, so that a load balancer of its own is not taken for
- * one that nobody wants. Of other kinds nothing can be said. */
+/* Only its existence is known, which keeps a load balancer of its own from being removed as unwanted. Other
+ * kinds do not matter. */
 static void keep_unknown(struct records *records, const struct record_key *key, struct str payload)
 {
 	enum node_kind kind = key->kind == RECORD_INGRESS ? NODE_INGRESS : NODE_FRONT;
@@ -268,7 +268,7 @@ static void sweep(struct records *records, enum node_kind node_kind, uint8_t mar
 	const struct set *all = &records->graph->records[node_kind];
 	struct record *next = NULL;
 	for (struct record *record = set_first(all); record != NULL; record = next) {
-		/* Dropping a record may free others, but none of its own kind. */
+		/* Dropping a record may free nodes, but none of its own kind. */
 		next = set_next(all, record, node_by_key);
 		if (record->payload != NULL && record->node.mark != mark)
 			drop(records, record);

@@ -37,7 +37,7 @@ static int compare_precedence(const void *left, const void *right)
 	return order != 0 ? order : compare_numbers(a->position, b->position);
 }
 
-/* Brings claims that may collide side by side, each group in its order of precedence. */
+/* Makes claims that may collide adjacent, each group in order of precedence. */
 static int compare_paths(const void *left, const void *right)
 {
 	const struct path_claim *a = left;
@@ -56,10 +56,9 @@ static bool is_same_ingress(const struct path_claim *a, const struct path_claim 
 	       str_eq(a->ingress->name, b->ingress->name);
 }
 
-/* Both match the same requests, so the second could never be reached. Prefix and
- * implementation-specific are one here. In one Ingress
- * "/foo" behind "/foo/" stays: owners write both, and a load balancer that only compares text needs
- * both. */
+/* Both match the same requests, so the second could never be reached. Prefix and implementation-specific
+ * count as the same. Within one Ingress "/foo" stays beside "/foo/": owners write both, and a load balancer
+ * that compares plain text needs both. */
 static bool collide(const struct path_claim *a, const struct path_claim *b)
 {
 	bool exact = a->type == PATH_EXACT;
@@ -105,7 +104,7 @@ static void add_rule(struct virtual_host *host, const struct path_claim *claim, 
 	};
 }
 
-/* Returns how many claims stay; they are moved to the front. */
+/* Moves the claims that stay to the front, and returns how many there are. */
 static size_t drop_losers(struct path_claim *claims, size_t count, struct str host,
 	struct arena *arena, struct diag_list *diags)
 {

@@ -13,7 +13,7 @@ struct secrets {
 	const struct engine_config *config;
 	struct arena *scratch;
 	int64_t now_s;
-	int64_t next_change_s; /* when the date of a certificate is to be told */
+	int64_t next_change_s; /* when the next date of a certificate has to be reported */
 };
 
 struct secrets *secrets_new(struct graph *graph, const struct source_peer *source,
@@ -35,7 +35,7 @@ void secrets_free(struct secrets *secrets)
 	free(secrets);
 }
 
-/* ---- what is known of one ---- */
+/* ---- facts about a Secret ---- */
 
 static const struct tls_secret *find_secret(void *ctx, struct str namespace, struct str name)
 {
@@ -89,12 +89,12 @@ const struct secret_facts *secrets_facts(struct secrets *secrets, struct secret_
 bool secrets_set_time(struct secrets *secrets, int64_t now_s)
 {
 	struct record *record;
-	/* What has been told by a clock that was ahead is looked at again. */
+	/* If the clock has gone back, earlier reports are checked again. */
 	bool due = now_s >= secrets->next_change_s || now_s < secrets->now_s;
 	secrets->now_s = now_s;
 	if (!due)
 		return false;
-	/* A few times in the life of a certificate. */
+	/* This happens only a few times in the life of a certificate. */
 	secrets->next_change_s = INT64_MAX;
 	SET_FOREACH (record, &secrets->graph->records[NODE_SECRET], node_by_key) {
 		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
@@ -104,7 +104,7 @@ bool secrets_set_time(struct secrets *secrets, int64_t now_s)
 	return true;
 }
 
-/* ---- which of them are sent ---- */
+/* ---- which Secrets are sent ---- */
 
 struct secret_name secrets_default(const struct secrets *secrets)
 {
@@ -131,7 +131,7 @@ bool object_is_wanted(struct secrets *secrets, struct node *node)
 		return !((struct host_node *)(void *)node)->is_unserved;
 	if (node->kind != NODE_SECRET)
 		return true;
-	/* A key goes nowhere where nobody asks for it. */
+	/* A key is sent only where it is used. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
 	bool is_shown = !provider_peer_is_merged(secrets->provider) ||
 			!set_is_empty(&secret->shown) || secrets_is_default(secrets, node);

@@ -13,12 +13,12 @@ struct source_peer {
 	void *ctx;
 	bool is_up;
 	bool has_settings;
-	bool is_whole;                   /* at least once */
-	bool is_syncing;                 /* the present watcher's records are not all there */
-	unsigned awaited;                /* 1 << enum record_kind */
+	bool is_whole;                   /* complete at least once */
+	bool is_syncing;                 /* the current watcher's records are not complete */
+	unsigned awaited;                /* bits: 1 << enum record_kind */
 	unsigned begun;                  /* likewise: between sync-begin and sync-end */
 	unsigned synced;                 /* likewise: kinds that are synced at all */
-	struct source_settings settings; /* texts are owned */
+	struct source_settings settings; /* owns its texts */
 	char missing[160];
 };
 
@@ -201,7 +201,7 @@ const char *source_peer_missing(struct source_peer *source)
 	return text;
 }
 
-/* ---- what it is told ---- */
+/* ---- output ---- */
 
 struct buf *source_peer_out(const struct source_peer *source)
 {

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-enum { STATUSES_TOLD_MAX = 20 /* of the owners of a load balancer that classes share */ };
+enum { STATUSES_TOLD_MAX = 20 /* owners of a shared load balancer that are told */ };
 
 static const struct schema *status_schema(void)
 {
@@ -61,7 +61,7 @@ static void log_state(const struct balancer_node *balancer, const struct lb_stat
 			LOG_TEXT("reason", status->message));
 }
 
-/* What is kept of it, as a frame: all but the revision. */
+/* What is kept of the status, as a frame: all but the revision. */
 static void encode(const struct lb_status *status, struct buf *out)
 {
 	struct schema_error error;
@@ -106,7 +106,7 @@ int statuses_take(const struct statuses *statuses, const struct lb_status *statu
 	struct lb_status now = *status;
 	struct balancer_node *balancer = graph_find_balancer(statuses->graph, status->id);
 	if (balancer == NULL || set_is_empty(&balancer->users))
-		return 0; /* the provider has not heard yet that it is gone */
+		return 0; /* the provider does not know yet that it was removed */
 	note_answer(statuses, balancer, status);
 	struct buf frame;
 	(void)statuses_read(balancer, statuses->scratch, &old);
@@ -120,7 +120,7 @@ int statuses_take(const struct statuses *statuses, const struct lb_status *statu
 		buf_fini(&frame);
 		return 0;
 	}
-	/* `old` points into what is replaced. */
+	/* `old` points into what store() replaces. */
 	bool moved = now.addresses_known && (!old.addresses_known || !addresses_equal(&old, &now));
 	bool recovered = (balancer->node.flags & NODE_FAILED) != 0 && now.state == LB_STATE_APPLIED;
 	store(balancer, buf_str(&frame));
@@ -167,7 +167,7 @@ static void add_for(const struct statuses *statuses, const struct ingress_node *
 	diag_add(diags, &self, reason, NULL, "%.*s", STR_FMT(message));
 }
 
-/* What classes share is the administrator's matter: it is told on the IngressClasses. */
+/* A shared load balancer concerns the administrator, so its problems are reported on the IngressClasses. */
 static void add_for_classes(const struct statuses *statuses, const struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
@@ -182,8 +182,8 @@ static void add_for_classes(const struct statuses *statuses, const struct balanc
 	}
 }
 
-/* To all, but of a load balancer with thousands of them to a few, by name: so many Events at once would tell less than they cost. Whoever
- * asks about another is told by `sluicectl explain`. */
+/* Reports to all users; if a load balancer has thousands of them, only to the first few by name, because that many Events would cost more
+ * than they tell. `sluicectl explain` tells the others. */
 static void add_for_all(const struct statuses *statuses, struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
@@ -199,7 +199,7 @@ static void add_for_all(const struct statuses *statuses, struct balancer_node *b
 	}
 }
 
-/* To those whose certificate is shown for a name. */
+/* Reports to the owners for whose names the certificate is served. */
 static void add_for_certificate(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
 {
@@ -220,7 +220,7 @@ static void add_for_certificate(const struct statuses *statuses, struct balancer
 	}
 }
 
-/* To who has a load balancer for the Service, and to all whose backend it is. */
+/* Reports to the owner of the Service's load balancer, and to all who use the Service as a backend. */
 static void add_for_service(const struct statuses *statuses, struct balancer_node *balancer,
 	const struct lb_notice *notice, const char *reason, struct diag_list *diags)
 {
@@ -266,7 +266,7 @@ static void add_notice(const struct statuses *statuses, struct balancer_node *ba
 		add_for(statuses, ingress, reason, notice->message, diags);
 }
 
-/* A notice of the load balancer itself says the same, with a reason of its own. */
+/* A notice about the load balancer itself says the same, with a more specific reason. */
 static bool is_noticed(const struct lb_status *status)
 {
 	for (size_t i = 0; i < status->notices.count; i++) {
@@ -295,7 +295,7 @@ void statuses_diagnose(const struct statuses *statuses, struct balancer_node *ba
 	for (size_t i = 0; i < status.notices.count; i++)
 		add_notice(statuses, balancer, &status.notices.items[i], diags);
 	diag_list_finish(diags);
-	/* While it does not work, each message is told once, even if two of them take turns. */
+	/* While it fails, each message is reported once, even if two of them alternate. */
 	*ret_keep = status.state != LB_STATE_APPLIED;
 }
 
@@ -310,7 +310,7 @@ static void put_status(
 			LOG_STR("reason", error.text));
 }
 
-/* Whether it has at least one of the ports it wants. */
+/* Whether it has at least one of its ports. */
 static bool has_port(
 	const struct statuses *statuses, const struct ingress_node *front, const struct plan *plan)
 {
@@ -325,7 +325,7 @@ static bool has_port(
 	return false;
 }
 
-/* The ports of an address are those of the load balancer, not of the Service. */
+/* The ports of an address are the load balancer's, not the Service's. */
 static void copy_addresses(
 	struct arena *arena, const struct lb_status *status, struct status_update *update)
 {
@@ -354,7 +354,7 @@ static void send_front_status(
 	if (!plan->is_ours)
 		return;
 	if (has_port(statuses, front, plan)) {
-		/* It is told when its connections are served, not before. */
+		/* A status is sent once connections are served, not before. */
 		bool known = statuses_read(front->balancer, statuses->scratch, &status);
 		if (!known || !status.addresses_known ||
 			(front->balancer->node.flags & NODE_ANSWERED) == 0)
@@ -401,7 +401,7 @@ bool statuses_work(const struct statuses *statuses)
 {
 	struct buf *out = NULL;
 	int steps = 0;
-	/* Whether a Service has its ports must be settled first. */
+	/* Who has which port must be settled first. */
 	if (!source_peer_is_up(statuses->source) || !source_peer_is_whole(statuses->source) ||
 		pending_count(statuses->pending, PENDING_CLAIMS) != 0)
 		return false;

@@ -33,8 +33,7 @@ static struct str trim(struct str s)
 	return s;
 }
 
-/* What may stand in a cookie's name or a domain without quotes, in any load balancer's
- * configuration. */
+/* Characters that need no quotes in a cookie's name or domain, in any load balancer's configuration. */
 static bool is_word(struct str s)
 {
 	if (s.len > STICKINESS_WORD_MAX_LEN)

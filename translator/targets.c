@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* ---- which they are ---- */
+/* ---- gathering ---- */
 
 static int compare_addresses(const void *left, const void *right)
 {
@@ -110,7 +110,7 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 
 /* ---- joining and leaving ---- */
 
-/* A server name for which TLS is passed through may bring a listener, or take it away. */
+/* A passed-through server name may add a listener, or remove it. */
 static void touch_listeners(const struct targets *targets, const struct node *node)
 {
 	const struct host_node *host = (const void *)node;
@@ -125,8 +125,8 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_POOL:
 	case NODE_SECRET:
 	case NODE_BALANCER:
-		/* Its content is the same for one user more; but one that has something to complain
-		 * of says it to the new one, too. */
+		/* One more user does not change its content; but if it has diagnostics, the new user must
+		 * get them, too. */
 		if (is_first)
 			pending_want_again(targets->pending, node);
 		if (is_first || (node->flags & (NODE_SENT | NODE_DIRTY)) == 0)
@@ -141,7 +141,7 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 		if (is_first)
 			touch_listeners(targets, node);
 		return;
-	case NODE_CLAIM: /* claims_ask_of() */
+	case NODE_CLAIM: /* see claims_ask_of() */
 	case NODE_CLASS:
 	case NODE_INGRESS:
 	case NODE_FRONT:
@@ -198,7 +198,7 @@ static struct target_list present_targets(
 	return t;
 }
 
-/* Those of `a` that are none of `b`, in the arena. */
+/* The items of `a` that are not in `b`, in the arena. */
 static struct target_list subtract_targets(
 	const struct targets *targets, const struct target_list *a, const struct target_list *b)
 {
@@ -237,7 +237,7 @@ static void leave_all(const struct targets *targets, struct ingress_node *ingres
 			owners_left(targets->owners, (struct host_node *)(void *)gone->items[i],
 				ingress);
 	}
-	/* Hosts last: one that goes may take its load balancer with it. */
+	/* Hosts last: the last host of a load balancer takes it along. */
 	struct node **hosts = arena_calloc(targets->scratch, gone->count, sizeof(*hosts));
 	size_t host_count = 0;
 	for (size_t i = 0; i < gone->count; i++) {
@@ -253,7 +253,7 @@ static void leave_all(const struct targets *targets, struct ingress_node *ingres
 		left(targets, hosts[i], shaped_balancer);
 }
 
-/* New targets come before old ones go, so that nothing is freed and made again in between. */
+/* New targets are joined before old ones are left, so that nothing is freed only to be created again. */
 void targets_set(const struct targets *targets, struct ingress_node *ingress,
 	const struct target_list *t, bool shaped_balancer)
 {

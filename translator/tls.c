@@ -63,7 +63,7 @@ int64_t tls_next_change(const struct tls_secret *secret, const struct tls_contex
 	return next;
 }
 
-/* Dates, not spans: a message that counts down would be a new one each time. */
+/* Dates rather than durations: a message that counts down would be new each time. */
 static const char *date_text(int64_t seconds, char *text, size_t room)
 {
 	struct tm parts;

@@ -6,8 +6,7 @@
 bool work_settle(struct engine *engine)
 {
 	int steps = 0;
-	/* Not within a batch: a name must not pass from one certificate to another between the two
-	 * of them. */
+	/* Not within a batch: within one, a name must not move from one certificate to another. */
 	if (!source_peer_is_whole(engine->source) || pending_is_in_batch(engine->pending))
 		return false;
 	while (steps < PENDING_STEPS_MAX && pending_count(engine->pending, PENDING_CLAIMS) != 0) {
@@ -54,7 +53,7 @@ bool work_release(struct engine *engine)
 	return released;
 }
 
-static void speak(struct engine *engine, struct node *node)
+static void diagnose(struct engine *engine, struct node *node)
 {
 	struct diag_list diags;
 	uint16_t asked = node->flags & (NODE_TELL | NODE_TELL_STATUS);
@@ -70,8 +69,8 @@ static void speak(struct engine *engine, struct node *node)
 		statuses_diagnose(
 			&engine->statuses, (struct balancer_node *)(void *)node, &diags, &keep);
 		diagnostics_update(engine->diagnostics, node, DIAGNOSTICS_STATUS, &diags, keep);
-		/* After a restart the first status may be that nothing is known yet; what comes then
-		 * may have been told in the life before. */
+		/* After a restart the first status may be that nothing is known yet; what follows may have
+		 * been reported before the restart. */
 		if ((node->flags & NODE_TELL_STATUS) == 0 && !keep)
 			node->flags &= (uint16_t)~NODE_NEW_STATUS;
 	}
@@ -81,7 +80,7 @@ static void speak(struct engine *engine, struct node *node)
 bool work_diagnose(struct engine *engine)
 {
 	int steps = 0;
-	/* Who has what must be settled before it is told. */
+	/* Ownership must be settled before it is reported. */
 	if (!source_peer_is_up(engine->source) || !source_peer_is_whole(engine->source) ||
 		pending_count(engine->pending, PENDING_CLAIMS) != 0)
 		return false;
@@ -89,7 +88,7 @@ bool work_diagnose(struct engine *engine)
 		pending_count(engine->pending, PENDING_DIAGNOSES) != 0 &&
 		source_peer_out(engine->source) != NULL) {
 		struct node *node = pending_take(engine->pending, PENDING_DIAGNOSES);
-		speak(engine, node);
+		diagnose(engine, node);
 		graph_settle(&engine->graph, node);
 		steps++;
 	}

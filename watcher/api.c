@@ -10,7 +10,7 @@
 
 enum { HTTP_UNAUTHORIZED = 401, HEADERS_MAX = 8 };
 
-/* Of the shape name/version (os/arch), as API servers expect it: a name that begins with "curl" would be given indented JSON. */
+/* Of the form name/version (os/arch): to a name that begins with "curl" API servers send indented JSON. */
 #define API_USER_AGENT "sluice-watcher/" SLUICE_VERSION " (linux)"
 
 struct api_request {
@@ -36,7 +36,7 @@ struct api {
 	struct credentials *credentials;
 	struct api_queue running;
 	struct api_queue waiting;
-	ev_timer kick; /* starts what waits, from the loop */
+	ev_timer kick; /* starts waiting requests, from the loop */
 };
 
 /* ---- results ---- */
@@ -146,7 +146,7 @@ static size_t add_impersonation(const struct target *target, char **headers, siz
 	return count;
 }
 
-/* NULL behind the last; to be freed one by one. */
+/* NULL-terminated; to be freed one by one. */
 static char **make_headers(const struct api_request *request)
 {
 	const struct target *target = request->api->target;
@@ -194,7 +194,7 @@ static void run(struct api_request *request, const struct credentials_view *view
 	free(headers);
 }
 
-/* Starts all that waits, or ends it when there are no credentials to be had. */
+/* Starts all waiting requests, or fails them if there are no credentials. */
 static void start_waiting(struct api *api)
 {
 	struct credentials_view view;
@@ -232,7 +232,7 @@ static void on_peer_changed(void *ctx)
 	http_drop_idle(api->http);
 }
 
-/* ---- for owners ---- */
+/* ---- public functions ---- */
 
 struct api_request *api_start(struct api *api, const struct api_call *call)
 {

@@ -15,11 +15,11 @@ struct channel {
 	struct frames frames;    /* of a watch */
 	struct list_reader page; /* of a list */
 	char *next_page;
-	ev_timer timer; /* until the answer, then until the deadline */
+	ev_timer timer; /* until the response, then until the deadline */
 	double lives_s;
 	bool is_opened;
-	enum reflector_event refusal; /* why we refused the answer; COUNT: we did not */
-	bool *gone;                   /* set while events are given out: one of them may free us */
+	enum reflector_event refusal; /* why we refused the response; COUNT: we did not */
+	bool *gone; /* set while events are delivered: a callback may free the channel */
 	char problem[CHANNEL_PROBLEM_LEN];
 };
 
@@ -41,15 +41,15 @@ const char *channel_next_page(const struct channel *channel)
 	return channel->next_page != NULL ? channel->next_page : "";
 }
 
-static void tell(struct channel *channel, enum reflector_event event, struct str revision,
+static void emit(struct channel *channel, enum reflector_event event, struct str revision,
 	double retry_after_s)
 {
 	channel->config.ops->on_event(channel->config.ctx, channel, event, revision, retry_after_s);
 }
 
-/* ---- judging answers ---- */
+/* ---- classifying responses ---- */
 
-static enum reflector_event judge_code(long code)
+static enum reflector_event classify_status(long code)
 {
 	switch (code) {
 	case 401:
@@ -68,7 +68,7 @@ static enum reflector_event judge_code(long code)
 	return code >= 400 ? REFLECTOR_EV_REFUSED : REFLECTOR_EV_BROKEN;
 }
 
-static enum reflector_event judge_network(enum http_outcome outcome)
+static enum reflector_event classify_outcome(enum http_outcome outcome)
 {
 	switch (outcome) {
 	case HTTP_E_TOO_LONG:
@@ -81,8 +81,8 @@ static enum reflector_event judge_network(enum http_outcome outcome)
 	}
 }
 
-/* Whatever is no whole answer 200. */
-static enum reflector_event judge(struct channel *channel, const struct api_result *result)
+/* Classifies everything but a complete response with status 200. */
+static enum reflector_event classify(struct channel *channel, const struct api_result *result)
 {
 	if (channel->refusal != REFLECTOR_EV_COUNT)
 		return channel->refusal;
@@ -90,17 +90,17 @@ static enum reflector_event judge(struct channel *channel, const struct api_resu
 	if (result->outcome == API_E_CREDENTIALS)
 		return REFLECTOR_EV_UNAUTHORIZED;
 	if (result->outcome == API_E_NETWORK)
-		return judge_network(result->http);
+		return classify_outcome(result->http);
 	if (api_status_is_gone(&result->status, result->code))
 		return REFLECTOR_EV_GONE;
 	if (result->status.is_too_new)
 		return REFLECTOR_EV_TOO_NEW;
-	return judge_code(result->code);
+	return classify_status(result->code);
 }
 
 /* ---- frames of a watch ---- */
 
-static void tell_error_frame(struct channel *channel, const struct json *object)
+static void emit_error(struct channel *channel, const struct json *object)
 {
 	struct api_status status;
 	enum reflector_event event = REFLECTOR_EV_BROKEN;
@@ -113,7 +113,7 @@ static void tell_error_frame(struct channel *channel, const struct json *object)
 		event = REFLECTOR_EV_TOO_NEW;
 	else if (status.code == 429)
 		event = REFLECTOR_EV_THROTTLED;
-	tell(channel, event, STR_NONE, status.retry_after_s);
+	emit(channel, event, STR_NONE, status.retry_after_s);
 }
 
 static bool is_initial_end(const struct json *object)
@@ -136,13 +136,13 @@ static void take_frame(struct channel *channel, const struct json *frame)
 	} else if (str_eq_c(type, "BOOKMARK")) {
 		event = is_initial_end(object) ? REFLECTOR_EV_MARKED : REFLECTOR_EV_BOOKMARK;
 	} else if (str_eq_c(type, "ERROR")) {
-		tell_error_frame(channel, object);
+		emit_error(channel, object);
 		return;
 	} else {
 		note(channel, "a frame of unknown type");
 		event = REFLECTOR_EV_BROKEN;
 	}
-	tell(channel, event, revision, -1);
+	emit(channel, event, revision, -1);
 }
 
 static int on_line(void *ctx, struct str line)
@@ -173,7 +173,7 @@ static int on_watch_data(void *ctx, struct str piece)
 	struct channel *channel = ctx;
 	struct channel_config config = channel->config;
 	int err = frames_feed(&channel->frames, piece, on_line, channel);
-	/* With -ECANCELED the channel is no more. */
+	/* With -ECANCELED the channel has been freed. */
 	if (err == -EMSGSIZE) {
 		note(channel, "a frame of more than %d bytes", FRAMES_LINE_MAX);
 		channel->refusal = REFLECTOR_EV_TOO_LONG;
@@ -196,7 +196,7 @@ static void on_watch_head(void *ctx)
 		return;
 	channel->is_opened = true;
 	restart_timer(channel, channel->lives_s);
-	tell(channel, REFLECTOR_EV_OPENED, STR_NONE, -1);
+	emit(channel, REFLECTOR_EV_OPENED, STR_NONE, -1);
 }
 
 static void on_watch_done(void *ctx, const struct api_result *result)
@@ -207,15 +207,15 @@ static void on_watch_done(void *ctx, const struct api_result *result)
 	if (result->outcome == API_ANSWERED && result->code == 200)
 		note(channel, "the watch ended at once");
 	else
-		event = judge(channel, result);
-	tell(channel, event, STR_NONE, result->retry_after_s);
+		event = classify(channel, result);
+	emit(channel, event, STR_NONE, result->retry_after_s);
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct channel *channel = timer->data;
 	note(channel, channel->is_opened ? "not ended by the server in time" : "no answer in time");
-	tell(channel, channel->is_opened ? REFLECTOR_EV_DEADLINE : REFLECTOR_EV_CUT, STR_NONE, -1);
+	emit(channel, channel->is_opened ? REFLECTOR_EV_DEADLINE : REFLECTOR_EV_CUT, STR_NONE, -1);
 }
 
 /* ---- pages of a list ---- */
@@ -249,7 +249,7 @@ static int on_list_data(void *ctx, struct str piece)
 	return -EBADMSG;
 }
 
-/* What stands around the items. False: it is no list. */
+/* Reads what surrounds the items. False: not a list. */
 static bool end_page(struct channel *channel, struct revision *ret_revision)
 {
 	struct str text;
@@ -271,18 +271,18 @@ static void on_list_done(void *ctx, const struct api_result *result)
 	struct revision revision;
 	channel->request = NULL;
 	if (result->outcome != API_ANSWERED || result->code != 200) {
-		enum reflector_event event = judge(channel, result);
-		tell(channel, event, STR_NONE, result->retry_after_s);
+		enum reflector_event event = classify(channel, result);
+		emit(channel, event, STR_NONE, result->retry_after_s);
 	} else if (!end_page(channel, &revision)) {
 		note(channel, "the answer is no list");
-		tell(channel, REFLECTOR_EV_BROKEN, STR_NONE, -1);
+		emit(channel, REFLECTOR_EV_BROKEN, STR_NONE, -1);
 	} else {
-		tell(channel, channel->next_page != NULL ? REFLECTOR_EV_PAGE : REFLECTOR_EV_LISTED,
+		emit(channel, channel->next_page != NULL ? REFLECTOR_EV_PAGE : REFLECTOR_EV_LISTED,
 			str_from(revision.text), -1);
 	}
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static struct channel *channel_new(const struct channel_config *config)
 {

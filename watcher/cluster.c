@@ -18,14 +18,14 @@ enum {
 };
 /* After an outage of this length the cluster may be another one. */
 static const double LONG_OUTAGE_S = 300.0;
-/* How often to look again for a kind that must be there. */
+/* How often discovery is repeated while a required kind is not served. */
 static const double SEARCH_S = 30.0;
-/* Readiness is looked at again so often while something does not work. */
+/* How often readiness is reviewed while something does not work. */
 static const double REVIEW_S = 1.0;
-/* A watch that ends in good order is open again before anybody need hear of it. */
+/* A watch that ends normally is reopened within this time, before it is worth reporting. */
 static const double AGE_TOLD_S = 2.0;
 
-/* Ingresses come last, so that a receiver meets what they need first. */
+/* Ingresses come last, so that a receiver gets what they refer to first. */
 static const enum record_kind order[] = {
 	RECORD_INGRESS_CLASS, RECORD_SERVICE, RECORD_ENDPOINTS, RECORD_SECRET, RECORD_INGRESS};
 enum { ORDER_COUNT = sizeof(order) / sizeof(order[0]) };
@@ -38,10 +38,10 @@ struct cluster {
 	struct reflector *reflectors[REFLECTORS_MAX];
 	size_t reflector_count;
 	bool is_lost[REFLECTORS_MAX];
-	bool is_discovered; /* for the first time */
+	bool is_discovered; /* at least once */
 	bool is_whole;
 	char discovery_problem[PROBLEM_LEN];
-	struct backoff search; /* for what is not served */
+	struct backoff search; /* for kinds that are not served */
 	ev_timer search_timer;
 	ev_timer review;
 };
@@ -106,9 +106,9 @@ static void become_whole(struct cluster *c)
 	c->config.ops->on_whole(c->config.ctx);
 }
 
-/* ---- what reflectors say ---- */
+/* ---- events of reflectors ---- */
 
-/* From the loop: a reflector must not be freed while it speaks. */
+/* From the loop: a reflector must not be freed while it is in its callback. */
 static void search_later(struct cluster *c, double after_s)
 {
 	if (ev_is_active(&c->search_timer) || discovery_is_running(c->discovery))
@@ -145,7 +145,7 @@ static void on_following(void *ctx, struct reflector *reflector)
 static void on_health(void *ctx, struct reflector *reflector, double outage_s)
 {
 	struct cluster *c = ctx;
-	/* The server is there again: nobody else need wait out a pause that was meant for its absence. */
+	/* The server is back: the other reflectors need not wait out a back-off meant for its absence. */
 	for (size_t i = 0; outage_s >= 0 && i < c->reflector_count; i++) {
 		if (c->reflectors[i] != reflector)
 			reflector_reachable(c->reflectors[i]);
@@ -221,9 +221,9 @@ static void tell_kinds(struct cluster *c)
 	c->config.ops->on_kinds(c->config.ctx, kinds, count);
 }
 
-/* ---- what is served ---- */
+/* ---- served versions ---- */
 
-/* Reflectors of a kind go on with the version that is now the best; one whose version works is left alone. */
+/* Moves the reflectors of a kind to the version that is best now; one whose version works is left alone. */
 static void change_version(struct cluster *c, const struct kind_version *version)
 {
 	for (size_t i = 0; i < c->reflector_count; i++) {
@@ -291,9 +291,9 @@ static void on_discovery_problem(void *ctx, const char *problem)
 	review(c);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
-/* Of several reflectors of a kind (--namespace) the worst is shown. */
+/* Of several reflectors of a kind (--namespace) the worst one is reported. */
 static void collect(void *ctx)
 {
 	const struct cluster *c = ctx;

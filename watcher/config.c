@@ -25,7 +25,7 @@ const struct option_table config_table = {
 	.config_size = sizeof(struct config),
 };
 
-/* ---- what the table of options cannot say ---- */
+/* ---- checks that the table of options cannot express ---- */
 
 enum { WORD_MAX = 253 };
 

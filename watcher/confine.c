@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* It is read again when somebody asks for it. */
+/* A reload reads it again. */
 static void allow_kubeconfig(struct sandbox *sandbox, const char *list)
 {
 	while (list != NULL && *list != '\0') {

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 static const double REREAD_S = 60.0;
-/* A plugin that gives nothing good is not run more often than this. */
+/* A plugin that fails is not run more often than this. */
 static const double EXEC_PAUSE_S = 5.0;
-/* What expires while a request is on its way is no use. */
+/* Credentials must not expire while a request is in flight. */
 static const double EXPIRY_MARGIN_S = 5.0;
 
 struct credentials {
@@ -58,7 +58,7 @@ const char *credentials_problem(const struct credentials *c)
 
 /* ---- TLS ---- */
 
-/* Takes a problem. True: there was none. */
+/* Frees `problem`. True: there was none. */
 static bool check(struct credentials *c, char *problem)
 {
 	bool is_good = problem == NULL;
@@ -78,7 +78,7 @@ static bool load_ca(struct credentials *c, struct http_peer *peer)
 	if (target->ca_file == NULL ||
 		(target->ca_is_optional && access(target->ca_file, F_OK) != 0))
 		return true;
-	/* As text and not as a path: libcurl keeps what it once read of a CA file for a day. */
+	/* Passed as text, not as a path: libcurl caches a CA file for a day. */
 	return check(c, pem_read_authorities(target->ca_file, &peer->ca_data));
 }
 
@@ -109,7 +109,7 @@ static char *copy_text(const char *text)
 	return text != NULL ? xstrdup(text) : NULL;
 }
 
-/* Reads CA and client certificate; takes them if they are whole and new. False: something cannot be read, the old ones stay. */
+/* Reads CA and client certificate, and uses them if complete and new. False: unreadable; the old ones stay. */
 static bool load_peer(struct credentials *c)
 {
 	struct http_peer *fresh = http_peer_new();
@@ -138,7 +138,7 @@ static bool load_peer(struct credentials *c)
 
 /* ---- tokens ---- */
 
-/* A token goes into a header: one word, or it is none. */
+/* A token goes into a header, so it must be a single word. */
 static bool is_word(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
@@ -207,7 +207,7 @@ static void on_stdin(struct ev_loop *loop, ev_io *reader, int events)
 		end_stdin(c);
 }
 
-/* From the loop, because whoever holds the other end may take its time, and a daemon answers signals meanwhile. */
+/* From the loop, because the writer may take its time, and a daemon must answer signals meanwhile. */
 static void begin_stdin(struct credentials *c)
 {
 	c->stdin_pending = true;
@@ -318,7 +318,7 @@ static bool has_expired(const struct credentials *c)
 	       (double)clock_wall_s() >= c->given.expires_at - EXPIRY_MARGIN_S;
 }
 
-/* Credentials of other kinds make the plugin superfluous. */
+/* Other credentials take precedence over the plugin. */
 static bool uses_plugin(const struct credentials *c)
 {
 	return c->target->exec != NULL && !secret_is_set(&c->token) &&
@@ -328,7 +328,7 @@ static bool uses_plugin(const struct credentials *c)
 
 /* ---- the state ---- */
 
-/* Reads again what was not read since. */
+/* Rereads what has not been read after `since`. */
 static void refresh(struct credentials *c, double since)
 {
 	bool read_token = c->token_read_at <= since;
@@ -380,13 +380,13 @@ bool credentials_refused(struct credentials *c, unsigned long generation, double
 	return c->plugin != NULL;
 }
 
-/* The token that stands in the kubeconfig, or in the file it names. */
+/* The token given in the kubeconfig, or in the file it names. */
 static bool load_named_token(struct credentials *c)
 {
 	const struct secret *named = &c->target->token;
 	if (secret_is_set(named))
 		(void)!secret_set(&c->token, (struct str){named->text, named->len});
-	/* It serves until its file can be read. */
+	/* The kubeconfig's token is used until the file can be read. */
 	return load_token(c) || secret_is_set(&c->token);
 }
 
@@ -419,7 +419,7 @@ bool credentials_retarget(struct credentials *c)
 
 void credentials_reload(struct credentials *c)
 {
-	/* Whoever asks is told again what is wrong. */
+	/* On request, a problem is reported again. */
 	c->problem[0] = '\0';
 	refresh(c, clock_monotonic_s());
 	if (uses_plugin(c))

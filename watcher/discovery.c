@@ -11,11 +11,11 @@ enum { GROUPS_MAX = 16, PROBLEM_LEN = 512 };
 
 enum answer { ANSWER_UNKNOWN, ANSWER_SERVED, ANSWER_NOT_SERVED };
 
-/* One group and version that is asked for. */
+/* One group and version to query. */
 struct group {
 	struct discovery *discovery;
 	const char *group_version;
-	struct api_request *request; /* NULL: none runs */
+	struct api_request *request; /* NULL: no request is running */
 	bool is_answered;
 };
 
@@ -29,7 +29,7 @@ struct discovery {
 	ev_timer retry;
 };
 
-/* ---- reading an answer ---- */
+/* ---- reading a response ---- */
 
 static bool has_verb(const struct json *resource, const char *verb)
 {
@@ -51,7 +51,7 @@ static bool serves(const struct json *list, const char *resource)
 	return false;
 }
 
-/* `list` is an APIResourceList, NULL: the group is not served. */
+/* `list` is an APIResourceList; NULL: the group is not served. */
 static void note_answer(struct discovery *d, const struct group *group, const struct json *list)
 {
 	for (int kind = RECORD_NONE + 1; kind < RECORD_KIND_COUNT; kind++) {
@@ -70,7 +70,7 @@ static void note_answer(struct discovery *d, const struct group *group, const st
 
 /* ---- deciding ---- */
 
-/* False: a version that would be better has not been answered for. */
+/* False: a preferred version has not been answered yet. */
 static bool choose(
 	const struct discovery *d, enum record_kind kind, const struct kind_version **ret_version)
 {
@@ -112,7 +112,7 @@ static void finish_if_decided(struct discovery *d)
 	d->config.on_done(d->config.ctx, &result);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void wait_and_retry(struct discovery *d, double retry_after_s)
 {
@@ -178,7 +178,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 	ask_all(timer->data);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void add_group(struct discovery *d, const char *group_version)
 {

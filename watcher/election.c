@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* client-go's JitterFactor: candidates wait up to so much longer. */
+/* client-go's JitterFactor: the upper bound by which candidates lengthen their wait. */
 static const double JITTER = 1.2;
 
 void election_init(struct election *election, const struct election_config *config)
@@ -57,7 +57,7 @@ static void keep_text(char *to, struct str from)
 	to[len] = '\0';
 }
 
-/* True when somebody has written since it was seen last. */
+/* True if somebody has written since we last saw it. */
 static bool differs(const struct election *election, const struct election_lease *lease)
 {
 	return !election->is_seen || !str_eq_c(lease->revision, election->revision) ||
@@ -65,7 +65,7 @@ static bool differs(const struct election *election, const struct election_lease
 	       !str_eq_c(lease->renewed, election->renewed);
 }
 
-static void see(struct election *election, const struct election_lease *lease, double now)
+static void observe(struct election *election, const struct election_lease *lease, double now)
 {
 	if (!differs(election, lease))
 		return;
@@ -94,8 +94,8 @@ static enum election_step answered_read(struct election *election, enum election
 	}
 	if (answer != ELECTION_OK)
 		return wait_for_next(election, now, chance);
-	see(election, lease, now);
-	/* Somebody has taken over what we believed to have. */
+	observe(election, lease, now);
+	/* Somebody has taken over the Lease that we believed to hold. */
 	if (!is_ours(election))
 		election->until = 0;
 	if (is_held_by_another(election, now))
@@ -111,12 +111,12 @@ enum election_step election_answered(struct election *election, enum election_an
 	if (step == ELECTION_READ)
 		return answered_read(election, answer, lease, now, chance);
 	if (answer == ELECTION_OK) {
-		see(election, lease, now);
-		/* From before the request: the server may have written it at once and answered late. */
+		observe(election, lease, now);
+		/* Counted from before the request: the server may have written at once and answered late. */
 		election->until = election->started_at + election->config.deadline_s;
 		return wait_for_next(election, now, chance);
 	}
-	/* A renewal that failed: perhaps the Lease was touched by somebody, perhaps it is another's. */
+	/* A renewal failed: the Lease was modified, or taken over. */
 	if (step == ELECTION_WRITE && election_leads(election, now) && is_ours(election)) {
 		election->is_seen = false;
 		return begin(election, ELECTION_READ, now);

@@ -14,12 +14,12 @@ struct seen_object {
 	double refilled_at;
 };
 
-/* One object, type and reason. */
+/* Events about one object with the same type and reason. */
 struct seen_reason {
 	struct digest_entry entry;
 	double last_at;
 	size_t count;
-	uint64_t messages[EVENT_SIMILAR_MAX]; /* digests of different ones */
+	uint64_t messages[EVENT_SIMILAR_MAX]; /* digests of the distinct ones */
 };
 
 void event_filter_init(struct event_filter *filter)
@@ -55,7 +55,7 @@ static bool take_token(struct event_filter *filter, const struct event_note *not
 	return true;
 }
 
-/* Whether this is one of too many that differ in their message alone. */
+/* Whether there are too many that differ only in their message. */
 static bool is_similar_to_many(
 	struct event_filter *filter, const struct event_note *note, double now)
 {
@@ -76,7 +76,7 @@ static bool is_similar_to_many(
 	return seen->count == EVENT_SIMILAR_MAX;
 }
 
-/* Where to cut text so that at most max bytes stay and no UTF-8 sequence is broken. */
+/* Where to cut `text` so that at most `max` bytes remain and no UTF-8 sequence is split. */
 static size_t cut_at(struct str text, size_t max)
 {
 	if (text.len <= max)
@@ -96,8 +96,7 @@ static void set_message(struct event_plan *plan, const char *prefix, struct str 
 	plan->message[used + len] = '\0';
 }
 
-/* Names are DNS subdomains: a label must not end in '-' or '.', also where a long object name is
- * cut. */
+/* Names are DNS subdomains: a label must not end in '-' or '.', even where a long object name is cut. */
 static void set_name(struct event_plan *plan, struct str object)
 {
 	size_t len = object.len;
@@ -113,7 +112,7 @@ bool event_filter_take(struct event_filter *filter, const struct event_note *not
 	struct event_plan *ret_plan)
 {
 	struct event_plan *plan = ret_plan;
-	/* What is said of an aggregate does not depend on the message, so that its name stays. */
+	/* The text of an aggregate does not depend on the message, so that its name stays the same. */
 	bool is_combined = is_similar_to_many(filter, note, now);
 	const struct str texts[] = {note->key.uid, type_text(note), note->reason,
 		is_combined ? STR(COMBINED_PREFIX) : note->message};

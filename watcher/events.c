@@ -15,10 +15,10 @@
 enum { REQUEST_MAX = 32 * 1024, PROBLEM_LEN = 512 };
 static const double RETRY_S = 10.0;
 
-/* What to do next for the Event at the head of the queue. */
+/* The next request for the Event at the head of the queue. */
 enum step {
 	STEP_CREATE,
-	STEP_LEARN, /* it is there, but not how often it was counted: a patch answers with that */
+	STEP_LEARN, /* it exists, but its count is unknown: the response to a patch tells it */
 	STEP_COUNT,
 };
 
@@ -38,21 +38,21 @@ struct pending {
 
 struct counted {
 	struct digest_entry entry;
-	int64_t count; /* 0: not known */
+	int64_t count; /* 0: unknown */
 };
 
 struct events {
 	struct ev_loop *loop;
 	struct api *api;
 	struct event_filter filter;
-	struct digest_cache counts; /* by the digest of what is said */
+	struct digest_cache counts; /* by the digest of the Event's text */
 	const struct kind_version *versions[RECORD_KIND_COUNT];
 	TAILQ_HEAD(pending_queue, pending)
 	queue;
 	size_t count;
-	struct api_request *request; /* NULL: none runs */
+	struct api_request *request; /* NULL: no request is running */
 	ev_timer retry;
-	bool is_passive; /* another replica tells of it */
+	bool is_passive; /* another replica writes the Events */
 	bool has_problem;
 	void (*on_problem)(void *ctx, const char *problem);
 	void *ctx;
@@ -84,7 +84,7 @@ static int64_t *count_of(struct events *e, const struct pending *p)
 	return &counted->count;
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 /* "2026-07-14T09:00:00Z": the times of objects are whole seconds. */
 static void print_now(char *text, size_t room)
@@ -117,7 +117,7 @@ static void add_object(struct json *event, const struct events *e, const struct 
 		json_add_str(object, "uid", str_from(p->uid));
 }
 
-/* Events of objects without a namespace stand in "default". */
+/* Events about objects without a namespace are in "default". */
 static const char *namespace_of(const struct pending *p)
 {
 	return p->namespace[0] != '\0' ? p->namespace : "default";
@@ -159,7 +159,7 @@ static struct json *make_patch(const struct pending *p, int64_t count)
 	return patch;
 }
 
-/* ---- what is answered ---- */
+/* ---- responses ---- */
 
 static void set_problem(struct events *e, const char *problem)
 {
@@ -169,7 +169,7 @@ static void set_problem(struct events *e, const char *problem)
 	e->on_problem(e->ctx, problem);
 }
 
-/* True when the Event is done with. */
+/* True if the Event is finished. */
 static bool take_success(struct events *e, struct pending *p, struct str body)
 {
 	int64_t *count = count_of(e, p);
@@ -188,7 +188,7 @@ static bool take_success(struct events *e, struct pending *p, struct str body)
 	return false;
 }
 
-/* What answers with something else has perhaps not written anything. */
+/* A response without an object may mean that nothing was written. */
 static bool is_object(struct str body)
 {
 	struct json *object = json_parse(body, NULL, NULL);
@@ -197,7 +197,7 @@ static bool is_object(struct str body)
 	return is;
 }
 
-/* Nothing is written any more where a namespace is being deleted, and that is as it should be. */
+/* Writes are refused while a namespace is being deleted; that is expected. */
 static bool is_namespace_gone(const struct pending *p, const struct api_result *result, long code)
 {
 	return (code == 403 && result->status.is_terminating) ||
@@ -219,21 +219,21 @@ static void give_up(struct events *e, const struct pending *p, const struct api_
 	set_problem(e, problem);
 }
 
-/* True when the Event is done with. */
+/* True if the Event is finished. */
 static bool take_answer(struct events *e, struct pending *p, const struct api_result *result)
 {
 	long code = result->outcome == API_ANSWERED ? result->code : 0;
 	if (api_is_good(result) && is_object(result->body))
 		return take_success(e, p, result->body);
 	if (code == 409 && p->step == STEP_CREATE) {
-		/* It was said before, and what stands need not be said again. */
+		/* It was reported before, and a standing condition need not be repeated. */
 		if (p->standing)
 			return true;
 		p->step = *count_of(e, p) > 0 ? STEP_COUNT : STEP_LEARN;
 		return false;
 	}
 	if (code == 404 && p->step != STEP_CREATE) {
-		/* It has expired meanwhile. */
+		/* It has expired since. */
 		*count_of(e, p) = 0;
 		p->step = STEP_CREATE;
 		return ++p->tries >= EVENTS_TRIES_MAX;
@@ -246,7 +246,7 @@ static bool take_answer(struct events *e, struct pending *p, const struct api_re
 			  code == 425 || code == 429 || code >= 500;
 	if (is_passing && ++p->tries < EVENTS_TRIES_MAX) {
 		double wait_s = result->retry_after_s > 0 ? result->retry_after_s : RETRY_S;
-		/* The first wait is shortened at random, so that many do not come back together. */
+		/* The first wait is shortened at random, so that not all replicas return at once. */
 		if (p->tries == 1 && result->retry_after_s <= 0)
 			wait_s *= backoff_random();
 		ev_timer_set(&e->retry, wait_s, 0.);
@@ -307,7 +307,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 	send_next(timer->data);
 }
 
-/* What the message's limits let through but an object or a path of the API does not. */
+/* Rejects names that the message allows but an object or a path of the API does not. */
 static bool is_sendable(const struct event_note *note)
 {
 	struct str name = note->key.name;
@@ -350,7 +350,7 @@ void events_note(struct events *e, const struct event_note *note)
 	send_next(e);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 void events_set_active(struct events *e, bool is_active)
 {

@@ -17,7 +17,7 @@ void exec_credential_fini(struct exec_credential *credential)
 	*credential = (struct exec_credential){0};
 }
 
-/* ---- what the plugin is told ---- */
+/* ---- input of the plugin ---- */
 
 static char *to_base64(const char *text)
 {
@@ -112,7 +112,7 @@ static bool read_time(struct str text, double *ret_seconds)
 	if (*rest == '.')
 		rest += 1 + strspn(rest + 1, "0123456789");
 	if (strcmp(rest, "Z") != 0) {
-		/* Two digits cannot be out of range. NOLINTNEXTLINE(cert-err34-c) */
+		/* Two digits cannot overflow. NOLINTNEXTLINE(cert-err34-c) */
 		if (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) != 3 ||
 			(sign != '+' && sign != '-'))
 			return false;
@@ -122,7 +122,7 @@ static bool read_time(struct str text, double *ret_seconds)
 	return true;
 }
 
-/* A token goes into a header, so it must be one plain word. */
+/* A token goes into a header, so it must be a single word. */
 static bool is_word(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {

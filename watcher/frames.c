@@ -20,7 +20,6 @@ void frames_fini(struct frames *frames)
 		buf_fini(&frames->part);
 }
 
-/* Drops what was buffered. */
 static void clear(struct frames *frames)
 {
 	if (frames->is_secret)
@@ -29,7 +28,7 @@ static void clear(struct frames *frames)
 		buf_shrink(&frames->part, FRAMES_KEEP_LEN);
 }
 
-/* The end of a line whose beginning was buffered. */
+/* Completes a line whose beginning was buffered. */
 static int end_part(struct frames *frames, struct str end,
 	int (*on_line)(void *ctx, struct str line), void *ctx)
 {

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-/* When the object that is there was made; 0: not known. */
+/* When the stored object was created; 0: unknown. */
 static uint64_t created_of(
 	struct message_reader *reader, struct arena *scratch, const struct store_object *there)
 {
@@ -43,7 +43,7 @@ void identity_settle(const struct json *object, enum record_kind kind, struct st
 	struct str namespace = STR_NONE;
 	struct str name = STR_NONE;
 	char text[32];
-	/* Later than what was made within this second. */
+	/* Later than anything created within this second. */
 	time_t created = (time_t)clock_wall_s() + 1;
 	struct tm parts;
 	struct json *fresh = json_new_object();

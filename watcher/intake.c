@@ -51,8 +51,8 @@ static struct projection projection_of(struct intake *intake, struct project_err
 	return (struct projection){&intake->arena, &intake->secret, error, intake->ours};
 }
 
-/* An object that is there but cannot be used: it is not taken for one that is gone, neither here nor by the translator, which may know it from an
- * earlier life of ours. */
+/* For an object that exists but cannot be used: it must not count as deleted, neither here nor in the translator, which may know it from
+ * before we restarted. */
 static void refuse(struct intake *intake, struct projection *p, const struct json *object,
 	const struct project_meta *meta, const char *why)
 {
@@ -68,7 +68,7 @@ static void refuse(struct intake *intake, struct projection *p, const struct jso
 			project_facts(p, object, meta, NULL, &facts);
 		buf_clear(&intake->encoded);
 		if (message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) != 0) {
-			/* Name and namespace were looked at: it is the uid that is none. */
+			/* Name and namespace were checked: it is the uid that is invalid. */
 			key.uid = STR_NONE;
 			buf_clear(&intake->encoded);
 			must(message_encode(MESSAGE_KEEP, &key, &intake->encoded, &error) == 0);

@@ -36,8 +36,7 @@ static const struct kind_version versions[RECORD_KIND_COUNT][KIND_VERSIONS_MAX] 
 		},
 	[RECORD_SECRET] =
 		{
-			/* Only these: the others are nobody's business here, and there may be very
-			   many. */
+			/* Only TLS Secrets: nothing else here needs the others, and there may be very many. */
 			{RECORD_SECRET, "v1", "secrets", "Secret", true,
 				"type%3Dkubernetes.io%2Ftls", project_secret},
 		},

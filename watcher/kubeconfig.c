@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <yaml.h>
 
-/* One parsed file. */
 struct document {
 	yaml_document_t yaml;
 	const struct kubeconfig_file *file;
@@ -21,7 +20,7 @@ struct chooser {
 	char *problem; /* the first one */
 };
 
-/* A node with the document that it stands in; node NULL: absent. */
+/* A node and its document; node NULL: absent. */
 struct node {
 	struct document *document;
 	yaml_node_t *node;
@@ -39,7 +38,7 @@ struct node {
 	return false;
 }
 
-/* ---- looking into documents ---- */
+/* ---- reading documents ---- */
 
 static struct str text_of(const yaml_node_t *node)
 {
@@ -58,7 +57,7 @@ static bool is_null(const yaml_node_t *node)
 	return text.len == 0 || str_eq_c(text, "null") || str_eq_c(text, "~");
 }
 
-/* A member of a mapping; absent when there is none or it is null. */
+/* A member of a mapping; absent if missing or null. */
 static struct node get(struct node from, const char *name)
 {
 	struct node member = {.document = from.document};
@@ -67,7 +66,7 @@ static struct node get(struct node from, const char *name)
 	must(from.document != NULL);
 	yaml_node_pair_t *pair = from.node->data.mapping.pairs.start;
 	yaml_node_pair_t *end = from.node->data.mapping.pairs.top;
-	/* Many aliases of one huge mapping must not take for ever. */
+	/* Bounds the work if many aliases refer to one huge mapping. */
 	if (end - pair > KUBECONFIG_MEMBERS_MAX)
 		end = pair + KUBECONFIG_MEMBERS_MAX;
 	for (; pair < end; pair++) {
@@ -82,7 +81,7 @@ static struct node get(struct node from, const char *name)
 	return member;
 }
 
-/* The text of a member as a copy; NULL when absent. False: of another type, or with a NUL inside. */
+/* A copy of a member's text; NULL if absent. False: of another type, or with a NUL inside. */
 static bool get_text(struct chooser *c, struct node from, const char *name, char **ret_text)
 {
 	struct node member = get(from, name);
@@ -121,7 +120,7 @@ static bool get_flag(struct chooser *c, struct node from, const char *name, bool
 	return true;
 }
 
-/* A path, made relative to the folder of its file. */
+/* A path; a relative one is relative to the folder of its file. */
 static bool get_path(struct chooser *c, struct node from, const char *name, char **ret_path)
 {
 	char *text = NULL;
@@ -137,7 +136,7 @@ static bool get_path(struct chooser *c, struct node from, const char *name, char
 	return true;
 }
 
-/* base64 of PEM text, white space allowed. *ret_text is NUL-ended and wiped by whoever frees it. */
+/* base64 of PEM text, white space allowed. *ret_text is NUL-terminated and wiped by whoever frees it. */
 static bool get_data(struct chooser *c, struct node from, const char *name, char **ret_text)
 {
 	struct node member = get(from, name);
@@ -154,7 +153,7 @@ static bool get_data(struct chooser *c, struct node from, const char *name, char
 	int got = text.p == NULL || len % 4 != 0 ? -1
 						 : EVP_DecodeBlock((unsigned char *)plain,
 							   (const unsigned char *)packed, (int)len);
-	/* Padding is decoded into NULs, which a PEM text never holds. */
+	/* Padding is decoded into NULs, which PEM text never contains. */
 	bool is_good = got >= 0 && plain[0] != '\0';
 	explicit_bzero(packed, text.len);
 	free(packed);
@@ -195,7 +194,7 @@ static struct node item_of(struct node list, size_t index)
 	return (struct node){list.document, yaml_document_get_node(&list.document->yaml, item)};
 }
 
-/* The list of texts of a member, NULL behind the last. */
+/* A member that is a list of texts; NULL-terminated. */
 static bool get_texts(
 	struct chooser *c, struct node from, const char *name, char ***ret_texts, size_t *ret_count)
 {
@@ -215,7 +214,7 @@ static bool get_texts(
 	return true;
 }
 
-/* The first entry of that name in the lists of all files: { name: ..., <member>: ... }. */
+/* The first entry of that name in any file: { name: ..., <member>: ... }. */
 static bool find_entry(struct chooser *c, const char *list_name, const char *member,
 	const char *name, struct node *ret_entry)
 {
@@ -230,7 +229,7 @@ static bool find_entry(struct chooser *c, const char *list_name, const char *mem
 			if (!str_eq_c(text_of(get(entry, "name").node), name))
 				continue;
 			*ret_entry = get(entry, member);
-			/* An entry without content is still an entry. */
+			/* An entry may have no content. */
 			ret_entry->document = document;
 			return true;
 		}
@@ -238,7 +237,7 @@ static bool find_entry(struct chooser *c, const char *list_name, const char *mem
 	return fail(c, "no %s is named \"%s\"", member, name);
 }
 
-/* ---- the parts ---- */
+/* ---- cluster and user ---- */
 
 static bool read_cluster(struct chooser *c, struct node cluster, struct target *target)
 {
@@ -342,7 +341,7 @@ static bool read_key(struct chooser *c, struct node user, struct target *target)
 	return err == 0 || fail(c, "%s: client-key-data is too long", user.document->file->path);
 }
 
-/* These texts become values of HTTP headers. */
+/* These texts become header values. */
 static bool is_header_text(const char *text)
 {
 	for (; text != NULL && *text != '\0'; text++) {
@@ -398,9 +397,9 @@ static bool read_user(struct chooser *c, struct node user, struct target *target
 	       (exec.node == NULL || read_exec(c, exec, target)) && check_user(c, user, target);
 }
 
-/* ---- choosing ---- */
+/* ---- context ---- */
 
-/* `context` or the current one of the first file that has one; the caller frees it. */
+/* `context`, or the current context of the first file that has one; the caller frees it. */
 static char *context_name(struct chooser *c, const char *context)
 {
 	char *name = context != NULL ? xstrdup(context) : NULL;
@@ -430,7 +429,7 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 		ok = fail(c, "context \"%s\" names no cluster", name);
 	ok = ok && find_entry(c, "clusters", "cluster", cluster_name, &cluster) &&
 	     read_cluster(c, cluster, target);
-	/* kubectl loads no credentials for a plain http server either: they would travel in the clear. */
+	/* kubectl loads no credentials for a plain http server either: they would be sent in the clear. */
 	if (ok && user_name != NULL && target_is_https(target))
 		ok = find_entry(c, "users", "user", user_name, &user) && read_user(c, user, target);
 	must(!ok || context.document != NULL);
@@ -443,7 +442,7 @@ static bool choose(struct chooser *c, const char *wanted, struct target *target)
 	return ok;
 }
 
-/* libyaml's time grows with the square of the depth of brackets. Those within text count too, but nobody has many that are open. */
+/* libyaml's time grows with the square of the depth of brackets. Those within text count, too: they are few. */
 static bool is_flat_enough(struct str text)
 {
 	int depth = 0;

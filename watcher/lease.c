@@ -23,16 +23,16 @@ struct lease {
 	char identity[IDENTITY_MAX];
 	struct election election;
 	struct api_request *request;
-	ev_timer next;  /* of the next attempt */
-	ev_timer limit; /* of the request under way */
-	ev_timer end;   /* of the leadership */
+	ev_timer next;  /* until the next attempt */
+	ev_timer limit; /* of the current request */
+	ev_timer end;   /* of our leadership */
 	bool leads;
-	bool is_known; /* who leads has been told once */
+	bool is_known; /* the leader has been reported once */
 	bool has_problem;
-	bool is_ending; /* the Lease is being given away */
+	bool is_ending; /* the Lease is being released */
 };
 
-/* One clock for all of it, also for what others are told. */
+/* The same clock for all of it, including what is reported to neighbours. */
 static double now_s(void)
 {
 	return (double)leadership_clock_ms() / 1000;
@@ -40,7 +40,7 @@ static double now_s(void)
 
 static void go_on(struct lease *lease, enum election_step step);
 
-/* ---- what is told ---- */
+/* ---- reporting ---- */
 
 static void tell(struct lease *lease)
 {
@@ -130,7 +130,7 @@ static struct json *make_object(const struct lease *lease, bool is_new)
 	return object;
 }
 
-/* False when it is no Lease. */
+/* False if it is not a Lease. */
 static bool read_lease(const struct json *object, struct election_lease *ret_lease)
 {
 	const struct json *spec = json_get(object, "spec");
@@ -222,7 +222,7 @@ static void send(struct lease *lease, enum election_step step)
 						      });
 	buf_fini(&body);
 	free(path);
-	/* Half of it, so that one request that hangs does not cost the leadership. */
+	/* Half of the deadline, so that one hanging request does not cost the leadership. */
 	ev_timer_set(&lease->limit, lease->config.deadline_s / 2, 0.);
 	ev_timer_start(lease->config.loop, &lease->limit);
 }
@@ -248,7 +248,7 @@ static void on_next(struct ev_loop *loop, ev_timer *timer, int events)
 	go_on(timer->data, ELECTION_WAIT);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 bool lease_leads(const struct lease *lease)
 {

@@ -7,7 +7,7 @@
 enum {
 	LIST_KEEP_LEN = 64 * 1024,
 	ITEMS_DEPTH = 2,   /* inside { "items": [ */
-	DEPTH_MAX = 10000, /* only a guard of the counter; the parser has its own limit */
+	DEPTH_MAX = 10000, /* guards the counter; the parser has its own limit */
 };
 
 void list_reader_init(struct list_reader *reader, size_t body_max, bool is_secret)
@@ -31,8 +31,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Where the text in progress ends within piece: one behind its closing quote, or the end of the
- * piece. */
+/* Where the current text ends within `piece`: one past its closing quote, or at the end of the piece. */
 static size_t skip_text(struct list_reader *reader, struct str piece, size_t at)
 {
 	while (at < piece.len) {
@@ -49,7 +48,7 @@ static size_t skip_text(struct list_reader *reader, struct str piece, size_t at)
 			reader->in_text = false;
 			return at;
 		}
-		reader->escaped = c == '\\'; /* the rest is the parser's business */
+		reader->escaped = c == '\\'; /* checking escapes is up to the parser */
 	}
 	return at;
 }
@@ -68,8 +67,7 @@ static void keep_item(struct list_reader *reader, struct str bytes)
 	must(buf_append_str(&reader->item, bytes) == 0);
 }
 
-/* `end` is the last of the item, which lies in the piece as a whole when nothing of it was kept
- * before. */
+/* `end` is the last part of the item; if nothing was buffered, it is the whole item. */
 static int end_item(struct list_reader *reader, struct str end,
 	int (*on_item)(void *ctx, struct str item), void *ctx)
 {
@@ -96,8 +94,7 @@ static bool nothing_kept(const struct list_reader *reader)
 	return buf_len(&reader->item) == 0 && !reader->item_lost;
 }
 
-/* From `*at` on; leaves it behind what belongs to the items: the end of the piece, or at the
- * closing bracket. */
+/* Starts at `*at` and leaves it after the items: at the end of the piece, or at the closing bracket. */
 static int read_items(struct list_reader *reader, struct str piece, size_t *at,
 	int (*on_item)(void *ctx, struct str item), void *ctx)
 {
@@ -122,7 +119,7 @@ static int read_items(struct list_reader *reader, struct str piece, size_t *at,
 			from = i + 1;
 		} else if (reader->depth == ITEMS_DEPTH && from == i && is_space(c) &&
 			   nothing_kept(reader)) {
-			from = i + 1; /* before an item */
+			from = i + 1; /* start of the next item */
 		} else if (c == '"') {
 			reader->in_text = true;
 		} else if (c == '{' || c == '[') {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * sluice-watcher: the only process with Kubernetes credentials. It lists and watches Ingresses, IngressClasses, Services, endpoints and TLS
- * Secrets, turns them into records, and tells the translator of them over source.sock. Upwards it writes statuses of Ingresses and of Services of
- * type LoadBalancer, the finalizers that hold those Services, and Events.
+ * Secrets, turns them into records, and sends these to the translator over source.sock. To Kubernetes it writes statuses of Ingresses and
+ * of Services of type LoadBalancer, the finalizers that hold those Services, and Events.
  *
  * Trusted with: the API server's token or client certificate, and the private keys in TLS Secrets, which it holds in memory (wiped when
- * freed) and hands to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig
- * names, and connect to the API server (or its proxy) and to one Unix socket. It listens only for those who look in through its admin server, and
- * never writes a file.
+ * freed) and passes to the translator. It may open files that its configuration names, run the exec plugin that a kubeconfig names, and
+ * connect to the API server (or its proxy) and to one Unix socket. It listens only on its admin server, and never writes a file.
  *
  * When a neighbour dies:
- * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch is taken up again where it was, with
+ * - API server gone, slow, or refusing: the last known state stays, here and down the line. Each watch resumes where it was, with
  *   jittered back-off; only a revision that the server no longer has costs a list.
  * - translator gone: changes coalesce in the store, nothing queues; when it is back it gets a snapshot.
- * - this process killed: nothing is taken away anywhere. The next life lists, sends a snapshot, and writes no status that is right already.
- * - SIGTERM: statuses stay as they are; addresses are taken away only when the translator says so.
- * - out of memory or descriptors: it ends with a line that says so, and its supervisor starts it again.
+ * - this process killed: nothing is removed anywhere. After a restart it lists, sends a snapshot, and writes no status that is right
+ * already.
+ * - SIGTERM: statuses stay as they are; addresses are removed only when the translator says so.
+ * - out of memory or descriptors: it exits with a log line that says so, and its supervisor restarts it.
  *
- * With --manifests it is a filter: it asks no server and has no neighbours (manifest_filter.h).
+ * With --manifests it is a filter: it contacts no server and has no neighbours (manifest_filter.h).
  *
- * Read next: cluster.h (what is watched), reflector_fsm.def (how), project.h (what is kept), outlet.h (what is told), status_plan.h.
+ * Read next: cluster.h (what is watched), reflector_fsm.def (how), project.h (what is kept), outlet.h (what is sent), status_plan.h.
  */
 #include "common/xalloc.h"
 #include "watcher/cluster.h"
@@ -45,7 +45,6 @@ enum {
 	CONNECTIONS_BESIDE_WATCHES = 16
 };
 
-/* The parts and how they are joined. */
 static struct {
 	struct daemon *daemon;
 	const struct config *config;
@@ -61,7 +60,7 @@ static struct {
 	struct lease *lease; /* NULL: no election */
 	int kinds[RECORD_KIND_COUNT];
 	size_t kind_count;
-	/* What is missing: of the cluster, and of each writer; NULL: nothing. */
+	/* Why the process is not ready, for each module; NULL: it is. */
 	char *cluster_missing;
 	char *lease_problem;
 	char *events_problem;
@@ -109,7 +108,7 @@ static void on_writer_problem(void *ctx, const char *problem)
 	tell_readiness();
 }
 
-/* ---- downwards ---- */
+/* ---- to the translator ---- */
 
 static void on_kinds(void *ctx, const int *kinds, size_t count)
 {
@@ -125,7 +124,7 @@ static void on_kinds(void *ctx, const int *kinds, size_t count)
 		.without_load_balancer_class = watcher.reflectors.ours.without_class,
 	};
 	if (!is_first) {
-		/* Settings come once in a connection, so another set of kinds wants another connection. */
+		/* Settings are sent once per connection, so a changed set of kinds needs a new one. */
 		log_event(&EV_KINDS_CHANGED);
 		source_restart(watcher.source, "another kind is watched now");
 	}
@@ -139,7 +138,7 @@ static void on_version(void *ctx, const struct kind_version *version)
 	for (size_t i = 0; i < WRITER_COUNT; i++) {
 		if (version->kind == writer_kinds[i])
 			status_set_version(watcher.writers[i], version);
-		/* Servers that have only beta Ingresses are older than the field. */
+		/* Servers that have only beta Ingresses predate `ports` in their status. */
 		if (version->kind == RECORD_INGRESS)
 			status_set_ports_dropped(watcher.writers[i],
 				strcmp(version->group_version, "networking.k8s.io/v1") != 0);
@@ -161,7 +160,7 @@ static void on_snapshot(void *ctx)
 	log_event(&EV_SNAPSHOT_SENT);
 }
 
-/* ---- upwards ---- */
+/* ---- from the translator ---- */
 
 static void on_status(void *ctx, const struct status_update *update)
 {
@@ -176,7 +175,7 @@ static void on_event(void *ctx, const struct event_note *note)
 	events_note(watcher.events, note);
 }
 
-/* The owner of an object that we cannot use should see why. */
+/* Tells the owner why an object cannot be used. */
 static void on_refused(
 	void *ctx, enum record_kind kind, const struct project_meta *meta, const char *why)
 {
@@ -208,7 +207,7 @@ static void on_fight(void *ctx, const struct store_object *object, const char *m
 				    });
 }
 
-/* ---- who acts ---- */
+/* ---- election ---- */
 
 static void on_lead(void *ctx, uint64_t until_ms)
 {
@@ -235,11 +234,11 @@ static void join_election(const struct config *config)
 		.ctx = &watcher.lease_problem,
 	});
 	free(namespace);
-	/* Nobody is asked before somebody leads. */
+	/* Nobody writes before a leader is elected. */
 	on_lead(NULL, 0);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static const struct source_ops source_ops = {
 	.on_status = on_status,
@@ -296,7 +295,7 @@ static char *open_api(const struct config *config)
 		.connect_timeout_s = config->connect_timeout,
 		.request_timeout_s = config->request_timeout,
 		.exec_timeout_s = config->exec_timeout,
-		/* Each watch may for a while have a second one beside it. */
+		/* While it is verified, each watch has a second one beside it. */
 		.connections_max =
 			(unsigned)(2 * RECORD_KIND_COUNT * scopes) + CONNECTIONS_BESIDE_WATCHES,
 	};
@@ -313,7 +312,7 @@ static void collect(void *ctx)
 		(double)source_outlet(watcher.source)->queue_len);
 }
 
-/* What has not happened yet is shown as nothing, rather than not at all. */
+/* Metrics of what has not happened yet show 0 instead of being absent. */
 static void start_metrics(void)
 {
 	metrics_add(watcher_metrics, WATCHER_METRIC_COUNT);
@@ -400,7 +399,7 @@ static char *start(struct daemon *daemon, void *ctx, bool *ret_usage)
 
 static void stop(void)
 {
-	/* First our own line, which goes on without us, then the others. */
+	/* Our own line goes on without us, so it is told first; then the other replicas. */
 	if (watcher.lease != NULL && lease_leads(watcher.lease))
 		on_lead(NULL, 0);
 	lease_release(watcher.lease, RELEASE_LIMIT_S);

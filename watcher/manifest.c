@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* ---- what a server fills in ---- */
+/* ---- server-side defaults ---- */
 
 static struct json *editable(const struct json *value)
 {
@@ -35,7 +35,7 @@ static void set_str(struct json *object, const char *name, struct str text)
 	json_free_wiped(room);
 }
 
-/* 64 bits of SHA-256, the length before each text, so that no two lists run together. */
+/* 64 bits of SHA-256, with the length before each text, so that concatenations cannot collide. */
 static uint64_t digest_of(const struct str *texts, size_t count)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
@@ -54,7 +54,7 @@ static uint64_t digest_of(const struct str *texts, size_t count)
 	return result;
 }
 
-/* Equal objects get equal uids, so that the output of the same manifests is the same everywhere. */
+/* Equal objects get equal uids, so that the same manifests always give the same output. */
 static void add_uid(struct json *metadata, struct str kind)
 {
 	char uid[40];
@@ -84,7 +84,7 @@ static void complete_metadata(struct json *object, struct str kind, const char *
 		add_uid(metadata, kind);
 }
 
-/* Kubernetes API reference, ServicePort: targetPort is `port` by default. */
+/* The default of targetPort is `port` (Kubernetes API reference, ServicePort). */
 static void complete_service(struct json *object)
 {
 	const struct json *port = json_first(json_path(object, "spec", "ports", NULL));
@@ -95,7 +95,7 @@ static void complete_service(struct json *object)
 	}
 }
 
-/* Kubernetes API reference, Secret: stringData overwrites data. */
+/* stringData overwrites data (Kubernetes API reference, Secret). */
 static void complete_secret(struct json *object)
 {
 	const struct json *item = json_first(json_get(object, "stringData"));
@@ -132,7 +132,7 @@ static void take_object(const struct json *object, const struct manifest_place *
 	options->on_object(options->ctx, object, place);
 }
 
-/* The elements of a list as `kubectl get -o yaml` and the API server write it; those of a typed one have no kind of their own. */
+/* Elements of a list as `kubectl get -o yaml` and the API server write it; those of a typed list have no kind of their own. */
 static void take_list(const struct json *list, const struct yaml_document *document,
 	const char *name, const struct manifest_options *options)
 {

@@ -16,7 +16,7 @@
 
 struct filter;
 
-/* Of an intake: which filter, and what its objects are called. */
+/* Context of an intake: its filter, and the kind of its objects. */
 struct intake_owner {
 	struct filter *filter;
 	const char *kind;
@@ -30,10 +30,10 @@ struct filter {
 	struct intake_owner owners[RECORD_KIND_COUNT][KIND_VERSIONS_MAX];
 	struct outlet outlet;
 	struct message_reader *reader;
-	struct arena scratch;               /* of one object */
-	const struct manifest_place *place; /* of the object that is being taken */
+	struct arena scratch;               /* for one object */
+	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
-	bool has_records; /* of a running line, which the manifests are put over */
+	bool has_records; /* of a running line, as a base for the manifests */
 	int kinds[RECORD_KIND_COUNT];
 	struct buf out;
 	int out_err; /* negative errno */
@@ -58,7 +58,7 @@ static bool is_watched_namespace(const struct config *config, struct str namespa
 	return config->namespaces.count == 0 || namespace.len == 0;
 }
 
-/* What cluster.c would list and watch. */
+/* Whether cluster.c would watch the object. */
 static bool is_watched(
 	const struct config *config, const struct json *object, const struct kind_version *version)
 {
@@ -209,7 +209,7 @@ static void send_hello(struct filter *filter)
 	send_value(filter, MESSAGE_HELLO, &hello);
 }
 
-/* Manifests seldom hold an IngressClass; without any a class counts by its name, as in a cluster without such objects. */
+/* Manifests rarely contain an IngressClass; without any, a class counts by name, as in such a cluster. */
 static void send_all(struct filter *filter)
 {
 	const struct config *config = filter->config;
@@ -234,7 +234,7 @@ static void send_all(struct filter *filter)
 	outlet_set_whole(&filter->outlet);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void init_intakes(struct filter *filter)
 {

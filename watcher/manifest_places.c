@@ -13,7 +13,7 @@ enum {
 	TEXT_WRITE_LEN = 64 * 1024,
 	TEXT_LEN_MAX = 1024 * 1024,
 	MESSAGE_LEN_MAX = 16 * 1024,
-	NAME_LEN_MAX = 1024, /* far more than Kubernetes lets a name have */
+	NAME_LEN_MAX = 1024, /* far more than Kubernetes allows */
 };
 
 int manifest_places_open(struct manifest_places *places, const char *path)

@@ -7,11 +7,11 @@ struct walk {
 	struct str text;
 	size_t at;
 	size_t depth;
-	struct str key; /* the name of the member whose value comes next; empty: none */
+	struct str key; /* the name of the member whose value follows; empty: none */
 	bool in_metadata;
 };
 
-/* The text that begins at the quote under `at`, without its quotes; one with escapes, or without an end, is as good as empty. */
+/* The text after the quote at `at`, without its quotes; empty if it has escapes or no end. */
 static struct str take_text(struct walk *walk)
 {
 	size_t from = ++walk->at;

@@ -55,14 +55,14 @@ static void clear_queue(struct outlet *outlet)
 	}
 }
 
-/* ---- what the store tells ---- */
+/* ---- events of the store ---- */
 
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
 	struct outlet *outlet = ctx;
 	if (change == STORE_SAME || !outlet->has_begun || object->is_queued)
 		return;
-	/* To what the snapshot has yet to tell it will come; new objects must not make it longer. */
+	/* The snapshot will still reach this object; new objects must not make the snapshot longer. */
 	bool is_ahead = change == STORE_CHANGED && !outlet->snapshot_done && !object->is_sent;
 	if (!is_ahead)
 		enqueue(outlet, object);
@@ -80,7 +80,7 @@ static void on_remove(void *ctx, struct store_object *object)
 		dequeue(outlet, object);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 void outlet_init(
 	struct outlet *outlet, struct store *store, const struct outlet_ops *ops, void *ctx)
@@ -155,7 +155,7 @@ static void send_object(struct outlet *outlet, struct store_object *object)
 		store_object_free(object);
 }
 
-/* The next of the snapshot that does not stand in the queue. */
+/* The next object of the snapshot that is not queued. */
 static struct store_object *find_next(const struct outlet *outlet)
 {
 	struct store_object *object = outlet->next;
@@ -186,7 +186,7 @@ static void send_snapshot(struct outlet *outlet)
 	}
 }
 
-/* True when there may be more to do. */
+/* True if there may be more to do. */
 static bool send_one(struct outlet *outlet)
 {
 	if (!outlet->settings_sent) {

@@ -9,7 +9,7 @@
 
 enum { PORT_MAX = 65535 };
 
-/* ---- complaints ---- */
+/* ---- errors ---- */
 
 static size_t print_place(const struct project_place *place, char *text, size_t room)
 {
@@ -145,7 +145,7 @@ bool project_get_map(struct projection *p, const struct json *value,
 	return project_is_map(p, *ret_map, &(struct project_place){outer, name, 0});
 }
 
-/* ---- what every object has ---- */
+/* ---- common to all objects ---- */
 
 static int compare_annotations(const void *a, const void *b)
 {
@@ -200,7 +200,7 @@ static bool read_digits(struct str text, size_t at, size_t len, int min, int max
 	return number >= min && number <= max;
 }
 
-/* "2026-07-14T09:00:00Z": the times of objects are whole seconds in UTC. */
+/* "2026-07-14T09:00:00Z": times of objects are whole seconds in UTC. */
 static bool read_time(struct str text, uint64_t *ret_seconds)
 {
 	struct tm tm = {0};
@@ -221,8 +221,7 @@ static bool read_time(struct str text, uint64_t *ret_seconds)
 	return true;
 }
 
-/* The name goes into paths of requests. Kubernetes lets nothing else into names of the kinds that
- * are read here. */
+/* Names go into paths of requests. Kubernetes allows nothing else in names of the kinds read here. */
 static bool is_object_name(struct str name)
 {
 	if (name.len == 0 || name.len > 253)
@@ -235,7 +234,7 @@ static bool is_object_name(struct str name)
 	return true;
 }
 
-/* A name or namespace that is none is not kept: it goes into paths of requests. */
+/* An invalid name or namespace is not kept, because it would go into paths of requests. */
 static bool read_identity(struct projection *p, const struct json *json, struct project_meta *meta)
 {
 	static const struct project_place place = {NULL, "metadata", 0};

@@ -3,8 +3,8 @@
  * EndpointSlice (discovery.k8s.io/v1, v1beta1) and Endpoints (core/v1) as in the Kubernetes API
  * reference.
  *
- * The order of endpoints has no meaning, so it is not kept: addresses and ports are sorted, and an
- * object that was only shuffled is the same record.
+ * The order of endpoints has no meaning, so addresses and ports are sorted: an object that was only
+ * shuffled gives the same record.
  */
 #include "watcher/project.h"
 
@@ -94,8 +94,7 @@ static bool read_target(struct projection *p, const struct json *json,
 
 /* ---- EndpointSlice ---- */
 
-/* Absent conditions are told by those that are there: ready unless said otherwise, and serving when
- * ready. */
+/* Defaults of absent conditions: an endpoint is ready, and it serves if it is ready. */
 static bool read_conditions(struct projection *p, const struct json *json,
 	const struct project_place *outer, struct endpoint_address *address)
 {
@@ -110,7 +109,7 @@ static bool read_conditions(struct projection *p, const struct json *json,
 	return true;
 }
 
-/* v1beta1 tells zone and node by labels of the node. */
+/* v1beta1 gives zone and node as labels of the node. */
 static bool read_topology(struct projection *p, const struct json *json,
 	const struct project_place *outer, struct endpoint_address *address)
 {
@@ -138,7 +137,7 @@ static bool read_endpoint(struct projection *p, const struct json *json,
 	if (has_topology ? !read_topology(p, json, place, address)
 			 : !project_get_text(p, json, place, "zone", &address->zone))
 		return false;
-	/* Only the first has a meaning; an endpoint without any cannot be reached. */
+	/* Only the first address has a meaning; an endpoint without any cannot be reached. */
 	const struct json *first = json_first(list);
 	if (first == NULL)
 		return true;
@@ -166,7 +165,7 @@ static bool project_slice(struct projection *p, const struct json *object,
 		!project_get_list(p, object, NULL, "endpoints", sizeof(struct endpoint_address),
 			&list, &items))
 		return false;
-	/* Host names as endpoints are deprecated, and no load balancer here takes them. */
+	/* Host names as endpoints are deprecated, and no provider supports them. */
 	if (str_eq_c(type, "FQDN"))
 		return true;
 	subset->addresses.items = items;

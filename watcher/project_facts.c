@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a writer of statuses and finalizers must know of an Ingress or Service (Kubernetes API reference, LoadBalancerStatus and
- * ObjectMeta; for managed fields "Server-Side Apply"). */
+/* What a writer of statuses and finalizers needs to know about an Ingress or Service (Kubernetes API reference,
+ * LoadBalancerStatus and ObjectMeta; for managed fields "Server-Side Apply"). */
 #include "watcher/digest_cache.h"
 #include "watcher/project.h"
 #include "watcher/revision.h"
@@ -11,7 +11,7 @@
 
 enum { FINALIZERS_LEN_MAX = 64 * 1024 };
 
-/* ---- who wrote what ---- */
+/* ---- managed fields ---- */
 
 void project_ours_init(
 	struct project_ours *ours, struct str load_balancer_class, bool without_class)
@@ -44,7 +44,7 @@ static const struct json *first_entry(const struct json *object)
 	return json_first(json_path(object, "metadata", "managedFields", NULL));
 }
 
-/* The list of addresses is atomic, and so has one owner, except by server-side apply. */
+/* The list of addresses is atomic, so it has one owner, except with server-side apply. */
 static void read_owner(const struct json *object, struct project_facts *facts)
 {
 	const struct json *entry = first_entry(object);
@@ -128,7 +128,7 @@ bool project_has_finalizer(const struct projection *p, const struct json *object
 	return text != NULL && (is_ours || finalizer_is_ours(p, object));
 }
 
-/* All but ours, as the elements of a JSON list. False: there is no writing such a list. */
+/* All finalizers but ours, as the elements of a JSON list. False: the list cannot be written. */
 static bool read_finalizers(struct projection *p, const struct json *object, struct str *ret_others)
 {
 	const struct json *list = json_path(object, "metadata", "finalizers", NULL);

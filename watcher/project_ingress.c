@@ -3,7 +3,7 @@
  * networking.k8s.io/v1beta1, extensions/v1beta1). */
 #include "watcher/project.h"
 
-/* The versions differ in how they write a backend, and in nothing else that matters here. */
+/* The versions differ only in how they write a backend. */
 struct ingress_dialect {
 	const char *default_backend; /* member of spec */
 	bool (*read_backend)(struct projection *p, const struct json *json,
@@ -12,7 +12,7 @@ struct ingress_dialect {
 
 /* ---- annotations ---- */
 
-/* What tools keep there for themselves: long, and changing without a meaning for anybody else. */
+/* Annotations that tools write for themselves are long, and change without meaning for anybody else. */
 static bool is_of_no_tool(struct str key)
 {
 	return !str_starts_with(key, STR("kubectl.kubernetes.io/")) &&

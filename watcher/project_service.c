@@ -47,8 +47,7 @@ static bool read_port(struct projection *p, const struct json *json,
 			p, json, place, "targetPort", &port->target_number, &port->target_name) ||
 		!project_get_text(p, json, place, "appProtocol", &port->app_protocol))
 		return false;
-	/* Absent: the same number. Empty text and 0 count as absent, as with the API server's
-	 * defaults. */
+	/* Absent: the same number. The API server's defaults treat "" and 0 as absent. */
 	if (port->target_number == 0 && port->target_name.len == 0)
 		port->target_number = port->port;
 	return true;
@@ -91,8 +90,8 @@ static void split(struct projection *p, struct str text, struct str_list *ret_li
 	}
 }
 
-/* Before there was a field for them, networks stood in an annotation (k8s.io/cloud-provider, service/helpers, GetLoadBalancerSourceRanges);
- * whoever relies on it must not be left open. */
+/* Before there was a field for source ranges, an annotation held them (k8s.io/cloud-provider, service/helpers,
+ * GetLoadBalancerSourceRanges); a Service that relies on it must not be left open. */
 static bool read_source_ranges(struct projection *p, const struct json *spec,
 	const struct project_place *outer, const struct project_meta *meta, struct str_list *ranges)
 {
@@ -108,7 +107,7 @@ static bool read_source_ranges(struct projection *p, const struct json *spec,
 	return true;
 }
 
-/* Where a Service that others publish is found: what their load balancer got, and what its owner routes by hand. */
+/* The addresses of a Service that others publish: those of its load balancer, and its externalIPs. */
 static bool read_addresses(struct projection *p, const struct json *object, const struct json *spec,
 	const struct project_place *outer, struct service_record *record)
 {
@@ -173,7 +172,7 @@ bool project_service(struct projection *p, const struct json *object,
 
 /* ---- Secret ---- */
 
-/* Standard base64 with padding, as in all []byte fields of the API. The result stands at *ret_at of
+/* Standard base64 with padding, as in all []byte fields of the API. The result is at *ret_at of
  * p->secret, which may move. */
 static bool decode(struct projection *p, const struct json *data, const struct project_place *outer,
 	const char *name, size_t *ret_at, size_t *ret_len)

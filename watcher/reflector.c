@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 enum { PROBLEM_LEN = 768 };
-/* What is known may be so old before it is a reason not to be ready; refusals are at once. */
+/* Data older than this makes the process not ready; a refusal does at once. */
 static const double STALE_S = 10.0;
 
 struct reflector {
@@ -30,10 +30,10 @@ struct reflector {
 	struct resync resync;
 	bool synced;
 	double heard_at;
-	double current_at; /* when what is known was last known to be so; while nothing is followed */
+	double current_at;    /* while not following: when the data was last known to be current */
 	double failing_since; /* 0: it works */
 	bool is_refused;      /* 401 or 403 */
-	bool is_outage; /* the latest failure was that of a server that is away, or not yet at work */
+	bool is_outage; /* the latest failure was an unreachable server, or one still starting */
 	char problem[PROBLEM_LEN];
 	const char *verb; /* of the last request */
 };
@@ -58,7 +58,7 @@ static struct str scope_of(const struct reflector *r)
 	return str_from(r->config.namespace);
 }
 
-/* ---- why it does not work ---- */
+/* ---- problems ---- */
 
 static void note_problem(struct reflector *r, const char *why)
 {
@@ -99,7 +99,7 @@ static void fail(
 	if (r->failing_since <= 0)
 		r->failing_since = clock_monotonic_s();
 	bool is_refused = event == REFLECTOR_EV_FORBIDDEN || event == REFLECTOR_EV_UNAUTHORIZED;
-	/* A server that has just been started refuses what it has not yet read to be allowed. */
+	/* A server that has just started refuses requests until it has loaded its authorization rules. */
 	r->is_outage = event == REFLECTOR_EV_UNREACHABLE || event == REFLECTOR_EV_CUT ||
 		       event == REFLECTOR_EV_TROUBLE || (is_refused && r->is_outage);
 	r->is_refused = is_refused && !r->is_outage;
@@ -165,7 +165,7 @@ static void end_sync(struct reflector *r)
 static void sweep(struct reflector *r)
 {
 	size_t missed = 0;
-	/* What is missing may be what has no name: then nothing is taken for gone. */
+	/* The missing object may be one without a readable name: then nothing counts as deleted. */
 	if (r->intake.has_nameless)
 		return;
 	if (store_sweep(r->config.store, r->config.version->kind, scope_of(r), &missed) != 0)
@@ -196,7 +196,7 @@ static void set_next_page(struct reflector *r, const char *token)
 	r->next_page = copy;
 }
 
-static void note_heard(struct reflector *r, enum reflector_event event)
+static void note_activity(struct reflector *r, enum reflector_event event)
 {
 	switch (event) {
 	case REFLECTOR_EV_CHANGE:
@@ -282,7 +282,7 @@ static void act(struct reflector *r, enum reflector_action_bit bit, enum reflect
 	}
 }
 
-/* ---- the machine ---- */
+/* ---- state machine ---- */
 
 static void restart_timer(struct reflector *r, ev_timer *timer, double after_s)
 {
@@ -293,18 +293,18 @@ static void restart_timer(struct reflector *r, ev_timer *timer, double after_s)
 		ev_timer_stop(r->config.loop, timer);
 }
 
-/* The timers that follow from the state; every event is a sign of life. */
+/* Timers follow from the state; every event is a sign of life. */
 static void set_timers(struct reflector *r, enum reflector_event event)
 {
 	restart_timer(r, &r->silence, reflector_fsm_silence_s(&r->fsm));
 	if (r->fsm.state != REFLECTOR_STATE_STREAMING)
 		restart_timer(r, &r->progress, 0);
-	/* Bookmarks without the mark are no progress. */
+	/* Bookmarks without the initial-events-end mark are no progress. */
 	else if (event != REFLECTOR_EV_BOOKMARK)
 		restart_timer(r, &r->progress, r->config.options->stream_timeout_s);
 }
 
-/* A connection that breaks was alive until then. One that has been silent may have been dead since the last word. */
+/* A connection that breaks was alive until then; a silent one may have been dead since the last event. */
 static void note_following(struct reflector *r, bool was_following, enum reflector_event event)
 {
 	bool is_silence = event == REFLECTOR_EV_SILENT || event == REFLECTOR_EV_DEADLINE;
@@ -315,7 +315,7 @@ static void note_following(struct reflector *r, bool was_following, enum reflect
 	r->config.ops->on_following(r->config.ctx, r);
 }
 
-static void tell(
+static void handle_event(
 	struct reflector *r, enum reflector_event event, struct str revision, double retry_after_s)
 {
 	const struct reflector_traits *traits = r->config.traits;
@@ -328,7 +328,7 @@ static void tell(
 		.may_stream = traits->wants_streams && !traits->refuses_streams,
 		.retry_after_s = retry_after_s,
 	};
-	note_heard(r, event);
+	note_activity(r, event);
 	struct reflector_output out = reflector_fsm_step(&r->fsm, &input);
 	if (log_enabled(LOG_LEVEL_DEBUG) && r->fsm.state != before)
 		log_event(&EV_REFLECTOR_STATE, kind_field(r), namespace_field(r),
@@ -346,7 +346,7 @@ static void tell(
 	}
 }
 
-/* ---- what channels and timers say ---- */
+/* ---- events of channels and timers ---- */
 
 static void on_channel_event(void *ctx, struct channel *channel, enum reflector_event event,
 	struct str revision, double retry_after_s)
@@ -359,11 +359,11 @@ static void on_channel_event(void *ctx, struct channel *channel, enum reflector_
 	if (channel == r->second) {
 		if (event == REFLECTOR_EV_OPENED)
 			event = REFLECTOR_EV_SECOND_OPENED;
-		/* That its revision is gone holds for the first one as well. */
+		/* If the revision is gone for the second watch, it is gone for the first one as well. */
 		else if (event != REFLECTOR_EV_GONE)
 			event = REFLECTOR_EV_SECOND_FAILED;
 	}
-	tell(r, event, revision, retry_after_s);
+	handle_event(r, event, revision, retry_after_s);
 }
 
 static void on_channel_batch(void *ctx)
@@ -391,15 +391,15 @@ static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct reflector *r = timer->data;
 	note_problem(r, "a streaming list did not end");
-	tell(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_UNMARKED, STR_NONE, -1);
 }
 
 static void on_resync(void *ctx)
 {
-	tell(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
+	handle_event(ctx, REFLECTOR_EV_RESYNC, STR_NONE, -1);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void on_refused(void *ctx, const struct project_meta *meta, const char *why)
 {
@@ -423,7 +423,7 @@ struct reflector *reflector_new(const struct reflector_config *config)
 	ev_init(&r->progress, on_no_progress);
 	r->wait.data = r->silence.data = r->progress.data = r;
 	resync_start(&r->resync, config->loop, config->options->resync_s, on_resync, r);
-	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_START, STR_NONE, -1);
 	return r;
 }
 
@@ -447,19 +447,19 @@ void reflector_restart(struct reflector *r, const struct kind_version *version)
 	must(version->kind == r->config.version->kind);
 	r->config.version = version;
 	r->intake.version = version;
-	tell(r, REFLECTOR_EV_START, STR_NONE, -1);
+	handle_event(r, REFLECTOR_EV_START, STR_NONE, -1);
 }
 
 void reflector_reachable(struct reflector *r)
 {
 	if (r->fsm.state == REFLECTOR_STATE_WAITING && r->is_outage)
-		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
+		handle_event(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 void reflector_hurry(struct reflector *r)
 {
 	if (r->fsm.state == REFLECTOR_STATE_WAITING)
-		tell(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
+		handle_event(r, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 const struct kind_version *reflector_version(const struct reflector *r)

@@ -53,7 +53,7 @@ double reflector_fsm_silence_s(const struct reflector_fsm *m)
 	return silence_s < m->limits.silence_min_s ? m->limits.silence_min_s : silence_s;
 }
 
-/* ---- states with little to do ---- */
+/* ---- simple states ---- */
 
 static void step_idle(struct reflector_fsm *m, struct step *s)
 {
@@ -69,7 +69,7 @@ static void step_lost(struct reflector_fsm *m, struct step *s)
 		reflector_enter_idle(m, s);
 }
 
-/* Before a watch is opened again. */
+/* On the way to reopening a watch. */
 static void enter_check_or_watch(struct reflector_fsm *m, struct step *s)
 {
 	if (m->may_be_stale)
@@ -98,10 +98,10 @@ static void step_waiting(struct reflector_fsm *m, struct step *s)
 			return;
 		}
 	}
-	/* Everything else is a late answer to what was cancelled. */
+	/* Anything else is a late response to a cancelled request. */
 }
 
-/* A frame or a list without a usable revision cannot be gone on from. */
+/* A frame or a list without a usable revision cannot be continued from. */
 static bool carries_revision(const struct reflector_input *in)
 {
 	struct revision ignored;

@@ -15,14 +15,14 @@ void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_MARKED:
 		reflector_end_round(m, s);
 		m->bookmark_at = s->in->now;
-		/* What comes from here on is that of a watch, which has yet to be of use. */
+		/* From here on it is an ordinary watch, which has yet to prove itself. */
 		m->opened_at = s->in->now;
 		m->frames = 0;
 		reflector_enter(m, s, REFLECTOR_STATE_WATCHING, 0);
 		return;
 	case REFLECTOR_EV_GONE:
 	case REFLECTOR_EV_TOO_NEW:
-		/* The revision that we asked for is the trouble: ask for the newest, once. */
+		/* The server rejects the revision that we asked for: ask for the newest, once. */
 		if (m->consistent) {
 			m->by_list = true;
 			reflector_enter_wait(m, s, REFLECTOR_GOAL_ROUND);
@@ -55,11 +55,11 @@ void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_UNSERVED:
 		reflector_enter_lost(m, s);
 		return;
-	/* Initial objects come in the order of their names, so their revisions say nothing;
-	 * bookmarks without the mark neither. */
+	/* Initial objects come in the order of their names, so their revisions say nothing, nor do
+	 * bookmarks without the mark. */
 	case REFLECTOR_EV_CHANGE:
 	case REFLECTOR_EV_BOOKMARK:
-	/* These belong to other states. */
+	/* Cannot occur in this state. */
 	case REFLECTOR_EV_START:
 	case REFLECTOR_EV_TIMER:
 	case REFLECTOR_EV_RESYNC:
@@ -76,8 +76,8 @@ void reflector_step_streaming(struct reflector_fsm *m, struct step *s)
 static void list_gone(struct reflector_fsm *m, struct step *s)
 {
 	if (m->paging && !m->whole) {
-		/* The pages before belong to a state that is lost: all in one answer, which cannot
-		 * expire half-way. */
+		/* The earlier pages belong to a lost snapshot: request all in one response, which
+		 * cannot expire half-way. */
 		m->whole = true;
 		reflector_enter_list(m, s, DO(CANCEL));
 	} else if (!m->paging && !m->consistent) {
@@ -132,7 +132,7 @@ void reflector_step_listing(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_TOO_LONG:
 		list_too_long(m, s);
 		return;
-	/* The pages that came are still good: go on where it stopped. */
+	/* The pages received so far are still valid: continue where it stopped. */
 	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:
 	case REFLECTOR_EV_DEADLINE:
@@ -192,7 +192,7 @@ static void take_check(struct reflector_fsm *m, struct step *s)
 	reflector_enter_round(m, s, DO(CANCEL));
 }
 
-/* Without the right to list there is no check. While a server is being started it may look so. */
+/* Without permission to list there is no check. A server that is starting refuses as well. */
 static void check_refused(struct reflector_fsm *m, struct step *s)
 {
 	if (++m->refused_checks < REFUSED_CHECKS_MAX)

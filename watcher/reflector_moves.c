@@ -3,7 +3,7 @@
 
 #include "common/must.h"
 
-/* A connection that is refused costs nobody anything, and is how a server looks that is being started again. */
+/* Refused connections are cheap, and typical of a server that is restarting. */
 static const double UNREACHABLE_MAX_S = 4.0;
 
 void reflector_enter(
@@ -46,7 +46,7 @@ void reflector_enter_wait(struct reflector_fsm *m, struct step *s, enum reflecto
 {
 	double max_s = m->limits.backoff_max_s;
 	bool is_away = s->in->event == REFLECTOR_EV_UNREACHABLE;
-	/* A server that is being started refuses for a moment what it does not yet know to be allowed. */
+	/* A starting server refuses requests until it has loaded its authorization rules. */
 	if (m->was_away && !is_away && !m->came_back) {
 		m->came_back = true;
 		m->step_s = 0;
@@ -73,8 +73,7 @@ void reflector_enter_idle(struct reflector_fsm *m, struct step *s)
 	reflector_enter(m, s, REFLECTOR_STATE_IDLE, DO(CANCEL) | DO(CANCEL_SECOND));
 }
 
-/* What comes next may be another version of the same resource: its list is compared with what is
- * there. */
+/* Another version of the same resource may come next: its list is compared with the stored objects. */
 void reflector_enter_lost(struct reflector_fsm *m, struct step *s)
 {
 	m->consistent = true;
@@ -82,7 +81,7 @@ void reflector_enter_lost(struct reflector_fsm *m, struct step *s)
 		DO(CANCEL) | DO(CANCEL_SECOND) | DO(FAILED) | DO(REDISCOVER));
 }
 
-/* Both ways to a complete state end here. */
+/* Both kinds of list, streamed and paged, end here. */
 void reflector_end_round(struct reflector_fsm *m, struct step *s)
 {
 	struct str old = str_from(m->revision.text);

@@ -3,18 +3,18 @@
 #include "watcher/reflector_moves.h"
 
 enum {
-	SHORT_WATCHES_MAX = 8, /* then a list is tried instead: a proxy may answer watches with
-				  nothing for ever */
+	SHORT_WATCHES_MAX =
+		8, /* then a list is tried instead: a proxy may answer every watch with an empty response */
 };
 static const double SHORT_WATCH_S = 1.0;
-/* A process that was stopped for an hour must not believe in hourly bookmarks. */
+/* A process that was stopped for an hour must not expect hourly bookmarks. */
 static const double BOOKMARK_GAP_MAX_S = 120.0;
 
 static void take_bookmark(struct reflector_fsm *m, struct step *s)
 {
 	if (revision_is_older(s->in->revision, str_from(m->revision.text))) {
-		/* Resuming from here would silently drop everything until the server has caught up.
-		 */
+		/* Resuming from here would silently drop everything until the server has caught
+		 * up. */
 		s->out.went_back = true;
 		m->consistent = true;
 		reflector_enter_round(m, s, DO(CANCEL) | DO(CANCEL_SECOND));
@@ -74,7 +74,7 @@ static void watch_refused(struct reflector_fsm *m, struct step *s)
 	reflector_enter_wait(m, s, REFLECTOR_GOAL_WATCH);
 }
 
-/* The state cannot be trusted to be complete any more: list again. */
+/* The state may be incomplete: list again. */
 static void watch_useless(struct reflector_fsm *m, struct step *s, bool consistent)
 {
 	if (has_lived(m, s))
@@ -165,7 +165,7 @@ void reflector_step_watching(struct reflector_fsm *m, struct step *s)
 	}
 }
 
-/* The first watch lives: the second is not needed, and would bring the same frames again. */
+/* The first watch is alive: the second is not needed, and would repeat the same frames. */
 static void end_verifying(struct reflector_fsm *m, struct step *s)
 {
 	reflector_enter(m, s, REFLECTOR_STATE_WATCHING, DO(CANCEL_SECOND));
@@ -197,7 +197,7 @@ void reflector_step_verifying(struct reflector_fsm *m, struct step *s)
 	case REFLECTOR_EV_SECOND_FAILED:
 		reflector_enter(m, s, REFLECTOR_STATE_WATCHING, DO(CANCEL_SECOND));
 		return;
-	/* The first one is over: the second takes its place, answered or not. */
+	/* The first one is over: the second replaces it, answered or not. */
 	case REFLECTOR_EV_ENDED:
 	case REFLECTOR_EV_UNREACHABLE:
 	case REFLECTOR_EV_CUT:

@@ -16,7 +16,7 @@ static void schedule(struct resync *resync)
 	ev_timer_start(resync->loop, &resync->timer);
 }
 
-/* Until a list has come it is asked for again: there are moments when none can be begun. */
+/* Repeats the request until a list has come: in some states none can be started. */
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct resync *resync = timer->data;

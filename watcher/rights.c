@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 enum { MISSING_LEN_MAX = 4096, BODY_LEN_MAX = 2048 };
-/* All kinds are found at about the same time. */
+/* By then all kinds have been discovered. */
 static const double BEGIN_AFTER_S = 0.2;
 
-/* What is done with a kind; `kind` RECORD_NONE: Events. Rights on Services are needed only where some are ours: told when they fail. */
+/* Operations on each kind; RECORD_NONE: Events. Missing rights on Services are reported when a write fails. */
 static const struct need {
 	enum record_kind kind;
 	const char *verb;
@@ -36,10 +36,10 @@ enum { NEED_COUNT = sizeof(needs) / sizeof(needs[0]) };
 struct rights {
 	struct rights_config config;
 	const struct kind_version *versions[RECORD_KIND_COUNT];
-	struct api_request *request; /* NULL: none runs */
-	ev_timer timer;              /* until the questions are asked, all of them */
-	size_t need;                 /* of the question that runs, */
-	size_t namespace;            /* and its place among the namespaces */
+	struct api_request *request; /* NULL: no request is running */
+	ev_timer timer;              /* until the next round of questions */
+	size_t need;                 /* index of the current question, */
+	size_t namespace;            /* and of its namespace */
 	struct buf missing;          /* found so far in this round */
 };
 
@@ -108,7 +108,7 @@ static void note_missing(struct rights *r)
 		&r->missing, "%s%s (not allowed)", buf_len(&r->missing) != 0 ? "\n" : "", right);
 }
 
-/* ---- a round of them ---- */
+/* ---- a round of questions ---- */
 
 static void step(struct rights *r)
 {
@@ -137,7 +137,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	struct json *answer = api_is_good(result) ? json_parse(result->body, NULL, NULL) : NULL;
 	const struct json *allowed = json_path(answer, "status", "allowed", NULL);
 	r->request = NULL;
-	/* No answer is no refusal. */
+	/* A missing answer is not a refusal. */
 	if (!json_bool(allowed, true))
 		note_missing(r);
 	json_free(answer);
@@ -182,7 +182,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	ask_next(r);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 void rights_set_version(struct rights *r, const struct kind_version *version)
 {

@@ -14,10 +14,10 @@ struct source {
 	struct outlet outlet;
 	bool is_elected;
 	struct lead lead;
-	struct arena arena; /* of the message that is being read */
+	struct arena arena; /* of the message being read */
 };
 
-/* ---- downwards ---- */
+/* ---- to the translator ---- */
 
 static bool has_room(void *ctx)
 {
@@ -60,7 +60,7 @@ static const struct outlet_ops outlet_ops = {
 	.on_snapshot = on_snapshot,
 };
 
-/* ---- upwards ---- */
+/* ---- from the translator ---- */
 
 static int take_status(struct source *source, struct link *link, const struct message *message)
 {
@@ -127,7 +127,7 @@ static const struct link_ops link_ops = {
 	.on_down = on_down,
 };
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void connect_link(struct source *source)
 {

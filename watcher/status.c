@@ -23,9 +23,8 @@ static const double PAUSE_S = 1.0;
 
 enum place { PLACE_NOWHERE, PLACE_READY, PLACE_WAITING };
 
-/* A wish with its object. */
 struct job {
-	struct status_wish wish; /* first; the object's target points here */
+	struct status_wish wish; /* first: the object's target points here */
 	struct store_object *object;
 	TAILQ_ENTRY(job) link;
 	enum place place;
@@ -49,8 +48,8 @@ struct status_writer {
 	struct job_queue ready;
 	struct job_queue waiting;
 	struct write writes[STATUS_WRITES_MAX];
-	double paused_until; /* the server is in trouble as a whole */
-	double wake_at;      /* not later than the first of those that wait */
+	double paused_until; /* the server as a whole is failing */
+	double wake_at;      /* no later than the earliest waiting job */
 	ev_timer timer;
 	enum status_ports ports;
 	bool must_check_all;
@@ -115,7 +114,7 @@ static void drop_job(struct status_writer *w, struct job *job)
 	slab_free(job, sizeof(*job));
 }
 
-/* Where the job belongs now. A release that is done is forgotten. */
+/* Moves the job to the queue where it belongs now. A finished release is dropped. */
 static void check(struct status_writer *w, struct job *job)
 {
 	struct status_view view = view_of(w, job);
@@ -133,7 +132,7 @@ static void check(struct status_writer *w, struct job *job)
 	}
 }
 
-/* All are judged anew by the next pump(). */
+/* The next pump() checks all jobs again. */
 static void set_ports(struct status_writer *w, enum status_ports ports)
 {
 	w->must_check_all = w->must_check_all || w->ports != ports;
@@ -151,7 +150,7 @@ static void check_all(struct status_writer *w)
 	}
 }
 
-/* ---- how writes end ---- */
+/* ---- results of writes ---- */
 
 static void set_forbidden(struct status_writer *w, const char *problem)
 {
@@ -202,7 +201,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 		snprintf(reason, sizeof(reason), "the answer is no object");
 	}
 	if (code == 409 || (code == 404 && write->step != STATUS_WRITE)) {
-		/* Somebody was faster; the watch will bring what they wrote, or that the object is gone. */
+		/* A conflict: the watch will bring the other write, or the deletion. */
 		status_conflicted(wish, str_from(write->revision), now);
 		return;
 	}
@@ -211,7 +210,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 		pause_all(w, result->retry_after_s > PAUSE_S ? result->retry_after_s : PAUSE_S);
 	} else if (code == 401 || code == 403) {
-		/* No permission does not come by itself soon; a token does. */
+		/* Permissions are rarely granted soon; tokens are renewed. */
 		double pause_s = code == 403 ? FORBIDDEN_WAIT_S : PAUSE_S;
 		wait_s = status_failed(wish, code == 403 ? pause_s : -1, backoff_random(), now);
 		pause_all(w, pause_s / 2);
@@ -220,7 +219,7 @@ static void take_failure(struct write *write, const struct api_result *result)
 			write->step == STATUS_WRITE ? "/status" : "", reason);
 		set_forbidden(w, problem);
 	} else if (code >= 500 || status_patch_is_momentary(code) || write->step != STATUS_WRITE) {
-		/* A finalizer that stays behind is worse than a request too many. */
+		/* A finalizer left behind is worse than one request too many. */
 		wait_s = status_failed(wish, result->retry_after_s, backoff_random(), now);
 	} else {
 		status_refused(wish, str_from(write->target));
@@ -241,8 +240,8 @@ static void end_write(struct write *write)
 	write->job = NULL;
 }
 
-/* The object may have changed in a way that was not judged while the write was under way. */
-static void see(struct status_writer *w, struct job *job)
+/* The object may have changed while the write was in flight, when changes were not compared. */
+static void observe(struct status_writer *w, struct job *job)
 {
 	struct status_view view = view_of(w, job);
 	set_ports(w, status_learn_ports(w->ports, &job->wish, STR_NONE, view.status));
@@ -264,7 +263,7 @@ static void on_done(void *ctx, const struct api_result *result)
 	else
 		take_failure(write, result);
 	end_write(write);
-	see(w, job);
+	observe(w, job);
 	pump(w);
 }
 
@@ -312,7 +311,7 @@ static bool is_idle(const struct status_writer *w)
 	return true;
 }
 
-/* Whether the server keeps ports one write tells, and the others wait for it. */
+/* One write finds out whether the server keeps ports, and the others wait for it. */
 static bool must_wait_for_trial(const struct status_writer *w, const struct job *job)
 {
 	struct status_view view = view_of(w, job);
@@ -334,7 +333,7 @@ static void pump(struct status_writer *w)
 		if (target_of(job)->revision != NULL)
 			start_write(w, write, job);
 	}
-	/* Nothing is left that could not be written. */
+	/* Nothing is left to write. */
 	if (TAILQ_EMPTY(&w->ready) && TAILQ_EMPTY(&w->waiting) && is_idle(w))
 		set_forbidden(w, NULL);
 	schedule(w);
@@ -348,7 +347,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	TAILQ_INIT(&due);
 	if (clock_monotonic_s() >= w->wake_at) {
 		w->wake_at = INFINITY;
-		/* Each goes where it belongs now, which may be back among those that wait. */
+		/* Each job is checked again, and may go back to the waiting ones. */
 		TAILQ_CONCAT(&due, &w->waiting, link);
 	}
 	while ((job = TAILQ_FIRST(&due)) != NULL) {
@@ -359,7 +358,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	pump(w);
 }
 
-/* ---- what the store and the translator say ---- */
+/* ---- events of the store and the translator ---- */
 
 static struct job *job_of(struct store_object *object)
 {
@@ -383,7 +382,7 @@ static void on_put(void *ctx, struct store_object *object, enum store_change cha
 	bool must_be_held = target->wants_finalizer && !target->has_finalizer;
 	if (target->wish == NULL && !must_be_held)
 		return;
-	see(w, job_of(object));
+	observe(w, job_of(object));
 	pump(w);
 }
 
@@ -413,7 +412,7 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 	must(key->kind == w->config.kind);
 	if (object == NULL || (key->uid.len != 0 && !str_eq(store_uid(object), key->uid)))
 		return;
-	/* Nothing of ours is on it that could be taken away. */
+	/* There is nothing of ours on it to remove. */
 	if (update->release && store_target_of(object) == NULL)
 		return;
 	struct arena arena;
@@ -423,7 +422,7 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 		status_text(update->addresses.items, update->addresses.count, &arena, &refused);
 	if (refused != 0)
 		status_log_bad_addresses(key, refused);
-	/* Nothing usable in a list that is not empty is no wish for an empty status. */
+	/* A list with only unusable addresses is not a request for an empty status. */
 	if (want.len != 0 || update->addresses.count == 0) {
 		struct job *job = job_of(object);
 		(void)status_wish_set(&job->wish, want, update->release);
@@ -436,7 +435,7 @@ void status_wish(struct status_writer *w, const struct status_update *update)
 	pump(w);
 }
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 void status_set_version(struct status_writer *w, const struct kind_version *version)
 {

@@ -38,7 +38,7 @@ static void forget_trouble(struct status_wish *wish)
 	wish->trouble = NULL;
 }
 
-/* Nothing is in the way any more. That others have replaced what we wrote is remembered. */
+/* Nothing is in the way any more; replacements by others are still counted. */
 static void end_trouble(struct status_wish *wish)
 {
 	if (wish->trouble == NULL)
@@ -99,11 +99,11 @@ bool status_is_about_ports(const struct status_wish *wish, const struct status_v
 enum status_ports status_learn_ports(enum status_ports known, const struct status_wish *wish,
 	struct str written, struct str shown)
 {
-	/* In the canonical text, where no address can have a quotation mark. */
+	/* Safe on the canonical text, because no address can contain a quotation mark. */
 	static const char ports[] = "\"ports\":";
 	if (shown.len != 0 && memmem(shown.p, shown.len, ports, sizeof(ports) - 1) != NULL)
 		return STATUS_PORTS_KEPT;
-	/* The wish may be another one since. */
+	/* The wish may have changed since. */
 	const struct status_view view = {.status = shown};
 	bool is_of_wish = written.len != 0 && str_eq(written, status_target(wish));
 	return is_of_wish && status_is_about_ports(wish, &view) ? STATUS_PORTS_DROPPED : known;
@@ -117,25 +117,25 @@ static bool is_satisfied(const struct status_wish *wish, const struct status_vie
 		return true;
 	if (wish->release)
 		return !view->is_ours && !shows_what_we_left(wish, view);
-	/* The server may keep less than was written; writing it again would not help. */
+	/* The server may keep less than was written; writing again would not help. */
 	return shows_what_we_left(wish, view) &&
 	       str_eq(str_from(wish->left_for), status_target(wish));
 }
 
-/* Addresses stand on Services that are held, and on no others. */
+/* Only Services with our finalizer get addresses. */
 static bool may_show(const struct status_wish *wish, const struct status_view *view)
 {
 	return !view->is_holdable || view->has_finalizer || status_target(wish).len == 0;
 }
 
-/* The writes of a burst follow each other at once, further ones every PAUSE_S. */
+/* A burst of writes goes out at once, further ones every PAUSE_S. */
 static bool may_write(const struct status_wish *wish, double now, double *ret_until)
 {
 	*ret_until = wish->rested_at - (STATUS_BURST - 1) * PAUSE_S;
 	return now >= *ret_until;
 }
 
-/* Whether the addresses are left to somebody else for now; not any longer when he shows what we want. */
+/* Whether the addresses are left to another controller for now; this ends when it writes what we want. */
 static bool is_yielding(struct status_wish *wish, bool is_satisfied, double now, double *ret_until)
 {
 	struct status_trouble *trouble = wish->trouble;
@@ -147,7 +147,7 @@ static bool is_yielding(struct status_wish *wish, bool is_satisfied, double now,
 	return !is_satisfied;
 }
 
-/* What there is to do, if nothing stood in the way. */
+/* What has to be done, regardless of waits. */
 static enum status_step goal_of(
 	struct status_wish *wish, const struct status_view *view, double now, double *ret_until)
 {
@@ -198,11 +198,11 @@ bool status_is_done(
 		return false;
 	if (view->wants_finalizer && !view->has_finalizer)
 		return false; /* what was done is not seen yet */
-	/* A release stands for a Service that is held: it may come to be deleted. */
+	/* A release is kept while the Service has our finalizer: it may yet be deleted. */
 	return !wish->is_known || (wish->release && !view->has_finalizer);
 }
 
-/* ---- what others do ---- */
+/* ---- conflicts with other writers ---- */
 
 static bool is_fight(struct status_trouble *trouble, double now)
 {
@@ -214,7 +214,7 @@ static bool is_fight(struct status_trouble *trouble, double now)
 	return now - oldest <= STATUS_FIGHT_S;
 }
 
-/* Once yielded, a single quick replacement says that the fight goes on. */
+/* After a yield, a single quick replacement shows that the fight goes on. */
 static bool must_yield(struct status_trouble *trouble, double now)
 {
 	if (trouble->yield_s > 0 && now - trouble->begun_at > STATUS_FIGHT_S)
@@ -231,11 +231,11 @@ static bool must_yield(struct status_trouble *trouble, double now)
 
 bool status_saw(struct status_wish *wish, const struct status_view *view, double now)
 {
-	/* A Service that has become ours again is not what was released. */
+	/* A Service that has become ours again cancels the release. */
 	if (view->wants_finalizer && !wish->is_wanted && wish->release)
 		wish->is_known = wish->release = false;
 	wish->is_wanted = view->wants_finalizer;
-	/* While a write is under way nobody can say whose change this is; the answer will tell. */
+	/* While a write is in flight it is unknown whose change this is; the response will tell. */
 	if (!wish->has_left || wish->in_flight)
 		return false;
 	if (is_older(view->revision, wish->left_at) ||
@@ -246,7 +246,7 @@ bool status_saw(struct status_wish *wish, const struct status_view *view, double
 	return must_yield(trouble_of(wish), now);
 }
 
-/* ---- how a write ended ---- */
+/* ---- results of writes ---- */
 
 void status_begun(struct status_wish *wish, double now)
 {
@@ -290,7 +290,7 @@ void status_conflicted(struct status_wish *wish, struct str revision, double now
 void status_refused(struct status_wish *wish, struct str target)
 {
 	wish->in_flight = false;
-	/* A wish that changed meanwhile deserves its own try. */
+	/* A wish that changed meanwhile gets its own try. */
 	wish->refused = str_eq(status_target(wish), target);
 }
 

@@ -98,7 +98,7 @@ static void put_address(struct json *list, const struct address *address)
 	}
 }
 
-/* Absent when that is too long. */
+/* Absent if too long. */
 static struct str print(const struct address *clean, size_t count, struct arena *arena)
 {
 	struct json *list = json_new_array();

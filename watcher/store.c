@@ -98,7 +98,7 @@ void store_encode(const struct store_object *object, struct buf *out)
 		must(buf_append(out, object->frame, object->frame_len) == 0);
 }
 
-/* ---- what is known beside the record ---- */
+/* ---- facts beside the record ---- */
 
 static void drop_target(struct store_object *object)
 {
@@ -113,7 +113,7 @@ static void drop_target(struct store_object *object)
 	object->target = NULL;
 }
 
-/* Leaves the key. */
+/* Keeps the key. */
 static void strip(struct store_object *object)
 {
 	drop_frame(object);
@@ -163,7 +163,7 @@ static void set_facts(struct store_object *object, const struct project_facts *f
 	str_set(&target->finalizers, facts->finalizers);
 }
 
-/* What nobody needs any more after observers had their say. Few Services have load balancers of ours. */
+/* Frees what nobody needs once observers were called. Few Services have load balancers of ours. */
 static void trim_facts(struct store_object *object)
 {
 	const struct store_target *target = object->target;
@@ -246,7 +246,7 @@ static void settle(struct store *store, struct store_object *object,
 	trim_facts(object);
 }
 
-/* The object of that name and uid, new if need be; one of another uid is gone then. */
+/* The object of that name and uid, created if missing; an object with another uid is removed. */
 static struct store_object *object_for(
 	struct store *store, const struct record_key *key, enum store_change *ret_change)
 {
@@ -287,7 +287,7 @@ void store_keep(
 	settle(store, object, facts, change);
 }
 
-/* ---- in order ---- */
+/* ---- iteration ---- */
 
 struct store_object *store_first(const struct store *store, enum record_kind kind)
 {

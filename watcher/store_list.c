@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a full list means for the objects that it lacks. */
+/* What a full list means for objects missing from it. */
 #include "watcher/store.h"
 
 static bool is_within(const struct store_object *object, struct str namespace)

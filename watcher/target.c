@@ -3,7 +3,7 @@
 
 #include "common/xalloc.h"
 
-/* ---- life ---- */
+/* ---- lifecycle ---- */
 
 static void free_texts(char **texts, size_t count)
 {
@@ -64,7 +64,7 @@ char *target_obstacle(const struct target *old, const struct target *fresh)
 	if (strcmp(old->server, fresh->server) != 0)
 		return xasprintf("%s: another server, %s, is for the next start", fresh->kubeconfig,
 			fresh->server);
-	/* The sandbox was made without a way to start programs. */
+	/* The sandbox was set up without the right to start programs. */
 	if (old->exec == NULL && fresh->exec != NULL)
 		return xasprintf("%s: an exec plugin where there was none is for the next start",
 			fresh->kubeconfig);

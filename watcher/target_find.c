@@ -15,7 +15,7 @@ static const char *get_env(char *(*environ_get)(const char *name), const char *n
 	return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* ---- the original's way ---- */
+/* ---- by URL, as the original did ---- */
 
 static char *find_by_url(const struct target_options *options, struct target *target)
 {
@@ -73,7 +73,7 @@ struct loaded {
 	size_t count;
 };
 
-/* "." for a bare name; a relative folder stays relative to where we were started. */
+/* "." for a bare name; a relative folder stays relative to our working folder. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -82,7 +82,7 @@ static char *folder_of(const char *path)
 	return slash == path ? xstrdup("") : xstrndup(path, (size_t)(slash - path));
 }
 
-/* Takes path. Missing files are skipped. */
+/* Takes ownership of `path`. Missing files are skipped. */
 static char *load_file(struct loaded *loaded, char *path)
 {
 	size_t at = loaded->count;
@@ -141,7 +141,7 @@ static char *find_by_kubeconfig(
 	return problem;
 }
 
-/* What the command line says beats what the file says. */
+/* The command line overrides the file. */
 static void override(const struct target_options *options, struct target *target)
 {
 	if (options->token_file != NULL && target_is_https(target)) {

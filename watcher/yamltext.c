@@ -11,9 +11,9 @@ struct yaml_reader {
 	yaml_parser_t parser;
 	struct yaml_document document;
 	bool is_done;
-	const char *excess; /* which limit the text breaks; NULL: none */
+	const char *excess; /* which limit was exceeded; NULL: none */
 	size_t excess_line;
-	/* What came of the documents so far, with aliases followed, and what was written for it. */
+	/* Totals of the documents so far: after following aliases, and as written. */
 	size_t nodes;
 	size_t nodes_written;
 	size_t bytes;
@@ -40,8 +40,8 @@ static void open_parser(yaml_parser_t *parser, struct str text)
 
 /* ---- limits ---- */
 
-/* Of the document that is being looked at. */
-struct census {
+/* Of the current document. */
+struct token_counts {
 	size_t depth;
 	size_t anchors;
 	size_t directives;
@@ -50,46 +50,46 @@ struct census {
 _Static_assert(YAML_ANCHORS_MAX == 64 && YAML_TAG_DIRECTIVES_MAX == 16, "as the texts say");
 
 /* NULL: within the limits. */
-static const char *count_token(struct census *census, yaml_token_type_t type)
+static const char *count_token(struct token_counts *counts, yaml_token_type_t type)
 {
 	switch (type) {
 	case YAML_DOCUMENT_START_TOKEN:
 	case YAML_DOCUMENT_END_TOKEN:
-		*census = (struct census){0};
+		*counts = (struct token_counts){0};
 		return NULL;
 	case YAML_TAG_DIRECTIVE_TOKEN:
-		return ++census->directives > YAML_TAG_DIRECTIVES_MAX ? "more than 16 %TAG lines"
+		return ++counts->directives > YAML_TAG_DIRECTIVES_MAX ? "more than 16 %TAG lines"
 								      : NULL;
 	case YAML_ANCHOR_TOKEN:
-		return ++census->anchors > YAML_ANCHORS_MAX ? "more than 64 anchors in one document"
+		return ++counts->anchors > YAML_ANCHORS_MAX ? "more than 64 anchors in one document"
 							    : NULL;
 	case YAML_BLOCK_SEQUENCE_START_TOKEN:
 	case YAML_BLOCK_MAPPING_START_TOKEN:
 	case YAML_FLOW_SEQUENCE_START_TOKEN:
 	case YAML_FLOW_MAPPING_START_TOKEN:
 		/* The document itself has depth 0. */
-		return ++census->depth > YAML_DEPTH_MAX + 1 ? "nested too deeply" : NULL;
+		return ++counts->depth > YAML_DEPTH_MAX + 1 ? "nested too deeply" : NULL;
 	case YAML_BLOCK_END_TOKEN:
 	case YAML_FLOW_SEQUENCE_END_TOKEN:
 	case YAML_FLOW_MAPPING_END_TOKEN:
-		census->depth -= census->depth != 0;
+		counts->depth -= counts->depth != 0;
 		return NULL;
 	default:
 		return NULL;
 	}
 }
 
-/* Token by token, before libyaml does more with them than is linear. What is no YAML at all it tells itself. */
-static void take_census(struct yaml_reader *reader, struct str text)
+/* Counts tokens before libyaml does more than linear work. Invalid YAML is reported by libyaml itself. */
+static void check_tokens(struct yaml_reader *reader, struct str text)
 {
 	yaml_parser_t parser;
 	yaml_token_t token;
-	struct census census = {0};
+	struct token_counts counts = {0};
 	bool is_more = true;
 	open_parser(&parser, text);
 	while (is_more && reader->excess == NULL && yaml_parser_scan(&parser, &token) != 0) {
 		is_more = token.type != YAML_NO_TOKEN && token.type != YAML_STREAM_END_TOKEN;
-		reader->excess = count_token(&census, token.type);
+		reader->excess = count_token(&counts, token.type);
 		reader->excess_line = token.start_mark.line + 1;
 		yaml_token_delete(&token);
 	}
@@ -99,7 +99,7 @@ static void take_census(struct yaml_reader *reader, struct str text)
 struct yaml_reader *yaml_reader_new(struct str text)
 {
 	struct yaml_reader *reader = xcalloc(1, sizeof(*reader));
-	take_census(reader, text);
+	check_tokens(reader, text);
 	open_parser(&reader->parser, text);
 	buf_init(&reader->document.json, YAML_TEXT_MAX);
 	return reader;
@@ -124,7 +124,7 @@ static bool is_one_of(struct str text, const char *const *words)
 	return false;
 }
 
-/* What a plain scalar means as JSON; absent: it is text. */
+/* The JSON value of a plain scalar; absent: it is text. */
 static struct str plain_meaning(struct str text, char room[32])
 {
 	static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
@@ -274,7 +274,7 @@ static size_t less(size_t all, size_t used)
 	return all > used ? all - used : 0;
 }
 
-/* What a document may become; what the earlier ones have left is there for it. */
+/* Sets the limits of a document; what earlier ones have not used is available to it. */
 static void allow(const struct yaml_reader *reader, const yaml_document_t *yaml, struct walk *walk)
 {
 	size_t written = reader->nodes_written + (size_t)(yaml->nodes.top - yaml->nodes.start);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The socket of the orders, and those who connect to it without being a provider. */
+/* The command socket, and clients that connect to it without being a provider. */
 #include "provider-supervisor/control.h"
 
 #include "common/unix_socket.h"
@@ -22,7 +22,7 @@ static struct control *control;
 static char dir[] = "/tmp/sluice-control-XXXXXX";
 static char path[64];
 static int clients;
-static int orders;
+static int commands;
 
 static void on_client(void *ctx, struct client *client)
 {
@@ -31,13 +31,13 @@ static void on_client(void *ctx, struct client *client)
 	control_tell(control, client, "greeting");
 }
 
-static void on_order(void *ctx, struct client *client, struct str word, struct str argument)
+static void on_command(void *ctx, struct client *client, struct str word, struct str argument)
 {
 	(void)ctx;
 	(void)client;
 	assert_true(str_eq(word, STR("check")));
 	assert_true(str_eq(argument, STR("5")));
-	orders++;
+	commands++;
 }
 
 static void on_gone(void *ctx, struct client *client)
@@ -47,7 +47,7 @@ static void on_gone(void *ctx, struct client *client)
 	clients--;
 }
 
-static const struct control_ops ops = {on_client, on_order, on_gone};
+static const struct control_ops ops = {on_client, on_command, on_gone};
 
 static int setup(void **state)
 {
@@ -110,8 +110,8 @@ static void there_are_places_for_some(void **state)
 	await(&clients, 0);
 }
 
-/* Who listens only stays as long as he likes; who begins an order has to end it. */
-static void an_order_that_drips_is_not_awaited_for_ever(void **state)
+/* A client that only listens may stay; one that begins a command must finish it. */
+static void a_command_that_drips_is_not_awaited_for_ever(void **state)
 {
 	(void)state;
 	int quiet = unix_connect(path);
@@ -120,7 +120,7 @@ static void an_order_that_drips_is_not_awaited_for_ever(void **state)
 	await(&clients, 2);
 	send_text(slow, "che");
 	send_text(quiet, "check\t5\n");
-	await(&orders, 1);
+	await(&commands, 1);
 	ev_tstamp begun = ev_time();
 	for (ev_tstamp next = 0; clients == 2; usleep(500)) {
 		if (ev_time() > begun + 10)
@@ -132,7 +132,7 @@ static void an_order_that_drips_is_not_awaited_for_ever(void **state)
 		ev_run(loop, EVRUN_NOWAIT);
 	}
 	send_text(quiet, "check\t5\n");
-	await(&orders, 2);
+	await(&commands, 2);
 	assert_int_equal(clients, 1);
 	close(quiet);
 	close(slow);
@@ -143,7 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_are_places_for_some),
-		cmocka_unit_test(an_order_that_drips_is_not_awaited_for_ever),
+		cmocka_unit_test(a_command_that_drips_is_not_awaited_for_ever),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
