@@ -50,7 +50,7 @@ static void close_end(struct stream_end *end)
 	buf_wipe_fini(&end->content);
 }
 
-static void free_it(struct command *command)
+static void free_command(struct command *command)
 {
 	stop_watching(command);
 	close_end(&command->output);
@@ -62,7 +62,7 @@ static void finish(struct command *command, enum command_outcome outcome)
 {
 	stop_watching(command);
 	command->on_done(command->ctx, outcome, buf_str(&command->output.content));
-	free_it(command);
+	free_command(command);
 }
 
 /* The output need not have ended: a grandchild may hold it open, so the command's end counts. */

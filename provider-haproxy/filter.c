@@ -71,9 +71,9 @@ static void take_commit(struct renderer *renderer)
 			certs_on_change(&renderer->certs, object, false);
 	}
 	ports_collect(common->job->state, common->routes, common->publish, common->notices, NULL,
-		&common->arena, &room->ports);
-	rendering_tell_ports(common, &room->ports);
-	certs_set_default(&room->certs, ports_default_certificate(&room->ports));
+		&common->arena, &renderer->ports);
+	rendering_tell_ports(common, &renderer->ports);
+	certs_set_default(&renderer->certs, ports_default_certificate(&renderer->ports));
 	assign_provide(&assign);
 }
 

@@ -50,7 +50,7 @@ static void mark_wanted(struct query *query)
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	be_wanted(timer->data);
+	mark_wanted(timer->data);
 }
 
 /* ---- responses ---- */

@@ -66,7 +66,7 @@ static void take_line(struct client *client, struct str line)
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct client *client = timer->data;
-	log_event(&EV_ORDER_LATE, LOG_INT("seconds", CONTROL_ORDER_S));
+	log_event(&EV_COMMAND_LATE, LOG_INT("seconds", CONTROL_COMMAND_S));
 	drop(client);
 }
 

@@ -94,7 +94,7 @@ static void on_own(struct ev_loop *loop, ev_child *watcher, int events)
 
 static void on_found_end(struct ev_loop *loop, ev_io *watcher, int events)
 {
-	gone(watcher->data, "it ended");
+	handle_exit(watcher->data, "it ended");
 }
 
 /* ---- finding a running one ---- */

@@ -379,12 +379,12 @@ static const struct channel_ops channel_ops = {
 
 static void on_wait(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	tell(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
+	handle_event(timer->data, REFLECTOR_EV_TIMER, STR_NONE, -1);
 }
 
 static void on_silence(struct ev_loop *loop, ev_timer *timer, int events)
 {
-	tell(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
+	handle_event(timer->data, REFLECTOR_EV_SILENT, STR_NONE, -1);
 }
 
 static void on_no_progress(struct ev_loop *loop, ev_timer *timer, int events)

@@ -28,6 +28,8 @@ OBJECT_MAX = 1536 * 1024
 MANAGER_MAX = 128
 SYSTEM_FIELDS = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 PLAIN_TYPES = ("", "application/json")
+# What a real server names in its refusal; of these the stand-in reads JSON alone.
+PLAIN_TYPES_NAMED = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 PATCHES = {
     "application/json-patch+json": lambda plural, current, document: patch.json_patch(current, document),
     "application/merge-patch+json": lambda plural, current, document: patch.merge(current, document),
@@ -45,7 +47,8 @@ def _document(call: Call, types: Any) -> Any:
     """The body as a document. Raises 415 and 400."""
     if _media(call) not in types:
         text = "the body of the request was in an unknown format - accepted media types include: "
-        raise ApiError(415, "UnsupportedMediaType", text + ", ".join(filter(None, types)))
+        named = PLAIN_TYPES_NAMED if types is PLAIN_TYPES else types
+        raise ApiError(415, "UnsupportedMediaType", text + ", ".join(named))
     try:
         return from_json(call.request.body)
     except MalformedDocument as error:
