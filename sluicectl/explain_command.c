@@ -90,6 +90,19 @@ static void print_endpoints(const struct inspection_route *route)
 	fputs(route->endpoints.count != 0 ? "\n" : "", stdout);
 }
 
+static void print_excluded(const struct inspection_route *route)
+{
+	const struct str_list *hosts = &route->excluded_hosts;
+	for (size_t i = 0; i < hosts->count; i++) {
+		fputs(i != 0 ? ", " : "      not for ", stdout);
+		print_clean(hosts->items[i]);
+	}
+	if (hosts->count != 0)
+		printf("%s, which %s a virtual host of %s own\n",
+			route->has_more_excluded ? " and more" : "",
+			hosts->count == 1 ? "has" : "have", hosts->count == 1 ? "its" : "their");
+}
+
 static void print_route(struct printing *p, const struct inspection_route *route)
 {
 	static const char *const words[] = {"", " (prefix)", " (exact)"};
@@ -104,6 +117,7 @@ static void print_route(struct printing *p, const struct inspection_route *route
 		else
 			fputs(" (what no rule takes)", stdout);
 		fputs(route->path.len != 0 ? words[route->match] : "", stdout);
+		fputs(route->tls_only ? ", HTTPS only" : "", stdout);
 	}
 	if (route->service.len != 0) {
 		fputs(" → Service ", stdout);
@@ -112,6 +126,7 @@ static void print_route(struct printing *p, const struct inspection_route *route
 		print_clean(route->port);
 	}
 	fputc('\n', stdout);
+	print_excluded(route);
 	print_endpoints(route);
 	if (!route->is_served)
 		print_reason(p, route->reason, route->message, 6);

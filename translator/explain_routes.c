@@ -128,6 +128,52 @@ static void explain_pool(struct explaining *e, struct str id, struct inspection_
 		explain_add_problems(e, &diags);
 }
 
+/* ---- listeners ---- */
+
+bool explain_has_listener(const struct load_balancer *balancer, bool is_tls, uint64_t port)
+{
+	for (size_t i = 0; i < balancer->listeners.count; i++) {
+		const struct listener *listener = &balancer->listeners.items[i];
+		bool speaks = is_tls ? listener->protocol == LISTENER_HTTPS ||
+					       listener->protocol == LISTENER_TLS_PASSTHROUGH
+				     : listener->protocol == LISTENER_HTTP;
+		if (speaks && (port == 0 || listener->port == port))
+			return true;
+	}
+	return false;
+}
+
+static bool shows_certificate(
+	struct engine *engine, struct balancer_node *balancer, struct str name)
+{
+	const struct claim_node *claim =
+		graph_find_claim(balancer, claim_name_key(&engine->scratch, name));
+	return claim != NULL && claim->shown != NULL;
+}
+
+bool explain_has_certificate(
+	struct engine *engine, const struct load_balancer *balancer, struct str host)
+{
+	struct balancer_node *node;
+	bool ends = false;
+	for (size_t i = 0; i < balancer->listeners.count; i++) {
+		const struct listener *listener = &balancer->listeners.items[i];
+		ends |= listener->protocol == LISTENER_HTTPS;
+		if (listener->default_certificate.len != 0)
+			return true;
+	}
+	if (host.len == 0)
+		return ends;
+	struct str wildcard = key_join(&engine->scratch, STR("*"), '.', host_domain(host));
+	/* Chosen by server name, on the listeners of all load balancers alike. */
+	SET_FOREACH (node, &engine->graph.balancers, node_by_key) {
+		if (ends && (shows_certificate(engine, node, host) ||
+				    shows_certificate(engine, node, wildcard)))
+			return true;
+	}
+	return false;
+}
+
 /* ---- routes ---- */
 
 /* Whether the host's rules have this claim of ours. */
@@ -165,6 +211,57 @@ static void refuse_rule(struct explaining *e, const struct diag_list *diags,
 	refuse(route, STR("PathConflict"), STR("another rule of the host takes these requests"));
 }
 
+/* On which listeners it is served, and whether there is one. */
+static void settle_listeners(
+	struct explaining *e, const struct virtual_host *host, struct inspection_route *route)
+{
+	bool has_http = explain_has_listener(e->balancer, false, 0);
+	bool has_tls = explain_has_listener(e->balancer, true, 0);
+	bool is_passthrough = host != NULL && host->passthrough;
+	struct str name = host != NULL ? host->host : STR_NONE;
+	route->tls_only |= is_passthrough || (has_tls && !has_http);
+	if (!route->is_served || (has_http && !route->tls_only))
+		return;
+	if (!has_tls)
+		refuse(route, STR("NoListener"),
+			route->tls_only
+				? STR("it is served only with TLS, and the load balancer has no "
+				      "listener for that")
+				: STR("the load balancer has no listener"));
+	else if (!is_passthrough && !explain_has_certificate(e->engine, e->balancer, name))
+		refuse(route, STR("NoCertificate"),
+			arena_printf(e->arena,
+				"it is served only with TLS, and there is no certificate for %.*s",
+				STR_FMT(name)));
+}
+
+/* Of a wildcard. */
+static void list_excluded(
+	struct explaining *e, const struct host_node *host, struct inspection_route *route)
+{
+	struct balancer_node *balancer = host->balancer;
+	struct str name = node_host(&host->node);
+	bool is_passthrough = str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH));
+	struct node *node = str_starts_with(name, STR("*."))
+				    ? graph_first_below(balancer, str_skip(name, 2))
+				    : NULL;
+	for (; node != NULL; node = graph_next_below(balancer, node)) {
+		bool passes = str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH));
+		if (node->kind != NODE_HOST || passes != is_passthrough ||
+			!object_is_wanted(e->engine->secrets, node))
+			continue;
+		if (route->excluded_hosts.count == INSPECTION_EXCLUDED_HOSTS_MAX) {
+			route->has_more_excluded = true;
+			return;
+		}
+		void *items = route->excluded_hosts.items;
+		struct str *place =
+			arena_push(e->arena, &items, &route->excluded_hosts.count, sizeof(*place));
+		route->excluded_hosts.items = items;
+		*place = explain_keep(e, node_host(node));
+	}
+}
+
 static void explain_host(struct explaining *e, const struct plan_host *wish)
 {
 	struct engine *engine = e->engine;
@@ -183,11 +280,14 @@ static void explain_host(struct explaining *e, const struct plan_host *wish)
 			.host = explain_keep(e, host->host),
 			.path = explain_keep(e, claim->path),
 			.match = claim->type,
+			.tls_only = claim->tls_only,
 			.is_served = true,
 		};
+		list_excluded(e, node, route);
 		explain_pool(e, claim->pool, route);
 		if (!has_rule(e, host, claim) && (!claim->is_implied || !is_allowed))
 			refuse_rule(e, &diags, claim, route);
+		settle_listeners(e, host, route);
 	}
 }
 
@@ -209,6 +309,7 @@ static void explain_default(struct explaining *e)
 				"requests for hosts that nobody has go to the default backend of "
 				"%.*s",
 				STR_FMT(node_key(&claim->holder->record.node))));
+	settle_listeners(e, NULL, route);
 }
 
 /* A port of the load balancer that belongs to somebody else. */
@@ -253,6 +354,9 @@ static void explain_port(
 
 void explain_routes(struct explaining *e, const struct diag_list *diags)
 {
+	struct diag_list told;
+	diag_list_init(&told, &e->engine->scratch);
+	e->balancer = object_build(&e->engine->objects, &e->ingress->balancer->node, &told);
 	for (size_t i = 0; i < e->plan->hosts.count; i++)
 		explain_host(e, &e->plan->hosts.items[i]);
 	for (size_t i = 0; e->is_service && i < e->plan->ports.count; i++)

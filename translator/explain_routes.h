@@ -15,7 +15,8 @@ struct explaining {
 	struct ingress_node *ingress; /* or a Service of type LoadBalancer */
 	bool is_service;
 	const struct plan *plan;
-	struct str self; /* namespace/name */
+	const struct load_balancer *balancer; /* in the engine's scratch arena */
+	struct str self;                      /* namespace/name */
 	struct inspection_explanation *to;
 };
 
@@ -25,5 +26,10 @@ struct str explain_keep(struct explaining *e, struct str text);
 void explain_add_problem(struct explaining *e, struct str reason, struct str message);
 /* Those of this Ingress or Service. */
 void explain_add_problems(struct explaining *e, const struct diag_list *diags);
+/* Whether there is a listener for requests with TLS, or without; `port`: where, 0: anywhere. */
+bool explain_has_listener(const struct load_balancer *balancer, bool is_tls, uint64_t port);
+/* Whether clients that ask for the host, which may be a wildcard or any, get a certificate from a load balancer that listens for HTTPS. */
+bool explain_has_certificate(
+	struct engine *engine, const struct load_balancer *balancer, struct str host);
 /* `diags` are all that it was told. */
 void explain_routes(struct explaining *e, const struct diag_list *diags);
