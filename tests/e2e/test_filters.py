@@ -213,6 +213,8 @@ def test_the_translator_refuses_what_a_link_refuses(hello, given, words):
     (["--once", "--hello", "/nonexistent"], 1, "/nonexistent"),
     (["--once", "--hello", "/dev/null"], 1, "no hello of a provider"),
     (["--once", "--hello", "/dev/null", "--explain", "web"], 2, "ingress/NAMESPACE/NAME"),
+    (["--once", "--hello", "/dev/null", "--explain", "http:///x"], 2, "it names no host"),
+    (["--once", "--hello", "/dev/null", "--explain", "http://a:99999"], 2, "1 to 65535"),
     (["--once", "--hello", "/dev/null", "--http-port=443"], 2, "must differ"),
 ])
 def test_the_translator_says_what_is_wrong(arguments, code, words):
