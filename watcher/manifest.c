@@ -201,24 +201,18 @@ static int read_all(FILE *file, struct buf *out)
 	}
 }
 
-char *manifest_read_file(const char *path, const struct manifest_options *options)
+char *manifest_read_file(FILE *file, const char *name, const struct manifest_options *options)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
 	char *problem = NULL;
 	struct buf text;
-	if (file == NULL)
-		return xasprintf("%s: %s", path, strerrordesc_np(errno));
 	buf_init(&text, YAML_TEXT_MAX);
 	int err = read_all(file, &text);
 	if (err != 0)
-		problem = xasprintf("%s: %s", path,
+		problem = xasprintf("%s: %s", name,
 			err == -EMSGSIZE ? "the file is longer than 256 MB"
 					 : strerrordesc_np(-err));
 	else
-		problem = manifest_read_text(buf_str(&text), path, options);
+		problem = manifest_read_text(buf_str(&text), name, options);
 	buf_wipe_fini(&text);
-	if (!is_stdin)
-		fclose(file);
 	return problem;
 }
