@@ -84,6 +84,8 @@ static uint64_t rights_of(enum landlock_access access)
 		return read_rights | write_rights;
 	case LANDLOCK_REMOVE:
 		return LANDLOCK_ACCESS_FS_REMOVE_FILE;
+	case LANDLOCK_REMOVE_FOLDERS:
+		return LANDLOCK_ACCESS_FS_REMOVE_DIR;
 	}
 	return 0;
 }

@@ -11,10 +11,11 @@
 #include <stdbool.h>
 
 enum landlock_access {
-	LANDLOCK_READ,    /* files and folders below */
-	LANDLOCK_EXECUTE, /* read, and start as programs */
-	LANDLOCK_WRITE,   /* read, write, make, rename, remove */
-	LANDLOCK_REMOVE,  /* remove files, and nothing else */
+	LANDLOCK_READ,           /* files and folders below */
+	LANDLOCK_EXECUTE,        /* read, and start as programs */
+	LANDLOCK_WRITE,          /* read, write, make, rename, remove */
+	LANDLOCK_REMOVE,         /* remove files, and nothing else */
+	LANDLOCK_REMOVE_FOLDERS, /* remove empty folders, and nothing else */
 };
 
 enum landlock_scope {

@@ -67,8 +67,9 @@ struct sandbox *sandbox_new(unsigned needs)
 {
 	struct sandbox *sandbox = xcalloc(1, sizeof(*sandbox));
 	sandbox->needs = needs;
-	if ((needs & SANDBOX_NETWORK) != 0) {
+	if ((needs & (SANDBOX_NETWORK | SANDBOX_WRITES)) != 0)
 		sandbox->needs |= SANDBOX_FILES;
+	if ((needs & SANDBOX_NETWORK) != 0) {
 		for (size_t i = 0; i < sizeof(network_paths) / sizeof(network_paths[0]); i++)
 			sandbox_allow_read(sandbox, network_paths[i]);
 	}
@@ -129,6 +130,11 @@ void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file)
 void sandbox_allow_remove_beside(struct sandbox *sandbox, const char *file)
 {
 	add_beside(sandbox, file, LANDLOCK_REMOVE);
+}
+
+void sandbox_allow_remove_folder(struct sandbox *sandbox, const char *folder)
+{
+	add_beside(sandbox, folder, LANDLOCK_REMOVE_FOLDERS);
 }
 
 void sandbox_allow_all_files(struct sandbox *sandbox)

@@ -31,6 +31,7 @@ enum sandbox_need {
 		<< 3, /* starts programs, which inherit the sandbox: all but what no server ever needs */
 	SANDBOX_DESCRIPTORS =
 		1 << 4, /* a program that it starts takes descriptors of its own children */
+	SANDBOX_WRITES = 1 << 5, /* makes files in the folders that were allowed */
 };
 
 struct sandbox;
@@ -46,6 +47,8 @@ void sandbox_allow_write(struct sandbox *sandbox, const char *path);
 void sandbox_allow_read_beside(struct sandbox *sandbox, const char *file);
 /* Files of the folder that one stands in may be removed, such as a socket of ours at the end. */
 void sandbox_allow_remove_beside(struct sandbox *sandbox, const char *file);
+/* Empty folders in the one that `folder` stands in may be removed, such as itself. */
+void sandbox_allow_remove_folder(struct sandbox *sandbox, const char *folder);
 /* Files are not confined: what is to be started is not known, such as a plugin of a person's own. */
 void sandbox_allow_all_files(struct sandbox *sandbox);
 

@@ -4,13 +4,21 @@
 
 It is written from proto/PROTOCOL.md alone and needs only python3-msgpack. Start it instead of any other
 provider, and every Ingress gets ADDRESS; put what drives your own load balancer where this one logs.
+With --hello, --render and --reports it is a filter, as doc/writing-a-provider.md has it: under the name
+sluice-provider-example beside sluicectl it can be given to `sluicectl render --provider example`.
 """
 import argparse
 import contextlib
+import io
 import ipaddress
+import json
 import logging
+import os
+import pathlib
 import random
 import socket
+import sys
+import tarfile
 import time
 
 import msgpack
@@ -110,9 +118,18 @@ def parse(payload: bytes) -> tuple[str, dict]:
     raise ValueError(f"malformed: {payload[:20]} is no array of a type and a map")
 
 
-def send(link: socket.socket, kind: str, body: dict) -> None:
+def frame(kind: str, body: dict) -> bytes:
     payload = msgpack.packb([kind, body])
-    link.sendall(len(payload).to_bytes(4, "big") + payload)
+    return len(payload).to_bytes(4, "big") + payload
+
+
+def send(link: socket.socket, kind: str, body: dict) -> None:
+    link.sendall(frame(kind, body))
+
+
+def own_hello(grouping: str) -> dict:
+    return {"version_min": 1, "version_max": 1, "role": "provider", "name": "example", "software": "example 1",
+            "capabilities": {"grouping": grouping, "protocols": ["http", "https"]}}
 
 
 def messages(link: socket.socket):
@@ -160,9 +177,7 @@ def take_commit(link: socket.socket, objects: dict, staged: dict, address: dict)
 
 def follow(link: socket.socket, objects: dict, address: dict, grouping: str) -> None:
     """Does what comes, until the link is lost. Then what was not committed is forgotten; the objects stay."""
-    send(link, "hello", {"version_min": 1, "version_max": 1, "role": "provider", "name": "example",
-                         "software": "example 1",
-                         "capabilities": {"grouping": grouping, "protocols": ["http", "https"]}})
+    send(link, "hello", own_hello(grouping))
     is_greeted, is_synced, is_snapshot, staged = False, False, False, {}
     for kind, body in messages(link):
         if kind == "hello" and not is_greeted:
@@ -204,12 +219,91 @@ def follow_and_explain(link: socket.socket, *arguments) -> None:
         raise
 
 
+def read_state(data: bytes) -> dict:
+    """The objects of a stream that ends with a commit; ValueError when it is none."""
+    objects, kind, at, has_begun = {}, "", 0, False
+    while at < len(data):
+        length = int.from_bytes(data[at:at + 4], "big")
+        if not 1 <= length <= min(FRAME_MAX, len(data) - at - 4):
+            raise ValueError("malformed: a frame that is too long, empty or cut off")
+        is_first, (kind, body) = at == 0, parse(data[at + 4:at + 4 + length])
+        at += 4 + length
+        if is_first and (kind != "hello" or body["role"] != "translator"):
+            raise ValueError("the hello of a translator is expected first")
+        has_begun = has_begun or kind == "sync-begin"
+        if kind in ("upsert", "remove", "commit") and not has_begun:
+            raise ValueError(f"{kind} before sync-begin")
+        if kind == "upsert":
+            objects[body["kind"], body["id"]] = body
+        elif kind == "remove":
+            objects.pop((body["kind"], body["id"]), None)
+    if kind != "commit":
+        raise ValueError("standard input ends before a commit")
+    return objects
+
+
+def rendered(objects: dict) -> dict[str, bytes]:
+    """The files by name. A real provider makes the configuration of its load balancer here; keys do not get in, because OBJECTS lacks them."""
+    files: dict[str, list] = {}
+    for (kind, _), item in sorted(objects.items()):
+        files.setdefault(f"{kind}.json", []).append({"id": item["id"], **{key: item[key] for key in item if key in OBJECTS[kind]}})
+    return {name: json.dumps(items, indent=2).encode() + b"\n" for name, items in files.items()}
+
+
+def write_files(where: str, files: dict[str, bytes]) -> None:
+    """Into a folder, or for "-" as an archive to standard output; for nobody else to read."""
+    if where != "-":
+        pathlib.Path(where).mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            path = pathlib.Path(where, name)
+            path.unlink(missing_ok=True)
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+        return
+    with tarfile.open(fileobj=sys.stdout.buffer, mode="w|", format=tarfile.USTAR_FORMAT) as tar:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o600
+            tar.addfile(entry, io.BytesIO(content))
+
+
+def write_reports(file: str, objects: dict, grouping: str) -> None:
+    """What it would tell the translator. Nothing is applied, so all is pending."""
+    statuses = [frame("lb-status", {"id": item["id"], "rev": item["rev"], "state": "pending"})
+                for (kind, _), item in sorted(objects.items()) if kind == "load-balancer"]
+    pathlib.Path(file).write_bytes(frame("hello", own_hello(grouping)) + b"".join(statuses))
+
+
+def run_filter(args: argparse.Namespace) -> int:
+    """The exit code."""
+    if args.hello:
+        sys.stdout.buffer.write(frame("hello", own_hello(args.grouping)))
+        return 0
+    try:
+        objects = read_state(sys.stdin.buffer.read())
+        if args.render is not None:
+            write_files(args.render, rendered(objects))
+        if args.reports is not None:
+            write_reports(args.reports, objects, args.grouping)
+    except (OSError, ValueError) as problem:
+        print(f"provider.py: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runtime-dir", default="/run/sluice")
     parser.add_argument("--grouping", choices=["per-ingress", "merged"], default="per-ingress")
-    parser.add_argument("address", help="IP address or host name to show in every Ingress")
+    parser.add_argument("--hello", action="store_true", help="write the hello to standard output, and end")
+    parser.add_argument("--render", metavar="DIR", help="write what would be applied into this folder, or - for an archive, and end")
+    parser.add_argument("--reports", metavar="FILE", help="write what the translator would be told into this file, and end")
+    parser.add_argument("address", nargs="?", help="IP address or host name to show in every Ingress")
     args = parser.parse_args()
+    if args.hello or args.render is not None or args.reports is not None:
+        sys.exit(run_filter(args))
+    if args.address is None:
+        parser.error("ADDRESS is missing")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         address = {"ip": str(ipaddress.ip_address(args.address))}

@@ -34,6 +34,8 @@ struct inspection_status {
 	struct str trouble; /* error message of a failed load balancer; empty: none */
 };
 
+enum { INSPECTION_EXCLUDED_HOSTS_MAX = 64 }; /* of one route */
+
 struct inspection_endpoint {
 	struct str address; /* with port */
 	struct str state;   /* "ready", "draining", "not ready" */
@@ -44,8 +46,12 @@ struct inspection_route {
 	struct str host;     /* empty: any */
 	struct str path;
 	enum path_type match;
-	struct str service; /* namespace/name */
-	struct str port;    /* as the Ingress names it */
+	bool tls_only; /* only requests with TLS take it */
+	/* Of a wildcard: names that have a virtual host of their own, to which all their requests go. */
+	struct str_list excluded_hosts;
+	bool has_more_excluded; /* than those */
+	struct str service;     /* namespace/name */
+	struct str port;        /* as the Ingress names it */
 	LIST_OF(struct inspection_endpoint) endpoints;
 	bool is_served;
 	struct str reason; /* why it is not; see sluicectl/reasons.def */

@@ -5,6 +5,7 @@
 #include "common/tar.h"
 #include "common/xalloc.h"
 #include "proto/frame_stream.h"
+#include "provider-common/filter_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +15,16 @@
 struct run {
 	const struct provider_filter *filter;
 	const struct filter_options *options;
+	enum sandbox_mode sandbox;
 	struct state *state;
 	struct state_commit commit;
 	struct filter_job job;
 	struct arena scratch;
 	bool has_translator;
 	bool has_begun;
-	bool is_whole; /* nothing has arrived since the last commit */
-	int reports;   /* descriptor; negative: not wanted */
+	bool is_whole;               /* nothing came since the last commit */
+	int reports;                 /* descriptor; negative: nobody wants them */
+	struct filter_folder folder; /* of --render */
 	struct buf frames;
 	char *problem; /* with the output; allocated */
 	bool is_usage; /* the options are wrong for this provider */
@@ -116,7 +119,7 @@ static int on_message(void *ctx, const struct message *message, struct schema_er
 
 static void write_file(struct run *run, const char *name, struct str content)
 {
-	char *path = xasprintf("%s/%s", run->options->render, name);
+	char *path = xasprintf("%s/%s", run->folder.path, name);
 	char *folder = str_dup((struct str){path, (size_t)(strrchr(path, '/') - path)});
 	int err = files_make_dir(folder, 0700);
 	if (err == 0)
@@ -132,7 +135,7 @@ static void on_file(void *ctx, const char *name, struct str content)
 	struct run *run = ctx;
 	if (run->options->render == NULL || run->problem != NULL)
 		return;
-	if (strcmp(run->options->render, "-") != 0)
+	if (run->folder.path != NULL)
 		write_file(run, name, content);
 	else if (tar_write(stdout, name, content) != 0)
 		keep_problem(run, xasprintf("standard output: %s", strerrordesc_np(errno)));
@@ -193,29 +196,53 @@ static char *render(struct run *run, const void *config)
 	return problem;
 }
 
+/* Opens what is written to; after that there is nothing to open but files of the folder. */
+static char *open_outputs(struct run *run)
+{
+	const struct filter_options *options = run->options;
+	if (options->reports != NULL)
+		run->reports = frame_stream_open_output(options->reports);
+	if (options->reports != NULL && run->reports < 0)
+		return xasprintf("%s: %s", options->reports, strerrordesc_np(-run->reports));
+	int err = filter_folder_make(&run->folder, options->render);
+	return err != 0 ? xasprintf("%s: %s", options->render, files_problem(err)) : NULL;
+}
+
+static char *confine(const struct run *run)
+{
+	struct sandbox_outcome outcome = {0};
+	if (run->filter->prepare != NULL)
+		run->filter->prepare();
+	return sandbox_enter(filter_folder_confine(&run->folder), run->sandbox, &outcome);
+}
+
 static char *read_and_render(struct run *run, const void *config)
 {
-	char *problem = frame_stream_read(STDIN_FILENO, "standard input", on_message, run);
+	char *problem = open_outputs(run);
+	if (problem == NULL)
+		problem = confine(run);
+	if (problem != NULL)
+		return problem;
+	problem = frame_stream_read(STDIN_FILENO, "standard input", on_message, run);
 	if (problem == NULL && !run->is_whole)
 		problem = xstrdup("standard input ends before a commit");
 	return problem == NULL ? render(run, config) : problem;
 }
 
 char *filter_run(const struct provider_filter *filter, const struct filter_options *options,
-	const void *config, bool *ret_usage)
+	enum sandbox_mode sandbox, const void *config, bool *ret_usage)
 {
-	struct run run = {.filter = filter, .options = options, .reports = -1};
+	struct run run = {.filter = filter, .options = options, .sandbox = sandbox, .reports = -1};
 	if (options->hello)
-		return write_hello(filter);
-	if (options->reports != NULL)
-		run.reports = frame_stream_open_output(options->reports);
-	if (options->reports != NULL && run.reports < 0)
-		return xasprintf("%s: %s", options->reports, strerrordesc_np(-run.reports));
+		return say_hello(filter);
 	run.state = state_new(&(struct state_config){.reduce = filter->reduce});
 	arena_init(&run.scratch);
 	buf_init(&run.frames, FRAME_STREAM_BUF_MAX);
 	char *problem = read_and_render(&run, config);
 	*ret_usage = run.is_usage;
+	if (problem != NULL)
+		filter_folder_undo(&run.folder);
+	filter_folder_fini(&run.folder);
 	free(run.problem);
 	buf_fini(&run.frames);
 	arena_fini(&run.scratch);

@@ -31,12 +31,15 @@ struct provider_filter {
 	const char *name;                           /* "haproxy" */
 	const char *software;                       /* program and version */
 	struct capabilities *(*capabilities)(void); /* as in its `hello`; static */
+	/* What takes more than memory and open descriptors is found out here, before the sandbox is entered; NULL: nothing. */
+	void (*prepare)(void);
 	bool (*reduce)(enum lb_kind kind, void *value);
 	/* `config`: filled from the option table. NULL, or why there is nothing to show (allocated). */
 	char *(*render)(const struct filter_job *job, const void *config);
 };
 
 bool filter_is_wanted(const struct filter_options *options);
-/* NULL, or what is wrong (allocated); *ret_usage: with the options. `config` is passed on to render(). */
+/* Reads in a sandbox that has no more than the folder it writes to. NULL, or what is wrong (allocated); *ret_usage: with the options. `config` is passed
+ * on to render(). */
 char *filter_run(const struct provider_filter *filter, const struct filter_options *options,
-	const void *config, bool *ret_usage);
+	enum sandbox_mode sandbox, const void *config, bool *ret_usage);

@@ -152,5 +152,6 @@ const struct provider_filter haproxy_filter = {
 	.name = "haproxy",
 	.software = "sluice-provider-haproxy " SLUICE_VERSION,
 	.capabilities = local_capabilities,
+	.prepare = rendering_prepare,
 	.render = render,
 };

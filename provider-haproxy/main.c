@@ -56,8 +56,10 @@ static char *run_filter(const void *ctx, bool *ret_usage)
 	const struct config *given = ctx;
 	char *problem = given->filter.hello ? NULL : config_check(given);
 	*ret_usage = problem != NULL;
-	return problem != NULL ? problem
-			       : filter_run(&haproxy_filter, &given->filter, given, ret_usage);
+	return problem != NULL
+		       ? problem
+		       : filter_run(&haproxy_filter, &given->filter,
+				 (enum sandbox_mode)given->local.common.sandbox, given, ret_usage);
 }
 
 int main(int argc, char **argv)

@@ -96,5 +96,6 @@ const struct provider_filter nginx_filter = {
 	.name = "nginx",
 	.software = "sluice-provider-nginx " SLUICE_VERSION,
 	.capabilities = local_capabilities,
+	.prepare = rendering_prepare,
 	.render = render,
 };

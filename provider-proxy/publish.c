@@ -19,7 +19,7 @@ struct publish {
 	bool is_known; /* by --publish-address or --bind-address */
 };
 
-static bool has_ipv6(void)
+static bool ask_for_ipv6(void)
 {
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6};
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -27,6 +27,22 @@ static bool has_ipv6(void)
 	if (fd >= 0)
 		close(fd);
 	return is_there;
+}
+
+/* It does not change while a process runs. */
+static bool has_ipv6(void)
+{
+	static bool is_known;
+	static bool answer;
+	if (!is_known)
+		answer = ask_for_ipv6();
+	is_known = true;
+	return answer;
+}
+
+void publish_prepare(void)
+{
+	(void)has_ipv6();
 }
 
 static char *read_binds(struct publish *publish, const struct option_list *binds)

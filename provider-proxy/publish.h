@@ -11,6 +11,9 @@
 
 struct publish;
 
+/* Finds out once whether this machine has IPv6, which takes a socket; publish_new() does it otherwise. To be called before a sandbox without sockets is
+ * entered. */
+void publish_prepare(void);
 /* NULL and a text (allocated) in *ret_problem when an item is neither an IP address nor a host name. Without items: the addresses in `binds`
  * that are not wildcards; if there are none, the source addresses of this machine's default routes, which publish_list() looks up. */
 struct publish *publish_new(

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "provider-proxy/rendering.h"
 
+#include "common/cert.h"
 #include "common/xalloc.h"
 
 #include <stdlib.h>
 
 enum { TEXT_LEN_MAX = 512 * 1024 * 1024 };
 
-char *rendering_init(struct rendering *rendering, const struct filter_job *job,
-	const struct local_options *options)
+void rendering_prepare(void)
+{
+	cert_setup();
+	publish_prepare();
+}
+
+char *rendering_init(
+	struct rendering *room, const struct filter_job *job, const struct local_options *options)
 {
 	char *problem = NULL;
 	struct publish *publish =

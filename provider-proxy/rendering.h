@@ -20,6 +20,8 @@ struct rendering {
 	struct buf text; /* of the next file; wiped at the end */
 };
 
+/* Of struct provider_filter. */
+void rendering_prepare(void);
 /* Job and options must outlive it. NULL, or what is wrong with the addresses (allocated): then rendering_fini() is not to be called. */
 char *rendering_init(struct rendering *rendering, const struct filter_job *job,
 	const struct local_options *options);

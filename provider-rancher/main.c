@@ -59,7 +59,8 @@ static bool is_filter(const void *ctx)
 static char *run_filter(const void *ctx, bool *ret_usage)
 {
 	const struct config *given = ctx;
-	return filter_run(&rancher_filter, &given->filter, given, ret_usage);
+	return filter_run(&rancher_filter, &given->filter, (enum sandbox_mode)given->common.sandbox,
+		given, ret_usage);
 }
 
 int main(int argc, char **argv)

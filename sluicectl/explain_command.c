@@ -90,6 +90,19 @@ static void print_endpoints(const struct inspection_route *route)
 	fputs(route->endpoints.count != 0 ? "\n" : "", stdout);
 }
 
+static void print_excluded(const struct inspection_route *route)
+{
+	const struct str_list *hosts = &route->excluded_hosts;
+	for (size_t i = 0; i < hosts->count; i++) {
+		fputs(i != 0 ? ", " : "      not for ", stdout);
+		print_clean(hosts->items[i]);
+	}
+	if (hosts->count != 0)
+		printf("%s, which %s a virtual host of %s own\n",
+			route->has_more_excluded ? " and more" : "",
+			hosts->count == 1 ? "has" : "have", hosts->count == 1 ? "its" : "their");
+}
+
 static void print_route(struct printing *p, const struct inspection_route *route)
 {
 	static const char *const words[] = {"", " (prefix)", " (exact)"};
@@ -104,6 +117,7 @@ static void print_route(struct printing *p, const struct inspection_route *route
 		else
 			fputs(" (what no rule takes)", stdout);
 		fputs(route->path.len != 0 ? words[route->match] : "", stdout);
+		fputs(route->tls_only ? ", HTTPS only" : "", stdout);
 	}
 	if (route->service.len != 0) {
 		fputs(" → Service ", stdout);
@@ -112,6 +126,7 @@ static void print_route(struct printing *p, const struct inspection_route *route
 		print_clean(route->port);
 	}
 	fputc('\n', stdout);
+	print_excluded(route);
 	print_endpoints(route);
 	if (!route->is_served)
 		print_reason(p, route->reason, route->message, 6);
@@ -150,22 +165,33 @@ static void print_tls(const struct inspection_explanation *e)
 	}
 }
 
-static bool print_explanation(const struct inspection_explanation *e, bool has_color)
+static void print_name(const struct inspection_explanation *e)
 {
-	bool is_service = str_eq(e->kind, STR("Service"));
-	struct printing p = {e, has_color, false};
-	printf("%-15s", is_service ? "Service" : "Ingress");
+	printf("%-15s", str_eq(e->kind, STR("Service")) ? "Service" : "Ingress");
 	print_clean(e->namespace);
 	fputc('/', stdout);
 	print_clean(e->name);
 	fputc('\n', stdout);
+}
+
+static bool print_explanation(
+	const struct inspection_explanation *e, const char *url, bool has_color)
+{
+	bool is_service = str_eq(e->kind, STR("Service"));
+	struct printing p = {e, has_color, false};
+	if (url != NULL)
+		print_line("Request", str_from(url));
+	if (e->name.len != 0)
+		print_name(e);
+	else if (e->load_balancer.len != 0)
+		print_state(e);
 	if (e->is_ours) {
 		print_line("Class", e->class_name);
 		print_state(e);
 		print_list("Listens on", &e->listeners, "nothing");
 		print_list("Addresses", &e->addresses, "none yet");
 		print_tls(e);
-		fputs(is_service ? "Ports\n" : "Routes\n", stdout);
+		fputs(is_service ? "Ports\n" : url != NULL ? "Route\n" : "Routes\n", stdout);
 	}
 	for (size_t i = 0; i < e->routes.count; i++)
 		print_route(&p, &e->routes.items[i]);
@@ -187,13 +213,23 @@ static bool is_good(const struct inspection_explanation *e)
 	return e->problems.count == 0 && e->missing.len == 0;
 }
 
-static int show(const struct args *args, const struct inspection_explanation *explanation)
+/* What is to be explained. */
+struct subject {
+	char *what;    /* "ingress/NAMESPACE/NAME", or a URL */
+	char *target;  /* of the request to the translator */
+	char *missing; /* what is to be said if there is no such object */
+	bool is_url;
+};
+
+static int show(const struct args *args, const struct subject *subject,
+	const struct inspection_explanation *explanation)
 {
 	enum output_form form = live_form(args);
 	bool good = is_good(explanation);
 	struct buf json;
 	if (form == FORM_TABLE || form == FORM_WIDE) {
-		(void)print_explanation(explanation, command_has_color(args));
+		(void)print_explanation(explanation, subject->is_url ? subject->what : NULL,
+			command_has_color(args));
 		return good ? CTL_EXIT_GOOD : CTL_EXIT_FINDINGS;
 	}
 	buf_init(&json, ASK_LEN_MAX);
@@ -205,8 +241,7 @@ static int show(const struct args *args, const struct inspection_explanation *ex
 
 /* ---- sources ---- */
 
-static int explain_live(
-	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
+static int explain_live(const struct args *args, const struct subject *subject)
 {
 	struct ask question;
 	struct buf body;
@@ -214,14 +249,10 @@ static int explain_live(
 	char *problem = NULL;
 	if (!live_open(args, &question))
 		return CTL_EXIT_USAGE;
-	char *escaped_namespace = ask_escape(namespace);
-	char *escaped_name = ask_escape(name);
-	char *target = xasprintf("/explain?kind=%s&namespace=%s&name=%s", record_kind_word(kind),
-		escaped_namespace, escaped_name);
 	int code = CTL_EXIT_GOOD;
 	buf_init(&body, ASK_LEN_MAX);
 	arena_init(&arena);
-	enum ask_outcome outcome = ask(&question, "translator", target, &body, &problem);
+	enum ask_outcome outcome = ask(&question, "translator", subject->target, &body, &problem);
 	if (outcome != ASK_GOOD) {
 		code = live_complain(outcome, problem);
 	} else {
@@ -229,7 +260,7 @@ static int explain_live(
 		struct schema_error error = {""};
 		if (inspection_decode(&inspection_explanation_schema, buf_str(&body), &arena,
 			    &explanation, &error) == 0) {
-			code = show(args, &explanation);
+			code = show(args, subject, &explanation);
 		} else {
 			command_complain(xasprintf("the translator's answer: %s", error.text));
 			code = CTL_EXIT_AWAY;
@@ -237,39 +268,34 @@ static int explain_live(
 	}
 	arena_fini(&arena);
 	buf_fini(&body);
-	free(target);
-	free(escaped_namespace);
-	free(escaped_name);
 	return code;
 }
 
-static int explain_offline(
-	const struct args *args, enum record_kind kind, const char *namespace, const char *name)
+static int explain_offline(const struct args *args, const struct subject *subject)
 {
 	struct inspection_explanation explanation;
 	int code = CTL_EXIT_GOOD;
-	char *explained = xasprintf("%s/%s/%s", record_kind_word(kind), namespace, name);
 	const struct line_request request = {
 		.goal = LINE_EXPLANATION,
 		.args = args,
 		.provider = args->provider != NULL ? args->provider : OFFLINE_PROVIDER,
 		.files = &args->files,
-		.explained = explained,
+		.explained = subject->what,
 	};
 	struct line *line = line_run(&request, &code);
 	if (line != NULL && line_explanation(line, &explanation)) {
-		code = show(args, &explanation);
+		code = show(args, subject, &explanation);
 	} else if (line != NULL) {
-		command_complain(xasprintf("there is no %s %s/%s in these manifests",
-			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name));
+		command_complain(xstrdup(subject->missing));
 		code = CTL_EXIT_NOT_FOUND;
 	}
 	line_free(line);
-	free(explained);
 	return code;
 }
 
-/* Strips "ingress/" or "service/" from the argument. */
+/* ---- what is asked for ---- */
+
+/* Takes "service/" off the front of what was asked for. */
 static const char *take_kind(const char *given, enum record_kind *ret_kind)
 {
 	static const struct {
@@ -289,20 +315,67 @@ static const char *take_kind(const char *given, enum record_kind *ret_kind)
 	return given;
 }
 
-int command_explain(const struct args *args)
+/* A namespace has no dot, and a host nearly always has one. */
+static bool is_url(const char *given)
+{
+	const char *dot = strchr(given, '.');
+	return strstr(given, "://") != NULL || (dot != NULL && dot < given + strcspn(given, "/"));
+}
+
+static void take_url(const char *given, struct subject *ret_subject)
+{
+	char *url = xasprintf("%s%s", strstr(given, "://") != NULL ? "" : "http://", given);
+	url[strcspn(url, "?#")] = '\0'; /* routes do not look at the rest */
+	char *escaped = ask_escape(url);
+	*ret_subject = (struct subject){
+		.what = url,
+		.target = xasprintf("/explain?url=%s", escaped),
+		.missing = xstrdup("the translator does not explain requests"),
+		.is_url = true,
+	};
+	free(escaped);
+}
+
+/* False: it is no NAMESPACE/NAME. */
+static bool take_object(const char *given, struct subject *ret_subject)
 {
 	enum record_kind kind = RECORD_INGRESS;
-	const char *given = args->rest.count == 1 ? take_kind(args->rest.items[0], &kind) : "";
-	const char *slash = strchr(given, '/');
-	if (slash == NULL || slash == given || slash[1] == '\0' || strchr(slash + 1, '/') != NULL) {
+	const char *name = take_kind(given, &kind);
+	const char *slash = strchr(name, '/');
+	if (slash == NULL || slash == name || slash[1] == '\0' || strchr(slash + 1, '/') != NULL)
+		return false;
+	char *namespace = str_dup((struct str){name, (size_t)(slash - name)});
+	char *escaped_namespace = ask_escape(namespace);
+	char *escaped_name = ask_escape(slash + 1);
+	*ret_subject = (struct subject){
+		.what = xasprintf("%s/%s", record_kind_word(kind), name),
+		.target = xasprintf("/explain?kind=%s&namespace=%s&name=%s", record_kind_word(kind),
+			escaped_namespace, escaped_name),
+		.missing = xasprintf("there is no %s %s in these manifests",
+			kind == RECORD_SERVICE ? "Service" : "Ingress", name),
+	};
+	free(escaped_name);
+	free(escaped_namespace);
+	free(namespace);
+	return true;
+}
+
+int command_explain(const struct args *args)
+{
+	const char *given = args->rest.count == 1 ? args->rest.items[0] : "";
+	struct subject subject;
+	if (is_url(given)) {
+		take_url(given, &subject);
+	} else if (!take_object(given, &subject)) {
 		fputs("sluicectl: explain needs NAMESPACE/NAME, of a Service "
-		      "service/NAMESPACE/NAME\n",
+		      "service/NAMESPACE/NAME, or the URL of a request\n",
 			stderr);
 		return CTL_EXIT_USAGE;
 	}
-	char *namespace = str_dup((struct str){given, (size_t)(slash - given)});
-	int code = args->files.count != 0 ? explain_offline(args, kind, namespace, slash + 1)
-					  : explain_live(args, kind, namespace, slash + 1);
-	free(namespace);
+	int code = args->files.count != 0 ? explain_offline(args, &subject)
+					  : explain_live(args, &subject);
+	free(subject.what);
+	free(subject.target);
+	free(subject.missing);
 	return code;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The parts of the engine, in the order in which data flows. Each is given the earlier parts that it uses, and knows none of the later
- * ones. Only the files on top of them all include this: engine.c, work.c, and those that show people the state (explain.c, inspect.c,
- * measure.c).
+ * ones. Only the files on top of them all include this: engine.c, work.c, and those that show people the state (explain.c and its parts,
+ * inspect.c, measure.c).
  */
 #pragma once
 

@@ -10,6 +10,7 @@
 #include "proto/inspection.h"
 #include "translator/confine.h"
 #include "translator/explain.h"
+#include "translator/explain_request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +43,8 @@ struct filter {
 	enum record_kind explained_kind;
 	struct str explained_namespace;
 	struct str explained_name;
+	struct explain_request request;
+	bool explains_request;
 };
 
 /* ---- out ---- */
@@ -234,8 +237,12 @@ static char *write_explanation(struct filter *filter)
 {
 	struct inspection_explanation explanation;
 	struct outflow out = {.fd = STDOUT_FILENO};
-	if (!explain_object(filter->engine, filter->explained_kind, filter->explained_namespace,
-		    filter->explained_name, &filter->scratch, &explanation))
+	if (filter->explains_request)
+		explain_find_route(
+			filter->engine, &filter->request, &filter->scratch, &explanation);
+	else if (!explain_object(filter->engine, filter->explained_kind,
+			 filter->explained_namespace, filter->explained_name, &filter->scratch,
+			 &explanation))
 		return NULL;
 	explanation.provider = filter->provider.name;
 	buf_init(&out.frames, EXPLANATION_LEN_MAX);
@@ -248,7 +255,16 @@ static char *write_explanation(struct filter *filter)
 	return problem;
 }
 
-/* "ingress/NAMESPACE/NAME" */
+static char *read_url(struct filter *filter)
+{
+	const char *problem = explain_read_url(
+		str_from(filter->config->explain), &filter->arena, &filter->request);
+	filter->explains_request = true;
+	return problem != NULL ? xasprintf("--explain: %s: %s", filter->config->explain, problem)
+			       : NULL;
+}
+
+/* "ingress/NAMESPACE/NAME", or a URL */
 static char *read_explained(struct filter *filter)
 {
 	struct str text = str_from(filter->config->explain);
@@ -257,13 +273,15 @@ static char *read_explained(struct filter *filter)
 	bool is_service = str_starts_with(text, service);
 	if (filter->config->explain == NULL)
 		return NULL;
+	if (memmem(text.p, text.len, "://", 3) != NULL)
+		return read_url(filter);
 	filter->explained_kind = is_service ? RECORD_SERVICE : RECORD_INGRESS;
 	struct str rest = str_skip(text, is_service ? service.len : ingress.len);
 	const char *slash =
 		is_service || str_starts_with(text, ingress) ? str_find(rest, '/') : NULL;
 	if (slash == NULL)
-		return xstrdup("--explain: ingress/NAMESPACE/NAME or service/NAMESPACE/NAME is "
-			       "expected");
+		return xstrdup("--explain: ingress/NAMESPACE/NAME, service/NAMESPACE/NAME or a "
+			       "URL is expected");
 	filter->explained_namespace = (struct str){rest.p, (size_t)(slash - rest.p)};
 	filter->explained_name = str_skip(rest, filter->explained_namespace.len + 1);
 	return NULL;
@@ -361,19 +379,19 @@ char *filter_run(const struct translator_config *config, bool *ret_usage)
 	struct filter filter = {.config = config};
 	struct engine_config engine_config = {0};
 	char *problem = translator_config_check(config, &engine_config);
+	arena_init(&filter.arena);
+	arena_init(&filter.scratch);
 	if (problem == NULL && config->hello == NULL)
 		problem = xstrdup("--once needs --hello FILE, with the hello of a provider");
 	if (problem == NULL)
 		problem = read_explained(&filter);
 	*ret_usage = problem != NULL;
 	if (problem == NULL) {
-		arena_init(&filter.arena);
-		arena_init(&filter.scratch);
 		engine_config.takes_keyless = config->keyless_secrets;
 		problem = run(&filter, &engine_config);
-		arena_fini(&filter.arena);
-		arena_fini(&filter.scratch);
 	}
+	arena_fini(&filter.arena);
+	arena_fini(&filter.scratch);
 	egress_free(engine_config.egress);
 	return problem;
 }

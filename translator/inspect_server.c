@@ -6,6 +6,7 @@
 #include "common/xalloc.h"
 #include "proto/frame.h"
 #include "translator/explain.h"
+#include "translator/explain_request.h"
 #include "translator/inspect.h"
 
 #include <bsd/sys/queue.h>
@@ -129,20 +130,57 @@ static void release_made(void *state)
 	free(made);
 }
 
+static void reply_explanation(struct inspect_server *server, struct admin_reply *reply,
+	struct inspection_explanation *explanation)
+{
+	static const struct admin_producer producer = {produce_made, release_made};
+	struct made *made = xcalloc(1, sizeof(*made));
+	const struct peer *provider = &server->peers[INSPECT_PROVIDER];
+	explanation->provider = provider->is_up ? str_from(provider->name) : STR_NONE;
+	buf_init(&made->body, FRAME_LEN_MAX);
+	if (inspection_encode(&inspection_explanation_schema, explanation, &made->body) == 0) {
+		admin_reply_stream(reply, 200, body_type, &producer, made);
+	} else {
+		release_made(made);
+		admin_reply_text(reply, 500, "the answer breaks a limit\n");
+	}
+}
+
+static void answer_request(
+	struct inspect_server *server, const char *url, struct admin_reply *reply)
+{
+	struct inspection_explanation explanation;
+	struct explain_request request;
+	struct arena arena;
+	arena_init(&arena);
+	const char *problem = explain_read_url(str_from(url), &arena, &request);
+	if (problem == NULL) {
+		explain_find_route(server->engine, &request, &arena, &explanation);
+		reply_explanation(server, reply, &explanation);
+	} else {
+		admin_reply_text(reply, 400, "%s\n", problem);
+	}
+	arena_fini(&arena);
+}
+
 static void answer_explain(
 	void *ctx, const struct admin_request *request, struct admin_reply *reply)
 {
-	static const struct admin_producer producer = {produce_made, release_made};
 	struct inspect_server *server = ctx;
+	char url[EXPLAIN_URL_LEN_MAX + 1];
 	char namespace[NAMESPACE_LEN];
 	char name[NAME_LEN];
 	char word[sizeof("ingress")];
 	enum record_kind kind = RECORD_INGRESS;
 	struct inspection_explanation explanation;
 	struct arena arena;
+	if (admin_query(request->query, "url", url, sizeof(url))) {
+		answer_request(server, url, reply);
+		return;
+	}
 	if (!admin_query(request->query, "namespace", namespace, sizeof(namespace)) ||
 		!admin_query(request->query, "name", name, sizeof(name))) {
-		admin_reply_text(reply, 400, "namespace and name are needed\n");
+		admin_reply_text(reply, 400, "namespace and name are needed, or url\n");
 		return;
 	}
 	if (admin_query(request->query, "kind", word, sizeof(word))) {
@@ -154,22 +192,11 @@ static void answer_explain(
 	}
 	arena_init(&arena);
 	if (!explain_object(server->engine, kind, str_from(namespace), str_from(name), &arena,
-		    &explanation)) {
+		    &explanation))
 		admin_reply_text(reply, 404, "there is no %s %s/%s\n",
 			kind == RECORD_SERVICE ? "Service" : "Ingress", namespace, name);
-	} else {
-		struct made *made = xcalloc(1, sizeof(*made));
-		const struct peer *provider = &server->peers[INSPECT_PROVIDER];
-		explanation.provider = provider->is_up ? str_from(provider->name) : STR_NONE;
-		buf_init(&made->body, FRAME_LEN_MAX);
-		if (inspection_encode(&inspection_explanation_schema, &explanation, &made->body) ==
-			0) {
-			admin_reply_stream(reply, 200, body_type, &producer, made);
-		} else {
-			release_made(made);
-			admin_reply_text(reply, 500, "the answer breaks a limit\n");
-		}
-	}
+	else
+		reply_explanation(server, reply, &explanation);
 	arena_fini(&arena);
 }
 

@@ -8,6 +8,7 @@
 #include "common/json.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct manifest_place {
 	const char *file; /* "-": standard input */
@@ -21,7 +22,7 @@ struct manifest_options {
 	void *ctx;
 };
 
-/* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". "-" is standard input. */
-char *manifest_read_file(const char *path, const struct manifest_options *options);
-/* The same for text; public for tests only. `name` is the file of all places, which keep the pointer. */
+/* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". `name` is the file of all places, which keep the pointer. */
+char *manifest_read_file(FILE *file, const char *name, const struct manifest_options *options);
+/* The same for text; public for tests only. */
 char *manifest_read_text(struct str text, const char *name, const struct manifest_options *options);

@@ -5,13 +5,16 @@
 #include "common/version.h"
 #include "common/xalloc.h"
 #include "proto/frame_stream.h"
+#include "watcher/confine.h"
 #include "watcher/identity.h"
 #include "watcher/intake.h"
 #include "watcher/manifest_places.h"
 #include "watcher/outlet.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct filter;
@@ -33,7 +36,9 @@ struct filter {
 	struct arena scratch;               /* for one object */
 	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
-	bool has_records; /* of a running line, as a base for the manifests */
+	FILE **manifests; /* as many as were named; NULL: not open */
+	int records;      /* descriptor; negative: there are none */
+	bool has_records; /* of a running line, which the manifests are put over */
 	int kinds[RECORD_KIND_COUNT];
 	struct buf out;
 	int out_err; /* negative errno */
@@ -131,15 +136,9 @@ static int on_record(void *ctx, const struct message *message, struct schema_err
 
 static char *read_records(struct filter *filter)
 {
-	const char *path = filter->config->records;
-	if (path == NULL)
-		return NULL;
-	int fd = frame_stream_open_input(path);
-	if (fd < 0)
-		return xasprintf("%s: %s", path, strerrordesc_np(-fd));
-	char *problem = frame_stream_read(fd, path, on_record, filter);
-	frame_stream_close(fd);
-	return problem;
+	return filter->records >= 0 ? frame_stream_read(filter->records, filter->config->records,
+					      on_record, filter)
+				    : NULL;
 }
 
 /* ---- to the translator ---- */
@@ -253,6 +252,8 @@ static void init_intakes(struct filter *filter)
 static void filter_init(struct filter *filter, const struct config *config)
 {
 	*filter = (struct filter){.config = config};
+	filter->records = -1;
+	filter->manifests = xcalloc(config->manifests.count + 1, sizeof(*filter->manifests));
 	project_ours_init(&filter->ours, str_from(config->load_balancer_class),
 		config->default_load_balancer_class);
 	store_init(&filter->store);
@@ -263,8 +264,20 @@ static void filter_init(struct filter *filter, const struct config *config)
 	buf_init(&filter->out, FRAME_STREAM_BUF_MAX);
 }
 
+static void close_inputs(struct filter *filter)
+{
+	for (size_t i = 0; i < filter->config->manifests.count; i++) {
+		if (filter->manifests[i] != NULL && filter->manifests[i] != stdin)
+			fclose(filter->manifests[i]);
+	}
+	free(filter->manifests);
+	if (filter->records >= 0)
+		frame_stream_close(filter->records);
+}
+
 static void filter_fini(struct filter *filter)
 {
+	close_inputs(filter);
 	outlet_fini(&filter->outlet);
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
 		for (size_t i = 0; i < KIND_VERSIONS_MAX; i++) {
@@ -278,6 +291,37 @@ static void filter_fini(struct filter *filter)
 	buf_wipe_fini(&filter->out);
 }
 
+static char *open_records(struct filter *filter)
+{
+	const char *path = filter->config->records;
+	if (path == NULL)
+		return NULL;
+	filter->records = frame_stream_open_input(path);
+	return filter->records < 0 ? xasprintf("%s: %s", path, strerrordesc_np(-filter->records))
+				   : NULL;
+}
+
+/* All at once, before the first of them is read. */
+static char *open_inputs(struct filter *filter)
+{
+	const struct option_list *manifests = &filter->config->manifests;
+	for (size_t i = 0; i < manifests->count; i++) {
+		const char *path = manifests->items[i];
+		filter->manifests[i] = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+		if (filter->manifests[i] == NULL)
+			return xasprintf("%s: %s", path, strerrordesc_np(errno));
+	}
+	return open_records(filter);
+}
+
+/* What is read comes from anybody. Whoever takes the process over by it has its memory and the files that are open. */
+static char *confine(const struct filter *filter)
+{
+	struct sandbox_outcome outcome = {0};
+	return sandbox_enter(
+		confine_filter(), (enum sandbox_mode)filter->config->common.sandbox, &outcome);
+}
+
 static char *read_all(struct filter *filter)
 {
 	const struct config *config = filter->config;
@@ -288,13 +332,18 @@ static char *read_all(struct filter *filter)
 	};
 	char *problem = read_records(filter);
 	for (size_t i = 0; i < config->manifests.count && problem == NULL; i++)
-		problem = manifest_read_file(config->manifests.items[i], &options);
+		problem = manifest_read_file(
+			filter->manifests[i], config->manifests.items[i], &options);
 	return problem;
 }
 
 static char *run(struct filter *filter)
 {
-	char *problem = read_all(filter);
+	char *problem = open_inputs(filter);
+	if (problem == NULL)
+		problem = confine(filter);
+	if (problem == NULL)
+		problem = read_all(filter);
 	if (problem == NULL) {
 		manifest_places_count(&filter->places, filter->store.counts);
 		send_all(filter);

@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import checks_link, checks_limits, checks_traffic, checks_objects  # noqa: F401  they register themselves, in the order in which they run
+from . import checks_link, checks_limits, checks_traffic, checks_objects, checks_filter  # noqa: F401  they register themselves, in the order in which they run
 from .bench import Bench, CannotStart, Failed
 from .registry import CHECKS, Check
 
@@ -52,7 +52,7 @@ def choose(args: argparse.Namespace) -> list[Check]:
 
 def print_list() -> None:
     for item in CHECKS:
-        print(f"{item.name:42} {item.text}{' (slow)' if item.is_slow else ''}{' (--traffic)' if item.needs_traffic else ''}")
+        print(f"{item.name:42} {item.text}{' (slow)' if item.is_slow else ''}{' (--traffic)' if item.needs_traffic else ''}{' (optional)' if item.needs_filter else ''}")
 
 
 def run_one(bench: Bench, item: Check) -> str | None:
@@ -74,6 +74,9 @@ def main() -> int:
     bench = Bench(args.command, args.timeout, args.service_uid, quiet=not args.verbose)
     failed = 0
     try:
+        if any(item.needs_filter for item in chosen) and not bench.is_filter():
+            print("skip the provider as a filter, which is optional: it does not answer --hello", flush=True)
+            chosen = [item for item in chosen if not item.needs_filter]
         for item in chosen:
             at = time.monotonic()
             problem = run_one(bench, item)

@@ -248,6 +248,8 @@ class Bench:
         self.ports = [free_port(self._address.ip), free_port(self._address.ip)]
         words = {"{runtime}": str(self.runtime), "{folder}": str(self.folder), "{address}": self._address.ip}
         self.command = [self._fill(word, words) for word in command]
+        self.filter_command = list(self.command)
+        self.filter_folders = 0
         if not any("{runtime}" in word for word in command):
             self.command += ["--runtime-dir", str(self.runtime)]
         self.log = None if not quiet else open(self.folder / "provider.log", "ab")  # pylint: disable=consider-using-with
@@ -322,6 +324,29 @@ class Bench:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, env=environment)
         except (OSError, ValueError) as problem:
             raise CannotStart(str(problem)) from None
+
+    def run_filter(self, arguments: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+        """The program as a filter: it connects to nobody, and ends."""
+        environment = {"SLUICE_ADMIN_ADDRESS": "off", **os.environ, "SLUICE_RUNTIME_DIR": str(self.runtime), processes.MARK: str(self.folder)}
+        try:
+            return subprocess.run([*self.filter_command, *arguments], input=given, capture_output=True, timeout=self.timeout, check=False, env=environment)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"with {arguments[0]} it has not ended within {self.timeout:g} s") from None
+        except (OSError, ValueError) as problem:
+            raise CannotStart(str(problem)) from None
+
+    def filter_folder(self) -> pathlib.Path:
+        """The name of one that is not there yet."""
+        self.filter_folders += 1
+        return self.folder / f"rendered-{self.filter_folders}"
+
+    def is_filter(self) -> bool:
+        """Whether it honours --hello: it ends well, and has written something that begins like a frame."""
+        try:
+            done = self.run_filter(["--hello"], b"")
+        except Failed:
+            return False
+        return done.returncode == 0 and done.stdout[:1] == b"\0"
 
     def require_running(self, grace: float = 0.0) -> None:
         """Failed when the program has ended, or does within `grace` seconds."""

@@ -13,6 +13,7 @@ import threading
 import time
 
 from faults import FAULTS, around, end, fault, ignores, never_says, on_commit, on_message, on_type, provider
+import broken_filter  # noqa: F401  its faults register themselves
 from hostile import INSTEAD
 from serving import servers_of_provider
 

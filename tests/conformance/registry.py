@@ -17,6 +17,7 @@ class Check:
     run: Function
     is_slow: bool = False
     needs_traffic: bool = False
+    needs_filter: bool = False
 
 
 CHECKS: list[Check] = []
@@ -38,4 +39,11 @@ def traffic_check(function: Function) -> Function:
     """One that sends requests to the addresses that the provider tells; only with --traffic."""
     check(function)
     CHECKS[-1].needs_traffic = True
+    return function
+
+
+def filter_check(function: Function) -> Function:
+    """One of the provider as a filter; left out when the program is none."""
+    check(function)
+    CHECKS[-1].needs_filter = True
     return function

@@ -87,6 +87,12 @@ FAULTS = [
     ("serves-only-what-was-committed", "serves-at-once", "serves what was not committed"),
     ("goes-on-serving-without-a-link", "serves-only-with-a-link", "serves no more when the link is lost"),
     ("forgets-what-the-next-snapshot-lacks", "serves-what-snapshots-lack", "still served .* after a snapshot without it"),
+    ("says-the-hello-of-the-link", "another-hello", "capabilities is .*merged.*, and on the link .*per-ingress"),
+    ("renders-a-state", "renders-for-all-to-read", "has mode 0644"),
+    ("renders-a-state", "archives-something-else", "the archive and the folder differ"),
+    ("renders-a-state", "renders-nothing", "nothing is written"),
+    ("renders-only-what-is-whole", "renders-what-is-cut-off", "no commit: exit code 0"),
+    ("reports-without-applying", "reports-what-is-not", "it reports hello, lb-status default/web applied"),
 ]
 
 # What tests/conformance/broken.py says instead of its status, and how check-provider names the field and the reason.

@@ -12,6 +12,7 @@ import tarfile
 import msgpack
 import pytest
 
+from lib.certs import self_signed
 from lib.line import build_folder
 
 INGRESS = """apiVersion: networking.k8s.io/v1
@@ -157,6 +158,35 @@ def test_what_becomes_of_one_object(hello):
     assert (done.returncode, done.stdout) == (0, b"")
 
 
+@pytest.mark.parametrize("grouping, certificate, routes", [
+    # host -> (only with TLS, not for, reason)
+    ("merged", "", {"*.web.test": (True, ["own.web.test"], "NoListener"), "own.web.test": (False, [], "")}),
+    ("merged", "other", {"*.web.test": (True, ["own.web.test"], "NoCertificate"), "own.web.test": (False, [], "")}),
+    ("merged", "web", {"*.web.test": (True, ["own.web.test"], ""), "own.web.test": (False, [], "")}),
+    ("per-ingress", "", {"*.web.test": (False, [], "NoListener"), "own.web.test": (False, [], "")}),
+    ("per-ingress", "web", {"*.web.test": (True, [], ""), "own.web.test": (False, [], "")}),
+])
+def test_routes_that_plain_http_or_another_host_does_not_leave_to_it(tmp_path, grouping, certificate, routes):
+    hello = {**HELLO, "capabilities": {**HELLO["capabilities"], "grouping": grouping}}
+    (tmp_path / "hello").write_bytes(frame("hello", hello))
+    pair = self_signed("*.web.test", "other.test")
+    tls = {"": "", "web": 'tls: [{hosts: ["*.web.test"], secretName: pair}], ', "other": "tls: [{hosts: [other.test], secretName: pair}], "}[certificate]
+    web = INGRESS.replace("{name: web}", '{name: web, annotations: {allow.http: "false"}}').replace("web.test", '"*.web.test"').replace("spec: {", "spec: {" + tls)
+    own = INGRESS.replace("name: web", "name: own").replace("host: web.test", "host: own.web.test")
+    secret = json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pair"}, "type": "kubernetes.io/tls",
+                         "stringData": {"tls.crt": pair.pem.decode(), "tls.key": pair.key.decode()}})
+    ready = ('{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: one, labels: {kubernetes.io/service-name: one}}, '
+             'addressType: IPv4, ports: [{port: 8080}], endpoints: [{addresses: [10.0.0.1]}]}')
+    records = watch(web, own, SERVICE, secret + "\n", ready)
+    told = {}
+    for name in ("web", "own"):
+        answer = msgpack.unpackb(translate(tmp_path / "hello", records, "--explain", f"ingress/default/{name}").stdout, raw=False)
+        for route in answer["routes"]:
+            told[route["host"]] = (route.get("tls_only", False), route.get("excluded_hosts", []), route.get("reason", ""))
+            assert route.get("served", False) == (not route.get("reason")), route
+    assert told == routes
+
+
 RECORDS = [("hello", {**HELLO, "role": "watcher"}), ("settings", {"kinds": ["ingress"], "ingress_class": "rancher", "controller_name": "x"}),
            ("sync-begin", {"kind": "ingress"}), ("sync-end", {"kind": "ingress"})]
 STREAM = [frame(kind, {key: value for key, value in body.items() if key != "capabilities"}) for kind, body in RECORDS]
@@ -183,6 +213,8 @@ def test_the_translator_refuses_what_a_link_refuses(hello, given, words):
     (["--once", "--hello", "/nonexistent"], 1, "/nonexistent"),
     (["--once", "--hello", "/dev/null"], 1, "no hello of a provider"),
     (["--once", "--hello", "/dev/null", "--explain", "web"], 2, "ingress/NAMESPACE/NAME"),
+    (["--once", "--hello", "/dev/null", "--explain", "http:///x"], 2, "it names no host"),
+    (["--once", "--hello", "/dev/null", "--explain", "http://a:99999"], 2, "1 to 65535"),
     (["--once", "--hello", "/dev/null", "--http-port=443"], 2, "must differ"),
 ])
 def test_the_translator_says_what_is_wrong(arguments, code, words):

@@ -2,14 +2,23 @@
 """Each program has really given up what tests/unit/confine shows that it then cannot do."""
 from __future__ import annotations
 
+import fcntl
 import os
 import pathlib
 import re
+import subprocess
+import sys
+import termios
+from typing import IO
+
+import pytest
 
 from lib.daemon import Daemon
 from lib.haproxy import HAProxy
 from lib.line import Line, build_folder, is_sanitized
+from lib.local_proxy import PATIENCE
 from lib.nginx import Nginx
+from lib.wait import wait_for
 
 
 def filters(pid: int | str) -> int:
@@ -49,6 +58,35 @@ def test_the_translator_has_no_socket_of_the_network():
         line.wait_balancer("first")
         assert network_sockets(line.watcher.pid) and network_sockets(line.provider.pid)
         assert not network_sockets(line.translator.pid)
+
+
+def unread(pipe: IO[bytes]) -> int:
+    """How many bytes nobody has taken out of it yet."""
+    count = bytearray(4)
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return int.from_bytes(count, sys.byteorder)
+
+
+@pytest.mark.parametrize("name, arguments", [
+    ("watcher", ["--manifests", "-", "--places", "places"]),
+    ("translator", ["--once", "--hello", "hello"]),
+    ("provider-haproxy", ["--render", "out/of/this"]),
+    ("provider-nginx", ["--render", "out", "--reports", "reports"]),
+    ("provider-rancher", ["--render", "-"]),
+])
+def test_filters_are_confined_before_they_read(name, arguments, tmp_path):
+    build = build_folder()
+    hello = subprocess.run([build / "provider-haproxy/sluice-provider-haproxy", "--hello"], capture_output=True, timeout=60, check=True)
+    (tmp_path / "hello").write_bytes(hello.stdout)
+    for mode in ("auto", "off"):
+        with subprocess.Popen([build / name / f"sluice-{name}", *arguments, "--sandbox", mode], cwd=tmp_path, stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            os.write(process.stdin.fileno(), b"\0")
+            wait_for(lambda pipe=process.stdin: unread(pipe) == 0, f"{name} to read", PATIENCE)
+            assert (filters(process.pid) > filters("self")) == (mode == "auto" and not is_sanitized()), mode
+            _, told = process.communicate(timeout=60)
+            assert process.returncode == 1 and b"sluice-" in told, told
+        assert not (tmp_path / "out").exists(), "a folder in which nothing is written does not stay"
 
 
 def test_it_can_be_left_out(tmp_path):

@@ -4,6 +4,7 @@
  * files and processes of the others, and at its own.
  */
 #include "common/landlock.h"
+#include "provider-common/filter_folder.h"
 #include "provider-proxy/confine.h"
 #include "provider-rancher/confine.h"
 #include "translator/confine.h"
@@ -43,7 +44,7 @@ static const bool is_instrumented = false;
 
 static char root[] = "/tmp/sluice-confine-XXXXXX";
 static const char *const folders[] = {"kubernetes", "rancher", "haproxy-state", "haproxy-run",
-	"nginx-state", "nginx-run", "run", "elsewhere"};
+	"nginx-state", "nginx-run", "run", "rendered", "elsewhere"};
 enum { FOLDER_COUNT = sizeof(folders) / sizeof(folders[0]) };
 
 static char *path_of(char *path, const char *folder, const char *file)
@@ -99,6 +100,16 @@ static struct sandbox *take_nginx(void)
 	return take_local("nginx-state", "nginx-run");
 }
 
+/* A provider as a filter, whose folder was not there. */
+static struct sandbox *take_renderer(void)
+{
+	char path[PATH_MAX];
+	char made[PATH_MAX];
+	struct filter_folder folder = {
+		.path = path_of(path, "rendered", ""), .made = path_of(made, "rendered", "made")};
+	return filter_folder_confine(&folder);
+}
+
 /* ---- what is tried: 0, or the errno of a failure ---- */
 
 static int read_in(const char *folder)
@@ -114,6 +125,15 @@ static int write_in(const char *folder)
 	if (fd < 0)
 		return errno;
 	unlink(path);
+	return 0;
+}
+
+static int make_folder_in(const char *folder)
+{
+	char path[PATH_MAX];
+	if (mkdir(path_of(path, folder, "folder"), 0700) != 0)
+		return errno;
+	rmdir(path);
 	return 0;
 }
 
@@ -165,7 +185,16 @@ static int mount_something(const char *unused)
 	return syscall(SYS_unshare, 0x00020000 /* CLONE_NEWNS */) < 0 ? errno : 0;
 }
 
-enum { WATCHER = 1, TRANSLATOR = 2, RANCHER = 4, HAPROXY = 8, NGINX = 16, NOBODY = 0 };
+enum {
+	WATCHER = 1,
+	TRANSLATOR = 2,
+	RANCHER = 4,
+	HAPROXY = 8,
+	NGINX = 16,
+	MANIFESTS = 32, /* the watcher as a filter */
+	RENDERER = 64,  /* a provider as a filter */
+	NOBODY = 0
+};
 
 static const struct {
 	int who;
@@ -177,6 +206,8 @@ static const struct {
 	{RANCHER, "provider-rancher", take_rancher},
 	{HAPROXY, "provider-haproxy", take_haproxy},
 	{NGINX, "provider-nginx", take_nginx},
+	{MANIFESTS, "the watcher as a filter", confine_filter},
+	{RENDERER, "a provider as a filter", take_renderer},
 };
 
 static const struct {
@@ -196,6 +227,9 @@ static const struct {
 	{"put something among HAProxy's sockets", write_in, "haproxy-run", HAPROXY},
 	{"put something among nginx's sockets", write_in, "nginx-run", NGINX},
 	{"put something among the sockets", write_in, "run", NOBODY},
+	{"write what is rendered", write_in, "rendered", RENDERER},
+	{"make a folder in what is rendered", make_folder_in, "rendered", RENDERER},
+	{"make a folder somewhere else", make_folder_in, "elsewhere", NOBODY},
 	{"write somewhere else", write_in, "elsewhere", NOBODY},
 	{"call a server", call_server, NULL, WATCHER | RANCHER | HAPROXY | NGINX},
 	{"call a neighbour", call_neighbour, NULL, WATCHER | RANCHER | HAPROXY | NGINX},
