@@ -234,7 +234,7 @@ char *filter_run(const struct provider_filter *filter, const struct filter_optio
 {
 	struct run run = {.filter = filter, .options = options, .sandbox = sandbox, .reports = -1};
 	if (options->hello)
-		return say_hello(filter);
+		return write_hello(filter);
 	run.state = state_new(&(struct state_config){.reduce = filter->reduce});
 	arena_init(&run.scratch);
 	buf_init(&run.frames, FRAME_STREAM_BUF_MAX);

@@ -14,8 +14,8 @@ void rendering_prepare(void)
 	publish_prepare();
 }
 
-char *rendering_init(
-	struct rendering *room, const struct filter_job *job, const struct local_options *options)
+char *rendering_init(struct rendering *rendering, const struct filter_job *job,
+	const struct local_options *options)
 {
 	char *problem = NULL;
 	struct publish *publish =

@@ -190,25 +190,12 @@ char *manifest_read_text(struct str text, const char *name, const struct manifes
 	return wrong;
 }
 
-static int read_all(FILE *file, struct buf *out)
-{
-	for (;;) {
-		uint8_t *room = buf_reserve(out, 64 * 1024);
-		if (room == NULL)
-			return -EMSGSIZE;
-		size_t got = fread(room, 1, 64 * 1024, file);
-		buf_commit(out, got);
-		if (got == 0)
-			return ferror(file) != 0 ? -EIO : 0;
-	}
-}
-
-char *manifest_read_file(FILE *file, const char *name, const struct manifest_options *options)
+char *manifest_read_file(int fd, const char *name, const struct manifest_options *options)
 {
 	char *problem = NULL;
 	struct buf text;
 	buf_init(&text, YAML_TEXT_MAX);
-	int err = is_stdin ? files_read_fd(STDIN_FILENO, &text) : files_read(path, &text);
+	int err = files_read_fd(fd, &text);
 	if (err != 0)
 		problem = xasprintf("%s: %s", name,
 			err == -EMSGSIZE ? "the file is longer than 256 MB"

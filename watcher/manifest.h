@@ -8,7 +8,6 @@
 #include "common/json.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 
 struct manifest_place {
 	const char *file; /* "-": standard input */
@@ -23,6 +22,6 @@ struct manifest_options {
 };
 
 /* NULL, or what is wrong (allocated): "web.yaml: line 3: ...". `name` is the file of all places, which keep the pointer. */
-char *manifest_read_file(FILE *file, const char *name, const struct manifest_options *options);
+char *manifest_read_file(int fd, const char *name, const struct manifest_options *options);
 /* The same for text; public for tests only. */
 char *manifest_read_text(struct str text, const char *name, const struct manifest_options *options);

@@ -12,6 +12,7 @@
 #include "watcher/outlet.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ struct filter {
 	struct arena scratch;               /* for one object */
 	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
-	FILE **manifests; /* as many as were named; NULL: not open */
+	int *manifests; /* descriptors, as many as were named; 0 (standard input) and below are not closed */
 	int records;      /* descriptor; negative: there are none */
 	bool has_records; /* of a running line, which the manifests are put over */
 	int kinds[RECORD_KIND_COUNT];
@@ -267,8 +268,8 @@ static void filter_init(struct filter *filter, const struct config *config)
 static void close_inputs(struct filter *filter)
 {
 	for (size_t i = 0; i < filter->config->manifests.count; i++) {
-		if (filter->manifests[i] != NULL && filter->manifests[i] != stdin)
-			fclose(filter->manifests[i]);
+		if (filter->manifests[i] > STDIN_FILENO)
+			close(filter->manifests[i]);
 	}
 	free(filter->manifests);
 	if (filter->records >= 0)
@@ -307,8 +308,9 @@ static char *open_inputs(struct filter *filter)
 	const struct option_list *manifests = &filter->config->manifests;
 	for (size_t i = 0; i < manifests->count; i++) {
 		const char *path = manifests->items[i];
-		filter->manifests[i] = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-		if (filter->manifests[i] == NULL)
+		filter->manifests[i] =
+			strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+		if (filter->manifests[i] < 0)
 			return xasprintf("%s: %s", path, strerrordesc_np(errno));
 	}
 	return open_records(filter);
