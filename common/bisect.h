@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Binary search in a sorted array. The ordered sets (set.h, sorted.h) do it twice, for a block and within it. It is inlined together with its
+ * Binary search in a sorted array. sorted.h does it twice, for a block and within it. It is inlined together with its
  * `thing_at`, so that arrays of something shorter than pointers cost nothing extra.
  */
 #pragma once
