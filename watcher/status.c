@@ -144,7 +144,7 @@ static void check_all(struct status_writer *w)
 {
 	struct store_object *object = store_first(w->config.store, w->config.kind);
 	w->must_check_all = false;
-	for (; object != NULL; object = store_next(w->config.store, object)) {
+	for (; object != NULL; object = store_next(object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			check(w, (struct job *)target->wish);
@@ -489,7 +489,7 @@ void status_free(struct status_writer *w)
 		}
 	}
 	object = store_first(w->config.store, w->config.kind);
-	for (; object != NULL; object = store_next(w->config.store, object)) {
+	for (; object != NULL; object = store_next(object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			drop_job(w, (struct job *)target->wish);
