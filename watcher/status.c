@@ -4,7 +4,6 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/must.h"
-#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/metrics.h"
@@ -112,7 +111,7 @@ static void drop_job(struct status_writer *w, struct job *job)
 	move(w, job, PLACE_NOWHERE);
 	target_of(job)->wish = NULL;
 	status_wish_fini(&job->wish);
-	slab_free(job, sizeof(*job));
+	free(job);
 }
 
 /* Where the job belongs now. A release that is done is forgotten. */
@@ -368,7 +367,7 @@ static struct job *job_of(struct store_object *object)
 {
 	struct store_target *target = store_target_for(object);
 	if (target->wish == NULL) {
-		struct job *job = slab_zalloc(sizeof(*job));
+		struct job *job = xcalloc(1, sizeof(*job));
 		job->object = object;
 		job->wish.is_wanted = target->wants_finalizer;
 		target->wish = &job->wish;
