@@ -3,7 +3,7 @@
 
 #include "common/must.h"
 #include "common/shared_text.h"
-#include "common/xalloc.h"
+#include "common/slab.h"
 #include "translator/facts.h"
 #include "translator/plan.h"
 
@@ -142,7 +142,7 @@ struct node *graph_find_from(struct node_tree *tree, struct str key)
 
 static void *make(struct node_tree *tree, enum node_kind kind, struct str key)
 {
-	struct node *node = xcalloc(1, sizes[kind] + key.len);
+	struct node *node = slab_zalloc(sizes[kind] + key.len);
 	char *at = (char *)node + sizes[kind];
 	str_put(at, key);
 	node->kind = (uint8_t)kind;
@@ -266,7 +266,7 @@ struct use *graph_find_use(struct ingress_node *user, struct node *target)
 
 struct use *graph_add_use(struct ingress_node *user, struct node *target)
 {
-	struct use *use = xcalloc(1, sizeof(*use));
+	struct use *use = slab_zalloc(sizeof(*use));
 	use->user = user;
 	use->target = target;
 	LIST_INSERT_HEAD(&user->targets, use, next);
@@ -278,7 +278,7 @@ void graph_remove_use(struct use *use)
 {
 	RB_REMOVE(use_tree, &use->target->users, use);
 	LIST_REMOVE(use, next);
-	free(use);
+	slab_free(use, sizeof(*use));
 }
 
 /* ---- records ---- */
@@ -367,7 +367,7 @@ static struct node *free_node(struct graph *graph, struct node *node)
 	}
 	RB_REMOVE(node_tree, tree, node);
 	free_content(node);
-	free(node);
+	slab_free(node, sizes[node->kind] + node->key.len);
 	return next;
 }
 
@@ -408,7 +408,7 @@ static void free_all(struct node_tree *tree)
 		RB_REMOVE(node_tree, tree, node);
 		free_owned(node);
 		free_content(node);
-		free(node);
+		slab_free(node, sizes[node->kind] + node->key.len);
 	}
 }
 
