@@ -5,6 +5,7 @@
 #include "common/xalloc.h"
 
 #include <stdalign.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +23,7 @@
 enum {
 	GRAIN = sizeof(void *),
 	CLASS_COUNT = SLAB_SIZE_MAX / GRAIN,
-	PAGE_BYTES = 16 * 1024, /* for objects of all sizes */
-	PAGE_GRAINS = PAGE_BYTES / GRAIN,
-	PAGES_MAX = (SLAB_REF_MAX + 1) / PAGE_GRAINS,
-	REGION_PAGES = 64, /* taken from malloc at once, because aligning each wastes memory */
+	PAGE_BYTES = 16 * 1024, /* for things of all sizes */
 };
 
 /* A freed object. */
@@ -33,21 +31,11 @@ struct hole {
 	struct hole *next;
 };
 
-/* The header of a page. */
-struct page {
-	alignas(GRAIN) uint32_t number;
-};
-
 static struct {
 	struct hole *holes[CLASS_COUNT];
 	char *fresh; /* unused part of the newest page */
 	size_t fresh_len;
 	size_t used;
-	char *region; /* pages that are not in use yet */
-	size_t region_pages;
-	struct page **pages; /* by number */
-	uint32_t page_count;
-	uint32_t page_cap;
 } slab;
 
 static size_t class_of(size_t size)
@@ -62,51 +50,21 @@ static void keep_hole(void *memory, size_t class)
 	slab.holes[class] = hole;
 }
 
-static struct page *new_page(void)
-{
-	if (slab.region_pages == 0) {
-		slab.region = xaligned_alloc(PAGE_BYTES, (size_t)REGION_PAGES * PAGE_BYTES);
-		slab.region_pages = REGION_PAGES;
-	}
-	if (slab.page_count == slab.page_cap) {
-		slab.page_cap += REGION_PAGES;
-		slab.pages = xreallocarray(slab.pages, slab.page_cap, sizeof(*slab.pages));
-	}
-	must(slab.page_count < PAGES_MAX);
-	struct page *page = (struct page *)(void *)slab.region;
-	slab.region += PAGE_BYTES;
-	slab.region_pages--;
-	page->number = slab.page_count;
-	slab.pages[slab.page_count++] = page;
-	return page;
-}
-
 static void take_page(void)
 {
 	/* The rest of the old page can serve a smaller object later. */
 	if (slab.fresh_len != 0)
 		keep_hole(slab.fresh, class_of(slab.fresh_len));
-	struct page *page = new_page();
-	slab.fresh = (char *)(page + 1);
-	slab.fresh_len = PAGE_BYTES - sizeof(*page);
+	slab.fresh = xmalloc(PAGE_BYTES);
+	slab.fresh_len = PAGE_BYTES;
 }
 
 /* ---- with sanitizers ---- */
 
 /* The size passed when freeing must match. */
 struct checked {
-	size_t size;
-	size_t ref; /* 0: none requested yet */
+	alignas(max_align_t) size_t size;
 };
-
-/* Objects by ref, stored as complements: an object that only this table points to counts as leaked. Freed slots form a list, each
- * holding the previous one. */
-static struct {
-	uintptr_t *slots;
-	size_t count;
-	size_t cap;
-	size_t free_ref;
-} refs;
 
 static void *checked_alloc(size_t size)
 {
@@ -119,33 +77,10 @@ static void checked_free(void *memory, size_t size)
 {
 	struct checked *checked = (struct checked *)memory - 1;
 	must(checked->size == size);
-	if (checked->ref != 0) {
-		refs.slots[checked->ref - 1] = refs.free_ref;
-		refs.free_ref = checked->ref;
-	}
 	free(checked);
 }
 
-static uint32_t checked_ref(void *memory)
-{
-	struct checked *checked = (struct checked *)memory - 1;
-	must(checked->size <= SLAB_SIZE_MAX);
-	if (checked->ref == 0 && refs.free_ref != 0) {
-		checked->ref = refs.free_ref;
-		refs.free_ref = refs.slots[checked->ref - 1];
-	} else if (checked->ref == 0) {
-		if (refs.count == refs.cap) {
-			refs.cap = refs.cap != 0 ? 2 * refs.cap : 64;
-			refs.slots = xreallocarray(refs.slots, refs.cap, sizeof(*refs.slots));
-		}
-		checked->ref = ++refs.count;
-		must(checked->ref <= SLAB_REF_MAX);
-	}
-	refs.slots[checked->ref - 1] = ~(uintptr_t)memory;
-	return (uint32_t)checked->ref;
-}
-
-/* ---- allocation ---- */
+/* ---- things ---- */
 
 void *slab_alloc(size_t size)
 {
@@ -200,27 +135,6 @@ void slab_free(void *memory, size_t size)
 	must(slab.used >= (class + 1) * GRAIN);
 	slab.used -= (class + 1) * GRAIN;
 	keep_hole(memory, class);
-}
-
-uint32_t slab_ref(const void *memory)
-{
-	uintptr_t at = (uintptr_t)memory;
-	if (memory == NULL)
-		return 0;
-	if (SLAB_IS_MALLOC)
-		return checked_ref((void *)at);
-	const struct page *page = (const struct page *)(at & ~(uintptr_t)(PAGE_BYTES - 1));
-	must(page->number < slab.page_count && slab.pages[page->number] == page);
-	return page->number * PAGE_GRAINS + (uint32_t)(at % PAGE_BYTES / GRAIN);
-}
-
-void *slab_at(uint32_t ref)
-{
-	if (ref == 0)
-		return NULL;
-	if (SLAB_IS_MALLOC)
-		return (void *)~refs.slots[ref - 1];
-	return (char *)slab.pages[ref / PAGE_GRAINS] + (size_t)(ref % PAGE_GRAINS) * GRAIN;
 }
 
 size_t slab_used(void)

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Larger things are allocated by malloc. */
 enum { SLAB_SIZE_MAX = 512 };
@@ -24,11 +23,5 @@ void *slab_zalloc(size_t size);
 void *slab_memdup(const void *bytes, size_t size);
 /* `size` as it was asked for. NULL is nothing. */
 void slab_free(void *memory, size_t size);
-/* The place of a thing that is not larger than SLAB_SIZE_MAX, in half of a pointer's size: from 1 to SLAB_REF_MAX.
- * NULL is 0. */
-enum { SLAB_REF_MAX = (1 << 30) - 1 };
-uint32_t slab_ref(const void *memory);
-/* The opposite. `ref` is of something that has not been freed, or 0. */
-void *slab_at(uint32_t ref);
 /* Bytes that were asked for, rounded, and not freed. For tests. */
 size_t slab_used(void);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/sorted.h"
 
-#include "common/bisect.h"
 #include "common/must.h"
 #include "common/xalloc.h"
 
@@ -40,6 +39,29 @@ void sorted_fini(struct sorted *sorted)
 }
 
 /* ---- lookup ---- */
+
+/* The index of the first of `count` things that is not less than the key, or `count`. *ret_is_equal: whether that one equals the key.
+ * `compare` is called with the key and a thing. */
+static size_t bisect(const void *array, size_t count,
+	const void *(*thing_at)(const void *array, size_t index), const void *key,
+	int (*compare)(const void *key, const void *thing), bool *ret_is_equal)
+{
+	size_t low = 0;
+	size_t high = count;
+	bool is_equal = false;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = compare(key, thing_at(array, middle));
+		if (order > 0) {
+			low = middle + 1;
+		} else {
+			is_equal |= order == 0;
+			high = middle;
+		}
+	}
+	*ret_is_equal = is_equal;
+	return low;
+}
 
 static bool is_end(const struct sorted *sorted, struct place place)
 {

@@ -2,8 +2,7 @@
 /*
  * Very many things in the order of a key that stands in each of them, wherever they are and however large: pointers in blocks, so that one
  * costs hardly more than its pointer, where the links of a tree are four times that. For a few such collections with thousands
- * of things each; for thousands of sets with a few things of the slab each there is set.h, which takes half of that and for a
- * single thing nothing, but cannot refer to what is no slab's. Found, added and removed in logarithmic time, but for moving
+ * of things each. Found, added and removed in logarithmic time, but for moving
  * the pointers of one block. The same order every time, and nobody can flood it.
  *
  * It does not own the things. A key must not change while its thing is in here.

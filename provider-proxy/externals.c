@@ -226,8 +226,7 @@ static void on_reply(void *ctx, const struct dns_answer *answer)
 		write_soon(all);
 	struct user *user;
 	struct user *next;
-	LIST_FOREACH_SAFE(user, &external->users, link, next)
-	{
+	LIST_FOREACH_SAFE (user, &external->users, link, next) {
 		if (is_news)
 			all->config.on_change(all->config.ctx, str_from(user->pool_id));
 	}

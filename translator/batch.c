@@ -231,35 +231,34 @@ static void begin(struct batch *batch)
 
 static void push_balancers(struct batch *batch)
 {
-	struct balancer_node *balancer;
-	struct host_node *host;
-	SET_FOREACH (balancer, &batch->parts.graph->balancers, node_by_key) {
-		pending_send(batch->parts.pending, &balancer->node);
-		SET_FOREACH (host, &balancer->hosts, node_by_key)
-			pending_send(batch->parts.pending, &host->node);
+	struct node *node;
+	struct node *host;
+	RB_FOREACH (node, node_tree, &batch->parts.graph->balancers) {
+		pending_send(batch->parts.pending, node);
+		RB_FOREACH (host, node_tree, &((struct balancer_node *)(void *)node)->hosts)
+			pending_send(batch->parts.pending, host);
 	}
 }
 
 static void push_pools(struct batch *batch)
 {
-	struct record *record;
-	struct pool_node *pool;
-	SET_FOREACH (record, &batch->parts.graph->records[NODE_SERVICE], node_by_key) {
-		struct service_node *service = (struct service_node *)(void *)record;
-		SET_FOREACH (pool, &service->pools, node_by_key)
-			pending_send(batch->parts.pending, &pool->node);
+	struct node *node;
+	struct node *pool;
+	RB_FOREACH (node, node_tree, &batch->parts.graph->records[NODE_SERVICE]) {
+		RB_FOREACH (pool, node_tree, &((struct service_node *)(void *)node)->pools)
+			pending_send(batch->parts.pending, pool);
 	}
 }
 
 static void begin_snapshot(struct batch *batch, struct buf *out)
 {
-	struct record *record;
+	struct node *node;
 	struct schema_error error = {""};
 	struct sync_mark mark = {0};
 	must(message_encode(MESSAGE_SYNC_BEGIN, &mark, out, &error) == 0);
-	SET_FOREACH (record, &batch->parts.graph->records[NODE_SECRET], node_by_key) {
-		if (node_has_users(&record->node))
-			pending_send(batch->parts.pending, &record->node);
+	RB_FOREACH (node, node_tree, &batch->parts.graph->records[NODE_SECRET]) {
+		if (node_has_users(node))
+			pending_send(batch->parts.pending, node);
 	}
 	push_pools(batch);
 	push_balancers(batch);
@@ -290,20 +289,18 @@ static void empty_queue(struct batch *batch, enum pending_queue queue)
 
 static void forget_sent(struct batch *batch)
 {
-	struct balancer_node *balancer;
-	struct host_node *host;
-	struct pool_node *pool;
-	struct record *record;
-	SET_FOREACH (record, &batch->parts.graph->records[NODE_SECRET], node_by_key)
-		set_flag(&record->node, NODE_SENT, false);
-	SET_FOREACH (record, &batch->parts.graph->records[NODE_SERVICE], node_by_key) {
-		SET_FOREACH (pool, &((struct service_node *)(void *)record)->pools, node_by_key)
-			set_flag(&pool->node, NODE_SENT, false);
+	struct node *node;
+	struct node *part;
+	RB_FOREACH (node, node_tree, &batch->parts.graph->records[NODE_SECRET])
+		set_flag(node, NODE_SENT, false);
+	RB_FOREACH (node, node_tree, &batch->parts.graph->records[NODE_SERVICE]) {
+		RB_FOREACH (part, node_tree, &((struct service_node *)(void *)node)->pools)
+			set_flag(part, NODE_SENT, false);
 	}
-	SET_FOREACH (balancer, &batch->parts.graph->balancers, node_by_key) {
-		set_flag(&balancer->node, NODE_SENT | NODE_ANSWERED, false);
-		SET_FOREACH (host, &balancer->hosts, node_by_key)
-			set_flag(&host->node, NODE_SENT, false);
+	RB_FOREACH (node, node_tree, &batch->parts.graph->balancers) {
+		set_flag(node, NODE_SENT | NODE_ANSWERED, false);
+		RB_FOREACH (part, node_tree, &((struct balancer_node *)(void *)node)->hosts)
+			set_flag(part, NODE_SENT, false);
 	}
 	memset(batch->sent_counts, 0, sizeof(batch->sent_counts));
 }

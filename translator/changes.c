@@ -12,9 +12,9 @@
 
 static void touch_pools(const struct changes *changes, struct service_node *service)
 {
-	struct pool_node *pool;
-	SET_FOREACH (pool, &service->pools, node_by_key)
-		pending_build(changes->pending, &pool->node);
+	struct node *node;
+	RB_FOREACH (node, node_tree, &service->pools)
+		pending_build(changes->pending, node);
 }
 
 /* ---- targets that stay ---- */
@@ -48,8 +48,9 @@ static void touch_balancer(const struct changes *changes, const struct plan *pla
 /* A new Ingress with an old name must get all Events that the old one got. */
 static void repeat_diagnostics(const struct changes *changes, const struct ingress_node *ingress)
 {
-	struct node *node;
-	SET_FOREACH (node, &ingress->targets, node_by_address) {
+	struct use *use;
+	LIST_FOREACH (use, &ingress->targets, next) {
+		struct node *node = use->target;
 		if ((node->flags & NODE_TOLD) != 0)
 			pending_diagnose(changes->pending, node, DIAGNOSTICS_CONTENT);
 		if ((node->flags & NODE_TOLD_STATUS) != 0)
@@ -196,8 +197,9 @@ void change_slice(const struct changes *changes, struct slice_node *slice)
 /* Pools with settings of their own may use the Secret. */
 static void touch_settled_pools(const struct changes *changes, const struct ingress_node *ingress)
 {
-	struct node *node;
-	SET_FOREACH (node, &ingress->targets, node_by_address) {
+	struct use *use;
+	LIST_FOREACH (use, &ingress->targets, next) {
+		struct node *node = use->target;
 		struct str key = node_key(node);
 		if (node->kind == NODE_POOL && str_find(key, '+') != NULL)
 			pending_build(changes->pending, node);
@@ -218,7 +220,7 @@ void change_secret(const struct changes *changes, struct secret_node *secret)
 	struct node *node = &secret->record.node;
 	struct secret_facts *old = secret->facts;
 	struct tls_context tls = secrets_context(changes->secrets);
-	struct ingress_node *user;
+	struct use *use;
 	secret->facts = NULL;
 	if (node_has_users(node)) {
 		const struct secret_facts *facts = secrets_facts(changes->secrets, secret);
@@ -230,7 +232,8 @@ void change_secret(const struct changes *changes, struct secret_node *secret)
 		else
 			pending_give_up(changes->pending, node);
 		pending_build(changes->pending, node);
-		SET_FOREACH (user, &secret->users, node_by_name) {
+		RB_FOREACH (use, use_tree, &secret->record.node.users) {
+			struct ingress_node *user = use->user;
 			if (flips && user->balancer != NULL)
 				pending_build(changes->pending, &user->balancer->node);
 			offers_forget(user);
@@ -248,11 +251,12 @@ void change_flagged(const struct changes *changes, uint16_t flags)
 {
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct record *record;
-		SET_FOREACH (record, &changes->graph->records[kinds[i]], node_by_key) {
-			if (record->payload == NULL || (record->node.flags & flags) != flags)
+		struct node *node;
+		RB_FOREACH (node, node_tree, &changes->graph->records[kinds[i]]) {
+			struct ingress_node *ingress = (struct ingress_node *)(void *)node;
+			if (ingress->record.payload == NULL || (node->flags & flags) != flags)
 				continue;
-			change_ingress(changes, (struct ingress_node *)(void *)record, NULL);
+			change_ingress(changes, ingress, NULL);
 			arena_reset(changes->scratch);
 		}
 	}
@@ -267,11 +271,11 @@ static void update_classes(const struct changes *changes, const struct class_nod
 
 void change_class(const struct changes *changes, struct class_node *class)
 {
-	struct ingress_node *user;
+	struct use *use;
 	plans_forget_all(changes->plans);
 	update_classes(changes, class);
-	SET_FOREACH (user, &class->users, node_by_name)
-		change_ingress(changes, user, NULL);
+	RB_FOREACH (use, use_tree, &class->record.node.users)
+		change_ingress(changes, use->user, NULL);
 	pending_diagnose(changes->pending, &class->record.node, DIAGNOSTICS_CONTENT);
 	graph_settle(changes->graph, &class->record.node);
 }

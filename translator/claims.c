@@ -14,7 +14,7 @@ static bool is_name(const struct claim_node *claim)
 
 static void touch_balancer(const struct claims *claims, struct claim_node *claim)
 {
-	if (!set_is_empty(&claim->balancer->users))
+	if (node_has_users(&claim->balancer->node))
 		pending_build(claims->pending, &claim->balancer->node);
 }
 
@@ -23,7 +23,7 @@ static void touch_balancer(const struct claims *claims, struct claim_node *claim
 static void touch_secret(const struct claims *claims, struct secret_node *secret)
 {
 	struct node *node = &secret->record.node;
-	if (set_is_empty(&secret->users))
+	if (!node_has_users(&secret->record.node))
 		return;
 	if (object_is_wanted(claims->secrets, node))
 		pending_want_again(claims->pending, node);
@@ -35,14 +35,14 @@ static void touch_secret(const struct claims *claims, struct secret_node *secret
 /* If there are too many, objects.c leaves some out, and all users of the Secret are told. */
 static void count_shown(const struct claims *claims, struct secret_node *secret, int by)
 {
-	struct ingress_node *user;
+	struct use *use;
 	bool was_over = secret->shown_count > CERTIFICATE_HOSTS_MAX;
 	secret->shown_count += (uint32_t)by;
 	touch_secret(claims, secret);
 	if (was_over == (secret->shown_count > CERTIFICATE_HOSTS_MAX))
 		return;
-	SET_FOREACH (user, &secret->users, node_by_name)
-		pending_diagnose(claims->pending, &user->record.node, DIAGNOSTICS_CONTENT);
+	RB_FOREACH (use, use_tree, &secret->record.node.users)
+		pending_diagnose(claims->pending, &use->user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 static void show(const struct claims *claims, struct claim_node *claim, struct secret_node *secret)
@@ -52,13 +52,13 @@ static void show(const struct claims *claims, struct claim_node *claim, struct s
 	if (claim->shown == secret)
 		return;
 	if (claim->shown != NULL) {
-		set_remove(&claim->shown->shown, claim, node_by_name);
+		RB_REMOVE(shown_tree, &claim->shown->shown, claim);
 		count_shown(claims, claim->shown, -1);
 		balancer->shown_count--;
 	}
 	claim->shown = secret;
 	if (secret != NULL) {
-		set_add(&secret->shown, claim, node_by_name);
+		RB_INSERT(shown_tree, &secret->shown, claim);
 		count_shown(claims, secret, 1);
 		balancer->shown_count++;
 	}
@@ -70,11 +70,12 @@ void claims_settle(const struct claims *claims, struct claim_node *claim)
 {
 	struct ingress_node *holder = NULL;
 	struct offer best = {0};
-	struct ingress_node *user;
+	struct use *use;
 	struct ingress_node *owner =
 		is_name(claim) ? owners_find(claims->owners, claim->balancer, claim_host(claim))
 			       : NULL;
-	SET_FOREACH (user, &claim->users, node_by_name) {
+	RB_FOREACH (use, use_tree, &claim->node.users) {
+		struct ingress_node *user = use->user;
 		if ((holder != NULL && ingress_is_older(holder, user)) ||
 			!owners_allow(owner, user))
 			continue;
@@ -92,8 +93,8 @@ void claims_settle(const struct claims *claims, struct claim_node *claim)
 		touch_balancer(claims, claim);
 	if (!is_news)
 		return;
-	SET_FOREACH (user, &claim->users, node_by_name)
-		pending_diagnose(claims->pending, &user->record.node, DIAGNOSTICS_CONTENT);
+	RB_FOREACH (use, use_tree, &claim->node.users)
+		pending_diagnose(claims->pending, &use->user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 /* Claimants that are younger than the holder or have nothing to offer change nothing, so one more among
@@ -112,15 +113,16 @@ void claims_left(
 {
 	if (claim->holder == ingress)
 		claim->holder = NULL;
-	else if (!set_is_empty(&claim->users))
+	else if (node_has_users(&claim->node))
 		return;
 	pending_settle(claims->pending, &claim->node);
 }
 
 void claims_ask_of(const struct claims *claims, struct ingress_node *ingress)
 {
-	struct node *node;
-	SET_FOREACH (node, &ingress->targets, node_by_address) {
+	struct use *use;
+	LIST_FOREACH (use, &ingress->targets, next) {
+		struct node *node = use->target;
 		struct claim_node *claim = (struct claim_node *)(void *)node;
 		if (node->kind == NODE_CLAIM && (node->flags & NODE_CLAIMED) == 0 &&
 			may_win(claims, claim, ingress))
@@ -136,7 +138,7 @@ void claims_ask_by_secrets(const struct claims *claims, struct ingress_node *ing
 void claims_forget_secret(const struct claims *claims, struct secret_node *secret)
 {
 	struct claim_node *claim;
-	while ((claim = set_first(&secret->shown)) != NULL) {
+	while ((claim = RB_MIN(shown_tree, &secret->shown)) != NULL) {
 		show(claims, claim, NULL);
 		pending_settle(claims->pending, &claim->node);
 	}

@@ -58,9 +58,10 @@ static struct ingress_class_record *read_ours(
 	struct classes *classes, struct arena *arena, size_t *ret_count)
 {
 	struct ingress_class_record *list = NULL;
-	struct record *record;
+	struct node *node;
 	*ret_count = 0;
-	SET_FOREACH (record, &classes->graph->records[NODE_CLASS], node_by_key) {
+	RB_FOREACH (node, node_tree, &classes->graph->records[NODE_CLASS]) {
+		const struct record *record = (const void *)node;
 		struct ingress_class_record class;
 		void *items = list;
 		if (record->payload == NULL)
@@ -100,7 +101,7 @@ struct balancer_node *classes_balancer(struct classes *classes, const struct cla
 	struct str id = arena_printf(classes->scratch, "%s%.*s",
 		item->is_own ? PLAN_OWN_CLASS : PLAN_SHARED, STR_FMT(name));
 	struct balancer_node *balancer = graph_find_balancer(classes->graph, id);
-	return balancer != NULL && !set_is_empty(&balancer->users) ? balancer : NULL;
+	return balancer != NULL && node_has_users(&balancer->node) ? balancer : NULL;
 }
 
 /* The listeners of a class may depend on all others. */

@@ -173,13 +173,13 @@ static bool was_sent(const struct told *sent, uint64_t digest)
 				       compare_digests) != NULL;
 }
 
-/* Users who were told why requests get 503 are told when they are served again. False: there was not enough room. */
-static bool tell_recovery(struct diagnostics *diagnostics, const struct pool_node *pool)
+/* Who was told why requests are answered with 503 is told when they are served again. False: there was no room for all. */
+static bool tell_recovery(struct diagnostics *diagnostics, struct pool_node *pool)
 {
-	const struct ingress_node *user;
+	struct use *use;
 	struct str service = node_name(&pool->service->record.node);
-	SET_FOREACH (user, &pool->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, diagnostics->scratch);
+	RB_FOREACH (use, use_tree, &pool->node.users) {
+		struct object_ref self = ingress_ref(use->user, diagnostics->scratch);
 		struct str text = arena_printf(diagnostics->scratch,
 			"Service %.*s: what was amiss is over, requests reach it",
 			STR_FMT(service));

@@ -148,16 +148,17 @@ void engine_free(struct engine *engine)
 
 void engine_set_time(struct engine *engine, int64_t now_s)
 {
-	struct record *record;
-	struct ingress_node *user;
+	struct node *node;
+	struct use *use;
 	if (!secrets_set_time(engine->secrets, now_s))
 		return;
-	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
-		struct secret_node *secret = (struct secret_node *)(void *)record;
+	RB_FOREACH (node, node_tree, &engine->graph.records[NODE_SECRET]) {
+		struct secret_node *secret = (struct secret_node *)(void *)node;
 		if (secret->facts == NULL)
 			continue;
-		SET_FOREACH (user, &secret->users, node_by_name)
-			pending_diagnose(engine->pending, &user->record.node, DIAGNOSTICS_CONTENT);
+		RB_FOREACH (use, use_tree, &secret->record.node.users)
+			pending_diagnose(
+				engine->pending, &use->user->record.node, DIAGNOSTICS_CONTENT);
 	}
 }
 

@@ -61,18 +61,18 @@ void fronts_gone(struct fronts *fronts, struct ingress_node *front)
 
 void fronts_ask(struct fronts *fronts, struct balancer_node *balancer)
 {
-	struct record *record;
-	struct ingress_node *user;
+	struct node *node;
+	struct use *use;
 	if (!provider_peer_is_merged(fronts->provider)) {
-		SET_FOREACH (user, &balancer->users, node_by_name) {
-			if (user->record.node.kind == NODE_FRONT)
-				pending_tell_status(fronts->pending, user);
+		RB_FOREACH (use, use_tree, &balancer->node.users) {
+			if (use->user->record.node.kind == NODE_FRONT)
+				pending_tell_status(fronts->pending, use->user);
 		}
 		return;
 	}
-	/* Fronts are few among the thousands of users. */
-	SET_FOREACH (record, &fronts->graph->records[NODE_FRONT], node_by_key) {
-		struct ingress_node *front = (struct ingress_node *)(void *)record;
+	/* Few among the thousands that use it. */
+	RB_FOREACH (node, node_tree, &fronts->graph->records[NODE_FRONT]) {
+		struct ingress_node *front = (struct ingress_node *)(void *)node;
 		if (front->balancer == balancer)
 			pending_tell_status(fronts->pending, front);
 	}

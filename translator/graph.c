@@ -7,35 +7,21 @@
 #include "translator/facts.h"
 #include "translator/plan.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
-/* A key for comparisons; never in a set. */
-struct probe {
-	struct node node;
-	const char *key;
-};
-
-/* Size of the node without its key. */
+/* The key follows. */
 static const size_t sizes[NODE_KIND_COUNT] = {
-	[NODE_INGRESS] = offsetof(struct ingress_node, key),
-	[NODE_CLASS] = offsetof(struct class_node, key),
-	[NODE_SERVICE] = offsetof(struct service_node, key),
-	[NODE_SLICE] = offsetof(struct slice_node, key),
-	[NODE_SECRET] = offsetof(struct secret_node, key),
-	[NODE_FRONT] = offsetof(struct ingress_node, key),
-	[NODE_BALANCER] = offsetof(struct balancer_node, key),
-	[NODE_HOST] = offsetof(struct host_node, key),
-	[NODE_POOL] = offsetof(struct pool_node, key),
-	[NODE_CLAIM] = offsetof(struct claim_node, key),
+	[NODE_INGRESS] = sizeof(struct ingress_node),
+	[NODE_CLASS] = sizeof(struct class_node),
+	[NODE_SERVICE] = sizeof(struct service_node),
+	[NODE_SLICE] = sizeof(struct slice_node),
+	[NODE_SECRET] = sizeof(struct secret_node),
+	[NODE_FRONT] = sizeof(struct ingress_node),
+	[NODE_BALANCER] = sizeof(struct balancer_node),
+	[NODE_HOST] = sizeof(struct host_node),
+	[NODE_POOL] = sizeof(struct pool_node),
+	[NODE_CLAIM] = sizeof(struct claim_node),
 };
-
-struct str node_key(const struct node *node)
-{
-	if (node->kind == NODE_PROBE)
-		return (struct str){((const struct probe *)(const void *)node)->key, node->key_len};
-	return (struct str){(const char *)node + sizes[node->kind], node->key_len};
-}
 
 struct str node_namespace(const struct node *node)
 {
@@ -70,38 +56,6 @@ struct str host_domain(struct str host)
 	return str_skip(host, (size_t)(dot - host.p) + 1);
 }
 
-struct set *node_users(struct node *node)
-{
-	switch ((enum node_kind)node->kind) {
-	case NODE_CLASS:
-		return &((struct class_node *)(void *)node)->users;
-	case NODE_SECRET:
-		return &((struct secret_node *)(void *)node)->users;
-	case NODE_BALANCER:
-		return &((struct balancer_node *)(void *)node)->users;
-	case NODE_HOST:
-		return &((struct host_node *)(void *)node)->users;
-	case NODE_POOL:
-		return &((struct pool_node *)(void *)node)->users;
-	case NODE_CLAIM:
-		return &((struct claim_node *)(void *)node)->users;
-	case NODE_INGRESS:
-	case NODE_FRONT:
-	case NODE_SERVICE:
-	case NODE_SLICE:
-	case NODE_PROBE:
-	case NODE_KIND_COUNT:
-		break;
-	}
-	return NULL;
-}
-
-bool node_has_users(struct node *node)
-{
-	const struct set *users = node_users(node);
-	return users != NULL && !set_is_empty(users);
-}
-
 uint64_t *node_rev(struct node *node)
 {
 	switch ((enum node_kind)node->kind) {
@@ -119,7 +73,6 @@ uint64_t *node_rev(struct node *node)
 	case NODE_CLASS:
 	case NODE_SERVICE:
 	case NODE_SLICE:
-	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
 	}
@@ -128,83 +81,73 @@ uint64_t *node_rev(struct node *node)
 
 /* ---- orders ---- */
 
-int node_by_key(const void *left, const void *right)
+static int compare_keys(const struct node *a, const struct node *b)
 {
-	return str_cmp(node_key(left), node_key(right));
+	return str_cmp(a->key, b->key);
 }
 
-int node_by_name(const void *left, const void *right)
+static int compare_names(const struct node *a, const struct node *b)
 {
-	const struct node *a = left;
-	const struct node *b = right;
-	int order = node_by_key(a, b);
-	if (order == 0)
-		order = (int)a->kind - (int)b->kind;
-	return order != 0 ? order : node_by_address(a, b);
+	int order = compare_keys(a, b);
+	return order != 0 ? order : (int)a->kind - (int)b->kind;
 }
 
-int node_by_address(const void *left, const void *right)
+static int compare_uses(const struct use *a, const struct use *b)
 {
-	return ((uintptr_t)left > (uintptr_t)right) - ((uintptr_t)left < (uintptr_t)right);
+	return compare_names(&a->user->record.node, &b->user->record.node);
 }
 
-static struct str domain_of(const struct node *node)
+static int compare_slices(const struct slice_node *a, const struct slice_node *b)
 {
-	return node->kind == NODE_PROBE ? node_key(node) : host_domain(node_host(node));
+	return compare_keys(&a->record.node, &b->record.node);
 }
 
-int node_by_domain(const void *left, const void *right)
+/* The same name may be claimed of several load balancers. */
+static int compare_shown(const struct claim_node *a, const struct claim_node *b)
 {
-	const struct node *a = left;
-	const struct node *b = right;
-	int order = str_cmp(domain_of(a), domain_of(b));
-	if (order == 0)
-		order = (int)(b->kind == NODE_PROBE) - (int)(a->kind == NODE_PROBE);
-	return order != 0 ? order : node_by_address(a, b);
+	int order = compare_keys(&a->node, &b->node);
+	return order != 0 ? order : compare_keys(&a->balancer->node, &b->balancer->node);
 }
+
+/* One without a node, to search for, is the first of its domain. */
+static int compare_below(const struct below *a, const struct below *b)
+{
+	int order = str_cmp(a->domain, b->domain);
+	if (order != 0)
+		return order;
+	if (a->node == NULL || b->node == NULL)
+		return (int)(a->node != NULL) - (int)(b->node != NULL);
+	return compare_names(a->node, b->node);
+}
+
+RB_GENERATE(node_tree, node, by_key, compare_keys)
+RB_GENERATE(use_tree, use, by_user, compare_uses)
+RB_GENERATE(slice_tree, slice_node, by_key, compare_slices)
+RB_GENERATE(shown_tree, claim_node, by_shown, compare_shown)
+RB_GENERATE_LOCAL(below_tree, below, by_domain, compare_below)
 
 /* ---- finding and making ---- */
 
-static struct probe probe_of(struct str key)
+static void *find(struct node_tree *tree, struct str key)
 {
-	must(key.len <= UINT16_MAX);
-	return (struct probe){
-		.node = {.kind = NODE_PROBE, .key_len = (uint16_t)key.len}, .key = key.p};
+	struct node wanted = {.key = key};
+	return RB_FIND(node_tree, tree, &wanted);
 }
 
-/* Limits on names keep the size within that of a slab object. */
-static void *node_new(enum node_kind kind, struct str key)
+struct node *graph_find_from(struct node_tree *tree, struct str key)
 {
-	must(sizes[kind] + key.len <= SLAB_SIZE_MAX);
+	struct node wanted = {.key = key};
+	return RB_NFIND(node_tree, tree, &wanted);
+}
+
+static void *make(struct node_tree *tree, enum node_kind kind, struct str key)
+{
 	struct node *node = slab_zalloc(sizes[kind] + key.len);
+	char *at = (char *)node + sizes[kind];
+	str_put(at, key);
 	node->kind = (uint8_t)kind;
-	node->key_len = (uint16_t)key.len;
-	str_put((char *)node + sizes[kind], key);
-	return node;
-}
-
-static void node_free(struct node *node)
-{
-	must(node->kind < NODE_PROBE);
-	slab_free(node, sizes[node->kind] + node->key_len);
-}
-
-static void *find(const struct set *set, struct str key)
-{
-	struct probe probe = probe_of(key);
-	return set_find(set, &probe, node_by_key);
-}
-
-static void *find_from(const struct set *set, struct str key)
-{
-	struct probe probe = probe_of(key);
-	return set_from(set, &probe, node_by_key);
-}
-
-static void *make(struct set *set, enum node_kind kind, struct str key)
-{
-	struct node *node = node_new(kind, key);
-	set_add(set, node, node_by_key);
+	node->key = (struct str){at, key.len};
+	must(RB_INSERT(node_tree, tree, node) == NULL);
 	return node;
 }
 
@@ -217,16 +160,6 @@ struct record *graph_get(struct graph *graph, enum node_kind kind, struct str ke
 {
 	struct record *record = graph_find(graph, kind, key);
 	return record != NULL ? record : make(&graph->records[kind], kind, key);
-}
-
-struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key)
-{
-	return find_from(&graph->records[kind], key);
-}
-
-struct balancer_node *graph_next_balancer(struct graph *graph, struct str id)
-{
-	return find_from(&graph->balancers, id);
 }
 
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id)
@@ -249,20 +182,21 @@ static void count_host(struct balancer_node *balancer, const struct node *node, 
 		balancer->wildcard_count += by;
 }
 
-static void join_balancer(struct balancer_node *balancer, struct node *node)
+static void join_balancer(struct balancer_node *balancer, struct node *node, struct below *below)
 {
+	*below = (struct below){.domain = host_domain(node_host(node)), .node = node};
 	if (node->kind == NODE_HOST)
 		count_host(balancer, node, 1);
-	if (!str_is_empty(host_domain(node_host(node))))
-		set_add(&balancer->below, node, node_by_domain);
+	if (!str_is_empty(below->domain))
+		must(RB_INSERT(below_tree, &balancer->below, below) == NULL);
 }
 
-static void leave_balancer(struct balancer_node *balancer, struct node *node)
+static void leave_balancer(struct balancer_node *balancer, struct node *node, struct below *below)
 {
 	if (node->kind == NODE_HOST)
 		count_host(balancer, node, (uint32_t)-1);
-	if (!str_is_empty(host_domain(node_host(node))))
-		set_remove(&balancer->below, node, node_by_domain);
+	if (!str_is_empty(below->domain))
+		RB_REMOVE(below_tree, &balancer->below, below);
 }
 
 struct host_node *graph_find_host(struct balancer_node *balancer, struct str host)
@@ -276,32 +210,24 @@ struct host_node *graph_get_host(struct balancer_node *balancer, struct str host
 	if (node == NULL) {
 		node = make(&balancer->hosts, NODE_HOST, host);
 		node->balancer = balancer;
-		join_balancer(balancer, &node->node);
+		join_balancer(balancer, &node->node, &node->below);
 	}
 	return node;
 }
 
 struct node *graph_first_below(struct balancer_node *balancer, struct str domain)
 {
-	struct probe probe = probe_of(domain);
-	struct node *node = set_from(&balancer->below, &probe, node_by_domain);
-	return node != NULL && str_eq(domain_of(node), domain) ? node : NULL;
+	struct below wanted = {.domain = domain};
+	struct below *below = RB_NFIND(below_tree, &balancer->below, &wanted);
+	return below != NULL && str_eq(below->domain, domain) ? below->node : NULL;
 }
 
-struct node *graph_next_below(struct balancer_node *balancer, const struct node *node)
+struct node *graph_next_below(struct node *node)
 {
-	struct node *next = set_next(&balancer->below, node, node_by_domain);
-	return next != NULL && str_eq(domain_of(next), domain_of(node)) ? next : NULL;
-}
-
-struct host_node *graph_next_host(struct balancer_node *balancer, struct str host)
-{
-	return find_from(&balancer->hosts, host);
-}
-
-struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key)
-{
-	return find_from(&balancer->claims, key);
+	struct below *below = node->kind == NODE_HOST ? &((struct host_node *)(void *)node)->below
+						      : &((struct claim_node *)(void *)node)->below;
+	struct below *next = RB_NEXT(below_tree, , below);
+	return next != NULL && str_eq(next->domain, below->domain) ? next->node : NULL;
 }
 
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key)
@@ -315,14 +241,9 @@ struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str ke
 	if (node == NULL) {
 		node = make(&balancer->claims, NODE_CLAIM, key);
 		node->balancer = balancer;
-		join_balancer(balancer, &node->node);
+		join_balancer(balancer, &node->node, &node->below);
 	}
 	return node;
-}
-
-struct pool_node *graph_next_pool(struct service_node *service, struct str port)
-{
-	return find_from(&service->pools, port);
 }
 
 struct pool_node *graph_get_pool(struct service_node *service, struct str port)
@@ -335,15 +256,40 @@ struct pool_node *graph_get_pool(struct service_node *service, struct str port)
 	return node;
 }
 
+/* ---- who uses it ---- */
+
+struct use *graph_find_use(struct ingress_node *user, struct node *target)
+{
+	struct use wanted = {.user = user};
+	return RB_FIND(use_tree, &target->users, &wanted);
+}
+
+struct use *graph_add_use(struct ingress_node *user, struct node *target)
+{
+	struct use *use = slab_zalloc(sizeof(*use));
+	use->user = user;
+	use->target = target;
+	LIST_INSERT_HEAD(&user->targets, use, next);
+	must(RB_INSERT(use_tree, &target->users, use) == NULL);
+	return use;
+}
+
+void graph_remove_use(struct use *use)
+{
+	RB_REMOVE(use_tree, &use->target->users, use);
+	LIST_REMOVE(use, next);
+	slab_free(use, sizeof(*use));
+}
+
 /* ---- records ---- */
 
 void graph_move_slice(struct slice_node *slice, struct service_node *service)
 {
 	if (slice->service != NULL)
-		set_remove(&slice->service->slices, slice, node_by_key);
+		RB_REMOVE(slice_tree, &slice->service->slices, slice);
 	slice->service = service;
 	if (service != NULL)
-		set_add(&service->slices, slice, node_by_key);
+		must(RB_INSERT(slice_tree, &service->slices, slice) == NULL);
 }
 
 void record_free_payload(enum node_kind kind, char *payload, size_t len)
@@ -365,12 +311,12 @@ static bool is_needed(struct node *node)
 		return true;
 	if (node->kind == NODE_SERVICE) {
 		struct service_node *service = (void *)node;
-		return !set_is_empty(&service->slices) || !set_is_empty(&service->pools);
+		return !RB_EMPTY(&service->slices) || !RB_EMPTY(&service->pools);
 	}
 	if (node->kind != NODE_BALANCER)
 		return false;
 	struct balancer_node *balancer = (void *)node;
-	return !set_is_empty(&balancer->hosts) || !set_is_empty(&balancer->claims);
+	return !RB_EMPTY(&balancer->hosts) || !RB_EMPTY(&balancer->claims);
 }
 
 static void free_ingress_content(struct ingress_node *ingress)
@@ -399,29 +345,29 @@ static void free_content(struct node *node)
 static struct node *free_node(struct graph *graph, struct node *node)
 {
 	struct node *next = NULL;
-	struct set *set = NULL;
+	struct node_tree *tree = NULL;
 	if (node->kind == NODE_HOST) {
 		struct host_node *host = (void *)node;
 		next = &host->balancer->node;
-		set = &host->balancer->hosts;
-		leave_balancer(host->balancer, node);
+		tree = &host->balancer->hosts;
+		leave_balancer(host->balancer, node, &host->below);
 	} else if (node->kind == NODE_POOL) {
 		struct pool_node *pool = (void *)node;
 		next = &pool->service->record.node;
-		set = &pool->service->pools;
+		tree = &pool->service->pools;
 	} else if (node->kind == NODE_CLAIM) {
 		struct claim_node *claim = (void *)node;
 		next = &claim->balancer->node;
-		set = &claim->balancer->claims;
-		leave_balancer(claim->balancer, node);
+		tree = &claim->balancer->claims;
+		leave_balancer(claim->balancer, node, &claim->below);
 	} else if (node->kind == NODE_BALANCER) {
-		set = &graph->balancers;
+		tree = &graph->balancers;
 	} else {
-		set = &graph->records[node->kind];
+		tree = &graph->records[node->kind];
 	}
-	set_remove(set, node, node_by_key);
+	RB_REMOVE(node_tree, tree, node);
 	free_content(node);
-	node_free(node);
+	slab_free(node, sizes[node->kind] + node->key.len);
 	return next;
 }
 
@@ -438,42 +384,40 @@ void graph_init(struct graph *graph)
 
 /* ---- freeing ---- */
 
-static void free_all(struct set *set);
+static void free_all(struct node_tree *tree);
 
-static void free_sets(struct node *node)
+static void free_owned(struct node *node)
 {
-	struct set *users = node_users(node);
-	if (users != NULL)
-		set_clear(users);
-	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT)
-		set_clear(&((struct ingress_node *)(void *)node)->targets);
-	if (node->kind == NODE_SECRET)
-		set_clear(&((struct secret_node *)(void *)node)->shown);
-	if (node->kind == NODE_SERVICE) {
-		set_clear(&((struct service_node *)(void *)node)->slices);
-		free_all(&((struct service_node *)(void *)node)->pools);
+	if (node->kind == NODE_INGRESS || node->kind == NODE_FRONT) {
+		struct use_list *targets = &((struct ingress_node *)(void *)node)->targets;
+		while (!LIST_EMPTY(targets))
+			graph_remove_use(LIST_FIRST(targets));
 	}
+	if (node->kind == NODE_SERVICE)
+		free_all(&((struct service_node *)(void *)node)->pools);
 	if (node->kind == NODE_BALANCER) {
-		set_clear(&((struct balancer_node *)(void *)node)->below);
 		free_all(&((struct balancer_node *)(void *)node)->hosts);
 		free_all(&((struct balancer_node *)(void *)node)->claims);
 	}
 }
 
-static void free_all(struct set *set)
+static void free_all(struct node_tree *tree)
 {
 	struct node *node = NULL;
-	while ((node = set_first(set)) != NULL) {
-		set_remove(set, node, node_by_key);
-		free_sets(node);
+	while ((node = RB_ROOT(tree)) != NULL) {
+		RB_REMOVE(node_tree, tree, node);
+		free_owned(node);
 		free_content(node);
-		node_free(node);
+		slab_free(node, sizes[node->kind] + node->key.len);
 	}
 }
 
 void graph_fini(struct graph *graph)
 {
-	free_all(&graph->balancers);
+	/* Those that have targets first. */
+	free_all(&graph->records[NODE_INGRESS]);
+	free_all(&graph->records[NODE_FRONT]);
 	for (int kind = 0; kind < NODE_RECORD_KINDS; kind++)
 		free_all(&graph->records[kind]);
+	free_all(&graph->balancers);
 }

@@ -4,9 +4,9 @@
  * It answers "what depends on this?" without a walk.
  *
  *                targets                    service
- *   ingress ------+--> balancer <--- host   (set of pools) <--- pool
+ *   ingress ------+--> balancer <--- host   (pools) <--- pool
  *                 |                            ^
- *                 +--> host                    +--- slice (set)
+ *                 +--> host                    +--- slice
  *                 +--> pool
  *                 +--> secret, which is also the certificate object
  *                 +--> class
@@ -16,14 +16,15 @@
  * others may use as a backend, and as a front, which has targets like an Ingress.
  *
  * Records are kept as the messages that brought them, and decoded when something is built from them. A node
- * exists while it has a record, or is referred to, or its removal has yet to be sent to the provider. A
- * cluster with ten thousand Ingresses has some sixty thousand nodes, so every word in them counts.
+ * exists while it has a record, or is referred to, or its removal has yet to be sent to the provider.
  */
 #pragma once
 
 #include "common/buf.h"
-#include "common/set.h"
+#include "common/tree.h"
 #include "proto/model.h"
+
+#include <bsd/sys/queue.h>
 
 enum node_kind {
 	NODE_INGRESS,
@@ -36,7 +37,6 @@ enum node_kind {
 	NODE_HOST,
 	NODE_POOL,
 	NODE_CLAIM,
-	NODE_PROBE, /* a search key, not a node */
 	NODE_KIND_COUNT,
 };
 enum { NODE_RECORD_KINDS = NODE_BALANCER };
@@ -65,24 +65,30 @@ enum {
 };
 enum { NODE_QUEUED = NODE_DIRTY | NODE_GOING | NODE_TO_TELL | NODE_STATUS | NODE_CLAIMED };
 
-/* What every node begins with. The key is at the end of the struct of its kind. */
+struct ingress_node;
+
+/* An ingress has the node among its targets. */
+struct use {
+	RB_ENTRY(use) by_user; /* of those of the target */
+	LIST_ENTRY(use) next;  /* of those of the user, in no order */
+	struct ingress_node *user;
+	struct node *target;
+	bool is_wanted; /* see targets_set() */
+};
+RB_HEAD(use_tree, use);
+LIST_HEAD(use_list, use);
+
+/* What every node begins with. */
 struct node {
-	uint8_t kind; /* enum node_kind */
-	uint8_t mark; /* records: the last sync that named it */
+	RB_ENTRY(node) by_key; /* of its kind; a host, claim or pool: in what it belongs to */
+	struct use_tree users; /* by name; empty for kinds that are never a target */
+	struct str key;        /* behind the struct of its kind */
+	uint8_t kind;          /* enum node_kind */
+	uint8_t mark;          /* records: the last sync that named it */
 	uint16_t flags;
-	uint16_t key_len;
 	uint16_t batch; /* objects: the batch in which it was last given up */
 };
-
-/* The orders of sets of nodes. Sets are sorted by key unless stated otherwise; a probe is compared
- * by its key, too. */
-int node_by_key(const void *left, const void *right);
-/* Of nodes of all kinds and places: by key, then by kind. */
-int node_by_name(const void *left, const void *right);
-int node_by_address(const void *left, const void *right);
-/* For hosts, and claims of names, that a wildcard may cover: by what follows their first label. A
- * probe has that as its key, and sorts before them. */
-int node_by_domain(const void *left, const void *right);
+RB_HEAD(node_tree, node);
 
 /* The prefix of the key of a name's claim. */
 #define CLAIM_NAME "name:"
@@ -100,47 +106,52 @@ struct offer_list;
 struct ingress_node {
 	struct record record;
 	struct balancer_node *balancer; /* one of the targets; NULL: not ours */
-	struct set targets;             /* nodes that it needs, by address */
+	struct use_list targets;        /* nodes that it needs */
 	struct offer_list *offers;      /* see offers.c; NULL: not looked at */
 	uint64_t created;               /* while it has a plan: seconds since 1970 */
 	char *uid;                      /* of the object; NULL: not given */
 	const char *shared_with;        /* shared text, see annotation_values; NULL: nobody */
 	bool is_large;                  /* see plans.c */
 	bool is_unserved;               /* as its status was last sent, see owners.c */
-	char key[];
 };
 
-/* `users`: the ingresses that have the node among their targets, by name. */
 struct class_node {
 	struct record record;
-	struct set users;
-	char key[];
 };
+
+RB_HEAD(slice_tree, slice_node);
 
 struct service_node {
 	struct record record;
-	struct set slices;
-	struct set pools;
-	char key[];
+	struct slice_tree slices; /* by key */
+	struct node_tree pools;
 };
 
 struct slice_node {
 	struct record record;
+	RB_ENTRY(slice_node) by_key;
 	struct service_node *service; /* NULL: belongs to none */
-	char key[];
 };
 
 struct secret_facts;
+struct claim_node;
+RB_HEAD(shown_tree, claim_node);
 
 struct secret_node {
 	struct record record;
 	uint64_t rev;
 	struct secret_facts *facts; /* NULL: not looked at */
-	struct set users;
-	struct set shown; /* claims of names that its certificate is served for, by name */
+	struct shown_tree shown;    /* claims of names that its certificate is served for, by key */
 	uint32_t shown_count;
-	char key[];
 };
+
+/* A host, or a claim of a name, that a wildcard may cover. */
+struct below {
+	RB_ENTRY(below) by_domain;
+	struct str domain; /* what follows the first label */
+	struct node *node;
+};
+RB_HEAD(below_tree, below);
 
 /* Key: the id. */
 struct balancer_node {
@@ -148,14 +159,12 @@ struct balancer_node {
 	uint64_t rev;
 	char *status; /* the frame of a lb-status, see statuses.c; NULL: the provider has reported none */
 	size_t status_len;
-	struct set users;
-	struct set hosts;
-	struct set claims;
-	struct set below; /* hosts, and claims of names, that a wildcard may cover: by domain */
+	struct node_tree hosts;
+	struct node_tree claims;
+	struct below_tree below;
 	uint32_t passed_count;   /* how many of its hosts have TLS passed through */
 	uint32_t wildcard_count; /* how many of its hosts are wildcards, passed through or not */
 	uint32_t shown_count;    /* how many of its claims show a certificate */
-	char key[];
 };
 
 /* Key: the host. */
@@ -166,10 +175,9 @@ struct host_node {
 	struct ingress_node
 		*oldest; /* of the users; NULL: to be determined. See owners.c, also for: */
 	uint32_t owner;  /* digest of the namespace that it was settled on; 0: none */
-	struct set users;
+	struct below below;
 	bool is_covered;  /* by a wildcard of another namespace, when it was settled or built */
 	bool is_unserved; /* it belongs to none of its users */
-	char key[];
 };
 
 /* Something on a load balancer shared by classes that only one owner can have. Keys: "name:HOST",
@@ -180,9 +188,9 @@ struct claim_node {
 	struct balancer_node *balancer;
 	struct ingress_node *holder;     /* NULL: nobody, or to be settled */
 	struct secret_node *shown;       /* of a name; NULL: none */
+	RB_ENTRY(claim_node) by_shown;   /* of those of that Secret */
 	enum listener_protocol protocol; /* of a port that has a holder */
-	struct set users;
-	char key[];
+	struct below below;
 };
 
 /* Key: the port, as in struct plan_pool. */
@@ -190,19 +198,31 @@ struct pool_node {
 	struct node node;
 	uint64_t rev;
 	struct service_node *service;
-	struct set users;
-	char key[];
 };
 
 struct graph {
-	struct set records[NODE_RECORD_KINDS];
-	struct set balancers;
+	struct node_tree records[NODE_RECORD_KINDS];
+	struct node_tree balancers;
 };
+
+RB_PROTOTYPE(node_tree, node, by_key, )
+RB_PROTOTYPE(use_tree, use, by_user, )
+RB_PROTOTYPE(slice_tree, slice_node, by_key, )
+RB_PROTOTYPE(shown_tree, claim_node, by_shown, )
 
 void graph_init(struct graph *graph);
 void graph_fini(struct graph *graph);
 
-struct str node_key(const struct node *node);
+static inline struct str node_key(const struct node *node)
+{
+	return node->key;
+}
+
+static inline bool node_has_users(const struct node *node)
+{
+	return !RB_EMPTY(&node->users);
+}
+
 /* The parts of a record's key before and after the slash. */
 struct str node_namespace(const struct node *node);
 struct str node_name(const struct node *node);
@@ -211,10 +231,6 @@ struct str node_name(const struct node *node);
 struct str node_host(const struct node *node);
 /* What follows the first label of a host; empty if no wildcard can cover it. */
 struct str host_domain(struct str host);
-/* NULL for kinds that are never a target. */
-struct set *node_users(struct node *node);
-/* False for kinds that are never a target. */
-bool node_has_users(struct node *node);
 /* Of objects. */
 uint64_t *node_rev(struct node *node);
 
@@ -222,26 +238,24 @@ uint64_t *node_rev(struct node *node);
 struct record *graph_find(struct graph *graph, enum node_kind kind, struct str key);
 /* Created if there is none. */
 struct record *graph_get(struct graph *graph, enum node_kind kind, struct str key);
-/* The first whose key is not less than `key`; NULL: none. Likewise graph_next_balancer() and
- * graph_next_pool(). */
-struct record *graph_next_record(struct graph *graph, enum node_kind kind, struct str key);
-struct balancer_node *graph_next_balancer(struct graph *graph, struct str id);
+/* The first whose key is not less than `key`; NULL: none. */
+struct node *graph_find_from(struct node_tree *tree, struct str key);
 struct balancer_node *graph_find_balancer(struct graph *graph, struct str id);
 struct balancer_node *graph_get_balancer(struct graph *graph, struct str id);
 /* NULL: there is none. */
 struct host_node *graph_find_host(struct balancer_node *balancer, struct str host);
 struct host_node *graph_get_host(struct balancer_node *balancer, struct str host);
-/* The first whose key is not less than `host`; NULL: none. */
-struct host_node *graph_next_host(struct balancer_node *balancer, struct str host);
 /* The first host, or claim of a name, directly below the domain, and the next one; NULL: none. */
 struct node *graph_first_below(struct balancer_node *balancer, struct str domain);
-struct node *graph_next_below(struct balancer_node *balancer, const struct node *node);
-struct claim_node *graph_next_claim(struct balancer_node *balancer, struct str key);
+struct node *graph_next_below(struct node *node);
 struct claim_node *graph_find_claim(struct balancer_node *balancer, struct str key);
 struct claim_node *graph_get_claim(struct balancer_node *balancer, struct str key);
-struct pool_node *graph_next_pool(struct service_node *service, struct str port);
 struct pool_node *graph_get_pool(struct service_node *service, struct str port);
 
+/* NULL: the node is no target of the ingress. */
+struct use *graph_find_use(struct ingress_node *user, struct node *target);
+struct use *graph_add_use(struct ingress_node *user, struct node *target);
+void graph_remove_use(struct use *use);
 /* Moves the slice to another service, or to none. */
 void graph_move_slice(struct slice_node *slice, struct service_node *service);
 /* Wipes what may hold a key. */

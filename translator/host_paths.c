@@ -51,9 +51,10 @@ static struct ingress_node **list_owners(const struct host_paths *host_paths,
 	struct ingress_node **owners = NULL;
 	struct ingress_node **large = NULL;
 	size_t large_count = 0;
-	struct ingress_node *user;
+	struct use *use;
 	const struct ingress_node *owner = owners_of(host_paths->owners, node);
-	SET_FOREACH (user, &node->users, node_by_name) {
+	RB_FOREACH (use, use_tree, &node->node.users) {
+		struct ingress_node *user = use->user;
 		if (!owners_allow(owner, user)) {
 			struct object_ref self = ingress_ref(user, host_paths->scratch);
 			owners_tell(owner, &self, node_host(&node->node), NULL, diags);

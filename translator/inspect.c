@@ -61,32 +61,23 @@ static struct node *outer_node(const struct inspect_list *list, struct engine *e
 	struct str from = buf_str(&list->outer);
 	enum node_kind kind = NODE_SERVICE;
 	if (list->what == INSPECT_STATUSES || list->lb_kind == LB_LOAD_BALANCER ||
-		list->lb_kind == LB_VIRTUAL_HOST) {
-		struct balancer_node *balancer = graph_next_balancer(&engine->graph, from);
-		return balancer != NULL ? &balancer->node : NULL;
-	}
+		list->lb_kind == LB_VIRTUAL_HOST)
+		return graph_find_from(&engine->graph.balancers, from);
 	if (list->what == INSPECT_RECORDS)
 		kind = record_node_kind(list->record_kind);
 	else if (list->lb_kind == LB_CERTIFICATE)
 		kind = NODE_SECRET;
-	struct record *record = graph_next_record(&engine->graph, kind, from);
-	return record != NULL ? &record->node : NULL;
+	return graph_find_from(&engine->graph.records[kind], from);
 }
 
 /* The next node within it; the node itself if nothing is within. */
 static struct node *inner_node(const struct inspect_list *list, struct node *outer)
 {
 	struct str from = buf_str(&list->inner);
-	if (list->lb_kind == LB_VIRTUAL_HOST) {
-		struct host_node *host =
-			graph_next_host((struct balancer_node *)(void *)outer, from);
-		return host != NULL ? &host->node : NULL;
-	}
-	if (list->lb_kind == LB_POOL) {
-		struct pool_node *pool =
-			graph_next_pool((struct service_node *)(void *)outer, from);
-		return pool != NULL ? &pool->node : NULL;
-	}
+	if (list->lb_kind == LB_VIRTUAL_HOST)
+		return graph_find_from(&((struct balancer_node *)(void *)outer)->hosts, from);
+	if (list->lb_kind == LB_POOL)
+		return graph_find_from(&((struct service_node *)(void *)outer)->pools, from);
 	return list->has_begun ? NULL : outer;
 }
 
@@ -236,11 +227,12 @@ size_t inspect_waiting_up(const struct engine *engine)
 
 struct str inspect_trouble(struct engine *engine, struct arena *arena)
 {
-	struct balancer_node *balancer;
+	struct node *node;
 	struct lb_status status;
-	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
+	RB_FOREACH (node, node_tree, &engine->graph.balancers) {
+		const struct balancer_node *balancer = (const void *)node;
 		if (statuses_has_failed(balancer) && statuses_read(balancer, arena, &status))
-			return arena_printf(arena, "%.*s: %.*s", STR_FMT(node_key(&balancer->node)),
+			return arena_printf(arena, "%.*s: %.*s", STR_FMT(node_key(node)),
 				STR_FMT(status.message));
 	}
 	return STR_NONE;

@@ -18,11 +18,11 @@ static void measure_certificates(struct engine *engine)
 	enum { COUNT = sizeof(within_days) / sizeof(within_days[0]) };
 	size_t counts[COUNT] = {0};
 	int64_t first = 0;
-	struct record *record;
+	struct node *node;
 	int64_t now_s = secrets_context(engine->secrets).now_s;
-	SET_FOREACH (record, &engine->graph.records[NODE_SECRET], node_by_key) {
-		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
-		if (facts == NULL || (record->node.flags & NODE_SENT) == 0)
+	RB_FOREACH (node, node_tree, &engine->graph.records[NODE_SECRET]) {
+		const struct secret_facts *facts = ((struct secret_node *)(void *)node)->facts;
+		if (facts == NULL || (node->flags & NODE_SENT) == 0)
 			continue;
 		int64_t end = facts->view.not_after;
 		if (first == 0 || end < first)

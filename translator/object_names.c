@@ -22,7 +22,6 @@ enum object_order object_order(const struct node *node)
 	case NODE_SERVICE:
 	case NODE_SLICE:
 	case NODE_CLAIM:
-	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
 	}

@@ -40,12 +40,12 @@ static const void *build_host(
 
 static bool passes_through(const struct objects *objects, struct balancer_node *balancer)
 {
-	/* Passed-through hosts are adjacent in the tree. */
-	struct host_node *host = graph_next_host(balancer, STR(PLAN_PASSTHROUGH));
-	while (host != NULL && str_starts_with(node_key(&host->node), STR(PLAN_PASSTHROUGH))) {
-		if (object_is_wanted(objects->secrets, &host->node))
+	/* They stand side by side in the tree. */
+	struct node *host = graph_find_from(&balancer->hosts, STR(PLAN_PASSTHROUGH));
+	for (; host != NULL && str_starts_with(node_key(host), STR(PLAN_PASSTHROUGH));
+		host = RB_NEXT(node_tree, &balancer->hosts, host)) {
+		if (object_is_wanted(objects->secrets, host))
 			return true;
-		host = set_next(&balancer->hosts, host, node_by_key);
 	}
 	return false;
 }
@@ -53,10 +53,11 @@ static bool passes_through(const struct objects *objects, struct balancer_node *
 static void gather_ports(const struct objects *objects, struct balancer_node *balancer,
 	struct shared_request *request)
 {
-	struct claim_node *claim = graph_next_claim(balancer, STR(CLAIM_PORT));
+	struct node *node = graph_find_from(&balancer->claims, STR(CLAIM_PORT));
 	struct shared_port *ports = NULL;
-	/* Few ports are claimed, but thousands of names. */
-	for (; claim != NULL; claim = set_next(&balancer->claims, claim, node_by_key)) {
+	/* Ports are claimed by few, names by thousands. */
+	for (; node != NULL; node = RB_NEXT(node_tree, &balancer->claims, node)) {
+		const struct claim_node *claim = (const void *)node;
 		uint64_t number = claim_port(claim);
 		if (number == 0)
 			break;
@@ -135,16 +136,16 @@ static const void *build_balancer(
 	struct tls_context tls = secrets_context(objects->secrets);
 	struct balancer_request request = {.tls = &tls,
 		.https_is_possible = provider_peer_can_serve(objects->provider, STR("https"))};
-	struct ingress_node *user;
+	struct use *use;
 	size_t most = 0;
-	SET_FOREACH (user, &node->users, node_by_name)
+	RB_FOREACH (use, use_tree, &node->node.users)
 		most++;
 	must(most != 0);
 	request.plans = arena_calloc(objects->scratch, most, sizeof(*request.plans));
-	SET_FOREACH (user, &node->users, node_by_name)
+	RB_FOREACH (use, use_tree, &node->node.users)
 		request.plans[request.count++] =
-			most == 1 ? &plans_get(objects->plans, user)->plan
-				  : plans_make(objects->plans, user, objects->scratch);
+			most == 1 ? &plans_get(objects->plans, use->user)->plan
+				  : plans_make(objects->plans, use->user, objects->scratch);
 	request.scope = request.plans[0]->scope;
 	balancer_build(&request, objects->scratch, lb, diags);
 	lb->key.id = node_key(&node->node);
@@ -154,12 +155,12 @@ static const void *build_balancer(
 /* ---- pool ---- */
 
 static const struct endpoints_record *const *read_slices(
-	const struct objects *objects, const struct service_node *service, size_t *ret_count)
+	const struct objects *objects, struct service_node *service, size_t *ret_count)
 {
-	const struct slice_node *slice;
+	struct slice_node *slice;
 	const struct endpoints_record **slices = NULL;
 	size_t count = 0;
-	SET_FOREACH (slice, &service->slices, node_by_key) {
+	RB_FOREACH (slice, slice_tree, &service->slices) {
 		struct endpoints_record *record = arena_alloc(objects->scratch, sizeof(*record));
 		void *items = slices;
 		const struct endpoints_record **place =
@@ -172,14 +173,14 @@ static const struct endpoints_record *const *read_slices(
 	return slices;
 }
 
-static void tell_users(const struct objects *objects, const struct pool_node *node,
+static void tell_users(const struct objects *objects, struct pool_node *node,
 	const struct backend_problem *problem, struct diag_list *diags)
 {
-	const struct ingress_node *user;
+	struct use *use;
 	if (diags == NULL || problem->reason == NULL)
 		return;
-	SET_FOREACH (user, &node->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, objects->scratch);
+	RB_FOREACH (use, use_tree, &node->node.users) {
+		struct object_ref self = ingress_ref(use->user, objects->scratch);
 		diag_add(diags, &self, problem->reason, NULL, "%.*s", STR_FMT(problem->text));
 	}
 }
@@ -216,11 +217,11 @@ static void settle_tls(const struct objects *objects, const struct backend_wish 
 
 /* All its users have the same settings for it. Returns how to connect to it; NULL: not specified. */
 static const struct backend_wish *settle_pool(
-	const struct objects *objects, const struct pool_node *node, struct pool *pool)
+	const struct objects *objects, struct pool_node *node, struct pool *pool)
 {
-	struct ingress_node *first = set_first(&node->users);
+	const struct use *first = RB_MIN(use_tree, &node->node.users);
 	must(first != NULL);
-	const struct plan *plan = &plans_get(objects->plans, first)->plan;
+	const struct plan *plan = &plans_get(objects->plans, first->user)->plan;
 	const struct plan_pool *wish = plan_find_pool(plan, pool->key.id);
 	must(wish != NULL);
 	return policies_fill_pool(wish, pool);
@@ -262,13 +263,13 @@ static int compare_hosts(const void *left, const void *right)
 	return str_cmp(*(const struct str *)left, *(const struct str *)right);
 }
 
-static void list_hosts(const struct objects *objects, const struct secret_node *node,
-	struct certificate *certificate)
+static void list_hosts(
+	const struct objects *objects, struct secret_node *node, struct certificate *certificate)
 {
-	const struct claim_node *claim;
+	struct claim_node *claim;
 	struct str_list hosts = {0};
 	size_t kept = 0;
-	SET_FOREACH (claim, &node->shown, node_by_name) {
+	RB_FOREACH (claim, shown_tree, &node->shown) {
 		void *items = hosts.items;
 		struct str *host =
 			arena_push(objects->scratch, &items, &hosts.count, sizeof(*host));

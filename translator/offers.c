@@ -84,8 +84,9 @@ static void add(
 
 static int compare_offers(const void *left, const void *right)
 {
-	return node_by_address(
-		((const struct offer *)left)->claim, ((const struct offer *)right)->claim);
+	uintptr_t a = (uintptr_t)((const struct offer *)left)->claim;
+	uintptr_t b = (uintptr_t)((const struct offer *)right)->claim;
+	return (a > b) - (a < b);
 }
 
 static struct offer_list *make(const struct offers *offers, struct ingress_node *ingress)

@@ -23,11 +23,11 @@ static struct ingress_node *older(struct ingress_node *a, struct ingress_node *b
 
 static struct ingress_node *oldest_user(struct host_node *host)
 {
-	struct ingress_node *user;
+	struct use *use;
 	if (host == NULL || host->oldest != NULL)
 		return host != NULL ? host->oldest : NULL;
-	SET_FOREACH (user, &host->users, node_by_name)
-		host->oldest = older(host->oldest, user);
+	RB_FOREACH (use, use_tree, &host->node.users)
+		host->oldest = older(host->oldest, use->user);
 	return host->oldest;
 }
 
@@ -87,7 +87,7 @@ struct ingress_node *owners_of(const struct owners *owners, struct host_node *ho
 	struct str name = node_host(&host->node);
 	if (!is_on(owners))
 		return NULL;
-	bool is_opened = name.len == host->node.key_len;
+	bool is_opened = name.len == node_key(&host->node).len;
 	struct ingress_node *own = oldest_user(host);
 	struct ingress_node *above = oldest_above(owners, host->balancer, name);
 	own = older(own, oldest_user(is_opened ? find_passed(owners, host->balancer, name)
@@ -166,8 +166,8 @@ void owners_left(
 	bool was_oldest = host->oldest == NULL || host->oldest == ingress;
 	if (was_oldest)
 		host->oldest = NULL;
-	if (set_is_empty(&host->users))
-		host->owner = 0; /* the next owner does not take it from anybody */
+	if (!node_has_users(&host->node))
+		host->owner = 0; /* who comes then takes it from nobody */
 	if (was_oldest || may_be_last(owners, host))
 		ask(owners, host);
 }
@@ -182,11 +182,12 @@ void owners_changed(const struct owners *owners, struct host_node *host)
 
 bool owners_have_all(const struct owners *owners, struct ingress_node *ingress)
 {
-	struct node *node;
+	struct use *use;
 	bool has_hosts = false;
 	if (!is_on(owners) || ingress->balancer == NULL)
 		return false;
-	SET_FOREACH (node, &ingress->targets, node_by_address) {
+	LIST_FOREACH (use, &ingress->targets, next) {
+		struct node *node = use->target;
 		if (node->kind == NODE_CLAIM && str_eq(node_key(node), STR(CLAIM_DEFAULT)) &&
 			((struct claim_node *)(void *)node)->holder == ingress)
 			return false;
@@ -201,12 +202,12 @@ bool owners_have_all(const struct owners *owners, struct ingress_node *ingress)
 
 static bool is_for_any(struct host_node *host, const struct ingress_node *owner)
 {
-	struct ingress_node *user;
+	struct use *use;
 	struct ingress_node *oldest = oldest_user(host);
 	if (oldest == NULL || owners_allow(owner, oldest))
 		return true;
-	SET_FOREACH (user, &host->users, node_by_name) {
-		if (owners_allow(owner, user))
+	RB_FOREACH (use, use_tree, &host->node.users) {
+		if (owners_allow(owner, use->user))
 			return true;
 	}
 	return false;
@@ -248,15 +249,16 @@ static void tell_next(
 
 static void settle_one(const struct owners *owners, struct host_node *host)
 {
-	struct ingress_node *user;
-	if (host == NULL || set_is_empty(&host->users))
+	struct use *use;
+	if (host == NULL || !node_has_users(&host->node))
 		return;
 	host->is_covered = false;
 	struct ingress_node *owner = owners_of(owners, host);
 	set_unserved(owners, host, !is_for_any(host, owner));
 	pending_build(owners->pending, &host->node);
 	tell_next(owners, host, owner);
-	SET_FOREACH (user, &host->users, node_by_name) {
+	RB_FOREACH (use, use_tree, &host->node.users) {
+		struct ingress_node *user = use->user;
 		bool may_differ = user->is_unserved || !owners_allow(owner, user);
 		if (may_differ && owners_have_all(owners, user) != user->is_unserved)
 			pending_tell_status(owners->pending, user);
@@ -278,7 +280,7 @@ static void settle_below(
 	struct str wildcard = key_join(owners->scratch, STR("*"), '.', domain);
 	struct ingress_node *above = oldest_with(owners, balancer, wildcard);
 	struct node *node = graph_first_below(balancer, domain);
-	for (; node != NULL; node = graph_next_below(balancer, node)) {
+	for (; node != NULL; node = graph_next_below(node)) {
 		struct str name = node_host(node);
 		struct ingress_node *own = oldest_with(owners, balancer, name);
 		if (node->kind == NODE_CLAIM) {

@@ -103,9 +103,9 @@ void pending_tell_all_statuses(struct pending *pending)
 {
 	static const enum node_kind kinds[] = {NODE_INGRESS, NODE_FRONT};
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct record *record;
-		SET_FOREACH (record, &pending->graph->records[kinds[i]], node_by_key)
-			queue_push(&pending->statuses, &record->node);
+		struct node *node;
+		RB_FOREACH (node, node_tree, &pending->graph->records[kinds[i]])
+			queue_push(&pending->statuses, node);
 	}
 }
 
@@ -118,12 +118,12 @@ void pending_settle_name(struct pending *pending, struct balancer_node *balancer
 {
 	struct claim_node *claim =
 		graph_find_claim(balancer, claim_name_key(pending->scratch, host));
-	struct ingress_node *user;
+	struct use *use;
 	if (claim == NULL)
 		return;
 	pending_settle(pending, &claim->node);
-	SET_FOREACH (user, &claim->users, node_by_name)
-		pending_diagnose(pending, &user->record.node, DIAGNOSTICS_CONTENT);
+	RB_FOREACH (use, use_tree, &claim->node.users)
+		pending_diagnose(pending, &use->user->record.node, DIAGNOSTICS_CONTENT);
 }
 
 /* ---- queues ---- */

@@ -73,7 +73,6 @@ static void change(struct records *records, struct record *record, const struct 
 	case NODE_HOST:
 	case NODE_POOL:
 	case NODE_CLAIM:
-	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		break;
 	}
@@ -265,11 +264,11 @@ void records_begin(struct records *records, enum record_kind kind)
 
 static void sweep(struct records *records, enum node_kind node_kind, uint8_t mark)
 {
-	const struct set *all = &records->graph->records[node_kind];
-	struct record *next = NULL;
-	for (struct record *record = set_first(all); record != NULL; record = next) {
-		/* Dropping a record may free nodes, but none of its own kind. */
-		next = set_next(all, record, node_by_key);
+	struct node *node;
+	struct node *next;
+	/* Dropping a record may free others, but none of its own kind. */
+	RB_FOREACH_SAFE (node, node_tree, &records->graph->records[node_kind], next) {
+		struct record *record = (struct record *)(void *)node;
 		if (record->payload != NULL && record->node.mark != mark)
 			drop(records, record);
 	}

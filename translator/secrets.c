@@ -88,16 +88,16 @@ const struct secret_facts *secrets_facts(struct secrets *secrets, struct secret_
 
 bool secrets_set_time(struct secrets *secrets, int64_t now_s)
 {
-	struct record *record;
-	/* If the clock has gone back, earlier reports are checked again. */
+	struct node *node;
+	/* What has been told by a clock that was ahead is looked at again. */
 	bool due = now_s >= secrets->next_change_s || now_s < secrets->now_s;
 	secrets->now_s = now_s;
 	if (!due)
 		return false;
 	/* This happens only a few times in the life of a certificate. */
 	secrets->next_change_s = INT64_MAX;
-	SET_FOREACH (record, &secrets->graph->records[NODE_SECRET], node_by_key) {
-		const struct secret_facts *facts = ((struct secret_node *)(void *)record)->facts;
+	RB_FOREACH (node, node_tree, &secrets->graph->records[NODE_SECRET]) {
+		const struct secret_facts *facts = ((struct secret_node *)(void *)node)->facts;
 		if (facts != NULL)
 			note_time(secrets, facts);
 	}
@@ -133,8 +133,8 @@ bool object_is_wanted(struct secrets *secrets, struct node *node)
 		return true;
 	/* A key is sent only where it is used. */
 	struct secret_node *secret = (struct secret_node *)(void *)node;
-	bool is_shown = !provider_peer_is_merged(secrets->provider) ||
-			!set_is_empty(&secret->shown) || secrets_is_default(secrets, node);
+	bool is_shown = !provider_peer_is_merged(secrets->provider) || !RB_EMPTY(&secret->shown) ||
+			secrets_is_default(secrets, node);
 	return is_shown && provider_peer_can_serve(secrets->provider, STR("https")) &&
 	       secrets_facts(secrets, secret)->view.problem == NULL;
 }

@@ -39,16 +39,16 @@ bool statuses_has_failed(const struct balancer_node *balancer)
 
 static void ask_users(const struct statuses *statuses, struct balancer_node *balancer)
 {
-	struct ingress_node *user;
-	SET_FOREACH (user, &balancer->users, node_by_name)
-		pending_tell_status(statuses->pending, user);
+	struct use *use;
+	RB_FOREACH (use, use_tree, &balancer->node.users)
+		pending_tell_status(statuses->pending, use->user);
 }
 
 static void tell_recovery(const struct statuses *statuses, struct balancer_node *balancer)
 {
-	struct ingress_node *user;
-	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, statuses->scratch);
+	struct use *use;
+	RB_FOREACH (use, use_tree, &balancer->node.users) {
+		struct object_ref self = ingress_ref(use->user, statuses->scratch);
 		(void)diagnostics_event(statuses->diagnostics, &self, EVENT_NORMAL,
 			STR("LoadBalancerRecovered"), STR("the load balancer works again"), false);
 	}
@@ -105,8 +105,8 @@ int statuses_take(const struct statuses *statuses, const struct lb_status *statu
 	struct lb_status old;
 	struct lb_status now = *status;
 	struct balancer_node *balancer = graph_find_balancer(statuses->graph, status->id);
-	if (balancer == NULL || set_is_empty(&balancer->users))
-		return 0; /* the provider does not know yet that it was removed */
+	if (balancer == NULL || !node_has_users(&balancer->node))
+		return 0; /* the provider has not heard yet that it is gone */
 	note_answer(statuses, balancer, status);
 	struct buf frame;
 	(void)statuses_read(balancer, statuses->scratch, &old);
@@ -147,12 +147,12 @@ void statuses_event(const struct statuses *statuses, const struct lb_event *even
 			event->reason, event->message, false);
 	if (event->owners.count != 0 || provider_peer_is_merged(statuses->provider))
 		return;
-	struct ingress_node *user;
+	struct use *use;
 	struct balancer_node *balancer = graph_find_balancer(statuses->graph, event->id);
 	if (balancer == NULL)
 		return;
-	SET_FOREACH (user, &balancer->users, node_by_name) {
-		struct object_ref self = ingress_ref(user, statuses->scratch);
+	RB_FOREACH (use, use_tree, &balancer->node.users) {
+		struct object_ref self = ingress_ref(use->user, statuses->scratch);
 		(void)diagnostics_event(statuses->diagnostics, &self, event->type, event->reason,
 			event->message, false);
 	}
@@ -187,15 +187,15 @@ static void add_for_classes(const struct statuses *statuses, const struct balanc
 static void add_for_all(const struct statuses *statuses, struct balancer_node *balancer,
 	const char *reason, struct str message, struct diag_list *diags)
 {
-	struct ingress_node *user;
+	struct use *use;
 	bool is_merged = provider_peer_is_merged(statuses->provider);
 	size_t count = 0;
 	if (is_merged)
 		add_for_classes(statuses, balancer, reason, message, diags);
-	SET_FOREACH (user, &balancer->users, node_by_name) {
+	RB_FOREACH (use, use_tree, &balancer->node.users) {
 		if (is_merged && count++ == STATUSES_TOLD_MAX)
 			return;
-		add_for(statuses, user, reason, message, diags);
+		add_for(statuses, use->user, reason, message, diags);
 	}
 }
 
@@ -211,7 +211,7 @@ static void add_for_certificate(const struct statuses *statuses, struct balancer
 	struct secret_node *secret = (struct secret_node *)(void *)record;
 	if (secrets_is_default(statuses->secrets, &record->node))
 		add_for_classes(statuses, balancer, reason, notice->message, diags);
-	SET_FOREACH (claim, &secret->shown, node_by_name) {
+	RB_FOREACH (claim, shown_tree, &secret->shown) {
 		if (claim->balancer != balancer || claim->holder == NULL)
 			continue;
 		if (count++ == STATUSES_TOLD_MAX)
@@ -228,16 +228,16 @@ static void add_for_service(const struct statuses *statuses, struct balancer_nod
 	struct record *record = graph_find(statuses->graph, NODE_SERVICE, notice->service);
 	struct service_node *service = (struct service_node *)(void *)record;
 	struct ingress_node *owner = (struct ingress_node *)(void *)front;
-	struct pool_node *pool;
-	struct ingress_node *user;
+	struct node *node;
+	struct use *use;
 	if (owner != NULL && owner->balancer == balancer)
 		add_for(statuses, owner, reason, notice->message, diags);
 	if (service == NULL)
 		return;
-	SET_FOREACH (pool, &service->pools, node_by_key) {
-		SET_FOREACH (user, &pool->users, node_by_name) {
-			if (user != owner && user->balancer == balancer)
-				add_for(statuses, user, reason, notice->message, diags);
+	RB_FOREACH (node, node_tree, &service->pools) {
+		RB_FOREACH (use, use_tree, &node->users) {
+			if (use->user != owner && use->user->balancer == balancer)
+				add_for(statuses, use->user, reason, notice->message, diags);
 		}
 	}
 }

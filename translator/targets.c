@@ -6,26 +6,7 @@
 #include "translator/claim_keys.h"
 #include "translator/keys.h"
 
-#include <stdlib.h>
-
-/* ---- gathering ---- */
-
-static int compare_addresses(const void *left, const void *right)
-{
-	return node_by_address(*(struct node *const *)left, *(struct node *const *)right);
-}
-
-static void sort_targets(struct target_list *t)
-{
-	size_t kept = 0;
-	if (t->count > 1)
-		qsort(t->items, t->count, sizeof(*t->items), compare_addresses);
-	for (size_t i = 0; i < t->count; i++) {
-		if (kept == 0 || t->items[kept - 1] != t->items[i])
-			t->items[kept++] = t->items[i];
-	}
-	t->count = kept;
-}
+/* ---- which they are ---- */
 
 static struct node *secret_target(
 	const struct targets *targets, struct str namespace, struct str name)
@@ -104,7 +85,6 @@ struct target_list targets_gather(const struct targets *targets, const struct pl
 			gather_claims(targets, plan, &t);
 	}
 	must(t.count <= most);
-	sort_targets(&t);
 	return t;
 }
 
@@ -147,7 +127,6 @@ static void joined(const struct targets *targets, struct node *node, bool is_fir
 	case NODE_FRONT:
 	case NODE_SERVICE:
 	case NODE_SLICE:
-	case NODE_PROBE:
 	case NODE_KIND_COUNT:
 		return;
 	}
@@ -183,61 +162,61 @@ static void left(const struct targets *targets, struct node *node, bool shaped_b
 		pending_diagnose(targets->pending, node, DIAGNOSTICS_STATUS);
 }
 
-static struct target_list present_targets(
-	const struct targets *targets, const struct ingress_node *ingress)
+static bool has_one_user(const struct node *node)
 {
-	struct target_list t = {0};
-	struct node *node;
-	SET_FOREACH (node, &ingress->targets, node_by_address) {
-		void *items = t.items;
-		struct node **place =
-			arena_push(targets->scratch, &items, &t.count, sizeof(*place));
-		t.items = items;
-		*place = node;
-	}
-	return t;
-}
-
-/* The items of `a` that are not in `b`, in the arena. */
-static struct target_list subtract_targets(
-	const struct targets *targets, const struct target_list *a, const struct target_list *b)
-{
-	struct target_list t = {
-		.items = arena_calloc(targets->scratch, a->count, sizeof(struct node *))};
-	for (size_t i = 0, k = 0; i < a->count; i++) {
-		while (k < b->count && node_by_address(b->items[k], a->items[i]) < 0)
-			k++;
-		if (k == b->count || b->items[k] != a->items[i])
-			t.items[t.count++] = a->items[i];
-	}
-	return t;
+	const struct use *root = RB_ROOT(&node->users);
+	return root != NULL && RB_LEFT(root, by_user) == NULL && RB_RIGHT(root, by_user) == NULL;
 }
 
 static void join_all(
-	const struct targets *targets, struct ingress_node *ingress, const struct target_list *news)
+	const struct targets *targets, struct ingress_node *ingress, const struct target_list *t)
 {
-	bool *was_used = arena_calloc(targets->scratch, news->count, sizeof(bool));
-	for (size_t i = 0; i < news->count; i++) {
-		was_used[i] = node_has_users(news->items[i]);
-		set_add(node_users(news->items[i]), ingress, node_by_name);
-		if (news->items[i]->kind == NODE_HOST)
-			owners_joined(targets->owners, (struct host_node *)(void *)news->items[i],
-				ingress);
+	struct node **news = arena_calloc(targets->scratch, t->count, sizeof(*news));
+	size_t count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		struct node *node = t->items[i];
+		struct use *use = graph_find_use(ingress, node);
+		if (use == NULL) {
+			use = graph_add_use(ingress, node);
+			news[count++] = node;
+			if (node->kind == NODE_HOST)
+				owners_joined(
+					targets->owners, (struct host_node *)(void *)node, ingress);
+		}
+		use->is_wanted = true;
 	}
-	for (size_t i = 0; i < news->count; i++)
-		joined(targets, news->items[i], !was_used[i]);
+	for (size_t i = 0; i < count; i++)
+		joined(targets, news[i], has_one_user(news[i]));
+}
+
+/* Those that are no longer wanted. */
+static struct target_list remove_uses(const struct targets *targets, struct ingress_node *ingress)
+{
+	struct target_list gone = {0};
+	struct use *use;
+	struct use *next;
+	LIST_FOREACH_SAFE (use, &ingress->targets, next, next) {
+		struct node *node = use->target;
+		void *items = gone.items;
+		if (use->is_wanted) {
+			use->is_wanted = false;
+			continue;
+		}
+		graph_remove_use(use);
+		if (node->kind == NODE_HOST)
+			owners_left(targets->owners, (struct host_node *)(void *)node, ingress);
+		struct node **place =
+			arena_push(targets->scratch, &items, &gone.count, sizeof(*place));
+		gone.items = items;
+		*place = node;
+	}
+	return gone;
 }
 
 static void leave_all(const struct targets *targets, struct ingress_node *ingress,
 	const struct target_list *gone, bool shaped_balancer)
 {
-	for (size_t i = 0; i < gone->count; i++) {
-		set_remove(node_users(gone->items[i]), ingress, node_by_name);
-		if (gone->items[i]->kind == NODE_HOST)
-			owners_left(targets->owners, (struct host_node *)(void *)gone->items[i],
-				ingress);
-	}
-	/* Hosts last: the last host of a load balancer takes it along. */
+	/* Hosts last: one that goes may take its load balancer with it. */
 	struct node **hosts = arena_calloc(targets->scratch, gone->count, sizeof(*hosts));
 	size_t host_count = 0;
 	for (size_t i = 0; i < gone->count; i++) {
@@ -257,13 +236,7 @@ static void leave_all(const struct targets *targets, struct ingress_node *ingres
 void targets_set(const struct targets *targets, struct ingress_node *ingress,
 	const struct target_list *t, bool shaped_balancer)
 {
-	struct target_list old = present_targets(targets, ingress);
-	struct target_list news = subtract_targets(targets, t, &old);
-	struct target_list gone = subtract_targets(targets, &old, t);
-	for (size_t i = 0; i < gone.count; i++)
-		set_remove(&ingress->targets, gone.items[i], node_by_address);
-	for (size_t i = 0; i < news.count; i++)
-		set_add(&ingress->targets, news.items[i], node_by_address);
-	join_all(targets, ingress, &news);
+	join_all(targets, ingress, t);
+	struct target_list gone = remove_uses(targets, ingress);
 	leave_all(targets, ingress, &gone, shaped_balancer);
 }

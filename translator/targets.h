@@ -20,7 +20,7 @@ struct targets {
 
 /* In the scratch arena. */
 struct target_list {
-	struct node **items; /* by address, each once */
+	struct node **items; /* some may be there twice */
 	size_t count;
 	struct host_node **hosts; /* of the plan's hosts, in the same order */
 	struct balancer_node *balancer;

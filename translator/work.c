@@ -40,7 +40,7 @@ static bool release(struct engine *engine, struct ingress_node *front)
 
 bool work_release(struct engine *engine)
 {
-	struct record *record;
+	struct node *node;
 	bool released = false;
 	if (!fronts_release_is_due(engine->fronts) || !provider_peer_is_up(engine->provider) ||
 		!source_peer_is_whole(engine->source) || !batch_is_idle(engine->batch) ||
@@ -48,8 +48,8 @@ bool work_release(struct engine *engine)
 		return false;
 	if (!fronts_begin_release(engine->fronts))
 		return false;
-	SET_FOREACH (record, &engine->graph.records[NODE_FRONT], node_by_key)
-		released |= release(engine, (struct ingress_node *)(void *)record);
+	RB_FOREACH (node, node_tree, &engine->graph.records[NODE_FRONT])
+		released |= release(engine, (struct ingress_node *)(void *)node);
 	return released;
 }
 

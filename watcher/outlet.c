@@ -6,36 +6,22 @@
 
 /* ---- the queue ---- */
 
-static int compare_object(const void *key, const void *item)
-{
-	uintptr_t object = (uintptr_t)key;
-	uintptr_t other = (uintptr_t)((const struct outlet_change *)item)->object;
-	return (object > other) - (object < other);
-}
-
-static int compare(const void *left, const void *right)
-{
-	return compare_object(((const struct outlet_change *)left)->object, right);
-}
-
 static void enqueue(struct outlet *outlet, struct store_object *object)
 {
 	struct outlet_change *change = xcalloc(1, sizeof(*change));
 	change->object = object;
 	TAILQ_INSERT_TAIL(&outlet->queue, change, link);
-	must(sorted_add(&outlet->changes, change));
-	object->is_queued = true;
+	object->queued = change;
 	outlet->queue_len++;
 }
 
 static void dequeue(struct outlet *outlet, struct store_object *object)
 {
-	struct outlet_change *change = sorted_find(&outlet->changes, object, compare_object);
+	struct outlet_change *change = object->queued;
 	must(change != NULL);
 	TAILQ_REMOVE(&outlet->queue, change, link);
-	sorted_remove(&outlet->changes, change);
 	outlet->queue_len--;
-	object->is_queued = false;
+	object->queued = NULL;
 	free(change);
 }
 
@@ -60,7 +46,7 @@ static void clear_queue(struct outlet *outlet)
 static void on_put(void *ctx, struct store_object *object, enum store_change change)
 {
 	struct outlet *outlet = ctx;
-	if (change == STORE_SAME || !outlet->has_begun || object->is_queued)
+	if (change == STORE_SAME || !outlet->has_begun || object->queued != NULL)
 		return;
 	/* The snapshot will still reach this object; new objects must not make the snapshot longer. */
 	bool is_ahead = change == STORE_CHANGED && !outlet->snapshot_done && !object->is_sent;
@@ -72,11 +58,11 @@ static void on_remove(void *ctx, struct store_object *object)
 {
 	struct outlet *outlet = ctx;
 	if (outlet->next == object)
-		outlet->next = store_next(outlet->store, object);
+		outlet->next = store_next(object);
 	object->is_gone = outlet->has_begun && object->is_sent;
-	if (object->is_gone && !object->is_queued)
+	if (object->is_gone && object->queued == NULL)
 		enqueue(outlet, object);
-	else if (!object->is_gone && object->is_queued)
+	else if (!object->is_gone && object->queued != NULL)
 		dequeue(outlet, object);
 }
 
@@ -88,7 +74,6 @@ void outlet_init(
 	struct store_observer observer = {.on_put = on_put, .on_remove = on_remove, .ctx = outlet};
 	*outlet = (struct outlet){.store = store, .ops = ops, .ctx = ctx};
 	TAILQ_INIT(&outlet->queue);
-	sorted_init(&outlet->changes, compare);
 	store_observe(store, &observer);
 }
 
@@ -139,7 +124,7 @@ static void begin_snapshot(struct outlet *outlet)
 {
 	for (size_t i = 0; i < outlet->settings.kinds.count; i++) {
 		struct store_object *object = store_first(outlet->store, kind_at(outlet, i));
-		for (; object != NULL; object = store_next(outlet->store, object))
+		for (; object != NULL; object = store_next(object))
 			object->is_sent = false;
 	}
 	outlet->has_begun = true;
@@ -159,8 +144,8 @@ static void send_object(struct outlet *outlet, struct store_object *object)
 static struct store_object *find_next(const struct outlet *outlet)
 {
 	struct store_object *object = outlet->next;
-	while (object != NULL && object->is_queued)
-		object = store_next(outlet->store, object);
+	while (object != NULL && object->queued != NULL)
+		object = store_next(object);
 	return object;
 }
 
@@ -173,7 +158,7 @@ static void send_snapshot(struct outlet *outlet)
 		outlet->kind_begun = true;
 	} else if (outlet->next != NULL) {
 		struct store_object *object = outlet->next;
-		outlet->next = store_next(outlet->store, object);
+		outlet->next = store_next(object);
 		send_object(outlet, object);
 	} else {
 		outlet->ops->send_mark(outlet->ctx, false, kind);

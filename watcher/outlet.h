@@ -52,7 +52,6 @@ struct outlet {
 	TAILQ_HEAD(outlet_queue, outlet_change)
 	queue;
 	size_t queue_len;
-	struct sorted changes; /* the same, by the address of the object */
 };
 
 /* Observes the store; both ops and store are kept. */

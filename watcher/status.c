@@ -4,7 +4,6 @@
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/must.h"
-#include "common/slab.h"
 #include "common/xalloc.h"
 #include "proto/message.h"
 #include "watcher/metrics.h"
@@ -111,7 +110,7 @@ static void drop_job(struct status_writer *w, struct job *job)
 	move(w, job, PLACE_NOWHERE);
 	target_of(job)->wish = NULL;
 	status_wish_fini(&job->wish);
-	slab_free(job, sizeof(*job));
+	free(job);
 }
 
 /* Moves the job to the queue where it belongs now. A finished release is dropped. */
@@ -143,7 +142,7 @@ static void check_all(struct status_writer *w)
 {
 	struct store_object *object = store_first(w->config.store, w->config.kind);
 	w->must_check_all = false;
-	for (; object != NULL; object = store_next(w->config.store, object)) {
+	for (; object != NULL; object = store_next(object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			check(w, (struct job *)target->wish);
@@ -364,7 +363,7 @@ static struct job *job_of(struct store_object *object)
 {
 	struct store_target *target = store_target_for(object);
 	if (target->wish == NULL) {
-		struct job *job = slab_zalloc(sizeof(*job));
+		struct job *job = xcalloc(1, sizeof(*job));
 		job->object = object;
 		job->wish.is_wanted = target->wants_finalizer;
 		target->wish = &job->wish;
@@ -484,7 +483,7 @@ void status_free(struct status_writer *w)
 		}
 	}
 	object = store_first(w->config.store, w->config.kind);
-	for (; object != NULL; object = store_next(w->config.store, object)) {
+	for (; object != NULL; object = store_next(object)) {
 		const struct store_target *target = store_target_of(object);
 		if (target != NULL && target->wish != NULL)
 			drop_job(w, (struct job *)target->wish);

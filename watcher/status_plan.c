@@ -2,7 +2,7 @@
 #include "watcher/status_plan.h"
 
 #include "common/shared_text.h"
-#include "common/slab.h"
+#include "common/xalloc.h"
 
 static const double PAUSE_S = 2.0;
 static const double CONFLICT_WAIT_S = 10.0;
@@ -25,7 +25,7 @@ static void forget_left(struct status_wish *wish)
 static struct status_trouble *trouble_of(struct status_wish *wish)
 {
 	if (wish->trouble == NULL)
-		wish->trouble = slab_zalloc(sizeof(*wish->trouble));
+		wish->trouble = xcalloc(1, sizeof(*wish->trouble));
 	return wish->trouble;
 }
 
@@ -33,8 +33,8 @@ static void forget_trouble(struct status_wish *wish)
 {
 	if (wish->trouble == NULL)
 		return;
-	str_set(&wish->trouble->conflict_at, STR_NONE);
-	slab_free(wish->trouble, sizeof(*wish->trouble));
+	revision_keep(&wish->trouble->conflict_at, STR_NONE);
+	free(wish->trouble);
 	wish->trouble = NULL;
 }
 

@@ -9,29 +9,18 @@
 
 /* ---- keys ---- */
 
-struct name_key {
-	struct str namespace;
-	struct str name;
-};
-
-static struct name_key name_key_of(const struct store_object *object)
+static int compare_name(struct str namespace, struct str name, const struct store_object *object)
 {
-	return (struct name_key){store_namespace(object), store_name(object)};
+	int order = str_cmp(namespace, store_namespace(object));
+	return order != 0 ? order : str_cmp(name, store_name(object));
 }
 
-static int compare_name(const void *key, const void *item)
+static int compare(const struct store_object *a, const struct store_object *b)
 {
-	const struct name_key *a = key;
-	const struct store_object *b = item;
-	int order = str_cmp(a->namespace, store_namespace(b));
-	return order != 0 ? order : str_cmp(a->name, store_name(b));
+	return compare_name(store_namespace(a), store_name(a), b);
 }
 
-static int compare(const void *left, const void *right)
-{
-	struct name_key key = name_key_of(left);
-	return compare_name(&key, right);
-}
+RB_GENERATE_LOCAL(store_tree, store_object, by_name, compare)
 
 /* ---- objects ---- */
 
@@ -178,19 +167,16 @@ static void trim_facts(struct store_object *object)
 void store_init(struct store *store)
 {
 	*store = (struct store){0};
-	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++)
-		sorted_init(&store->objects[kind], compare);
 }
 
 void store_fini(struct store *store)
 {
 	for (int kind = 0; kind < RECORD_KIND_COUNT; kind++) {
 		struct store_object *object;
-		while ((object = sorted_first(&store->objects[kind])) != NULL) {
-			sorted_remove(&store->objects[kind], object);
+		while ((object = RB_ROOT(&store->objects[kind])) != NULL) {
+			RB_REMOVE(store_tree, &store->objects[kind], object);
 			store_object_free(object);
 		}
-		sorted_fini(&store->objects[kind]);
 	}
 }
 
@@ -206,19 +192,36 @@ static void tell_put(struct store *store, struct store_object *object, enum stor
 		store->observers[i].on_put(store->observers[i].ctx, object, change);
 }
 
+/* The first that is not before that name. */
+static struct store_object *find_from(
+	const struct store *store, enum record_kind kind, struct str namespace, struct str name)
+{
+	struct store_object *found = NULL;
+	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
+	struct store_object *at = RB_ROOT(&store->objects[kind]);
+	while (at != NULL) {
+		int order = compare_name(namespace, name, at);
+		if (order <= 0)
+			found = at;
+		if (order == 0)
+			break;
+		at = order < 0 ? RB_LEFT(at, by_name) : RB_RIGHT(at, by_name);
+	}
+	return found;
+}
+
 struct store_object *store_find(
 	const struct store *store, enum record_kind kind, struct str namespace, struct str name)
 {
-	must(kind > RECORD_NONE && kind < RECORD_KIND_COUNT);
-	return sorted_find(
-		&store->objects[kind], &(struct name_key){namespace, name}, compare_name);
+	struct store_object *object = find_from(store, kind, namespace, name);
+	return object != NULL && compare_name(namespace, name, object) == 0 ? object : NULL;
 }
 
 static void remove_object(struct store *store, struct store_object *object)
 {
 	for (size_t i = 0; i < store->observer_count; i++)
 		store->observers[i].on_remove(store->observers[i].ctx, object);
-	sorted_remove(&store->objects[object->kind], object);
+	RB_REMOVE(store_tree, &store->objects[object->kind], object);
 	store->counts[object->kind]--;
 	if (object->is_gone)
 		strip(object);
@@ -257,7 +260,7 @@ static struct store_object *object_for(
 	if (object != NULL)
 		remove_object(store, object);
 	object = object_new(key);
-	must(sorted_add(&store->objects[key->kind], object));
+	must(RB_INSERT(store_tree, &store->objects[key->kind], object) == NULL);
 	store->counts[key->kind]++;
 	*ret_change = STORE_NEW;
 	return object;
@@ -291,17 +294,16 @@ void store_keep(
 
 struct store_object *store_first(const struct store *store, enum record_kind kind)
 {
-	return sorted_first(&store->objects[kind]);
+	return find_from(store, kind, STR_NONE, STR_NONE);
 }
 
-struct store_object *store_next(const struct store *store, const struct store_object *object)
+struct store_object *store_next(struct store_object *object)
 {
-	return sorted_next(&store->objects[object->kind], object);
+	return RB_NEXT(store_tree, , object);
 }
 
 struct store_object *store_first_in(
 	const struct store *store, enum record_kind kind, struct str namespace)
 {
-	return sorted_from(
-		&store->objects[kind], &(struct name_key){namespace, STR_NONE}, compare_name);
+	return find_from(store, kind, namespace, STR_NONE);
 }

@@ -10,22 +10,24 @@
 #pragma once
 
 #include "common/buf.h"
-#include "common/sorted.h"
+#include "common/tree.h"
 #include "proto/model.h"
 
 struct store_target;
+struct outlet_change;
 
 struct store_object {
-	char *frame; /* NULL: nothing is known but the key */
+	RB_ENTRY(store_object) by_name; /* of its kind: by namespace and name */
+	char *frame;                    /* NULL: nothing is known but the key */
 	size_t frame_len;
 	struct store_target *target; /* NULL: its status is not for us to write */
 	enum record_kind kind;
 	bool is_seen;   /* in the list that is coming in */
 	bool is_missed; /* not in the list before, nor seen since */
 	/* These belong to the outlet. */
-	bool is_queued;
-	bool is_sent; /* the peer knows this object */
-	bool is_gone; /* out of the store; it lives until the outlet frees it */
+	struct outlet_change *queued; /* NULL: it is not in the queue */
+	bool is_sent;                 /* the peer knows this object */
+	bool is_gone;                 /* out of the store; it lives until the outlet frees it */
 	uint8_t namespace_len;
 	uint8_t name_len;
 	uint8_t uid_len;
@@ -65,8 +67,10 @@ struct store_observer {
 
 enum { STORE_OBSERVERS_MAX = 4 };
 
+RB_HEAD(store_tree, store_object);
+
 struct store {
-	struct sorted objects[RECORD_KIND_COUNT]; /* by namespace and name */
+	struct store_tree objects[RECORD_KIND_COUNT];
 	size_t counts[RECORD_KIND_COUNT];
 	struct store_observer observers[STORE_OBSERVERS_MAX];
 	size_t observer_count;
@@ -102,7 +106,7 @@ struct store_object *store_first(const struct store *store, enum record_kind kin
 /* The first one of a namespace, or of all when it is absent; objects of a namespace are adjacent. */
 struct store_object *store_first_in(
 	const struct store *store, enum record_kind kind, struct str namespace);
-struct store_object *store_next(const struct store *store, const struct store_object *object);
+struct store_object *store_next(struct store_object *object);
 
 /* Appends the frame to send to the translator: the object's record, that it is to be kept, or that it is gone. There must be room for a
  * message. */

@@ -10,7 +10,7 @@ static bool is_within(const struct store_object *object, struct str namespace)
 void store_unsee(struct store *store, enum record_kind kind, struct str namespace)
 {
 	struct store_object *object = store_first_in(store, kind, namespace);
-	for (; is_within(object, namespace); object = store_next(store, object))
+	for (; is_within(object, namespace); object = store_next(object))
 		object->is_seen = false;
 }
 
@@ -21,7 +21,7 @@ size_t store_sweep(
 	struct store_object *object = store_first_in(store, kind, namespace);
 	*ret_missed = 0;
 	while (is_within(object, namespace)) {
-		struct store_object *next = store_next(store, object);
+		struct store_object *next = store_next(object);
 		if (!object->is_seen && object->is_missed) {
 			(void)store_remove(
 				store, kind, store_namespace(object), store_name(object));

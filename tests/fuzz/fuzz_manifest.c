@@ -42,8 +42,8 @@ static void check(const struct store *store)
 	struct buf frame;
 	buf_init(&frame, FRAME_HEAD_LEN + FRAME_LEN_MAX);
 	for (int k = RECORD_NONE + 1; k < RECORD_KIND_COUNT; k++) {
-		const struct store_object *object = store_first(store, (enum record_kind)k);
-		for (; object != NULL; object = store_next(store, object)) {
+		struct store_object *object = store_first(store, (enum record_kind)k);
+		for (; object != NULL; object = store_next(object)) {
 			struct str payload = STR_NONE;
 			buf_clear(&frame);
 			store_encode(object, &frame);

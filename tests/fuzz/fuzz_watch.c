@@ -105,8 +105,7 @@ static int on_item(void *ctx, struct str item)
 /* Each object is a message that the other side takes. */
 static void check_store(struct store *store, enum record_kind kind)
 {
-	for (struct store_object *o = store_first(store, kind); o != NULL;
-		o = store_next(store, o)) {
+	for (struct store_object *o = store_first(store, kind); o != NULL; o = store_next(o)) {
 		struct message_reader *reader = message_reader_new();
 		struct message message;
 		union project_record record;

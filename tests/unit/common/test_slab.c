@@ -57,28 +57,9 @@ static void zeroed_and_copied(void **state)
 	slab_free(empty, 0);
 }
 
-static void refs_are_small_and_lead_back(void **state)
-{
-	static char *things[THINGS];
-	(void)state;
-	assert_int_equal(slab_ref(NULL), 0);
-	assert_null(slab_at(0));
-	for (int round = 0; round < 2; round++) {
-		for (size_t i = 0; i < THINGS; i++)
-			things[i] = slab_alloc(i % (SLAB_SIZE_MAX + 1));
-		for (size_t i = 0; i < THINGS; i++) {
-			assert_in_range(slab_ref(things[i]), 1, SLAB_REF_MAX);
-			assert_ptr_equal(slab_at(slab_ref(things[i])), things[i]);
-		}
-		for (size_t i = 0; i < THINGS; i++)
-			slab_free(things[i], i % (SLAB_SIZE_MAX + 1));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refs_are_small_and_lead_back),
 		cmocka_unit_test(nothing_overlaps_also_when_it_is_used_again),
 		cmocka_unit_test(zeroed_and_copied),
 	};

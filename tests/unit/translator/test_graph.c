@@ -73,7 +73,7 @@ static void names_are_found_by_the_wildcard_that_covers_them(void **state)
 	graph_get_claim(balancer, STR("name:c.x.org"));
 	graph_get_claim(balancer, STR("port:80"));
 	struct node *node = graph_first_below(balancer, STR("x.org"));
-	for (; node != NULL; node = graph_next_below(balancer, node)) {
+	for (; node != NULL; node = graph_next_below(node)) {
 		struct str host = node_host(node);
 		assert_int_equal(host.len, 7);
 		found |= 1U << (host.p[0] - 'a');
@@ -95,12 +95,12 @@ static void slices_move_between_services(void **state)
 	struct slice_node *slice = (void *)graph_get(&graph, NODE_SLICE, STR("ns/a-1"));
 	graph_move_slice(slice, a);
 	graph_settle(&graph, &a->record.node);
-	assert_ptr_equal(set_first(&a->slices), slice);
+	assert_ptr_equal(RB_ROOT(&a->slices), slice);
 	graph_move_slice(slice, b);
-	assert_true(set_is_empty(&a->slices));
-	assert_ptr_equal(set_first(&b->slices), slice);
+	assert_true(RB_EMPTY(&a->slices));
+	assert_ptr_equal(RB_ROOT(&b->slices), slice);
 	graph_move_slice(slice, NULL);
-	assert_true(set_is_empty(&b->slices));
+	assert_true(RB_EMPTY(&b->slices));
 	graph_fini(&graph);
 }
 

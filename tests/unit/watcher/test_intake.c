@@ -61,7 +61,7 @@ static enum message_type type_of(struct fixture *f, enum record_kind kind)
 	struct schema_error error;
 	struct store_object *object = store_first(&f->store, kind);
 	assert_non_null(object);
-	assert_null(store_next(&f->store, object));
+	assert_null(store_next(object));
 	struct buf frame;
 	buf_init(&frame, 1 << 20);
 	store_encode(object, &frame);
