@@ -64,7 +64,7 @@ def _cells(plural: str, obj: dict[str, Any]) -> dict[str, str]:
 EMPTY = {"metadata": {"name": "", "creationTimestamp": "1970-01-01T00:00:00+00:00"}}
 
 
-def table(served: Served, records: list[Record], meta: dict[str, Any]) -> bytes:
+def table(served: Served, records: list[Record], meta: dict[str, Any], headers: bool = True) -> bytes:
     """A Table of objects."""
     plural, rows = served.resource.plural, []
     for record in records:
@@ -76,7 +76,7 @@ def table(served: Served, records: list[Record], meta: dict[str, Any]) -> bytes:
         for name in _cells(plural, EMPTY)
     ]
     return to_json(
-        {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns, "rows": rows}
+        {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns if headers else None, "rows": rows}
     )
 
 

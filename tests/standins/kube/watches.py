@@ -8,7 +8,7 @@ import gzip
 import itertools
 from typing import Any
 
-from . import statuses
+from . import negotiate, statuses
 from .call import Call
 from .defaults import SHOWN
 from .encoding import to_json
@@ -107,6 +107,7 @@ class Stream:
         self.silent = False
         self._opened_ahead = self.state.store.rev < self.start.revision
         self._everything = not self.selector.narrows and not self.selector.namespace
+        self._headers_due = True
         self._backlog: list[tuple[str, Event]] | None = []
         self._initial_done_ns = 0  # when the initial part had been given to the kernel
         self._ended = asyncio.get_running_loop().create_future()
@@ -308,9 +309,12 @@ class Stream:
         self._send(self._frame(type_, event))
 
     def _frame(self, type_: str, change: Record | Event) -> bytes:
-        if isinstance(change, Record):
-            return watch_frame(type_, change.full(self.served))
-        return change.frame(self.served, type_)
+        if not self.call.as_table:
+            return watch_frame(type_, change.full(self.served)) if isinstance(change, Record) else change.frame(self.served, type_)
+        record = change if isinstance(change, Record) else change.record
+        shown = negotiate.table(self.served, [record], {"resourceVersion": str(record.rev)}, self._headers_due)
+        self._headers_due = False
+        return watch_frame(type_, shown)
 
     def _due(self) -> bool:
         return (
