@@ -225,16 +225,16 @@ static const struct path_rule *find_rule(
 static const struct ingress_node *find_default(struct lookup *l)
 {
 	struct engine *engine = l->engine;
-	struct ingress_node *user;
+	struct use *use;
 	const struct claim_node *claim = graph_find_claim(l->balancer, STR(CLAIM_DEFAULT));
 	if (provider_peer_is_merged(engine->provider))
 		return claim != NULL ? claim->holder : NULL;
 	const struct load_balancer *balancer = build_balancer(l, l->balancer);
 	struct str pool = arena_str(l->arena, balancer->default_pool);
-	SET_FOREACH (user, &l->balancer->users, node_by_name) {
+	RB_FOREACH (use, use_tree, &l->balancer->node.users) {
 		if (pool.len != 0 &&
-			str_eq(plans_get(engine->plans, user)->plan.default_pool, pool))
-			return user;
+			str_eq(plans_get(engine->plans, use->user)->plan.default_pool, pool))
+			return use->user;
 	}
 	return NULL;
 }
@@ -313,10 +313,10 @@ void explain_find_route(struct engine *engine, const struct explain_request *req
 {
 	struct lookup l = {
 		.engine = engine, .request = request, .arena = arena, .to = ret_explanation};
-	struct balancer_node *balancer;
+	struct node *balancer;
 	*ret_explanation = (struct inspection_explanation){0};
-	SET_FOREACH (balancer, &engine->graph.balancers, node_by_key) {
-		look_at(&l, balancer);
+	RB_FOREACH (balancer, node_tree, &engine->graph.balancers) {
+		look_at(&l, (struct balancer_node *)(void *)balancer);
 		arena_reset(&engine->scratch);
 	}
 	if (l.balancer != NULL)

@@ -154,7 +154,7 @@ static bool shows_certificate(
 bool explain_has_certificate(
 	struct engine *engine, const struct load_balancer *balancer, struct str host)
 {
-	struct balancer_node *node;
+	struct node *node;
 	bool ends = false;
 	for (size_t i = 0; i < balancer->listeners.count; i++) {
 		const struct listener *listener = &balancer->listeners.items[i];
@@ -166,9 +166,10 @@ bool explain_has_certificate(
 		return ends;
 	struct str wildcard = key_join(&engine->scratch, STR("*"), '.', host_domain(host));
 	/* Chosen by server name, on the listeners of all load balancers alike. */
-	SET_FOREACH (node, &engine->graph.balancers, node_by_key) {
-		if (ends && (shows_certificate(engine, node, host) ||
-				    shows_certificate(engine, node, wildcard)))
+	RB_FOREACH (node, node_tree, &engine->graph.balancers) {
+		struct balancer_node *other = (struct balancer_node *)(void *)node;
+		if (ends && (shows_certificate(engine, other, host) ||
+				    shows_certificate(engine, other, wildcard)))
 			return true;
 	}
 	return false;
@@ -245,7 +246,7 @@ static void list_excluded(
 	struct node *node = str_starts_with(name, STR("*."))
 				    ? graph_first_below(balancer, str_skip(name, 2))
 				    : NULL;
-	for (; node != NULL; node = graph_next_below(balancer, node)) {
+	for (; node != NULL; node = graph_next_below(node)) {
 		bool passes = str_starts_with(node_key(node), STR(PLAN_PASSTHROUGH));
 		if (node->kind != NODE_HOST || passes != is_passthrough ||
 			!object_is_wanted(e->engine->secrets, node))

@@ -33,7 +33,7 @@ static void forget_trouble(struct status_wish *wish)
 {
 	if (wish->trouble == NULL)
 		return;
-	revision_keep(&wish->trouble->conflict_at, STR_NONE);
+	str_set(&wish->trouble->conflict_at, STR_NONE);
 	free(wish->trouble);
 	wish->trouble = NULL;
 }
