@@ -44,8 +44,6 @@ bool binds_are_unsettled(const struct binds *binds)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct binds *binds = watcher->data;
-	(void)loop;
-	(void)events;
 	look_after(binds, look_s);
 	if (!binds->is_unsettled && !ports_have_changed(binds->ports))
 		return;
@@ -138,8 +136,6 @@ void binds_end_keeping(struct binds *binds)
 static void on_kept_long(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct binds *binds = watcher->data;
-	(void)loop;
-	(void)events;
 	binds_end_keeping(binds);
 	binds->on_change(binds->ctx);
 }

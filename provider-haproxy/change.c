@@ -157,7 +157,6 @@ void change_on_worker(struct engine *engine, long worker)
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct engine *engine = ((struct change *)watcher->data)->engine;
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	if (engine->change->state == CHANGE_RELOADING) {
 		const char *words = engine->proxy != NULL ? proxy_last_output(engine->proxy) : "";
@@ -289,8 +288,6 @@ bool change_may_begin(struct engine *engine)
 
 static void on_next_reload(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	engine_wake(((struct change *)watcher->data)->engine);
 }
 

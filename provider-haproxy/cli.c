@@ -144,7 +144,6 @@ static bool take_reply(struct cli *cli, struct str reply)
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct cli *cli = ctx;
-	(void)stream;
 	for (;;) {
 		struct str text = buf_str(in);
 		const char *end =
@@ -167,7 +166,6 @@ static int on_input(void *ctx, struct stream *stream, struct buf *in)
 static void on_dry(void *ctx, struct stream *stream)
 {
 	struct cli *cli = ctx;
-	(void)stream;
 	if (!cli->is_full || !cli_has_room(cli))
 		return;
 	cli->is_full = false;
@@ -182,24 +180,18 @@ static void on_room(void *ctx, struct stream *stream)
 static void on_closed(void *ctx, struct stream *stream, int err)
 {
 	struct cli *cli = ctx;
-	(void)stream;
 	cli->ops->on_lost(cli->ctx, err != 0 ? strerrordesc_np(-err) : "HAProxy closed it");
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct cli *cli = watcher->data;
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	cli->ops->on_lost(cli->ctx, "no answer");
 }
 
 static void ignore_reply(void *ctx, unsigned what, const char *command, struct str reply)
 {
-	(void)ctx;
-	(void)what;
-	(void)command;
-	(void)reply;
 }
 
 struct cli *cli_open(

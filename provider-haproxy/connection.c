@@ -224,8 +224,6 @@ static void on_info(void *ctx, unsigned what, const char *command, struct str re
 	struct str line;
 	struct str description = STR_NONE;
 	int64_t pid = 0;
-	(void)what;
-	(void)command;
 	while (cli_next_line(&reply, &line)) {
 		if (str_starts_with(line, STR("Pid: ")) &&
 			!str_to_int(str_skip(line, 5), 1, INT32_MAX, &pid))
@@ -264,8 +262,6 @@ void connection_open(struct connection *connection)
 
 static void on_reconnect(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	connection_open(watcher->data);
 }
 

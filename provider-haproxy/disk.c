@@ -166,8 +166,6 @@ void disk_remove_former(const struct disk *disk, const char *proxy_dir)
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct disk *disk = watcher->data;
-	(void)loop;
-	(void)events;
 	disk->on_due(disk->ctx);
 }
 

@@ -28,8 +28,6 @@ static void on_idle(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct idle *idle = watcher->data;
 	struct engine *engine = idle->engine;
-	(void)loop;
-	(void)events;
 	slots_look(&engine->slots);
 	if (!engine_is_complete(engine) || change_is_under_way(engine) || !are_many_idle(idle) ||
 		!pools_release_idle(engine))

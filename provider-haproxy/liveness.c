@@ -9,9 +9,6 @@
 static void on_info(void *ctx, unsigned what, const char *command, struct str reply)
 {
 	struct engine *engine = ctx;
-	(void)what;
-	(void)command;
-	(void)reply;
 	probe_control_answered(engine->probe);
 }
 

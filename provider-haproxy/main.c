@@ -25,7 +25,6 @@ static struct engine *engine;
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
-	(void)configuration;
 	char *problem = config_check(&config);
 	if (problem != NULL) {
 		*ret_usage = true;

@@ -101,7 +101,6 @@ static bool may_be_emptied(struct engine *engine, struct leaving *leaving, bool 
 static void on_leave(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct pools *pools = watcher->data;
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, leave_after_s, 0.);
 	pools_finish_leaving(pools->engine);

@@ -225,7 +225,6 @@ static void on_deleted(struct engine *engine, const char *command, struct str re
 static void on_undelete(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct engine *engine = ((struct pump *)watcher->data)->engine;
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	ev_timer_set(watcher, undelete_after_s, 0.);
 	slots_retry_busy(&engine->slots);

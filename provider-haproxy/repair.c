@@ -283,8 +283,6 @@ int repair_folders(struct engine *engine)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct engine *engine = ((struct repair *)watcher->data)->engine;
-	(void)loop;
-	(void)events;
 	if (!engine_is_complete(engine) || repair_is_whole(engine))
 		return;
 	disk_want_flush(engine->disk);

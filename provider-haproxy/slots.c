@@ -205,7 +205,6 @@ void slots_want_server(struct slots *slots, struct slot *slot, const struct chec
 	uint16_t port, bool is_active)
 {
 	char name[SERVER_NAME_LEN_MAX];
-	(void)slots;
 	name_server(name, ip, port, str_from(slot->trust.whole.text));
 	struct server *server = find_or_add(slot, name, ip, port);
 	server->is_wanted = true;

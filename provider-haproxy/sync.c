@@ -36,7 +36,6 @@ static void on_map(void *ctx, unsigned what, const char *command, struct str rep
 {
 	struct engine *engine = ctx;
 	struct str line;
-	(void)command;
 	while (cli_next_line(&reply, &line)) {
 		if (str_starts_with(line, STR("0x")))
 			read_row(engine, (enum row_table)what, line);
@@ -83,8 +82,6 @@ static void on_servers(void *ctx, unsigned what, const char *command, struct str
 {
 	struct engine *engine = ctx;
 	struct str line;
-	(void)what;
-	(void)command;
 	while (cli_next_line(&reply, &line)) {
 		if (line.len != 0 && line.p[0] != '#')
 			read_server(engine, line);
@@ -96,8 +93,6 @@ static void on_certificates(void *ctx, unsigned what, const char *command, struc
 {
 	struct engine *engine = ctx;
 	struct str line;
-	(void)what;
-	(void)command;
 	while (cli_next_line(&reply, &line)) {
 		struct str word = next_word(&line);
 		const char *colon = word.len != 0 ? memrchr(word.p, ':', word.len) : NULL;

@@ -114,8 +114,6 @@ static void rewrite(struct feed *feed, uint64_t serial)
 
 static void on_disk_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	work(watcher->data);
 }
 
@@ -329,8 +327,6 @@ static void ask(struct feed *feed)
 
 static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	ask(watcher->data);
 }
 

@@ -24,8 +24,6 @@ void kept_routes_end(struct kept_routes *kept)
 
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	kept_routes_end(watcher->data);
 }
 

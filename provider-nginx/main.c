@@ -125,7 +125,6 @@ static void update_status(void)
 
 static void on_change(void *ctx)
 {
-	(void)ctx;
 	if (self.probe != NULL)
 		update_status();
 }
@@ -167,7 +166,6 @@ static void trust_when_alone(uint64_t generation)
 static void on_workers(void *ctx, size_t taking)
 {
 	long usual = config.workers != 0 ? (long)config.workers : sysconf(_SC_NPROCESSORS_ONLN);
-	(void)ctx;
 	if (self.told != self.trusted && taking <= (size_t)usual &&
 		conf_is_generation(setup_file(self.setup), self.told))
 		use_trusts(self.told);
@@ -175,7 +173,6 @@ static void on_workers(void *ctx, size_t taking)
 
 static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	trust_when_alone(self.told);
 }
@@ -183,7 +180,6 @@ static void on_trust_again(struct ev_loop *loop, ev_timer *watcher, int events)
 static void on_told(void *ctx, const struct control_answer *answer)
 {
 	uint64_t generation = answer->generation;
-	(void)ctx;
 	late_checks_set(self.late_checks, local_state(self.local), answer->late);
 	proxy_is_well(self.proxy);
 	probe_control_answered(self.probe);
@@ -199,7 +195,6 @@ static void on_told(void *ctx, const struct control_answer *answer)
 
 static void on_full(void *ctx)
 {
-	(void)ctx;
 	if (self.options.dictionary_mb >= DICTIONARY_MB_MAX) {
 		log_event(&EV_DICTIONARY_LIMIT);
 		return;
@@ -211,7 +206,6 @@ static void on_full(void *ctx)
 /* The socket was removed, or is unreachable for another reason: a new one is made under the alternative name. */
 static void on_lost(void *ctx)
 {
-	(void)ctx;
 	if (!self.is_up || !self.is_complete)
 		return;
 	log_event(&EV_CONTROL_MOVED);
@@ -226,7 +220,6 @@ static const struct feed_ops feed_ops = {on_change, on_told, on_full, on_lost};
 
 static const struct conf *collect(void *ctx)
 {
-	(void)ctx;
 	if (!self.is_complete || !proxy_is_known(self.proxy) || (self.is_up && !self.has_told))
 		return NULL;
 	struct ports_proxy nginx = {
@@ -245,7 +238,6 @@ static const struct conf *collect(void *ctx)
 
 static bool reload(void *ctx)
 {
-	(void)ctx;
 	wanted_keep(self.wanted, setup_candidate(self.setup));
 	char *path = conf_control_path(&self.options);
 	feed_set_socket(self.feed, path);
@@ -265,19 +257,16 @@ static bool reload(void *ctx)
 
 static void ask(void *ctx)
 {
-	(void)ctx;
 	feed_ask(self.feed);
 }
 
 static const char *last_output(void *ctx)
 {
-	(void)ctx;
 	return proxy_last_output(self.proxy);
 }
 
 static void check(void *ctx, command_done *on_done, void *done_ctx)
 {
-	(void)ctx;
 	proxy_check(self.proxy, config.local.check_timeout, on_done, done_ctx);
 }
 
@@ -286,9 +275,6 @@ static const struct setup_ops setup_ops = {collect, check, reload, ask, on_chang
 /* Whether ports have become available, or unavailable. */
 static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	if (!self.is_complete || !ports_have_changed(wanted_ports(self.wanted)))
 		return;
 	local_pending(self.local, NULL);
@@ -299,8 +285,6 @@ static void on_ports_look(struct ev_loop *loop, ev_timer *watcher, int events)
 
 static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 {
-	(void)ctx;
-	(void)dir;
 	self.is_up = true;
 	self.has_told = false;
 	self.is_elsewhere = origin != PROXY_STARTED && local_has_new_folder(self.local);
@@ -318,7 +302,6 @@ static void on_up(void *ctx, enum proxy_origin origin, const char *dir)
 
 static void on_down(void *ctx, const char *why, const char *words, double again_s)
 {
-	(void)ctx;
 	self.is_up = false;
 	/* A dead master may leave workers that still listen for a moment; a failed start may mean that a port was taken. */
 	self.has_ports = self.has_ports && self.has_told;
@@ -335,14 +318,12 @@ static void on_down(void *ctx, const char *why, const char *words, double again_
 
 static void on_none(void *ctx)
 {
-	(void)ctx;
 	if (self.is_complete)
 		setup_touch(self.setup);
 }
 
 static void on_unreachable(void *ctx, const char *socket)
 {
-	(void)ctx;
 	log_event(&EV_SUPERVISOR_MISSING, LOG_STR("socket", socket));
 	local_set_missing(self.local, "sluice-proxy, which runs nginx");
 }
@@ -351,7 +332,6 @@ static void on_unreachable(void *ctx, const char *socket)
 
 static void on_commit(void *ctx, const struct state_commit *commit)
 {
-	(void)ctx;
 	self.is_complete = self.repair.is_complete = self.is_complete || commit->is_snapshot;
 	objects_on_commit(self.objects, local_state(self.local), commit);
 	bool is_changed = wanted_is_changed(self.wanted, commit) || self.repair.has_substitutes;
@@ -369,7 +349,6 @@ static void on_commit(void *ctx, const struct state_commit *commit)
 
 static void on_pool(void *ctx, struct object *pool)
 {
-	(void)ctx;
 	objects_on_pool(self.objects, local_state(self.local), pool);
 	feed_kick(self.feed, local_state(self.local));
 	if (wanted_has_pool(self.wanted, pool))
@@ -489,7 +468,6 @@ static void reload_files(void)
 
 static char *start(struct daemon *daemon, void *configuration, bool *ret_usage)
 {
-	(void)configuration;
 	char *problem = config_check(&config);
 	if (problem != NULL) {
 		*ret_usage = true;

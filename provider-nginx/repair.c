@@ -106,8 +106,6 @@ static void make_again(struct repair *repair, bool is_first_look)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct repair *repair = watcher->data;
-	(void)loop;
-	(void)events;
 	/* Before the first configuration no files are expected. */
 	if (!repair->is_complete || !setup_has_file(repair->setup))
 		return;

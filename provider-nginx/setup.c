@@ -363,8 +363,6 @@ static void work(struct setup *setup)
 static void on_later(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct setup *setup = watcher->data;
-	(void)loop;
-	(void)events;
 	if (setup->state == SETUP_RELOADING &&
 		clock_monotonic_s() - setup->reloaded_at > reload_max_s) {
 		take_back(setup);

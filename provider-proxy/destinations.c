@@ -58,8 +58,6 @@ static bool look_at_addresses(struct destinations *destinations)
 static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct destinations *destinations = watcher->data;
-	(void)loop;
-	(void)events;
 	if (look_at_addresses(destinations))
 		destinations_settle(destinations);
 }

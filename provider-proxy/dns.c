@@ -48,8 +48,6 @@ static void set_timer(struct dns *dns)
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct dns *dns = watcher->data;
-	(void)loop;
-	(void)events;
 	ares_process_fd(dns->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	set_timer(dns);
 }
@@ -59,7 +57,6 @@ static void on_io(struct ev_loop *loop, ev_io *watcher, int events)
 	struct dns_socket *socket = watcher->data;
 	struct dns *dns = socket->dns;
 	int fd = watcher->fd;
-	(void)loop;
 	/* The callback may close it, and free the socket. */
 	ares_process_fd(dns->channel, (events & EV_READ) != 0 ? fd : ARES_SOCKET_BAD,
 		(events & EV_WRITE) != 0 ? fd : ARES_SOCKET_BAD);
@@ -153,7 +150,6 @@ static void on_answer(void *ctx, int status, int timeouts, unsigned char *bytes,
 {
 	struct query *query = ctx;
 	struct dns_answer answer = {.outcome = DNS_FOUND};
-	(void)timeouts;
 	if (status == ARES_SUCCESS)
 		status = query->is_v6 ? read_v6(bytes, len, &answer) : read_v4(bytes, len, &answer);
 	bool is_empty = status == ARES_ENODATA || (status == ARES_SUCCESS && answer.ip_count == 0);

@@ -123,7 +123,6 @@ static void on_write(struct ev_loop *loop, ev_timer *watcher, int events)
 	struct external *external;
 	struct buf text;
 	int err = 0;
-	(void)events;
 	ev_timer_stop(loop, watcher);
 	buf_init(&text, FILE_LEN_MAX);
 	RB_FOREACH (external, external_tree, &all->names) {
@@ -182,8 +181,6 @@ static void ask_in(struct external *external, double seconds)
 
 static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	ask(watcher->data);
 }
 

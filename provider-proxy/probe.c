@@ -251,8 +251,6 @@ static void ask_some(struct probe *probe)
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct probe *probe = watcher->data;
-	(void)loop;
-	(void)events;
 	if (!probe->is_up)
 		return;
 	bool is_waiting = probe_is_pending(probe);

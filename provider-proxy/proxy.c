@@ -209,7 +209,6 @@ static int take_line(struct proxy *proxy, struct str text)
 static int on_input(void *ctx, struct stream *stream, struct buf *in)
 {
 	struct proxy *proxy = ctx;
-	(void)stream;
 	for (;;) {
 		struct str text = buf_str(in);
 		if (proxy->output_len != SIZE_MAX) {
@@ -243,14 +242,11 @@ static void connect_again(struct proxy *proxy)
 
 static void on_dry(void *ctx, struct stream *stream)
 {
-	(void)ctx;
-	(void)stream;
 }
 
 static void on_closed(void *ctx, struct stream *stream, int err)
 {
 	struct proxy *proxy = ctx;
-	(void)err;
 	stream_close(stream);
 	proxy->stream = NULL;
 	proxy->output_len = SIZE_MAX;
@@ -266,7 +262,6 @@ static void on_closed(void *ctx, struct stream *stream, int err)
 
 static void on_supervisor_end(struct ev_loop *loop, ev_child *watcher, int events)
 {
-	(void)events;
 	ev_child_stop(loop, watcher);
 }
 
@@ -303,8 +298,6 @@ static bool try_connect(struct proxy *proxy)
 static void on_again(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct proxy *proxy = watcher->data;
-	(void)loop;
-	(void)events;
 	if (proxy->stream != NULL || try_connect(proxy))
 		return;
 	/* A supervisor started by us shares our sandbox, and cannot make the folder if we cannot. */
@@ -353,8 +346,6 @@ int proxy_reload(struct proxy *proxy)
 
 static void on_unanswered(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)events;
 	finish_check(watcher->data, COMMAND_TIMEOUT, STR_NONE);
 }
 
@@ -395,8 +386,6 @@ void proxy_count_workers(struct proxy *proxy)
 
 static void on_limit(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)watcher;
-	(void)events;
 	ev_break(loop, EVBREAK_ALL);
 }
 

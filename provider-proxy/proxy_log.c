@@ -39,7 +39,6 @@ static void on_look(struct ev_loop *loop, ev_timer *watcher, int events)
 {
 	struct proxy_log *log = watcher->data;
 	bool is_flood = false;
-	(void)events;
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		is_flood = keep_short(log->paths[i]) || is_flood;
 	watcher->repeat = is_flood ? trim_every_s : look_every_s;

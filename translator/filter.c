@@ -93,7 +93,6 @@ static struct buf *provider_out(void *ctx)
 
 static void flush(void *ctx)
 {
-	(void)ctx;
 }
 
 static const struct engine_ops engine_ops = {

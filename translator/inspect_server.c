@@ -86,7 +86,6 @@ static void answer_status(void *ctx, const struct admin_request *request, struct
 		.peers = {peers, INSPECT_PEERS},
 	};
 	struct arena arena;
-	(void)request;
 	arena_init(&arena);
 	for (size_t i = 0; i < INSPECT_PEERS; i++) {
 		const struct peer *peer = &server->peers[i];

@@ -72,17 +72,11 @@ static void work(void)
 
 static void on_again(struct ev_loop *loop, ev_idle *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	work();
 }
 
 static void on_clock(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-	(void)loop;
-	(void)watcher;
-	(void)events;
 	work();
 }
 
@@ -96,31 +90,26 @@ static struct buf *out_of(struct link *link)
 
 static struct buf *source_out(void *ctx)
 {
-	(void)ctx;
 	return out_of(self.source);
 }
 
 static void source_flush(void *ctx)
 {
-	(void)ctx;
 	link_flush(self.source);
 }
 
 static struct buf *provider_out(void *ctx)
 {
-	(void)ctx;
 	return out_of(self.provider);
 }
 
 static void provider_flush(void *ctx)
 {
-	(void)ctx;
 	link_flush(self.provider);
 }
 
 static void on_event(void *ctx, const struct event_note *note)
 {
-	(void)ctx;
 	inspect_server_event(self.server, note);
 }
 
@@ -164,8 +153,6 @@ static int take_lead(struct link *link, const struct message *message)
 
 static const char *on_source_up(void *ctx, struct link *link, const struct hello *peer)
 {
-	(void)ctx;
-	(void)link;
 	leadership_connected(&self.lead);
 	inspect_server_up(self.server, INSPECT_WATCHER, peer);
 	engine_source_up(self.engine);
@@ -185,7 +172,6 @@ static int complain(
 static int on_source_message(void *ctx, struct link *link, const struct message *message)
 {
 	struct schema_error error;
-	(void)ctx;
 	if (message->type == MESSAGE_LEAD)
 		return take_lead(link, message);
 	if (message->type == MESSAGE_SETTINGS && leadership_settle(&self.lead))
@@ -195,8 +181,6 @@ static int on_source_message(void *ctx, struct link *link, const struct message 
 
 static void on_source_down(void *ctx, struct link *link)
 {
-	(void)ctx;
-	(void)link;
 	inspect_server_down(self.server, INSPECT_WATCHER);
 	engine_source_down(self.engine);
 	work();
@@ -213,8 +197,6 @@ static bool has_feature(const struct capabilities *capabilities, const char *nam
 
 static const char *on_provider_up(void *ctx, struct link *link, const struct hello *peer)
 {
-	(void)ctx;
-	(void)link;
 	if (peer->capabilities == NULL)
 		return "a provider must say its capabilities";
 	self.provider_obeys = has_feature(peer->capabilities, "lead");
@@ -228,15 +210,12 @@ static const char *on_provider_up(void *ctx, struct link *link, const struct hel
 static int on_provider_message(void *ctx, struct link *link, const struct message *message)
 {
 	struct schema_error error;
-	(void)ctx;
 	return complain(
 		link, message, engine_provider_message(self.engine, message, &error), &error);
 }
 
 static void on_provider_down(void *ctx, struct link *link)
 {
-	(void)ctx;
-	(void)link;
 	inspect_server_down(self.server, INSPECT_PROVIDER);
 	engine_provider_down(self.engine);
 	work();
@@ -244,15 +223,12 @@ static void on_provider_down(void *ctx, struct link *link)
 
 static void on_turn(void *ctx, struct link *link)
 {
-	(void)ctx;
-	(void)link;
 	work();
 }
 
 /* The sandbox allows no new sockets; the next start creates them. */
 static void on_socket_gone(void *ctx)
 {
-	(void)ctx;
 	daemon_fail(self.daemon);
 }
 
@@ -321,7 +297,6 @@ static struct link *listen_on(
 
 static void measure(void *ctx)
 {
-	(void)ctx;
 	engine_measure(self.engine);
 }
 
