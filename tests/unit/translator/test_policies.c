@@ -76,12 +76,64 @@ static void pools_with_the_same_settings_are_one(void **state)
 	arena_fini(&arena);
 }
 
+/* One of two different values of a row. */
+static void set_value(struct annotation_values *values, enum annotation_row row, bool second)
+{
+	const struct annotation_spec *spec = &annotation_specs[row];
+	void *at = (char *)values + spec->offset;
+	switch (spec->type) {
+	case ANNOTATION_COUNT:
+		*(uint64_t *)at = second ? 2 : 1;
+		break;
+	case ANNOTATION_SWITCH:
+		*(enum annotation_switch *)at = second ? SWITCH_OFF : SWITCH_ON;
+		break;
+	case ANNOTATION_PROTOCOL:
+		*(enum backend_protocol *)at = second ? BACKEND_GRPCS : BACKEND_HTTPS;
+		break;
+	case ANNOTATION_TEXT:
+	case ANNOTATION_NAME:
+	case ANNOTATION_OBJECT:
+	case ANNOTATION_HOST:
+	case ANNOTATION_NAMESPACES:
+		*(struct str *)at = second ? STR("b") : STR("a");
+		break;
+	default:
+		fail_msg("%s: backends have no two values of this type yet", spec->canonical);
+	}
+}
+
+static struct str port_by_row(struct arena *arena, enum annotation_row row, bool second)
+{
+	struct annotation_values values = {0};
+	struct plan_pool pool = {.service = STR("web"), .port = STR("80")};
+	set_value(&values, row, second);
+	policies_settle_pool(&values, arena, &pool);
+	return pool.port;
+}
+
+/* Whatever Ingresses may ask of backends: with different values they must not share a pool. */
+static void pools_differ_by_every_setting_of_backends(void **state)
+{
+	struct arena arena;
+	arena_init(&arena);
+	for (enum annotation_row row = 0; row < ANNOTATION_ROW_COUNT; row++) {
+		if (annotation_specs[row].place != ANNOTATION_OF_BACKEND)
+			continue;
+		if (str_eq(port_by_row(&arena, row, false), port_by_row(&arena, row, true)))
+			fail_msg(
+				"%s: mix_backend() leaves it out", annotation_specs[row].canonical);
+	}
+	arena_fini(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_bits),
 		cmocka_unit_test(what_cannot_be_had_is_refused_by_name),
 		cmocka_unit_test(pools_with_the_same_settings_are_one),
+		cmocka_unit_test(pools_differ_by_every_setting_of_backends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
