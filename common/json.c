@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/json.h"
 
+#include "common/json_memory.h"
 #include "common/json_scan.h"
 #include "common/must.h"
 #include "common/process_metrics.h"
@@ -36,7 +37,7 @@ static const struct json *value_of_const(const cJSON *item)
 /* With an allocator that cannot fail, NULL from cJSON can only mean invalid text. */
 [[gnu::constructor]] static void use_our_allocator(void)
 {
-	cJSON_Hooks hooks = {.malloc_fn = xmalloc, .free_fn = free};
+	cJSON_Hooks hooks = {.malloc_fn = json_memory_take, .free_fn = json_memory_give};
 	cJSON_InitHooks(&hooks);
 }
 
