@@ -40,9 +40,17 @@ def tls(*hosts: str) -> list[dict]:
     return [{"hosts": list(hosts), "secretName": "pair"}]
 
 
+def settled(ctl: Ctl, url: str) -> dict:
+    """The explanation, once the load balancer that it is about is no longer changing."""
+    def ask() -> dict | None:
+        answer = ctl.json("explain", url)
+        return None if any(problem["reason"] == "LoadBalancerPending" for problem in answer.get("problems", [])) else answer
+    return wait_for(ask, f"the load balancer to have what {url} needs", PATIENCE)
+
+
 def told(ctl: Ctl, url: str) -> str | int:
     """As LocalProxy.reached() says it; "refused": the connection is of no use."""
-    answer = ctl.json("explain", url)
+    answer = settled(ctl, url)
     problems = [problem["reason"] for problem in answer.get("problems", [])]
     if not answer.get("name"):
         assert problems and not answer.get("routes"), answer
@@ -64,9 +72,9 @@ def got(line, pair, scheme: str, host: str, path: str) -> str | int:
 
 def compare(line, ctl: Ctl, pair, hosts: list[str], paths: list[str]) -> dict[tuple[str, str, str], str | int]:
     ports = {"http": line.proxy.http, "https": line.proxy.https}
-    wait_for(lambda: ctl.explain("wild").get("state") == "applied", "all to be applied", PATIENCE)
-    answers = {key: got(line, pair, *key) for key in itertools.product(ports, hosts, paths)}
-    explained = {(scheme, host, path): told(ctl, f"{scheme}://{host}:{ports[scheme]}{path}?a=b") for scheme, host, path in answers}
+    explained = {(scheme, host, path): told(ctl, f"{scheme}://{host}:{ports[scheme]}{path}?a=b")
+                 for scheme, host, path in itertools.product(ports, hosts, paths)}
+    answers = {key: got(line, pair, *key) for key in explained}
     assert explained == answers, {key: (explained[key], answer) for key, answer in answers.items() if explained[key] != answer}
     return answers
 
