@@ -111,14 +111,6 @@ void *slab_zalloc(size_t size)
 	return memory;
 }
 
-void *slab_memdup(const void *bytes, size_t size)
-{
-	void *memory = slab_alloc(size);
-	if (size != 0)
-		memcpy(memory, bytes, size);
-	return memory;
-}
-
 void slab_free(void *memory, size_t size)
 {
 	size_t class = class_of(size);

@@ -19,8 +19,6 @@ enum { SLAB_SIZE_MAX = 512 };
 void *slab_alloc(size_t size);
 /* Zeroed. */
 void *slab_zalloc(size_t size);
-/* A copy. `bytes` may be NULL when the size is 0. */
-void *slab_memdup(const void *bytes, size_t size);
 /* `size` as it was asked for. NULL is nothing. */
 void slab_free(void *memory, size_t size);
 /* Bytes that were asked for, rounded, and not freed. For tests. */

@@ -102,11 +102,6 @@ static struct place find_place(
 	return place;
 }
 
-void *sorted_from(const struct sorted *sorted, const void *key, sorted_compare *compare)
-{
-	return at(sorted, find_place(sorted, key, compare));
-}
-
 void *sorted_find(const struct sorted *sorted, const void *key, sorted_compare *compare)
 {
 	struct place place = find_place(sorted, key, compare);

@@ -33,9 +33,7 @@ bool sorted_add(struct sorted *sorted, void *thing);
 /* It must be in the collection. */
 void sorted_remove(struct sorted *sorted, const void *thing);
 
-/* The first that is not before `key`, as `compare(key, thing)` says; NULL: there is none. */
-void *sorted_from(const struct sorted *sorted, const void *key, sorted_compare *compare);
-/* The first that is equal to `key`. */
+/* The first that is equal to `key`, as `compare(key, thing)` says; NULL: there is none. */
 void *sorted_find(const struct sorted *sorted, const void *key, sorted_compare *compare);
 void *sorted_first(const struct sorted *sorted);
 /* `thing` need not be in here (any more). */

@@ -162,14 +162,14 @@ bool explain_has_certificate(
 		if (listener->default_certificate.len != 0)
 			return true;
 	}
-	if (host.len == 0)
+	if (host.len == 0 || !ends)
 		return ends;
 	struct str wildcard = key_join(&engine->scratch, STR("*"), '.', host_domain(host));
 	/* Chosen by server name, on the listeners of all load balancers alike. */
 	RB_FOREACH (node, node_tree, &engine->graph.balancers) {
 		struct balancer_node *other = (struct balancer_node *)(void *)node;
-		if (ends && (shows_certificate(engine, other, host) ||
-				    shows_certificate(engine, other, wildcard)))
+		if (shows_certificate(engine, other, host) ||
+			shows_certificate(engine, other, wildcard))
 			return true;
 	}
 	return false;

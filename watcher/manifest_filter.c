@@ -11,8 +11,6 @@
 #include "watcher/manifest_places.h"
 #include "watcher/outlet.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +35,8 @@ struct filter {
 	struct arena scratch;               /* for one object */
 	const struct manifest_place *place; /* of the object being read */
 	struct manifest_places places;
-	int *manifests; /* descriptors, as many as were named; 0 (standard input) and below are not closed */
-	int records;      /* descriptor; negative: there are none */
+	int *manifests; /* descriptors, as many as were named; 0, standard input, until it is open */
+	int records;    /* descriptor; negative: there are none */
 	bool has_records; /* of a running line, which the manifests are put over */
 	int kinds[RECORD_KIND_COUNT];
 	struct buf out;
@@ -267,13 +265,10 @@ static void filter_init(struct filter *filter, const struct config *config)
 
 static void close_inputs(struct filter *filter)
 {
-	for (size_t i = 0; i < filter->config->manifests.count; i++) {
-		if (filter->manifests[i] > STDIN_FILENO)
-			close(filter->manifests[i]);
-	}
+	for (size_t i = 0; i < filter->config->manifests.count; i++)
+		frame_stream_close(filter->manifests[i]);
 	free(filter->manifests);
-	if (filter->records >= 0)
-		frame_stream_close(filter->records);
+	frame_stream_close(filter->records);
 }
 
 static void filter_fini(struct filter *filter)
@@ -308,10 +303,9 @@ static char *open_inputs(struct filter *filter)
 	const struct option_list *manifests = &filter->config->manifests;
 	for (size_t i = 0; i < manifests->count; i++) {
 		const char *path = manifests->items[i];
-		filter->manifests[i] =
-			strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+		filter->manifests[i] = frame_stream_open_input(path);
 		if (filter->manifests[i] < 0)
-			return xasprintf("%s: %s", path, strerrordesc_np(errno));
+			return xasprintf("%s: %s", path, strerrordesc_np(-filter->manifests[i]));
 	}
 	return open_records(filter);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 
@@ -71,6 +72,8 @@ def main() -> int:
         print_list()
         return 0
     chosen = choose(args)
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what was started is ended, however this ends
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     bench = Bench(args.command, args.timeout, args.service_uid, quiet=not args.verbose)
     failed = 0
     try:

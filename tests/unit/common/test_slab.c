@@ -41,18 +41,18 @@ static void nothing_overlaps_also_when_it_is_used_again(void **state)
 	assert_int_equal(slab_used(), before);
 }
 
-static void zeroed_and_copied(void **state)
+static void zeroed(void **state)
 {
 	(void)state;
-	char *text = slab_memdup("abcdefghi", 10);
-	assert_string_equal(text, "abcdefghi");
-	slab_free(text, 10);
+	char *text = slab_alloc(12);
+	memset(text, 'x', 12);
+	slab_free(text, 12);
 	text = slab_zalloc(12);
 	for (size_t i = 0; i < 12; i++)
 		assert_int_equal(text[i], 0);
 	slab_free(text, 12);
 	slab_free(NULL, 5);
-	void *empty = slab_memdup(NULL, 0);
+	void *empty = slab_alloc(0);
 	assert_non_null(empty);
 	slab_free(empty, 0);
 }
@@ -61,7 +61,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_overlaps_also_when_it_is_used_again),
-		cmocka_unit_test(zeroed_and_copied),
+		cmocka_unit_test(zeroed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
