@@ -18,6 +18,7 @@ import threading
 import time
 
 import proxies
+import request_cost
 from lib.daemon import Daemon
 from lib.line import build_folder
 from lib.proxies import PROXIES
@@ -322,6 +323,7 @@ def run(args: argparse.Namespace) -> None:
         "memory": lambda: [measure_memory(size, 64 if size else 16) for size in [0, *sizes]],
         "rancher": lambda: measure_rancher(min(1000, count)),
         "admin": lambda: measure_admin(count),
+        "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in ([args.proxy] if args.proxy else PROXIES)],
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
                             for name in ([args.proxy] if args.proxy else PROXIES)],
     }
@@ -338,8 +340,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,proxies")
-    parser.add_argument("--proxy", choices=PROXIES, help="proxies: only this one")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,requests,proxies")
+    parser.add_argument("--proxy", choices=PROXIES, help="requests, proxies: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
