@@ -193,7 +193,7 @@ static _Noreturn void run(const struct command_call *call, int output, int error
 	setpgid(0, 0);
 	if (call->env != NULL)
 		environ = call->env;
-	program_become_with(call->argv, output, errors, NULL, 0);
+	program_become_with(call->argv, output, errors, NULL, 0, NULL);
 }
 
 struct command *command_start_call(const struct command_call *call)

@@ -28,11 +28,11 @@ static bool place_descriptors(const int *kept, int count)
 	return is_done;
 }
 
-_Noreturn void program_become_with(
-	char *const *argv, int output, int errors, const int *kept, size_t kept_count)
+_Noreturn void program_become_with(char *const *argv, int output, int errors, const int *kept,
+	size_t kept_count, const sigset_t *held)
 {
 	int null = open("/dev/null", O_RDONLY);
-	signals_reset(NULL);
+	signals_reset(held);
 	dup2(null, 0);
 	dup2(output, 1);
 	dup2(errors, 2);
@@ -50,5 +50,5 @@ _Noreturn void program_become_with(
 
 _Noreturn void program_become(char *const *argv, int output)
 {
-	program_become_with(argv, output, output, NULL, 0);
+	program_become_with(argv, output, output, NULL, 0, NULL);
 }

@@ -9,6 +9,7 @@
 #include "provider-supervisor/offer.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,12 +57,18 @@ static char *offer_listeners(struct launch *launch, struct listeners *listeners)
 _Noreturn static void exec_proxy(
 	char *const *argv, int log, const struct listeners *listeners, bool is_nginx)
 {
+	/* A reload may be asked for as soon as nginx has been started, and before it has a handler SIGHUP would end it. It unblocks the
+	 * signal when it has one (sigsuspend(2) in its master, and its workers block none), and reloads then. */
+	sigset_t held;
+	sigemptyset(&held);
+	if (is_nginx)
+		sigaddset(&held, SIGHUP);
 	/* In a session of its own: its workers are recognised by it, and signals to our terminal or group do not reach it. */
 	setsid();
 	if (is_nginx && listeners->count != 0)
 		setenv("NGINX", transfer_nginx_variable(PROGRAM_FIRST_KEPT, listeners->count), 1);
 	sandbox_forbid_descriptors();
-	program_become_with(argv, log, log, listeners->fds, listeners->count);
+	program_become_with(argv, log, log, listeners->fds, listeners->count, &held);
 }
 
 pid_t launch_run(struct launch *launch, struct listeners *listeners)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -92,6 +94,40 @@ def test_nginx_is_killed_while_nobody_else_is_there(proxy, pods):
     proxy.wait_applied()
 
 
+def test_a_reload_is_asked_for_before_nginx_can(proxy, pods):
+    """It has been started and knows no signal yet: the reload comes when it does, and nothing is killed."""
+    fill(proxy, pods)
+    proxy.kill_provider()
+    proxy.kill_supervisor()
+    proxy.kill_proxy()
+    (folder := proxy.folder / "slow").mkdir(0o755)
+    program, leave = folder / "nginx", proxy.state_dir / "leave"
+    program.write_text(f"""#!/bin/bash
+case " $* " in
+*" -t "*) ;;
+*) while [ ! -e {leave} ]; do sleep 0.02; done ;;
+esac
+exec {shutil.which("nginx")} "$@"
+""")
+    program.chmod(0o755)
+    proxy.provider.arguments += ["--nginx", str(program)]
+    since = len(proxy.provider.lines)
+    proxy.send(proxy.balancer(https=True, listeners=[{"port": proxy.other_port(proxy.http, proxy.https), "protocol": "http"}]))
+    proxy.commit()
+    proxy.start()
+
+    def is_asked() -> bool:
+        """SIGHUP waits for the master."""
+        assert not proxy.provider.events("nginx-down"), "nginx was killed"
+        pids = proxy.masters()
+        status = (pathlib.Path(f"/proc/{pids[0]}/status").read_text() if pids else "")
+        return any(int(mask, 16) & 1 << signal.SIGHUP - 1 for mask in re.findall(r"^(?:Sig|Shd)Pnd:\s+(\w+)$", status, re.M))
+    wait_for(is_asked, "the reload to be asked for", PATIENCE)
+    leave.touch()
+    proxy.wait_applied()
+    assert proxy.answers("a.test") and not [line for line in proxy.provider.lines[since:] if "event=nginx-down" in line]
+
+
 def test_nginx_starts_from_disk_alone(proxy, pods):
     """After a restart of the machine, before any process of ours: `nginx -c` on the state folder serves all routes, and is then taken over."""
     pair = fill(proxy, pods)
@@ -108,8 +144,9 @@ def test_nginx_starts_from_disk_alone(proxy, pods):
         assert proxy.request("a.test", tls=True).certificate == pair.der
         assert proxy.reached("a.test", "/two") == "two"
     finally:
-        alone.kill()
+        # Not the master first: nobody would know whose its workers were.
         processes.kill(proxy.proxies())
+        alone.kill()
 
 
 @pytest.mark.parametrize("victim", ["master", "worker"])

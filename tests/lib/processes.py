@@ -88,8 +88,11 @@ def _state(pid: int) -> str:
 
 
 def _names(pid: int, word: bytes) -> bool:
+    """A worker of nginx writes its title over its environment, and has lost its master where that was killed: but its log is open."""
     for file in ("cmdline", "environ"):
         with contextlib.suppress(OSError):
             if word in pathlib.Path(f"/proc/{pid}/{file}").read_bytes():
                 return True
+    with contextlib.suppress(OSError):
+        return word in os.readlink(f"/proc/{pid}/fd/1".encode())
     return False
