@@ -38,9 +38,9 @@ LINES = [re.compile(text) for text in (
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
-    r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed) if \{ .* \}",
-    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\ttcp-request connection reject(?: if !is_allowed)?",
-    r"\ttcp-request (?:content|inspect-delay) .*", r"\thttp-request .*",
+    r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
+    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?:is_(?:usual_target|usual_path|usual_method|repeatable|found)|has_own_headers) .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
+    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-request .*",
 )]
 
 
@@ -58,7 +58,7 @@ def check_files(proxy: HAProxy) -> None:
     checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     # What is the same whatever tenants write is the only part that rules of the forms above leave open.
-    rules = {line for path in folder.iterdir() for line in path.read_text().split("\n") if line.startswith(("\thttp-request", "\ttcp-request"))}
+    rules = {line for path in folder.iterdir() for line in path.read_text().split("\n") if line.startswith(("\thttp-request", "\ttcp-request", "\tacl"))}
     assert not [line for line in rules if re.search(r"evil|HOME|passwd|quote|5000|xxxx|yyyy", line)]
 
 
