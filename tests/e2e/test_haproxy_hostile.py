@@ -32,7 +32,7 @@ LINES = [re.compile(text) for text in (
     rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)? httponly dynamic(?: domain {WORD})?",
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
     r"\ttimeout [a-z-]+ \d+(?:ms|s|h)", r"\toption [a-z-]+(?: 1| delete)?", r"\tretries 3", r"\tretry-on conn-failure empty-response", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
-    r"\ttune\.http\.maxhdr 256", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
+    r"\ttune\.http\.maxhdr 256", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
