@@ -19,6 +19,7 @@ import time
 
 import certificates
 import proxies
+import request_cost
 from lib.daemon import Daemon
 from lib.line import build_folder
 from lib.proxies import PROXIES
@@ -324,6 +325,7 @@ def run(args: argparse.Namespace) -> None:
         "rancher": lambda: measure_rancher(min(1000, count)),
         "admin": lambda: measure_admin(count),
         "certificates": lambda: certificates.measure(min(count, 5000)),
+        "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in ([args.proxy] if args.proxy else PROXIES)],
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
                             for name in ([args.proxy] if args.proxy else PROXIES)],
     }
@@ -340,8 +342,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,certificates,proxies")
-    parser.add_argument("--proxy", choices=PROXIES, help="proxies: only this one")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,certificates,requests,proxies")
+    parser.add_argument("--proxy", choices=PROXIES, help="requests, proxies: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request costs the proxy as we configure it, beside the same proxy with one route written by hand: scripts/bench --only requests.
+
+Both are asked at the same time and at the same fixed rate, so that a noisy machine hits both alike.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import statistics
+import subprocess
+from typing import Callable, Iterable
+
+from lib.cpu import used_ns
+from lib.line import build_folder
+from lib.local_proxy import PATIENCE, LocalProxy, host, pool
+from lib.proxies import proxy_class
+from lib.traffic import answers
+from lib.wait import wait_for
+from report import budget
+
+BARE = pathlib.Path(__file__).parent / "bare"
+TOOLS = build_folder() / "tests/bench"
+COMMANDS = {"haproxy": ["haproxy", "-W", "-f"], "nginx": ["nginx", "-e", "stderr", "-c"]}
+ROUNDS = 9
+CONNECTIONS = 32
+RATE = 1000  # requests a second to each, which a slow machine can do
+SECONDS = 2
+WARM_SECONDS = 5  # of requests that do not count: connections to all endpoints are made
+ENDPOINT_PORT = 8080
+LIMIT, LIMIT_TURN = 1.15, 1.25
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+class Bare:
+    """A proxy with the configuration from tests/bench/bare. Use it as a context manager."""
+
+    def __init__(self, proxy: LocalProxy, endpoint: str, asked: str):
+        self.port = proxy.other_port(proxy.http, proxy.https)
+        folder = proxy.folder / "bare"
+        folder.mkdir()
+        folder.chmod(0o777)
+        (source,) = BARE.glob(f"{proxy.name}.*")
+        text = source.read_text()
+        words = {"FOLDER": folder, "ADDRESS": proxy.address, "PORT": self.port, "HOST": asked, "ENDPOINT": f"{endpoint}:{ENDPOINT_PORT}"}
+        for word, value in words.items():
+            text = text.replace(f"@{word}@", str(value))
+        file = folder / source.name
+        file.write_text(text)
+        self._master = subprocess.Popen([*COMMANDS[proxy.name], str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: answers(proxy.address, self.port, asked), "the bare proxy to answer", PATIENCE)
+
+    def __enter__(self) -> "Bare":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._master.terminate()
+        self._master.wait()
+
+    def pids(self) -> list[int]:
+        return [self._master.pid, *children(self._master.pid)]
+
+
+def addresses(count: int) -> list[str]:
+    """So many in a row that no other run on this machine is likely to have."""
+    first = (127 << 24) + ((100 + os.getpid() % 100) << 16) + 1
+    return [".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0)) for number in range(first, first + count)]
+
+
+@contextlib.contextmanager
+def endpoints(ips: list[str]) -> Iterable[None]:
+    server = subprocess.Popen([str(TOOLS / "bench-endpoint"), ips[0], str(len(ips)), str(ENDPOINT_PORT)], stdout=subprocess.PIPE)
+    try:
+        if server.stdout.readline() != b"ready\n":
+            raise AssertionError("the endpoints do not listen")
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+        server.stdout.close()
+
+
+class Asked:
+    """Requests on their way to a proxy, and the processor time that it takes meanwhile."""
+
+    def __init__(self, address: str, port: int, hosts: list[str], seconds: float, pids: Callable[[], list[int]]):
+        self._pids, self._before = pids, used_ns(pids())
+        self._load = subprocess.Popen([str(TOOLS / "bench-load"), address, str(port), str(CONNECTIONS), str(RATE), str(seconds)],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._load.stdin.write("\n".join(hosts))
+        self._load.stdin.close()
+
+    def cost_us(self) -> float:
+        """Waits for the last answer. Microseconds a request."""
+        words = self._load.stdout.read().split()
+        self._load.stdout.close()
+        if self._load.wait() != 0:
+            raise AssertionError("bench-load has failed")
+        result = dict(zip(words[::2], map(int, words[1::2])))
+        if result["failed"]:
+            raise AssertionError(f"{result['failed']} requests have failed, {result['good']} have not")
+        return (used_ns(self._pids()) - self._before) / 1000 / result["good"]
+
+
+def measure_ratio(proxy: LocalProxy, bare: Bare, hosts: list[str], asked: str) -> tuple[float, str]:
+    """The median of the rounds: ours against the bare one."""
+    def ours(seconds: float) -> Asked:
+        return Asked(proxy.address, proxy.http, hosts, seconds, lambda: [process.pid for process in proxy.proxies()])
+
+    ours(WARM_SECONDS).cost_us()
+    rounds = []
+    for _ in range(ROUNDS):
+        pair = ours(SECONDS), Asked(proxy.address, bare.port, [asked], SECONDS, bare.pids)
+        rounds.append(tuple(load.cost_us() for load in pair))
+    own, other = (statistics.median(column) for column in zip(*rounds))
+    return statistics.median(a / b for a, b in rounds), f"{own:.1f} µs a request, bare {other:.1f}"
+
+
+def measure(name: str, count: int) -> None:
+    """With one route and with `count`, each with an endpoint of its own."""
+    names = [f"app-{number:05d}.bench.example.org" for number in range(count)]
+    ips = addresses(count)
+    with endpoints(ips), proxy_class(name)() as proxy:
+        proxy.send(proxy.balancer(), host(names[0], ("/", "pool-0")), pool("pool-0", (ips[0], ENDPOINT_PORT)))
+        proxy.commit()
+        proxy.wait_applied()
+        with Bare(proxy, ips[0], names[0]) as bare:
+            budget(f"{name}: CPU of a request, 1 route", *_budget(measure_ratio(proxy, bare, names[:1], names[0]), LIMIT))
+            for number in range(1, count):
+                proxy.send(host(names[number], ("/", f"pool-{number}")), pool(f"pool-{number}", (ips[number], ENDPOINT_PORT)))
+            proxy.apply()
+            budget(f"{name}: CPU of a request, {count:,} routes", *_budget(measure_ratio(proxy, bare, names[-1:], names[0]), LIMIT))
+            budget(f"{name}: CPU of a request, {count:,} hosts in turn", *_budget(measure_ratio(proxy, bare, names, names[0]), LIMIT_TURN))
+
+
+def _budget(measured: tuple[float, str], limit: float) -> tuple[float, float, str, str]:
+    ratio, detail = measured
+    return ratio, limit, "x", detail
