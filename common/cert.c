@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/cert.h"
 
+#include "common/cert_decode.h"
 #include "common/cert_names.h"
 #include "common/must.h"
 #include "common/xalloc.h"
@@ -15,7 +16,8 @@
 enum { CERT_KEY_BITS_MAX = 8192 };
 
 struct chain {
-	X509 *certs[CERT_CHAIN_MAX]; /* as they were found */
+	X509 *certs[CERT_CHAIN_MAX];    /* as they were found, from cert_decode() */
+	EVP_PKEY *keys[CERT_CHAIN_MAX]; /* of those that were asked for by chain_key() */
 	size_t count;
 	size_t order[CERT_CHAIN_MAX]; /* indexes, leaf first */
 	size_t order_count;
@@ -64,6 +66,24 @@ static bool looks_like_der(struct str text)
 
 /* Reading the chain */
 
+/* NULL: it cannot be read. */
+static EVP_PKEY *chain_key(struct chain *chain, size_t index)
+{
+	if (chain->keys[index] == NULL)
+		chain->keys[index] = cert_decode_public_key(chain->certs[index]);
+	return chain->keys[index];
+}
+
+/* Most need not be decoded: no key is longer than what it is written in. */
+static bool is_key_too_long(struct chain *chain, size_t index)
+{
+	if (i2d_X509_PUBKEY(X509_get_X509_PUBKEY(chain->certs[index]), NULL) <=
+		CERT_KEY_BITS_MAX / 8)
+		return false;
+	const EVP_PKEY *key = chain_key(chain, index);
+	return key != NULL && EVP_PKEY_get_bits(key) > CERT_KEY_BITS_MAX;
+}
+
 static const char *chain_add(struct chain *chain, const struct block *block)
 {
 	if (chain->count == CERT_CHAIN_MAX)
@@ -71,14 +91,13 @@ static const char *chain_add(struct chain *chain, const struct block *block)
 	const unsigned char *at = block->data;
 	X509 *cert = strcmp(block->name, PEM_STRING_X509_TRUSTED) == 0
 			     ? d2i_X509_AUX(NULL, &at, block->len)
-			     : d2i_X509(NULL, &at, block->len);
+			     : cert_decode(&at, block->len);
 	if (cert == NULL)
 		return "tls.crt holds a certificate that cannot be read";
 	chain->certs[chain->count++] = cert;
 	if (at != block->data + block->len)
 		return "tls.crt holds a certificate with something behind it";
-	EVP_PKEY *key = X509_get0_pubkey(cert);
-	if (key != NULL && EVP_PKEY_get_bits(key) > CERT_KEY_BITS_MAX)
+	if (is_key_too_long(chain, chain->count - 1))
 		return "tls.crt holds a certificate with a key of more than 8192 bits";
 	return NULL;
 }
@@ -121,8 +140,7 @@ static const char *key_decode(const struct block *block, EVP_PKEY **ret_key)
 {
 	if (strcmp(block->name, PEM_STRING_PKCS8) == 0 || strstr(block->header, "ENCRYPTED"))
 		return "tls.key is encrypted";
-	const unsigned char *at = block->data;
-	EVP_PKEY *key = d2i_AutoPrivateKey(NULL, &at, block->len);
+	EVP_PKEY *key = cert_decode_private_key(block->data, (size_t)block->len);
 	if (key == NULL)
 		return "tls.key holds a key that cannot be read";
 	*ret_key = key;
@@ -158,15 +176,56 @@ static const char *key_read(struct str pem, EVP_PKEY **ret_key)
 
 /* Order */
 
-static bool is_issuer_of(X509 *issuer, X509 *cert)
+/* What certificates say of themselves about who issued whom. */
+enum kinship { KINSHIP_NONE, KINSHIP_BY_NAME, KINSHIP_BY_KEY_ID };
+
+static bool may_sign(const X509 *cert)
 {
-	return X509_check_issued(issuer, cert) == X509_V_OK;
+	const int key_cert_sign = 5; /* RFC 5280, section 4.2.1.3 */
+	ASN1_BIT_STRING *usage = X509_get_ext_d2i(cert, NID_key_usage, NULL, NULL);
+	bool may = usage == NULL || ASN1_BIT_STRING_get_bit(usage, key_cert_sign) == 1;
+	ASN1_BIT_STRING_free(usage);
+	return may;
 }
 
-static bool has_signed(X509 *issuer, X509 *cert)
+static enum kinship compare_key_ids(const X509 *issuer, const X509 *cert)
 {
-	EVP_PKEY *key = X509_get0_pubkey(issuer);
-	return is_issuer_of(issuer, cert) && key != NULL && X509_verify(cert, key) == 1;
+	enum kinship kinship = KINSHIP_BY_NAME;
+	AUTHORITY_KEYID *wanted = X509_get_ext_d2i(cert, NID_authority_key_identifier, NULL, NULL);
+	ASN1_OCTET_STRING *own = X509_get_ext_d2i(issuer, NID_subject_key_identifier, NULL, NULL);
+	if (wanted != NULL && X509_check_akid(issuer, wanted) != X509_V_OK)
+		kinship = KINSHIP_NONE;
+	else if (wanted != NULL && wanted->keyid != NULL && own != NULL)
+		kinship = ASN1_OCTET_STRING_cmp(wanted->keyid, own) == 0 ? KINSHIP_BY_KEY_ID
+									 : KINSHIP_NONE;
+	ASN1_OCTET_STRING_free(own);
+	AUTHORITY_KEYID_free(wanted);
+	return kinship;
+}
+
+static enum kinship kinship_of(const X509 *issuer, const X509 *cert)
+{
+	if (X509_NAME_cmp(X509_get_subject_name(issuer), X509_get_issuer_name(cert)) != 0 ||
+		!may_sign(issuer))
+		return KINSHIP_NONE;
+	return compare_key_ids(issuer, cert);
+}
+
+static bool is_issuer_of(const X509 *issuer, const X509 *cert)
+{
+	return kinship_of(issuer, cert) != KINSHIP_NONE;
+}
+
+/* A key identifier tells as much as the signature, which takes a millisecond to verify with some curves: whoever names a
+ * wrong one deceives only his own clients, and they verify. */
+static bool has_signed(struct chain *chain, size_t issuer, size_t index)
+{
+	const X509 *cert = chain->certs[index];
+	enum kinship kinship = kinship_of(chain->certs[issuer], cert);
+	if (kinship != KINSHIP_BY_NAME)
+		return kinship == KINSHIP_BY_KEY_ID;
+	EVP_PKEY *key = chain_key(chain, issuer);
+	return key != NULL && cert_decode_is_signed_by(cert, key);
 }
 
 static bool is_any_issuer(const struct chain *chain, size_t index)
@@ -179,10 +238,10 @@ static bool is_any_issuer(const struct chain *chain, size_t index)
 }
 
 /* The leaf is the certificate of our key, or without a key the one that issued no other. */
-static bool find_leaf(const struct chain *chain, const EVP_PKEY *key, size_t *ret_index)
+static bool find_leaf(struct chain *chain, const EVP_PKEY *key, size_t *ret_index)
 {
 	for (size_t i = 0; i < chain->count; i++) {
-		const EVP_PKEY *own = X509_get0_pubkey(chain->certs[i]);
+		const EVP_PKEY *own = key != NULL ? chain_key(chain, i) : NULL;
 		if (key != NULL ? own != NULL && EVP_PKEY_eq(own, key) == 1
 				: !is_any_issuer(chain, i)) {
 			*ret_index = i;
@@ -199,22 +258,21 @@ static void put_in_order(struct chain *chain, size_t leaf)
 	bool used[CERT_CHAIN_MAX] = {false};
 	size_t next = leaf;
 	while (next != chain->count) {
-		X509 *cert = chain->certs[next];
-		used[next] = true;
-		chain->order[chain->order_count++] = next;
+		size_t index = next;
+		used[index] = true;
+		chain->order[chain->order_count++] = index;
 		next = 0;
-		if (is_issuer_of(cert, cert))
+		if (is_issuer_of(chain->certs[index], chain->certs[index]))
 			return;
-		while (next < chain->count && (used[next] || !has_signed(chain->certs[next], cert)))
+		while (next < chain->count && (used[next] || !has_signed(chain, next, index)))
 			next++;
 	}
 }
 
 /* What the certificate says */
 
-static bool is_served_kind(const X509 *leaf)
+static bool is_served_kind(const EVP_PKEY *key)
 {
-	const EVP_PKEY *key = X509_get0_pubkey(leaf);
 	switch (key != NULL ? EVP_PKEY_get_base_id(key) : EVP_PKEY_NONE) {
 	case EVP_PKEY_RSA:
 	case EVP_PKEY_RSA_PSS:
@@ -241,19 +299,6 @@ static bool read_time(const ASN1_TIME *time, int64_t *ret_seconds)
 	return good;
 }
 
-static struct str print_sha1(const X509 *leaf, struct arena *arena)
-{
-	unsigned char digest[EVP_MAX_MD_SIZE];
-	unsigned len = 0;
-	must(X509_digest(leaf, EVP_sha1(), digest, &len) == 1);
-	char *text = arena_alloc(arena, (size_t)len * 3);
-	for (unsigned i = 0; i < len; i++)
-		snprintf(text + (size_t)i * 3, 3, "%02x", digest[i]);
-	for (unsigned i = 1; i < len; i++)
-		text[(size_t)i * 3 - 1] = ':';
-	return (struct str){text, (size_t)len * 3 - 1};
-}
-
 static struct str print_chain(const struct chain *chain, struct arena *arena)
 {
 	BIO *out = BIO_new(BIO_s_mem());
@@ -270,12 +315,11 @@ static struct str print_chain(const struct chain *chain, struct arena *arena)
 	return copy;
 }
 
-static const char *fill_info(
-	const struct chain *chain, struct arena *arena, struct cert_info *ret_info)
+static const char *fill_info(struct chain *chain, struct arena *arena, struct cert_info *ret_info)
 {
 	struct cert_info info = {0};
 	const X509 *leaf = chain->certs[chain->order[0]];
-	if (!is_served_kind(leaf))
+	if (!is_served_kind(chain_key(chain, chain->order[0])))
 		return "tls.crt has a kind of key that servers cannot use";
 	if (!read_time(X509_get0_notBefore(leaf), &info.not_before) ||
 		!read_time(X509_get0_notAfter(leaf), &info.not_after))
@@ -283,7 +327,6 @@ static const char *fill_info(
 	const char *problem = cert_names_read(leaf, arena, &info.names, &info.name_count);
 	if (problem != NULL)
 		return problem;
-	info.sha1 = print_sha1(leaf, arena);
 	info.chain = print_chain(chain, arena);
 	*ret_info = info;
 	return NULL;
@@ -302,6 +345,7 @@ static const char *check(
 void cert_setup(void)
 {
 	must(OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL) == 1);
+	cert_decode_setup();
 }
 
 const char *cert_check(
@@ -315,8 +359,10 @@ const char *cert_check(
 	if (problem == NULL)
 		problem = check(&chain, key, arena, ret_info);
 	EVP_PKEY_free(key);
-	for (size_t i = 0; i < chain.count; i++)
+	for (size_t i = 0; i < chain.count; i++) {
 		X509_free(chain.certs[i]);
+		EVP_PKEY_free(chain.keys[i]);
+	}
 	ERR_clear_error();
 	return problem;
 }

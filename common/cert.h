@@ -28,15 +28,12 @@ struct cert_info {
 	size_t name_count;
 	int64_t not_before; /* seconds since 1970 */
 	int64_t not_after;
-	/* PEM, only the certificates, leaf first and each signed by the next; those outside this
-	 * chain are left out. In the arena. */
+	/* PEM, only the certificates, leaf first and each signed by the next, as their key identifiers say or, where one has none, as the
+	 * signatures do; those outside this chain are left out. In the arena. */
 	struct str chain;
-	/* SHA-1 of the leaf, lower-case hex pairs joined by ':', as Rancher shows it; in the arena.
-	 */
-	struct str sha1;
 };
 
-/* Makes OpenSSL read its configuration now instead of on first use; call it before entering a sandbox.
+/* Makes OpenSSL read its configuration, and decoders, now instead of on first use; call it before entering a sandbox.
  * After it cert_check() opens no file. */
 void cert_setup(void);
 /* NULL if chain and key are valid and match: *ret_info is filled. Otherwise a static error message,

@@ -32,6 +32,11 @@ static const struct port *port_of(const struct view *view)
 	return &view->input->ports->items[view->port];
 }
 
+static bool is_plain_http(const struct view *view)
+{
+	return port_of(view)->protocol == LISTENER_HTTP;
+}
+
 static struct str value(void *ctx, unsigned name)
 {
 	struct view *view = ctx;
@@ -58,6 +63,8 @@ static struct str value(void *ctx, unsigned name)
 		return STR(PROBE_TARGET);
 	case HAPROXY_CFG_VALUE_PROXY_DIR:
 		return str_from(input->proxy_dir);
+	case HAPROXY_CFG_VALUE_SCHEME:
+		return is_plain_http(view) ? STR("http") : STR("https");
 	case HAPROXY_CFG_VALUE_STATE_DIR:
 		return str_from(input->state_dir);
 	case HAPROXY_CFG_VALUE_STATS_SOCKET:
@@ -122,7 +129,7 @@ static bool is_opened(const struct port *port)
 static bool is_http(const struct view *view)
 {
 	const struct port *port = port_of(view);
-	return view->is_loop || port->protocol == LISTENER_HTTP || is_opened(port);
+	return view->is_loop || is_plain_http(view) || is_opened(port);
 }
 
 static bool is_v6_wildcard(const struct check_ip *ip)
@@ -165,7 +172,7 @@ static bool has_block(const struct view *view, enum haproxy_cfg_block block)
 	case HAPROXY_CFG_BLOCK_V6ONLY:
 		return is_v6_wildcard(view->bind);
 	case HAPROXY_CFG_BLOCK_WITHOUT_TLS:
-		return port_of(view)->protocol == LISTENER_HTTP;
+		return is_plain_http(view);
 	case HAPROXY_CFG_BLOCK_BIND:
 	case HAPROXY_CFG_BLOCK_FRONTEND:
 	case HAPROXY_CFG_BLOCK_RANGE:

@@ -40,6 +40,7 @@ struct secret_facts *facts_new(
 		info = (struct cert_info){0};
 	struct secret_facts *facts = facts_of(&info);
 	facts->view.problem = problem;
+	facts->is_in_form = problem == NULL && str_eq(info.chain, secret->certificate);
 	return facts;
 }
 

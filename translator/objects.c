@@ -286,23 +286,43 @@ static void list_hosts(
 	certificate->hosts = (struct str_list){hosts.items, kept};
 }
 
+/* The chain as the provider gets it. */
+static struct str write_chain(const struct objects *objects, const struct secret_facts *facts,
+	const struct secret_record *record)
+{
+	struct cert_info info;
+	if (facts->is_in_form)
+		return record->certificate;
+	/* It was checked when it became wanted. */
+	struct str key = record->private_key.len != 0 ? record->private_key : STR_NONE;
+	must(cert_check(record->certificate, key, objects->scratch, &info) == NULL);
+	return info.chain;
+}
+
+static struct str_list copy_names(const struct objects *objects, const struct tls_secret *secret)
+{
+	struct str_list copy = {
+		arena_calloc(objects->scratch, secret->name_count, sizeof(struct str)),
+		secret->name_count};
+	for (size_t i = 0; i < copy.count; i++)
+		copy.items[i] = secret->names[i];
+	return copy;
+}
+
 static const void *build_certificate(const struct objects *objects, struct secret_node *node)
 {
 	struct certificate *certificate = arena_alloc(objects->scratch, sizeof(*certificate));
+	const struct secret_facts *facts = secrets_facts(objects->secrets, node);
 	struct secret_record record;
-	struct cert_info info;
 	record_read(&node->record, objects->scratch, &record);
-	/* It was checked when it became wanted. */
-	struct str key = record.private_key.len != 0 ? record.private_key : STR_NONE;
-	must(cert_check(record.certificate, key, objects->scratch, &info) == NULL);
 	*certificate = (struct certificate){
 		.key = {.kind = LB_CERTIFICATE, .id = node_key(&node->record.node)},
 		.namespace = record.key.namespace,
 		.name = record.key.name,
-		.chain = info.chain,
+		.chain = write_chain(objects, facts, &record),
 		.private_key = record.private_key,
-		.names = {info.names, info.name_count},
-		.not_after = info.not_after > 0 ? (uint64_t)info.not_after : 0,
+		.names = copy_names(objects, &facts->view),
+		.not_after = facts->view.not_after > 0 ? (uint64_t)facts->view.not_after : 0,
 	};
 	list_hosts(objects, node, certificate);
 	return certificate;

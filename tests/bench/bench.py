@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 
+import certificates
 import proxies
 import request_cost
 from lib.daemon import Daemon
@@ -323,6 +324,7 @@ def run(args: argparse.Namespace) -> None:
         "memory": lambda: [measure_memory(size, 64 if size else 16) for size in [0, *sizes]],
         "rancher": lambda: measure_rancher(min(1000, count)),
         "admin": lambda: measure_admin(count),
+        "certificates": lambda: certificates.measure(min(count, 5000)),
         "requests": lambda: [request_cost.measure(name, min(5000, count)) for name in ([args.proxy] if args.proxy else PROXIES)],
         "proxies": lambda: [proxies.measure(name, args.count or (1000 if args.quick else 5000), args.changes)
                             for name in ([args.proxy] if args.proxy else PROXIES)],
@@ -340,7 +342,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="1,000 Ingresses instead of 10,000; the limits stay as they are")
     parser.add_argument("--count", type=int, default=0, help="another number of Ingresses")
     parser.add_argument("--events", type=int, default=300, help="how many changes")
-    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,requests,proxies")
+    parser.add_argument("--only", default="", metavar="PARTS", help="of latency,sync,instructions,memory,rancher,admin,certificates,requests,proxies")
     parser.add_argument("--proxy", choices=PROXIES, help="requests, proxies: only this one")
     parser.add_argument("--changes", type=int, default=10000, help="proxies: how many changes while clients keep asking")
     # So that the processes go when somebody ends the benchmark.

@@ -2,6 +2,7 @@
 """The programs of the line as filters: manifests to records, records to load balancer objects, those to files. No process listens, and none asks another."""
 from __future__ import annotations
 
+import base64
 import io
 import json
 import pathlib
@@ -12,7 +13,7 @@ import tarfile
 import msgpack
 import pytest
 
-from lib.certs import self_signed
+from lib.certs import Authority, Pair, self_signed
 from lib.line import build_folder
 
 INGRESS = """apiVersion: networking.k8s.io/v1
@@ -273,3 +274,37 @@ def test_a_provider_refuses_what_is_not_whole(name, tmp_path):
 def test_options_of_a_provider_are_checked():
     done = provider("haproxy", "--render", "-", "--state-dir=relative")
     assert done.returncode == 2 and b"absolute path" in done.stderr
+
+
+def test_bad_certificates_among_hundreds(tmp_path):
+    """Each is refused by name and for what is wrong with it; all others are sent, leaf first, however they were written."""
+    authority = Authority("ca")
+    pairs = {f"s{index}": authority.sign(f"s{index}.test") for index in range(300)}
+    stranger = self_signed("x.test")
+    bad = {
+        "s17": (Pair(pairs["s17"].pem, stranger.key, b""), "tls.key does not fit tls.crt"),
+        "s99": (Pair(b"rubbish", pairs["s99"].key, b""), "tls.crt holds no certificate"),
+        "s100": (Pair(pairs["s100"].pem, pairs["s100"].key.replace(b"PRIVATE KEY-----\nM", b"PRIVATE KEY-----\nN"), b""), "tls.key holds a key that cannot be read"),
+        "s101": (Pair(pairs["s101"].pem[:-40], pairs["s101"].key, b""), "tls.crt holds a PEM block that cannot be read"),
+        "s299": (Pair(stranger.pem + pairs["s299"].pem, pairs["s298"].key, b""), "tls.key does not fit tls.crt"),
+    }
+    texts = [SERVICE]
+    for index, (name, pair) in enumerate(pairs.items()):
+        shown = bad[name][0] if name in bad else pair
+        # As it should be, from the root down, and as some editors write it.
+        chain = [shown.pem + authority.pem, authority.pem + shown.pem, (shown.pem + authority.pem).replace(b"\n", b"\r\n")][index % 3]
+        data = {"tls.crt": base64.b64encode(chain).decode(), "tls.key": base64.b64encode(shown.key).decode()}
+        texts.append(json.dumps({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": {"name": name}, "data": data}))
+        texts.append(INGRESS.replace("name: web}", f"name: {name}}}").replace("web.test", f"{name}.test")
+                     .replace("spec: {", f"spec: {{tls: [{{hosts: [{name}.test], secretName: {name}}}], "))
+    (tmp_path / "hello").write_bytes(run("sluice-provider-nginx", "--hello").stdout)
+    done = run("sluice-translator", "--once", "--hello", tmp_path / "hello", "--reports", tmp_path / "reports", given=watch("\n---\n".join(texts)))
+    assert done.returncode == 0, done.stderr
+    sent = {body["name"]: body for kind, body in frames(done.stdout) if kind == "upsert" and body["kind"] == "certificate"}
+    assert sent.keys() == pairs.keys() - bad.keys()
+    for name, body in sent.items():
+        assert body["chain"] == pairs[name].pem + authority.pem and body["private_key"] == pairs[name].key and body["hosts"] == [f"{name}.test"]
+    told = {body["name"]: body["message"] for kind, body in frames((tmp_path / "reports").read_bytes())
+            if kind == "event" and "tls." in body["message"]}
+    assert told.keys() == bad.keys()
+    assert all(reason in told[name] for name, (_, reason) in bad.items()), told

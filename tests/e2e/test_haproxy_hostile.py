@@ -32,15 +32,15 @@ LINES = [re.compile(text) for text in (
     rf"\tcookie {WORD} (?:insert indirect|rewrite|prefix)(?: nocache)?(?: postonly)? httponly dynamic(?: domain {WORD})?",
     rf"\tdynamic-cookie-key {WORD}", r"\toption httpchk", rf"\thttp-check send meth GET uri {WORD} ver HTTP/1\.1 hdr Host localhost",
     r"\ttimeout [a-z-]+ \d+(?:ms|s|h)", r"\toption [a-z-]+(?: 1| delete)?", r"\tretries 3", r"\tretry-on conn-failure empty-response", r"\tstats (?:socket|timeout) .*", r"\thard-stop-after \d+s",
-    r"\ttune\.http\.maxhdr 256", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
+    r"\ttune\.http\.maxhdr 256", r"\ttune\.pattern\.cache-size 0", r"\ttune\.ssl\.default-dh-param 2048", r"\tssl-default-bind-options ssl-min-ver TLSv1\.2",
     r"\tserver loop unix@[a-zA-Z0-9/._-]+ send-proxy-v2",
     r"\tserver [0-9a-f._-]+ \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100)(?: proto h2| ssl verify none alpn http/1\.1 sni req\.hdr\(host\),host_only)?"
     r"(?: check inter \d+ms rise \d+ fall \d+(?: port \d+)?)?",
     rf"\tserver [0-9a-f._-]+_t[a-z2-7]{{16}} \[?[0-9a-f.:]+\]?:\d+ weight (?:0|100) ssl verify required ca-file {NAME}/a[a-z2-7]{{16}}\.pem "
     rf"verifyhost [a-z0-9.-]+ crt {NAME}/i[a-z2-7]{{16}}\.pem sni str\([a-z0-9.-]+\) alpn http/1\.1",
-    r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed) if \{ .* \}",
-    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\ttcp-request connection reject(?: if !is_allowed)?",
-    r"\ttcp-request (?:content|inspect-delay) .*", r"\thttp-request .*",
+    r"\tdefault_backend (?:none|closed|loop\d{5})", r"\tuse_backend (?:%\[var\((?:txn|sess)\.b\)\]|closed)(?: if \{ .* \})?",
+    r"\tacl is_allowed src(?: [0-9a-f.:]+/\d+)+", r"\tacl (?:is_(?:usual_target|usual_path|usual_method|repeatable|found)|has_own_headers) .*", r"\ttcp-request connection reject(?: if !is_allowed)?",
+    r"\ttcp-request (?:content|inspect-delay|session) .*", r"\thttp-request .*",
 )]
 
 
@@ -58,7 +58,7 @@ def check_files(proxy: HAProxy) -> None:
     checked = subprocess.run([shutil.which("haproxy"), "-c", "-f", str(folder)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     # What is the same whatever tenants write is the only part that rules of the forms above leave open.
-    rules = {line for path in folder.iterdir() for line in path.read_text().split("\n") if line.startswith(("\thttp-request", "\ttcp-request"))}
+    rules = {line for path in folder.iterdir() for line in path.read_text().split("\n") if line.startswith(("\thttp-request", "\ttcp-request", "\tacl"))}
     assert not [line for line in rules if re.search(r"evil|HOME|passwd|quote|5000|xxxx|yyyy", line)]
 
 

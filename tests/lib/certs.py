@@ -30,7 +30,7 @@ def weak_keys() -> dict[str, Any]:
 
 
 class Authority:
-    """A CA; `pem` is its certificate."""
+    """A CA; `pem` is its certificate. As with real ones, key identifiers tell what it has signed."""
 
     def __init__(self, name: str):
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -40,6 +40,7 @@ class Authority:
                        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
                        .not_valid_after(now + datetime.timedelta(days=30))
                        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+                       .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), False)
                        .sign(self._key, hashes.SHA256()))
         self.pem = certificate.public_bytes(serialization.Encoding.PEM)
 
@@ -54,11 +55,12 @@ def _make(names: tuple[str, ...], days: int, issuer: tuple | None, key: Any = No
     issuer_name, issuer_key = issuer or (subject, key)
     now = datetime.datetime.utcnow()
     end = now + datetime.timedelta(days=days)
-    certificate = (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer_name).public_key(key.public_key())
-                   .serial_number(x509.random_serial_number()).not_valid_before(min(now, end) - datetime.timedelta(days=1))
-                   .not_valid_after(end)
-                   .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), False)
-                   .sign(issuer_key, hashes.SHA256()))
+    builder = (x509.CertificateBuilder().subject_name(subject).issuer_name(issuer_name).public_key(key.public_key())
+               .serial_number(x509.random_serial_number()).not_valid_before(min(now, end) - datetime.timedelta(days=1)).not_valid_after(end)
+               .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), False))
+    if issuer:
+        builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), False)
+    certificate = builder.sign(issuer_key, hashes.SHA256())
     return Pair(certificate.public_bytes(serialization.Encoding.PEM),
                 key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
                 certificate.public_bytes(serialization.Encoding.DER))

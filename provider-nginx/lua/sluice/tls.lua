@@ -2,16 +2,34 @@
 -- The certificate of a handshake: `sni:HOST` among the object rows (`O`) names it for a server name (exact, or `*.x` for one label), `default:LB:PORT` for clients whose name
 -- fits none; `cert:CERTIFICATE` holds it: the length of the chain, a line end, the chain, the key, both in PEM.
 -- Without any the handshake goes on with the placeholder of the configuration.
+-- To parse a pair takes longer than the rest of a handshake, so a worker keeps what it has parsed.
+local cache = require("sluice.cache")
 local store = require("sluice.store")
 local uri = require("sluice.uri")
-local lrucache = require("resty.lrucache")
+local ffi = require("ffi")
 local ssl = require("ngx.ssl")
 
-local _M = {}
+local _M = { CACHE_BYTES_MAX = 96 * 1024 * 1024 } -- in each worker
 
-local cache = lrucache.new(2000)
-local match, sub = string.match, string.sub
+local gsub, match, max, sub = string.gsub, string.match, math.max, string.sub
 local NAME_LEN_MAX = 254 -- with a dot behind it
+-- What a certificate or key takes when it is parsed, rounded up: so much with a text of usual length, and so much for each byte beyond that, for it is names
+-- that make certificates long.
+local USUAL_LENGTH, USUAL_BYTES, BYTES_BEYOND = 1024, 5120, 5
+
+-- Now, with the key wiped, and not when the garbage collector comes round, which does not know how much memory they take. Connections that use them have
+-- references of their own.
+local function free(pair)
+	ffi.C.ngx_http_lua_ffi_free_cert(ffi.gc(pair.chain, nil))
+	ffi.C.ngx_http_lua_ffi_free_priv_key(ffi.gc(pair.key, nil))
+end
+
+local parsed = cache.new(_M.CACHE_BYTES_MAX, free)
+
+local function size_of(text)
+	local _, blocks = gsub(text, "-----BEGIN ", "")
+	return blocks * USUAL_BYTES + max(0, #text - blocks * USUAL_LENGTH) * BYTES_BEYOND
+end
 
 local function parse(text)
 	local length, rest = match(text, "^(%d+)\n(.*)$")
@@ -24,7 +42,7 @@ local function parse(text)
 	if not key then
 		return nil, problem
 	end
-	return { text = text, chain = chain, key = key }
+	return { chain = chain, key = key }
 end
 
 local function certificate(id)
@@ -32,15 +50,17 @@ local function certificate(id)
 	if not text then
 		return nil
 	end
-	local pair = cache:get(id)
-	if not pair or pair.text ~= text then
+	local digest = ngx.md5_bin(text)
+	local pair = parsed:get(id)
+	if not pair or pair.digest ~= digest then
 		local problem
 		pair, problem = parse(text)
 		if not pair then
 			ngx.log(ngx.ERR, "sluice: certificate ", id, ": ", problem)
 			return nil
 		end
-		cache:set(id, pair)
+		pair.digest = digest
+		parsed:set(id, pair, size_of(text))
 	end
 	return pair
 end

@@ -279,7 +279,9 @@ static void each_listener_has_its_frontends(void **state)
 		size_t count;
 	} rows[] = {
 		{LISTENER_HTTP, false, false, "\tbind [::]:443 v6only\n", 1},
-		{LISTENER_HTTP, false, false, "str(plain:)", 1},
+		{LISTENER_HTTP, false, false, "str(plain:)", 2},
+		{LISTENER_HTTP, false, false, "X-Forwarded-Proto http\n", 1},
+		{LISTENER_HTTP, false, false, ";proto=http\"\n", 1},
 		{LISTENER_HTTP, false, false, "\tdefault_backend none\n", 2},
 		{LISTENER_HTTPS, false, false,
 			"\tbind [::]:443 v6only ssl crt-list /s/certs/list.txt alpn h2,http/1.1 "
@@ -287,6 +289,9 @@ static void each_listener_has_its_frontends(void **state)
 			1},
 		{LISTENER_HTTPS, false, true, "alpn h2,http/1.1\n", 1},
 		{LISTENER_HTTPS, false, false, "str(plain:)", 0},
+		{LISTENER_HTTPS, false, false, "X-Forwarded-Proto https\n", 1},
+		{LISTENER_HTTPS, true, false, "X-Forwarded-Proto https\n", 1},
+		{LISTENER_HTTPS, true, false, ";proto=https\"\n", 1},
 		{LISTENER_HTTPS, true, false, "\tbind [::]:443 v6only\n", 1},
 		{LISTENER_HTTPS, true, false, "\tdefault_backend loop443\n\nbackend loop443\n", 1},
 		{LISTENER_HTTPS, true, true,
